@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MF_CALLSITE_BYTES 7u /* length of the longest call whose length is recognisable */
+#define MF_CALLSITE_BYTES 7u /* length of the longest call instruction that we recognise */
 
 /*
  * Returns whether the bytes before @end are a call instruction. @size bytes are readable there; at most

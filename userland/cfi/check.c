@@ -7,7 +7,7 @@
 
 #define LEB_BYTES 10 /* longest LEB128 encoding of a 64-bit number */
 
-/* Above the register numbers in the unwind tables of any architecture. */
+/* Greater than any register number in the unwind tables of any architecture. */
 #define REGISTERS 128u
 
 void mf_cfi_skip_leb(struct mf_dwarf *reader)
@@ -22,7 +22,7 @@ uint64_t mf_cfi_uleb(struct mf_dwarf *reader)
 {
 	struct mf_dwarf start = *reader;
 
-	/* Nearly all numbers have one byte. */
+	/* Nearly all numbers take a single byte. */
 	if (reader->at < reader->end && *reader->at < 0x80)
 		return *reader->at++;
 	mf_cfi_skip_leb(reader);
@@ -176,7 +176,7 @@ struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *rememb
 		next.kind = MF_CFI_STOP;
 		break;
 	default:
-		/* This includes DW_CFA_val_offset, whose operands libunwind 1.6 executes as instructions. */
+		/* Among these is DW_CFA_val_offset, whose operands libunwind 1.6 executes as instructions. */
 		next.kind = MF_CFI_UNSAFE;
 	}
 	if (program->overrun)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which call frame instructions are safe to hand to libunwind, which was not written for hostile input: it follows
- * endless loops in expressions, uses register numbers as array indexes unchecked, and stores any number of remembered
+ * endless loops in expressions, uses unchecked register numbers as array indexes, and remembers an unlimited number of
  * states.
  */
 #ifndef MASSIF_CFI_CHECK_H
@@ -12,18 +12,18 @@
 
 #include "dwarf.h"
 
-#define MF_CFI_PROGRAM_MAX 65536u /* bytes of one function's instructions; the largest seen has 10 KiB */
-#define MF_CFI_REMEMBERED_MAX 16u /* most states remembered at a time (DW_CFA_remember_state) */
+#define MF_CFI_PROGRAM_MAX 65536u /* maximum size of one function's instructions in bytes; the largest seen is 10 KiB */
+#define MF_CFI_REMEMBERED_MAX 16u /* maximum number of states remembered at once (DW_CFA_remember_state) */
 
 enum mf_cfi_kind {
 	MF_CFI_PLAIN,	/* does not change the code address */
 	MF_CFI_ADVANCE, /* adds @operand to the code address, in units of the code alignment */
-	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, is still to be read */
+	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, has not been read yet */
 	MF_CFI_STOP,	/* MF_CFI_STOP_OPCODE */
-	MF_CFI_UNSAFE,	/* unknown, cut short, or not safe for libunwind */
+	MF_CFI_UNSAFE,	/* unknown, truncated, or not safe for libunwind */
 };
 
-/* DW_CFA_lo_user, at which libunwind fails. It replaces an unsafe instruction in our format (index.h). */
+/* DW_CFA_lo_user, which libunwind rejects. In our format (index.h), it replaces an unsafe instruction. */
 #define MF_CFI_STOP_OPCODE 0x1cu
 
 struct mf_cfi_instruction {
@@ -32,12 +32,12 @@ struct mf_cfi_instruction {
 };
 
 /*
- * Reads the next instruction of @program, which must not be at its end. @remembered is the number of states remembered
- * at present; set it to 0 before the first instruction.
+ * Reads the next instruction of @program, which must not be at its end. @remembered is the number of currently
+ * remembered states; set it to 0 before the first instruction.
  */
 struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *remembered);
 
-/* Returns whether @program, in our format, is safe up to its end or to MF_CFI_STOP_OPCODE. */
+/* Returns whether @program, in our format, is safe up to its end or up to MF_CFI_STOP_OPCODE. */
 bool mf_cfi_is_safe(struct mf_dwarf program);
 
 /*

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// A common information entry (CIE): DWARF 5, section 6.4.1; what .eh_frame adds: Linux Standard Base, "Exception Frames".
+// A common information entry (CIE): DWARF 5, section 6.4.1; the .eh_frame extensions: Linux Standard Base, "Exception
+// Frames".
 
 #include "cie.h"
 
 #include <dwarf.h>
 #include <string.h>
 
-/* Reads the augmentation data that @letters (without the leading z) describe. Returns false if a letter is unknown. */
+/* Reads the augmentation data described by @letters (without the leading z). Returns false if a letter is unknown. */
 static bool read_augmentation(const char *letters, struct mf_dwarf data, struct mf_cie *cie)
 {
 	for (; *letters; letters++) {
@@ -42,7 +43,7 @@ bool mf_cie_read(struct mf_dwarf entry, struct mf_cie *cie)
 	mf_dwarf_fixed(&entry, 1); /* the NUL of the augmentation */
 	if (entry.overrun)
 		return false;
-	/* Addresses must have 8 bytes and no segment selector. */
+	/* Addresses must be 8 bytes long, without a segment selector. */
 	if (version >= 4 && mf_dwarf_fixed(&entry, 2) != sizeof(uint64_t))
 		return false;
 	cie->code_align = mf_dwarf_uleb(&entry);

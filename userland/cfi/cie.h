@@ -14,7 +14,7 @@ struct mf_cie {
 	int64_t data_align;
 	uint64_t return_register;
 	uint8_t encoding; /* encoding of the addresses in its FDEs, DW_EH_PE_* */
-	bool augmented;	  /* its FDEs have augmentation data, too */
+	bool augmented;	  /* its FDEs also have augmentation data */
 	bool signal;	  /* its functions' frames are signal frames */
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds the entry (FDE) of .eh_frame that describes some code, with the sorted table of .eh_frame_hdr or by searching
-// entry by entry. The format is that of the Linux Standard Base, chapter "Exception Frames".
+// Finds the .eh_frame entry (FDE) that describes a code address: in the sorted table of .eh_frame_hdr or by a linear
+// search. The format is specified in the Linux Standard Base, chapter "Exception Frames".
 
 #include "description.h"
 
 #include <dwarf.h>
 #include <string.h>
 
-/* The encoding of the sorted table of .eh_frame_hdr that all linkers use. */
+/* The encoding that all linkers use for the sorted table of .eh_frame_hdr. */
 #define ENCODING_TABLE (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 
-/* Returns the part of the @size bytes at @at that lies in @object, since its tables may be damaged. */
+/* Returns the part of the @size bytes at @at that lies within @object, whose tables may be damaged. */
 static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8_t *at, uint64_t size)
 {
 	if (at < object->start || at > object->end)
@@ -20,7 +20,7 @@ static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8
 	return (struct mf_dwarf){ .at = at, .end = at + size };
 }
 
-/* Returns the contents of the entry at @at, without its length field; none if its form is unknown. */
+/* Returns the contents of the entry at @at, without its length field; empty if its format is unknown. */
 static struct mf_dwarf read_entry(const struct mf_rows_object *object, const uint8_t *at)
 {
 	struct mf_dwarf cursor = bytes_in(object, at, 4);
@@ -39,8 +39,8 @@ static bool read_cie(const struct mf_rows_object *object, const uint8_t *at, str
 
 /*
  * Searches the sorted table of .eh_frame_hdr for the FDE whose code begins at or before @pc. Returns
- * MF_DESCRIPTION_FOUND with it in *@fde; MF_DESCRIPTION_NONE if all described code lies behind @pc or there is none;
- * MF_DESCRIPTION_UNKNOWN if the form of the table is unsupported.
+ * MF_DESCRIPTION_FOUND with it in *@fde; MF_DESCRIPTION_NONE if all described code is above @pc or no code is
+ * described; MF_DESCRIPTION_UNKNOWN if the table's format is unsupported.
  */
 static enum mf_description_found search_table(const struct mf_rows_object *object, uint64_t pc,
 				     const uint8_t **fde)
@@ -77,7 +77,7 @@ static enum mf_description_found search_table(const struct mf_rows_object *objec
 	return MF_DESCRIPTION_FOUND;
 }
 
-/* Reads the FDE at @fde up to its instructions. Returns false if its form is unsupported. */
+/* Reads the FDE at @fde up to its instructions. Returns false if its format is unsupported. */
 static bool read_description(const struct mf_rows_object *object, const uint8_t *fde, struct mf_description *found)
 {
 	const uint8_t *cie;
@@ -93,7 +93,7 @@ static bool read_description(const struct mf_rows_object *object, const uint8_t 
 	return found->size <= UINT64_MAX - found->begin;
 }
 
-/* Searches .eh_frame entry by entry. It is slow, but few objects have no index. */
+/* Searches .eh_frame linearly. This is slow, but few objects lack an index. */
 static enum mf_description_found search_frames(const struct mf_rows_object *object, uint64_t pc, struct mf_description *found)
 {
 	struct mf_dwarf cursor = bytes_in(object, object->frames, object->frames_size);
@@ -106,7 +106,7 @@ static enum mf_description_found search_frames(const struct mf_rows_object *obje
 
 		if (length == 0xffffffff)
 			return kind == MF_DESCRIPTION_NONE ? MF_DESCRIPTION_UNKNOWN : kind;
-		/* A terminator; the linker may have put more entries behind it. */
+		/* A terminator; the linker may have placed more entries after it. */
 		if (!length)
 			continue;
 		if (length > (uint64_t)(cursor.end - cursor.at))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Evaluates DWARF expressions (DWARF 5, section 2.5), as far as they may occur in unwind rules.
+// Evaluates those DWARF expressions (DWARF 5, section 2.5) that may occur in unwind rules.
 
 #include "expression.h"
 
@@ -38,7 +38,7 @@ static bool push_register(struct machine *machine, uint64_t number, int64_t offs
 	return push(machine, machine->registers->value[number] + (uint64_t)offset);
 }
 
-/* Pushes a copy of the value that is @depth below the top. */
+/* Pushes a copy of the value @depth entries below the top. */
 static bool pick(struct machine *machine, uint64_t depth)
 {
 	return depth < machine->n && push(machine, machine->stack[machine->n - 1 - depth]);
@@ -74,7 +74,7 @@ static bool rotate(struct machine *machine)
 	return true;
 }
 
-/* Operations with two operands. Division and comparisons are signed. Fails where the processor would trap. */
+/* Performs an operation on two operands. Division and comparisons are signed. Fails where the processor would trap. */
 static bool combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *result)
 {
 	int64_t left = (int64_t)a, right = (int64_t)b;

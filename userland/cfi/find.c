@@ -14,7 +14,9 @@
 #define RETURN_REGISTER_LAST 31u
 #endif
 
-/* Returns the contents of the entry at @offset, without its length field; none if the entry exceeds the rules. */
+/*
+ * Returns the contents of the entry at @offset, without its length field; empty if the entry extends beyond the rules.
+ */
 static struct mf_dwarf entry_at(const struct mf_cfi *cfi, uint64_t offset)
 {
 	struct mf_dwarf none = { .overrun = true };
@@ -24,7 +26,7 @@ static struct mf_dwarf entry_at(const struct mf_cfi *cfi, uint64_t offset)
 	if (offset > cfi->size || cfi->size - offset < sizeof(length))
 		return none;
 	memcpy(&length, cfi->rules + offset, sizeof(length));
-	/* libunwind may read a few bytes behind the entry. */
+	/* libunwind may read a few bytes past the entry. */
 	if (length > cfi->size - offset - sizeof(length) ||
 	    cfi->size - offset - sizeof(length) - length < MF_CFI_SPARE_BYTES)
 		return none;
@@ -34,7 +36,7 @@ static struct mf_dwarf entry_at(const struct mf_cfi *cfi, uint64_t offset)
 	return entry;
 }
 
-/* Returns whether the rest of @entry, which consists of instructions, is safe for libunwind. */
+/* Returns whether the instructions that make up the rest of @entry are safe for libunwind. */
 static bool is_safe(struct mf_dwarf entry)
 {
 	return !entry.overrun && entry.end - entry.at <= (ptrdiff_t)MF_CFI_PROGRAM_MAX && mf_cfi_is_safe(entry);

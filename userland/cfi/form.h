@@ -7,6 +7,6 @@
 
 #define MF_CFI_VERSION	   1u
 #define MF_CFI_ENCODING	   DW_EH_PE_udata4
-#define MF_CFI_SPARE_BYTES 16u /* bytes behind the last entry, which libunwind may read */
+#define MF_CFI_SPARE_BYTES 16u /* bytes after the last entry that libunwind may read */
 
 #endif

@@ -36,7 +36,7 @@ static bool find_cfa(struct undo *undo, const struct mf_place *place)
 	return true;
 }
 
-/* Computes the caller's value of register @reg, which is at @place. Returns false if it is not known. */
+/* Computes the caller's value of register @reg, as described by @place. Returns false if it is unknown. */
 static bool find_value(struct undo *undo, uint8_t reg, const struct mf_place *place, uint64_t *value)
 {
 	switch (place->kind) {

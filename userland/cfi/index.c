@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes tables of unwind rules from those of a file.
+// Builds tables of unwind rules from those of a file.
 
 #include "index.h"
 
@@ -13,7 +13,7 @@
 
 #define LENGTH_OF_64_BIT 0xfffffff0u
 
-/* Size of the cache of CIEs. FDEs alternate between a few CIEs. */
+/* Size of the CIE cache. FDEs alternate between a few CIEs. */
 #define COMMONS 256u
 
 struct entry {
@@ -31,7 +31,7 @@ struct common {
 	uint64_t address; /* link-time address, or offset in the section */
 	bool known;	  /* the other fields are set */
 	bool useless;	  /* the CIE is damaged or unsupported */
-	uint32_t written; /* its offset in the builder's rules, plus one; 0: not written yet */
+	uint32_t written; /* its offset in the builder's rules plus one, or 0 if it is not written yet */
 };
 
 struct mf_cfi_builder {
@@ -95,7 +95,7 @@ static void put_leb(struct mf_cfi_builder *b, uint64_t value, bool is_signed)
 	}
 }
 
-/* Completes the entry that was written from @start on: sets its length field. */
+/* Completes the entry that begins at @start by setting its length field. */
 static void close_entry(struct mf_cfi_builder *b, size_t start)
 {
 	uint32_t length = (uint32_t)(b->size - start - sizeof(length));
@@ -125,13 +125,13 @@ static void add_entry(struct mf_cfi_builder *b, enum mf_cfi_table table, uint64_
 }
 
 /*
- * Writes @program, which describes the code from @start on. DW_CFA_set_loc, whose address is encoded as in the file, is
- * converted to an advance.
+ * Writes @program, which describes the code that begins at @start. Converts DW_CFA_set_loc, whose address is encoded as
+ * in the file, to an advance.
  */
 static void put_program(struct mf_cfi_builder *b, const struct mf_cie *cie, struct mf_dwarf program, uint64_t start)
 {
 	uint64_t unit = cie->code_align ? cie->code_align : 1, location = start;
-	const uint8_t *from = program.at; /* the first byte that is not written yet */
+	const uint8_t *from = program.at; /* the first byte not written yet */
 	uint32_t remembered = 0;
 
 	while (program.at < program.end) {
@@ -232,8 +232,8 @@ static void write_fde(struct mf_cfi_builder *b, struct common *common, const str
 }
 
 /*
- * Returns the contents of the entry at @offset of a section, without its length field, and the offset of the next
- * entry in *@next. Returns no bytes if there is no entry.
+ * Returns the contents of the entry at @offset of a section, without its length field, and the offset of the next entry
+ * in *@next. Returns no bytes if there is no entry at @offset.
  */
 static struct mf_dwarf entry_at(const uint8_t *bytes, size_t size, uint64_t offset, size_t *next)
 {
@@ -313,7 +313,7 @@ static void add_section(struct mf_cfi_builder *b, const uint8_t *bytes, size_t s
 		uint64_t id;
 
 		if (entry.end - entry.at < 4)
-			continue; /* a terminator, at the end of one object file's part */
+			continue; /* a terminator, at the end of an object file's contribution */
 		id = mf_dwarf_fixed(&entry, 4);
 		if (id == (loaded ? 0 : DW_CIE_ID_32))
 			continue;
@@ -363,7 +363,7 @@ void mf_cfi_add_listed(struct mf_cfi_builder *b, uint64_t start, uint64_t addres
 		write_fde(b, common, &fde);
 }
 
-/* Compares two entries by start address and, if that is equal, by their order in the file. */
+/* Compares two entries by start address; equal ones by their order in the file. */
 static int by_start(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -373,7 +373,7 @@ static int by_start(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The entries of .eh_frame_hdr usually are, which saves sorting them. */
+/* The entries of .eh_frame_hdr usually are sorted, so they need not be sorted again. */
 static bool is_sorted(const struct entries *entries)
 {
 	for (uint32_t i = 1; i < entries->n; i++)
@@ -382,7 +382,7 @@ static bool is_sorted(const struct entries *entries)
 	return true;
 }
 
-/* Copies the entries of one table, sorted, to @cfi. Returns false if memory ran out. */
+/* Copies the entries of one table to @cfi in sorted order. Returns false if memory ran out. */
 static bool take_entries(struct entries *entries, struct mf_cfi *cfi, enum mf_cfi_table table)
 {
 	struct mf_cfi_entry *taken = calloc(entries->n + 1u, sizeof(*taken));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The unwind rules of an object in one format of our own. The process that reads the file translates its .eh_frame and
- * .debug_frame, which come in many forms; the process that unwinds checks the result and uses it.
+ * The unwind rules of an object in a single format of our own. The process that reads the file translates its .eh_frame
+ * and .debug_frame, which come in many forms; the process that unwinds checks the result and uses it.
  *
  * The rules are CIEs and FDEs as in .eh_frame, one after another. The augmentation of a CIE is "zR", or "zRS" for the
- * frames of signal handlers' return code, and the addresses in its FDEs have four bytes and are relative to @base.
- * An instruction that is not safe for libunwind (check.h) is replaced by MF_CFI_STOP_OPCODE, and the rest of its
- * program is left out.
+ * frames of signal handlers' return code, and the addresses in its FDEs have four bytes and are relative to @base. An
+ * instruction that is not safe for libunwind (check.h) is replaced by MF_CFI_STOP_OPCODE, and the rest of its program
+ * is omitted.
  */
 #ifndef MASSIF_CFI_INDEX_H
 #define MASSIF_CFI_INDEX_H
@@ -17,7 +17,7 @@
 
 #include "cie.h"
 
-#define MF_CFI_RULES_MAX (256u << 20) /* most bytes of rules for one object */
+#define MF_CFI_RULES_MAX (256u << 20) /* maximum size of the rules of one object in bytes */
 
 /* An entry of a search table. */
 struct mf_cfi_entry {
@@ -26,7 +26,7 @@ struct mf_cfi_entry {
 };
 
 enum mf_cfi_table {
-	MF_CFI_LISTED, /* FDEs that .eh_frame_hdr lists */
+	MF_CFI_LISTED, /* FDEs listed in .eh_frame_hdr */
 	MF_CFI_OTHER,  /* FDEs of .debug_frame and, if there is no .eh_frame_hdr, of .eh_frame */
 	MF_CFI_TABLES,
 };
@@ -42,13 +42,13 @@ struct mf_cfi {
 /* The rules found for an address. */
 struct mf_cfi_found {
 	uint32_t rules;	      /* offset of the FDE, which was checked */
-	uint64_t begin, size; /* link-time address of its code, and bytes */
+	uint64_t begin, size; /* link-time address of its code, and its size in bytes */
 	bool signal;	      /* the CIE says that a signal interrupted the caller */
 };
 
 /*
- * Finds the rules of the code at the link-time address @address. The sizes of the arrays in @cfi must be right; all
- * else may be damaged. Returns false if there are no rules, or they are not safe.
+ * Finds the rules of the code at the link-time address @address. The array sizes in @cfi must be correct; everything
+ * else may be damaged. Returns false if there are no rules or they are not safe.
  */
 bool mf_cfi_find(const struct mf_cfi *cfi, uint64_t address, struct mf_cfi_found *found);
 
@@ -57,7 +57,7 @@ struct mf_cfi_builder;
 /* Starts a translation. @base: the lowest link-time address of the object. Returns NULL if memory ran out. */
 struct mf_cfi_builder *mf_cfi_begin(uint64_t base);
 
-/* Add all FDEs of a section: .debug_frame, or .eh_frame loaded at @address. */
+/* Add all FDEs of a section: of .debug_frame, or of .eh_frame loaded at @address. */
 void mf_cfi_add_debug_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size);
 void mf_cfi_add_eh_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size,
 			 uint64_t address);
@@ -68,13 +68,13 @@ void mf_cfi_add_eh_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, s
  */
 typedef struct mf_dwarf mf_cfi_read_entry(void *data, uint64_t address);
 
-/* Adds the FDE at link-time address @fde. In .eh_frame_hdr, it is listed for the code that begins at @start. */
+/* Adds the FDE at link-time address @fde, which .eh_frame_hdr lists for the code that begins at @start. */
 void mf_cfi_add_listed(struct mf_cfi_builder *builder, uint64_t start, uint64_t fde, mf_cfi_read_entry *read,
 		       void *data);
 
 /*
- * Ends the translation and frees the builder. Returns false, with nothing in *@cfi, if there were no rules, more than
- * MF_CFI_RULES_MAX, or memory ran out. mf_cfi_deinit() frees *@cfi.
+ * Finishes the translation and frees the builder. Returns false and leaves *@cfi empty if there were no rules, if they
+ * exceed MF_CFI_RULES_MAX, or if memory ran out. mf_cfi_deinit() frees *@cfi.
  */
 bool mf_cfi_end(struct mf_cfi_builder *builder, struct mf_cfi *cfi);
 void mf_cfi_deinit(struct mf_cfi *cfi);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Runs the instructions of a description (DWARF 5, section 6.4.2; GNU extensions: Linux Standard Base).
 //
-// Only few registers are tracked in one run, so that the states that a program remembers need little memory: this runs
-// on the stacks of the program's threads and signal handlers.
+// A run tracks only a few registers, so that remembered states take little memory: this code runs on the stacks of the
+// program's threads and signal handlers.
 
 #include "program.h"
 
@@ -15,8 +15,8 @@ struct run {
 	const struct mf_cie *cie;
 	const uint8_t *wanted;
 	uint64_t pc;
-	uint64_t start, end;	/* addresses that the state holds for */
-	const struct mf_program_state *initial; /* state after the CIE's instructions; NULL while these run */
+	uint64_t start, end;	/* address range for which the state is valid */
+	const struct mf_program_state *initial; /* state after the CIE's instructions; NULL while they run */
 	struct mf_program_state *state;
 };
 
@@ -30,7 +30,7 @@ static uint8_t read_register(struct mf_dwarf *reader)
 	return register_of(mf_dwarf_uleb(reader));
 }
 
-/* Multiplies @factor by the data alignment. The tables may be damaged, so an overflow gives an impossible offset. */
+/* Multiplies @factor by the data alignment. An overflow, possible in damaged tables, gives an impossible offset. */
 static int64_t times(const struct run *run, int64_t factor)
 {
 	int64_t product;
@@ -73,7 +73,7 @@ static struct mf_place read_expression(struct mf_dwarf *reader, enum mf_place_ki
 	};
 }
 
-/* The next two functions change the register of the CFA but not its offset, and the reverse. */
+/* The next two functions change only the CFA's register and only its offset, respectively. */
 static void set_cfa_register(struct run *run, uint8_t reg)
 {
 	struct mf_place *cfa = &run->state->cfa;
@@ -92,8 +92,8 @@ static void set_cfa_offset(struct run *run, int64_t offset)
 }
 
 /*
- * Ends a row at @location, where the next one starts. Returns false if the run is complete. Rows must be in ascending
- * order; if they are not, the CFA becomes unknown.
+ * Ends the current row at @location, where the next row starts. Returns false if the run is complete. If the rows are
+ * not in ascending order, the CFA becomes unknown.
  */
 static bool move(struct run *run, uint64_t location)
 {
@@ -110,7 +110,7 @@ static bool move(struct run *run, uint64_t location)
 	return location <= run->pc;
 }
 
-/* Runs an instruction that has an operand in its own byte. Returns false if the run is complete. */
+/* Runs an instruction whose opcode byte contains an operand. Returns false if the run is complete. */
 static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 {
 	uint8_t operand = op & 0x3f;
@@ -127,7 +127,7 @@ static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 	}
 }
 
-/* Runs @program until it reaches code behind run->pc. */
+/* Runs @program until it reaches code beyond run->pc. */
 static void follow(struct run *run, struct mf_dwarf program)
 {
 	struct mf_program_state kept[STATES_MAX], *state = run->state;

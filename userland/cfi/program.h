@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs the instructions of a description: they say where the registers of a frame's caller are. */
+/* Runs the instructions of a description, which specify where the registers of a frame's caller are. */
 #ifndef MASSIF_CFI_PROGRAM_H
 #define MASSIF_CFI_PROGRAM_H
 
@@ -8,13 +8,13 @@
 #include "description.h"
 
 enum mf_place_kind {
-	MF_PLACE_KEPT,	     /* the frame has not changed it */
+	MF_PLACE_KEPT,	     /* not changed by the frame */
 	MF_PLACE_UNDEFINED,
 	MF_PLACE_AT_CFA,     /* stored at CFA + offset */
-	MF_PLACE_CFA,	     /* it is CFA + offset */
-	MF_PLACE_REGISTER,   /* it is another register + offset */
-	MF_PLACE_EXPRESSION, /* stored at the address that the expression gives */
-	MF_PLACE_VALUE,	     /* it is the value that the expression gives */
+	MF_PLACE_CFA,	     /* its value is CFA + offset */
+	MF_PLACE_REGISTER,   /* its value is another register + offset */
+	MF_PLACE_EXPRESSION, /* stored at the address that the expression yields */
+	MF_PLACE_VALUE,	     /* its value is the result of the expression */
 	MF_PLACE_UNKNOWN,    /* described in an unsupported way */
 };
 
@@ -22,7 +22,7 @@ enum mf_place_kind {
 
 struct mf_place {
 	uint8_t kind;	     /* enum mf_place_kind */
-	uint8_t reg;	     /* DWARF's number; MF_PLACE_NO_REGISTER: an invalid one */
+	uint8_t reg;	     /* DWARF register number; MF_PLACE_NO_REGISTER if it is invalid */
 	uint32_t expression; /* length in bytes of the expression, which ends at @end */
 	union {
 		int64_t offset;
@@ -46,8 +46,8 @@ struct mf_program_state {
 
 /*
  * Returns where the CFA and the registers with the DWARF numbers @wanted are at @pc, which @description describes. A
- * register without a rule is kept; the return address is at CFA - 8. The result also holds for all addresses in
- * [@*start, @*end).
+ * register without a rule is MF_PLACE_KEPT; the return address is at CFA - 8. The result also holds for all addresses
+ * in [@*start, @*end).
  */
 struct mf_program_state mf_program_run(const struct mf_description *description,
 				       const uint8_t wanted[MF_PROGRAM_REGISTERS], uint64_t pc, uint64_t *start,

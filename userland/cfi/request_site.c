@@ -8,15 +8,15 @@
 #if defined(__x86_64__)
 
 /*
- * rol $3, %rdi; rol $13, %rdi; rol $61, %rdi; rol $51, %rdi; xchg %rbx, %rbx. The bits are inverted, so that this table
- * is not itself found.
+ * rol $3, %rdi; rol $13, %rdi; rol $61, %rdi; rol $51, %rdi; xchg %rbx, %rbx. The bits are inverted so that a search
+ * does not find this table itself.
  */
 static const uint8_t inverse[MF_REQUEST_SITE_BYTES] = {
 	0xb7, 0x3e, 0x38, 0xfc, 0xb7, 0x3e, 0x38, 0xf2, 0xb7, 0x3e,
 	0x38, 0xc2, 0xb7, 0x3e, 0x38, 0xcc, 0xb7, 0x78, 0x24,
 };
 
-#define TRIPLE 3u /* bytes that are hashed at once */
+#define TRIPLE 3u /* number of bytes hashed at once */
 
 static uint8_t hash_of(const uint8_t *triple)
 {
@@ -31,8 +31,9 @@ static bool is_equal(const uint8_t *a, const uint8_t *b, size_t n)
 }
 
 /*
- * Looks at the last three bytes of each possible position. If they occur nowhere in the sequence, most positions before
- * can be skipped. Speed matters because all code of a program is searched; and memmem() is not available in the shim.
+ * Looks at the last three bytes of each possible position. If they occur nowhere in the sequence, most of the preceding
+ * positions can be skipped. Speed matters because all of a program's code is searched; memmem() is not available in the
+ * shim.
  */
 const uint8_t *mf_request_site_find(const uint8_t *code, size_t n)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the instructions in bytes; 0: none are known for this processor. */
+/* Length of the instructions in bytes; 0 if none are known for this processor. */
 #if defined(__x86_64__)
 #define MF_REQUEST_SITE_BYTES 19u
 #else

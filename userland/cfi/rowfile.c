@@ -35,7 +35,7 @@ bool mf_rowfile_holds(const struct mf_cfi_rule *rule)
 }
 
 /*
- * Adds @word to the checksum. Each step is a bijection of the sum so far and of @word, so every changed bit changes the
+ * Adds @word to the checksum. Each step is bijective in the sum so far and in @word, so every changed bit changes the
  * result.
  */
 static uint64_t add(uint64_t sum, uint64_t word)
@@ -55,7 +55,7 @@ static uint64_t sum_of(const struct mf_rowfile *file)
 		memcpy(&word, (const char *)&head + i, sizeof(word));
 		starts = add(starts, word);
 	}
-	/* Two sums are computed side by side, so that one need not wait for the other's multiplications. */
+	/* Two sums are computed in parallel, so that neither waits for the other's multiplications. */
 	for (uint32_t i = 0; i < file->n_rows; i++) {
 		memcpy(&word, &file->rows[i], sizeof(word));
 		starts = add(starts, word);
@@ -116,7 +116,7 @@ void mf_rowfile_name(char name[MF_ROWFILE_NAME_SIZE], const uint8_t *build_id, u
 	memcpy(name, ".rows", sizeof(".rows"));
 }
 
-/* Returns the size of the file; 0 if the file must not be trusted. */
+/* Returns the size of the file, or 0 if the file must not be trusted. */
 static size_t trusted_size(int fd)
 {
 	struct stat status;

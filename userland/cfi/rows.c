@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Call frame information as rows. A row can express what compilers emit for nearly all functions of x86-64: the CFA
-// relative to the stack pointer or rbp, the return address below it, rbp saved or kept. Anything else is unknown here
-// (see frame.h).
+// Call frame information as rows. A row can express what compilers emit for nearly all x86-64 functions: the CFA
+// relative to the stack pointer or rbp, the return address just below the CFA, and rbp saved or unchanged. Anything
+// else is MF_CFA_UNKNOWN (see frame.h).
 
 #include "rows.h"
 
@@ -17,7 +17,7 @@ enum {
 	OP_BREG6 = 0x76,
 };
 
-/* Recognises the expression "register rbp plus an offset". */
+/* Recognises the expression "rbp plus an offset". */
 static bool is_rbp_expression(struct mf_dwarf expression, int64_t *offset)
 {
 	if (mf_dwarf_fixed(&expression, 1) != OP_BREG6)
@@ -26,7 +26,7 @@ static bool is_rbp_expression(struct mf_dwarf expression, int64_t *offset)
 	return expression.at == expression.end;
 }
 
-/* Recognises "word at register rbp plus an offset", optionally "plus a constant". */
+/* Recognises the expression "word at rbp plus an offset", optionally "plus a constant". */
 static bool is_stored_expression(struct mf_dwarf expression, int64_t *offset, int64_t *addend)
 {
 	uint64_t op;
@@ -61,7 +61,7 @@ static bool set_fp(struct mf_cfi_rule *rule, const struct mf_place *place)
 
 	switch (place->kind) {
 	case MF_PLACE_KEPT:
-	case MF_PLACE_UNDEFINED: /* no outer frame uses its value */
+	case MF_PLACE_UNDEFINED: /* the outer frames do not use its value */
 		rule->fp = MF_FP_KEPT;
 		return true;
 	case MF_PLACE_AT_CFA:
@@ -118,8 +118,8 @@ static struct mf_cfi_rule rule_of(const struct mf_program_state *state)
 }
 
 /*
- * Returns the rule of a signal frame. The frame that the kernel returns to has an expression for the CFA. Other code
- * that claims to have been interrupted, such as a jump that replaces an instruction, needs the full rules.
+ * Returns the rule of a signal frame. In the frame to which a signal handler returns, an expression gives the CFA.
+ * Other code that claims to have been interrupted, such as a jump that replaces an instruction, needs the full rules.
  */
 static struct mf_cfi_rule signal_rule(const struct mf_program_state *state)
 {

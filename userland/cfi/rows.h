@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Call frame information as rows: which unwind rule holds for which addresses. */
+/* Call frame information as rows: which unwind rule applies to which addresses. */
 #ifndef MASSIF_CFI_ROWS_H
 #define MASSIF_CFI_ROWS_H
 
@@ -17,7 +17,7 @@ enum mf_cfa_kind {
 	MF_CFA_FP_INDIRECT, /* CFA = word at frame register + offset (realigned stacks) */
 	MF_CFA_SIGNAL,	    /* a signal frame: the interrupted registers are at the stack pointer */
 	MF_CFA_FP_LINK,	    /* CFA = word at frame register (a saved frame register), plus offset */
-	MF_CFA_BORDER,	    /* like MF_CFA_NONE, right before code that has rules; never in a row file */
+	MF_CFA_BORDER,	    /* like MF_CFA_NONE, immediately before code that has rules; never in a row file */
 };
 
 enum mf_fp_kind {
@@ -37,7 +37,7 @@ struct mf_cfi_rule {
 	uint8_t fp;  /* enum mf_fp_kind */
 };
 
-/* A rule and the addresses that it holds for: from @start to @end, exclusive. */
+/* A rule and the addresses it applies to: from @start up to, but not including, @end. */
 struct mf_row {
 	uint64_t start, end;
 	struct mf_cfi_rule rule;
@@ -49,7 +49,7 @@ struct mf_row {
  */
 struct mf_row mf_rows_find(const struct mf_rows_object *object, uint64_t pc);
 
-/* Returns whether the description of some code begins exactly at @pc. */
+/* Returns whether a description covers code that begins exactly at @pc. */
 bool mf_rows_is_start(const struct mf_rows_object *object, uint64_t pc);
 
 #endif

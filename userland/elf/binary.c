@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ELF file that a profiled process has mapped, read in child processes without privileges.
+// An ELF file that a profiled process has mapped. It is read in unprivileged child processes.
 
 #include "binary.h"
 
@@ -17,7 +17,7 @@
 #define BLOCK_BYTES 4096ull
 
 /*
- * The first child fetches FETCH_FIRST bytes. Each further one fetches GROWTH times as many as the last, up to
+ * The first child fetches FETCH_FIRST bytes. Each later child fetches GROWTH times as many as the one before, up to
  * FETCH_LAST.
  */
 #define FETCH_FIRST (256ull << 10)
@@ -32,13 +32,13 @@ struct mf_binary {
 	struct mf_elf_file *own; /* the file, if this process reads it itself; NULL otherwise */
 
 	/* The fetched bytes of the file. */
-	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL: nothing was fetched yet */
-	uint8_t *blocks; /* bitmap of the blocks that were fetched */
-	uint64_t fetch_bytes; /* number of bytes that the next child fetches */
-	bool unreadable; /* fetching failed once and is not tried again */
+	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL if nothing was fetched yet */
+	uint8_t *blocks; /* bitmap of the blocks fetched so far */
+	uint64_t fetch_bytes; /* number of bytes that the next child will fetch */
+	bool unreadable; /* fetching failed once; do not try again */
 };
 
-/* Runs in a child without privileges: makes the summary of @file. */
+/* Runs in an unprivileged child: builds the summary of @file. */
 static void *summarize(void *data, int file, size_t *size)
 {
 	const struct mf_held_file *held = data;
@@ -53,7 +53,7 @@ struct part {
 	size_t size;
 };
 
-/* Runs in a child without privileges: reads a part of @file, or less if the file ends earlier. */
+/* Runs in an unprivileged child: reads a part of @file, or less if the file ends earlier. */
 static void *fetch(void *data, int file, size_t *size)
 {
 	const struct part *part = data;
@@ -68,7 +68,7 @@ static void *fetch(void *data, int file, size_t *size)
 	return bytes;
 }
 
-/* Runs @run in a child. Returns the same as mf_errand_run(), or -ESTALE if the file cannot be opened any more. */
+/* Runs @run in a child. Returns the result of mf_errand_run(), or -ESTALE if the file can no longer be opened. */
 static int64_t send_child(const struct mf_binary *binary, void *(*run)(void *data, int file, size_t *size), void *data,
 			  size_t most, uint8_t **result)
 {
@@ -101,7 +101,7 @@ static const char *why_not(int64_t code)
 	}
 }
 
-/* Returns whether @code, from send_child(), is an error that the file did not cause: no child could be started. */
+/* Returns whether @code, from send_child(), is an error that was not the file's fault: no child could be started. */
 static bool is_no_fault_of_file(int64_t code)
 {
 	return code < 0 && code != -ESTALE && code != -ETIME && code != -EFBIG && code != -ENODATA;
@@ -114,7 +114,7 @@ static void take_summary(struct mf_binary *binary, struct mf_elf_summary *summar
 	binary->cfi = mf_elf_summary_cfi(summary);
 }
 
-/* Makes the summary in this process. Takes ownership of @file. */
+/* Builds the summary in this process. Takes ownership of @file. */
 static void summarize_ourselves(struct mf_binary *binary, struct mf_elf_file *file)
 {
 	struct mf_elf_summary *summary;
@@ -235,7 +235,7 @@ static bool fetch_block(struct mf_binary *binary, uint64_t block)
 
 	if (size > 0)
 		memcpy(binary->bytes + offset, bytes, (size_t)size);
-	/* If the file was truncated after it was opened, @size is smaller than the part: mark only complete blocks. */
+	/* If the file was truncated after it was opened, @size is smaller than requested: mark only complete blocks. */
 	for (uint64_t at = offset; size > 0 && at < offset + part.size; at += BLOCK_BYTES)
 		if ((uint64_t)size == part.size || at + BLOCK_BYTES <= offset + (uint64_t)size)
 			binary->blocks[at / BLOCK_BYTES / 8] |= (uint8_t)(1u << at / BLOCK_BYTES % 8);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An ELF file that a profiled process has mapped. It is read in child processes without privileges (base/errand.h). The
- * first child makes the summary. If bytes of the file are needed as well, which is rare, further children fetch them,
- * each more than the last. If no child can be started, this process reads the file itself, unless it has privileges.
+ * An ELF file that a profiled process has mapped. It is read in unprivileged child processes (base/errand.h). The first
+ * child builds the summary. In the rare case that bytes of the file are needed too, further children fetch them, each
+ * child more than the one before. If no child can be started, this process reads the file itself, unless it has
+ * privileges.
  */
 #ifndef MASSIF_ELF_BINARY_H
 #define MASSIF_ELF_BINARY_H
@@ -19,14 +20,14 @@
 struct mf_binary;
 
 struct mf_binary_options {
-	unsigned int patience_ms; /* time limit of each child; 0: MF_BINARY_PATIENCE_MS */
+	unsigned int patience_ms; /* time limit for each child; 0: MF_BINARY_PATIENCE_MS */
 	bool unconfined;	  /* read the file in this process; for tests */
 };
 
 /*
- * Reads the summary of @held, which must outlive the result. Returns NULL if the file is not an ELF file of this
- * machine, cannot be opened or cannot be read, or if memory ran out. If reading failed, *@why is set to the reason, a
- * constant string; otherwise to NULL.
+ * Reads the summary of @held, which must outlive the result. Returns NULL if the file is not an ELF file for this
+ * machine or cannot be opened or read, or if memory ran out. If reading failed, *@why is set to the reason, a constant
+ * string; otherwise to NULL.
  */
 struct mf_binary *mf_binary_open(const struct mf_held_file *held, const struct mf_binary_options *options,
 				 const char **why);
@@ -38,13 +39,13 @@ void mf_binary_close(struct mf_binary *binary); /* NULL is allowed */
 
 const struct mf_elf_summary *mf_binary_summary(const struct mf_binary *binary);
 
-/* Returns the file's unwind rules, which are valid as long as @binary. */
+/* Returns the file's unwind rules, which stay valid until @binary is closed. */
 const struct mf_cfi *mf_binary_cfi(const struct mf_binary *binary);
 
-/* Returns whether the file has @size bytes at @offset. */
+/* Returns whether the file contains @size bytes at @offset. */
 bool mf_binary_has(const struct mf_binary *binary, uint64_t offset, size_t size);
 
-/* Copies @size bytes at @offset of the file. Returns false if they are not all there. */
+/* Copies @size bytes from @offset of the file. Returns false if the file does not contain all of them. */
 bool mf_binary_read(struct mf_binary *binary, uint64_t offset, void *bytes, size_t size);
 
 #endif

@@ -7,10 +7,10 @@
 
 /*
  * Searches the @size bytes of @notes, a note segment or section in this machine's byte order. The notes may be
- * unaligned and damaged. Returns the size of the build id and sets *@id to its bytes in @notes; returns 0 if there is
+ * unaligned or damaged. Returns the size of the build id and sets *@id to its bytes in @notes; returns 0 if there is
  * none. A build id need not be a multiple of four bytes long, and linkers do not pad the last note.
  *
- * Context: any, also inside the shim: calls no function.
+ * Context: any, including the shim: calls no other function.
  */
 size_t mf_build_id_find(const void *notes, size_t size, const void **id);
 

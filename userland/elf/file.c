@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/inflate.h"
 
-#define BLOCK_BYTES 65536ull /* bytes that are read at once */
+#define BLOCK_BYTES 65536ull /* number of bytes read at once */
 
 #define NOTES_MAX 65536
 
@@ -41,14 +41,14 @@
 #endif
 
 struct mf_elf_file {
-	const struct mf_held_file *held; /* NULL: all bytes are in memory */
+	const struct mf_held_file *held; /* NULL if all bytes are in memory */
 	uint8_t *bytes;	 /* bytes of the whole file, read block by block */
-	uint8_t *blocks; /* bitmap of the blocks that were read */
+	uint8_t *blocks; /* bitmap of the blocks read so far */
 	uint64_t size;
 	ElfW(Phdr) segments[MF_ELF_SEGMENTS_MAX]; /* PT_LOAD segments */
 	unsigned int n_segments;
 	uint64_t table_header; /* address of .eh_frame_hdr */
-	uint64_t table_offset, n_entries; /* file offset and size of the table in .eh_frame_hdr; size 0: no table */
+	uint64_t table_offset, n_entries; /* file offset of the table in .eh_frame_hdr; its size, 0 if there is none */
 	struct mf_cfi cfi; /* @cfi.rules is NULL if there are no rules */
 	bool cfi_tried;
 	uint64_t entry;
@@ -121,7 +121,7 @@ bool mf_elf_file_segment(const struct mf_elf_file *binary, unsigned int n, struc
 	return true;
 }
 
-/* Finds the offset in the file of the byte at link-time address @address. Returns false if there is none. */
+/* Finds the file offset of the byte at link-time address @address. Returns false if there is none. */
 static bool find_offset(const struct mf_elf_file *binary, uint64_t address, uint64_t *offset)
 {
 	for (unsigned int i = 0; i < binary->n_segments; i++) {
@@ -241,7 +241,7 @@ static struct mf_dwarf read_entry(void *data, uint64_t address)
 	return entry;
 }
 
-/* Adds the rules that .eh_frame_hdr lists. */
+/* Adds the rules listed in .eh_frame_hdr. */
 static void add_listed(struct mf_elf_file *binary, struct mf_cfi_builder *builder)
 {
 	for (uint64_t i = 0; i < binary->n_entries; i++) {

@@ -11,7 +11,7 @@
 #include "base/held.h"
 #include "profile/object.h"
 
-/* PT_LOAD segments that are kept. No valid file has more. */
+/* Maximum number of PT_LOAD segments that are kept. No valid file has more. */
 #define MF_ELF_SEGMENTS_MAX 64
 
 /* A PT_LOAD segment. */
@@ -23,9 +23,9 @@ struct mf_elf_segment {
 struct mf_elf_file;
 
 /*
- * Opens the ELF file @held, which must outlive it. Its bytes are read when they are needed, one page at a time, and
- * kept. They are not mapped, because truncating a mapped file would kill us. Returns NULL if the file is not readable
- * or is not an ELF file of this machine's word size and byte order.
+ * Opens the ELF file @held, which must outlive the result. Its bytes are read on demand, in blocks, and kept. The file
+ * is not mapped, because truncating a mapped file would kill us. Returns NULL if the file is not readable or is not an
+ * ELF file with this machine's word size and byte order.
  */
 struct mf_elf_file *mf_elf_file_open(const struct mf_held_file *held);
 
@@ -37,22 +37,25 @@ void mf_elf_file_close(struct mf_elf_file *binary);
 
 uint64_t mf_elf_file_size(const struct mf_elf_file *binary);
 
-/* Copies @size bytes at @offset of the file. Returns false if the file does not have all of them. */
+/* Copies @size bytes from @offset of the file. Returns false if the file does not contain all of them. */
 bool mf_elf_file_read(struct mf_elf_file *binary, uint64_t offset, void *bytes, size_t size);
 
 /* Computes the link-time address of the byte at @offset of the file. Returns false if that byte is not loaded. */
 bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint64_t *address);
 
-/* Returns the @size bytes at @offset of the file, valid as long as @binary; NULL if the file does not have them all. */
+/*
+ * Returns the @size bytes at @offset of the file, valid until @binary is closed; NULL if the file does not contain all
+ * of them.
+ */
 const uint8_t *mf_elf_file_bytes(struct mf_elf_file *binary, uint64_t offset, uint64_t size);
 
 /*
- * Returns the rules of all code: those that .eh_frame_hdr lists, those of .debug_frame and, without .eh_frame_hdr, those
- * of .eh_frame. They are built by the first call. Returns NULL if there are none.
+ * Returns the rules of all code: those listed in .eh_frame_hdr, those of .debug_frame and, without .eh_frame_hdr, those
+ * of .eh_frame. The first call builds them. Returns NULL if there are none.
  */
 const struct mf_cfi *mf_elf_file_cfi(struct mf_elf_file *binary);
 
-/* Stores the @n-th PT_LOAD segment, counted from 0, in *@segment. Returns false if there are not so many. */
+/* Stores PT_LOAD segment number @n, counted from 0, in *@segment. Returns false if there are not that many. */
 bool mf_elf_file_segment(const struct mf_elf_file *binary, unsigned int n, struct mf_elf_segment *segment);
 
 /* Returns the link-time address of the entry point: the first instruction of a program or, in ld.so, of the process. */

@@ -15,10 +15,10 @@
 
 #define OURSELVES "/proc/self/exe"
 
-/* The headers we need. Only 64-bit, like massif-ctl and its shim. */
+/* The headers we need. 64-bit only, like massif-ctl and its shim. */
 struct image {
 	Elf64_Ehdr header;
-	char loader[PATH_MAX]; /* the path in PT_INTERP; empty: none */
+	char loader[PATH_MAX]; /* the path in PT_INTERP, or empty if there is none */
 };
 
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
@@ -73,7 +73,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Returns whether @path is the loader itself, under any name. Run as a program, the loader loads the shim. */
+/* Returns whether @path is the loader itself, under any name. When run as a program, the loader loads the shim. */
 static bool is_loader(const char *path, const char *loader)
 {
 	mf_auto_free char *real_path = realpath(path, NULL);
@@ -100,7 +100,7 @@ enum mf_program_kind mf_elf_kind(const char *path)
 		return MF_PROGRAM_UNKNOWN;
 	if (!image.loader[0])
 		return is_loader(path, own.loader) ? MF_PROGRAM_DYNAMIC : MF_PROGRAM_STATIC;
-	/* Distributions may use another directory, but another name means another C library. */
+	/* Distributions may use a different directory, but a different name means a different C library. */
 	if (strcmp(last_part(image.loader), last_part(own.loader)) != 0)
 		return MF_PROGRAM_LOADER;
 	return MF_PROGRAM_DYNAMIC;

@@ -6,7 +6,7 @@
 #include "ctl/launch/program.h"
 
 /*
- * Compares @path with the running massif-ctl: is it for the same machine and the same loader? Returns
+ * Determines whether @path is for the same machine and the same loader as the running massif-ctl. Returns
  * MF_PROGRAM_UNKNOWN if it is not a readable, executable ELF file. Never returns MF_PROGRAM_PRIVILEGED.
  */
 enum mf_program_kind mf_elf_kind(const char *path);

@@ -21,8 +21,8 @@
 #include "cfi/request_site.h"
 
 #define SEGMENTS_MAX 64
-#define CHUNK	     (1u << 20) /* bytes of code that are searched at once */
-#define SPAN_MAX    (1ull << 32) /* limit of link-time addresses, which have 32 bits in row files */
+#define CHUNK	     (1u << 20) /* number of bytes of code searched at once */
+#define SPAN_MAX    (1ull << 32) /* limit of link-time addresses, which are 32 bits wide in row files */
 
 struct segments {
 	uint64_t start, end; /* link-time addresses */
@@ -36,7 +36,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Returns whether the @size bytes from @offset on are within @whole. */
+/* Returns whether the @size bytes at @offset lie within the first @whole bytes. */
 static bool is_within(uint64_t offset, uint64_t size, uint64_t whole)
 {
 	return size <= whole && offset <= whole - size;
@@ -77,7 +77,7 @@ static int read_segments(int fd, struct segments *segments)
 	return segments->start < segments->end ? 0 : -ENOEXEC;
 }
 
-/* Returns whether @segment contains the build id or the unwind tables, which are always in one segment. */
+/* Returns whether @segment contains the build id or the unwind tables, which never span segments. */
 static bool is_wanted(const struct segments *segments, const Elf64_Phdr *segment)
 {
 	for (int i = 0; i < segments->n; i++) {
@@ -90,7 +90,7 @@ static bool is_wanted(const struct segments *segments, const Elf64_Phdr *segment
 	return false;
 }
 
-/* Reads the segments that are needed. The remaining memory stays zero and untouched. */
+/* Reads the segments that are needed. The rest of the memory stays zero and untouched. */
 static int read_wanted(int fd, const struct segments *segments, struct mf_elf_map *map)
 {
 	map->size = segments->end - segments->start;
@@ -115,7 +115,7 @@ static int read_wanted(int fd, const struct segments *segments, struct mf_elf_ma
 	return 0;
 }
 
-/* Returns where the segment @header is in memory; NULL if it is outside. */
+/* Returns the address of segment @header in memory, or NULL if it is outside the memory. */
 static const uint8_t *place_of(const struct segments *segments, const struct mf_elf_map *map,
 			       const Elf64_Phdr *header)
 {
@@ -205,8 +205,8 @@ void mf_elf_map_close(struct mf_elf_map *map)
 }
 
 /*
- * Returns whether @part contains a client request or is not readable. Consecutive chunks overlap by one byte less than
- * a request.
+ * Returns whether @part contains a client request or cannot be read. Consecutive chunks overlap by one byte less than a
+ * request.
  */
 static bool has_request(int fd, const struct mf_elf_map_part *part, uint8_t *chunk)
 {

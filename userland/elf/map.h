@@ -39,8 +39,8 @@ int mf_elf_map_read(struct mf_elf_map *map, const struct mf_object *object, int 
 void mf_elf_map_close(struct mf_elf_map *map);
 
 /*
- * Searches all code for client requests. Returns the number of bytes of code if there is no request; otherwise, or if
- * some code could not be read, returns 0.
+ * Searches all code for client requests. Returns the size of the code in bytes, or 0 if there is a request or some code
+ * cannot be read.
  */
 uint64_t mf_elf_map_search(const struct mf_elf_map *map);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The parts of an ELF file that unwinding needs, in one block of bytes.
+// The parts of an ELF file that unwinding needs, in one contiguous block.
 
 #include "summary.h"
 
@@ -10,7 +10,7 @@
 
 _Static_assert(sizeof(struct mf_elf_summary) % 8 == 0, "the segments behind it are aligned");
 
-/* The offsets of a summary's parts, and the size of the whole, which follow from the numbers in its head. */
+/* The offsets of a summary's parts and its total size, derived from the numbers in its header. */
 struct layout {
 	uint64_t segments, entries[MF_CFI_TABLES], rules, size;
 };

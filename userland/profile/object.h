@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An object: the file, or other code, at an address of a stack at the time when the stack was recorded. */
+/* An object: the file, or other code, that was mapped at a stack's code address when the stack was recorded. */
 #ifndef MASSIF_PROFILE_OBJECT_H
 #define MASSIF_PROFILE_OBJECT_H
 
@@ -18,29 +18,29 @@ enum mf_object_kind {
 
 struct mf_held_file; /* defined in base/held.h */
 
-/* One mapped object. Object 0 of every table is the unknown one. The strings belong to the table's owner. */
+/* One mapped object. Object 0 of every table is the unknown object. The strings belong to the table's owner. */
 struct mf_object {
 	enum mf_object_kind kind;
 	uint64_t start, end;	/* addresses of the mapping, end exclusive */
 	uint64_t bias;		/* run-time address - link-time (ELF) address */
 	const char *path;
 	uint8_t build_id[MF_BUILD_ID_MAX];
-	uint8_t build_id_size;	/* 0: unknown */
+	uint8_t build_id_size;	/* 0 if unknown */
 	bool unloaded;		/* it was unmapped before the program ended */
-	/* Identity of the file at @path when the object was loaded, as in stat(2); inode 0: unknown. */
+	/* Identity of the file at @path when the object was loaded, as in stat(2); inode 0 if unknown. */
 	uint64_t device, inode;
 	int64_t modified_ns;
-	const struct mf_held_file *held; /* open file; NULL: none. Belongs to the table's owner */
+	const struct mf_held_file *held; /* open file, or NULL if none; owned by the table's owner */
 };
 
-/* Returns whether both are the same file, as far as is known. */
+/* Returns whether both are the same file, as far as we know. */
 static inline bool mf_object_same_identity(const struct mf_object *a, const struct mf_object *b)
 {
 	return a->held == b->held && a->device == b->device && a->inode == b->inode &&
 	       a->modified_ns == b->modified_ns;
 }
 
-/* Returns whether both are mappings of one file. */
+/* Returns whether both are mappings of the same file. */
 static inline bool mf_object_same_file(const struct mf_object *a, const struct mf_object *b)
 {
 	return a->kind == b->kind && a->path && b->path && strcmp(a->path, b->path) == 0 &&
@@ -51,7 +51,7 @@ static inline bool mf_object_same_file(const struct mf_object *a, const struct m
 
 /*
  * One frame of a stack. @pc is what Massif prints: the return address minus one, or the exact address for a frame that
- * has made no call (the innermost frame of page events). 0 for a note.
+ * made no call (the innermost frame of page events). @pc is 0 for a note.
  */
 struct mf_frame {
 	uint64_t pc;

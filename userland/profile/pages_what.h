@@ -3,10 +3,10 @@
 #ifndef MASSIF_PROFILE_PAGES_WHAT_H
 #define MASSIF_PROFILE_PAGES_WHAT_H
 
-/* What a profile of pages mode counts. */
+/* What a pages-mode profile counts. */
 enum mf_pages_what {
 	MF_PAGES_VIRTUAL,  /* mapped bytes, charged to the stack that mapped them */
-	MF_PAGES_RESIDENT, /* resident bytes, charged to the stack that touched them first */
+	MF_PAGES_RESIDENT, /* resident bytes, charged to the stack that first touched them */
 	MF_PAGES_BOTH, /* heap is resident, extra is mapped but not resident; the tree has both */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A finished profile: the input of the writers of output files. */
+/* A finished profile: the input of the output file writers. */
 #ifndef MASSIF_PROFILE_PROFILE_H
 #define MASSIF_PROFILE_PROFILE_H
 
@@ -16,13 +16,13 @@ enum mf_time_unit {
 	MF_TIME_BYTES,	      /* printed as "B" */
 };
 
-/* A recorded stack, innermost frame first, before it is filtered by function names. */
+/* A recorded stack, innermost frame first, before filtering by function name. */
 struct mf_context {
 	const struct mf_frame *frames;
 	uint32_t n_frames;
 };
 
-#define MF_PROFILE_FRAMES_MAX 512u /* no stack has more frames */
+#define MF_PROFILE_FRAMES_MAX 512u /* maximum number of frames in a stack */
 
 /* The live bytes of one context at the time of a snapshot. */
 struct mf_leaf {
@@ -42,24 +42,24 @@ struct mf_profile_snapshot {
 	uint64_t extra_bytes;	/* overhead of the allocator */
 	uint64_t stack_bytes;
 	enum mf_tree_kind tree;
-	const char *root; /* text of the tree's root; NULL: the usual one */
-	/* If detailed: the contexts with live bytes. Other contexts, up to @n_seen, have none. */
+	const char *root; /* text of the tree's root, or NULL for the usual text */
+	/* In a detailed snapshot: the contexts with live bytes. The other contexts below @n_seen have none. */
 	const struct mf_leaf *leaves;
 	size_t n_leaves;
-	size_t n_seen; /* number of contexts seen by then: those with numbers below this */
+	size_t n_seen; /* number of contexts that existed by then; their numbers are below this */
 };
 
 struct mf_profile {
 	const char *desc; /* text after "desc: ", e.g. "--time-unit=B" or "(none)" */
 	const char *cmd;  /* text after "cmd: " */
 	enum mf_time_unit time_unit;
-	bool pages; /* pages mode: the root has another text */
+	bool pages; /* pages mode, in which the root has a different text */
 	enum mf_pages_what what; /* only in pages mode */
 	const struct mf_object *objects; /* [0] is the unknown object */
 	size_t n_objects;
 	/*
 	 * Copies the frames of context @number of @source to @frames, which has room for MF_PROFILE_FRAMES_MAX. Returns
-	 * their number. A function, since there may be too many contexts to keep all of them in memory.
+	 * the number of frames. This is a function because there may be too many contexts to keep in memory.
 	 */
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;
