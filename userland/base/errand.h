@@ -17,7 +17,7 @@ struct mf_errand {
 
 /*
  * Runs @errand. Returns the size of *@result, which the caller frees and must not trust. Returns -errno on failure:
- * -EFBIG if the result was too large, -ETIME if it took too long, -ENODATA if the child had no result or crashed.
+ * -EFBIG if the result was too large, -ETIME if it took too long, -ENODATA if the child produced no result or crashed.
  */
 int64_t mf_errand_run(const struct mf_errand *errand, uint8_t **result);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl rescue: recovers a profile whose massif-ctl was killed while its process still runs.
+// massif-ctl rescue: recovers a profile whose massif-ctl was killed, if the profiled process is still running.
 //
 // The complete profile is in the process's memory. If this user may open the file behind that memory, this
 // massif-ctl takes over as its aggregator. Otherwise it can only write the profile as it is now.

@@ -21,17 +21,18 @@
 #include "ctl/message/message.h"
 
 enum {
-	PATIENCE_S = 60, /* timeout for one answer in seconds; symbols of a large program take time */
-	LIST_PATIENCE_MS = 10000, /* timeout for all lists together */
-	CONNECT_TRIES = 5, /* attempts while the socket's queue is full; another program's socket may never accept */
+	PATIENCE_S = 60, /* timeout for one answer in seconds; reading the symbols of a large program takes time */
+	LIST_PATIENCE_MS = 10000, /* timeout for receiving all lists */
+	/* connection attempts while the socket's queue is full; the socket of another program may never accept */
+	CONNECT_TRIES = 5,
 	CONNECT_WAIT_MS = 10,
 };
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
 /*
- * Connects to the abstract socket @name without blocking, and checks that it belongs to this user (root trusts
- * all). Returns a descriptor or -errno; -EAGAIN if the queue is full.
+ * Connects to the abstract socket @name without blocking, and checks that the socket belongs to this user (root trusts
+ * any user's). Returns a descriptor or -errno; -EAGAIN if the queue is full.
  */
 static int connect_at_once(const char *name)
 {
@@ -69,7 +70,7 @@ static int send_request(int guest, enum mf_control_verb verb, pid_t pid)
 		       -errno;
 }
 
-/* Returns the descriptor in @message, or -1. There is room for one. */
+/* Returns the descriptor in @message, or -1 if there is none. The message has room for one descriptor only. */
 static int take_descriptor(struct msghdr *message)
 {
 	struct cmsghdr *control = CMSG_FIRSTHDR(message);
@@ -83,8 +84,8 @@ static int take_descriptor(struct msghdr *message)
 }
 
 /*
- * Receives an answer on the connection @guest. *@text is owned by the caller; *@fd is -1 if there was no
- * descriptor. Returns the code of the answer, or -EPROTO if it is malformed.
+ * Receives an answer on the connection @guest. The caller owns *@text; *@fd is -1 if no descriptor was sent. Returns
+ * the answer's code, or -EPROTO if the answer is malformed.
  */
 static int receive(int guest, char **text, int *fd)
 {
@@ -123,7 +124,7 @@ static int receive(int guest, char **text, int *fd)
 	return answer.code;
 }
 
-/* Sends one request and receives its answer. Returns the same codes as receive(). */
+/* Sends one request and receives the answer. Returns the same codes as receive(). */
 static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **text, int *fd)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
@@ -137,7 +138,7 @@ static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **te
 	}
 	if (guest < 0)
 		return guest;
-	/* connect_at_once() made the socket non-blocking. From now on, block, with a timeout. */
+	/* connect_at_once() made the socket non-blocking. From now on, block, but with a timeout. */
 	setsockopt(guest, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	fcntl(guest, F_SETFL, 0);
@@ -166,7 +167,7 @@ static int add_line(struct mf_profiled_list *list, const char *socket, const cha
 	item->socket = strdup(socket);
 	item->mode = strdup(mode);
 	item->cmd = strdup(line + at);
-	/* The command may come from another user: remove characters that control a terminal. */
+	/* The command may come from another user, so remove terminal control characters. */
 	for (char *c = item->cmd; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
@@ -185,20 +186,20 @@ static int add_lines(struct mf_profiled_list *list, const char *socket, char *te
 	return code;
 }
 
-/* One massif-ctl that is asked for its list of profiles. */
+/* A massif-ctl instance that is asked for its list of profiles. */
 struct asked {
 	char *socket; /* name of the control socket; owned, like @text */
-	char *text;   /* the list that it has sent */
+	char *text;   /* the list that the instance has sent */
 	int tries;    /* remaining attempts to connect */
 };
 
 /*
- * Requests to all sockets that are named like massif-ctl's. They are sent in parallel, because another program
+ * Requests to all sockets whose names look like those of massif-ctl. They are sent in parallel, because another program
  * may have created such a socket and never answer.
  */
 struct round {
 	struct asked *asked;
-	struct pollfd *polled; /* the connection of each instance; fd is negative if there is none */
+	struct pollfd *polled; /* the connection to each instance; fd is negative if not connected */
 	size_t n, waiting; /* number of answers outstanding */
 };
 
@@ -231,7 +232,7 @@ static int add_asked(struct round *round, const char *socket)
 	return asked[round->n++].socket ? 0 : -ENOMEM;
 }
 
-/* Finds the sockets in /proc/net/unix. */
+/* Finds the control sockets in /proc/net/unix. */
 static int find_asked(struct round *round, FILE *sockets)
 {
 	mf_auto_free char *line = NULL;
@@ -240,8 +241,8 @@ static int find_asked(struct round *round, FILE *sockets)
 
 	while (!code && getline(&line, &room, sockets) > 0) {
 		/*
-		 * The file lists a listening socket and its connections under the same name; accept only the
-		 * former.
+		 * The file lists a listening socket and its connections under the same name; accept only the listening
+		 * socket.
 		 */
 		char *name = strstr(line, " @" MF_CONTROL_PREFIX);
 		unsigned int flags;
@@ -255,7 +256,7 @@ static int find_asked(struct round *round, FILE *sockets)
 	return code;
 }
 
-/* Connects and sends the request. Returns true if the queue was full and another attempt is due. */
+/* Connects and sends the request. Returns true if the queue was full, so that another attempt is needed. */
 static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 {
 	int fd;

@@ -18,20 +18,20 @@ struct mf_profiled {
 	uint64_t bytes;
 	int64_t ms;
 	char *cmd;
-	int is_first; /* the process that its aggregator was started for */
+	int is_first; /* true if this is the process that its aggregator was started for */
 };
 
 struct mf_profiled_list {
 	struct mf_profiled *items;
 	size_t count;
-	size_t n_silent; /* sockets with the right name that did not answer in time */
+	size_t n_silent; /* number of sockets with a matching name that did not answer in time */
 };
 
-/* Lists the profiles of this user; for root, of all users. Returns 0 or -errno. */
+/* Lists the running profiles of this user, or of all users if this user is root. Returns 0 or -errno. */
 int mf_ask_list(struct mf_profiled_list *list, struct mf_error *err);
 void mf_ask_free(struct mf_profiled_list *list);
 
-/* Reports that some sockets did not answer, so the list may be incomplete. */
+/* Reports that some sockets did not answer and that the list may be incomplete. */
 void mf_ask_say_silent(const struct mf_profiled_list *list);
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The control socket: answers requests of other massif-ctl commands about running profiles.
+// The control socket: answers requests from other massif-ctl commands about running profiles.
 
 #include "server.h"
 
@@ -19,7 +19,8 @@
 #include "base/cleanup.h"
 
 enum {
-	CONNS_MAX = 8, /* connections without a request yet; a further one replaces the oldest */
+	/* maximum number of connections that have not sent a request yet; another one replaces the oldest */
+	CONNS_MAX = 8,
 	TRIES = 8,
 };
 
@@ -35,7 +36,7 @@ void mf_control_print_profile(FILE *out, pid_t pid, const char *mode, uint64_t b
 			      const char *cmd)
 {
 	fprintf(out, "%d\t%s\t%" PRIu64 "\t%" PRId64 "\t", (int)pid, mode, bytes, ms);
-	/* Replace control characters, so that each profile is one line. */
+	/* Replace control characters, so that each profile takes up one line. */
 	for (; *cmd; cmd++)
 		fputc((unsigned char)*cmd < ' ' ? ' ' : *cmd, out);
 	fputc('\n', out);
@@ -145,8 +146,8 @@ static void admit(struct mf_control *control)
 }
 
 /*
- * Sends an answer with @text, and with @fd unless it is negative. The answer is dropped if the peer cannot
- * receive it at once.
+ * Sends an answer with @text, and with @fd unless it is negative. Drops the answer if the peer cannot receive it
+ * immediately.
  */
 static void send_answer(int guest, int code, const char *text, int fd)
 {

@@ -2,11 +2,11 @@
 /*
  * The control socket: other massif-ctl commands, of the same user or root, request running profiles through it.
  *
- * It is a SOCK_SEQPACKET socket with an abstract, unguessable name, "massif-ctl/<pid>/<random>", which clients
- * find in /proc/net/unix. Anybody can create such a name, so each side checks the other's credentials: the
- * server answers its own user and root; a client trusts only sockets of its own user (root: any). A connection
- * carries one struct mf_control_request and one answer: a struct mf_control_answer followed by text and, for
- * files, a descriptor of memory with the contents. The server never opens a file that a client names.
+ * It is a SOCK_SEQPACKET socket with an abstract, unguessable name, "massif-ctl/<pid>/<random>", which clients find in
+ * /proc/net/unix. Anybody can create a socket with such a name, so each side checks the other's credentials: the server
+ * answers only its own user and root; a client trusts only sockets of its own user (root trusts any). A connection
+ * carries one struct mf_control_request and one answer: a struct mf_control_answer followed by text and, for files, a
+ * descriptor of memory with the contents. The server never opens a file that a client names.
  */
 #ifndef MASSIF_CTL_SERVER_H
 #define MASSIF_CTL_SERVER_H
@@ -34,7 +34,7 @@ enum mf_control_verb {
 struct mf_control_request {
 	uint32_t magic;
 	uint32_t verb; /* enum mf_control_verb */
-	int32_t pid;   /* pid of the profiled process; 0: the first one; ignored for LIST */
+	int32_t pid;   /* pid of the profiled process, or 0 for the first one; ignored for LIST */
 	uint32_t reserved; /* must be 0 */
 };
 
@@ -49,7 +49,7 @@ struct mf_control_answer {
 struct mf_control_ops {
 	/* Prints a line for each profile with mf_control_print_profile(). */
 	void (*list)(void *data, FILE *out);
-	/* Prints a file of the profile of process @pid (0: of the first). Returns 0 or -errno. */
+	/* Prints a file from the profile of process @pid, or of the first process if @pid is 0. Returns 0 or -errno. */
 	int (*snapshot)(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 			struct mf_error *err);
 };

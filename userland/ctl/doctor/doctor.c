@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl doctor: checks what works on this machine, and suggests how to fix what does not.
+// massif-ctl doctor: checks what works on this machine and suggests fixes for what does not.
 
 #include "doctor.h"
 
@@ -69,7 +69,7 @@ char *mf_doctor_read_line(const char *path)
 	return mf_take(line, NULL);
 }
 
-/* Runs in a child: executes this massif-ctl with its output file at @out and its messages at @err. */
+/* Runs in a child: executes this massif-ctl; the output file goes to @out and the messages go to @err. */
 static void run_trial(const char *mode, int out, int err) __attribute__((noreturn));
 
 static void run_trial(const char *mode, int out, int err)

@@ -11,23 +11,23 @@
 
 enum mf_health {
 	MF_HEALTH_OK,
-	MF_HEALTH_NOTE, /* something is missing, but the mode does its main job */
+	MF_HEALTH_NOTE, /* something is missing, but the mode can do its main job */
 	MF_HEALTH_BAD,	/* the mode cannot do its main job */
 	MF_HEALTH_OPEN, /* unknown, because an earlier check failed */
 };
 
 struct mf_finding {
 	enum mf_health health;
-	char text[600];	  /* what the check has found */
-	char advice[1200]; /* how to fix it; empty: nothing to do */
+	char text[600];	  /* what the check found */
+	char advice[1200]; /* how to fix it; empty if there is nothing to do */
 };
 
-/* Data shared by the checks of a mode, which run in order. */
+/* Data shared by the checks of a mode. The checks run in order. */
 struct mf_patient {
 	bool loaded;   /* massif.ko is loaded */
-	bool modprobe; /* massif.ko is installed where modprobe finds it */
-	char *module;  /* path of a massif.ko for this kernel; NULL: none found; owned */
-	struct mf_ring ring; /* the session; valid if @session */
+	bool modprobe; /* massif.ko is installed where modprobe can find it */
+	char *module;  /* path of a massif.ko for this kernel, or NULL if none was found; owned */
+	struct mf_ring ring; /* descriptor of the session; valid if @session is true */
 	bool session;
 };
 
@@ -41,7 +41,7 @@ void mf_finding_set(struct mf_finding *finding, enum mf_health health, const cha
 void mf_finding_advise(struct mf_finding *finding, const char *advice, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Profiles a small program with this massif-ctl and the option @mode, and checks the file. */
+/* Profiles a small program with this massif-ctl and the option @mode, and checks the output file. */
 void mf_doctor_try(const char *mode, struct mf_finding *finding);
 
 /* Returns the first line of @path, which the caller frees; NULL if it cannot be read. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks what heap mode needs: the shim, memory for a profile, and that programs load the shim.
+// Checks what heap mode needs: that the shim exists, that there is memory for a profile, and that programs load the
+// shim.
 
 #include <stdlib.h>
 #include <string.h>

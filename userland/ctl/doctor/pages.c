@@ -45,7 +45,7 @@ static bool exists(const char *format, const char *release)
 	return access(path, F_OK) == 0;
 }
 
-/* Finds a module for this kernel. */
+/* Finds a massif.ko for this kernel. */
 static void find_module(struct mf_patient *patient, const char *release)
 {
 	static const char *const installed[] = {
@@ -85,7 +85,7 @@ static void look_for_module(struct mf_patient *patient, struct mf_finding *findi
 		mf_finding_set(finding, MF_HEALTH_OK, "massif.ko %s is loaded", version);
 	} else if (patient->loaded) {
 		/*
-		 * Another version is no error in itself: look_at_session() checks whether the protocol versions
+		 * A different version is not an error in itself: look_at_session() checks whether the protocol versions
 		 * match.
 		 */
 		mf_finding_set(finding, MF_HEALTH_NOTE,
@@ -126,7 +126,7 @@ static void look_for_headers(struct mf_patient *patient, struct mf_finding *find
 				  name.release);
 }
 
-/* Stores the selected word of @line, which stands in brackets. */
+/* Stores the selected word of @line, which is the one in brackets. */
 static void choose_word(const char *line, char word[32])
 {
 	const char *start = strchr(line, '[');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes an output file completely or not at all: under a temporary name, which is then renamed.
+// Writes an output file completely or not at all: writes a temporary file and then renames it.
 
 #include "outfile.h"
 
@@ -31,7 +31,7 @@ static char *directory_of(const char *path)
 	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
 }
 
-/* Returns the descriptor that @path stands for (such as /dev/stdout), or -1. */
+/* Returns the descriptor that @path (such as /dev/stdout) stands for, or -1. */
 static int descriptor_of(const char *path)
 {
 	static const struct {
@@ -131,8 +131,8 @@ static int open_temporary(const char *name, mode_t mode)
 }
 
 /*
- * Tests whether files can be created in the directory of @path, by creating one. access() is no reliable test:
- * it succeeds for root in /proc, and for anybody in a removed directory.
+ * Tests whether files can be created in the directory of @path, by creating one. access() is not a reliable test: it
+ * succeeds for root in /proc, and for anybody in a deleted directory.
  */
 static int try_directory_of(const char *path)
 {
@@ -194,7 +194,7 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 	return 0;
 }
 
-/* The stream does not keep the error code of a failed write, so repeat a write. */
+/* The stream does not keep the error code of a failed write, so write again to obtain it. */
 static int reason_of_failure(FILE *stream)
 {
 	clearerr(stream);
@@ -205,8 +205,8 @@ static int reason_of_failure(FILE *stream)
 }
 
 /*
- * Returns whether the file system of @fd may report a lack of space only later, at fsync(). Local file systems
- * report it at once; waiting for their disks would cost many seconds in a run with a thousand processes.
+ * Returns whether the file system of @fd may report a lack of space only at fsync(). Local file systems report it
+ * immediately; waiting for their disks would take many seconds in a run with a thousand processes.
  */
 static bool is_remote(int fd)
 {
@@ -266,7 +266,7 @@ void mf_outfile_discard(struct mf_outfile *file)
 	*file = (struct mf_outfile){ 0 };
 }
 
-/* Fills the file and commits it. On an error the file is removed. */
+/* Fills the file and commits it. Removes the file on an error. */
 static int fill_and_commit(struct mf_outfile *file, const struct mf_outfile_source *source,
 			   struct mf_error *err)
 {
@@ -280,7 +280,7 @@ static int fill_and_commit(struct mf_outfile *file, const struct mf_outfile_sour
 	return code;
 }
 
-/* Returns the base name for saving @path elsewhere. For a device or a descriptor that is the stem of @source. */
+/* Returns the base name for saving @path elsewhere. For a device or a descriptor, this is the stem of @source. */
 static const char *stem_of(const char *path, const struct mf_outfile_source *source)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -288,7 +288,7 @@ static const char *stem_of(const char *path, const struct mf_outfile_source *sou
 	return mf_outfile_is_special(path) || !*base ? source->stem : base;
 }
 
-/* Opens a new file for what could not be written to @path, with an unguessable name. Returns 0 or -errno. */
+/* Opens a new file, with an unguessable name, for what could not be written to @path. Returns 0 or -errno. */
 static int open_elsewhere(struct mf_outfile *file, const char *directory, const char *path,
 			  const struct mf_outfile_source *source)
 {
@@ -306,7 +306,10 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 		free(mf_take(file->path, NULL));
 		return code;
 	}
-	/* The file already has its final name. With the same temporary name, it is removed if writing fails. */
+	/*
+	 * The file already has its final name. Use that as the temporary name, too, so that the file is removed if
+	 * writing fails.
+	 */
 	file->temporary = strdup(file->path);
 	file->stream = file->temporary ? fdopen(fd, "w") : NULL;
 	if (!file->stream) {

@@ -15,7 +15,7 @@ struct mf_outfile {
 	char *temporary; /* temporary name in the same directory; NULL if @path is special and written directly */
 };
 
-/* Formats the message that @path could not be written because of @code, a -errno. Returns @code. */
+/* Formats the message that @path could not be written. @code is the reason, a negative errno. Returns @code. */
 int mf_outfile_explain(const char *path, int code, struct mf_error *err);
 
 /*
@@ -25,7 +25,7 @@ int mf_outfile_explain(const char *path, int code, struct mf_error *err);
 int mf_outfile_check(const char *path, struct mf_error *err);
 
 /*
- * Returns whether @path is one of this process's own descriptors (/dev/stdout, /dev/fd/63, ...). Then inherited
+ * Returns whether @path is one of this process's own descriptors (/dev/stdout, /dev/fd/63, ...). If so, inherited
  * descriptors must stay open until the file is written.
  */
 bool mf_outfile_needs_descriptors(const char *path);
@@ -34,12 +34,15 @@ bool mf_outfile_needs_descriptors(const char *path);
 bool mf_outfile_is_special(const char *path);
 
 /*
- * Opens @path for writing. A new or replaced file gets @mode, less the umask. A symbolic link is replaced, not
- * followed, unless it leads to a special file. Returns 0 or -errno.
+ * Opens @path for writing. A new or replacement file is created with @mode, modified by the umask. A symbolic link is
+ * replaced, not followed, unless it leads to a special file. Returns 0 or -errno.
  */
 int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, struct mf_error *err);
 
-/* Closes the stream and puts the file in place. Returns 0; on -errno nothing is left, as after discard. */
+/*
+ * Closes the stream and puts the file in place. Returns 0 or -errno; after an error nothing is left, as with
+ * mf_outfile_discard().
+ */
 int mf_outfile_commit(struct mf_outfile *file, struct mf_error *err);
 
 /* Closes the stream and deletes what was written. Allowed after a failed open and after commit. */
@@ -48,13 +51,13 @@ void mf_outfile_discard(struct mf_outfile *file);
 /* The contents of a file. */
 struct mf_outfile_source {
 	/*
-	 * Writes the contents to @out; called again for each file that is tried. Returns 0, or -errno with a
-	 * message in @err. After -ENOMEM no other file is tried.
+	 * Writes the contents to @out; called once for each file that is tried. Returns 0, or -errno with a message in
+	 * @err. After -ENOMEM no other file is tried.
 	 */
 	int (*fill)(FILE *out, void *data, struct mf_error *err);
 	void *data;
 	mode_t mode;
-	const char *stem; /* base name to save it under elsewhere, if the file is special */
+	const char *stem; /* base name under which the contents are saved elsewhere if the file is special */
 };
 
 /*
@@ -65,10 +68,13 @@ struct mf_outfile_source {
 int mf_outfile_write(const char *path, const struct mf_outfile_source *source, char **saved,
 		     struct mf_error *err);
 
-/* For struct mf_outfile_source: copies the file whose descriptor @data points to. */
+/* A fill() function for struct mf_outfile_source: copies the file whose descriptor @data points to. */
 int mf_outfile_fill_from(FILE *out, void *data, struct mf_error *err);
 
-/* Performs only the second step: saves the contents elsewhere. On entry @err says why @path could not be written. */
+/*
+ * Performs only the second step of mf_outfile_write(): saves the contents elsewhere. On entry @err says why @path could
+ * not be written.
+ */
 int mf_outfile_save(const char *path, const struct mf_outfile_source *source, char **saved,
 		    struct mf_error *err);
 

@@ -12,7 +12,7 @@
 
 /* The state of one expansion. */
 struct expansion {
-	const char *rest; /* rest of the pattern, after % and its letter */
+	const char *rest; /* rest of the pattern, after the % and its letter */
 	FILE *out;
 	pid_t pid;
 	unsigned int number; /* value of the next %n */

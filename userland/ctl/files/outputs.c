@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The output files of a run.
 //
-// A name is identified by device and inode of its directory and by its last component, so different spellings
-// of a name are equal. A symbolic link is a name of its own, because it is replaced and not followed.
+// A name is identified by the device and inode of its directory and by its last component, so different spellings of
+// the same name are equal. A symbolic link is a name of its own, because it is replaced rather than followed.
 
 #include "outputs.h"
 
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "ctl/message/message.h"
 
-/* A file name that this run has used, or has reserved for one of its files. */
+/* A file name that this run has used or reserved for one of its files. */
 struct claim {
 	dev_t device; /* device and inode of the directory */
 	ino_t inode;
@@ -55,14 +55,14 @@ void mf_outputs_destroy(struct mf_outputs *outputs)
 	free(outputs);
 }
 
-/* Fills device, inode and base of @claim; base points into @path. Returns false if the name cannot be identified. */
+/* Sets device, inode and base of @claim; base points into @path. Returns false if the name cannot be identified. */
 static bool locate(const char *path, struct claim *claim)
 {
 	const char *slash = strrchr(path, '/');
 	mf_auto_free char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	struct stat status;
 
-	/* Special files are written to, never replaced. */
+	/* Special files are written to and never replaced. */
 	if (!directory || mf_outfile_is_special(path) || stat(directory, &status))
 		return false;
 	claim->device = status.st_dev;
@@ -114,13 +114,13 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 		add(outputs, &claim);
 }
 
-/* Returns whether @claim is reserved for this file and not yet written. A later process may reuse the pid. */
+/* Returns whether @claim is reserved for this file and has not been written yet: a later process may have the same pid. */
 static bool is_own(const struct claim *claim, enum mf_output_kind kind, pid_t pid)
 {
 	return !claim->written && claim->kind == kind && claim->pid == pid;
 }
 
-/* Returns the @n-th alternative to @path, from 1 on; NULL if out of memory. */
+/* Returns the @n-th alternative to @path (@n starts at 1); NULL if out of memory. */
 static char *alternative(const char *path, pid_t pid, unsigned int n)
 {
 	char *name;
@@ -130,7 +130,7 @@ static char *alternative(const char *path, pid_t pid, unsigned int n)
 	return length < 0 ? NULL : name;
 }
 
-/* Reports that @path is in use by @taken, so that the file of @kind of process @pid goes to @name instead. */
+/* Reports that @path is already used for @taken, so the file of @kind of process @pid goes to @name instead. */
 static void say_taken(const char *path, const struct claim *taken, enum mf_output_kind kind, pid_t pid,
 		      const char *name)
 {
@@ -150,9 +150,9 @@ static void say_taken(const char *path, const struct claim *taken, enum mf_outpu
 }
 
 /*
- * Chooses the name for the file of @kind of process @pid: @path, or an alternative that no other file of this
- * run has. *@claim is set to the entry of this name; NULL if it has none, like a special file, which is never
- * replaced. Returns NULL if out of memory.
+ * Chooses the name for the file of @kind of process @pid: @path, or an alternative that no other file of this run has.
+ * *@claim is set to the entry of this name, or to NULL if the name has none. Special files have none, because they are
+ * never replaced. Returns NULL if out of memory.
  */
 static char *choose(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		    struct claim **claim)

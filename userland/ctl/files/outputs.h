@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The output files of a run. Ensures that none replaces another of the same run, and records whether one was
+ * The output files of a run. Ensures that no file replaces another one of the same run, and records whether a file was
  * lost. Files of earlier runs are replaced.
  */
 #ifndef MASSIF_CTL_OUTPUTS_H
@@ -27,16 +27,16 @@ struct mf_outputs *mf_outputs_create(void);
 void mf_outputs_destroy(struct mf_outputs *outputs); /* @outputs may be NULL */
 
 /*
- * Reserves the name @path for the file of @kind of process @pid, to be written later. Does nothing if the name
- * is already taken, or out of memory.
+ * Reserves the name @path for the file of @kind of process @pid, which is written later. Does nothing if the name is
+ * already taken or if out of memory.
  */
 void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path,
 			pid_t pid);
 
 /*
- * Writes the file of @kind of process @pid to @path, or elsewhere, with a message: if another file of this run
- * has that name, `.PID` is appended; if it cannot be written, it goes to $TMPDIR or /tmp. *@name is the name
- * used, which the caller frees. Returns 0; on -errno, with a message in @err, the file is lost.
+ * Writes the file of @kind of process @pid to @path, or elsewhere, with a message: if another file of this run has that
+ * name, `.PID` is appended; if it cannot be written, it goes to $TMPDIR or /tmp. *@name is the name used, which the
+ * caller frees. Returns 0, or -errno with a message in @err if the file is lost.
  */
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Counts the programs that processes of a family are about to execute and that have not joined yet.
+// Counts the programs that processes of a family are about to execute and that have yet to join.
 
 #include "expected.h"
 
@@ -13,7 +13,7 @@
 #include "timekeeper.h"
 
 enum {
-	PATIENCE_MS = 1000, /* timeout from the announcement to the program's first event */
+	PATIENCE_MS = 1000, /* maximum time from the announcement to the program's first event */
 };
 
 /*

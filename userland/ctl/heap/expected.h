@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts the programs that processes of a family are about to execute and that have not joined yet. */
+/* Counts the programs that processes of a family are about to execute and that have yet to join. */
 #ifndef MASSIF_CTL_EXPECTED_H
 #define MASSIF_CTL_EXPECTED_H
 
@@ -10,16 +10,17 @@
 #include "ctl/launch/shim_unsupported.h"
 #include "ctl/options/options.h"
 
-/* Counts expected programs. Initialise with zeroes. */
+/* A count of the expected programs; zero-initialise it. */
 struct mf_expected {
-	struct mf_unsupporteds obstacles; /* reasons already reported to the user */
+	/* the reasons for not loading the shim that were already reported to the user */
+	struct mf_unsupporteds obstacles;
 	unsigned int n;
-	int64_t until; /* timeout, because some programs never join; in the time of mf_timekeeper_now() */
+	int64_t until; /* when to stop waiting, because some programs never join; on the clock of mf_timekeeper_now() */
 };
 
 /*
- * Notes that the program of @join_request is about to be executed and should join. Programs that the options skip are
- * not expected; if the shim cannot be loaded into the program, that is reported instead.
+ * Notes that the program of @join_request is about to be executed and should join. A program that the options exclude
+ * is not expected; if the shim cannot be loaded into the program, that is reported instead.
  */
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
 		       const struct mf_request *join_request);

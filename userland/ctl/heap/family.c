@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The profiled processes of one heap mode run: they join, share a profile after a fork, execute other programs,
+// The profiled processes of one heap mode run: how they join, share a profile after a fork, execute other programs,
 // and end.
 
 #include "family.h"
@@ -30,20 +30,21 @@
 
 enum {
 	EVENTS = 16,
-	PATIENCE_MS = 5, /* wait for a forked child to execute a program before copying its parent's profile */
-	FIRST_WATCH_MS = 1, /* first interval between checks whether a process still runs the same program */
-	LAST_WATCH_MS = 500, /* longest interval between such checks */
-	FIRST_FILES_MS = 1, /* first interval between checks for newly mapped files; it doubles up to LAST_FILES_MS */
+	/* how long to wait for a forked child to execute a program before its parent's profile is copied */
+	PATIENCE_MS = 5,
+	FIRST_WATCH_MS = 1, /* initial interval between checks whether a process still runs the same program */
+	LAST_WATCH_MS = 500, /* maximum interval between such checks */
+	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; it doubles up to LAST_FILES_MS */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
-	BIRTH_PATIENCE_MS = 1000, /* wait for a process that announced a fork to report its child */
+	BIRTH_PATIENCE_MS = 1000, /* how long to wait for a process that announced a fork to report its child */
 };
 
 struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* newest first */
-	int files_ms; /* interval to the next check for newly mapped files */
-	struct mf_join_conns conns; /* its epoll descriptor also watches the processes */
+	int files_ms; /* time until the next check for newly mapped files */
+	struct mf_join_conns conns; /* connections; their epoll descriptor also watches the processes */
 	struct mf_expected expected;
 };
 
@@ -131,7 +132,7 @@ static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
 
 static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source);
 
-/* Removes @process from the list and destroys it. Children that share its profile receive it first. */
+/* Removes @process from the list and destroys it. First passes its profile to the children that share it. */
 static void drop(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_heap_process **at = &family->processes;
@@ -151,8 +152,8 @@ static void complain_of_child(const struct mf_heap_process *source, const struct
 }
 
 /*
- * Finishes an attempt to give @heir, a child of @source, a profile of its own; @ret is the result. On failure
- * the user is informed and @heir is dropped. Returns whether @heir has a profile.
+ * Finishes an attempt to give @heir, a child of @source, a profile of its own; @ret is the result. On failure, reports
+ * that to the user and drops @heir. Returns whether @heir has a profile.
  */
 static bool has_settled(struct mf_heap_family *family, struct mf_heap_process *heir,
 			const struct mf_heap_process *source, int ret, const struct mf_error *err)
@@ -177,8 +178,8 @@ static bool settle(struct mf_heap_family *family, struct mf_heap_process *heir)
 }
 
 /*
- * Passes the profile of @source, which has ended, to its children: the last one takes the memory over, the
- * others get copies.
+ * Passes the profile of @source, which has ended, to its children: the last child takes over the memory, the others get
+ * copies.
  */
 static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source)
 {
@@ -227,7 +228,7 @@ static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
 	process->executes = join_request->request.verb == MF_JOIN_EXECUTES;
 }
 
-/* Marks @process as ended, after reading the messages that it sent before it died. */
+/* Marks @process as ended after reading the messages that it sent before it ended. */
 static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_request *join_request = malloc(sizeof(*join_request));
@@ -242,8 +243,8 @@ static void end_process(struct mf_heap_family *family, struct mf_heap_process *p
 }
 
 /*
- * Returns the running process with number @pid, or NULL. A process that has ended, whose number may have been
- * reused, is marked as ended and not returned.
+ * Returns the running process with pid @pid, or NULL. A process that has ended is marked as such and not returned,
+ * because its pid may have been reused.
  */
 static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t pid)
 {
@@ -258,7 +259,7 @@ static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t p
 
 static void add(struct mf_heap_family *family, struct mf_heap_process *process, int connection)
 {
-	/* Several processes will write files with mostly the same code: keep the names of functions from now on. */
+	/* Several processes will write files about mostly the same code, so keep function names from now on. */
 	mf_names_begin(family->options->symbolizer.names);
 	family->files_ms = FIRST_FILES_MS;
 	process->connection = connection;
@@ -285,8 +286,8 @@ int mf_heap_family_adopt(struct mf_heap_family *family)
 }
 
 /*
- * Serves MF_JOIN_EXECUTED: a process of the family executed a program. The profile of the program it ran before
- * ends without a file, as in Massif. Returns 0 and owns the connection from then on, or -errno.
+ * Serves MF_JOIN_EXECUTED: a process of the family executed a program. The profile of the program it ran before ends
+ * without a file, as in Massif. Returns 0, in which case the connection was taken over, or -errno.
  */
 static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
@@ -329,7 +330,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	mf_statistics_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
 	mf_heap_process_start(made);
-	/* If sending fails, the process has ended, which its pidfd and the connection report. */
+	/* If sending fails, the process has ended; its pidfd and connection will report that. */
 	mf_join_server_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
 	return 0;
 }
@@ -353,7 +354,7 @@ static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_req
 	return 0;
 }
 
-/* Serves MF_JOIN_COPY: a forked child is at its first event and waits for memory of its own. */
+/* Serves MF_JOIN_COPY: a forked child has reached its first event and is waiting for memory of its own. */
 static int give_copy(struct mf_heap_family *family, struct mf_heap_process *process, int fd)
 {
 	if (!process || !process->forked)
@@ -429,10 +430,9 @@ static void say_departed(const struct mf_heap_process *process)
 }
 
 /*
- * Handles the end of the connection of @process, and checks the process again later, at growing intervals.
- * There are three causes. The process ended. It executed another program, which will soon join on a new
- * connection unless the shim is not loaded into it. Or the process closed the descriptor, like programs that
- * close all descriptors they do not know.
+ * Handles the loss of the connection to @process, and then checks the process again at growing intervals. There are
+ * three possible causes: the process ended; it executed another program, which will soon join on a new connection if
+ * the shim is loaded into it; or it closed the descriptor, as programs do that close all descriptors they do not know.
  */
 static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
@@ -447,7 +447,7 @@ static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *
 	}
 	process->watch_at = mf_timekeeper_now() + process->watch_ms;
 	process->departs = sight == MF_MAPPED_ARRIVING || (process->executes && sight != MF_MAPPED_OURS);
-	/* With MF_MAPPED_UNKNOWN the maps of the new program are not readable, because it gained privileges. */
+	/* MF_MAPPED_UNKNOWN means that the new program's maps are unreadable, because it gained privileges. */
 	if (sight == MF_MAPPED_OTHER || (process->executes && sight == MF_MAPPED_UNKNOWN)) {
 		say_departed(process);
 		drop(family, process);
@@ -468,7 +468,7 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 	return true;
 }
 
-/* Handles a message on the connection of @process, or the connection's end. */
+/* Handles a message on the connection of @process, or the loss of the connection. */
 static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_request *join_request = malloc(sizeof(*join_request));
@@ -479,7 +479,7 @@ static void serve_process(struct mf_heap_family *family, struct mf_heap_process 
 		if (ret < 0 || (ret > 0 && !begin_child(family, process, join_request)))
 			drop(family, process);
 	} else if (ret > 0 && join_request->request.verb == MF_JOIN_COPY) {
-		/* On failure the connection is closed, which the child notices. */
+		/* On failure the connection is closed, and the child notices that. */
 		give_copy(family, process, process->connection);
 	} else if (ret > 0) {
 		hear(family, process, join_request);
@@ -501,8 +501,8 @@ static bool is_member(const struct mf_heap_family *family, const struct mf_heap_
 }
 
 /*
- * Waits up to @patience milliseconds for @heir to execute another program or to end, as most children soon do.
- * Returns whether it still runs without a profile of its own.
+ * Waits up to @patience milliseconds for @heir to execute another program or to end, as most children soon do. Returns
+ * whether @heir is still running without a profile of its own.
  */
 static bool await(struct mf_heap_family *family, struct mf_heap_process *heir, int64_t patience)
 {
@@ -529,7 +529,10 @@ static bool await(struct mf_heap_family *family, struct mf_heap_process *heir, i
 	return false;
 }
 
-/* Milliseconds to wait for a child: about as long as copying the profile would take, at most PATIENCE_MS. */
+/*
+ * Returns how many milliseconds to wait for a child: about as long as copying the profile would take, but at most
+ * PATIENCE_MS.
+ */
 static int64_t patience_for(const struct mf_heap_process *process)
 {
 	struct stat file;
@@ -564,8 +567,8 @@ static void serve_one(struct mf_heap_family *family, int fd)
 		}
 		if (process->pidfd == fd) {
 			/*
-			 * Poll the pidfd instead of trusting the event, which may be about an earlier process
-			 * whose descriptor had the same number.
+			 * Poll the pidfd rather than trust the event, which may refer to an earlier process whose
+			 * descriptor had the same number.
 			 */
 			find_alive(family, process->pid);
 			return;
@@ -573,7 +576,7 @@ static void serve_one(struct mf_heap_family *family, int fd)
 	}
 }
 
-/* Handles all events that are pending. */
+/* Handles all pending events. */
 static void serve(struct mf_heap_family *family)
 {
 	struct epoll_event events[EVENTS];
@@ -604,7 +607,7 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	drop(family, process);
 }
 
-/* Returns the ended process that joined first, except the launched one; NULL if there is none. */
+/* Returns the process that joined first among those that have ended, except the launched one; NULL if there is none. */
 static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
 {
 	struct mf_heap_process *found = NULL;
@@ -635,8 +638,8 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			continue;
 		if (process->watch_ms >= 0 && now >= process->watch_at) {
 			/*
-			 * lose_mapping() may have dropped @process or @next, so start over; this check is not due
-			 * again.
+			 * lose_mapping() may have dropped @process or @next, so start over; this check will not be due
+			 * again then.
 			 */
 			lose_mapping(family, process);
 			next = family->processes;
@@ -648,13 +651,13 @@ int mf_heap_family_look(struct mf_heap_family *family)
 		if (!process->source)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
-	/* Check again soon: libraries are usually mapped in groups, and a new process will map some. */
+	/* If files were mapped, check again soon: libraries are usually mapped several at a time. */
 	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
 	if (family->files_ms > LAST_FILES_MS)
 		family->files_ms = LAST_FILES_MS;
 	if (any)
 		period = sooner(period, family->files_ms);
-	/* Write one file per call, because other processes may be waiting to join. */
+	/* Write only one file per call, because other processes may be waiting to join. */
 	process = next_ended(family);
 	if (process)
 		write_one(family, process);
@@ -684,7 +687,7 @@ static bool is_unborn(const struct mf_heap_family *family)
 	return process;
 }
 
-/* Waits for children that were just forked and for programs being executed: they count as survivors. */
+/* Waits for children that were just forked and for programs that are being executed: they count as survivors. */
 static void await_joining(struct mf_heap_family *family)
 {
 	int64_t born_until = mf_timekeeper_now() + BIRTH_PATIENCE_MS, now;

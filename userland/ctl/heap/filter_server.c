@@ -14,7 +14,7 @@
 #include "model/filter_client.h"
 #include "report/context_filter.h"
 
-/* The longest time that the thread may take to notice that it has to end. */
+/* The maximum time that the thread may take to notice that it must end. */
 #define PERIOD_MS 20
 
 struct mf_filter_server {
@@ -24,7 +24,7 @@ struct mf_filter_server {
 	struct mf_filter_client_seat seat;
 	sem_t seated;
 	bool started;
-	bool stop; /* the thread has to end; atomic */
+	bool stop; /* the thread must end; accessed atomically */
 };
 
 bool mf_filter_server_is_needed(const struct mf_options *options)
@@ -76,14 +76,14 @@ int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_err
 	sigset_t all, before;
 	int ret;
 
-	/* Only the first thread handles signals, so block them in this one. */
+	/* Only the main thread handles signals, so block them in this one. */
 	sem_init(&filter_server->seated, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ret = pthread_create(&filter_server->thread, NULL, answer, filter_server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
-		/* There is no thread to answer, so the program must not wait for an answer. */
+		/* There is no thread to answer queries, so the program must not wait for an answer. */
 		filter_server->store->header->consults = 0;
 		mf_filter_client_answer(filter_server->store, MF_ANSWER_COUNTS);
 		return mf_error_set(err, -ret,
@@ -93,8 +93,8 @@ int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_err
 	}
 	filter_server->started = true;
 	/*
-	 * Wait until the thread has registered itself. From then on the program notices if massif-ctl is killed
-	 * and no answer will come.
+	 * Wait until the thread has registered itself. From then on the program notices if massif-ctl is killed and
+	 * cannot answer any more.
 	 */
 	while (sem_wait(&filter_server->seated))
 		;
@@ -114,10 +114,10 @@ void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 {
 	if (!filter_server)
 		return;
-	/* A server that was stopped before a fork continues in the child, which still answers the program. */
+	/* If the server was stopped before a fork, it continues in the child, which still answers the program. */
 	if (filter_server->started) {
 		mf_filter_server_stop(filter_server);
-		/* The thread has ended, so the program must not wait for an answer any more. */
+		/* The thread has ended, so the program must no longer wait for an answer. */
 		filter_server->store->header->consults = 0;
 		mf_filter_client_answer(filter_server->store, MF_ANSWER_COUNTS);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread that answers the program's questions whether the blocks of a context count (--ignore-fn, --alloc-fn). */
+/* A thread that answers the program's queries about whether the blocks of a context count (--ignore-fn, --alloc-fn). */
 #ifndef MASSIF_CTL_FILTER_SERVER_H
 #define MASSIF_CTL_FILTER_SERVER_H
 
@@ -9,24 +9,24 @@
 
 struct mf_filter_server;
 
-/* Returns whether @options contain a filter at all. */
+/* Returns whether @options contain any filters. */
 bool mf_filter_server_is_needed(const struct mf_options *options);
 
 /*
- * Creates the server, and marks @store so that the program will ask. To be called before the program starts.
+ * Creates the server, and marks @store so that the program will query the server. Call this before the program starts.
  * @store and @options must outlive the server. Returns 0 or -ENOMEM.
  */
 int mf_filter_server_create(struct mf_store *store, const struct mf_options *options,
 			 struct mf_filter_server **filter_server, struct mf_error *err);
 
 /*
- * start() starts the thread; returns 0 or -errno. stop() ends it before massif-ctl forks, since a fork does not
- * copy threads; the program's questions wait until the child calls start() again.
+ * mf_filter_server_start() starts the thread and returns 0 or -errno. mf_filter_server_stop() ends it before massif-ctl
+ * forks, since a fork does not copy threads; the program's queries wait until the child restarts it.
  */
 int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_error *err);
 void mf_filter_server_stop(struct mf_filter_server *filter_server);
 
-/* Ends the thread if it runs, and frees the server, which may be NULL. */
+/* Ends the thread if it is running, and frees the server, which may be NULL. */
 void mf_filter_server_destroy(struct mf_filter_server *filter_server);
 
 #endif

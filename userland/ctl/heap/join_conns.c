@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Connections to the join server whose request has not arrived yet or is still being served.
+// Connections to the join server whose requests have not arrived yet or are still being served.
 
 #include "join_conns.h"
 
@@ -13,7 +13,7 @@
 #include "ctl/message/message.h"
 
 enum {
-	/* limit of connections from other users: anybody can connect, and a program may have changed its user */
+	/* limit on connections from other users: anybody can connect, and a program may have changed its uid */
 	STRANGERS_MAX = 16,
 };
 
@@ -97,7 +97,7 @@ static void serve(struct mf_join_conns *conns, struct mf_join_conn *guest)
 }
 
 /*
- * Closes the oldest connection of another user if it has sent no request, so that other users cannot take all
+ * Closes the oldest connection from another user that has sent no request, so that other users cannot use up all
  * descriptors.
  */
 static void limit_strangers(struct mf_join_conns *conns)

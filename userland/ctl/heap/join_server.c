@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The socket at which processes join: creating it, checking who may use it, receiving requests and sending
-// answers.
+// The socket through which processes join: creates it, checks who may use it, receives requests and sends answers.
 
 #include "join_server.h"
 
@@ -120,7 +119,7 @@ int mf_join_server_answer(int guest, int code, const int fds[MF_JOIN_FDS])
 	return mf_join_server_answer_text(guest, code, fds, "");
 }
 
-/* Checks that @request is well formed and contains the secret. */
+/* Checks that @request is well-formed and contains the secret. */
 static bool is_legitimate(const struct mf_join_server *join_server, const struct mf_join_request *request,
 			  size_t size)
 {
@@ -166,7 +165,7 @@ int mf_join_server_receive(const struct mf_join_server *join_server, int guest, 
 		return -EPROTO;
 	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
 	join_request->pid = sender.pid;
-	/* End both strings with a NUL, whatever the client has sent. */
+	/* NUL-terminate both strings, whatever the client has sent. */
 	n = join_request->request.path_bytes;
 	memcpy(join_request->text, text, n);
 	join_request->text[n] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The socket at which processes join: creating it, checking who may use it, receiving requests and sending
- * answers. protocol/join.h describes the protocol.
+ * The socket through which processes join: creates it, checks who may use it, receives requests and sends answers.
+ * protocol/join.h describes the protocol.
  */
 #ifndef MASSIF_CTL_JOIN_SERVER_H
 #define MASSIF_CTL_JOIN_SERVER_H
@@ -11,7 +11,7 @@
 #include "protocol/join.h"
 
 struct mf_join_server {
-	int listener; /* non-blocking socket; -1: closed */
+	int listener; /* non-blocking socket, or -1 if closed */
 	char secret[MF_JOIN_SECRET_DIGITS + 1];
 	char address[MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS +
 		     1]; /* the name and the secret, as in MASSIF_SESSION */
@@ -19,22 +19,22 @@ struct mf_join_server {
 
 /* A request that was received. */
 struct mf_request {
-	pid_t pid; /* the sender's, as reported by the kernel */
+	pid_t pid; /* the sender's pid, as reported by the kernel */
 	struct mf_join_request request;
 	const char *path, *args;
 	char text[MF_JOIN_PATH_MAX + 1 + MF_JOIN_ARGS_MAX + 1];
 };
 
 /*
- * Opens the socket at @address (a name and a secret) if that is still free, otherwise or for NULL at a new
- * address. Returns 0 or -errno; call mf_join_server_close() in both cases.
+ * Opens the socket at @address (a name and a secret). If @address is NULL or already in use, opens it at a new address.
+ * Returns 0 or -errno; call mf_join_server_close() in either case.
  */
 int mf_join_server_open(struct mf_join_server *join_server, const char *address);
 void mf_join_server_close(struct mf_join_server *join_server);
 
 /*
- * Receives a request from connection @guest and checks its secret. Does not block. Returns 1, 0 if there is
- * none yet, or -errno.
+ * Receives a request from connection @guest and checks its secret. Does not block. Returns 1 if a request was received,
+ * 0 if there is none yet, or -errno.
  */
 int mf_join_server_receive(const struct mf_join_server *join_server, int guest, struct mf_request *join_request);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keeps the files of the objects in a process's store open.
+// Keeps open the files of the objects in a process's store.
 
 #include "mapped.h"
 
@@ -95,7 +95,7 @@ static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint3
 	}
 }
 
-/* For a process that ended before its maps were read, uses at least the file of its program. */
+/* If the process ended before its maps were read, at least uses the file of its program. */
 static void take_program(struct mf_mapped *mapped, struct mf_store *store, uint32_t end)
 {
 	for (uint32_t i = mapped->n; i < end; i++) {

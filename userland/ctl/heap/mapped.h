@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Keeps the files of the objects in a process's store open (base/held.h). The shim adds the objects to the
- * store; /proc/PID/maps shows which files they are.
+ * Keeps open the files of the objects in a process's store (base/held.h). The shim adds the objects to the store;
+ * /proc/PID/maps shows which files they are.
  */
 #ifndef MASSIF_CTL_MAPPED_H
 #define MASSIF_CTL_MAPPED_H
@@ -15,8 +15,8 @@
 
 struct mf_mapped {
 	struct mf_held *held;
-	struct mf_held_file *program; /* the file that the process executes; NULL: unknown */
-	uint32_t n; /* number of objects already looked up, counted from the first */
+	struct mf_held_file *program; /* the file that the process executes, or NULL if unknown */
+	uint32_t n; /* number of leading objects that were already looked up */
 };
 
 /* @held must outlive @mapped; if it is NULL, no file is kept open. */
@@ -25,15 +25,15 @@ void mf_mapped_init(struct mf_mapped *mapped, struct mf_held *held);
 /* Releases all files held for @store, whose memory must still be mapped. */
 void mf_mapped_deinit(struct mf_mapped *mapped, struct mf_store *store);
 
-/* Sets the file at @path, which may be in /proc, as the one that the process executes or will execute. */
+/* Records the file at @path, which may be in /proc, as the one that the process executes or will execute. */
 void mf_mapped_program(struct mf_mapped *mapped, const char *path);
 
-/* Sets the file that process @pid executes now. */
+/* Records the file that process @pid is executing. */
 void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid);
 
 /*
- * Opens the files of objects that are new in @store. @pid is the process that has them mapped; 0 if it has
- * ended. Returns whether there were new objects.
+ * Opens the files of objects that are new in @store. @pid is the process that has these mapped, or 0 if it has ended.
+ * Returns whether there were new objects.
  */
 bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid);
 

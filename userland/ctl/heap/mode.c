@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Heap mode: the shim in the program does the accounting, in memory that it shares with massif-ctl.
+// Heap mode: the shim inside the program does the accounting in memory that it shares with massif-ctl.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,16 +21,16 @@
 
 struct heap_state {
 	struct mf_heap_family *family;
-	struct mf_heap_process *first; /* the launched process of the family, until it is replaced */
-	bool shim;    /* the program loads the shim */
-	int session;  /* descriptor of the store, until the program has inherited it */
-	int trace;    /* descriptor for --trace-malloc, until the program has inherited it */
+	struct mf_heap_process *first; /* the launched process of the family until another one replaces it */
+	bool shim;    /* whether the program loads the shim */
+	int session;  /* descriptor of the store until the program has inherited it */
+	int trace;    /* descriptor for --trace-malloc until the program has inherited it */
 	char **environment;
-	struct mf_exec_watch watch; /* notices when the program executes another one, which removes the shim */
-	int64_t watch_at;	     /* when to check @watch next, in the time of mf_timekeeper_now() */
+	struct mf_exec_watch watch; /* detects that the program calls exec, which removes the shim */
+	int64_t watch_at;	     /* when to check @watch next, on the clock of mf_timekeeper_now() */
 };
 
-/* Passes the program a copy of the descriptor that messages go to, since its own standard error may be closed. */
+/* Passes the program a copy of the descriptor that messages go to, since the program's standard error may be closed. */
 static int prepare_trace(struct mf_run *run, struct heap_state *state,
 			 const struct mf_heap_process *first, struct mf_error *err)
 {
@@ -71,7 +71,7 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state,
 	return prepare_trace(run, state, first, err);
 }
 
-/* The path of the file that the kernel executes for @program; NULL if unknown. */
+/* Returns the path of the file that the kernel executes for @program; NULL if unknown. */
 static const char *first_image(const struct mf_program *program)
 {
 	if (program->kind == MF_PROGRAM_UNKNOWN)
@@ -110,7 +110,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	if (!mf_options_look_inside(run->options))
 		return 0;
 	/*
-	 * @obstacle prevents only the launched program from loading the shim; programs that join later have
+	 * Only the launched program can fail to load the shim because of @obstacle; programs that join later have
 	 * loaded it.
 	 */
 	if (!obstacle) {
@@ -127,10 +127,7 @@ static int sooner(int one, int other)
 	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/*
- * Returns whether the program announced the execution of another program that @state->watch has not seen yet.
- * (The execution may also have failed.)
- */
+/* Returns whether the program announced an exec that @state->watch has not seen yet. (The exec may also have failed.) */
 static bool executes_unseen(const struct heap_state *state)
 {
 	return !state->watch.replaced_by && state->first->store.header->executes;
@@ -143,7 +140,7 @@ static int look(void *data, struct mf_error *err)
 	int period = mf_heap_family_look(state->family);
 	int64_t now = mf_timekeeper_now();
 
-	/* If the launched process joined again with another program, its profile is now that of the new program. */
+	/* If the launched process called exec and joined again, its profile is now that of the new program. */
 	if (mf_heap_family_launched(state->family) != state->first)
 		state->watch.period_ms = -1;
 	if (state->watch.period_ms >= 0 && (now >= state->watch_at || executes_unseen(state))) {
@@ -200,13 +197,13 @@ static void started(struct mf_run *run)
 	mf_heap_process_start(first);
 }
 
-/* The shim announces an exec, except for system calls made without the C library. */
+/* The shim announces an exec, unless the program makes the system call without the C library. */
 static bool executed_another(const struct heap_state *state)
 {
 	return state->watch.replaced_by || state->first->store.header->executes;
 }
 
-/* Reports that the program executed another one. The profile covers only the time before that. */
+/* Reports that the program executed another one, so the profile covers only the time before that. */
 static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
 {
 	const char *path = state->watch.replaced_by;
