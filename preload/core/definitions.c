@@ -176,7 +176,9 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 		find_by_hash(definitions, name, number, found, data);
 }
 
-/* A set of names to search for. A hash of the first four characters rejects most other names without a full comparison. */
+/*
+ * A set of names to search for. A hash of the first four characters rejects most other names without a full comparison.
+ */
 #define BEGINNING 4u
 
 struct wanted {

@@ -2,13 +2,13 @@
 // Keeps the session's list of loaded ELF objects up to date.
 //
 // Lock order: dl_iterate_phdr() holds the dynamic linker's lock during its callbacks, and the program's own callbacks
-// may allocate. So no function here waits without limit for a lock whose holder may be waiting for the dynamic linker:
-// the scan's own lock is taken by trying, a limited number of times.
+// may allocate. So no function here may wait indefinitely for a lock whose holder may be waiting for the dynamic
+// linker: the scan lock is only tried, a limited number of times.
 //
-// Allocations do not take the dynamic linker's lock, for two reasons: a callback of the program may wait for a
-// lock whose holder allocates; and in a forked child the lock stays held for ever if another thread held it during
-// the fork. Instead the list is scanned after it has changed, at a point where the dynamic linker itself has just
-// held its lock (object_loaded.c).
+// Allocations do not take the dynamic linker's lock, for two reasons: a callback of the program may wait for a lock
+// whose holder allocates; and in a forked child the lock stays held forever if another thread held it during the fork.
+// Instead the list is scanned after it has changed, at a point where the dynamic linker itself has just held its lock
+// (object_loaded.c).
 
 #include "objects.h"
 
@@ -52,7 +52,7 @@ static uint32_t alike[1u << ALIKE_BITS];
 
 struct scan {
 	uint32_t round;
-	uint32_t at;	/* record to compare with the next object first: the order of the list rarely changes */
+	uint32_t at;	/* record to try first for the next object: the order of the list rarely changes */
 	bool any_gone;	/* an object was unloaded, so a record may match another object at its address */
 	bool any_new;
 	bool first;
@@ -130,7 +130,7 @@ static void read_identity(struct mf_object *object)
 	object->modified_ns = status.st_mtim.tv_sec * 1000000000ll + status.st_mtim.tv_nsec;
 }
 
-/* Describes the object. Its extent reaches from the first loadable byte to the last. */
+/* Describes the object. Its extent spans everything from the first loadable byte to the last. */
 static struct mf_object describe(const struct dl_phdr_info *info)
 {
 	struct mf_object object = {
@@ -167,7 +167,10 @@ static struct mf_object_record *record_of(uint32_t number)
 	return mf_objects_record(&mf_session_store, number);
 }
 
-/* Is @info the object of @record, which was loaded at the last scan? @thoroughly: compare name and build-id, too. */
+/*
+ * Is @info the object described by @record, which was loaded at the last scan? @thoroughly: also compare the name and
+ * the build-id.
+ */
 static bool is_record_of(const struct mf_object_record *record, const struct dl_phdr_info *info,
 			 bool thoroughly)
 {
@@ -184,8 +187,8 @@ static bool is_record_of(const struct mf_object_record *record, const struct dl_
 }
 
 /*
- * Returns the record of @info in the list of loaded objects, or MF_OBJECT_NONE if it is new. The search begins at
- * scan->at.
+ * Returns the record of @info in the list of loaded objects, or MF_OBJECT_NONE if the object is new. The search begins
+ * at scan->at.
  */
 static uint32_t find_mapped(struct scan *scan, const struct dl_phdr_info *info)
 {
@@ -227,7 +230,7 @@ static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Does the retired @record describe @object, that is, the same file at the same address? */
+/* Is @record retired, and does it describe @object, that is, the same file at the same address? */
 static bool is_same_object(const struct mf_object_record *record, uint32_t number,
 			   const struct mf_object *object)
 {
@@ -250,7 +253,10 @@ static uint32_t *alike_head(const struct mf_object *object)
 	return &alike[hash * HASH_PRIME >> (64 - ALIKE_BITS)];
 }
 
-/* Finds the record of an earlier load of @object and revives it, or makes a new record. Returns its number. */
+/*
+ * Revives the record of an earlier load of @object, or makes a new record if there is none. Returns the record's
+ * number.
+ */
 static uint32_t enter_object(const struct mf_object *object)
 {
 	uint32_t *head = alike_head(object), number;
@@ -312,7 +318,7 @@ static void retire_the_gone(const struct scan *scan)
 		__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 
-/* Retires unloaded objects before it adds new ones, which may have the same addresses. */
+/* Retires unloaded objects before adding new ones, which may have the same addresses. */
 static void scan_list(void)
 {
 	static uint32_t round;
@@ -331,8 +337,8 @@ void mf_objects_scan(void)
 	int saved = errno;
 
 	/*
-	 * Another thread is already scanning. Wait until it has finished, but give up after a while: it may be waiting
-	 * for a lock of this thread.
+	 * Another thread is already scanning. Wait for it to finish, but give up after a while, because it may be
+	 * waiting for a lock that this thread holds.
 	 */
 	for (int tries = 0; __atomic_exchange_n(&scanning, 1, __ATOMIC_ACQUIRE); tries++) {
 		if (tries == 1000) {
@@ -399,8 +405,8 @@ uint32_t mf_objects_of(uint64_t address)
 }
 
 /*
- * After dlclose(), another object may be mapped where one was unloaded. (dlopen() cannot be wrapped in this way,
- * because its effect depends on its caller; see deepbind.c.)
+ * After dlclose(), another object may be mapped where the old one was. (dlopen() cannot be wrapped like this, because
+ * its effect depends on its caller; see deepbind.c.)
  */
 EXPORT int dlclose(void *handle)
 {

@@ -14,30 +14,30 @@ extern uint32_t mf_objects_retired MF_HIDDEN;
 /* Callbacks of the cache of unwind rules, which is keyed by address. Set before the first scan. */
 struct mf_objects_watcher {
 	/*
-	 * An object was loaded from @start to @end. @may_open: whether its file may be opened. Neither this nor @gone
-	 * is called by two threads at a time.
+	 * An object was loaded from @start to @end. @may_open is true if the object's file may be opened. Neither this
+	 * callback nor @gone is called by two threads at once.
 	 */
 	void (*arrived)(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 	/* The object from @start to @end was unloaded. */
 	void (*gone)(uint64_t start, uint64_t end);
-	/* Drops unwind rules that were guessed and may be wrong now. Returns false if there were none. */
+	/* Drops guessed unwind rules, which may be wrong now. Returns false if there were none. */
 	bool (*forget_guesses)(void);
 };
 
 extern struct mf_objects_watcher mf_objects_watcher MF_HIDDEN;
 
 /*
- * Adds new objects to the session's list, and retires those that were unloaded. Takes the dynamic linker's lock:
- * never call it with the gate closed.
+ * Adds new objects to the session's list, and retires those that were unloaded. Takes the dynamic linker's lock, so
+ * never call this with the gate closed.
  */
 void mf_objects_scan(void);
 
-/* Declares that mf_objects_change() and mf_objects_scan() will be called whenever the list of objects has changed. */
+/* Promises that mf_objects_change() and mf_objects_scan() will be called whenever the list of objects has changed. */
 void mf_objects_are_announced(void);
 
 /*
- * Notes that the list has changed. If no scan follows, the next event that needs the number of an unknown object scans
- * the list.
+ * Notes that the list has changed. If no scan follows, the list is scanned by the next event that needs the number of
+ * an unknown object.
  */
 void mf_objects_change(void);
 
@@ -53,13 +53,15 @@ uint32_t mf_objects_of(uint64_t address);
  */
 void mf_objects_come(void);
 
-/* Returns a number that changes whenever the loading or unloading of an object invalidates data cached by address. */
+/* Returns a number that changes whenever loading or unloading an object invalidates data that is cached by address. */
 static inline uint32_t mf_objects_generation(void)
 {
 	return __atomic_load_n(&mf_objects_retired, __ATOMIC_ACQUIRE);
 }
 
-/* In a forked child: releases the scan's lock, and repeats a scan that was interrupted by the fork. */
+/*
+ * In a forked child: releases the scan lock. If the fork interrupted a scan, makes sure that the scan will be repeated.
+ */
 void mf_objects_reset(void);
 
 #endif

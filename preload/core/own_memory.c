@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// How much of the process's address space belongs to the shim: its image, the session memory, and later mappings.
+// Computes how much of the process's address space belongs to the shim: its image, the session memory and later
+// mappings.
 
 #include "own_memory.h"
 

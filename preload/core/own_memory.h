@@ -7,13 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the shim as the kernel counts them: for RLIMIT_AS, all mappings; for RLIMIT_DATA, private writable ones. */
+/*
+ * Number of bytes that the kernel attributes to the shim: for RLIMIT_AS, all mappings; for RLIMIT_DATA, private
+ * writable ones.
+ */
 uint64_t mf_own_memory_address_space(void);
 uint64_t mf_own_memory_data(void);
 
 /*
  * Report @bytes of private memory that the shim has mapped and will never unmap: mf_own_memory_add() for writable
- * memory, the other function for code, which does not count as data.
+ * memory, mf_own_memory_add_code() for code, which does not count as data.
  */
 void mf_own_memory_add(size_t bytes);
 void mf_own_memory_add_code(size_t bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests whether memory can be read, by letting the kernel try.
+// Tests whether memory can be read by letting the kernel try to read it.
 //
-// Uses futex(2), which reads a word before it waits. Sandboxes allow it because the program's own malloc makes that
-// call when a thread has to wait. The arguments used here make the call return without waiting.
+// Uses futex(2), which reads a word before it waits. Sandboxes allow this call because the program's own malloc makes
+// it when a thread has to wait. The arguments used here make the call return without waiting.
 
 #include "readable.h"
 
@@ -15,7 +15,7 @@
 
 #define PAGE_BYTES 4096u
 #define FUTEX_BYTES 4u
-#define UNLIKELY_VALUE 0x6d73661bu /* arbitrary; if the word has this value, the timeout of 0 prevents a wait */
+#define UNLIKELY_VALUE 0x6d73661bu /* arbitrary; even if the word has this value, the zero timeout prevents a wait */
 
 static bool forbidden;
 
@@ -53,7 +53,7 @@ bool mf_readable_word(uint64_t address)
 	return readable;
 }
 
-/* The page that was found readable last. Page 0 is never mapped. */
+/* The last page that was found readable. 0 means none, since page 0 is never mapped. */
 struct asked {
 	uint64_t page;
 };

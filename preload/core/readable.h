@@ -6,18 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Can the 8 bytes at @address be read now? Makes a system call; keeps errno. */
+/* Can the 8 bytes at @address be read now? Makes a system call; preserves errno. */
 bool mf_readable_word(uint64_t address);
 
-/* Can the text be read up to its NUL? One system call a page. */
+/* Can the text be read up to its NUL? Makes one system call per page. */
 bool mf_readable_text(const char *text);
 
-/* Can the pointers be read up to the first NULL, and their texts? One system call a page if they lie in order. */
+/*
+ * Can the pointers up to the first NULL be read, and the texts they point to? Makes one system call per page if the
+ * texts are in ascending order in memory.
+ */
 bool mf_readable_texts(char *const *texts);
 
 /*
- * Stops making system calls; from now on all memory counts as unreadable. For seccomp's strict mode, where futex(2)
- * would kill the program.
+ * Stops these functions from making system calls; from now on they report all memory as unreadable. Used for seccomp's
+ * strict mode, in which futex(2) would kill the program.
  */
 void mf_readable_forbid(void);
 bool mf_readable_is_forbidden(void);

@@ -29,7 +29,7 @@ size_t mf_real_early_size(const void *pointer)
 	return size;
 }
 
-/* Each block is preceded by its size. Blocks are handed out once only, so their memory is zero. */
+/* Each block is preceded by its size. Blocks are handed out only once, so their memory is zero. */
 static void *early_malloc(size_t size)
 {
 	size_t need = EARLY_ALIGN + ((size + EARLY_ALIGN - 1) & ~(size_t)(EARLY_ALIGN - 1));
@@ -96,9 +96,9 @@ static void fail(const char *symbol)
 }
 
 /*
- * Is @function a definition outside the shim? In an executable that is not position-independent, the address can be
- * that of an entry in the procedure linkage table (an undefined symbol). Such an entry jumps to a definition elsewhere,
- * which is the shim's.
+ * Is @function a definition outside the shim? In an executable that is not position-independent, @function can be the
+ * address of an entry in the procedure linkage table (an undefined symbol). Such an entry jumps to a definition
+ * elsewhere, namely the shim's.
  */
 static bool is_theirs(void *function)
 {
@@ -117,8 +117,8 @@ static void *look_up(const char *symbol)
 }
 
 /*
- * Returns the program's own definition of @symbol, which precedes the shim's, or the next one after the shim's if the
- * program defines none.
+ * Returns the program's own definition of @symbol, which takes precedence over the shim's. If the program has none,
+ * returns the next definition after the shim's.
  */
 static void *look_up_program(const char *symbol)
 {
@@ -136,12 +136,12 @@ bool mf_real_resolve(void)
 	mf_libc_bind();
 	saved = errno;
 	/*
-	 * The first event comes while the process has one thread. So a second call comes from an allocation made by
+	 * The first event occurs while the process has one thread. So a second call can only come from an allocation by
 	 * dlsym() below; the early arena serves it.
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
-	/* Already the lookup may call into a library that insists on being first, so move behind that library now. */
+	/* Even the lookup may call into a library that insists on being first, so move behind that library now. */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \
 	found.member = (__typeof__(found.member))search(symbol); \
@@ -186,6 +186,6 @@ size_t mf_real_extent(const void *pointer)
 
 uint32_t mf_real_distance(void)
 {
-	/* A glibc chunk begins with a word for its size and holds at least three more words. */
+	/* A glibc chunk consists of a word for its size and at least three more words. */
 	return is_glibc ? 32 : 16;
 }

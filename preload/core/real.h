@@ -42,7 +42,9 @@
 	X(prlimit, "prlimit", int,                                           \
 	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *))
 
-/* Functions that the C++ library's operators would call: the program's own definitions, if it has any. */
+/*
+ * Functions that the C++ library's operators would call without the shim: the program's own definitions, if it has any.
+ */
 #define MF_REAL_PROGRAM(X)                                                  \
 	X(program_malloc, "malloc", void *, (size_t))                       \
 	X(program_free, "free", void, (void *))                             \
@@ -63,24 +65,24 @@ extern struct mf_real mf_real_functions MF_HIDDEN;
 extern int mf_real_state MF_HIDDEN; /* 1 once all functions have been found */
 
 /*
- * Looks up the real functions. Allocations made meanwhile are served from a small arena. Returns true if the functions
- * are available, and false in an allocation made during the lookup.
+ * Looks up the real functions. Allocations during the lookup are served from a small arena; in such an allocation, this
+ * function returns false. Returns true once the functions are available.
  */
 bool mf_real_resolve(void);
 
-/* Replaces @from by @to in the table of real functions. Only while the process has one thread. */
+/* Replaces @from with @to in the table of real functions. Call this only while the process has one thread. */
 void mf_real_redirect(void *from, void *to);
 
 /*
- * Returns how many bytes the block at @pointer takes from the allocator: its usable size and, with glibc's
- * allocator, the header.
+ * Returns how many bytes the allocator uses for the block at @pointer: its usable size and, with glibc's allocator, the
+ * header.
  */
 size_t mf_real_extent(const void *pointer);
 
-/* Returns the least distance of two blocks of the allocator, in bytes. */
+/* Returns the minimum distance between two of the allocator's blocks, in bytes. */
 uint32_t mf_real_distance(void);
 
-/* Did @pointer come from the early arena? Then it must not be passed to the real free(). */
+/* Did @pointer come from the early arena? If so, it must not be passed to the real free(). */
 static inline bool mf_real_is_early(const void *pointer)
 {
 	return (uintptr_t)pointer - (uintptr_t)mf_real_early < MF_REAL_EARLY_SIZE;

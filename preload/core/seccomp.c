@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whether the program has restricted its own system calls. Set by process/prctl.c.
+// True if the program has restricted its own system calls. Set by process/prctl.c.
 
 #include "seccomp.h"
 

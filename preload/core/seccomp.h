@@ -10,10 +10,10 @@
 extern bool mf_seccomp_on MF_HIDDEN;
 
 /*
- * Once this is set, the shim makes no system call that malloc would not make, because such a call could kill the
- * program. Features that need other calls are off: forked children are not profiled, executed programs are not
- * followed, and new threads have no instruction counter. Restrictions that the program sets without the C library's
- * prctl(2) or syscall(2) go unnoticed.
+ * Once the program has restricted its system calls, the shim makes no system call that malloc would not make, because
+ * such a call could kill the program. Features that need other calls are off: forked children are not profiled,
+ * executed programs are not followed, and new threads have no instruction counter. Restrictions that the program sets
+ * without the C library's prctl() or syscall() go unnoticed.
  */
 static inline bool mf_seccomp_is_on(void)
 {

@@ -17,7 +17,7 @@ const volatile int *mf_session_active_word = &never_active;
 bool mf_session_traces;
 
 static int *active_word; /* writable alias of mf_session_active_word */
-static int active_value; /* value of that word; in a child that has not activated its session, the parent's value */
+static int active_value; /* value of that word, or the parent's value in a child that has not activated its session */
 
 bool mf_session_make_word(void)
 {
@@ -65,7 +65,7 @@ void mf_session_count(bool counts)
 	int said = *mf_session_active_word;
 
 	/*
-	 * Compare-and-exchange, because other threads may change the word too, and because an inactive session must not
+	 * Use compare-and-exchange, because other threads may change the word, too, and an inactive session must not
 	 * become active.
 	 */
 	do {

@@ -7,7 +7,9 @@
 
 #include "model/store.h"
 
-/* Lets the compiler access a variable directly: without this, it must assume that another object may define it. */
+/*
+ * Lets the compiler access a variable directly; otherwise it must assume that another object may define the variable.
+ */
 #define MF_HIDDEN __attribute__((visibility("hidden")))
 
 /* The session memory. Valid while the session is active. */
@@ -19,15 +21,15 @@ extern struct mf_store mf_session_store MF_HIDDEN;
  */
 extern const volatile int *mf_session_active_word MF_HIDDEN;
 
-/* Bits of *mf_session_active_word. Most sessions use only the first; each further bit turns on a feature. */
+/* Bits of *mf_session_active_word. Most sessions set only the first; each of the others turns on a feature. */
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* check each stack (stack/verify.h) */
 #define MF_SESSION_LEDGER   4 /* count what each stack allocates and frees */
 #define MF_SESSION_STACKS   8 /* count the depths of stacks */
-#define MF_SESSION_STOPPED  16 /* new blocks are not counted until the program asks for it */
-#define MF_SESSION_NO_HEAP  32 /* no blocks are counted, only stacks */
+#define MF_SESSION_STOPPED  16 /* do not count new blocks until the program asks for it */
+#define MF_SESSION_NO_HEAP  32 /* count only stacks, no blocks */
 
-/* Allocation calls are reported (event/trace.h). Does not change after the session has begun. */
+/* True if allocation calls are reported (event/trace.h). Does not change after the session has begun. */
 extern bool mf_session_traces MF_HIDDEN;
 
 static inline bool mf_session_is_active(void)
@@ -41,17 +43,17 @@ static inline bool mf_session_has(int bit)
 }
 
 /*
- * Notes in the session that this process is about to execute another program (@begins), or that this failed. Does
- * nothing in a vfork child, which shares the memory.
+ * Notes in the session that this process is about to call exec (@begins is true), or that exec failed. Does nothing in
+ * a vfork child, because it shares its parent's memory.
  */
 void mf_session_executing(bool begins);
 
-/* Sets whether new blocks are counted, in this process and in children that it forks. */
+/* Turns counting of new blocks on or off, in this process and in children that it forks later. */
 void mf_session_count(bool counts);
 
 /*
- * For process/attach.c: maps the page of mf_session_active_word, with no bit set. Returns false if there is no memory,
- * or if the kernel cannot clear the page in a child (before Linux 4.14).
+ * For process/attach.c: maps the page for mf_session_active_word, with no bits set. Returns false if there is no
+ * memory, or if the kernel cannot clear the page in a child (before Linux 4.14).
  */
 bool mf_session_make_word(void);
 
@@ -62,10 +64,10 @@ void mf_session_begin(void);
 void mf_session_verify(void);
 
 /*
- * In a forked child, in this order: mf_session_resume() enables events again, although the session memory is still the
- * parent's and must not change; mf_session_continue() maps the child's own copy, @memory, at the same addresses, and
- * returns false if that failed; mf_session_activate() starts using the copy, or mf_session_deactivate() ends the
- * child's profile.
+ * A forked child calls these functions in this order. mf_session_resume() enables events again, although the session
+ * memory still belongs to the parent and must not change. mf_session_continue() maps the child's own copy, @memory, at
+ * the same addresses; it returns false on failure. Then mf_session_activate() starts using the copy, or
+ * mf_session_deactivate() ends the child's profile.
  */
 void mf_session_resume(void);
 bool mf_session_continue(int memory);

@@ -11,13 +11,13 @@
 
 #define PAGE_SIZE 4096ull
 
-/* Size in bytes of the range below the end of the initial stack in which the kernel maps nothing else. */
+/* Number of bytes below the end of the initial stack in which the kernel maps nothing else. */
 #define FIRST_STACK_ALONE (64ull << 20)
 
 /* The initial stack, where the kernel stored argc. */
 extern void *__libc_stack_end;
 
-/* The initial thread: either its first event or the constructor below sets this. */
+/* The initial thread. Set by its first event or by the constructor below, whichever comes first. */
 static pthread_t first_thread;
 
 static __attribute__((constructor)) void note_first_thread(void)

@@ -9,27 +9,30 @@
 struct mf_stack_bounds {
 	uint64_t end;  /* upper end; for glibc's threads, the thread descriptor, which lies at the top of the mapping */
 	uint64_t low;  /* lowest address known to be readable; a multiple of the page size, like @hole + 1 */
-	uint64_t hole; /* highest address known to be unreadable; 0: none */
-	bool is_first; /* the initial stack, which the kernel grows on access, also on a test for readability */
+	uint64_t hole; /* highest address known to be unreadable; 0 if none is known */
+	bool is_first; /* the initial stack: the kernel grows it on any access, even a test for readability */
 };
 
-/* Largest assumed size of a stack, in bytes. Addresses further apart are on different stacks. */
+/* Assumed maximum size of a stack, in bytes. Addresses further apart are taken to be on different stacks. */
 #define MF_STACK_MAX (1ull << 30)
 
 struct mf_stack_bounds *mf_stack_bounds(void);
 
-/* Is @address known to be on @own? Then it can be read as long as the thread exists. */
+/*
+ * Is @address known to be on the thread's stack, with the bounds @own? If so, it can be read as long as the thread
+ * exists.
+ */
 static inline bool mf_stack_bounds_holds(const struct mf_stack_bounds *own, uint64_t address)
 {
 	return address - own->low < own->end - own->low;
 }
 
-/* Is @address on the current thread's stack? Asks the kernel if that is not known. */
+/* Is @address on the current thread's stack? Asks the kernel if this is not known yet. */
 bool mf_stack_bounds_reaches(uint64_t address);
 
 /*
- * Returns the current thread's bounds, extended down to @sp if that is on its own stack. The thread's stack pointer
- * must be at @sp or below.
+ * Returns the bounds of the current thread's stack, extended down to @sp if @sp is on that stack. The thread's stack
+ * pointer must be at @sp or below.
  */
 const struct mf_stack_bounds *mf_stack_bounds_at(uint64_t sp);
 

@@ -7,7 +7,7 @@
 #include "session.h"
 
 /*
- * Registers @function, which takes no arguments, to be called before the first event. It is registered through a linker
+ * Registers @function, which takes no arguments, to be called before the first event. The registration uses a linker
  * section, because start.c must not depend on the parts of the shim that it initialises.
  */
 #define MF_AT_FIRST_EVENT(function)                                                                            \
@@ -18,8 +18,8 @@
 void mf_start_first(void);
 
 /*
- * Returns the real functions. The very first call, which is often made by the dynamic linker, long before any
- * constructor, looks them up and attaches to the session.
+ * Returns the real functions. The very first call looks them up and attaches to the session. It often comes from the
+ * dynamic linker, long before any constructor runs.
  */
 static inline const struct mf_real *mf_start(void)
 {

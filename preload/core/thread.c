@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim's state of each thread: taken at its first event, given back when the thread ends.
+// The shim's per-thread state, which a thread takes at its first event and gives back when it ends.
 
 #include "thread.h"
 
@@ -19,15 +19,15 @@
 #include "session.h"
 #include "thread_memory.h"
 
-/* States for this many threads are in the shim's own data; further ones are mapped in chunks. */
+/* Private states for this many threads are in the shim's own data; further ones are mapped in chunks. */
 #define PRIVATES_FIRST 256u
 #define CHUNK_BYTES    65536u
 
 __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
 
 /*
- * Protects the lists, the memory for new states, and the key. Only taken by threads that are inside the shim, so a
- * signal handler's event cannot deadlock on it.
+ * Protects the lists, the memory for new states, and the key. Only taken by threads that are inside the shim, so an
+ * event in a signal handler cannot deadlock on it.
  */
 static struct mf_lock list_lock;
 static struct mf_thread_private *ended;
@@ -39,7 +39,7 @@ static struct mf_thread_private first[PRIVATES_FIRST];
 static struct mf_thread_private *fresh = first; /* the next state that was never used; n_fresh of them are left */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
-/* A thread or a session with any special feature uses only the slow path. */
+/* A thread uses only the slow path if it or the session has any special feature. */
 static enum mf_fastpath fastpath_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_session_traces)
@@ -55,7 +55,7 @@ void mf_thread_set(struct mf_thread *thread)
 }
 
 /*
- * Prepares the state for a new thread: sets pointers to its tally and empties its caches. @shares: see struct
+ * Prepares the state for a new thread: sets the pointers to the tally and empties the caches. @shares: see struct
  * mf_thread.
  */
 static void begin(struct mf_thread_private *private, bool shares)
@@ -69,7 +69,7 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->n_deferred = 0;
 	thread->entry = NULL;
 	thread->memo.room = private->room;
-	/* Not the current generation, so the caches are emptied before they are first used. */
+	/* Not the current generation, so that the caches are emptied before they are first used. */
 	thread->generation = mf_objects_generation() - 1;
 }
 
@@ -78,8 +78,8 @@ static void begin_tally(struct mf_thread_private *private)
 {
 	mf_gate_close();
 	/*
-	 * Completes the pending free of the only other thread, if any: a thread may have a pending free only while it
-	 * is alone.
+	 * Complete the pending free of the process's only other thread, if any: a thread may have a pending free only
+	 * while it is the only one.
 	 */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
@@ -102,7 +102,7 @@ static void end_tally(struct mf_thread_private *private)
 	mf_gate_open();
 }
 
-/* Puts the state of the current thread into the list of unused states. Context: the thread is inside the shim. */
+/* Puts the current thread's state on the list of unused states. Context: the thread is inside the shim. */
 static void give_back(struct mf_thread_private *private)
 {
 	mf_thread_set(NULL);
@@ -116,9 +116,9 @@ static void give_back(struct mf_thread_private *private)
 }
 
 /*
- * Destructor of the key: the thread ends. Later events are still possible, in destructors of other keys and in the C
- * library. Such an event takes a new state, but after the last round of destructors nothing would release it. So from
- * here on the thread releases its state after each event (mf_thread_release()).
+ * Destructor of the key, called when the thread ends. Further events are still possible, in destructors of other keys
+ * and in the C library. Such an event takes a new state, but after the last round of destructors nothing would release
+ * it. So from now on the thread releases its state after each event (mf_thread_release()).
  */
 static void end(void *data)
 {
@@ -144,7 +144,7 @@ void mf_thread_release(void)
 	mf_thread_local.inside = 0;
 }
 
-/* Makes sure that there is an unused state; maps another chunk if necessary. Returns false if there is no memory. */
+/* Makes sure that there is an unused state, mapping another chunk if necessary. Returns false if there is no memory. */
 static bool find_fresh(void)
 {
 	void *chunk;
@@ -156,8 +156,8 @@ static bool find_fresh(void)
 		return false;
 	mf_own_memory_add(CHUNK_BYTES);
 	/*
-	 * After mlockall(MCL_FUTURE) this memory would count against the program's RLIMIT_MEMLOCK. A sandbox may forbid
-	 * munlock(), which malloc does not call.
+	 * After mlockall(MCL_FUTURE) this memory would count against the program's RLIMIT_MEMLOCK. But a sandbox may
+	 * forbid munlock(), since malloc does not call it.
 	 */
 	if (!mf_seccomp_is_on())
 		syscall(SYS_munlock, chunk, CHUNK_BYTES);
@@ -166,7 +166,7 @@ static bool find_fresh(void)
 	return true;
 }
 
-/* Context: with list_lock held. */
+/* Context: list_lock is held. */
 static struct mf_thread_private *make(void)
 {
 	struct mf_thread_private *private;
@@ -230,7 +230,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		/* Counters belong to the parent's threads. The counter of the remaining thread starts again. */
+		/* The counters belong to the parent's threads. The remaining thread will open a new one. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The shim's state of each thread. */
+/* The shim's per-thread state. */
 #ifndef MASSIF_PRELOAD_THREAD_H
 #define MASSIF_PRELOAD_THREAD_H
 
@@ -17,8 +17,8 @@
 #define MF_DEFERRED_MAX 32u
 
 /*
- * An event that came while the same thread was already inside the shim, because a signal handler interrupted it
- * there. It is counted when the thread leaves the shim.
+ * An event that occurred while the thread was already inside the shim, because a signal handler interrupted it there.
+ * The event is counted when the thread leaves the shim.
  */
 struct mf_deferred {
 	uint64_t address;
@@ -28,19 +28,19 @@ struct mf_deferred {
 };
 
 /*
- * The part of a thread's state that every event needs, and what is cached about its stacks. Lies in memory that a
- * forked child shares with its parent (thread_memory.h) until the child has a session of its own.
+ * The part of a thread's state that every event needs, and the cached data about the thread's stacks. It is in memory
+ * that a forked child shares with its parent (thread_memory.h) until the child has a session of its own.
  */
 struct mf_thread {
 	struct mf_tally_ctx ctx; /* pointers to the thread's tally and shard, which other threads may share */
 	uint32_t *put_off;   /* slot of the block whose free is still pending in the tally, if any */
 	uint32_t n_deferred;
-	uint32_t generation; /* value of mf_objects_generation() for which walk, objects, merged and memo are valid */
-	bool counts; /* the session's time unit is instructions */
-	bool shares; /* the process has or had other threads */
+	uint32_t generation; /* the mf_objects_generation() for which walk, objects, merged and memo are valid */
+	bool counts; /* true if the session's time unit is instructions */
+	bool shares; /* true if the process has or had other threads */
 
 	struct mf_thread_private *private;
-	const char *entry; /* name of the allocation function called last, if calls are reported; see trace.h */
+	const char *entry; /* name of the last allocation function called, if calls are reported; see trace.h */
 
 	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* the first n_deferred are in use */
 
@@ -48,12 +48,12 @@ struct mf_thread {
 	uint32_t objects[MF_DEPTH_MAX];
 	struct mf_walk walk;
 	uint64_t merged[MF_DEPTH_MAX];
-	struct mf_memo memo; /* the last member: its pool follows */
+	struct mf_memo memo; /* must be the last member: the pool follows it */
 };
 
 /*
- * The rest of a thread's state. It is in private memory because a child needs it as it was at the fork. Each struct
- * belongs to the same struct mf_thread for ever, also while no thread uses the two.
+ * The rest of a thread's state. It is in private memory because a child needs it as it was at the time of the fork.
+ * Each of these structs is permanently paired with one struct mf_thread, even while no thread uses them.
  */
 struct mf_thread_private {
 	struct mf_thread *thread;
@@ -64,20 +64,21 @@ struct mf_thread_private {
 	struct mf_depth depth; /* depth of the thread's stack, if stacks are counted */
 
 	/*
-	 * The block that the thread is resizing, which is not in the table meanwhile; its context is MF_CONTEXT_NONE if
-	 * there is none. Only changed between mf_gate_enter() and mf_gate_leave(), or with the gate closed.
+	 * The block that the thread is resizing, which is not in the table during that time. The context is
+	 * MF_CONTEXT_NONE if there is no such block. Only changed between mf_gate_enter() and mf_gate_leave(), or with
+	 * the gate closed.
 	 */
 	struct mf_block resizing;
 
-	uint32_t tally; /* number of the thread's tally, while a thread uses this state */
+	uint32_t tally; /* number of the tally of the thread that uses this state */
 	uint32_t room;	/* words in the memo's pool */
 
-	void *verifier; /* memory for checking the thread's stacks; NULL if not allocated yet */
+	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
 
-	/* While the thread forks: the child's connection to massif-ctl; otherwise 0. */
+	/* While the thread is forking, the child's connection to massif-ctl; otherwise 0. */
 	int child;
 
-	/* Copy of the state while a signal handler that interrupted an event forks; see thread_memory.h. */
+	/* Copy of the state, kept while a signal handler that interrupted an event is forking; see thread_memory.h. */
 	void *saved;
 	size_t saved_bytes;
 
@@ -85,11 +86,11 @@ struct mf_thread_private {
 };
 
 /*
- * In the static TLS block, since access must not allocate. Small, since that block is part of every thread's stack,
- * and stacks can be small.
+ * In the static TLS block, because an access must not allocate. Kept small, because that block takes space from every
+ * thread's stack, and stacks can be small.
  */
 struct mf_thread_local {
-	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is counted at once */
+	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */
 	uint8_t shortcut;     /* enum mf_fastpath */
 	bool binds_deep;      /* the thread is in a dlopen() with RTLD_DEEPBIND; see deepbind.c */
 	bool is_absorbed;     /* the C++ library's operator new has allocated; see mf_slowpath_absorb() */
@@ -97,11 +98,11 @@ struct mf_thread_local {
 	struct mf_thread *thread;
 };
 
-/* Reasons why a thread's next event is not counted at once. */
+/* Reasons not to count a thread's next event at once: the thread is... */
 enum mf_inside {
-	MF_INSIDE_SHIM = 1,    /* the thread is in the shim: its events are deferred */
-	MF_INSIDE_LIBRARY = 2, /* in the C++ library's operator new or delete: the first event belongs to it */
-	MF_INSIDE_OWN = 4,     /* it may be in one of the program's own allocation functions; see nesting.h */
+	MF_INSIDE_SHIM = 1,    /* in the shim: events are deferred */
+	MF_INSIDE_LIBRARY = 2, /* in the C++ library's operator new or delete, which owns the first event */
+	MF_INSIDE_OWN = 4,     /* may be in one of the program's own allocation functions; see nesting.h */
 };
 
 /* Which fast path a thread's events may try; see fastpath.h. */
@@ -109,7 +110,7 @@ enum mf_fastpath {
 	MF_FASTPATH_NONE,
 	MF_FASTPATH_ALONE,  /* as far as this thread knows, the process has no other thread */
 	MF_FASTPATH_SHARED,
-	MF_FASTPATH_ENDING, /* none: the thread is ending and releases its state after each event */
+	MF_FASTPATH_ENDING, /* no fast path: the thread is ending and releases its state after each event */
 };
 
 extern __thread struct mf_thread_local mf_thread_local
@@ -118,33 +119,36 @@ extern __thread struct mf_thread_local mf_thread_local
 /* Sets the current thread's state, which may be NULL, or updates its fast path after @thread has changed. */
 void mf_thread_set(struct mf_thread *thread);
 
-/*
- * Gets a state for the current thread. NULL if there is no memory for it, or the session is not active.
- */
+/* Gets a state for the current thread. Returns NULL if there is no memory for it, or if the session is not active. */
 struct mf_thread *mf_thread_take(void);
 
-/* Returns the newest state. The list (made_before) includes states of threads that have ended. */
+/*
+ * Returns the newest state, the head of the list linked by made_before. The list includes states of threads that have
+ * ended.
+ */
 struct mf_thread_private *mf_thread_all(void);
 
 /* Called after an event of a thread that is ending: releases the state, which nothing else would do. */
 void mf_thread_release(void);
 
 /*
- * Saves the stack depths that the child's copy of the session will contain. Called on a freeze. Context: with the gate
- * held.
+ * Saves the stack depths that the child's copy of the session will contain. Called when the session is frozen. Context:
+ * the gate is held.
  */
 void mf_thread_frozen(void);
 
-/* In a forked child: releases the locks, whose holders do not exist here. */
+/* In a forked child: releases the lock, whose holder does not exist in the child. */
 void mf_thread_reset(void);
 
 /*
  * In a forked child that now has its own session: discards the states of all other threads. @own, which may be NULL, is
- * the state of the thread that is left. @alone: the parent had no other thread, either.
+ * the state of the remaining thread. @alone is true if the parent had only one thread, too.
  */
 void mf_thread_survive(struct mf_thread_private *own, bool alone);
 
-/* Returns the current thread's state, made at the first call; NULL if there is no memory for it. */
+/*
+ * Returns the current thread's state, which the first call creates; NULL if there is no state (see mf_thread_take()).
+ */
 static inline struct mf_thread *mf_thread_get(void)
 {
 	struct mf_thread *thread = mf_thread_local.thread;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// Memory for the threads' states.
+// Allocates the threads' states.
 //
-// A state is large but mostly untouched. States lie in a region of the session memory that is mapped once at the
-// start: so a new thread maps nothing, which RLIMIT_DATA, RLIMIT_AS or RLIMIT_MEMLOCK (after mlockall(MCL_FUTURE))
-// could refuse. The region is shared memory because RLIMIT_DATA counts all private memory. As a consequence fork
-// does not copy it: a forked child begins with empty states in a region of its own, and what it needs from its
-// parent's is in struct mf_thread_private.
+// A state is large but mostly untouched. States are in a region of the session memory that is mapped once at the
+// start. So a new thread needs no mapping, which could fail because of RLIMIT_DATA, RLIMIT_AS or RLIMIT_MEMLOCK (after
+// mlockall(MCL_FUTURE)). The region is shared memory because RLIMIT_DATA counts all private memory. As a consequence,
+// fork does not copy it: a forked child begins with empty states in a region of its own, and the data that it needs
+// from its parent are in struct mf_thread_private.
 //
-// The first states have a memo with room for the stacks of a large program. In a program with hundreds of threads
-// most of them run the same code, so further states have a smaller memo.
+// The first states have a memo with room for the stacks of a large program. In a program with hundreds of threads,
+// most of them run the same code, so the remaining states have a smaller memo.
 
 #include "thread_memory.h"
 
@@ -23,10 +23,10 @@
 #define SMALL_ROOM MF_MEMO_ROOM_LEAST
 #define PAGE_BYTES 4096u
 
-/* The part of the region for large states: one third. */
+/* Large states get one third of the region. */
 #define LARGE_SHARE 3u
 
-/* Large and small states in use. The space for small states follows that for all large ones. */
+/* Number of large and small states in use. In the region, all large states come before the small ones. */
 static uint64_t n_large, n_small;
 
 static size_t size_with(uint32_t room)
@@ -41,7 +41,7 @@ static struct mf_thread *at(uint64_t offset)
 	return (struct mf_thread *)((char *)mf_session_store.regions[MF_REGION_THREADS] + offset);
 }
 
-/* Used when the region is full, which happens early if a limit of the address space made the session small. */
+/* Used when the region is full, which happens early if an address-space limit has kept the session small. */
 static struct mf_thread *take_private_memory(void)
 {
 	void *memory = mmap(NULL, size_with(SMALL_ROOM), PROT_READ | PROT_WRITE,
@@ -77,7 +77,7 @@ struct parts {
 	size_t head, pool, table;
 };
 
-/* Computes upper bounds, since the interrupted event may be changing the memo: adding nodes, or enlarging the table. */
+/* Returns upper bounds, since the interrupted event may be changing the memo by adding nodes or enlarging the table. */
 static struct parts parts_of(const struct mf_thread *thread)
 {
 	const struct mf_memo *memo = &thread->memo;

@@ -10,9 +10,10 @@ struct mf_thread;
 struct mf_thread_private;
 
 /*
- * Allocates one more state. *@room becomes the size of its memo in words. States are reused and never freed. The memory
- * is zero, unless this process took over a session that another process had left.
- * Context: with the lock of the list of states. Return: NULL if there is no memory.
+ * Allocates one more state. Sets *@room to the size of its memo in words. States are reused and never freed. The memory
+ * is zero, unless this process took over a session from another process.
+ * Context: the lock of the list of states is held.
+ * Return: NULL if there is no memory.
  */
 struct mf_thread *mf_thread_memory_take(uint32_t *room);
 
@@ -20,9 +21,9 @@ struct mf_thread *mf_thread_memory_take(uint32_t *room);
 void mf_thread_memory_clear(void);
 
 /*
- * For a signal handler that forks after it interrupted an event of the thread with @private. Both processes will finish
- * that event, but the state is in memory that they share. So mf_thread_memory_save() copies the state before the fork;
- * mf_thread_memory_restore() installs the copy in the child, and mf_thread_memory_drop() frees it in the parent.
+ * For a signal handler that forks after interrupting an event of the thread that owns @private. Both processes will
+ * finish that event, but the state is in memory that they share. So mf_thread_memory_save() copies the state before the
+ * fork; mf_thread_memory_restore() installs the copy in the child, and mf_thread_memory_drop() frees it in the parent.
  */
 void mf_thread_memory_save(struct mf_thread_private *private);
 void mf_thread_memory_restore(struct mf_thread_private *private);

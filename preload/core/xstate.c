@@ -10,8 +10,8 @@
 #include <cpuid.h>
 
 /*
- * Registers that compiled code may use besides the general ones: SSE, AVX, AVX-512, APX. Neither the shim nor what
- * it calls uses the x87 stack, MMX, tiles or protection keys.
+ * The registers that compiled code may use besides the general-purpose ones: SSE, AVX, AVX-512, APX. Neither the shim
+ * nor what it calls uses the x87 stack, MMX, tiles or protection keys.
  */
 #define STATE_MASK   0x800e6u
 #define STATE_LEGACY 512u
@@ -47,7 +47,10 @@ __asm__(
 "	andq	$-64, %rsp\n"
 "	cmpl	$1, mf_xstate_instructions(%rip)\n"
 "	jb	2f\n"
-	/* Bytes of the header that XSAVE does not write must be zero. mov keeps the flags, which are used below. */
+	/*
+	 * Bytes of the header that XSAVE does not write must be zero. Use mov, because it preserves the flags, which
+	 * are tested below.
+	 */
 "	movl	$0, %edx\n"
 "	movq	%rdx, 512(%rsp)\n"
 "	movq	%rdx, 520(%rsp)\n"
@@ -84,7 +87,7 @@ __asm__(
 "	.size	mf_xstate_call, . - mf_xstate_call\n"
 "	.popsection\n");
 
-/* Returns the size of the state with component @i, where @bytes is the size of the components before it. */
+/* Returns the size of the state up to and including component @i; @bytes is the size of the components before it. */
 static uint64_t add_component(uint64_t bytes, unsigned int i, bool compact)
 {
 	unsigned int size, offset, flags, unused;

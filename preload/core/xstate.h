@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Saves the processor's extended state (vector and mask registers) around calls of the C library. The shim
- * itself is compiled without these registers (build.mk), but the C library's functions use them.
+ * Saves the processor's extended state (vector and mask registers) around calls to the C library. The shim itself is
+ * compiled without these registers (build.mk), but the C library's functions use them.
  */
 #ifndef MASSIF_PRELOAD_XSTATE_H
 #define MASSIF_PRELOAD_XSTATE_H
@@ -11,8 +11,9 @@
 typedef uint64_t mf_xstate_function(const void *data, uint64_t more);
 
 /*
- * Returns @function(@data, @more), which may call the C library: it runs with an aligned stack and a clear
- * direction flag. Afterwards the extended state and that flag are restored. General registers change as in any call.
+ * Returns @function(@data, @more). The function may call the C library: it runs with an aligned stack and a clear
+ * direction flag. Afterwards the extended state and the flag are restored. General-purpose registers change as in any
+ * call.
  */
 uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t more);
 
@@ -20,8 +21,8 @@ uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t
 void mf_xstate_start(void);
 
 /*
- * For functions that call the C library and that the program may call with a stack that is not aligned to 16
- * bytes. (The fast path of the C library's own malloc works with such a stack, so programs get away with it.)
+ * For functions that call the C library, and that the program may call with a stack that is not aligned to 16 bytes.
+ * (The fast path of glibc's own malloc works with such a stack, so programs get away with it.)
  */
 #ifdef __x86_64__
 #define MF_ALIGNED_STACK __attribute__((force_align_arg_pointer, noinline)) /* has no effect on an inlined function */
