@@ -28,9 +28,9 @@ extern "C" {
 #endif
 
 /*
- * The symbols are weak, so a program links without a definition of them. noplt makes code that is not
- * position-independent reach them through the global offset table, too; the linker would otherwise resolve
- * an undefined weak symbol to NULL for good.
+ * The symbols are weak, so that a program links without definitions for them. noplt makes position-dependent code, too,
+ * reach them through the global offset table; otherwise the linker would permanently resolve an undefined weak symbol
+ * to NULL.
  */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
@@ -41,28 +41,28 @@ extern "C" {
 #define MASSIF_WEAK __attribute__((weak, visibility("default")))
 #endif
 
-/* Counts a block of @size bytes at @block. Its memory comes from an allocator that massif does not track. */
+/* Counts a block of @size bytes at @block, which comes from an allocator that massif does not track. */
 void massif_malloc_like(const void *block, size_t size) MASSIF_WEAK;
 
 /* Counts the free of the block at @block. Does nothing if no block was counted there. */
 void massif_free_like(const void *block) MASSIF_WEAK;
 
 /*
- * Changes the size of the block at @block to @size bytes without moving it: counted as a free, if the block was counted
- * before, and a new block.
+ * Reports that the block at @block now has @size bytes, without having been moved. This counts as a free, if the block
+ * was counted before, followed by an allocation.
  */
 void massif_resize_like(const void *block, size_t size) MASSIF_WEAK;
 
 /*
- * Between massif_stop() and massif_start(), new blocks are not counted, in any thread of the process and in
- * the children that it forks. Blocks counted before stay counted until they are freed, also when they are
- * resized. A block made in between is never counted, unless it is reallocated after massif_start(), which makes
- * a new block. Calls do not nest.
+ * Between massif_stop() and massif_start(), new blocks are not counted in any thread of the process, or in the children
+ * that it forks. Blocks counted before stay counted until they are freed, even if they are resized. A block allocated
+ * in between is never counted, unless it is reallocated after massif_start(), which creates a new block. Calls do not
+ * nest.
  */
 void massif_stop(void) MASSIF_WEAK;
 void massif_start(void) MASSIF_WEAK;
 
-/* Takes a detailed snapshot. The profile may drop it again, like any other, when it has too many snapshots. */
+/* Takes a detailed snapshot. Like any other, it may be dropped again when the profile has too many snapshots. */
 void massif_snapshot(void) MASSIF_WEAK;
 
 /*
@@ -78,7 +78,7 @@ int massif_is_there(void) MASSIF_WEAK;
 }
 #endif
 
-/* Each macro calls its function only if that is defined, which it is only under massif-ctl. */
+/* Each macro calls its function only if the function is defined, as is the case only under massif-ctl. */
 #define massif_malloc_like(block, size) \
 	(massif_malloc_like ? massif_malloc_like(block, size) : (void)0)
 #define massif_free_like(block) (massif_free_like ? massif_free_like(block) : (void)0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Start-up: finds the session memory and starts each part of the shim.
+// Start-up: finds the session memory and starts all parts of the shim.
 
 #include "attach.h"
 
@@ -38,11 +38,11 @@
 #include "limits.h"
 #include "syscall.h"
 
-/* The initial stack, which begins with the number of arguments, followed by the arguments. */
+/* The initial stack, which begins with the argument count, followed by the arguments. */
 extern void *__libc_stack_end;
 
 /*
- * Returns the descriptor of the session memory, or a negative number. The program that massif-ctl started inherits the
+ * Returns the descriptor of the session memory, or a negative number. The program that massif-ctl starts inherits the
  * descriptor; a program that is executed later has to ask massif-ctl for one.
  */
 static int find_memory(char *value, char **rest, int *trace)
@@ -65,13 +65,13 @@ static void keep_environment(char *value, const char *rest, const char *preload)
 
 #define GAP_BYTES (1u << 20)
 
-/* Maps the session memory @fd. Returns false if that failed. */
+/* Maps the session memory @fd. Returns false on failure. */
 static bool map_session(int fd)
 {
 	bool has_word = mf_session_make_word(), attached;
 	/*
-	 * Keeps the session memory away from the space right below the objects, which mf_patch_room() needs, by
-	 * reserving that space before the session memory is mapped.
+	 * mf_patch_room() needs the space right below the objects. Reserve it, so that the session memory is not mapped
+	 * there.
 	 */
 	void *gap = mmap(NULL, GAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -95,7 +95,7 @@ static void attach_session(void)
 	mf_limits_settle();
 	close(fd);
 	if (!attached) {
-		/* No message: massif-ctl notices and reports that no process attached to the session. */
+		/* Print no message: massif-ctl notices, and reports that no process attached to the session. */
 		mf_environment_clean();
 		return;
 	}
@@ -115,7 +115,7 @@ static void attach_session(void)
 	mf_requests_start();
 	/*
 	 * mf_session_traces must be set before functions are taken over, because takeover.c tests it. No call is
-	 * reported before the session is active.
+	 * reported until the session is active.
 	 */
 	mf_trace_start();
 	mf_session_store.header->late_objects_error = mf_object_loaded_start();
@@ -131,7 +131,7 @@ void mf_attach(void)
 	static int started;
 	int saved = errno;
 
-	/* Need not be a lock: the first event comes while the process has one thread. */
+	/* This need not be a lock: the first event occurs while the process has one thread. */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return;
 	mf_thread_local.inside = true;
@@ -167,8 +167,8 @@ __attribute__((constructor)) static void start(void)
 	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)
 		return;
 	/*
-	 * libunwind cannot be loaded before this constructor, because the dynamic linker must be ready to load another
-	 * object, and the C library must have been initialised with the environment.
+	 * libunwind cannot be loaded any earlier: the dynamic linker must be ready to load another object, and the C
+	 * library must have been initialised with the environment.
 	 */
 	environ = mf_environment();
 	if (mf_verify_start(load_libunwind()))

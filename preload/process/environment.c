@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // Removes massif-ctl's variables from the environment.
 //
-// massif-ctl appends two variables: LD_PRELOAD (a second one if the user has set one; the dynamic linker uses
-// the last) and MASSIF_SESSION. So the program's own strings lie as they would without massif: contiguous from the
-// first argument to the last variable, as expected by programs that write their title there.
+// massif-ctl appends two variables: LD_PRELOAD (a second one if the user has set it; the dynamic linker uses the last)
+// and MASSIF_SESSION. So the program's own strings are laid out as they would be without massif: contiguously from the
+// first argument to the last variable, as programs that write their title there expect.
 //
-// On the stack, the array is followed by the kernel's auxiliary vector, and some programs look for the vector
-// there (Go's run-time does). It cannot be moved, because the dynamic linker keeps its address. So the two words
-// that become free are turned into an entry of the vector that readers ignore.
+// On the stack, the array is followed by the kernel's auxiliary vector, and some programs (those written in Go, for
+// example) look for the vector there. The vector cannot be moved, because the dynamic linker has stored its address.
+// So the two words that become free are turned into a vector entry that readers ignore.
 
 #include "environment.h"
 
@@ -20,8 +20,10 @@
 
 #define PRELOAD "LD_PRELOAD"
 
-/* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Set by the dynamic linker
- * before any malloc. */
+/*
+ * The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Set by the dynamic linker before the
+ * first malloc.
+ */
 extern void *__libc_stack_end;
 
 char **mf_environment(void)
@@ -61,7 +63,7 @@ char *mf_environment_find(const char *name)
 	return place ? *place + strlen(name) + 1 : NULL;
 }
 
-/* Removes an element from the array and clears its text, which /proc/PID/environ would still show. */
+/* Removes an element from the array, and clears its text, which would otherwise still appear in /proc/PID/environ. */
 static void take_out(char **place)
 {
 	memset(*place, 0, strlen(*place));
@@ -70,7 +72,7 @@ static void take_out(char **place)
 	while (*place++);
 }
 
-/* If @value lists the shim and the user's own libraries, keeps only the latter. Returns false if there are none. */
+/* Removes the shim from @value, and keeps the user's own libraries. Returns false if there are none. */
 static bool shorten(char *value)
 {
 	char *others = strchr(value, ':');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The environment that the program began with, on its initial stack. It is also what libc's environ points to. */
+/* The program's original environment, on its initial stack. libc's environ points to it, too. */
 #ifndef MASSIF_PRELOAD_ENVIRONMENT_H
 #define MASSIF_PRELOAD_ENVIRONMENT_H
 
@@ -9,7 +9,7 @@ char **mf_environment(void);
 /* Returns the value of the last variable @name, which is the one that the dynamic linker uses, or NULL. */
 char *mf_environment_find(const char *name);
 
-/* Removes massif-ctl's variables without moving any other. Called before the program can read the environment. */
+/* Removes massif-ctl's variables without moving any others. Call this before the program can read the environment. */
 void mf_environment_clean(void);
 
 #endif

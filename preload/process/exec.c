@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Wrappers of the functions that execute a program, in this process or in a new child.
 //
-// massif-ctl is notified before the call, and again if the call failed. Without that, massif-ctl could not distinguish
-// a process that ended from a process that executed a program which then ended at once. The results that the program
-// sees are the usual ones.
+// massif-ctl is notified before the call, and again if the call failed. Otherwise, massif-ctl could not distinguish a
+// process that exited from one that executed a program which then exited immediately. The results that the program
+// sees do not change.
 
 #include "exec.h"
 
@@ -68,7 +68,7 @@ static const struct mf_real *begin(void)
 	return real;
 }
 
-/* Makes the new environment on the stack, since this may be a child that shares its parent's memory. */
+/* Builds the new environment on the stack, since this may be a child that shares its parent's memory. */
 #define FOLLOW(envp)                                                  \
 	do {                                                          \
 		size_t room = mf_follow_room(envp);                   \
@@ -84,7 +84,7 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 	return failed(begin()->execve(path, argv, envp));
 }
 
-/* A direct system call, because older C libraries lack execveat(); newer ones do nothing else. */
+/* Make the system call directly, because older C libraries lack execveat(); newer ones do nothing else. */
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	FOLLOW(envp);
@@ -133,7 +133,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	return failed(begin()->fexecve(fd, argv, envp));
 }
 
-/* The child of posix_spawn() shares this process's memory, including this stack, until it executes. */
+/* The child of posix_spawn() shares this process's memory, including this stack, until it calls exec. */
 
 static int spawned(int code, const pid_t *pid)
 {
@@ -182,7 +182,7 @@ static void gather(char **argv, const char *arg, va_list *args)
 	*argv = NULL;
 }
 
-/* Makes an argv on the stack from variable arguments; on the stack for the same reason as in FOLLOW. */
+/* Builds an argv from variable arguments, on the stack for the same reason as in FOLLOW. */
 #define GATHER(argv, arg)                                                     \
 	do {                                                                  \
 		va_list words;                                                \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Follows programs that are executed with a new environment, as by env -i.
+// Follows programs that are executed with a new environment, as env -i does.
 
 #include "follow.h"
 
@@ -45,7 +45,7 @@ static char *has_us(const char *word)
 }
 
 /*
- * massif-ctl's variables in an environment, and the number of all variables. If LD_PRELOAD is set more than once, the
+ * massif-ctl's variables in an environment, and the total number of variables. If LD_PRELOAD is set more than once, the
  * last one counts.
  */
 struct found {
@@ -74,7 +74,7 @@ size_t mf_follow_room(char *const *environment)
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
-	/* The executed program inherits the restrictions of system calls, so it could not ask for a session. */
+	/* The executed program inherits the system call restrictions, so it could not ask for a session. */
 	if (mf_seccomp_is_on())
 		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
 	if (found.preload && has_us(found.preload) && found.session)
@@ -120,7 +120,7 @@ char *const *mf_follow_add(char *const *environment, void *room)
 	if (found.preload && has_us(found.preload)) {
 		words[0] = found.preload;
 	} else if (found.preload) {
-		/* The user's own libraries follow the shim. */
+		/* The user's own libraries come after the shim. */
 		*end++ = ':';
 		strcpy(end, found.preload + strlen(PRELOAD));
 	}

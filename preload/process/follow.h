@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Makes the environment for an executed program that is to be followed, with the variables that make it load the shim
- * and find massif-ctl.
+ * Builds the environment for an executed program that is to be followed, including the variables that make it load the
+ * shim and find massif-ctl.
  */
 #ifndef MASSIF_PRELOAD_FOLLOW_H
 #define MASSIF_PRELOAD_FOLLOW_H
@@ -9,13 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Starts following executed programs. @preload: value of LD_PRELOAD, the shim first; @session: of MASSIF_SESSION. */
+/*
+ * Starts following executed programs. @preload: value of LD_PRELOAD, beginning with the shim; @session: value of
+ * MASSIF_SESSION.
+ */
 void mf_follow_start(const char *preload, const char *session);
 bool mf_follow_is_on(void);
 
 /*
- * mf_follow_add() returns a copy of @environment with both variables set. The copy is made in @room, which must be
- * aligned for pointers and have as many bytes as mf_follow_room() returned. If that is 0, use @environment unchanged.
+ * mf_follow_add() returns a copy of @environment with both variables set. The copy is placed in @room, which must be
+ * pointer-aligned and as large as mf_follow_room() returned, in bytes. If that is 0, use @environment unchanged.
  * Neither function allocates, since the caller may be a child that shares its parent's memory.
  */
 size_t mf_follow_room(char *const *environment);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // Gives a forked child a copy of the profile.
 //
-// The session memory is shared with massif-ctl, so fork() does not copy it. Most children execute another program at
-// once and need no copy, so it is made as late as possible. The forking thread freezes the state when no thread is in
-// the middle of an event, and notifies massif-ctl. From then on neither process changes the session memory: the
+// The session memory is shared with massif-ctl, so fork() does not copy it. Most children immediately execute another
+// program and need no copy, so it is made as late as possible. The forking thread freezes the state when no thread is
+// in the middle of an event, and notifies massif-ctl. From then on, neither process changes the session memory: the
 // child's first event asks massif-ctl for the copy, and the parent's next event asks whether the copy is still needed
-// and waits until it is made. massif-ctl copies the memory only on these requests, and not for a child that has
-// executed another program meanwhile.
+// and, if so, waits until it is made. massif-ctl copies the memory only on these requests, and not for a child that
+// has since executed another program.
 //
-// The shim holds no lock during the fork itself: the C library then takes locks of its own, whose holders may
-// be allocating. Events of other threads during the fork are counted for the parent only.
+// The shim holds no lock during the fork itself, because the C library then takes locks of its own, and the threads
+// that hold those may be allocating. Events of other threads during the fork are counted for the parent only.
 //
 // Children of vfork(), which share the memory, and of clone(), which calls no fork handlers, are not profiled; see
 // session.h.
@@ -40,8 +40,8 @@
 #include "event/trace.h"
 
 /*
- * Blocks that are being resized are not in the table of blocks meanwhile. With @back, puts them back into the table;
- * otherwise takes them out again.
+ * While a block is being resized, it is not in the table of blocks. If @back is true, puts all such blocks back into
+ * the table; otherwise, takes them out again.
  */
 static void put_back(bool back)
 {
@@ -57,21 +57,21 @@ static void put_back(bool back)
 	}
 }
 
-/* State of a process that has forked and has not changed its session memory since. Protected by the gate. */
+/* State of a process that has forked and has not changed its session memory since then. Protected by the gate. */
 static struct {
 	unsigned int children;	   /* children announced to massif-ctl */
-	struct mf_thread *alone;   /* the only thread, which did not use the gate before the fork; else NULL */
+	struct mf_thread *alone;   /* the only thread, if it did not use the gate before the fork; otherwise NULL */
 } fork_state;
 
-/* The following are used in a child. */
+/* The following variables are used in a child. */
 static struct mf_lock newborn_lock;
 static struct mf_thread_private *survivor; /* state of the child's only thread until that thread takes it */
 static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
 /*
- * Prepares the session memory for being copied. From now on every event has to close the gate. Context: with the gate
- * held.
+ * Prepares the session memory for being copied. From then on, every event has to close the gate. Context: the caller
+ * holds the gate.
  */
 static void freeze(struct mf_thread *thread)
 {
@@ -134,21 +134,27 @@ static void prepare(void)
 
 	if (!mf_session_is_active())
 		return;
-	/* In a signal handler that interrupted the shim, this thread may already hold the locks. */
+	/* If this is a signal handler that interrupted the shim, this thread may already hold the locks. */
 	if (inside & MF_INSIDE_SHIM) {
 		if (mf_thread_local.thread)
 			mf_thread_memory_save(mf_thread_local.thread->private);
 		errno = saved;
 		return;
 	}
-	/* Parent and child may be forbidden the system calls for reaching massif-ctl, so the child is not profiled. */
+	/*
+	 * The parent and the child may not be allowed the system calls for reaching massif-ctl, so the child is not
+	 * profiled.
+	 */
 	if (mf_seccomp_is_on()) {
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 	if (mf_fork_is_newborn) {
-		/* This process is itself a forked child without an event, so its child begins with the same state. */
+		/*
+		 * This process is itself a forked child that has had no event yet, so its own child starts with the
+		 * same state.
+		 */
 		if (survivor)
 			survivor->child = mf_join_fork();
 	} else if (mf_thread_get()) {
@@ -185,7 +191,7 @@ static void parent(void)
 }
 
 /*
- * For the child of a signal handler that interrupted an event and forked. The child is not profiled, but when the
+ * Called in the child if a signal handler interrupted an event and forked. The child is not profiled, but when the
  * handler returns, the child will finish the event. The event would change the parent's session memory, so the child
  * maps that memory privately.
  */
@@ -194,7 +200,7 @@ static void go_on_unseen(void)
 	int memory = mf_join_borrow(mf_session_store.header->pid), cancel;
 
 	if (memory < 0)
-		return; /* massif-ctl has ended, so nobody will read the memory */
+		return; /* massif-ctl has exited, so nobody will read the memory */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mf_store_keep_changes(&mf_session_store, memory);
 	pthread_setcancelstate(cancel, NULL);
@@ -207,7 +213,7 @@ static void child(void)
 	bool was_newborn = mf_fork_is_newborn;
 	int saved = errno;
 
-	/* Needed in every child, profiled or not: other threads do not exist here, so release their locks. */
+	/* This is needed in every child, profiled or not: the other threads do not exist here, so release their locks. */
 	mf_stack_reset();
 	mf_gate_reset();
 	mf_thread_reset();
@@ -244,7 +250,7 @@ static void child(void)
 	errno = saved;
 }
 
-/* Maps the child's copy of the session memory. Returns false if the child goes without a profile. */
+/* Maps the child's copy of the session memory. Returns false if the child is not to be profiled. */
 static bool copy(void)
 {
 	int memory = mf_join_copy(), cancel;
@@ -273,7 +279,7 @@ static struct mf_thread *begin(void)
 	if (mf_fork_is_newborn) {
 		mf_lock_take(&newborn_lock);
 		if (mf_fork_is_newborn && !copy()) {
-			/* The mapped memory is still the parent's, so no thread may take a state from here on. */
+			/* The mapped memory is still the parent's, so from here on no thread may take a state. */
 			mf_session_deactivate();
 			survivor = NULL;
 			mf_join_without();

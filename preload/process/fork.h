@@ -4,8 +4,8 @@
 #define MASSIF_PRELOAD_FORK_H
 
 /*
- * Registers the fork handlers. Must be called before the program registers its own: the program's handlers then run
- * outside of the shim's, and may allocate.
+ * Registers the fork handlers. Must be called before the program registers its own: the program's prepare handlers then
+ * run before the shim's and its other handlers after them, so they may allocate.
  */
 void mf_fork_start(void);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Hides the shim's share from the program's limits of address space and data (RLIMIT_AS, RLIMIT_DATA).
+// Hides the shim's share of address space and data from the program's limits (RLIMIT_AS, RLIMIT_DATA).
 //
 // The session takes far more address space than most programs, though hardly any memory, and the shim's image counts
-// as data. With unchanged limits the program would have less room than without massif, or none. So the shim's share
-// is added to each limit that the program sets, and subtracted when the program reads it. A limit that was set before
-// the program started is raised in the same way, as far as the hard limit or the process's privileges allow;
+// as data. With unchanged limits, the program would have less room than without massif, or none. So the shim's share
+// is added to each limit that the program sets, and subtracted when the program reads the limit. A limit that was set
+// before the program started is raised in the same way, as far as the hard limit or the process's privileges allow;
 // otherwise the session is small (ctl/heap/process.c).
 
 #include "limits.h"
@@ -22,21 +22,21 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Upper bound of the stack that the C library uses between here and the system call that executes a program. */
+/* Upper bound on the stack that the C library uses between here and the exec system call. */
 #define STACK_BYTES 8192
 
-/* massif-ctl makes a session as large as a quarter of the limit. A limit of this size allows a full-size session. */
+/* massif-ctl makes the session a quarter as large as the limit. A limit of this size allows a full-size session. */
 #define ANY_SESSION (1ull << 40)
 
 /*
- * Limits that the shim has set, for this process or for a child that shares its memory. They apply to the process whose
- * current limit equals @set. All zero if the shim has set none.
+ * Limits that the shim has set, for this process or for a child that shares its memory: each applies to the process
+ * whose current limit equals @set. All fields are zero if the shim has set no limit.
  */
 static struct limit {
 	enum __rlimit_resource resource;
 	uint64_t (*share)(void);
-	struct rlimit shown, set; /* the limit as the program sees it, and the limit that was actually set */
-	bool is_privileged;	 /* the hard limit was raised as well, which takes privileges */
+	struct rlimit shown, set; /* the limit as the program sees it, and the actual limit */
+	bool is_privileged;	 /* the hard limit was raised as well, which requires privileges */
 } limits[] = {
 	{ RLIMIT_AS, mf_own_memory_address_space },
 	{ RLIMIT_DATA, mf_own_memory_data },
@@ -135,7 +135,7 @@ static struct rlimit without_share(const struct limit *limit, const struct rlimi
 	};
 }
 
-/* Computes the limit to set for @asked; @now is the current one. Keeps the kernel's own refusals. */
+/* Computes the limit to set for @asked; @now is the current one. What the kernel would refuse is still refused. */
 static struct rlimit widen(const struct limit *limit, const struct rlimit *asked,
 			   const struct rlimit *now)
 {
@@ -169,8 +169,8 @@ static int change(struct limit *limit, const struct rlimit *asked, struct rlimit
 }
 
 /*
- * Lowers the hard limit only if the process has privileges: without them it could not raise the limit again if the
- * execution fails.
+ * Lowers the hard limit only if the process is privileged: otherwise it could not raise the limit again if the exec
+ * fails.
  */
 static void execute(struct limit *limit, bool begins)
 {
@@ -193,8 +193,8 @@ static void execute(struct limit *limit, bool begins)
 }
 
 /*
- * Touches the stack in advance, because the stack may be unable to grow once the shim's share has been subtracted from
- * the limit.
+ * Touches the stack in advance, because it may be unable to grow once the shim's share has been subtracted from the
+ * limit.
  */
 static void grow_stack(void)
 {
@@ -247,7 +247,7 @@ EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlim
 		       mf_start()->prlimit(pid, resource, value, before);
 }
 
-/* On 64-bit systems both structures are the same. */
+/* On 64-bit systems, both structures are identical. */
 _Static_assert(sizeof(rlim_t) == sizeof(rlim64_t), "one structure");
 
 EXPORT int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *value)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// mlockall(2) for the program's memory without the shim's.
+// mlockall(2) for the program's memory, but not the shim's.
 //
-// The kernel would fill the whole session memory with pages, most of which are never used. So the program's mappings
-// are locked one by one. Later mappings are locked by the kernel (MCL_FUTURE).
+// The kernel would populate the whole session memory, although most of its pages are never used. So we lock the
+// program's mappings one by one. The kernel locks later mappings (MCL_FUTURE).
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -16,10 +16,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Above this are the kernel's own mappings. */
+/* Mappings above this address are the kernel's own. */
 #define ADDRESS_MAX (1ull << 47)
 
-/* Returns 0 or -errno. A mapping that cannot be filled with pages, for example one with PROT_NONE, is no error. */
+/* Returns 0 or -errno. It is not an error if a mapping cannot be populated, for example one with PROT_NONE. */
 static int lock(const struct mf_map *map, int flags)
 {
 	uint64_t size = map->end - map->start;
@@ -51,7 +51,7 @@ EXPORT int mlockall(int flags)
 	const struct mf_real *real = mf_start();
 	int saved = errno, code = 0;
 
-	/* Nothing of the shim would be locked, or the flags are invalid: call the real mlockall(). */
+	/* None of the shim's memory would be locked, or the flags are invalid: call the real mlockall(). */
 	if (!mf_session_store.header || !(flags & MCL_CURRENT) ||
 	    flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return real->mlockall(flags);

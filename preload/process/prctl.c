@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Notices the calls with which a program restricts its own system calls, and passes them on.
+// Intercepts the calls by which a program restricts its own system calls, and passes them on.
 
 #include <linux/audit.h>
 #include <linux/futex.h>
@@ -17,8 +17,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /*
- * A program with one thread does not need futex(2), so its filter may forbid FUTEX_WAIT: the call would fail or kill
- * the program.
+ * A program with one thread does not need futex(2), so its filter may forbid FUTEX_WAIT: that call would then fail or
+ * kill the program.
  */
 static bool allows_wait(const struct sock_fprog *filter)
 {
@@ -29,7 +29,7 @@ static bool allows_wait(const struct sock_fprog *filter)
 	return mf_seccomp_filter_allows(filter, &wait);
 }
 
-/* @filter: NULL for seccomp's strict mode, which does not allow futex(2), either. */
+/* @filter: NULL for seccomp's strict mode, which does not allow futex(2) either. */
 static long note(long result, bool restricts, const struct sock_fprog *filter)
 {
 	if (!restricts || result < 0)
@@ -43,7 +43,7 @@ static long note(long result, bool restricts, const struct sock_fprog *filter)
 	return result;
 }
 
-/* Declared with the largest number of arguments, because they are passed in the same way as variable arguments. */
+/* Declared with the maximum number of arguments; this works because variable arguments are passed in the same way. */
 int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
@@ -52,7 +52,7 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 			 a == SECCOMP_MODE_STRICT ? NULL : (const struct sock_fprog *)b);
 }
 
-/* Handles syscall(2) with the number of prctl or seccomp; see syscall.c. */
+/* Handles syscall(2) if the system call is prctl or seccomp; see syscall.c. */
 long mf_seccomp_call(long number, long a, long b, long c, long d, long e) MF_HIDDEN;
 
 __attribute__((used)) long mf_seccomp_call(long number, long a, long b, long c, long d, long e)

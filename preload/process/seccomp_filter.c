@@ -2,7 +2,8 @@
 // Evaluates a seccomp filter for a system call, as the kernel would.
 //
 // Filters consist of those classic BPF instructions that the kernel accepts for seccomp
-// (Documentation/networking/filter.rst in the kernel's source). They only jump forwards, so evaluation ends.
+// (Documentation/networking/filter.rst in the kernel's source). They only jump forwards, so evaluation always
+// terminates.
 
 #include "seccomp_filter.h"
 
@@ -62,7 +63,7 @@ static bool compute(struct machine *machine, const struct sock_filter *op)
 	}
 }
 
-/* *@distance: how many instructions to skip. Returns false for an unknown instruction. */
+/* *@distance becomes the number of instructions to skip. Returns false for an unknown instruction. */
 static bool jump(const struct machine *machine, const struct sock_filter *op, uint32_t *distance)
 {
 	uint32_t operand = BPF_SRC(op->code) == BPF_X ? machine->x : op->k;

@@ -7,7 +7,7 @@
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
-/* Would @filter, which the kernel has accepted, allow @call unchanged? Returns false if unsure. */
+/* Would @filter, which the kernel has accepted, allow @call without changing its effect? Returns false if unsure. */
 bool mf_seccomp_filter_allows(const struct sock_fprog *filter, const struct seccomp_data *call);
 
 #endif

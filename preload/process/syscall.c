@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Wraps syscall(2), so that programs executed with it are followed like others, and restrictions set with it are
+// Wraps syscall(2), so that programs executed through it are followed like others, and restrictions set through it are
 // noticed.
 //
-// All other calls are passed on with a jump, so that they return directly to the caller: a system call that makes
-// a process which shares its parent's stack must not have another frame in between.
+// All other calls are passed on with a jump, so that they return directly to the caller: for a system call that
+// creates a process sharing its parent's stack, there must be no other frame in between.
 
 #include "syscall.h"
 
@@ -18,7 +18,7 @@
 _Static_assert(SYS_execve == 59 && SYS_execveat == 322 && SYS_prctl == 157 && SYS_seccomp == 317,
 	       "the numbers in the code below");
 
-/* Target of the jump below. Until the real syscall() is known, it is the shim's own function. */
+/* Target of the jump below: the real syscall() or, until that is known, the shim's own function. */
 long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))__wrap_syscall;
 
 long mf_syscall_execute(long number, long a, long b, long c, long d, long e) MF_HIDDEN;

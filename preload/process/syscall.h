@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The program's calls of syscall(2). */
+/* The program's calls to syscall(2). */
 #ifndef MASSIF_PRELOAD_SYSCALL_H
 #define MASSIF_PRELOAD_SYSCALL_H
 
-/* From now on calls are passed on to the definition that the program would have used without the shim. */
+/* From now on, passes calls on to the definition that the program would have used without the shim. */
 void mf_syscall_start(void);
 
 #endif
