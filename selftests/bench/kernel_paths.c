@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What massif.ko adds to a path through the kernel: guest instructions, one line a path and state.
+// Measures paths through the kernel with and without massif.ko, in guest instructions. One line per path and state.
 #include <fcntl.h>
 #include <linux/massif.h>
 #include <sched.h>
@@ -17,16 +17,16 @@
 #include <x86intrin.h>
 
 /*
- * In a guest under -icount shift=0 the time stamp counter counts instructions. Each run of a path is
- * measured by itself and the median taken, so that a timer interrupt in some of them is no matter.
+ * In a guest under -icount shift=0, the time stamp counter counts instructions. Each run of a path is measured
+ * separately, and the median is taken, so that timer interrupts during a few runs do not matter.
  *
- * usage: kernel_paths STATE	prints "STATE PATH MEDIAN"; makes the states of the table below itself
+ * usage: kernel_paths STATE	prints "STATE PATH MEDIAN"; sets up the states listed below itself
  */
 #define RUNS	1001
 #define RING	(32 << 20)
 #define LEN	16384UL
 #define PAGE	4096UL
-/* What lies on the stack of a program that is at work; a capture copies it. */
+/* Size in bytes of a typical program's stack, which is copied with a STACK record. */
 #define DEPTH	2048
 #define SLOTS	36
 
@@ -60,7 +60,7 @@ static void *map(void *at, size_t len, int prot, int flags)
 	return p;
 }
 
-/* mmap and munmap in a hole of a larger mapping, whose protection is either another or the same. */
+/* Calls mmap and munmap in a hole of a larger mapping, which has either different or the same protection. */
 static void pairs(FILE *out, const char *state, const char *path, int around)
 {
 	char *base = map(NULL, 64 * LEN, around, 0);
@@ -113,7 +113,7 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 {
 	volatile char depth[DEPTH];
 
-	/* Words that are there each time, whatever was called between. */
+	/* Make the stack contents the same each time, whatever was called in between. */
 	memset((char *)depth, 0, sizeof(depth));
 	pairs(out, state, "pair", PROT_NONE);
 	pairs(out, state, "merged", PROT_READ | PROT_WRITE);
@@ -123,13 +123,13 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 	return ferror(out) || depth[0];
 }
 
-/* How a state comes about; the others are how the guest is. */
+/* The states that this program sets up itself; any other STATE only names the state that the guest is in. */
 static const struct state {
 	const char *name;
-	bool child;		/* the child is traced, or this process */
+	bool child;		/* true: the child is a member of the session; false: this process is */
 	uint32_t max_stack;
 	uint64_t flags;
-	uint32_t known;		/* bytes; the module is told of the stacks of the first time */
+	uint32_t known;		/* size of the stack cache in bytes, filled with the stacks of the first run; 0: none */
 } states[] = {
 	{ "open", true, 4096, 0, 0 },
 	{ "bare", false, 0, 0, 0 },
@@ -167,10 +167,10 @@ static int open_session(const struct state *state)
 }
 
 /*
- * A session, if there is to be one. The address space must be the same in every state, or the kernel's
- * tree of mappings has another shape, and searches it longer or shorter. So the ring is not mapped; and
- * as the module tries its hooks in the address space of who opens, that is one that only has its
- * descriptors in common with this one.
+ * Opens a session unless @state is NULL. Returns its descriptor, or -1. The address space must be the same in every
+ * state; otherwise the kernel's tree of mappings would have a different shape, and searching it would take a different
+ * time. So the ring is not mapped, and the session is opened by a child that shares only its descriptors with this
+ * process.
  */
 static int begin(const struct state *state)
 {
@@ -192,8 +192,8 @@ static int begin(const struct state *state)
 }
 
 /*
- * Tells of each stack in the ring, as if its walk had read SLOTS words of measure()'s frame, which do
- * not change: so many are read for some twenty frames.
+ * Adds each stack in the ring to the stack cache, as if unwinding it had read SLOTS words of measure()'s frame, which
+ * do not change. Unwinding about twenty frames reads that many words.
  */
 static void tell(int fd)
 {
@@ -244,7 +244,7 @@ static void tell(int fd)
 	munmap(control, page);
 }
 
-/* In every state there is a child, which sleeps. */
+/* Creates a child that sleeps; there is one in every state. */
 static pid_t make_child(const struct state *state, int fd)
 {
 	int ready[2];
@@ -268,7 +268,7 @@ static pid_t make_child(const struct state *state, int fd)
 	return pid;
 }
 
-/* A figure with losses in it would be none. */
+/* Checks that no record was lost; otherwise the figures would be meaningless. */
 static int check(const struct state *state, int fd)
 {
 	struct massif_status status = { .size = sizeof(status) };
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
 	fd = begin(state);
 	child = make_child(state, fd);
 
-	/* Once for what only happens the first time. */
+	/* A first run, for everything that happens only once. */
 	measure(fopen("/dev/null", "w"), "");
 	if (state && state->known)
 		tell(fd);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a command and tells what it cost: measure [--below] RESULT command arguments...
+// Runs a command and measures the resources it uses: measure [--below] RESULT command arguments...
 //
-// RESULT becomes a JSON object: status, CPU seconds of the command and of everything it started,
-// wall seconds, and the peak of the resident memory in KiB. With --below the command is a profiler
-// that starts the program: then also its own peak, and the seconds from the program's end to that of
-// the command, by the clock and by the CPU time that the command needed in them.
+// Writes a JSON object to the file RESULT: status, CPU seconds of the command and all its descendants, wall seconds,
+// and peak resident memory in KiB. With --below, the command is a profiler that starts the program, and the peak is the
+// program's. The object then also has the profiler's own peak, and the wall seconds and the profiler's CPU seconds from
+// the program's end to the profiler's end.
 
 #include <errno.h>
 #include <poll.h>
@@ -20,14 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often it is looked who is there and how large; ends are noticed when they come. */
+/* Interval at which the child is looked for and memory is measured; the end of a process is noticed at once. */
 #define PERIOD_MS 5
 
 struct process {
 	pid_t pid;
-	int pidfd;	/* -1: not known yet, or ended */
-	double end;	/* seconds; 0: not yet */
-	double cpu_end;	/* the command's CPU seconds then */
+	int pidfd;	/* -1: process not known yet, or ended */
+	double end;	/* time of its end in seconds; 0: still running */
+	double cpu_end;	/* CPU seconds of the command at that time */
 	long peak_kib;
 };
 
@@ -51,7 +51,7 @@ static void watch(struct process *process, pid_t pid)
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* The first child of @process, once there is one. */
+/* Sets @child to the first child of @process, if there is one yet. */
 static void find_child(const struct process *process, struct process *child)
 {
 	char path[64];
@@ -86,7 +86,7 @@ static void look_at(struct process *process)
 	fclose(file);
 }
 
-/* Also of a process that has ended and was not waited for. */
+/* Returns the CPU seconds of a process, which may have ended if it was not waited for yet. */
 static double cpu_of(pid_t pid)
 {
 	struct timespec time = { 0, 0 };
@@ -107,7 +107,7 @@ static void note_end(struct process *process, pid_t command, const struct pollfd
 	process->pidfd = -1;
 }
 
-/* Until the command has ended. */
+/* Watches both processes until the command has ended. */
 static void accompany(struct process *command, struct process *program)
 {
 	while (!command->end) {
@@ -142,7 +142,7 @@ static pid_t start(char **words)
 	return pid;
 }
 
-/* Everybody's end, also of those whose parents have ended. Returns the command's status. */
+/* Waits for all descendants to end, including orphans. Returns the command's status. */
 static int reap(pid_t command)
 {
 	int status, result = -1;
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	accompany(&command, below ? &program : NULL);
 	status = reap(command.pid);
 	getrusage(RUSAGE_CHILDREN, &usage);
-	/* Exact; but with two processes it would be that of the larger one. */
+	/* Exact, but with two processes it would be the peak of the larger one. */
 	if (!below && usage.ru_maxrss > command.peak_kib)
 		command.peak_kib = usage.ru_maxrss;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// How long a pair of malloc and free takes: micro ROW PAIRS
+// Measures how long a pair of malloc and free takes: micro ROW PAIRS
 //
-// Prints nanoseconds: of the thread's CPU time for a pair; before it, where threads are compared, wall
-// time for a pair of each.
+// Prints the thread's CPU time per pair in nanoseconds. For rows with threads, that is the mean over all threads, and
+// the mean wall time per pair is printed before it.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -11,15 +11,15 @@
 #include <time.h>
 
 #define NOINLINE __attribute__((noinline))
-#define BELOW	 4 /* frames: main and what is below it */
+#define BELOW	 4 /* number of frames of main and of the functions that call it */
 #define THREADS	 2
 
 struct row {
 	const char *name;
-	int frames;   /* of the stack that malloc is called with */
-	int sites;    /* places it is called at, in turn */
-	int threads;  /* 0: the only one */
-	int shared;   /* threads call at the same place */
+	int frames;   /* depth of the stack at the call of malloc */
+	int sites;    /* number of call sites, used in turn */
+	int threads;  /* number of threads created; 0: use the main thread */
+	int shared;   /* all threads use the same call site */
 };
 
 static const struct row rows[] = {
@@ -58,7 +58,7 @@ static void (*const sites[])(void) = {
 	pair_8, pair_9, pair_10, pair_11, pair_12, pair_13, pair_14, pair_15,
 };
 
-/* Of a pair. */
+/* Nanoseconds per pair. */
 struct times {
 	double wall, cpu;
 };
@@ -78,11 +78,11 @@ static NOINLINE struct times run(int first)
 	return times;
 }
 
-/* run() and the site are two frames more. */
+/* run() and the call site add two more frames. */
 static NOINLINE struct times descend(int levels, int first)
 {
 	struct times times = levels ? descend(levels - 1, first) : run(first);
-	/* Or the last call would be a jump, and its frame be gone. */
+	/* Prevents a tail call, so that this function keeps its frame. */
 	volatile double after = times.cpu;
 
 	times.cpu = after;

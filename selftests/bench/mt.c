@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Threads that allocate, fill, read and free blocks: mt THREADS BLOCKS [shared]
 //
-// BLOCKS are those of each thread. Each has functions of its own to allocate in, unless they are to be shared.
+// Each thread allocates BLOCKS blocks, in a function of its own, or with "shared" all in the same function.
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a command and tells its CPU time, and apart from it that of the programs it ran: own RESULT command...
+// Runs a command and measures its own CPU time and that of its children separately: own RESULT command...
 //
-// RESULT becomes one line: nanoseconds of the command itself, nanoseconds of those it started and has
-// waited for, exit status.
+// Writes one line to the file RESULT: CPU nanoseconds of the command itself, CPU nanoseconds of the children that it
+// has waited for, exit status.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void die(const char *what)
 	exit(125);
 }
 
-/* What process pid has used, all its threads together. It has ended and was not waited for. */
+/* Returns the CPU time of all threads of process pid, which has ended but was not waited for yet. */
 static unsigned long long own_ns(pid_t pid)
 {
 	struct timespec time;

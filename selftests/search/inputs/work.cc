@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Heavy headers for compilers; exceptions, regular expressions and threads where it is run.
+// Heavy headers for compilers; exceptions, regular expressions and threads when it is run.
 #include <algorithm>
 #include <functional>
 #include <iostream>
