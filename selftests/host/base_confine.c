@@ -46,7 +46,7 @@ static char executable[] = "/bin/true";
 
 static long try_open(void)
 {
-	/* A bare system call: the C library's calls are tested elsewhere. */
+	/* A bare system call: other tests cover the C library's wrapper functions. */
 	return syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", &(uint64_t[3]){ O_RDONLY }, 24);
 }
 
@@ -130,7 +130,7 @@ static long try_to_make_memory_executable(void)
 
 static long try_ioctl(void)
 {
-	return syscall(SYS_ioctl, MF_CONFINE_SOCKET, 0x541b /* the number of FIONREAD */, &(int){ 0 });
+	return syscall(SYS_ioctl, MF_CONFINE_SOCKET, 0x541b /* the value of FIONREAD */, &(int){ 0 });
 }
 
 static long try_bpf(void)
@@ -235,7 +235,7 @@ FIXTURE_SETUP(confined)
 		SKIP_SETUP("not root");
 	if (geteuid() == 0)
 		ASSERT_EQ(0, setresuid(variant->user, variant->user, variant->user));
-	/* setresuid() has cleared it; a process that has always belonged to that user is dumpable. */
+	/* setresuid() has cleared the flag; a process that has always belonged to that user is dumpable. */
 	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	parent = getpid();
 	other = fork();
@@ -287,7 +287,7 @@ TEST_F(confined, seen_from_outside)
 		char byte;
 
 		mf_confine(self->sockets[1], -1, 60, stand_in);
-		/* Reads the byte that the test sends, and then waits for one that never comes. */
+		/* Reads the byte that the test sends, and then waits for another, which never comes. */
 		while (write(MF_CONFINE_SOCKET, "y", 1) == 1 && read(MF_CONFINE_SOCKET, &byte, 1) == 1 &&
 		       read(MF_CONFINE_SOCKET, &byte, 1) == 1)
 			;
@@ -323,7 +323,7 @@ TEST_F(confined, seen_from_outside)
 	EXPECT_EQ(0, status);
 }
 
-/* The limit of processor time ends a child that loops. */
+/* The CPU time limit ends a child that loops. */
 TEST_F(confined, does_not_compute_for_ever)
 {
 	int status;

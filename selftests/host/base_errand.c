@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work done in a child without privileges: its result arrives; if it crashes, loops or returns too much, the
-// only consequence is an error.
+// Work done in an unprivileged child: its result arrives; if the child crashes, loops or returns too much, the only
+// consequence is an error.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ FIXTURE_TEARDOWN(errand)
 {
 	free(self->result);
 	close(self->errand.file);
-	/* The child that did the work was reaped. */
+	/* The child that did the work has been reaped. */
 	EXPECT_EQ(-1, waitpid(-1, NULL, 0));
 }
 

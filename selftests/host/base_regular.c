@@ -21,7 +21,7 @@ FIXTURE(regular)
 {
 	char directory[PATH_MAX];
 	char path[PATH_MAX + 32];
-	int watch; /* inotify descriptor for files opened below the directory */
+	int watch; /* inotify descriptor that reports files opened below the directory */
 };
 
 static void write_file(struct __test_metadata *_metadata, const char *name, const char *text)
@@ -47,7 +47,7 @@ FIXTURE_SETUP(regular)
 	ASSERT_EQ(0, mkdir("inside", 0700));
 	write_file(_metadata, "file", "outside");
 	write_file(_metadata, "inside/file", "inside");
-	/* Only root can create a device; other users link to a system device. */
+	/* Only root can create a device; for other users, link to a system device. */
 	if (mknod("device", S_IFCHR | 0600, makedev(1, 3)))
 		ASSERT_EQ(0, symlink("/dev/null", "device"));
 	ASSERT_EQ(0, symlink("pipe", "link_to_pipe"));
@@ -71,7 +71,7 @@ FIXTURE_TEARDOWN(regular)
 	EXPECT_EQ(0, system(command));
 }
 
-/* Returns whether the file @name was opened since the last call. Events of directories are ignored. */
+/* Returns whether the file @name was opened since the last call. Events for directories are ignored. */
 static bool was_opened(int watch, const char *name)
 {
 	char events[8192] __attribute__((aligned(8)));
@@ -149,7 +149,7 @@ TEST_F(regular, nothing_leads_out_of_the_root)
 	EXPECT_EQ(-ENOENT, mf_regular_open_in_root("nothing", "/file"));
 }
 
-/* Names of mapped files as a profiled process sees them. */
+/* The names of mapped files as a profiled process sees them. */
 TEST_F(regular, what_a_mapping_is_called)
 {
 	static const char *const names[] = { "pipe", "device" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The installed massif/massif.h: the example of client.rst with and without massif, in C and C++, linked in
-// each possible way.
+// The installed massif/massif.h: the example of client.rst with and without massif, in C and C++, linked in every
+// possible way.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(header)
 
 FIXTURE_VARIANT(header) {
 	const char *compiler, *file, *flags;
-	bool deaf; /* the program's requests must have no effect */
+	bool deaf; /* true if the program's requests must have no effect */
 };
 
 FIXTURE_VARIANT_ADD(header, c) { "gcc -std=gnu11", "pool.c", "-O0" };
@@ -74,7 +74,7 @@ FIXTURE_VARIANT_ADD(header, c_lto) { "gcc", "pool.c", "-O2 -flto" };
 FIXTURE_VARIANT_ADD(header, c_gold) { "gcc", "pool.c", "-O2 -fuse-ld=gold -fno-pie -no-pie" };
 FIXTURE_VARIANT_ADD(header, c_hidden) { "gcc", "pool.c", "-O2 -fvisibility=hidden" };
 FIXTURE_VARIANT_ADD(header, c_static) { "gcc", "pool.c", "-O2 -static", true };
-/* Without this option the C++ library would be linked, and would allocate something. */
+/* Without this option the C++ library would be linked, and would allocate memory. */
 #define AS_NEEDED "-Wl,--as-needed "
 
 FIXTURE_VARIANT_ADD(header, cxx) { "g++ -std=c++11", "pool.cc", AS_NEEDED "-O0" };
@@ -92,7 +92,7 @@ static bool compile(const FIXTURE_VARIANT(header) *variant)
 	return system(command) == 0;
 }
 
-/* Returns whether a line of @text contains both strings. */
+/* Returns whether any line of @text contains both strings. */
 static bool has_line(const char *text, const char *one, const char *other)
 {
 	const char *at = text;
@@ -138,10 +138,13 @@ TEST_F_TIMEOUT(header, example, 120)
 	self->text = ctl_read_file("massif.out");
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
-	/* At massif_snapshot(), the last page was released; the last name has 50 bytes, allocated in main. */
+	/*
+	 * By the time of massif_snapshot(), the last page has been released; the last name has 50 bytes,
+	 * allocated in main.
+	 */
 	EXPECT_TRUE(has_line(self->text, "mem_heap_B=438950", ""));
 	EXPECT_TRUE(has_line(self->text, ": 50 0x", "main"));
-	/* The first block counted is the first name, because the pool is older and does not count. */
+	/* The first block counted is the first name, because the pool was created earlier and does not count. */
 	EXPECT_TRUE(has_line(strstr(self->text, "\nsnapshot=1\n"), "time=108", ""));
 }
 

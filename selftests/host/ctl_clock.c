@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(clock)
 	ctl_remove_files(OUT);
 }
 
-/* Runs massif-ctl with @words: its options up to a NULL, then the program; the name of the file is added. */
+/* Runs massif-ctl with @words: its options up to a NULL, then the program; adds the name of the file. */
 static void run(FIXTURE_DATA(clock) *self, const char *const *words)
 {
 	ctl_result_free(&self->result);
@@ -63,7 +63,7 @@ static void run(FIXTURE_DATA(clock) *self, const char *const *words)
 
 static const struct {
 	int error;
-	const char *reason; /* beginning of the message; strerror() and ")" follow */
+	const char *reason; /* beginning of the message, which continues with strerror() and ")" */
 } refusals[] = {
 	{ ENOENT, NONE_HERE },
 	{ ENODEV, NONE_HERE },
@@ -113,7 +113,7 @@ TEST_F(clock, is_of_milliseconds_where_there_is_no_counter)
 	}
 }
 
-/* Other units need no counter, so nothing is printed. */
+/* Other units need no counter, so no message is printed. */
 TEST_F(clock, of_another_kind_asks_for_none)
 {
 	self->broker->error = ENOENT;
@@ -125,7 +125,7 @@ TEST_F(clock, of_another_kind_asks_for_none)
 	EXPECT_STREQ("", self->result.err);
 	EXPECT_NE(NULL, strstr(self->text, "\ntime_unit: ms\n"));
 	EXPECT_EQ(0, self->broker->asked);
-	/* The last of several --time-unit options counts. */
+	/* If there are several --time-unit options, the last one counts. */
 	RUN(self, "-q", "--time-unit=i", "--time-unit=B", "true");
 	EXPECT_STREQ("", self->result.err);
 	EXPECT_EQ(0, self->broker->asked);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl list and the snapshot commands: reading a running profile, and who is allowed to.
+// massif-ctl list and the snapshot commands: reading a running profile, and who may do so.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "selftests/lib/diff_end.h"
 #include "ctl/control/server.h"
 
-/* A busy machine takes minutes for what otherwise takes seconds. */
+/* On a busy machine, what otherwise takes seconds can take minutes. */
 #define SECONDS 600
 #define NOBODY	65534
 
@@ -58,7 +58,7 @@ static void write_setgroups(void)
 }
 
 /*
- * Enters a new network namespace. The names of sockets belong to the namespace, so other runs of massif-ctl are not
+ * Enters a new network namespace. Socket names belong to the namespace, so other runs of massif-ctl are not
  * visible.
  */
 static bool be_alone(void)
@@ -161,7 +161,10 @@ static void expect_file(struct __test_metadata *_metadata, const char *name, con
 	free(text);
 }
 
-/* A heap of 500 blocks at rest, with each of the three commands; taking snapshots does not change the stored ones. */
+/*
+ * Takes snapshots of a heap of 500 blocks at rest with each of the three commands; this does not change the
+ * stored ones.
+ */
 TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 {
 	const char *const no_options[] = { NULL };
@@ -202,8 +205,8 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
 	/*
-	 * The final file has one more snapshot, the end, which is the peak since the heap only grew. Its heap is
-	 * that of c.detailed.
+	 * The final file has one more snapshot, for the end, which is the peak since the heap only grew. Its heap
+	 * equals that in c.detailed.
 	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);
@@ -216,7 +219,7 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	free(final);
 }
 
-/* While the program rests, the tree of blocks is the same as at its end. */
+/* While the program is at rest, the tree of blocks is the same as at its end. */
 TEST_F_TIMEOUT(control, xtmemory, SECONDS)
 {
 	char *meanwhile, *final;
@@ -269,7 +272,10 @@ TEST_F_TIMEOUT(control, list_shows_what_grows, SECONDS)
 	EXPECT_STREQ("", self->result.out);
 }
 
-/* Snapshots while the program allocates continuously: each file is complete, and the program is not affected. */
+/*
+ * Takes snapshots while the program allocates continuously: each file is complete, and the program is not
+ * affected.
+ */
 TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 {
 	static const char *const verbs[] = { "snapshot", "detailed_snapshot", "all_snapshots",
@@ -298,7 +304,7 @@ TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 	EXPECT_EQ(0, waitpid(self->ctl, NULL, WNOHANG));
 }
 
-/* Threads free each other's blocks. A sum read between the two halves of such an event must not be negative. */
+/* Threads free each other's blocks. A sum read in the middle of such a free must not be negative. */
 TEST_F_TIMEOUT(control, while_threads_allocate, SECONDS)
 {
 	self->ctl = ctl_start(before_ctl, (const char *const[]){
@@ -377,7 +383,7 @@ static int connect_to_it(void)
 	return fd;
 }
 
-/* Malformed requests are not answered and delay nobody else. */
+/* Malformed requests get no answer and delay nobody else. */
 TEST_F_TIMEOUT(control, bad_requests_are_harmless, SECONDS)
 {
 	static const struct mf_control_request requests[] = {
@@ -438,7 +444,7 @@ static void run_as_nobody(void)
 	become_nobody();
 }
 
-/* Another user sees no profile and gets no answer; root sees all. */
+/* Another user sees no profiles and gets no answer; root sees all. */
 TEST_F_TIMEOUT(control, other_users, SECONDS)
 {
 	struct mf_control_request request = { MF_CONTROL_MAGIC, MF_CONTROL_LIST };
@@ -481,7 +487,7 @@ TEST_F_TIMEOUT(control, other_users, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 4\n"));
 }
 
-/* A socket that is named like massif-ctl's but belongs to another user does not even receive a request. */
+/* A socket that is named like one of massif-ctl's but belongs to another user is not even sent a request. */
 TEST_F_TIMEOUT(control, imposters, SECONDS)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -507,7 +513,7 @@ TEST_F_TIMEOUT(control, imposters, SECONDS)
 		guest = accept(fd, NULL, NULL);
 		if (recv(guest, &byte, 1, 0) > 0 && write(asked[1], "a", 1) != 1)
 			_exit(4);
-		/* Accept nothing more, so that the queue of connections fills up. */
+		/* Accept no more connections, so that the queue fills up. */
 		pause();
 	}
 	ASSERT_EQ(1, read(asked[0], &byte, 1));
@@ -537,7 +543,7 @@ static double seconds(void)
 }
 
 /*
- * Sockets of another user that never answer root: the timeout applies once for all of them, and the other
+ * Sockets of another user never answer root: a single timeout applies to all of them together, and the other
  * profiles are listed.
  */
 TEST_F_TIMEOUT(control, silent_ones, SECONDS)
@@ -572,7 +578,7 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
 	begin = seconds();
 	RUN("list");
-	/* Waiting for each of them would take ten seconds each. */
+	/* Waiting for each of them separately would take ten seconds each. */
 	EXPECT_GT(25, seconds() - begin);
 	EXPECT_LT(9, seconds() - begin);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Processes that outlive the program: massif-ctl ends with the program, and continues in the background.
+// Processes that outlive the program: massif-ctl ends when the program ends, and continues in the background.
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,12 +21,12 @@
 #include "selftests/lib/ctl_run.h"
 
 enum {
-	SECONDS = 300, /* a busy machine takes minutes for what otherwise takes seconds */
+	SECONDS = 300, /* on a busy machine, what otherwise takes seconds can take minutes */
 	STEP_MS = 20,
 	STEPS = 60000 / STEP_MS,
 };
 
-/* All snapshots are kept, so the last one is that of the last event. */
+/* All snapshots are kept, so the last one belongs to the last event. */
 #define OPTIONS	     "--time-unit=B", "--max-snapshots=1000"
 #define OPTIONS_TEXT "--time-unit=B --max-snapshots=1000"
 
@@ -66,7 +66,7 @@ static bool is_there(pid_t pid)
 	file = fopen(path, "r");
 	if (!file)
 		return false;
-	/* A zombie remains if nothing reaps it, so look at the state. */
+	/* If nothing reaps the process, it remains as a zombie, so look at its state. */
 	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
 		state = 'X';
 	fclose(file);
@@ -80,7 +80,7 @@ static bool is_gone_soon(pid_t pid)
 	return !is_there(pid);
 }
 
-/* Returns the pid that the daemon has written, and removes the file. */
+/* Returns the pid written by the daemon, and removes the file. */
 static pid_t await_number(void)
 {
 	pid_t pid = 0;
@@ -124,7 +124,7 @@ static const char *number_file(void)
 	return path;
 }
 
-/* Runs massif-ctl and finds the processes it left behind. */
+/* Runs massif-ctl and finds the processes that it leaves behind. */
 #define RUN(...) do {									\
 	CTL_RUN(&self->result, "massif-ctl", OPTIONS, __VA_ARGS__);		\
 	self->background = background_of(self->result.err);				\
@@ -141,7 +141,7 @@ static const char *number_file(void)
 	CTL_RUN(&self->other, "massif-ctl", __VA_ARGS__);	\
 } while (0)
 
-/* Ends the daemon, after which the massif-ctl that profiles it must end. */
+/* Ends the daemon, after which the massif-ctl that profiles it must end, too. */
 static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *self)
 {
 	kill(self->daemon, SIGTERM);
@@ -164,7 +164,7 @@ static void expect_profile(struct __test_metadata *_metadata, const char *name, 
 	free(text);
 }
 
-/* A daemon with two forks, its own session, no inherited descriptors and another directory. */
+/* A daemon that forks twice, with its own session and directory, and no inherited descriptors. */
 TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 {
 	char words[512];
@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 	}
 	EXPECT_NE(0, access(self->name, F_OK));
 
-	/* The list command shows the daemon like any profiled process. */
+	/* The list command shows the daemon like any other profiled process. */
 	ASK("list");
 	snprintf(words, sizeof(words), "%8d heap            100000 ", (int)self->daemon);
 	EXPECT_NE(NULL, strstr(self->other.out, words)) {
@@ -236,9 +236,9 @@ static bool is_mapped(pid_t pid, const char *path)
 }
 
 /*
- * Counts the descriptors of @pid other than /dev/null and objects without a name: pipes, terminals, files.
- * Files that @daemon has mapped are not counted: they are held open for their symbol names, and the daemon
- * holds them itself.
+ * Counts the descriptors of @pid other than /dev/null and objects without a name, that is, pipes, terminals and
+ * files. Files that @daemon has mapped are not counted: massif-ctl keeps them open for their symbol names, and
+ * the daemon keeps them in use anyway.
  */
 static size_t count_held(pid_t pid, pid_t daemon)
 {
@@ -275,7 +275,7 @@ static void give_many(void)
 {
 	int ends[2];
 
-	/* Descriptors unknown to massif-ctl are inherited by the program, too. */
+	/* The program inherits descriptors that massif-ctl does not know about, too. */
 	if (pipe(ends) || dup2(ends[0], 60) < 0 || dup2(ends[1], 61) < 0)
 		_exit(97);
 }
@@ -301,7 +301,7 @@ TEST_F_TIMEOUT(daemon, holds_nothing, SECONDS)
 	EXPECT_EQ(self->background, session);
 	EXPECT_EQ(self->background, group);
 	EXPECT_EQ(0, terminal);
-	/* The parent is the process that adopts orphans here. */
+	/* The background massif-ctl's parent is the process that adopts orphans here. */
 	EXPECT_NE(self->result.pid, parent);
 	end_daemon(_metadata, self);
 }
@@ -336,7 +336,10 @@ TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 	}
 }
 
-/* A child that closes nothing holds the pipes open itself, as without massif-ctl. massif-ctl adds no open ends. */
+/*
+ * A child that closes nothing keeps the pipes open by itself, as it does without massif-ctl. massif-ctl keeps no
+ * further ends open.
+ */
 TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 {
 	CTL_RUN(&self->result, "sh", "-c", "\"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
@@ -347,7 +350,7 @@ TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 	self->result.err = ctl_read_file("d.err");
 	self->background = background_of(self->result.err);
 	ASSERT_LT(0, self->background);
-	/* Messages still go to the file, since nothing waits for it to be closed. */
+	/* Messages still go to the file, since nothing is waiting for it to be closed. */
 	EXPECT_NE(NULL, strstr(self->result.err, "which also writes its messages here"));
 	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
 	end_daemon(_metadata, self);
@@ -375,7 +378,7 @@ TEST_F_TIMEOUT(daemon, log_file, SECONDS)
 	free(log);
 }
 
-/* Without a log file, problems are reported in a file of their own. */
+/* Without a log file, problems are reported in a separate file. */
 TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 {
 	char name[256];
@@ -399,7 +402,10 @@ TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 	CTL_RUN(&self->other, "rm", "-r", "d.directory");
 }
 
-/* A signal ends the background massif-ctl: the file has the state at that time, and the daemon is not affected. */
+/*
+ * A signal ends the massif-ctl in the background: the file has the state at that time, and the daemon is not
+ * affected.
+ */
 TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
@@ -417,7 +423,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		/* The profile is cut off, so its end has a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
-		/* The daemon continues without a running massif-ctl. */
+		/* The daemon continues even though no massif-ctl is running. */
 		kill(self->daemon, SIGUSR1);
 		EXPECT_EQ(self->daemon, await_number());
 		kill(self->daemon, SIGTERM);
@@ -428,7 +434,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 	}
 }
 
-/* Starts massif-ctl as the leader of a session on the terminal @fd. */
+/* Starts massif-ctl as the leader of a session on terminal @fd. */
 static pid_t start_on_terminal(int fd)
 {
 	const char *argv[] = { ctl_path(), OPTIONS, WAY("daemon"), NULL };
@@ -510,7 +516,7 @@ TEST_F_TIMEOUT(daemon, wait, SECONDS)
 	}
 }
 
-/* massif-ctl ends with the status of the launched program, even if other processes are left. */
+/* massif-ctl ends with the status of the launched program, even if other processes are still running. */
 TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
 {
 	CTL_RUN(&self->result, "sh", "-c", "exec \"$0\" " OPTIONS_TEXT " \"$@\" >/dev/null 2>d.err",
@@ -526,7 +532,7 @@ TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* The daemon executes or spawns another program, also after the launched one has ended. */
+/* The daemon executes or spawns another program, including after the launched one has ended. */
 TEST_F_TIMEOUT(daemon, executed, SECONDS)
 {
 	static const char *const scripts[] = { "execute", "spawn" };
@@ -560,7 +566,7 @@ TEST_F_TIMEOUT(daemon, executed, SECONDS)
 	}
 }
 
-/* The filter of new stacks continues to work after massif-ctl has moved to the background. */
+/* New stacks are still filtered after massif-ctl has moved to the background. */
 TEST_F_TIMEOUT(daemon, ignored_function, SECONDS)
 {
 	RUN("--ignore-fn=take_late", WAY("daemon"));
@@ -604,7 +610,7 @@ TEST_F_TIMEOUT(daemon, several, SECONDS)
 	EXPECT_EQ(8, ctl_find_files("massif.out.", NULL));
 }
 
-/* Relative file names refer to the directory where massif-ctl was started, even if its name contains a %. */
+/* Relative file names are relative to the directory where massif-ctl was started, even if its name contains a %. */
 TEST_F_TIMEOUT(daemon, directory, SECONDS)
 {
 	char path[PATH_MAX];
@@ -622,7 +628,7 @@ TEST_F_TIMEOUT(daemon, directory, SECONDS)
 	CTL_RUN(&self->other, "rm", "-r", "d.100%p %");
 }
 
-/* The program's file has the given name, and the daemon's the name that was announced. */
+/* The program's file has the given name, and the daemon's file the name that was announced. */
 TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 {
 	const char *words = " is still running; its profile will be written to d.one.";
@@ -640,7 +646,7 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* --quiet changes nothing but the messages. */
+/* --quiet affects only the messages. */
 TEST_F_TIMEOUT(daemon, quiet, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", OPTIONS, WAY("daemon"));
@@ -670,7 +676,7 @@ static pid_t read_pid(const char *name)
 	return pid;
 }
 
-/* redis-server: its only process is the daemon, which prints nothing itself. */
+/* redis-server: the daemon is its only process and prints nothing itself. */
 TEST_F_TIMEOUT(daemon, redis, SECONDS)
 {
 	char directory[PATH_MAX], words[64];
@@ -716,7 +722,7 @@ TEST_F_TIMEOUT(daemon, redis, SECONDS)
 	self->daemon = 0;
 }
 
-/* nginx: the master is a daemon, and it has workers. */
+/* nginx: the master process is a daemon and has workers. */
 TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 {
 	static const char *const folders[] = {"d.body", "d.proxy", "d.fastcgi", "d.uwsgi", "d.scgi"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Options from ~/.massifrc, $MASSIF_OPTS and ./.massifrc: what is read, in which order, and what is refused.
 //
-// Valgrind has the same under other names, so each case runs with both.
+// Valgrind has the same sources of options under other names, so each case runs with both.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ SETUP(bad_value, .home = "--depth=1", .here = "--depth=0");
 SETUP(bad_variable, .variable = "--nonsense");
 SETUP(no_option, .home = "--depth=1 depth");
 
-/* Replaces Valgrind's name by ours at the start of each line. The result is to be freed. */
+/* Replaces Valgrind's name with ours at the start of each line. The result is to be freed. */
 static char *with_our_name(const char *text)
 {
 	static const char name[] = "valgrind: ";
@@ -301,7 +301,7 @@ TEST_F(trust, no_regular_file)
 	EXPECT_EQ(self->result.err, strstr(self->result.err, REFUSED("./.massifrc")));
 }
 
-/* In the home directory, ~/.massifrc and ./.massifrc are one file, which is read once. */
+/* In the home directory, ~/.massifrc and ./.massifrc are the same file, which is read only once. */
 TEST_F(trust, at_home)
 {
 	setenv("HOME", ".", 1);
@@ -318,7 +318,7 @@ TEST_F(trust, homeless)
 	EXPECT_STREQ("desc: --depth=2 --time-unit=B --massif-out-file=" OUT, self->desc);
 }
 
-/* In files only, a # at the beginning of a word starts a comment. */
+/* Only in files does a # at the beginning of a word start a comment. */
 TEST_F(trust, comments)
 {
 	ctl_write_file(".massifrc",

@@ -55,7 +55,7 @@ static void have_another_shim(void)
 	setenv("MASSIF_PRELOAD", "/bin/true", 1);
 }
 
-/* The trial run decides whether heap mode works: it also detects that a file is not the shim. */
+/* The trial run decides whether heap mode works: it also notices if the file is not the shim. */
 TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 {
 	static const char *const heap[] = { "massif-ctl", "doctor", "--mode=heap", NULL };
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 	ctl_result_free(&result);
 }
 
-/* A check's line has two blanks and its name. */
+/* The line of a check starts with two blanks and its name. */
 TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 {
 	if (!access("/sys/module/massif", F_OK))

@@ -34,7 +34,7 @@ static const struct {
 	{ { "--command-line-only=x", "true" }, 1,
 	  "massif-ctl: Bad option: --command-line-only=x\n"
 	  "massif-ctl: Invalid boolean value 'x' (should be 'yes' or 'no')\n" ADVICE },
-	/* Even without a newline in the option, the reason has several lines, each with the prefix. */
+	/* Even if the option contains no newline, the reason has several lines, each with the prefix. */
 	{ { "--massif-out-file=~/x", "true" }, 1,
 	  "massif-ctl: Bad option: --massif-out-file=~/x\n"
 	  "massif-ctl: Filename begins with '~'\n"
@@ -48,7 +48,7 @@ static const struct {
 	  "massif-ctl: cannot write 'none/x': No such file or directory; choose another file with --massif-out-file\n" },
 	{ { "--massif-out-file=e.directory", "true" }, 1,
 	  "massif-ctl: cannot write 'e.directory': Is a directory; choose another file with --massif-out-file\n" },
-	/* The pid is not known yet, so %p stays. */
+	/* The pid is not known yet, so %p is not replaced. */
 	{ { "--massif-out-file=none/x.%p", "true" }, 1,
 	  "massif-ctl: cannot write 'none/x.%p': No such file or directory; choose another file with --massif-out-file\n" },
 	{ { "--xtree-memory=allocs", "--xtree-memory-file=none/x.%p", "true" }, 1,
@@ -190,7 +190,7 @@ static void lose_directory(void)
 		_exit(98);
 }
 
-/* access(2) would report the directory as writable for root. */
+/* For root, access(2) would report the directory as writable. */
 TEST_F(errors, working_directory)
 {
 	static void (*const places[])(void) = { go_to_proc, lose_directory };

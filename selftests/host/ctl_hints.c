@@ -51,19 +51,19 @@ TEST_F(hints, names_that_match_nothing)
 	EXPECT_SAYS(false, "--alloc-fn=inner:");
 	RUN("--time-unit=B", "--ignore-fn=inner", "--alloc-fn=leaf", ctl_target("ctl_hints"));
 	EXPECT_SAYS(false, "no function of this name");
-	/* main allocates only through another function, so it never is the allocation function. */
+	/* main allocates only through another function, so it is never the allocation function. */
 	RUN("--time-unit=B", "--alloc-fn=main", ctl_target("ctl_hints"));
 	EXPECT_SAYS(true, UNMATCHED("--alloc-fn=main"));
 	RUN("-q", "--time-unit=B", "--alloc-fn=no_such", ctl_target("ctl_hints"));
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* The maximum number of names printed individually, one more, and ten times as many. */
+/* The maximum number of names that are printed individually, one more than that, and ten times as many. */
 TEST_F(hints, many_names_that_match_nothing)
 {
 	static const struct {
 		size_t given;
-		const char *rest; /* the line after "the same is true of"; NULL: no such line */
+		const char *rest; /* the line after "the same is true of"; NULL if there is none */
 	} cases[] = {
 		{ 5, NULL },
 		{ 6, "massif-ctl: the same is true of 1 more --alloc-fn\n" },
@@ -93,7 +93,10 @@ TEST_F(hints, many_names_that_match_nothing)
 	}
 }
 
-/* With milliseconds, a short run fits into one column. There is no hint with bytes or for a longer run. */
+/*
+ * With milliseconds, a short run fits into one column and gets a hint. There is none with bytes or for a longer
+ * run.
+ */
 TEST_F(hints, short_run)
 {
 	static const char hint[] = "massif-ctl: the run was short; --time-unit=B spreads the snapshots";
@@ -114,8 +117,8 @@ TEST_F(hints, short_run)
 }
 
 /*
- * A script whose memory is used by the programs it starts gets a hint; not if it uses memory itself, nor if its
- * forked children have profiles.
+ * A script whose memory is used by the programs that it starts gets a hint, but not if the script itself uses
+ * memory or its forked children have profiles.
  */
 TEST_F(hints, programs_that_start_others)
 {

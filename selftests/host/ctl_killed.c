@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program is killed by SIGKILL: the file exists, is complete up to that moment, and ms_print can read it.
+// The program is killed with SIGKILL: the file exists, is complete up to that moment, and can be read by ms_print.
 
 #include <poll.h>
 #include <signal.h>
@@ -77,8 +77,8 @@ static bool kill_it(struct _test_data_killed *self)
 }
 
 /*
- * Fifty blocks make fifty snapshots, none of which is culled, and one more at the end. The last two contain all
- * blocks, and the last one has a tree and is the peak, although nothing was freed.
+ * Fifty blocks make fifty snapshots, none of which is culled, plus one at the end. The last two contain all
+ * blocks; the last one has a tree and is the peak, although nothing was freed.
  */
 TEST_F(killed, has_everything)
 {
@@ -108,7 +108,7 @@ TEST_F(killed, has_everything)
 	ctl_result_free(&printed);
 }
 
-/* If the program is killed by another signal than SIGKILL, the file is complete, too. */
+/* The file is also complete if a signal other than SIGKILL kills the program. */
 TEST_F(killed, by_others_too)
 {
 	int status;
@@ -125,7 +125,7 @@ TEST_F(killed, by_others_too)
 		  strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
 }
 
-/* The program is killed at any point of the accounting. */
+/* The program is killed at an arbitrary point of the accounting. */
 TEST_F_TIMEOUT(killed, at_any_moment, 120)
 {
 	for (long i = 0; i < 25; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl's own limits: at the limit, one more, and ten times as many.
+// massif-ctl's own limits: values at the limit, one above it, and ten times as large.
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(limits)
 	ctl_remove_files("l.");
 }
 
-/* With a valid duration, attach fails only later, because the process does not exist. */
+/* If the duration is valid, attach fails only later, because the process does not exist. */
 TEST_F(limits, seconds_of_attaching)
 {
 	static const struct {
@@ -64,7 +64,7 @@ TEST_F(limits, seconds_of_attaching)
 	}
 }
 
-/* The largest possible numbers have a unit. */
+/* Even the largest possible numbers have a unit. */
 TEST_F(limits, largest_quantities)
 {
 	EXPECT_STREQ("999 B", mf_quantity_bytes(999).text);
@@ -75,7 +75,10 @@ TEST_F(limits, largest_quantities)
 	EXPECT_STREQ("0 ms", mf_quantity_time(INT64_MIN, MF_TIME_MS).text);
 }
 
-/* Returns the messages about @n programs that heap mode cannot profile; *@lines is the number of programs named. */
+/*
+ * Returns the messages about @n programs that heap mode cannot profile; *@lines is the number of programs that
+ * they name.
+ */
 static char *say_obstacles(unsigned int n, unsigned int *lines)
 {
 	struct mf_unsupporteds obstacles = { 0 };
@@ -125,7 +128,7 @@ static void list_nothing(void *data, FILE *out)
 
 static const struct mf_control_ops ops = { .list = list_nothing };
 
-/* Finds the newest control socket of this test's massif-ctl. */
+/* Finds the newest control socket of the massif-ctl run by this test. */
 static bool find_control(struct sockaddr_un *address, socklen_t *size)
 {
 	char *text = ctl_read_file("/proc/net/unix"), prefix[64], name[108] = "";
@@ -157,7 +160,7 @@ static bool is_gone(int fd)
 	return recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-/* A request is answered despite many silent connections, of which the oldest are closed. */
+/* A request is answered even if there are many silent connections; the oldest of those are closed. */
 TEST_F(limits, silent_connections)
 {
 	enum { ROOM = 8 };
@@ -200,8 +203,8 @@ static int serve_nothing(void *data, struct mf_join_conn *guest, const struct mf
 }
 
 /*
- * Starts a process of another user that makes @n connections and, on a byte from @order, reports how many are
- * still open.
+ * Starts a process of another user that makes @n connections and, when it reads a byte from @order, reports how
+ * many are still open.
  */
 static pid_t start_stranger(const struct sockaddr_un *address, socklen_t size, int n, int order, int report)
 {
@@ -247,7 +250,7 @@ TEST_F(limits, strangers_that_say_nothing)
 		ASSERT_EQ(0, mf_join_conns_open(&conns, NULL));
 		size = sizeof(address);
 		ASSERT_EQ(0, getsockname(conns.join_server.listener, (struct sockaddr *)&address, &size));
-		/* A connection of the same user, made first, is never closed. */
+		/* A connection of the same user, even if it was made first, is never closed. */
 		own = reach(&address, size);
 		ASSERT_LE(0, own);
 		ASSERT_TRUE(mf_join_conns_look(&conns, conns.join_server.listener));
@@ -286,7 +289,7 @@ static char *make_path(size_t length)
 	return path;
 }
 
-/* The cache directory is used if its name fits, and ignored otherwise. */
+/* The cache directory is used if its name is short enough, and ignored otherwise. */
 TEST_F(limits, name_of_the_cache)
 {
 	static const char below[] = "/massif";
@@ -298,7 +301,7 @@ TEST_F(limits, name_of_the_cache)
 		setenv("XDG_CACHE_HOME", base, 1);
 		mf_cachedir_locate(path, sizeof(path));
 		EXPECT_EQ(i ? 0 : lengths[i], strlen(path));
-		/* A program is profiled in both cases. */
+		/* The program is profiled in both cases. */
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=l.out", ctl_target("heap_children"),
 			"leaf");
@@ -311,7 +314,7 @@ TEST_F(limits, name_of_the_cache)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* Returns the "cmd: " line of the file of the program with @words; to be freed. */
+/* Returns the "cmd: " line of the file of the program run with @words; to be freed. */
 static char *command_line(const char *words)
 {
 	char name[256], *text = NULL, *line = NULL;
@@ -364,7 +367,7 @@ TEST_F(limits, bytes_of_a_command)
 		EXPECT_STREQ("", self->result.err);
 		line = command_line(words);
 		ASSERT_NE(NULL, line);
-		/* Each NUL becomes a blank or the end; a command that was cut ends in "...". */
+		/* Each NUL becomes a blank or the end; a command that was truncated ends in "...". */
 		EXPECT_EQ(i ? MF_JOIN_ARGS_MAX + strlen("...") : MF_JOIN_ARGS_MAX - 1, strlen(line));
 		EXPECT_EQ(i > 0, !strcmp(line + strlen(line) - 3, "..."));
 		EXPECT_EQ(0, strncmp(line + head, arguments[0], MF_JOIN_ARGS_MAX - head - 1));
@@ -383,7 +386,7 @@ static bool go_deep(size_t length)
 	while (getcwd(here, sizeof(here)) && strlen(here) < length) {
 		size_t left = length - strlen(here) - 1;
 
-		/* The rest must be 0 or large enough for one more slash and letter. */
+		/* The remaining length must be 0 or large enough for another slash and a letter. */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);
 		name[left] = '\0';
@@ -394,8 +397,8 @@ static bool go_deep(size_t length)
 }
 
 /*
- * A program that heap mode cannot profile is named, whatever the working directory of the process that executes
- * it by a relative path.
+ * A program that heap mode cannot profile is named in the message, even if it is executed by a relative path from
+ * any working directory.
  */
 TEST_F(limits, path_of_the_working_directory)
 {
@@ -413,7 +416,7 @@ TEST_F(limits, path_of_the_working_directory)
 		ASSERT_EQ(0, symlink(target, "./p"));
 		ASSERT_NE(NULL, getcwd(deep, sizeof(deep)));
 		EXPECT_EQ(lengths[i], strlen(deep));
-		/* massif-ctl itself runs in another directory than the program. */
+		/* massif-ctl itself runs in a different directory from the program. */
 		ASSERT_EQ(0, chdir(here));
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "-q", "--trace-children=yes",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Messages about the profiler's work (-q, -v, --stats, --trace-malloc), and where they go.
 //
-// The lines about snapshots and calls equal Valgrind's except for pids and addresses.
+// The lines about snapshots and calls are the same as Valgrind's except for pids and addresses.
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static size_t prefix_of(const char *line)
 	return digits && strncmp(line + 2 + digits, "-- ", 3) == 0 ? digits + 5 : 0;
 }
 
-/* Copies one line, with addresses other than 0x0 replaced by `0x?`. Returns the start of the next line. */
+/* Copies one line, with addresses other than 0x0 replaced with `0x?`. Returns the start of the next line. */
 static const char *copy_line(const char *line, FILE *out)
 {
 	while (*line && *line != '\n') {
@@ -144,7 +144,7 @@ FIXTURE_VARIANT(log) {
 #define COMPARE(name, ...) FIXTURE_VARIANT_ADD(log, name) { .comparison = { __VA_ARGS__ } }
 #define ON(...) .options = { __VA_ARGS__ }
 
-/* Our list of allocation functions is that of a newer Valgrind. */
+/* Our list of allocation functions matches a newer Valgrind. */
 COMPARE(steps_example, "heap_example", ON("-v", "-v"), .from = "ignore-fns:");
 COMPARE(steps_culled, "heap_example", ON("-v", "-v", "--max-snapshots=10"), .from = "ignore-fns:");
 COMPARE(steps_skipped, "diff_shapes", "churn_long", ON("-v", "-v", "--max-snapshots=11"),
@@ -218,7 +218,7 @@ TEST_F(own, levels)
 	EXPECT_NE(NULL, strstr(self->result.err, " startup S.  0 (t:0, hp:0, ex:0, st:0)\n"));
 	EXPECT_EQ(NULL, strstr(self->result.err, "<<<"));
 	ctl_result_free(&self->result);
-	/* With four -v, the output of three is included. */
+	/* Four -v options print everything that three do. */
 	RUN("-v", "-v", "-v", "-v", ctl_target("heap_example"));
 	EXPECT_NE(NULL, strstr(self->result.err, "<<< record_block (1000, 8)\n"));
 }
@@ -253,7 +253,7 @@ TEST_F(own, log_file)
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	snprintf(expected, sizeof(expected), "--%s-- malloc(100) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
-	/* The program had closed its standard error before. */
+	/* The program closed its standard error earlier. */
 	snprintf(expected, sizeof(expected), "--%s-- malloc(9) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	line = strstr(self->log, "heap allocs:");
@@ -314,7 +314,7 @@ TEST_F(own, log_file_that_cannot_be)
 	}
 }
 
-/* The last of several --log-fd and --log-file options counts. */
+/* If there are several --log-fd and --log-file options, the last one counts. */
 TEST_F(own, log_fd)
 {
 	RUN("--log-file=log.not", "--log-fd=1", ctl_target("heap_example"));
@@ -323,7 +323,7 @@ TEST_F(own, log_fd)
 	EXPECT_NE(0, access("log.not", F_OK));
 }
 
-/* The lines of --trace-malloc are all that is printed. */
+/* Nothing but the lines of --trace-malloc is printed. */
 TEST_F(own, heap_no_has_nothing_to_tell)
 {
 	RUN("-q", "--heap=no", "--trace-malloc=yes", "--stats=yes", "-v", "-v", "-v",

@@ -36,7 +36,7 @@ static void parse(struct __test_metadata *_metadata, struct mf_options *options,
 #define PARSE(options, used, ...) \
 	parse(_metadata, options, (const char *const[]){ __VA_ARGS__, NULL }, used)
 
-/* Returns the text of a source file, to be freed; escaped hyphens of manual pages are unescaped. */
+/* Returns the text of a source file, to be freed. In manual pages, escaped hyphens are unescaped. */
 static char *read_document(const char *name)
 {
 	char path[PATH_MAX], *text = NULL, *to;
@@ -54,7 +54,7 @@ static char *read_document(const char *name)
 	return text;
 }
 
-/* Returns whether @text contains @option as a whole word. */
+/* Returns whether @text contains @option as a complete word. */
 static bool tells_of(const char *text, const char *option, size_t length)
 {
 	while ((text = strstr(text, option))) {
@@ -174,7 +174,7 @@ TEST(last_value_wins)
 }
 
 /*
- * The options in the desc line are verbatim, in order and with duplicates; options that do not concern the
+ * The desc line has the options verbatim, in order and including duplicates; options that do not concern the
  * profile are left out.
  */
 TEST(first_line_of_the_file)
@@ -231,7 +231,7 @@ TEST(wishes)
 	}
 }
 
-/* The reasons are those of Debian's valgrind; NULL: unknown option. */
+/* The reasons are those given by Debian's valgrind; NULL: unknown option. */
 static const struct {
 	const char *arg, *reason;
 } refused[] = {
@@ -324,7 +324,7 @@ TEST(refusals)
 	}
 }
 
-/* For a word misspelt by at most one letter in four, the option is suggested. */
+/* If at most one letter in four of a word is wrong, the option is suggested. */
 TEST(suggestions)
 {
 	static const struct {
@@ -359,7 +359,7 @@ TEST(suggestions)
 	}
 }
 
-/* Words at the maximum length for suggestions, longer ones, and ten times as long. */
+/* Words at the maximum length for suggestions, words longer than that, and words ten times as long. */
 TEST(suggestions_for_long_words)
 {
 	for (size_t length = 63; length <= 640; length = length < 66 ? length + 1 : length * 9 / 2) {
@@ -451,7 +451,7 @@ TEST(synonyms)
 	}
 }
 
-/* Each kind of Valgrind option has its own reason; unknown options have none. */
+/* Each kind of Valgrind option is refused for its own reason; unknown options get no reason. */
 TEST(foreign_options)
 {
 	static const struct {

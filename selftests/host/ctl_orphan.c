@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl is killed by SIGKILL at any moment: the program behaves as without massif-ctl, and takes no
-// longer.
+// massif-ctl is killed with SIGKILL at an arbitrary moment: the program behaves as it does without massif-ctl, and
+// takes no longer.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 enum {
 	SECONDS = 900,
 	RUNS = 25,
-	SLACK_MS = 6000, /* less than the program's timeout for a running massif-ctl that does not answer */
+	SLACK_MS = 6000, /* less than how long the program waits for a running massif-ctl that does not answer */
 };
 
 FIXTURE(orphan) {
@@ -64,8 +64,8 @@ static void to_files(void)
 }
 
 /*
- * Returns whether @pid, ended but not reaped, was the program and not a helper process in which massif-ctl
- * reads files.
+ * Returns whether @pid, which has ended but was not reaped, was the program rather than a helper process in which
+ * massif-ctl reads files.
  */
 static bool was_program(pid_t pid)
 {
@@ -79,7 +79,7 @@ static bool was_program(pid_t pid)
 	return was;
 }
 
-/* Reaps all processes that are left. Returns the status of the program. */
+/* Reaps all remaining processes. Returns the status of the program. */
 static int reap(pid_t ctl)
 {
 	siginfo_t ended = { 0 };
@@ -107,8 +107,8 @@ static const char *const options[][2] = {
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 /*
- * Runs the program and kills massif-ctl after @ms, unless that is negative. Returns whether the program ended
- * as without massif-ctl.
+ * Runs the program and kills massif-ctl after @ms, unless @ms is negative. Returns whether the program ended as
+ * it does without massif-ctl.
  */
 static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *self,
 		       size_t which, int ms, int *duration_ms)

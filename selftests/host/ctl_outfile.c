@@ -59,7 +59,7 @@ FIXTURE_SETUP(outfile)
 	ctl_remove_files(".massif-");
 }
 
-/* In every case no temporary file is left. */
+/* None of the cases leaves a temporary file behind. */
 FIXTURE_TEARDOWN(outfile)
 {
 	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));
@@ -90,7 +90,7 @@ TEST_F(outfile, replaces)
 	EXPECT_EQ(S_IFREG | 0600, mode_of("f.old"));
 }
 
-/* Until the new file is complete, the old one exists unchanged. */
+/* Until the new file is complete, the old one stays unchanged. */
 TEST_F(outfile, appears_at_once)
 {
 	struct mf_outfile file;
@@ -130,7 +130,7 @@ TEST_F(outfile, failed_write_leaves_nothing)
 
 /*
  * These functions replace the C library's. They simulate a file server that reports a lack of space only when
- * data is synced.
+ * data are synced.
  */
 static int server_error;
 
@@ -197,7 +197,7 @@ TEST_F(outfile, pipe_is_written_into)
 	free(text);
 }
 
-/* The descriptor itself is used, at its current position, rather than opening the file again. */
+/* The descriptor itself is used, at its current position; the file is not opened again. */
 TEST_F(outfile, own_descriptor)
 {
 	char path[32];

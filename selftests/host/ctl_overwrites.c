@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// No output file of a run replaces another of the same run, however the names are spelled; files of earlier
-// runs are replaced.
+// No output file of a run replaces another file of the same run, however the names are spelled; files of earlier runs
+// are replaced.
 
 #include <dirent.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "ctl/files/outputs.h"
 #include "selftests/lib/ctl_run.h"
 
-/* Returns how often @word occurs in @text. */
+/* Returns how many times @word occurs in @text. */
 static size_t count(const char *text, const char *word)
 {
 	size_t n = 0;
@@ -50,7 +50,7 @@ FIXTURE_VARIANT(run) {
 	const char *script;
 	size_t profiles, trees; /* files w.* that must exist at the end */
 	size_t said;		/* number of files whose name was already taken */
-	const char *kept;	/* name of the first process's file; NULL: none */
+	const char *kept;	/* name of the first process's file; NULL if there is none */
 };
 
 #define FORKS "(:); (:); (:); exit 3"
@@ -125,7 +125,7 @@ FIXTURE_VARIANT_ADD(run, same_name_elsewhere) {
 FIXTURE_VARIANT_ADD(run, device) {
 	.options = { "--massif-out-file=/dev/null" }, .script = FORKS,
 };
-/* A hundred processes with one name. */
+/* A hundred processes whose files have the same name. */
 FIXTURE_VARIANT_ADD(run, hundred) {
 	.options = { "--massif-out-file=w.out" },
 	.script = "i=0; while [ $i -lt 100 ]; do (:); i=$((i+1)); done; exit 3",
@@ -150,7 +150,7 @@ FIXTURE_TEARDOWN(run)
 	remove_all();
 }
 
-/* Counts the regular files w.* by contents, and removes them. */
+/* Counts the regular files w.* by contents, and then removes them. */
 static void count_files(size_t *profiles, size_t *trees)
 {
 	DIR *directory = opendir(".");
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 		EXPECT_TRUE(text && ctl_is_massif_file(text));
 		free(text);
 	}
-	/* The process that the user started keeps the name. */
+	/* The process that the user started gets the name. */
 	snprintf(first, sizeof(first), "'%s' is reserved for the profile of process ",
 		 variant->kept ? variant->kept : "");
 	if (variant->said && !variant->trees) {
@@ -227,7 +227,7 @@ FIXTURE_TEARDOWN(special)
 	remove_all();
 }
 
-/* All processes write to standard output, one after the other. */
+/* All processes write to standard output, one after another. */
 TEST_F(special, standard_output)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=/dev/stdout", "sh",
@@ -336,7 +336,7 @@ TEST_F(outputs, reserved)
 	EXPECT_WRITTEN("w.out.5", "w.out", 5, "another fifth");
 }
 
-/* A name constructed from another is reserved, too. */
+/* A name derived from another is reserved, too. */
 TEST_F(outputs, made_names)
 {
 	EXPECT_WRITTEN("w.out.3", "w.out.3", 1, "first");
@@ -344,7 +344,7 @@ TEST_F(outputs, made_names)
 	EXPECT_WRITTEN("w.out.3.2", "w.out", 3, "third");
 }
 
-/* Enough names for the table to grow. */
+/* Enough names to make the table grow. */
 TEST_F(outputs, many)
 {
 	static const int numbers[] = { 15, 16, 17, 160, 1600 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which programs heap mode can profile, the messages about the others, and that these run nevertheless.
+// Which programs heap mode can profile, the messages about the others, and that the others run nevertheless.
 
 #include <elf.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(program)
 	ctl_remove_files("p.");
 }
 
-/* Copies @from to @to, with the first occurrence of @old replaced by @new. */
+/* Copies @from to @to, with the first occurrence of @old replaced with @new. */
 static bool copy_changed(const char *from, const char *to, const void *old, const void *new,
 			 size_t size)
 {
@@ -75,7 +75,7 @@ TEST_F(program, is_static)
 	EXPECT_EQ(MF_PROGRAM_STATIC, mf_elf_kind(ctl_target("ctl_static")));
 }
 
-/* The loader is not treated as a static program: when it runs a program, it preloads. */
+/* The loader is not treated as a static program: it honours LD_PRELOAD when it runs a program. */
 TEST_F(program, is_the_loader)
 {
 	EXPECT_EQ(MF_PROGRAM_DYNAMIC, mf_elf_kind("/lib64/ld-linux-x86-64.so.2"));
@@ -128,7 +128,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_STREQ(ctl_target("ctl_static"), self->program.image);
 }
 
-/* Scripts run when nested up to the kernel's limit. One level more, or ten times as many, the kernel refuses. */
+/* Nested scripts run up to the kernel's limit. With one level more, or ten times as many, the kernel refuses. */
 TEST_F(program, scripts_of_scripts)
 {
 	static const struct {
@@ -168,7 +168,7 @@ TEST_F(program, script_without_interpreter)
 	EXPECT_TRUE(self->program.by_shell);
 }
 
-/* As in execvp(3), a file that may not be executed is skipped, but determines the error. */
+/* As in execvp(3), a file that may not be executed is skipped, but determines the error returned. */
 TEST_F(program, search)
 {
 	mkdir("p.first", 0755);
@@ -224,7 +224,7 @@ TEST_F(program, static_one_runs)
 					       "--pages-as-heap=yes\n");
 }
 
-/* If the file is another library, the program never attaches, which is reported. */
+/* If the file is some other library, the program never attaches; this is reported. */
 TEST_F(program, without_the_shim)
 {
 	setenv("MASSIF_PRELOAD", "/lib/x86_64-linux-gnu/libm.so.6", 1);
@@ -233,7 +233,7 @@ TEST_F(program, without_the_shim)
 	expect_blind(_metadata, &self->result, "did not load the preload library");
 }
 
-/* A wrapper script executes another program: the file has only what came before, which is reported. */
+/* A wrapper script executes another program: the file has only what happened before the exec; this is reported. */
 TEST_F(program, replaced_one_is_told_of)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /bin/sleep 1");
@@ -244,7 +244,7 @@ TEST_F(program, replaced_one_is_told_of)
 	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
 }
 
-/* A program that executed another one and ended before the first check. */
+/* A program that executed another one and ended before massif-ctl's first check. */
 TEST_F(program, replaced_for_a_moment_is_told_of)
 {
 	for (int i = 0; i < 20; i++) {
@@ -270,8 +270,8 @@ static void become_nobody(void)
 }
 
 /*
- * Creates a set-uid copy of id(1) as p.setuid that another user can run. Returns NULL, or why that is not
- * possible.
+ * Creates a set-uid copy of id(1), named p.setuid, that another user can run. Returns NULL, or the reason why
+ * that is not possible.
  */
 static const char *make_set_uid(void)
 {
@@ -283,7 +283,7 @@ static const char *make_set_uid(void)
 		return "needs root, to make a set-uid program";
 	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
 		return "the file system is mounted nosuid";
-	/* If one of these fails, the test fails later. */
+	/* If one of these calls fails, the test fails later. */
 	copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0);
 	chmod("p.setuid", 04755);
 	chmod(".", 0777);
@@ -308,7 +308,7 @@ TEST_F(program, set_uid_one_runs)
 					       "capabilities), so it is not profiled");
 }
 
-/* A set-uid program executed by the profiled one also runs without the shim. */
+/* A set-uid program that the profiled program executes also runs without the shim. */
 TEST_F(program, set_uid_child_runs)
 {
 	const char *argv[] = { "massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
@@ -326,7 +326,7 @@ TEST_F(program, set_uid_child_runs)
 	EXPECT_EQ(NULL, strstr(strchr(words, '\n'), "gains privileges"));
 }
 
-/* A set-uid program of the same user gains nothing, so it is profiled. */
+/* A set-uid program that belongs to the same user gains nothing, so it is profiled. */
 TEST_F(program, own_set_uid_is_ordinary)
 {
 	ASSERT_TRUE(copy_changed("/bin/true", "p.setuid", NULL, NULL, 0));

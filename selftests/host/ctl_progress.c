@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The progress of long work is shown on a terminal only, and not with -q.
+// The progress of lengthy work is shown only on a terminal, and not with -q.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ FIXTURE_TEARDOWN(progress)
 	close(self->terminal);
 }
 
-/* Returns what can be read from @fd until nothing more comes. */
+/* Returns everything that can be read from @fd until no more data arrive. */
 static const char *text_at(FIXTURE_DATA(progress) *self, int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };

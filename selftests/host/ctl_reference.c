@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Options are accepted and refused as by Valgrind: the same messages except for the program's name, and the
+// Options are accepted and refused as Valgrind does it: with the same messages, except for the program's name, and the
 // same first line of the file.
 
 #include <stdlib.h>
@@ -187,7 +187,7 @@ FIXTURE_TEARDOWN(reference)
 {
 }
 
-/* Stores the first line of the run's file, or a word if there is no file. */
+/* Stores the first line of the run's file, or a placeholder if there is no file. */
 static void take_desc(char *desc, size_t size)
 {
 	char *text = ctl_read_file(OUT);
@@ -231,7 +231,10 @@ TEST_F_TIMEOUT(reference, options, SECONDS)
 	}
 }
 
-/* Finds the next option at the start of a line of --help and stores its name in @name; NULL if there is none. */
+/*
+ * Finds the next option that starts a line of --help, and stores its name in @name. Returns NULL if there are no
+ * more.
+ */
 static const char *next_option(const char *help, char *name, size_t size)
 {
 	size_t length;
@@ -258,7 +261,7 @@ TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 
 	CTL_RUN(&self->theirs, VALGRIND, "--tool=massif", "--help-debug");
 	for (const char *at = self->theirs.out; (at = next_option(at, name, sizeof(name))); n++) {
-		/* Append an invalid value, but not to an option without values: -h=x is unknown to both programs. */
+		/* Append an invalid value, but not to an option that takes none: -h=x is unknown to both programs. */
 		char with_value[80], unknown[128];
 
 		snprintf(with_value, sizeof(with_value), "%s%s", name, *at == '=' ? "=?" : "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl was killed by SIGKILL: massif-ctl rescue continues the profile or writes it.
+// After massif-ctl was killed with SIGKILL, massif-ctl rescue continues the profile or writes it.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -104,7 +104,7 @@ static void become_another(void)
 		_exit(98);
 }
 
-/* Starts a daemon and kills its aggregator. All snapshots are kept, so the last one is that of the last event. */
+/* Starts a daemon and kills its aggregator. All snapshots are kept, so the last one belongs to the last event. */
 static void leave(struct __test_metadata *_metadata, FIXTURE_DATA(rescue) *self, void (*before)(void),
 		  const char *option)
 {
@@ -155,7 +155,7 @@ static void expect_profile(struct __test_metadata *_metadata, const char *name, 
 	free(text);
 }
 
-/* Returns whether this process may open files mapped by others (/proc/PID/map_files). */
+/* Returns whether this process may open files that other processes have mapped (/proc/PID/map_files). */
 static bool may_open_mapped(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -183,7 +183,10 @@ static bool may_open_mapped(void)
 		SKIP(return, "files that others have mapped can be opened by root only");	\
 } while (0)
 
-/* The profile is as if nothing had happened: it includes events without an aggregator, and later ones. */
+/*
+ * The profile has no gap: it includes the events that occurred while no aggregator was running, and those after
+ * the rescue.
+ */
 TEST_F_TIMEOUT(rescue, goes_on, SECONDS)
 {
 	NEED_MAPPED();
@@ -234,8 +237,8 @@ TEST_F_TIMEOUT(rescue, children_join, SECONDS)
 }
 
 /*
- * With --wait=yes, rescue stays in the foreground until a signal ends it. Afterwards the process has no aggregator
- * and can be rescued again.
+ * With --wait=yes, rescue stays in the foreground until a signal ends it. After that the process has no
+ * aggregator and can be rescued again.
  */
 TEST_F_TIMEOUT(rescue, waits, SECONDS)
 {
@@ -255,7 +258,7 @@ TEST_F_TIMEOUT(rescue, waits, SECONDS)
 	}
 }
 
-/* Stacks that could not be filtered count, which is reported; later ones are filtered again. */
+/* Stacks that could not be filtered are included, which is reported; later ones are filtered again. */
 TEST_F_TIMEOUT(rescue, ignored_function, SECONDS)
 {
 	char *text;
@@ -288,7 +291,7 @@ static unsigned long resident(pid_t pid)
 	return kilobytes;
 }
 
-/* The process's own user can write the profile repeatedly; the process is not affected. */
+/* The user of the process can write the profile repeatedly; the process is not affected. */
 TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 {
 	unsigned long before;
@@ -308,7 +311,7 @@ TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 		EXPECT_GT(before + 1024, resident(self->daemon));
 		grow(_metadata, self);
 	}
-	/* Options on the command line are used in addition to the original ones. */
+	/* Options on the command line are added to the original ones. */
 	RESCUE(become_nobody, self->pid, "--massif-out-file=massif.out.other", "-q");
 	EXPECT_STREQ("", self->result.err);
 	expect_profile(_metadata, "massif.out.other", 700000);
@@ -337,7 +340,7 @@ static void go_elsewhere(void)
 		_exit(98);
 }
 
-/* The process of another user must not decide where root writes. */
+/* A process of another user must not be able to decide where root writes. */
 TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 {
 	char path[128];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Signals: those sent to massif-ctl reach the program once; terminals and shells see the expected behaviour.
+// Signals sent to massif-ctl reach the program once; terminals and shells see the expected behaviour.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -53,7 +53,7 @@ static bool reads(int fd, const char *expected)
 	return read_line(fd, line, sizeof(line)) && strcmp(line, expected) == 0;
 }
 
-/* Returns whether nothing more comes. */
+/* Returns whether nothing more arrives. */
 static bool is_silent(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };
@@ -115,7 +115,7 @@ static char state_of(pid_t pid)
 	return state;
 }
 
-/* Waits until the process is stopped, or not stopped. */
+/* Waits until the process is stopped, or until it is not. */
 static bool becomes_stopped(pid_t pid, bool stopped)
 {
 	const struct timespec moment = { .tv_nsec = 5000000 };
@@ -159,7 +159,7 @@ TEST(that_kill_the_program_kill_massif_ctl)
 		ASSERT_EQ(job.pid, waitpid(job.pid, &status, 0));
 		ASSERT_TRUE(WIFSIGNALED(status));
 		EXPECT_EQ(killers[i], WTERMSIG(status));
-		/* Only the program dumps core. */
+		/* Only the program dumps core, not massif-ctl. */
 		EXPECT_FALSE(WCOREDUMP(status));
 		close(job.in);
 	}
@@ -177,7 +177,7 @@ TEST(killed_massif_ctl_leaves_the_program_alone)
 	kill(job.program, SIGKILL);
 }
 
-/* A stop signal that did not come from the terminal stops only the program. */
+/* A stop signal that does not come from the terminal stops only the program. */
 TEST(stopped_program_and_waiting_massif_ctl)
 {
 	struct job job;
@@ -256,7 +256,7 @@ static int on_terminal(void (*scenario)(const struct terminal *terminal, struct 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Ctrl-C goes to both: the program receives it once, and massif-ctl waits for the program. */
+/* Ctrl-C goes to both: the program receives it only once, and massif-ctl waits for the program. */
 static void interrupt(const struct terminal *terminal, struct job *job)
 {
 	int status;
@@ -288,7 +288,7 @@ TEST(terminal_window)
 	EXPECT_EQ(0, on_terminal(change_window));
 }
 
-/* Ctrl-Z, fg, Ctrl-Z, and a SIGCONT to massif-ctl alone. */
+/* Ctrl-Z, fg, Ctrl-Z, and then SIGCONT to massif-ctl alone. */
 static void stop_and_continue(const struct terminal *terminal, struct job *job)
 {
 	int status;

@@ -21,7 +21,7 @@ FIXTURE_VARIANT(stack_limit) {
 	unsigned int kib;
 };
 
-/* With less, the kernel or the dynamic linker cannot start a shell. */
+/* With a lower limit, the kernel or the dynamic linker cannot start a shell. */
 FIXTURE_VARIANT_ADD(stack_limit, of_256_kib) { 256 };
 FIXTURE_VARIANT_ADD(stack_limit, of_64_kib) { 64 };
 FIXTURE_VARIANT_ADD(stack_limit, of_32_kib) { 32 };
@@ -57,7 +57,7 @@ TEST_F_TIMEOUT(stack_limit, is_no_obstacle, 120)
 	int with_names = 0;
 
 	kib = variant->kib;
-	/* A shell that forks and executes, and a C++ program with inlined calls. */
+	/* A shell that forks and calls exec, and a C++ program with inlined calls. */
 	snprintf(script, sizeof(script), "ulimit -s; (%s >/dev/null; exit 5); echo $?; ulimit -s",
 		 ctl_target("heap_map"));
 	ctl_run(&self->alone, NULL, limit_stack, (const char *const[]){ "/bin/sh", "-c", script, NULL });

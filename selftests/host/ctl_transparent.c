@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program under massif-ctl has the same environment as without: each command runs both ways.
+// A program sees the same environment under massif-ctl as without it: each command runs both ways.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -231,7 +231,7 @@ static pid_t start_piped(const char *const *argv, int *output)
 	return pid;
 }
 
-/* massif-ctl keeps running but holds no end of the program's pipes. */
+/* massif-ctl keeps running but holds none of the ends of the program's pipes. */
 TEST_F(transparent, closed_output_is_noticed)
 {
 	const char *argv[] = { "massif-ctl", "-q", "sh", "-c",
@@ -249,7 +249,7 @@ TEST_F(transparent, closed_output_is_noticed)
 	EXPECT_EQ(6, WEXITSTATUS(status));
 }
 
-/* A writer to a pipe without a reader dies of SIGPIPE, as without massif-ctl. */
+/* A process that writes to a pipe without a reader dies of SIGPIPE, as it does without massif-ctl. */
 TEST_F(transparent, broken_pipe)
 {
 	const char *argv[] = { "massif-ctl", "-q", "yes", NULL };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files that cannot be written at the program's end: they are saved elsewhere with a message; if that
-// fails, too, the exit status says so.
+// Output files that cannot be written when the program ends are saved elsewhere, with a message; if that fails, too,
+// the exit status says so.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void write_to(const char *path, const char *text)
 	close(fd);
 }
 
-/* Enters a mount namespace, so that new file systems are private. */
+/* Enters a mount namespace, so that newly mounted file systems are private. */
 static void isolate(void)
 {
 	uid_t uid = geteuid();
@@ -89,7 +89,7 @@ static void fill_disk_and_refuge(void)
 	mount_full("u.refuge");
 }
 
-/* Makes /tmp read-only without hiding its contents, such as this test. */
+/* Makes /tmp read-only without hiding its contents, which include this test. */
 static void lock_tmp(void)
 {
 	isolate();
@@ -114,7 +114,7 @@ static void relative_refuge(void)
 	setenv("TMPDIR", "u.refuge", 1);
 }
 
-/* Lengthens the name of the same directory to @length bytes with additional slashes. */
+/* Lengthens the path of a directory to @length bytes with additional slashes. */
 static void lengthen_refuge(size_t length)
 {
 	char path[4000];
@@ -161,7 +161,7 @@ FIXTURE(unwritable) {
 FIXTURE_VARIANT(unwritable) {
 	void (*before)(void);
 	const char *options[4];
-	const char *deed; /* command of the program before it ends with 3 */
+	const char *deed; /* command that the program runs before it exits with 3 */
 	const char *name, *why; /* the file and the reason in the message */
 	enum place place;
 	int status; /* exit status as a shell reports it; 0 means 3 */
@@ -209,7 +209,7 @@ FIXTURE_VARIANT_ADD(unwritable, relative_refuge) {
 	.before = relative_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = TMP,
 };
-/* The name must fit into the message. */
+/* The file's name must fit into the message. */
 FIXTURE_VARIANT_ADD(unwritable, longest_refuge) {
 	.before = longest_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = REFUGE,
@@ -238,7 +238,7 @@ FIXTURE_VARIANT_ADD(unwritable, saved_and_killed) {
 	.options = { "--massif-out-file=/dev/full" }, .deed = "kill -9 $$",
 	.name = "/dev/full", .why = "No space left on device", .place = REFUGE, .status = 128 + SIGKILL,
 };
-/* A single process whose file is lost is sufficient for this exit status. */
+/* One process whose file is lost is enough for this exit status. */
 FIXTURE_VARIANT_ADD(unwritable, nowhere_of_a_child) {
 	.before = lock_tmp_and_refuge, .isolated = true,
 	.options = { "--massif-out-file=/dev/shm/u.out.%p/out" },
@@ -295,7 +295,7 @@ static bool can_isolate(void)
 	return status == 0;
 }
 
-/* The reader of descriptor 90 ends before massif-ctl starts. */
+/* The process that reads descriptor 90 ends before massif-ctl starts. */
 static void break_pipe(void)
 {
 	int ends[2];
@@ -335,7 +335,7 @@ static void expect_place(struct __test_metadata *_metadata, enum place place, co
 	unlink(saved);
 }
 
-/* Returns why /tmp cannot be made unusable here, or NULL. */
+/* Returns the reason why /tmp cannot be made unusable here, or NULL. */
 static const char *no_tmp(void)
 {
 	return access("/tmp", W_OK | X_OK) ? "/tmp is not writable here" : NULL;
@@ -394,7 +394,7 @@ FIXTURE_TEARDOWN(others)
 	remove_all();
 }
 
-/* No partial file is left on the full file system. */
+/* No partial file is left behind on the full file system. */
 TEST_F(others, nothing_half_is_left)
 {
 	char script[512];
@@ -442,7 +442,7 @@ TEST_F(others, monitor_command)
 	free(saved);
 }
 
-/* Where nothing can be mounted, the file size limit simulates a full disk. */
+/* Where nothing can be mounted, a limit on the file size simulates a full disk. */
 static void limit_size(void)
 {
 	const struct rlimit limit = { 100, 100 };
@@ -460,7 +460,7 @@ static void say_to_file(void)
 		give_up();
 }
 
-/* A snapshot of a running profile. */
+/* A snapshot taken of a running profile. */
 TEST_F(others, snapshot)
 {
 	pid_t ctl = ctl_start(say_to_file,

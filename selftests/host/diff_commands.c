@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Monitor commands that a program gives itself, at fixed points: each file equals Massif's.
+// A program runs monitor commands on itself at fixed points: each file equals Massif's.
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The ways in which a program can end: file, its location, and status are the same as under Valgrind's Massif.
+// However a program ends, the file, its location, and the exit status are the same as under Valgrind's Massif.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ SCENARIO(exit_twice, "diff_ends", ARGS("exit_twice", "8"), WITH(ALL_TREES));
 SCENARIO(exit_handlers, "diff_ends", ARGS("exit_handlers", "9"), WITH(ALL_TREES));
 SCENARIO(destructors, "diff_ends", ARGS("destructors", "10"), WITH(ALL_TREES));
 
-/* Programs that end by a signal that is sent, */
+/* Programs ended by a signal that is sent to them, */
 SCENARIO(sighup, "diff_ends", ARGS("signal", "1"), WITH(ALL_TREES));
 SCENARIO(sigint, "diff_ends", ARGS("signal", "2"), WITH(ALL_TREES));
 SCENARIO(sigquit, "diff_ends", ARGS("signal", "3"), WITH(ALL_TREES));
@@ -61,7 +61,7 @@ SCENARIO(stack_overflow, "diff_ends", ARGS("stack_overflow"), WITH(ALL_TREES));
 SCENARIO(stack_overflow_handled, "diff_ends", ARGS("stack_overflow_handled", "14"),
 	 WITH(ALL_TREES, "--depth=1"));
 
-/* Programs that end in a thread. */
+/* Programs that end in a thread other than the first. */
 SCENARIO(exit_in_thread, "diff_ends", ARGS("exit_in_thread", "15"), WITH(ALL_TREES), MORE_TLS);
 SCENARIO(exit_now_in_thread, "diff_ends", ARGS("exit_now_in_thread", "16"), WITH(ALL_TREES),
 	 MORE_TLS);
@@ -82,7 +82,7 @@ SCENARIO(exec_that_fails, "diff_ends", ARGS("exec_fails", "19"),
 SCENARIO(elsewhere, "diff_ends", ARGS("elsewhere", "20"), WITH(ALL_TREES));
 SCENARIO(elsewhere_forked, "diff_ends", ARGS("elsewhere_forked", "21"), WITH(ALL_TREES));
 
-/* Ends while threads allocate and free: the file is consistent and reflects a single moment. */
+/* The program ends while threads allocate and free: the file is consistent and reflects a single moment. */
 TEST(among_threads)
 {
 	static const struct {
@@ -116,7 +116,7 @@ TEST(among_threads)
 	}
 }
 
-/* Without --massif-out-file, the file is in the directory where the program started, not where it ended. */
+/* Without --massif-out-file, the file is in the directory where the program was started, not where it ended. */
 TEST(names_by_default)
 {
 	static const char *const theirs[] = { "/usr/bin/valgrind", "--tool=massif" };

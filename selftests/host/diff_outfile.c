@@ -2,9 +2,9 @@
 // Output files that cannot be written, under Valgrind's Massif and under massif-ctl: the program keeps its
 // status, existing files are kept, and there is a message.
 //
-// If the error could be detected before the program runs, Massif still runs it and reports at the end that
-// there is no profile; massif-ctl refuses to start. Otherwise massif-ctl saves the file elsewhere. Massif does
-// not notice a full disk.
+// Even if the error can be detected before the program runs, Massif runs it and reports at the end that there is no
+// profile, while massif-ctl refuses to start. Otherwise massif-ctl saves the file elsewhere. Massif does not notice a
+// full disk.
 
 #include <grp.h>
 #include <limits.h>
@@ -33,12 +33,12 @@ FIXTURE(outfile) {
 
 FIXTURE_VARIANT(outfile) {
 	const char *option;
-	const char *deed; /* command of the program, before it prints something and ends with 3 */
-	bool nobody;	  /* run by a user with fewer privileges than root */
-	bool early;	  /* detected before the program runs */
+	const char *deed; /* command that the program runs before it prints something and exits with 3 */
+	bool nobody;	  /* true if the test is run by a user with fewer privileges than root */
+	bool early;	  /* true if the error is detected before the program runs */
 	const char *ours, *theirs; /* expected messages; NULL: none */
-	const char *kept; /* a file with a word in it that must remain unchanged */
-	const char *written; /* another file that is written nevertheless */
+	const char *kept; /* a file containing a word, which must remain unchanged */
+	const char *written; /* another file that is still written */
 };
 
 FIXTURE_VARIANT_ADD(outfile, no_directory) {
@@ -84,7 +84,7 @@ FIXTURE_VARIANT_ADD(outfile, xtree_no_directory) {
 	.ours = CANNOT("o.none/x", "No such file or directory") CHOOSE("--xtree-memory-file"),
 	.theirs = THEIRS,
 };
-/* The other file is not affected. */
+/* The other file is written as usual. */
 FIXTURE_VARIANT_ADD(outfile, xtree_no_space) {
 	.option = "--xtree-memory-file=/dev/full", .deed = ":",
 	.ours = CANNOT("/dev/full", "No space left on device") SAVED, .written = "o.out",
@@ -182,7 +182,7 @@ static void expect_left(struct __test_metadata *_metadata, const FIXTURE_VARIANT
 	}
 }
 
-/* The file that could not be written is in TMPDIR, complete, and readable only by its owner. */
+/* The file that could not be written is in TMPDIR; it is complete, and only its owner can read it. */
 static void expect_saved(struct __test_metadata *_metadata, const FIXTURE_VARIANT(outfile) * variant,
 			 const char *err)
 {

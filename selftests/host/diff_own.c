@@ -2,15 +2,15 @@
 // Programs and libraries that define allocation functions themselves, under Valgrind's Massif and under
 // massif-ctl.
 //
-// Massif replaces these functions, while here they run; the counts are the same.
+// Massif replaces these functions, while under massif-ctl they run; the counts are the same.
 
 #include "kselftest_harness.h"
 
 #include "selftests/lib/diff_table.h"
 
 /*
- * Call sites of equal size are sorted by address, and addresses of libraries vary from run to run. Therefore merge
- * the sites without bytes.
+ * Call sites with the same number of bytes are sorted by address, and library addresses vary from run to run.
+ * Therefore the sites without bytes are merged.
  */
 #define BIG_PLACES "--detailed-freq=1", "--threshold=0.5"
 

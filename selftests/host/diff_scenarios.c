@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Small programs under Valgrind's Massif and under massif-ctl: all snapshots, trees and times are equal.
 //
-// One row per scenario. A scenario that must differ says why, and in which respect it still agrees.
+// One row per scenario. If the results must differ, the row says why, and in which respects they still agree.
 
 #include "kselftest_harness.h"
 
@@ -46,7 +46,7 @@ SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
 	 .why = "3.19 has no --realloc-zero-bytes-frees; here glibc frees whatever it says",
 	 .options_are_new = true, .their_options = { ALL_TREES });
 
-/* Options that have no effect in massif-ctl on these programs, and --heap=no, which changes everything. */
+/* Options that have no effect on these programs in massif-ctl, and --heap=no, which changes everything. */
 SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));
 SCENARIO(heap_no_all_trees, "diff_calls", ARGS("realloc_shrink"), WITH(ALL_TREES, "--heap=no"));
 SCENARIO(heap_yes, "diff_shapes", ARGS("waves"), WITH("--heap=no", "--heap=yes"));
@@ -258,7 +258,7 @@ SCENARIO(words_of_options, "diff_places", ARGS("wraps"),
 	 WITH(ALL_TREES, "--alloc-fn=a name # with blanks", "--alloc-fn=wrap"));
 SCENARIO(words_of_arguments, "diff_shapes", ARGS("one", "two words", "", "# three", "'\\"));
 
-/* Logs (-v and --stats); both profilers get -q first. */
+/* Logs (-v and --stats); both profilers also get -q, as the first option. */
 SCENARIO(log_snapshots, "diff_shapes", ARGS("churn_long"),
 	 WITH("-v", "-v", "-v", "--stats=yes", "--max-snapshots=20"), .log = true);
 SCENARIO(log_peaks, "diff_shapes", ARGS("waves"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs whose C or C++ library still holds memory at the end. Valgrind's Massif makes the library free it,
-// and so looks for a peak at the end, as we do: our file equals Massif's up to that snapshot.
+// Programs whose C or C++ library still holds memory at the end. Valgrind's Massif makes the library free it, and
+// therefore checks for a peak at the end, as we do: our file equals Massif's up to that snapshot.
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,8 @@ FIXTURE_TEARDOWN(freed)
 }
 
 /*
- * Runs the program under both profilers, with default options except @options. Returns how many additional snapshots
- * Massif has for the memory that the library freed at the end, or -1 if the files differ.
+ * Runs the program under both profilers, with default options apart from @options. Returns how many additional
+ * snapshots Massif has for the memory that the library freed at the end, or -1 if the files differ.
  */
 static int compare(struct _test_data_freed *self, const char *options[3], const char *const *program)
 {
@@ -91,7 +91,7 @@ static void forget(struct _test_data_freed *self)
 			SKIP(return, "there is no Valgrind");  \
 	} while (0)
 
-/* The program grows until its end, which is at any distance from the last snapshot, or makes the snapshots cull. */
+/* The program grows until its end, which comes at any distance from the last snapshot, or triggers culling. */
 TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 {
 	static const char *const maxima[] = { "--max-snapshots=10", "--max-snapshots=11",
@@ -111,7 +111,7 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			more = compare(self, options, program);
 			n = atoi(ctl_last(self->files[OURS], "snapshot=")) + 1;
 			EXPECT_TRUE(ends_with_peak(self->files[OURS]));
-			/* The additional snapshot of what was freed makes Massif cull. */
+			/* The additional snapshot for the freed memory makes Massif cull. */
 			if (more < 0 && n == max - 1)
 				left_out++;
 			else
@@ -121,13 +121,13 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			forget(self);
 		}
 	}
-	/* There were enough difficult cases, and few that cannot be compared. */
+	/* There were enough difficult cases, and few of them cannot be compared. */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);
 	EXPECT_GT(6, left_out);
 }
 
-/* The program frees a block before its end. Both profilers agree on whether the end is a peak. */
+/* The program frees a block before it ends. Both profilers agree on whether the end is a peak. */
 TEST_F_TIMEOUT(freed, below_the_peak, 60)
 {
 	static const char *const inaccuracies[] = { "--peak-inaccuracy=0.0", "--peak-inaccuracy=1.0",
@@ -140,7 +140,10 @@ TEST_F_TIMEOUT(freed, below_the_peak, 60)
 						NULL };
 
 		ASSERT_LE(0, compare(self, options, program));
-		/* stdio's buffer, allocated later, is larger than the freed block: a new peak, unless tolerated. */
+		/*
+		 * stdio's buffer, allocated later, is larger than the freed block: a new peak, unless it is
+		 * within the tolerance.
+		 */
 		EXPECT_EQ(i < 2, ends_with_peak(self->files[OURS]));
 		forget(self);
 	}

@@ -19,7 +19,7 @@
 
 enum { NAME = 1, PID, PEAK, WHEN = 6, HELD, FILE_WRITTEN = 10, PARTS };
 
-/* The parts of the summary line, by the numbers of LINE's groups. */
+/* The parts of the summary line, numbered like the groups of LINE. */
 struct line {
 	char parts[PARTS][128];
 };
@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	const char *peak, *held, *when; /* expected text, or the beginning of it; NULL: any */
+	const char *peak, *held, *when; /* expected text, or how it begins; NULL: any text */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// However a process ends, in every unit of time: what it held at its end is the peak if that was the maximum,
-// with a tree and the time of the end.
+// However a process ends, and in every time unit, the memory held at its end is the peak if that was the maximum, with
+// a tree and the time of the end.
 //
 // The program first allocates and frees small blocks for a while, so that snapshots are far apart, and then
 // allocates 300 MB between two of them.
@@ -28,7 +28,7 @@
 
 FIXTURE(ends) {
 	struct ctl_result result;
-	char *files[2]; /* the one with the largest peak first */
+	char *files[2]; /* the files, the one with the largest peak first */
 	size_t n;
 };
 
@@ -112,7 +112,7 @@ static void expect_end(struct __test_metadata *_metadata, struct _test_data_ends
 	EXPECT_TRUE(ctl_is_massif_file(text));
 	EXPECT_GE(peak, BYTES);
 	EXPECT_LE(peak, BYTES + (has_stacks ? 8192 : 0));
-	/* The peak is the last snapshot, and its tree shows the blocks. */
+	/* The last snapshot is the peak, and its tree shows the blocks. */
 	EXPECT_EQ(tree, strstr(text, "heap_tree=peak\n") + strlen("heap_tree="));
 	EXPECT_NE(NULL, strstr(tree, ": 300000000 0x"));
 	EXPECT_NE(NULL, strstr(tree, ": take (ends.c:"));
@@ -193,7 +193,7 @@ TEST(by_another)
 	}
 }
 
-/* The memory held at the end is not the peak, so there is a tree only on demand. */
+/* The memory held at the end is not the peak, so there is a tree only if one was requested. */
 TEST(with_and_without_a_tree)
 {
 	static const struct {
@@ -203,7 +203,7 @@ TEST(with_and_without_a_tree)
 		{ "--end-snapshot=no", "return", false },	 { "--end-snapshot=yes", "return", true },
 		{ "--end-snapshot=yes", "_exit", true },	 { "--end-snapshot=no", "sigterm", false },
 		{ "--end-snapshot=yes", "child:abort", true },	 { "--end-snapshot=no", "child:abort", false },
-		/* With SIGKILL the profile is cut off. */
+		/* If the program dies of SIGKILL, the profile is cut off. */
 		{ "--end-snapshot=no", "sigkill", true },
 	};
 
@@ -212,7 +212,7 @@ TEST(with_and_without_a_tree)
 		char name[256], *text;
 		bool is_detailed;
 
-		/* Of ten blocks, the last is freed; the end is below the peak. */
+		/* The last of ten blocks is freed, so the end is below the peak. */
 		CTL_RUN(&result, "massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1000",
 			rows[i].option, "--massif-out-file=" FILE_PREFIX ".%p", ctl_target("ends"),
 			rows[i].how, "0", "10", "1000", "drop");

@@ -36,7 +36,7 @@ FUZZER(ring);
 FUZZER(rules);
 FUZZER(store);
 
-/* Failing inputs are kept in the build directory. */
+/* Inputs that fail are kept in the build directory. */
 FIXTURE_SETUP(fuzzers)
 {
 	const char *build = getenv("MASSIF_BUILD");
