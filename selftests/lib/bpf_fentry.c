@@ -13,7 +13,7 @@
 
 #include "selftests/lib/bpf_fentry.h"
 
-/* Size of the data that follows a BTF type of each kind: a fixed part, and a part per member. */
+/* Size of the data that follows a BTF type of each kind: a fixed part and a per-member part. */
 static const struct {
 	uint8_t once, each;
 } follows[] = {

@@ -4,8 +4,8 @@
 #define MASSIF_SELFTESTS_BPF_FENTRY_H
 
 /*
- * Returns a descriptor, whose close() detaches the program, or -errno: -ENOENT if the kernel has no BTF
- * description of its functions, or not of this one.
+ * Returns a descriptor, whose close() detaches the program, or -errno: -ENOENT if the kernel has no BTF description of
+ * this function.
  */
 int bpf_fentry(const char *function);
 

@@ -10,7 +10,7 @@
 
 #include "model/rewind.h"
 
-/* Parameters and result are those of mf_rewind_to(), starting at the present. */
+/* Parameters and result are those of mf_rewind_to(), starting at the present state. */
 static inline uint32_t capture_read(const struct mf_store *store, uint64_t capture, uint64_t *bytes,
 				    uint32_t max)
 {

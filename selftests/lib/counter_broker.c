@@ -29,7 +29,7 @@
 
 static struct counter_broker *broker;
 
-/* State of the answering process. */
+/* State of the process that answers the calls. */
 static struct perf_event_mmap_page *pages[PAGES_MAX];
 static uint32_t n_pages;
 
@@ -58,8 +58,7 @@ static int open_time(pid_t thread)
 }
 
 /*
- * Updates a page as the kernel does. The real reader never runs on another processor, so no more ordering is
- * needed.
+ * Updates a page as the kernel does. A real reader never runs on another processor, so no stronger ordering is needed.
  */
 static void change(struct perf_event_mmap_page *page, uint32_t index, uint64_t offset)
 {
@@ -105,8 +104,8 @@ static void get_ready(void)
 }
 
 /*
- * Returns whether the call opens a counter of the calling thread's own instructions. If the arguments cannot be
- * read (only a debugger's children may be), assume that it does.
+ * Returns whether the call opens a counter of the calling thread's own instructions. Assumes that it does if the
+ * arguments cannot be read (on some systems, only a debugger may read its children's memory).
  */
 static bool is_expected(const struct seccomp_notif *asked)
 {
@@ -168,7 +167,7 @@ static void answer_one(int listener)
 		give(listener, &asked);
 }
 
-/* Answers until no process with the filter is left. */
+/* Answers calls until no process with the filter is left. */
 static void answer(int listener)
 {
 	struct pollfd polled = { .fd = listener, .events = POLLIN };
@@ -215,8 +214,8 @@ static int receive_descriptor(int socket)
 }
 
 /*
- * Starts the answering process. It is no child of the test, and closes all other descriptors, because the test
- * waits for their end.
+ * Starts the process that answers the calls. It is not a child of the test, and closes all other descriptors, because
+ * the test reads them to their end.
  */
 static void start_answering(int sockets[2])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Simulates a machine with or without an instruction counter: answers perf_event_open(2) instead of the kernel,
- * for a program and all that it starts.
+ * Simulates a machine with or without an instruction counter: answers perf_event_open(2) instead of the kernel, for a
+ * program and everything that it starts.
  */
 #ifndef MASSIF_SELFTESTS_COUNTER_BROKER_H
 #define MASSIF_SELFTESTS_COUNTER_BROKER_H
@@ -19,24 +19,27 @@ struct counter_broker {
 	int error;	/* the errno to return from call number @spared on */
 	uint32_t spared;
 
-	/* Calls of perf_event_open() that asked for a user-mode instruction counter of the calling thread, and others. */
+	/*
+	 * Number of perf_event_open() calls for a user-mode instruction counter of the calling thread, and of other
+	 * calls.
+	 */
 	uint32_t asked, asked_else;
 	uint32_t ready; /* set when pages have an index for rdpmc; triggered by perf_event_open(NULL) */
 };
 
-/* The value that rdpmc starts at, less the offset in the page. */
+/* Initial value of rdpmc, minus the offset in the page. */
 #define COUNTER_START (1ull << 40)
 
 /* Returns the state shared with the answering process, all zero. */
 struct counter_broker *counter_broker(void);
 
 /*
- * To be called in a child before it executes the program, as @before of ctl_run(). The answering process runs
+ * Call this in a child before it executes the program, as @before of ctl_run(). The process that answers the calls runs
  * until all processes with the filter have ended.
  */
 void counter_broker_begin(void);
 
-/* Returns NULL, or why calls cannot be intercepted here or counters of @kind are not possible. */
+/* Returns the reason why calls cannot be intercepted here or counters of @kind are not possible, or NULL. */
 const char *counter_broker_obstacle(enum counter_kind kind);
 
 #endif

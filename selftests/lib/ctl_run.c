@@ -262,7 +262,7 @@ static bool next_line(const char **text, const char *format, void *value)
 	return true;
 }
 
-/* Parses a tree entry and, recursively, as many entries below it as it announces. */
+/* Parses a tree entry and, recursively, the number of child entries that it announces. */
 static bool take_tree(const char **text, unsigned int depth)
 {
 	const char *end = strchr(*text, '\n'), *line = *text + depth;

@@ -17,8 +17,8 @@ struct ctl_result {
 const char *ctl_path(void);
 
 /*
- * Returns why a test cannot run massif-ctl as user @uid, or NULL if it can. Only root can become another user,
- * and a build in a private folder is not accessible to others.
+ * Returns the reason why a test cannot run massif-ctl as user @uid, or NULL if it can. Only root can become another
+ * user, and a build in a private directory is not accessible to others.
  */
 const char *ctl_not_by(unsigned int uid);
 
@@ -44,7 +44,7 @@ void ctl_result_free(struct ctl_result *result);
 #define CTL_RUN(result, ...) \
 	ctl_run(result, NULL, NULL, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Starts @argv with this process's descriptors, without waiting for it. */
+/* Starts @argv with this process's descriptors, and does not wait for it. */
 pid_t ctl_start(void (*before)(void), const char *const *argv);
 
 /* Returns the exit status, or 128 + the signal. */
@@ -66,7 +66,10 @@ size_t ctl_find_files(const char *prefix, char name[256]);
 /* Removes all files in the current directory whose names begin with @prefix. */
 void ctl_remove_files(const char *prefix);
 
-/* Returns the first file that a message in @err says was saved under another name, to be freed; NULL if none. */
+/*
+ * Returns the name of the first file that was saved under another name according to a message in @err, to be freed;
+ * NULL if there is none.
+ */
 char *ctl_saved_file(const char *err);
 
 /* Checks the structure of a massif.out file: header, snapshots numbered from 0, complete trees. */

@@ -15,7 +15,7 @@
 #define PEAK	      "heap_tree=peak\n"
 
 struct snapshot {
-	const char *fields, *tree, *end; /* the text from time=, from heap_tree=, and after the snapshot */
+	const char *fields, *tree, *end; /* pointers into the text: to time=, to heap_tree=, after the snapshot */
 	int64_t time;
 	uint64_t total;
 	bool is_peak, goes;
@@ -75,7 +75,10 @@ static int neighbour(const struct file *file, int i, int step)
 	return i;
 }
 
-/* Removes half of the snapshots, each time the one whose neighbours are closest in time, the first one if equal. */
+/*
+ * Removes half of the snapshots: repeatedly the one whose neighbours are closest in time, or the first if there is a
+ * tie.
+ */
 static void cull(struct file *file)
 {
 	struct snapshot *s = file->snapshots;
@@ -101,7 +104,7 @@ static void cull(struct file *file)
 	}
 }
 
-/* Prints the tree of @s in its present kind. */
+/* Prints the tree of @s as the kind of tree that it is now. */
 static void print_tree(const struct snapshot *s, FILE *out)
 {
 	const char *tree = strchr(s->tree, '\n') + 1;

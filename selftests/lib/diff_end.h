@@ -10,17 +10,18 @@
 #include <stdbool.h>
 
 /*
- * Returns @theirs with a snapshot of the end added if due, to be freed; *@added says so. @theirs is the
- * massif.out file of a program run with @options and with libdiff_end.so preloaded. @end is what that library
- * wrote; NULL if it was not called because the program was killed. Then the last snapshot of @theirs is taken
- * for the end (true unless snapshots were skipped), and its tree, if it has none, from @ours.
+ * Returns @theirs, with a snapshot of the end added if one is due, to be freed; *@added is set to whether one was
+ * added. @theirs is the massif.out file of a program run with @options and with libdiff_end.so preloaded. @end is what
+ * that library wrote; NULL if it was not called because the program was killed. In that case, the last snapshot of
+ * @theirs is assumed to show the end (which is true unless snapshots were skipped); if it has no tree, the tree is
+ * taken from @ours.
  */
 char *diff_end_add(const char *theirs, const char *end, const char *ours, const char *const *options,
 		   bool *added);
 
 /*
- * Removes from massif-ctl's @log, in place, what concerns the snapshot of the end: its line, that of the
- * skipped snapshots before it, the culling after it, and its part of the counters.
+ * Removes from massif-ctl's @log, in place, everything about the snapshot of the end: its line, the line of the skipped
+ * snapshots before it, the culling after it, and its part of the counters.
  */
 void diff_end_remove_from_log(char *log);
 

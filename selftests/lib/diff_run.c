@@ -51,7 +51,7 @@ static const char *end_file(enum side side, char *path, size_t size)
 	return path;
 }
 
-/* Runs in the child. The option that names the file is the same for all runs, so that the desc line is, too. */
+/* Runs in the child. The option that names the file is the same for all runs, so that the desc lines are equal. */
 static void set_up(void)
 {
 	char log[64], end[4096];
@@ -82,7 +82,7 @@ static const char *const *add_words(const char **to, const char *const *words)
 	return to;
 }
 
-/* Returns the LD_PRELOAD list for Valgrind: libdiff_end.so and, unless NULL, @library. */
+/* Returns the LD_PRELOAD list for Valgrind: libdiff_end.so, and @library unless it is NULL. */
 static char *make_preload(const char *library)
 {
 	char *first = strdup(ctl_target("libdiff_end.so")), *both;
@@ -95,7 +95,7 @@ static char *make_preload(const char *library)
 	return both;
 }
 
-/* @library: preloaded in addition, or NULL. */
+/* @library: another library to preload, or NULL. */
 static void start(struct run *run, enum side side, const char *const *options, const char *target,
 		  const char *const *args, const char *library)
 {
@@ -145,8 +145,8 @@ static const char *thread_entry(const char *text)
 }
 
 /*
- * Returns whether a line lies below the outermost frame. Valgrind continues to walk there, over counts of
- * arguments and addresses of the stack, which it places below 0x2000000000.
+ * Returns whether a line lies below the outermost frame. Valgrind continues the walk there, over argument counts and
+ * stack addresses, which in Valgrind are below 0x2000000000.
  */
 static bool is_below_all(const char *line)
 {
@@ -222,9 +222,9 @@ static char *make_comparable(const char *text, bool head)
 }
 
 /*
- * Copies a line of Massif's log to @to. The number of frames removed below main depends on what Valgrind finds
- * on the stack below the outermost frame. In Valgrind, realloc(NULL, n) appears as malloc called by realloc,
- * and posix_memalign as memalign: either name stands for both.
+ * Copies a line of Massif's log to @to. The number of frames removed below main depends on what Valgrind finds on the
+ * stack below the outermost frame. In Valgrind, realloc(NULL, n) appears as malloc called by realloc, and
+ * posix_memalign as memalign, so each pair of names is treated as equal.
  */
 static char *copy_account_line(char *to, const char *line, const char *end)
 {
@@ -248,8 +248,8 @@ static char *copy_account_line(char *to, const char *line, const char *end)
 }
 
 /*
- * Extracts Massif's log, the lines with "--PID-- Massif: ". Its list of allocation functions is dropped,
- * because that of 3.27 differs from that of 3.19.
+ * Extracts Massif's log, the lines with "--PID-- Massif: ". Its list of allocation functions is dropped, because
+ * Valgrind 3.27 prints a different list than 3.19.
  */
 static char *extract_account(const char *log)
 {
@@ -276,7 +276,7 @@ static char *extract_account(const char *log)
 	return account;
 }
 
-/* Makes the two comparable at the end: removes the end from our log, and adds it to their file. */
+/* Makes the ends of both comparable: removes the end from our log, and adds it to their file. */
 static char *equalise_end(struct run *run, char *text, const struct run *ours)
 {
 	char path[4096], *end, *with_end;
@@ -479,9 +479,9 @@ bool diff_run(const struct diff_scenario *scenario)
 	struct run runs[N_SIDES] = { 0 };
 	bool fine;
 
-	/* A file left by the previous scenario must not be taken for a new one. */
+	/* A file left by the previous scenario must not be mistaken for a new one. */
 	ctl_remove_files("massif.out.");
-	/* Run all at the same time: Valgrind's runs take the longest. */
+	/* Run all of them concurrently: Valgrind's runs take the longest. */
 	if (!scenario->options_are_new)
 		start(&runs[THEIRS], THEIRS, options, scenario->target, args, NULL);
 	start(&runs[OURS], OURS, options, scenario->target, args, NULL);

@@ -9,10 +9,10 @@
 #define DIFF_WORDS_MAX 20
 
 /*
- * Both profilers run with --time-unit=B. Valgrind also gets --run-libc-freeres=no, because massif-ctl does not
- * have libraries free their memory at the end either, and libdiff_end.so. That library records the state at the
- * end, where massif-ctl looks for a peak and Valgrind does not unless something is freed
- * (Documentation/differences.rst). Valgrind's file is compared after that end was added, see diff_end.h.
+ * Both profilers run with --time-unit=B. Valgrind also gets --run-libc-freeres=no, because massif-ctl does not have
+ * libraries free their memory at the end either, and libdiff_end.so. That library records the state at the end, where
+ * massif-ctl looks for a peak, but Valgrind does so only if something is freed (Documentation/differences.rst).
+ * Valgrind's file is compared after that end was added, see diff_end.h.
  */
 struct diff_scenario {
 	const char *target;		     /* a program of selftests/targets */
@@ -22,19 +22,19 @@ struct diff_scenario {
 	bool log; /* also compare the logs printed with -v and --stats=yes */
 
 	/*
-	 * For scenarios where the two must differ: the reason, and at least one of the following differences.
-	 * Without them the files must differ, with them they must be equal.
+	 * For scenarios where the two must differ: the reason, and at least one of the following differences. If the
+	 * differences are ignored, the files must differ; if they are taken into account, the files must be equal.
 	 */
 	const char *why;
-	const char *their_args[DIFF_WORDS_MAX];	   /* with these arguments, Valgrind's file equals ours */
-	const char *their_options[DIFF_WORDS_MAX]; /* with these options, Valgrind's file equals ours */
-	const char *their_library;		   /* the same with a preloaded library */
+	const char *their_args[DIFF_WORDS_MAX];	   /* Valgrind's file equals ours if run with these arguments */
+	const char *their_options[DIFF_WORDS_MAX]; /* Valgrind's file equals ours if run with these options */
+	const char *their_library;		   /* Valgrind's file equals ours if this library is preloaded */
 	bool they_have_none; /* Valgrind writes no file to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not have these options */
 	/* Valgrind counts up to this many more or fewer extra bytes; times differ accordingly. */
 	uint64_t more_extra, fewer_extra;
-	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more bytes */
-	const char *their_unnamed; /* where our description contains these words, Valgrind prints ??? */
+	uint64_t more_heap_at_end; /* number of extra bytes in Valgrind's last snapshot */
+	const char *their_unnamed; /* Valgrind prints ??? where our description contains these words */
 };
 
 /* Returns whether Valgrind is available; if not, tests are skipped. */

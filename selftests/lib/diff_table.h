@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A table of scenarios for diff_run.h, one test per row. To be included once, after the harness. */
+/* A table of scenarios for diff_run.h, one test per row. Include this once, after the harness. */
 #ifndef MASSIF_SELFTESTS_DIFF_TABLE_H
 #define MASSIF_SELFTESTS_DIFF_TABLE_H
 
@@ -26,7 +26,7 @@ FIXTURE_VARIANT(diff) {
 #define ARGS(...)	    .args = { __VA_ARGS__ }
 #define WITH(...)	    .options = { __VA_ARGS__ }
 
-/* A tree in each snapshot, with all entries. */
+/* Options for a tree with all entries in each snapshot. */
 #define ALL_TREES "--detailed-freq=1", "--threshold=0"
 
 TEST_F(diff, same)

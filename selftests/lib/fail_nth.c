@@ -28,7 +28,7 @@ void fail_nth(int nth, unsigned int n)
 bool fail_nth_ended(int nth)
 {
 	char text[16] = "";
-	/* The kernel reads the number before the copy to here can fail. */
+	/* The kernel reads the number before the copy to our buffer can fail. */
 	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
 
 	fail_nth(nth, 0);

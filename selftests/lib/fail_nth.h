@@ -5,16 +5,19 @@
 
 #include <stdbool.h>
 
-/* Makes all allocations eligible, also those that may sleep, and keeps failures out of the log. False on errors. */
+/*
+ * Makes all allocations eligible, including those that may sleep, and keeps failures out of the log. Returns false on
+ * an error.
+ */
 bool fail_nth_prepare(void);
 
 /*
- * Opens the file that makes the calling thread's n-th attempt fail. It is that of the process that opens it, so a child
- * needs its own. Returns a descriptor, or -1 if the kernel has none.
+ * Opens the file that makes the calling thread's n-th attempt fail. The file belongs to the thread that opens it, so a
+ * child must open its own. Returns a descriptor, or -1 if the kernel has none.
  */
 int fail_nth_open(void);
 
-/* Makes the n-th attempt from here on fail; 0: none. */
+/* Makes the n-th attempt after this call fail; none if n is 0. */
 void fail_nth(int nth, unsigned int n);
 
 /* Returns whether a failure has occurred since fail_nth(), and disables further ones. */

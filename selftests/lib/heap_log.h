@@ -8,11 +8,11 @@
 
 #include <stdint.h>
 
-/* The descriptor of the log's memory, and its size. */
+/* The descriptor of the log's memory, and the size of that memory. */
 #define HEAP_LOG_FD    90
 #define HEAP_LOG_BYTES (256u << 20)
 
-#define HEAP_LOG_SITES	 17  /* 0: not one of the program's own sites */
+#define HEAP_LOG_SITES	 17  /* number of sites; site 0: not one of the program's own */
 #define HEAP_LOG_THREADS 1024
 #define HEAP_LOG_SPAN	 256 /* maximum code size of a site in bytes */
 
@@ -22,7 +22,7 @@ enum heap_log_what {
 	HEAP_LOG_ALLOC,	  /* @size bytes were allocated at @address; logged afterwards */
 	HEAP_LOG_FREE,	  /* logged before the free */
 	HEAP_LOG_REALLOC, /* realloc of @address begins; logged before it */
-	HEAP_LOG_MOVED,	  /* realloc has ended: @size bytes at @address */
+	HEAP_LOG_MOVED,	  /* realloc has returned: @size bytes at @address */
 };
 
 struct heap_log_record {
@@ -31,7 +31,7 @@ struct heap_log_record {
 };
 
 struct heap_log {
-	uint64_t n; /* number of records, in one order for all threads */
+	uint64_t n; /* number of records; all threads share one sequence */
 	struct heap_log_record records[];
 };
 

@@ -19,7 +19,7 @@ struct heap_session {
 	uint64_t cpu_ns; /* CPU time of the program and its children */
 };
 
-/* Runs @argv, a NULL-terminated list. Returns false, with a message on stderr, if nothing could be run. */
+/* Runs @argv, a NULL-terminated list. Returns false, with a message on stderr, if the program could not be run. */
 bool heap_session_run(struct heap_session *session, const char *const *argv);
 void heap_session_end(struct heap_session *session);
 

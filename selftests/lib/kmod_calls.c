@@ -174,7 +174,7 @@ static void do_hook(const struct kmod_call *call)
 	call_device(call, MASSIF_IOC_HOOK, &info, sizeof(info), call->c);
 }
 
-/* Reports stacks of one to sixteen words as known; the last word may be wrong. */
+/* Adds stacks of one to sixteen words to the stack cache; the last word may be wrong. */
 static void do_known(const struct kmod_call *call)
 {
 	uint64_t buffer[512] = { 0 };
@@ -270,8 +270,8 @@ static void do_change_ring(const struct kmod_call *call)
 		break;
 	case 4:
 		/*
-		 * Writes as the consumer, or with wrong values. write() reports an error where writing is not
-		 * permitted; a direct store would end the process.
+		 * Writes what a consumer writes, or wrong values. Uses write(), which returns an error where writing is
+		 * not permitted; a direct store would end the process.
 		 */
 		{
 			uint64_t words[2] = { edge(call->c), edge((uint8_t)(call->c + call->b)) };
@@ -346,7 +346,7 @@ static void do_change_map(const struct kmod_call *call)
 		mlock(at, own.sizes[i]);
 		break;
 	case 6:
-		/* The kernel writes there, so a bad address gives an error instead of a signal. */
+		/* Let the kernel write there, so that a bad address causes an error instead of a signal. */
 		if (getrandom(at, own.sizes[i], 0) < 0)
 			errno = 0;
 		break;

@@ -40,7 +40,7 @@ struct kmod_call {
 /* Prepares the calling process for kmod_calls_make(). @victim: another process of the same user, to attach to. */
 void kmod_calls_begin(pid_t victim);
 
-/* Executes a call; all byte values are valid. It may fail, block for ever, or end the process. */
+/* Executes a call; all byte values are valid. It may fail, block forever, or end the process. */
 void kmod_calls_make(const struct kmod_call *call);
 
 /* Closes all devices that are open. */

@@ -37,7 +37,7 @@ void kmod_intervals_destroy(struct kmod_intervals *map)
 	*map = (struct kmod_intervals){ 0 };
 }
 
-/* Returns the first interval that ends after @address. */
+/* Returns the first interval whose end is above @address. */
 static size_t find(const struct kmod_intervals *map, uint64_t address)
 {
 	size_t low = 0, high = map->count;
@@ -290,7 +290,7 @@ static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
 	size_t i;
 
 	model->lost += rec->count;
-	/* A child could not be followed; the records of the target itself are complete. */
+	/* A child could not be followed, but the records of the target itself are complete. */
 	if (rec->reason == MASSIF_LOST_MEMORY)
 		return;
 	for (i = 0; i < model->count; i++)

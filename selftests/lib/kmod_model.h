@@ -23,8 +23,8 @@ struct kmod_intervals {
 struct kmod_target {
 	uint32_t id;
 	uint32_t tgid;
-	uint32_t execs;			/* execs of its process up to the time it became a target */
-	bool first;			/* the first part of a resync was seen: changes count from there */
+	uint32_t execs;			/* number of execs of its process before it became a target */
+	bool first;			/* the first part of a resync was seen; changes count from then on */
 	bool synced;
 	bool exited;
 	uint64_t exit_total;
@@ -41,7 +41,7 @@ struct kmod_model {
 	struct kmod_target *targets;
 	size_t count;
 	size_t space;
-	size_t *by_id;			/* index in targets plus one; 0: none */
+	size_t *by_id;			/* targets by id: index in targets plus one; 0: none */
 	size_t ids;			/* number of elements of by_id */
 	uint64_t records[32];		/* number of records by type */
 	uint64_t last_seq;

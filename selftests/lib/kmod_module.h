@@ -3,7 +3,7 @@
 #ifndef MASSIF_SELFTESTS_KMOD_MODULE_H
 #define MASSIF_SELFTESTS_KMOD_MODULE_H
 
-/* Loads massif.ko, or $MASSIF_KO, with parameters as for insmod. Returns 0 or -errno. */
+/* Loads massif.ko, or the file $MASSIF_KO, with insmod-style parameters. Returns 0 or -errno. */
 int kmod_module_load(const char *parameters);
 
 /* Loads a test module, @name without .ko; succeeds if it is already loaded. */

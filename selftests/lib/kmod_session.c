@@ -219,8 +219,8 @@ static long now_ms(void)
 }
 
 /*
- * If the program writes faster than the test reads, the end may never come; so release memory to the module
- * after this many bytes.
+ * If records are written faster than the test reads them, the loop may never end; so release space to the module after
+ * this many bytes.
  */
 #define RELEASE_BYTES	(1 << 20)
 

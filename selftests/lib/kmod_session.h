@@ -24,13 +24,13 @@ int kmod_session_open(struct kmod_session *session, uint64_t ring_bytes, uint32_
 int kmod_session_open_as(struct kmod_session *session, struct massif_setup *setup);
 void kmod_session_close(struct kmod_session *session);
 /*
- * Raises the memory-lock limit of the calling process, still root, to the default since Linux 5.16; before that
- * it was 64 KiB.
+ * Raises the memory-lock limit of the calling process, which must still be root, to the default of Linux 5.16 and
+ * later; the earlier default was 64 KiB.
  */
 int kmod_session_allow(void);
 /*
- * Makes the calling process, still root, user 1000 without privileges. For it and its children only, the device
- * can be opened by everybody. Returns 0 or -errno.
+ * Makes the calling process, which must still be root, user 1000 without privileges. For it and its children only, the
+ * device becomes accessible to everybody. Returns 0 or -errno.
  */
 int kmod_session_be_user(void);
 int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes);
@@ -52,9 +52,9 @@ pid_t kmod_session_spawn(struct kmod_session *session, char *const argv[]);
 /* Calls a function of the test in a child that enrols itself first; its result is the child's exit status. */
 pid_t kmod_session_call(struct kmod_session *session, int (*run)(void *arg), void *arg);
 
-/* Returns the next record, NULL if there is none yet. It is valid until kmod_session_release(). */
+/* Returns the next record, or NULL if there is none yet. It is valid until kmod_session_release(). */
 const struct massif_record *kmod_session_next(struct kmod_session *session);
-/* Returns the space of all records read to the module. */
+/* Gives the space of all records that were read back to the module. */
 void kmod_session_release(struct kmod_session *session);
 
 /*

@@ -16,8 +16,8 @@ char *massif_text_normalise(const char *text);
 uint64_t massif_text_peak(const char *text);
 
 /*
- * Of the bytes in the peak's tree: those of all leaves, and those of leaves below a line that contains one of
- * @words, a NULL-terminated list.
+ * Sums of bytes in the peak's tree: of all leaves, and of the leaves below a line that contains one of @words, a
+ * NULL-terminated list.
  */
 struct massif_text_reach {
 	uint64_t leaves, reached;

@@ -25,7 +25,7 @@ struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
 	uint32_t resting;	/* workers that have seen MEMBER_RESTS */
 	uint32_t workers;	/* number of workers; 0: not ready */
-	bool faults;		/* to be set before the start: one worker uses memory of a userfaultfd */
+	bool faults;		/* one worker uses memory of a userfaultfd; set before the start */
 	int userfault;		/* the userfaultfd descriptor, in the member */
 	uint64_t missing;	/* address of that memory, MEMBER_MISSING pages long */
 	uint64_t rounds;	/* rounds completed by all workers */
@@ -39,7 +39,7 @@ struct member {
 	struct kmod_model model;
 	struct member_shared *shared;
 	pid_t pid;		/* pid of the member; 0: none */
-	pthread_t reader;	/* runs while the member is busy */
+	pthread_t reader;	/* child that runs while the member is busy */
 	bool reading, stop;
 	char wrong[512];	/* description of the first error */
 };
@@ -51,9 +51,9 @@ struct member {
 int member_start(struct member *member, bool faults);
 
 /*
- * Lets the member rest until member_resume(), and compares its records, and then a resync, with /proc: mappings
- * with maps, resident pages with smaps. Returns false, with a description in member->wrong, if they differ.
- * @serve (or NULL) is called while the threads come to rest, for those that wait for something.
+ * Lets the member rest until member_resume(), and compares its records, and then a resync, with /proc: mappings with
+ * maps, resident pages with smaps. Returns false, with a description in member->wrong, if they differ. @serve, unless
+ * NULL, is called while the threads come to rest, on behalf of threads that wait for something.
  */
 bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);

@@ -24,7 +24,7 @@
 #define PAGE		4096ul
 #define HUGE		(2ul << 20)
 #define HEAP_PAGES	(4 * HUGE / PAGE)
-#define CHUNK		64	/* pages of the heap */
+#define CHUNK		64	/* number of heap pages */
 #define FILE_PAGES	64
 
 static struct member_shared *shared;

@@ -3,7 +3,7 @@
 #ifndef MASSIF_SELFTESTS_MEMBER_LIFE_H
 #define MASSIF_SELFTESTS_MEMBER_LIFE_H
 
-/* For kmod_session_call(); arg is its struct member_shared. */
+/* Function for kmod_session_call(); arg is a pointer to the member's struct member_shared. */
 int member_life(void *arg);
 
 #endif

@@ -38,7 +38,7 @@ struct oracle {
 	int n_contexts;
 	uint64_t bytes[ORACLE_CONTEXTS];
 	int n_blocks;
-	struct oracle_block blocks[ORACLE_BLOCKS]; /* live blocks; of several at one address, the latest is last */
+	struct oracle_block blocks[ORACLE_BLOCKS]; /* live blocks; at equal addresses, the latest is last */
 	uint64_t peak_total;
 	int64_t next_allowed;
 	uint32_t interval, since_detailed, cullings, skipped;

@@ -111,7 +111,7 @@ static bool tell_difference(const struct msprint_run *ours, const struct msprint
 	if (ours->out_len == reference->out_len &&
 	    !memcmp(ours->out, reference->out, ours->out_len))
 		return false;
-	/* Both outputs end in a NUL, at which the shorter one differs. */
+	/* Both outputs end in a NUL, so if one is shorter, they differ at its NUL. */
 	for (; ours->out[i] == reference->out[i] && i < ours->out_len; i++) {
 		if (ours->out[i] == '\n') {
 			line++;

@@ -8,7 +8,7 @@
 
 #define MSPRINT_REFERENCE "/usr/bin/ms_print"
 
-/* Returns why comparing is not possible here, or NULL if it is. */
+/* Returns the reason why comparing is not possible here, or NULL if it is. */
 const char *msprint_missing(void);
 
 /* Returns the absolute path of our ms_print in $MASSIF_BUILD. */
@@ -33,7 +33,7 @@ void msprint_run_free(struct msprint_run *run);
 #define MSPRINT_RUN_AUTO __attribute__((cleanup(msprint_run_free))) struct msprint_run
 
 /*
- * Runs both programs and compares their standard output, and whether they succeed. If a file is refused, our ms_print
+ * Runs both programs and compares their standard output, and whether they succeed. If a file is rejected, our ms_print
  * must print nothing, but the reference may have printed something. The first difference is printed as a comment.
  * *status, unless NULL, is the exit status of our ms_print.
  */

@@ -56,7 +56,7 @@ static void write_tree(FILE *file, uint64_t *state, uint64_t bytes, unsigned int
 		fprintf(file, " 0x%" PRIX64 ": %s\n", msprint_random_below(state, 1 << 30), name);
 	for (i = 0; i < children; i++) {
 		part = msprint_random_below(state, bytes + 1);
-		/* Some sizes are 0, like those of contexts whose blocks are all free, or very small. */
+		/* Some sizes are very small or 0, like those of contexts whose blocks have all been freed. */
 		if (msprint_random_below(state, 3) == 0)
 			part = part >> msprint_random_below(state, 20);
 		bytes -= part;

@@ -120,7 +120,7 @@ int never_read_open(pid_t *server)
 
 	if (!mkdtemp(directory) || !enter_namespaces())
 		return -errno;
-	/* To be opened in the namespace that mounts it. */
+	/* Must be opened in the namespace that mounts it. */
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	if (fuse < 0 || mount("never", directory, "fuse", MS_NOSUID | MS_NODEV, options))

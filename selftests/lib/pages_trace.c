@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at chosen moments and at exit.
-// Each thread stops when it exits; the maps at the last thread's exit are the final ones.
+// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at selected moments and at exit. Each
+// thread stops when it exits; the maps at the last thread's exit are the final ones.
 
 #include "selftests/lib/pages_trace.h"
 
@@ -31,7 +31,7 @@ struct tracee {
 	bool watched;	 /* its process has executed a program, so its system calls are counted */
 	bool stopped;
 	bool vforking;	 /* the thread is in vfork(): it cannot be stopped before the child continues it */
-	bool has_status; /* has a stop or end that was not handled yet */
+	bool has_status; /* the thread has stopped or ended, and that was not handled yet */
 	int status;
 };
 
@@ -262,7 +262,7 @@ static void take_note(struct trace *trace, struct tracee *tracee, int status)
 	tracee->has_status = true;
 }
 
-/* Tells massif-ctl, itself traced, to write a dump, and waits for it. */
+/* Tells massif-ctl, which is itself traced, to write a dump, and waits for it. */
 static void ask_for_dump(struct trace *trace, unsigned int moment)
 {
 	struct tracee *main = tracee_of(trace, trace->main_pid);

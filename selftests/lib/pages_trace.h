@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs massif-ctl under ptrace and reads /proc/PID/maps of all its processes, at chosen moments and at exit.
- * The processes are stopped meanwhile.
+ * Runs massif-ctl under ptrace and reads /proc/PID/maps of all its processes, at selected moments and at exit. The
+ * processes are stopped meanwhile.
  */
 #ifndef MASSIF_SELFTESTS_PAGES_TRACE_H
 #define MASSIF_SELFTESTS_PAGES_TRACE_H
@@ -18,7 +18,7 @@ struct trace_range {
 /* The mappings of a process, without [vsyscall]; adjacent ones are joined. */
 struct trace_maps {
 	pid_t pid;
-	unsigned int moment; /* number of the moment, from 1, over all processes; 0: at exit */
+	unsigned int moment; /* number of the moment, counted from 1 over all processes; 0: at exit */
 	size_t n_ranges;
 	struct trace_range *ranges;
 	uint64_t pages;

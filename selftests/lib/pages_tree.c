@@ -12,7 +12,7 @@
 
 /* A line of the tree, with properties of the lines above it. */
 struct line {
-	uint64_t bytes;	   /* less the bytes of its children */
+	uint64_t bytes;	   /* without the bytes of its children */
 	bool loader, main; /* true for this line or one above it */
 	char text[256];
 };
@@ -27,7 +27,7 @@ static bool has_any(const char *text, const char *const *words)
 	return false;
 }
 
-/* Adds the bytes that end at a line, once all its children were read. */
+/* Adds the bytes of the stacks that end at a line, after all its children have been read. */
 static void settle(struct pages_tree *tree, const struct line *line, uint64_t *worst)
 {
 	if (strstr(line->text, " 0x0: ") == line->text && !strstr(line->text, "[lost]") &&

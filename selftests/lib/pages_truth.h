@@ -20,8 +20,8 @@ struct mf_pages_options mf_truth_options(enum mf_pages_what what);
 const struct mf_pages_process *mf_truth_find(const struct mf_pages *pages, pid_t pid);
 
 /*
- * Checks that totals and tree of @pid, which must be at rest, agree with the kernel; retries for a while.
- * Returns false, with the figures in @err, if not. Returns true also if there is no profile yet.
+ * Checks that the totals and the tree of @pid, which must be at rest, agree with the kernel; retries for a while.
+ * Returns false, with the figures in @err, if they do not. Also returns true if there is no profile yet.
  */
 bool mf_truth_is_told(struct mf_pages *pages, pid_t pid, enum mf_pages_what what,
 		      struct mf_error *err);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Trees have a line per frame and context; limits the lines per context to about this many. */
+/* Trees have a line per frame and context; this is the approximate maximum of lines per context. */
 #define LINES_MAX 2000
 
 /* Functions of a target that have no inlined calls, see add_functions(). */
@@ -161,7 +161,7 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 {
 	uint32_t n_functions = 0, n;
 
-	/* Remove so many frames that the result depends on the number of captured frames. */
+	/* Removes so many frames that the result depends on the number of captured frames. */
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)
 			add_option(the, word(the, "--alloc-fn=%s", target->cycle[i]));
@@ -219,7 +219,7 @@ static void add_words(struct random_case *the, uint64_t *state)
 
 /*
  * Adds options that print logs: snapshots, events, frames removed from stacks, and counters. Not combined with
- * --trace-malloc, nor with functions that are two functions in Valgrind.
+ * --trace-malloc, nor with functions that Valgrind implements as two functions.
  */
 static void add_account(struct random_case *the, uint64_t *state, char *rules)
 {
@@ -237,7 +237,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 		strcat(rules, "p");
 }
 
-/* At least 10 events; small programs are as frequent as large ones. */
+/* At least 10 events; small programs are as common as large ones. */
 static unsigned int pick_events(uint64_t *state)
 {
 	unsigned int most = 20u << pick(state, 8);

@@ -29,7 +29,7 @@ char *fake_words(const struct mf_frame *frames, size_t count);
 extern const struct mf_object fake_objects[];
 #define FAKE_OBJECTS 2
 
-/* Number of lookups of an address: of its function only, and of all its positions. */
+/* Number of address lookups: of the function only, and of all positions. */
 extern size_t fake_functions_asked, fake_positions_asked;
 
 #endif

@@ -6,8 +6,8 @@
 #include <setjmp.h>
 
 /*
- * Ends a FIXTURE_SETUP, skips its test and says why. With SKIP(return, ...) the harness would run the test all the
- * same; so this jumps to where a failed ASSERT goes, and neither the test nor the teardown runs.
+ * Ends a FIXTURE_SETUP, skips its test and says why. With SKIP(return, ...) the harness would still run the test, so
+ * this jumps to where a failed ASSERT goes, and neither the test nor the teardown runs.
  */
 #define SKIP_SETUP(...) SKIP(longjmp(_metadata->env, 1), __VA_ARGS__)
 

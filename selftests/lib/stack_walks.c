@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Walks the present stack with all of the shim's methods and with libunwind.
+// Walks the current stack with all of the shim's methods and with libunwind.
 
 #include "selftests/lib/stack_walks.h"
 
@@ -18,7 +18,7 @@ __thread bool walks_in_handler;
 
 #define MEMO_ROOM (1u << 20)
 
-/* The unwinder's state of a thread. */
+/* The unwinder's per-thread state. */
 struct knowledge {
 	struct mf_walk fresh, after_another;
 	struct mf_memo memo;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks the present stack with all of the shim's methods and with libunwind. Link with the shim's unwinder and
- * with -Wl,--wrap=mf_full_walk_step (selftests/host/preload_unwind.mk).
+ * Walks the current stack with all of the shim's methods and with libunwind. Link with the shim's unwinder and with
+ * -Wl,--wrap=mf_full_walk_step (selftests/host/preload_unwind.mk).
  */
 #ifndef MASSIF_SELFTESTS_STACK_WALKS_H
 #define MASSIF_SELFTESTS_STACK_WALKS_H
@@ -27,28 +27,28 @@ struct walks_comparison {
 struct walks {
 	struct walks_comparison compared; /* the last comparison */
 	uint32_t depth;			  /* maximum depth of a walk */
-	/* Number of wrong stacks: by a walk that reuses the frames of the previous one, and in the memo. */
+	/* Number of wrong stacks: from a walk that reuses frames of the previous walk, and from the memo. */
 	uint32_t wrong_after_another, wrong_in_memo;
-	uint32_t hits, recalls; /* found in the memo; those of them without hashing */
+	uint32_t hits, recalls; /* stacks found in the memo; how many of them without hashing */
 	uint32_t n_remembered;
 	uint32_t complete_steps; /* steps with all registers; remembered rules do not need them */
 };
 
 extern struct walks walks;
 
-/* Set in a thread's signal handlers, which have an unwinder state of their own. */
+/* Set while a thread runs a signal handler; handlers have their own unwinder state. */
 extern __thread bool walks_in_handler;
 
 /* The innermost frame of every scenario: walks the stack with all methods and compares. Returns 1. */
 int walks_probe(void);
 
-/* Returns the first frame in which the two differ, -1 if none. */
+/* Returns the first frame in which the two differ, or -1 if there is none. */
 int walks_difference(const struct walks_comparison *c);
 
 /* Returns whether the last walk can be recognised by its stack words. */
 bool walks_repeatable(void);
 
-/* Forgets all rules, as after code was unmapped. */
+/* Forgets all rules, as happens when code is unmapped. */
 void walks_forget(void);
 
 /* Calls @run on another stack, of @size bytes at @stack, like a coroutine that never yields. */

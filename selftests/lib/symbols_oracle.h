@@ -26,7 +26,7 @@ struct oracle_map {
 bool oracle_map_read(struct oracle_map *map, const char *path);
 void oracle_map_free(struct oracle_map *map);
 
-/* Returns the frame of an address as massif.out shows it. */
+/* Returns the frame of an address as shown in massif.out. */
 struct mf_frame oracle_map_frame(const struct oracle_map *map, uint64_t pc);
 
 #endif

@@ -15,10 +15,10 @@ struct torture_run {
 	struct kmod_session session;
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* the directory $TORTURE_MAPS */
-	struct torture_counts counts;	/* the counts of the program itself */
-	uint64_t moments;		/* moments at which the maps were equal */
-	uint64_t saved;			/* exits at which the maps were equal */
-	uint64_t totals;		/* totals compared with total_vm */
+	struct torture_counts counts;	/* the program's own counts */
+	uint64_t moments;		/* number of moments at which the maps were equal */
+	uint64_t saved;			/* number of exits at which the maps were equal */
+	uint64_t totals;		/* number of totals compared with total_vm */
 	char wrong[512];		/* description of the first error */
 };
 

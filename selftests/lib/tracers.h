@@ -4,12 +4,12 @@
 #define MASSIF_SELFTESTS_TRACERS_H
 
 /*
- * Each start function returns 0 or -errno: -ENOENT, -EINVAL or -ENODEV if the kernel has no such tracer, or not
- * for this function.
+ * Each start function returns 0 or -errno: -ENOENT, -EINVAL or -ENODEV if the kernel has no such tracer, or the tracer
+ * does not support this function.
  */
 int tracers_start_kprobe(const char *function);
 int tracers_start_kretprobe(const char *function);
-/* A kprobe after the ftrace instruction. */
+/* A kprobe placed after the ftrace instruction. */
 int tracers_start_inside(const char *function);
 int tracers_start_function(const char *function);
 int tracers_start_graph(const char *function);

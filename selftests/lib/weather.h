@@ -10,11 +10,11 @@
 struct weather {
 	bool faults;	/* the member has a thread that waits for pages */
 	unsigned int rounds;	/* minimum number of rounds to exercise all variants */
-	/* Starts the disturbance of a busy member. Returns NULL, or why this kernel does not support it. */
+	/* Starts the disturbance of a busy member. Returns NULL, or the reason why this kernel does not support it. */
 	const char *(*begin)(struct member *member);
 	/* Causes one disturbance, in about a tenth of a second. */
 	void (*blow)(struct member *member, unsigned int round);
-	/* Called while threads come to rest, for those that wait for something; may be NULL. */
+	/* Called while threads come to rest, on behalf of threads that wait for something; may be NULL. */
 	void (*serve)(struct member *member);
 	/* Returns how often the intended effect has occurred since the start. */
 	long (*effects)(void);

@@ -145,7 +145,7 @@ static void eat_all(unsigned int how)
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
-	/* Mappings and children need little memory of their own, so use up most of it before. */
+	/* Mappings and children need little memory of their own, so use up most of the memory first. */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -168,7 +168,7 @@ static void blow_killer(struct member *member, unsigned int round)
 		be_killed(member, round);
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		effects++;
-	/* Kill children that are left. */
+	/* Kill the remaining children. */
 	if (round % WAYS == WAYS - 1)
 		weather_group_put(KILLER, "cgroup.kill", "1");
 }

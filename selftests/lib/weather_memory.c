@@ -166,7 +166,7 @@ static const char *begin_collapse(struct member *member)
 	return set(thp, COUNT(thp)) ? NULL : "transparent huge pages";
 }
 
-/* Without huge pages at faults, khugepaged has pages to collapse. */
+/* If faults do not use huge pages, khugepaged has pages to collapse. */
 static void blow_collapse(struct member *member, unsigned int round)
 {
 	weather_put(THP "enabled", round % 3 ? "madvise" : "always");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Provides swap space in a guest: zram, compressed memory of the kernel.
+// Provides swap space in a guest: zram, which is compressed kernel memory.
 #include <stdlib.h>
 
 #include "selftests/lib/zram_swap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Provides swap space in a guest: zram, compressed memory of the kernel. It disappears with the guest. */
+/* Provides swap space in a guest: zram, which is compressed kernel memory. It disappears with the guest. */
 #ifndef MASSIF_SELFTESTS_ZRAM_SWAP_H
 #define MASSIF_SELFTESTS_ZRAM_SWAP_H
 
