@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An arena: memory that is allocated piece by piece and freed all at once. Initialise with zeroes. */
+/* An arena: memory that is allocated piece by piece and freed all at once. Zero-initialise it. */
 #ifndef MASSIF_SYMBOLS_ARENA_H
 #define MASSIF_SYMBOLS_ARENA_H
 
 #include <stddef.h>
 
 struct mf_arena {
-	struct mf_arena_chunk *chunks; /* list of chunks; the first is the one in use */
+	struct mf_arena_chunk *chunks; /* list of chunks; allocations come from the first */
 };
 
 /* Returns @size zeroed bytes, aligned for any type, or NULL if memory ran out. */

@@ -9,7 +9,7 @@
 
 bool mf_demangle_may(const char *name)
 {
-	/* All mangled names begin with an underscore; most names of C do not. */
+	/* All mangled names begin with an underscore; most C names do not. */
 	return name[0] == '_';
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Returns false if mf_demangle() would return NULL for certain. It only tests the first character. */
+/* Returns false if mf_demangle() would certainly return NULL. Checks only the first character. */
 bool mf_demangle_may(const char *name);
 
 /* Returns the demangled name, to be freed by the caller; NULL if @name is not mangled. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An ELF file on disk (or the vdso), with the separate file that has its debug information.
+// An ELF file on disk (or the vdso), with the separate file that contains its debug information.
 
 #include "symbols/image.h"
 
@@ -17,10 +17,10 @@
 #include "elf/build_id.h"
 #include "base/held.h"
 
-/* Identifies the right separate debug file: candidates are compared with this. */
+/* Identifies the matching separate debug file: candidates are compared with this. */
 struct identity {
 	const void *build_id;
-	size_t build_id_size; /* 0: there is none, so only @crc identifies the file */
+	size_t build_id_size; /* 0 if there is none; then only @crc identifies the file */
 	bool check_crc;
 	GElf_Word crc;
 };
@@ -47,7 +47,7 @@ static void close_elf(Elf **elf, int *fd)
 	*fd = -1;
 }
 
-/* Returns the size of the build id in the notes of @elf at @offset; 0: there is none. */
+/* Returns the size of the build id in the notes at @offset of @elf, or 0 if there is none. */
 static size_t find_in_notes(Elf *elf, GElf_Off offset, GElf_Xword size, const void **build_id)
 {
 	const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)offset, size, ELF_T_BYTE);
@@ -56,8 +56,9 @@ static size_t find_in_notes(Elf *elf, GElf_Off offset, GElf_Xword size, const vo
 }
 
 /*
- * Returns the size of the build id of @elf; 0: it has none. Sections are tried first, because a separate debug file has
- * a copy of the segment headers of the file it belongs to. (libdw does not accept a last note without padding.)
+ * Returns the size of the build id of @elf, or 0 if it has none. Sections are tried first, because the segment headers
+ * of a separate debug file are copied from the file it belongs to. (libdw is not used for this: it rejects a final note
+ * without padding.)
  */
 static size_t find_build_id(Elf *elf, const void **build_id)
 {
@@ -96,7 +97,7 @@ static Elf *open_vdso(struct mf_image *image)
 	return elf_memory(image->memory, size);
 }
 
-/* Returns whether the build id in @elf differs from that of @object. */
+/* Returns whether the build id of @elf differs from that of @object. */
 static bool was_replaced(Elf *elf, const struct mf_object *object)
 {
 	const void *build_id;
@@ -189,20 +190,20 @@ static void find_debug_file(struct mf_image *image)
 
 /*
  * Returns whether some debug information is in a third file, shared by several objects. libdw opens that file if @elf
- * refers to it. A stripped file still has the reference, so it must also have debug information.
+ * refers to it. Even a stripped file still contains the reference, so also check that @elf has debug information.
  */
 static bool is_shared(Elf *elf)
 {
 	return elf && mf_sections_have(elf, ".gnu_debugaltlink") && mf_sections_have_dwarf(elf);
 }
 
-/* Returns a text that says why a file could not be opened; @code is -errno. */
+/* Returns a message that says why a file could not be opened; @code is -errno. */
 static const char *why_not_opened(int code)
 {
 	return code == -ESTALE ? "the file was replaced by another one" : strerrordesc_np(-code);
 }
 
-/* Returns whether the file @fd is not the one that the shim saw when @object was loaded, or was modified since. */
+/* Returns whether the file @fd was modified since @object was loaded, or is not the file that the shim saw then. */
 static bool was_written(const struct mf_object *object, int fd)
 {
 	struct stat status;
@@ -213,15 +214,15 @@ static bool was_written(const struct mf_object *object, int fd)
 }
 
 /*
- * Returns why the names in the opened file are not those of @object; NULL if they are, or if nothing shows the
- * opposite.
+ * Returns the reason why the names in the opened file are not those of @object, or NULL if there is no evidence of
+ * that.
  */
 static const char *why_not_that(const struct mf_image *image, const struct mf_object *object, int fd)
 {
 	bool changed = object->held && mf_held_is_of(object->held, fd) &&
 		       mf_held_has_changed(object->held, fd);
 
-	/* Without a build id, only an unmodified file can be the same one. */
+	/* Without a build id, only an unmodified file can be the same file. */
 	if (!object->build_id_size && (changed || was_written(object, fd)))
 		return "it was written to or replaced while it was mapped, and it has no build id";
 	if (!object->build_id_size)
@@ -231,7 +232,7 @@ static const char *why_not_that(const struct mf_image *image, const struct mf_ob
 	return changed ? "it was overwritten while it was mapped" : "the file was replaced by another one";
 }
 
-/* Uses @fd, a descriptor or -errno, as the file of @object if it is that file; otherwise closes it. */
+/* If @fd, a descriptor or -errno, is the file of @object, uses it as such; otherwise closes it. */
 static void take_file(struct mf_image *image, const struct mf_object *object, int fd)
 {
 	image->fd = fd < 0 ? -1 : fd;
@@ -253,7 +254,7 @@ static void open_file(struct mf_image *image, const struct mf_object *object)
 	take_file(image, object, ask(image, MF_OPENER_OBJECT));
 	if (!image->why || !object->held || !object->build_id_size)
 		return;
-	/* A file of the same build may be at the object's path. If not, report the reason for the first file. */
+	/* The object's path may lead to a file of the same build. If not, report why the first file was rejected. */
 	why = image->why;
 	take_file(image, object, ask(image, MF_OPENER_PATH));
 	if (image->why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An ELF file on disk (or the vdso), with the separate file that has its debug information. */
+/* An ELF file on disk (or the vdso), with the separate file that contains its debug information. */
 #ifndef MASSIF_SYMBOLS_IMAGE_H
 #define MASSIF_SYMBOLS_IMAGE_H
 
@@ -11,17 +11,17 @@
 #include "symbols/opener.h"
 #include "symbols/sections.h"
 
-/* Opens a file: mf_opener_open(), or a function that asks another process to do so. */
+/* Opens a file: either mf_opener_open() or a function that asks another process to open it. */
 typedef int mf_image_opening(void *opener, const struct mf_opener_request *request);
 
 struct mf_image {
-	int fd, debug_fd; /* descriptors; -1: none */
+	int fd, debug_fd; /* descriptors, or -1 if none */
 	void *memory;	  /* a copy of the vdso, or NULL */
-	Elf *elf;	  /* NULL: there is no such file, or it is not the one that was mapped */
-	const char *why;  /* why names are lost; NULL: they are not, or the object can have none */
-	Elf *debug_elf;	  /* NULL: no separate file */
+	Elf *elf;	  /* NULL if the file does not exist or is not the one that was mapped */
+	const char *why;  /* reason why names were lost; NULL if none were, or if the object cannot have any */
+	Elf *debug_elf;	  /* NULL if there is no separate file */
 	struct mf_sections sections; /* decompressed sections of both files */
-	bool shares; /* some of its names are in a third file */
+	bool shares; /* some names are in a third file */
 	mf_image_opening *open;
 	void *opener;
 };
@@ -29,8 +29,8 @@ struct mf_image {
 /*
  * Opens the file that @object was mapped from: the one that is held open for it, or the one at its path. If its build
  * id differs from that of @object, the file was replaced and its names would be wrong. Without a build id, the same
- * holds if the file was written to since. In these cases, and if it cannot be read, image->elf is NULL. The files are
- * opened by @open, with @opener; both must outlive the image.
+ * applies if the file was written to since. In these cases, and if the file cannot be read, image->elf is NULL. Files
+ * are opened by calling @open with @opener; both must outlive the image.
  */
 void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_image_opening *open, void *opener);
 void mf_image_close(struct mf_image *image);

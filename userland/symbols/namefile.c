@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A name file: names that were found for addresses of one object.
+// A name file: the names found for addresses of one object.
 
 #include "symbols/namefile.h"
 
@@ -16,7 +16,7 @@
 #define VERSION 3u /* increase it also when the way names are found changes, so that output does not depend on the
 		    * cache */
 
-#define ID_LEAST 8u /* least bytes of a build id; shorter ones do not identify a file */
+#define ID_LEAST 8u /* minimum size of a build id in bytes; a shorter one does not identify a file */
 
 _Static_assert(sizeof(struct mf_namefile) == 56 && sizeof(struct mf_namefile_record) == 32 &&
 		       sizeof(struct mf_namefile_position) == 16 &&
@@ -92,7 +92,9 @@ static bool has_right_positions(const struct mf_namefile *file)
 	return true;
 }
 
-/* The first source is the object itself. Its path must be the same, because the places of debug files depend on it. */
+/*
+ * The first source is the object itself. Its path must be unchanged, because the locations of debug files depend on it.
+ */
 static bool has_right_sources(const struct mf_namefile *file, const struct mf_object *object)
 {
 	const struct mf_namefile_source *sources = sources_of(file);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A name file: names that were found for addresses of one object, stored in the user's cache directory
- * (base/cachedir.h). A later run that prints these addresses needs neither symbol tables nor debug information.
+ * A name file: the names found for addresses of one object, stored in the user's cache directory (base/cachedir.h). A
+ * later run that prints these addresses needs neither symbol tables nor debug information.
  *
  * A file is named by the object's build id. It also lists the files that the names were read from (sources.h), and is
- * valid only while they are unchanged: if debug information was installed, changed or removed since, names may differ.
- * Before anything is used, the checksum, the layout and each reference are verified; a file that fails counts as
- * missing.
+ * valid only while those files are unchanged: if debug information was installed, changed or removed since, names may
+ * differ. Before anything is used, the checksum, the layout and every reference are verified; a file that fails
+ * verification is treated as missing.
  */
 #ifndef MASSIF_SYMBOLS_NAMEFILE_H
 #define MASSIF_SYMBOLS_NAMEFILE_H
@@ -22,7 +22,7 @@
 #define MF_NAMEFILE_BYTES_MAX	(4u << 20)
 #define MF_NAMEFILE_RECORDS_MAX (1u << 15)
 
-/* A text is an offset into the file's text area; 0 means none, which differs from "". */
+/* A text is an offset into the file's text area; 0 means there is no text, which is not the same as "". */
 struct mf_namefile_position {
 	uint32_t function; /* name of an inlined function */
 	uint32_t directory, file;
@@ -33,8 +33,8 @@ struct mf_namefile_record {
 	uint64_t address; /* link-time address */
 	uint64_t offset;  /* bytes from the start of the function to the address */
 	uint32_t function; /* its name in the symbol table */
-	uint32_t first, count; /* its positions, innermost first; count 0: they were not looked up */
-	uint32_t shown; /* the demangled name; 0: it was not looked up */
+	uint32_t first, count; /* its positions, innermost first; count is 0 if they were not looked up */
+	uint32_t shown; /* the demangled name, or 0 if it was not looked up */
 };
 
 struct mf_namefile_source {
@@ -58,8 +58,8 @@ struct mf_namefile {
 bool mf_namefile_is_for(const struct mf_object *object);
 
 /*
- * Verifies that the @size bytes at @file, from malloc, are a name file of @object. Whether it is still valid depends on
- * its sources, which this does not check.
+ * Returns whether the @size bytes at @file, allocated with malloc(), are a name file of @object. Does not check whether
+ * its sources have changed since.
  */
 bool mf_namefile_is_right(const struct mf_namefile *file, size_t size, const struct mf_object *object);
 
@@ -68,22 +68,22 @@ void mf_namefile_sources(const struct mf_namefile *file, struct mf_sources *sour
 
 /*
  * Reads the name file of @object from the directory @path. Returns memory to be freed by the caller, or NULL if there
- * is no correct and valid file.
+ * is no valid file.
  */
 struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *object);
 
-/* Returns the record of @address, or NULL if the file has none. */
+/* Returns the record for @address, or NULL if the file has none. */
 const struct mf_namefile_record *mf_namefile_find(const struct mf_namefile *file, uint64_t address);
 
-/* Returns position @n of @record, below its count. */
+/* Returns position @n of @record; @n must be less than the record's count. */
 const struct mf_namefile_position *mf_namefile_position(const struct mf_namefile *file,
 							const struct mf_namefile_record *record,
 							uint32_t n);
 
-/* Returns the text at offset @text; NULL for 0. */
+/* Returns the text at offset @text, or NULL for offset 0. */
 const char *mf_namefile_text(const struct mf_namefile *file, uint32_t text);
 
-/* A name file that is being made. Initialise with zeroes. */
+/* A name file under construction; zero-initialise it. */
 struct mf_namefile_draft {
 	struct mf_namefile_record *records;
 	struct mf_namefile_position *positions;
@@ -95,7 +95,7 @@ struct mf_namefile_draft {
 	bool failed; /* memory ran out, or the file is too large */
 };
 
-/* Add to the draft, in this order: texts, a record, its demangled name, the positions of that record. */
+/* Add to the draft, in this order: texts, a record, its demangled name, its positions. */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text);
 void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,
 			    uint32_t function, uint64_t offset);
@@ -106,8 +106,8 @@ void mf_namefile_add_position(struct mf_namefile_draft *draft, struct mf_namefil
 void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_namefile *file);
 
 /*
- * Makes the draft a name file of @object. Returns *@size bytes, to be freed by the caller; NULL if the draft is empty
- * or too large, or if memory ran out.
+ * Turns the draft into a name file of @object. Returns *@size bytes, to be freed by the caller; NULL if the draft is
+ * empty or too large, or if memory ran out.
  */
 struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const struct mf_object *object,
 				     const struct mf_sources *sources, size_t *size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The names that one symbolizer found, for the next symbolizer of this run or a later one.
+// The names that one symbolizer found, for use by the next symbolizer of this run or a later run.
 
 #include "symbols/names.h"
 
@@ -18,12 +18,12 @@
 
 struct mf_names_file {
 	struct mf_names_file *next;
-	struct mf_object object; /* the object, with a path that is owned here */
-	struct mf_names_answer *answers; /* hash table, open addressing; address 0: free */
+	struct mf_object object; /* the object, with its own copy of the path */
+	struct mf_names_answer *answers; /* hash table, open addressing; address is 0 in a free slot */
 	size_t n_answers, room; /* room: a power of two, or 0 */
-	struct mf_namefile *saved; /* from earlier runs; answers that were looked up are also in answers */
-	struct mf_sources sources; /* files that all answers were read from; paths belong to arena or saved */
-	bool grown;    /* there are answers that are not in saved */
+	struct mf_namefile *saved; /* names from earlier runs; those looked up in this run are also in answers */
+	struct mf_sources sources; /* files that the answers were read from; the paths belong to arena or saved */
+	bool grown;    /* some answers are not in saved */
 	bool demangle; /* the printed names are demangled */
 	struct mf_arena arena;
 };
@@ -32,7 +32,7 @@ struct mf_names {
 	struct mf_names_file *files;
 	bool keeps;
 	bool demangle;
-	char *directory; /* the cache directory; NULL: keep names for this run only */
+	char *directory; /* the cache directory, or NULL to keep names for this run only */
 };
 
 struct mf_names *mf_names_create(void)
@@ -146,7 +146,7 @@ static bool grow(struct mf_names_file *file)
 	return true;
 }
 
-/* Returns the answer for @address, added if new; NULL if memory ran out. */
+/* Returns the answer for @address, adding it if it is new; NULL if memory ran out. */
 static struct mf_names_answer *make_answer(struct mf_names_file *file, uint64_t address)
 {
 	struct mf_names_answer *answer;
@@ -189,7 +189,7 @@ void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sou
 	}
 }
 
-/* Returns the locations that the saved @record has; NULL if there are none or memory ran out. */
+/* Returns the locations in the saved @record, or NULL if there are none or memory ran out. */
 static struct mf_location *load_locations(struct mf_names_file *file,
 					  const struct mf_namefile_record *record,
 					  const struct mf_names_answer *answer)
@@ -231,7 +231,7 @@ static bool show(const struct mf_names_file *file, const struct mf_namefile_reco
 	return *function;
 }
 
-/* Returns the saved answer for @address; NULL: there is none. */
+/* Returns the saved answer for @address, or NULL if there is none. */
 static const struct mf_names_answer *load(struct mf_names_file *file, uint64_t address)
 {
 	const struct mf_namefile_record *record = NULL;
@@ -305,7 +305,7 @@ void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,
 	file->grown = true;
 }
 
-/* Adds the demangled name of @answer and returns its offset; 0: not known. */
+/* Adds the demangled name of @answer and returns its offset, or 0 if it is unknown. */
 static uint32_t add_shown(struct mf_namefile_draft *draft, const struct mf_names_file *file,
 			  const struct mf_names_answer *answer)
 {
@@ -339,8 +339,8 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 }
 
 /*
- * Makes a name file of all answers; with @others, also of saved answers that were not used in this run. Returns NULL if
- * it would be too large.
+ * Makes a name file of all answers. With @others, includes saved answers that were not used in this run. Returns NULL
+ * if it would be too large.
  */
 static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool others, size_t *size)
 {

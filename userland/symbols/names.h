@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The names that one symbolizer found, for the next symbolizer: processes that fork share their code, so its debug
- * information is not read again for each output file. With a name file (namefile.h), also for the next run.
+ * The names that one symbolizer found, for use by the next symbolizer: forked processes share their code, so its debug
+ * information need not be read again for each output file. With a name file (namefile.h), the next run uses the names,
+ * too.
  *
- * Names are kept only for files with a build id, since another file of the same name is not the same code. For each
- * file, only one thread at a time may call these functions.
+ * Names are kept only for files with a build id, since another file with the same name need not contain the same code.
+ * For each file, only one thread at a time may call these functions.
  */
 #ifndef MASSIF_SYMBOLS_NAMES_H
 #define MASSIF_SYMBOLS_NAMES_H
@@ -24,10 +25,10 @@ struct mf_sources;
 struct mf_names_answer {
 	uint64_t address;
 	bool function_known;
-	const char *symbol;   /* name in the symbol table; NULL: it has none */
-	const char *function; /* name as it is printed */
+	const char *symbol;   /* name in the symbol table, or NULL if it has none */
+	const char *function; /* name as printed */
 	uint64_t offset;
-	const struct mf_location *locations; /* NULL: not known */
+	const struct mf_location *locations; /* NULL if unknown */
 	size_t n_locations;
 };
 
@@ -36,14 +37,14 @@ struct mf_names *mf_names_create(void);
 void mf_names_destroy(struct mf_names *names);
 
 /*
- * Starts to keep names. Until this or mf_names_begin_with() is called, none are kept: with a single process, no other
+ * Starts keeping names. None are kept until this or mf_names_begin_with() is called: with a single process, no other
  * symbolizer would use them in the same run.
  */
 void mf_names_begin(struct mf_names *names);
 
 /*
- * Starts to keep names, and to use those that earlier runs left in the cache directory @path (base/cachedir.h); ""
- * means none. The symbolizers must read inlined calls; @demangle says whether they demangle.
+ * Starts keeping names and using those that earlier runs left in the cache directory @path (base/cachedir.h); "" means
+ * no directory. The symbolizers must read inlined calls; @demangle says whether they demangle.
  */
 void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle);
 
@@ -51,24 +52,21 @@ void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle
 void mf_names_save(const struct mf_names *names);
 
 /*
- * Returns the collection for the file of @object; NULL if no names are kept for it. It is valid until @names is
+ * Returns the collection for the file of @object, or NULL if no names are kept for it. It is valid until @names is
  * destroyed.
  */
 struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_object *object);
 
 /*
- * Sets which files the names kept from now on were read from. NULL: from other files as well, so the names must not be
- * saved for later runs. @file may be NULL, here and below.
+ * Sets which files the names kept from now on were read from. If @sources is NULL, they were read from other files as
+ * well, so they must not be saved for later runs. @file may be NULL, here and below.
  */
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 
-/* Returns what is known about @address; NULL: nothing. Valid until the next call of a find or keep function. */
+/* Returns what is known about @address, or NULL if nothing is. Valid until the next call of a find or keep function. */
 const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address);
 
-/*
- * Keep copies of what was found for @address; if memory runs out, nothing is kept. @function is the name as it is
- * printed.
- */
+/* Keep copies of what was found for @address; if memory runs out, nothing is kept. @function is the name as printed. */
 void mf_names_keep_function(struct mf_names_file *file, uint64_t address, const char *symbol,
 			    const char *function, uint64_t offset);
 void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,

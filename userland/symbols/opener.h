@@ -2,7 +2,7 @@
 /*
  * Opens the files that the names of one object are read from, on behalf of the process that reads them. That process
  * has no rights and may be under the control of a hostile file (parser.h). So only the requests listed here are served,
- * and they return only regular files that begin like ELF files.
+ * and they only return regular files that begin with the ELF magic number.
  */
 #ifndef MASSIF_SYMBOLS_OPENER_H
 #define MASSIF_SYMBOLS_OPENER_H
@@ -13,13 +13,13 @@
 #include "profile/object.h"
 #include "symbols/sources.h"
 
-#define MF_OPENER_BYTES_MAX 4096u /* most bytes of the name in a request */
-#define MF_OPENER_PLACES    3u	  /* directories where a linked debug file may be, relative to the object */
+#define MF_OPENER_BYTES_MAX 4096u /* maximum size of the name in a request */
+#define MF_OPENER_PLACES    3u	  /* number of directories, relative to the object, where a linked debug file may be */
 
 enum mf_opener_what {
-	MF_OPENER_OBJECT,      /* the file that is held open for the object, or the one at its path */
-	MF_OPENER_PATH,	       /* the file at the object's path, even if one is held */
-	MF_OPENER_BY_BUILD_ID, /* the debug file for the build id in @name */
+	MF_OPENER_OBJECT,      /* the file held open for the object, or the file at its path */
+	MF_OPENER_PATH,	       /* the file at the object's path, even if a file is held open */
+	MF_OPENER_BY_BUILD_ID, /* the debug file with the build id in @name */
 	MF_OPENER_BY_LINK,     /* the debug file @name in directory number @place, below MF_OPENER_PLACES */
 	MF_OPENER_OTHER,       /* the absolute path in @name: a file that libdw opens by itself */
 };
@@ -33,7 +33,7 @@ struct mf_opener_request {
 
 struct mf_opener {
 	const struct mf_object *object;
-	struct mf_sources sources; /* files that were opened, or tried and not found */
+	struct mf_sources sources; /* files that were opened or were looked for but not found */
 };
 
 /* Initialises @opener. @object must outlive it. */
@@ -42,7 +42,7 @@ void mf_opener_deinit(struct mf_opener *opener);
 
 /*
  * Opens the requested file. Returns a descriptor, which the caller closes, or -errno. If the object itself does not
- * begin like an ELF file, the descriptor cannot be read (O_PATH) and only identifies the file.
+ * begin with the ELF magic number, the descriptor cannot be read (O_PATH) and only identifies the file.
  */
 int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *request);
 

@@ -22,20 +22,20 @@
 #include "symbols/parser_child.h"
 #include "symbols/wire.h"
 
-#define CHUNK 65536u /* bytes to receive at once */
+#define CHUNK 65536u /* number of bytes to receive at once */
 
 struct mf_parser {
 	const struct mf_object *object;
 	struct mf_parser_options options;
 	struct mf_opener opener;
 	struct mf_parser_state state;
-	char why[128]; /* memory for state.why */
-	int64_t left_ms; /* what is left of the time limit */
-	pid_t pid;     /* process id of the child; 0: no child */
+	char why[128]; /* buffer for state.why */
+	int64_t left_ms; /* remaining time */
+	pid_t pid;     /* process id of the child, or 0 if there is none */
 	int socket;
-	uint8_t *bytes; /* received bytes; those from @at to @end were not decoded yet */
+	uint8_t *bytes; /* received bytes; those from @at to @end are not decoded yet */
 	size_t at, end, room;
-	struct mf_reader *reader; /* used to read in this process; NULL: a child reads */
+	struct mf_reader *reader; /* reads in this process; NULL if a child reads */
 	struct mf_reader_answer answer;
 };
 
@@ -56,8 +56,8 @@ struct mf_parser *mf_parser_create(const struct mf_object *object, const struct 
 }
 
 /*
- * Kills the child and returns its status as waitpid(2) gives it; 0 if there is no child. A child that has ended already
- * keeps its own status.
+ * Kills the child and returns its wait status as from waitpid(2), or 0 if there is no child. If the child has already
+ * exited, returns the status it exited with.
  */
 static int end_child(struct mf_parser *parser)
 {
@@ -115,7 +115,7 @@ static void __attribute__((format(printf, 2, 3))) lose(struct mf_parser *parser,
 	parser->state.lost = true;
 }
 
-/* Ends a child that does not answer any more, and notes why. */
+/* Ends a child that no longer answers, and records why. */
 static void bury(struct mf_parser *parser)
 {
 	bool in_time = parser->left_ms > 0;
@@ -202,7 +202,7 @@ static bool send_bytes(struct mf_parser *parser, const void *bytes, size_t size)
 	return true;
 }
 
-/* Receives until @size bytes are there, at most MF_WIRE_BYTES_MAX plus a header. */
+/* Receives until @size bytes are available; @size is at most MF_WIRE_BYTES_MAX plus a header. */
 static bool receive(struct mf_parser *parser, size_t size)
 {
 	if (parser->at && parser->room - parser->at < size + CHUNK) {
@@ -219,7 +219,7 @@ static bool receive(struct mf_parser *parser, size_t size)
 		parser->room = parser->at + size + CHUNK;
 	}
 	while (parser->end - parser->at < size) {
-		/* recv() discards descriptors that the child may send along. */
+		/* recv() discards any descriptors that the child may send. */
 		ssize_t n = recv(parser->socket, parser->bytes + parser->end, parser->room - parser->end,
 				 MSG_DONTWAIT);
 
@@ -233,7 +233,7 @@ static bool receive(struct mf_parser *parser, size_t size)
 	return true;
 }
 
-/* Receives the next message, which is valid until the following one. Returns false on failure. */
+/* Receives the next message, which stays valid until the following one is received. Returns false on failure. */
 static bool next_message(struct mf_parser *parser, struct mf_wire_head *head, const uint8_t **contents)
 {
 	if (!receive(parser, sizeof(*head)))
@@ -282,7 +282,7 @@ static bool serve_request(struct mf_parser *parser, const uint8_t *contents, siz
 	return reply(parser, fd);
 }
 
-/* Receives the next message of @kind, and serves the child's requests before it. */
+/* Receives the next message of @kind, and serves any requests from the child that precede it. */
 static bool next_answer(struct mf_parser *parser, uint32_t kind, const uint8_t **contents, size_t *size)
 {
 	struct mf_wire_head head;
@@ -339,7 +339,7 @@ static void open_reader(struct mf_parser *parser)
 	parser->state.why = image->why;
 }
 
-/* Starts a child, or a reader in this process, if there is none. Returns false if no answer can be had. */
+/* Starts a child, or a reader in this process, if there is none yet. Returns false if no answers can be obtained. */
 static bool is_ready(struct mf_parser *parser)
 {
 	int code;
@@ -355,7 +355,7 @@ static bool is_ready(struct mf_parser *parser)
 	}
 	code = start(parser);
 	if (code && !mf_confine_has_rights()) {
-		/* This process has no rights either, so a child would be no safer. */
+		/* This process has no rights either, so a child would not be safer. */
 		open_reader(parser);
 		return parser->reader;
 	}

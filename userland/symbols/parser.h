@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads the names of one object in a child process that has no rights (base/confine.h). There is one child for each
- * object, so a hostile file can only invent its own names, crash the child, or waste time.
+ * Reads the names of one object in a child process that has no rights (base/confine.h). There is one child per object,
+ * so a hostile file can only fake its own names, crash the child, or waste time.
  *
  * The child asks this process to open files (opener.h), and this process asks the child for names (wire.h); the child
  * has no other contact. If it does not answer in time, it is killed.
@@ -18,24 +18,24 @@
 #include "symbols/reader.h"
 #include "symbols/sources.h"
 
-#define MF_PARSER_PATIENCE_S 120 /* time limit for all answers about one object together */
+#define MF_PARSER_PATIENCE_S 120 /* total time limit for all answers about one object */
 
 struct mf_parser_options {
 	struct mf_reader_options reader;
 	unsigned int patience_ms; /* time limit; 0: MF_PARSER_PATIENCE_S */
-	bool unconfined; /* read in this process, for fuzzers and for comparison */
+	bool unconfined; /* read in this process; for fuzzers and for comparison */
 };
 
 struct mf_parser;
 
-/* What is known about the object's files after the first question was answered. */
+/* What is known about the object's files once the first question has been answered. */
 struct mf_parser_state {
 	bool is_open;	 /* the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
-	bool shares;	 /* some of its names are in a file that is not among the sources */
-	bool lost;	 /* the parser gives no more answers; the reason is in @why */
-	const char *why; /* why some or all names are lost; NULL: none are */
-	unsigned int confined; /* MF_CONFINED_*: rights that the child gave up; MF_CONFINED_ALL if there is no child */
+	bool shares;	 /* some names are in a file that is not among the sources */
+	bool lost;	 /* the parser gives no more answers; @why says why */
+	const char *why; /* reason why some or all names were lost, or NULL if none were */
+	unsigned int confined; /* MF_CONFINED_*: rights given up by the child; MF_CONFINED_ALL if there is no child */
 	const struct mf_sources *sources;
 };
 
@@ -46,27 +46,28 @@ struct mf_parser_state {
 struct mf_parser *mf_parser_create(const struct mf_object *object, const struct mf_parser_options *options);
 void mf_parser_destroy(struct mf_parser *parser); /* NULL is allowed */
 
-/* Ends the child process. The next question starts another one. */
+/* Ends the child process. The next question starts a new one. */
 void mf_parser_rest(struct mf_parser *parser);
 
 /* Returns whether no child process is running. */
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
-/* Called with the answer to question @number. @state is valid then. */
+/* Called with the answer to question @number. At that time, @state is valid. */
 typedef void mf_parser_hear(void *data, size_t number, const struct mf_reader_answer *answer);
 
 /*
- * Asks @n questions. Calls @hear for each answer, in the order of the questions; if the child fails, some are missing.
+ * Asks @n questions. Calls @hear for each answer, in the order of the questions; if the child fails, some answers are
+ * missing.
  */
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
 		   mf_parser_hear *hear, void *data);
 
-/* Returns the present state; it belongs to the parser. */
+/* Returns the current state, which belongs to the parser. */
 const struct mf_parser_state *mf_parser_state(const struct mf_parser *parser);
 
 /*
- * Starts a child to find out which of MF_CONFINED_ALL it can give up here. Returns them, or -errno if no child can be
- * started.
+ * Starts a child to find out which rights of MF_CONFINED_ALL it can give up on this system. Returns those rights, or
+ * -errno if no child can be started.
  */
 int mf_parser_probe(void);
 

@@ -17,10 +17,10 @@
 #include "symbols/truncation.h"
 #include "symbols/wire.h"
 
-#define FLUSH_BYTES 32768u /* collected answers are sent when they reach this size ... */
+#define FLUSH_BYTES 32768u /* collected answers are sent when they reach this total size ... */
 #define FLUSH_MS    20	   /* ... and at the latest after this time */
 
-/* Answers that were not sent yet. They are whole messages only, because a signal handler sends them, too. */
+/* Answers not sent yet. The buffer only contains whole messages, because a signal handler may send them, too. */
 static uint8_t waiting[FLUSH_BYTES];
 static size_t n_waiting;
 
@@ -126,7 +126,7 @@ static int ask_to_open(void *opener, const struct mf_opener_request *request)
 /* Opens a file for a library that called open() by itself. */
 static int open_other(const char *path)
 {
-	/* Static, because the stack of a signal handler may be small; this never runs twice at a time. */
+	/* Static, because the stack of a signal handler may be small; this function is never reentered. */
 	static struct mf_opener_request request;
 	size_t size = strnlen(path, sizeof(request.name));
 
@@ -157,7 +157,7 @@ static void answer_questions(struct mf_reader *reader, uint64_t count)
 	struct mf_reader_question *questions = calloc(count ? count : 1, sizeof(*questions));
 	int64_t flushed = now_ms();
 
-	/* Read all questions first: the parent does not read answers before it has sent them all. */
+	/* Read all questions first: the parent does not read any answers until it has sent all questions. */
 	if (!questions || !receive_all(questions, count * sizeof(*questions)))
 		_exit(1);
 	for (uint64_t i = 0; i < count; i++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Source positions from DWARF: lines, and the calls that were inlined at an address.
 //
-// Nothing is read before an address needs it. .debug_aranges says which unit an address is in. Some compilers (clang)
-// do not write it; so if it does not have an address, an index of all units' own ranges is made once. In a unit, only
-// the ranges of functions are indexed. The tree of lexical blocks and inlined calls is read only for the function
-// around the address.
+// Nothing is read until an address needs it. .debug_aranges says which unit contains an address. Some compilers (clang)
+// do not write it; so if it does not cover an address, an index of all units' own ranges is built once. In a unit, only
+// the ranges of functions are indexed. The tree of lexical blocks and inlined calls is read only for the function that
+// contains the address.
 
 #include "symbols/positions.h"
 
@@ -14,33 +14,33 @@
 
 #include "symbols/ranges.h"
 
-/* No valid tree of entries is deeper; a damaged one must not overflow the stack. */
+/* Maximum depth of a tree of entries. No valid tree is deeper; a damaged one must not overflow the stack. */
 #define DEPTH_MAX 256
 
-/* A unit that was read because an address was in it. */
+/* A unit that was read because it contains an address that was looked up. */
 struct unit {
 	struct unit *next;
 	Dwarf_Off offset;	    /* offset of the unit's first entry */
-	Dwarf_Die die, code;	    /* code: the entry with the functions, which differs for split DWARF */
+	Dwarf_Die die, code;	    /* code: the entry that contains the functions; differs from die for split DWARF */
 	struct mf_ranges functions; /* values are offsets of the functions' entries */
 	bool functions_known, functions_deep;
 	Dwarf_Lines *lines;
 	size_t n_lines;
 	Dwarf_Files *files;
 	size_t n_files;
-	const char *directory; /* working directory of the compiler; NULL: unknown */
+	const char *directory; /* working directory of the compiler, or NULL if unknown */
 };
 
 #define UNIT_BUCKETS 256
 
 struct mf_positions {
 	Dwarf *dwarf;
-	Dwarf_Aranges *aranges; /* index in .debug_aranges; NULL: none */
+	Dwarf_Aranges *aranges; /* index in .debug_aranges, or NULL if none */
 	struct mf_ranges units; /* values are offsets of the units' first entries */
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
-	size_t weight; /* bytes of .debug_info read */
-	bool split;    /* some unit is only a skeleton; its contents are in another file */
+	size_t weight; /* bytes of .debug_info read so far */
+	bool split;    /* some unit is only a skeleton whose contents are in another file */
 };
 
 struct mf_positions *mf_positions_create(Dwarf *dwarf)
@@ -79,7 +79,7 @@ void mf_positions_destroy(struct mf_positions *positions)
 	free(positions);
 }
 
-/* Adds all ranges of @die with @value. Returns whether there are any. */
+/* Adds all ranges of @die, each with @value. Returns whether there are any. */
 static bool add_ranges(struct mf_ranges *ranges, Dwarf_Die *die, uint64_t value)
 {
 	Dwarf_Addr base, start, end;
@@ -87,7 +87,7 @@ static bool add_ranges(struct mf_ranges *ranges, Dwarf_Die *die, uint64_t value)
 	bool any = false;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		/* The linker leaves the ranges of discarded code at address 0. */
+		/* The linker sets the ranges of discarded code to address 0. */
 		if (start == 0 || start >= end)
 			continue;
 		if (!mf_ranges_add(ranges, start, end, value))
@@ -203,11 +203,11 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 }
 
 /*
- * A walk over a tree of entries, parents first. In valid DWARF, offsets only increase on the way. A walk ends
- * where they do not, because damaged entries could lead in circles, or to the same entries again and again.
+ * A walk over a tree of entries, parents first. In valid DWARF, the offsets increase along the way. A walk ends where
+ * they do not, because damaged entries could lead in circles or to the same entries again and again.
  */
 struct walk {
-	Dwarf_Off last; /* the entry visited last */
+	Dwarf_Off last; /* offset of the last visited entry */
 	int depth;
 };
 
@@ -285,7 +285,8 @@ static void index_unit(struct unit *unit, bool deep)
 }
 
 /*
- * Finds the function around @address. Functions nested in functions are searched only if that fails, since it is slow.
+ * Finds the function that contains @address. Functions nested in other functions are searched only if this fails, since
+ * that is slow.
  */
 static bool find_function(struct unit *unit, uint64_t address, Dwarf_Die *function)
 {
@@ -310,8 +311,8 @@ static bool has_addresses(Dwarf_Die *die)
 }
 
 /*
- * Collects the inlined calls under @parent that contain @address, outermost first. Returns how many there are in @calls
- * afterwards.
+ * Collects the inlined calls under @parent that contain @address, outermost first. Returns the resulting number of
+ * calls in @calls.
  */
 static size_t find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *calls, size_t count,
 			   struct walk *walk)
@@ -424,7 +425,7 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 	if (inlines && find_function(unit, address, &function))
 		n_calls = find_inlined(&function, address, calls, 0, &walk);
 
-	/* The line of the address is in the innermost call. The entry of each call has the line of its caller. */
+	/* The address's own line belongs to the innermost call. The entry of each call gives the line in its caller. */
 	for (size_t i = 0; i < n_calls; i++) {
 		Dwarf_Die *call = &calls[n_calls - 1 - i];
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Most ranges that are examined, backwards from the one with the nearest start. In valid input, ranges hardly overlap.
+ * Maximum number of ranges examined, going backwards from the range with the nearest start. In valid input, ranges
+ * hardly overlap.
  */
 #define LOOK_BACK 16
 
@@ -32,7 +33,8 @@ static int compare(const void *left, const void *right)
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
 	/*
-	 * Ranges with the same start are sorted longest first: the search goes backwards and finds the shortest first.
+	 * Ranges with the same start are sorted longest first, since the search goes backwards and should find the
+	 * shortest first.
 	 */
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;

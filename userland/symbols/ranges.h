@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A list of address ranges, each with a number. Initialise with zeroes. */
+/* A list of address ranges, each with a number. Zero-initialise it. */
 #ifndef MASSIF_SYMBOLS_RANGES_H
 #define MASSIF_SYMBOLS_RANGES_H
 
@@ -23,7 +23,7 @@ bool mf_ranges_add(struct mf_ranges *ranges, uint64_t start, uint64_t end, uint6
 /* Call this once, after the last mf_ranges_add() and before the first mf_ranges_find(). */
 void mf_ranges_sort(struct mf_ranges *ranges);
 
-/* Returns the range that contains @address, or NULL. If several do, that with the highest start. */
+/* Returns the range that contains @address, or NULL. If several do, returns the one with the highest start. */
 const struct mf_range *mf_ranges_find(const struct mf_ranges *ranges, uint64_t address);
 
 void mf_ranges_deinit(struct mf_ranges *ranges);

@@ -10,8 +10,8 @@
 #include "symbols/demangle.h"
 #include "symbols/symtab.h"
 
-#define DWARF_BYTES_MAX (6u << 20) /* most bytes of units that libdw may have read, since it never frees what it
-				    * derived from them */
+#define DWARF_BYTES_MAX (6u << 20) /* maximum size of the units that libdw may have read; it never frees what it
+				    * derives from them */
 
 struct mf_reader {
 	struct mf_reader_options options;
@@ -71,7 +71,7 @@ static struct mf_symbol *find_symbol(struct mf_reader *reader, uint64_t address)
 	return mf_symtab_find(&reader->symtab, address);
 }
 
-/* Returns the positions reader; NULL if there is no debug information. */
+/* Returns the positions reader, or NULL if there is no debug information. */
 static struct mf_positions *find_positions(struct mf_reader *reader)
 {
 	struct mf_image *image = &reader->image;
@@ -113,7 +113,7 @@ void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *q
 	answer->offset = 0;
 	answer->split = false;
 	answer->n = 0;
-	/* Questions come ordered by unit, so what was read for earlier ones is not needed any more. */
+	/* Questions are ordered by unit, so data read for earlier questions is no longer needed. */
 	if (reader->positions && mf_positions_weight(reader->positions) > DWARF_BYTES_MAX)
 		close_positions(reader);
 	if (question->wanted & MF_READER_FUNCTION) {

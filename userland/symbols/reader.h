@@ -34,17 +34,17 @@ struct mf_reader_question {
 
 /* An answer. The strings are valid until the next answer. */
 struct mf_reader_answer {
-	const char *symbol; /* name in the symbol table; NULL: none, or not asked for */
-	const char *shown;  /* name as it is printed */
+	const char *symbol; /* name in the symbol table, or NULL if there is none or it was not asked for */
+	const char *shown;  /* name as printed */
 	uint64_t offset;    /* bytes from the start of the function to the address */
-	bool split;	    /* positions also came from other files (.dwo) */
-	uint32_t n;	    /* number of positions, innermost first; 0: not asked for */
+	bool split;	    /* some positions came from other files (.dwo) */
+	uint32_t n;	    /* number of positions, innermost first; 0 if they were not asked for */
 	struct mf_position positions[MF_POSITIONS_MAX];
 };
 
 /*
- * Opens the files of @object, which must outlive the reader, by calling @open with @opener. Returns NULL if memory ran
- * out.
+ * Creates a reader and opens the files of @object, which must outlive it, by calling @open with @opener. Returns NULL
+ * if memory ran out.
  */
 struct mf_reader *mf_reader_create(const struct mf_object *object, const struct mf_reader_options *options,
 				   mf_image_opening *open, void *opener);
@@ -53,7 +53,7 @@ void mf_reader_destroy(struct mf_reader *reader); /* NULL is allowed */
 /* Returns the files that were opened. */
 const struct mf_image *mf_reader_image(const struct mf_reader *reader);
 
-/* Answers @question. Whatever is unknown is NULL or 0 in @answer. */
+/* Answers @question. Fields of @answer that are unknown are NULL or 0. */
 void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *question,
 		    struct mf_reader_answer *answer);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Prepares the sections of an ELF file for libdw.
 //
-// The sections are changed only in memory: the file is open for reading.
+// The sections are changed only in memory: the file is open read-only.
 
 #include "symbols/sections.h"
 
@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/inflate.h"
 
-/* Returns the next section after @section, with its header and name; NULL after the last. */
+/* Returns the next section after @section, with its header and name; NULL after the last one. */
 static Elf_Scn *next_section(Elf *elf, Elf_Scn *section, GElf_Shdr *header, const char **name)
 {
 	size_t names;
@@ -44,7 +44,7 @@ bool mf_sections_have(Elf *elf, const char *name)
 
 bool mf_sections_have_dwarf(Elf *elf)
 {
-	/* GNU's tools used the second name for compressed sections before the ELF specification covered them. */
+	/* The GNU tools used the second name for compressed sections before the ELF specification covered them. */
 	return mf_sections_have(elf, ".debug_info") || mf_sections_have(elf, ".zdebug_info");
 }
 
@@ -78,9 +78,9 @@ void mf_sections_hide(Elf *elf)
 }
 
 /*
- * Decompresses @section if zlib compressed it. Returns memory from malloc, or NULL if it is not compressed or damaged.
- * The section is read although libelf has mapped the file, because pages of the mapping would stay resident until the
- * file is closed.
+ * Decompresses @section if it is compressed with zlib. Returns memory from malloc(), or NULL if the section is not
+ * compressed or is damaged. The section is read although libelf has mapped the file, because pages of the mapping would
+ * stay resident until the file is closed.
  */
 static uint8_t *inflate(Elf *elf, int fd, Elf_Scn *section, const GElf_Shdr *place, uint64_t *size)
 {

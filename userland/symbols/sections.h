@@ -22,8 +22,8 @@ bool mf_sections_have_dwarf(Elf *elf);
 void mf_sections_hide(Elf *elf);
 
 /*
- * Decompresses the sections that libdw needs, faster than libdw. Those that we cannot decompress are left to libdw.
- * @sections must remain until @elf, which reads the file @fd, is closed.
+ * Decompresses the sections that libdw needs, faster than libdw would. Sections that we cannot decompress are left to
+ * libdw. @sections must remain valid until @elf, which reads the file @fd, is closed.
  */
 void mf_sections_inflate(struct mf_sections *sections, Elf *elf, int fd);
 void mf_sections_deinit(struct mf_sections *sections);

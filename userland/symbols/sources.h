@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The source files of an object's names: the files they were read from, and those that would have been used had they
- * existed. As long as none of them changes, the names remain the same.
+ * The source files of an object's names: the files that the names were read from, and those that would have been used
+ * had they existed. As long as none of these files changes, the names stay the same.
  */
 #ifndef MASSIF_SYMBOLS_SOURCES_H
 #define MASSIF_SYMBOLS_SOURCES_H
@@ -9,15 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MF_SOURCES_MAX 5 /* the object, its debug file by build id, and three places for a debug file by name */
+#define MF_SOURCES_MAX 5 /* the object, its debug file by build id, and three possible locations of a debug file by
+			  * name */
 
-/* The state of a file at some time; all zeroes: there was no such file. */
+/* The state of a file at some time; all zeroes if there was no such file. */
 struct mf_source {
 	uint64_t inode, size;
 	int64_t modified_ns, changed_ns;
 };
 
-/* Initialise with zeroes. */
+/* Zero-initialise it. */
 struct mf_sources {
 	struct mf_source files[MF_SOURCES_MAX];
 	const char *paths[MF_SOURCES_MAX];
@@ -25,7 +26,10 @@ struct mf_sources {
 	bool others; /* there were more sources than these */
 };
 
-/* Adds @path (copied) with its present state. Call this before opening the file, so that a later change is noticed. */
+/*
+ * Adds a copy of @path with the file's current state. Call this before opening the file, so that a later change is
+ * noticed.
+ */
 void mf_sources_add(struct mf_sources *sources, const char *path);
 
 /* Frees the paths that mf_sources_add() copied. */

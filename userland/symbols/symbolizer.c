@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds functions, files and lines for addresses. Answers are cached. Each file is read by a process of its own
+// Finds functions, files and lines for addresses. Answers are cached. Each file is read by a separate process
 // (parser.h).
 //
-// Only one thread at a time uses the data of one file: each thread of mf_symbolizer_prepare() takes a file, and then
-// the next. The table of answers and the list of files do not change meanwhile.
+// Only one thread at a time uses the data of a file: the threads of mf_symbolizer_prepare() take one file after
+// another. The table of answers and the list of files do not change meanwhile.
 
 #include "symbols/symbolizer.h"
 
@@ -21,7 +21,7 @@
 #include "symbols/parser.h"
 
 #define THREADS_MAX 2
-#define PARSERS_MAX 16 /* processes that are kept for the next question */
+#define PARSERS_MAX 16 /* maximum number of processes kept for further questions */
 #define PATIENCE_S 1 /* seconds before progress is reported */
 #define PERIOD_MS 200
 
@@ -29,11 +29,11 @@
 struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of the objects mapped from the file */
-	struct mf_names_file *known; /* names kept for this file; NULL: none are */
-	struct mf_parser *parser; /* NULL: not used yet, or memory ran out */
-	bool told_open, told_lost; /* what was reported of the parser's state */
-	const char *function; /* function of the last answer that had one */
-	uint64_t used; /* when it was last used; the unit is questions */
+	struct mf_names_file *known; /* names kept for this file, or NULL if none are */
+	struct mf_parser *parser; /* NULL if it was not used yet or memory ran out */
+	bool told_open, told_lost; /* what was already reported about the parser's state */
+	const char *function; /* function in the last answer that had one */
+	uint64_t used; /* time of its last use, counted in questions */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
 	size_t n_expected, expected_room;
 	struct mf_arena arena; /* strings of the answers */
@@ -47,7 +47,7 @@ struct answer {
 	bool expected; /* announced by mf_symbolizer_expect() */
 	const char *function;
 	uint64_t offset;
-	const struct mf_location *locations; /* NULL: not looked up yet */
+	const struct mf_location *locations; /* NULL if not looked up yet */
 	size_t n_locations;
 };
 
@@ -55,7 +55,7 @@ struct mf_symbolizer {
 	const struct mf_object *objects;
 	size_t n_objects;
 	struct mf_symbolizer_options options;
-	struct module **module_of; /* indexed by object; NULL: not opened */
+	struct module **module_of; /* indexed by object; NULL if not opened */
 	struct module *modules;
 	struct answer *answers; /* hash table, open addressing */
 	size_t n_answers, room; /* room: a power of two */
@@ -111,7 +111,7 @@ void mf_symbolizer_destroy(struct mf_symbolizer *s)
 	free(s);
 }
 
-/* Returns the module of object @number; NULL if memory ran out. */
+/* Returns the module of object @number, or NULL if memory ran out. */
 static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 {
 	const struct mf_object *object = &s->objects[number];
@@ -163,7 +163,7 @@ static bool grow_answers(struct mf_symbolizer *s)
 	return true;
 }
 
-/* Returns the answer for @frame, added if new; valid until the next call. Returns NULL if memory ran out. */
+/* Returns the answer for @frame, adding it if it is new; valid until the next call. Returns NULL if memory ran out. */
 static struct answer *find_answer(struct mf_symbolizer *s, struct mf_frame frame)
 {
 	struct answer *answer = slot_of(s->answers, s->room, frame);
@@ -181,7 +181,10 @@ static struct answer *find_answer(struct mf_symbolizer *s, struct mf_frame frame
 	return answer;
 }
 
-/* Returns the module and the link-time address of @frame; NULL if it is not code of a file. */
+/*
+ * Returns the module of @frame and sets *@address to its link-time address. Returns NULL if @frame is not code from a
+ * file.
+ */
 static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, uint64_t *address)
 {
 	const struct mf_object *object = &s->objects[frame.object];
@@ -192,9 +195,7 @@ static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, 
 	return find_module(s, frame.object);
 }
 
-/*
- * Copies the function from names that another symbolizer or an earlier run has found. Returns false if there is none.
- */
+/* Copies the function from names found by another symbolizer or an earlier run. Returns false if there is none. */
 static bool recall_function(const struct module *module, uint64_t address, struct answer *answer)
 {
 	const struct mf_names_answer *known = mf_names_find(module->known, address);
@@ -254,8 +255,8 @@ static const char *join(struct mf_arena *arena, const char *first, const char *s
 }
 
 /*
- * Splits DWARF's path into base name and directory, which is made absolute if possible. The strings are copies, because
- * libdw may be closed.
+ * Splits a path from DWARF into base name and directory, which is made absolute if possible. The strings are copied,
+ * because libdw may be closed.
  */
 static void set_file(struct mf_arena *arena, struct mf_location *location,
 		     const struct mf_position *position)
@@ -274,7 +275,7 @@ static void set_function(struct module *module, struct answer *answer, const str
 	answer->offset = found->offset;
 	if (!found->shown)
 		return;
-	/* Addresses of one function are usually looked up in a row, so its name is copied once. */
+	/* Addresses of the same function are usually looked up in succession, so its name is copied only once. */
 	if (!module->function || strcmp(module->function, found->shown) != 0)
 		module->function = join(&module->arena, "", found->shown, strlen(found->shown));
 	answer->function = module->function;
@@ -316,10 +317,10 @@ struct inquiry {
 	struct mf_reader_question *questions;
 	size_t n;
 	size_t heard;
-	size_t *done; /* if not NULL, incremented atomically for each answer */
+	size_t *done; /* if not NULL: incremented atomically for each answer */
 };
 
-/* Stores @found as the answer to question @number; with @keep, also for other symbolizers. */
+/* Stores @found as the answer to question @number. With @keep, also keeps it for other symbolizers. */
 static void set_answer(struct inquiry *inquiry, size_t number, const struct mf_reader_answer *found, bool keep)
 {
 	const struct mf_reader_question *question = &inquiry->questions[number];
@@ -366,7 +367,7 @@ static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct
 	return mf_parser_create(module->object, &options);
 }
 
-/* Asks the module's parser. Questions that get no answer are marked as unknown. */
+/* Asks the module's parser. Addresses for which no answer arrives are marked as unknown. */
 static void inquire(struct inquiry *inquiry)
 {
 	static const struct mf_reader_answer nothing;
@@ -383,7 +384,8 @@ static void inquire(struct inquiry *inquiry)
 }
 
 /*
- * Notes that @module is used. If it needs a process and PARSERS_MAX are running, the least recently used one is ended.
+ * Records that @module is in use. If it needs a process and PARSERS_MAX are running, the least recently used one is
+ * ended.
  */
 static void make_room(struct mf_symbolizer *s, struct module *module)
 {
@@ -558,13 +560,13 @@ struct task {
 	size_t count;
 };
 
-/* What the threads of a mf_symbolizer_prepare() share. */
+/* State shared by the threads of one mf_symbolizer_prepare(). */
 struct work {
 	struct mf_symbolizer *symbolizer;
 	struct answer **answers; /* sorted by module and address */
-	struct task *tasks;	 /* ordered by size, the largest first */
+	struct task *tasks;	 /* ordered by size, largest first */
 	size_t n_answers, n_tasks;
-	size_t next_task, done; /* atomic: tasks taken, and answers found */
+	size_t next_task, done; /* atomic: number of tasks taken, and of answers found */
 };
 
 static struct module *module_of(const struct mf_symbolizer *s, const struct answer *answer)
@@ -580,7 +582,7 @@ static int compare_answers(const void *left, const void *right, void *symbolizer
 
 	if (of_a != of_b)
 		return of_a < of_b ? -1 : 1;
-	/* Addresses of one unit come together, so that its tables are read once. */
+	/* Addresses of the same unit are adjacent, so that its tables are read only once. */
 	return a->frame.pc < b->frame.pc ? -1 : a->frame.pc > b->frame.pc;
 }
 
@@ -591,7 +593,7 @@ static int compare_tasks(const void *left, const void *right)
 	return a->count > b->count ? -1 : a->count < b->count;
 }
 
-/* Copies the answer from names that were found before. Returns false if some of it is missing. */
+/* Copies the answer from names found earlier. Returns false if any part of it is missing. */
 static bool recall(const struct module *module, uint64_t address, struct answer *answer)
 {
 	if (!answer->function_known)
@@ -660,7 +662,7 @@ static void find_answers_of(struct work *work, const struct task *task)
 		};
 	}
 	inquire(&inquiry);
-	/* End the process: it is unlikely to be used again, and keeps in memory all it has read. */
+	/* End the process: it is unlikely to be used again, and it keeps everything it has read in memory. */
 	if (inquiry.module->parser)
 		mf_parser_rest(inquiry.module->parser);
 }
@@ -681,7 +683,10 @@ static void tell(const struct work *work, size_t done)
 		work->symbolizer->options.progress(done, work->n_answers);
 }
 
-/* Waits for @thread to end. If the work, which began at @start, takes long, reports its progress and returns true. */
+/*
+ * Waits for @thread to end. If the work, which began at @start, takes a long time, reports its progress and returns
+ * true.
+ */
 static bool wait_for(pthread_t thread, const struct work *work, const struct timespec *start)
 {
 	struct timespec until;

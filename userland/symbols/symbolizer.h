@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Finds functions, files and lines for addresses, with elfutils' libdw and libiberty's demangler. These run in
- * processes without rights, one for each file (parser.h).
+ * processes without rights, one per file (parser.h).
  */
 #ifndef MASSIF_SYMBOLS_SYMBOLIZER_H
 #define MASSIF_SYMBOLS_SYMBOLIZER_H
@@ -16,24 +16,24 @@
 
 /* One source position. A frame with inlined calls has several, innermost first. */
 struct mf_location {
-	const char *function;  /* demangled if requested; NULL: unknown */
-	const char *directory; /* directory of the source file, as in DWARF; NULL: unknown */
-	const char *file;      /* base name; NULL: no line information */
+	const char *function;  /* demangled if requested; NULL if unknown */
+	const char *directory; /* directory of the source file, as in DWARF; NULL if unknown */
+	const char *file;      /* base name, or NULL if there is no line information */
 	unsigned int line;
-	const char *object; /* path of the ELF file; NULL: unknown */
+	const char *object; /* path of the ELF file, or NULL if unknown */
 	uint64_t offset;    /* bytes from the start of the function; 0 for inlined functions */
-	const char *note;   /* words instead of a position (MF_OBJECT_NOTE); then nothing else is set */
+	const char *note;   /* text shown instead of a position (MF_OBJECT_NOTE); then nothing else is set */
 };
 
 struct mf_symbolizer_options {
 	bool demangle;
 	bool inlines; /* read inlined calls */
 	/*
-	 * If not NULL: called repeatedly while mf_symbolizer_prepare() takes long and, if it was called, once more at
-	 * the end with @done == @total.
+	 * If not NULL: called repeatedly if mf_symbolizer_prepare() takes long, and in that case once more at the end
+	 * with @done == @total.
 	 */
 	void (*progress)(size_t done, size_t total);
-	struct mf_names *names; /* names found by other symbolizers; may be NULL */
+	struct mf_names *names; /* names shared with other symbolizers; may be NULL */
 	/*
 	 * If not NULL: called when names are needed from the file @path and it cannot be read or is not the file that
 	 * was mapped. May be called from any thread, and several times for one file.
@@ -45,7 +45,7 @@ struct mf_symbolizer_options {
 	 */
 	void (*loose)(unsigned int confined);
 	unsigned int patience_ms; /* time limit for one file; 0: MF_PARSER_PATIENCE_S */
-	bool unconfined; /* read the files in this process, for fuzzers and for comparison */
+	bool unconfined; /* read the files in this process; for fuzzers and for comparison */
 };
 
 struct mf_symbolizer;
@@ -57,15 +57,15 @@ int mf_symbolizer_create(const struct mf_object *objects, size_t n_objects,
 void mf_symbolizer_destroy(struct mf_symbolizer *symbolizer);
 
 /*
- * Returns how many positions @frame has, at least one, and the positions in *@locations. If nothing is known, the only
- * one has all members NULL or 0. They are valid until the symbolizer is destroyed. Never fails: what cannot be read
- * counts as unknown.
+ * Returns how many positions @frame has, at least one, and the positions in *@locations. If nothing is known, there is
+ * a single position whose members are all NULL or 0. The positions are valid until the symbolizer is destroyed. Never
+ * fails: whatever cannot be read is reported as unknown.
  */
 size_t mf_symbolizer_resolve(struct mf_symbolizer *symbolizer, struct mf_frame frame,
 			     const struct mf_location **locations);
 
 /*
- * mf_symbolizer_prepare() looks up all frames that mf_symbolizer_want() was called for, from several files at a time.
+ * mf_symbolizer_prepare() looks up all frames announced with mf_symbolizer_want(), reading several files at a time.
  * Frames that were not announced, or for which memory ran out, are looked up when they are needed.
  */
 void mf_symbolizer_want(struct mf_symbolizer *symbolizer, struct mf_frame frame);
@@ -78,8 +78,9 @@ void mf_symbolizer_prepare(struct mf_symbolizer *symbolizer);
 void mf_symbolizer_expect(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 
 /*
- * Returns only the function at @frame, ignoring inlined calls: that of the last position of mf_symbolizer_resolve().
- * NULL: unknown. Much cheaper than that function, since it needs no DWARF.
+ * Returns only the function at @frame, ignoring inlined calls: the function in the last position that
+ * mf_symbolizer_resolve() would return; NULL if unknown. Much cheaper than mf_symbolizer_resolve(), since it needs no
+ * DWARF.
  */
 const char *mf_symbolizer_function(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 

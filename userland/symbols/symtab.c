@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The functions of an ELF file by address, from its symbol tables.
+// The functions of an ELF file, by address, from its symbol tables.
 
 #include "symbols/symtab.h"
 
@@ -9,14 +9,14 @@
 
 #include "base/cleanup.h"
 
-/* A section of symbols. */
+/* A symbol table section. */
 struct mf_symtab_source {
 	Elf *elf;
 	Elf_Data *data;
-	const bool *code; /* for each section of the file: whether it is code. Owned by the first source of a file,
+	const bool *code; /* for each section of the file: whether it contains code; owned by a file's first source,
 			   * shared by the others */
 	size_t n_sections, n_symbols;
-	size_t strings; /* number of the section with the names */
+	size_t strings; /* number of the section that contains the names */
 	bool owns_code, wide; /* owns_code: free code; wide: entries are Elf64_Sym */
 };
 
@@ -27,16 +27,16 @@ struct mf_symtab_entry {
 
 struct mf_symtab_interval {
 	uint32_t first; /* index of its first entry; its entries end where the next interval's begin */
-	uint32_t count; /* number of symbols; during mf_symtab_finish(), of entries still to be filled in */
-	struct mf_symbol *symbols; /* sorted by start, size and name; NULL: not looked up yet */
+	uint32_t count; /* number of symbols; during mf_symtab_finish(), number of entries still to be filled in */
+	struct mf_symbol *symbols; /* sorted by start, size and name; NULL if not looked up yet */
 };
 
 enum {
-	SYMBOLS_EACH = 8, /* average number of symbols in an interval */
+	SYMBOLS_EACH = 8, /* average number of symbols per interval */
 	INTERVALS_MAX = 1 << 20,
 };
 
-/* Returns one flag for each section of @elf: whether it is code. Returns NULL if memory ran out. */
+/* Returns one flag for each section of @elf: whether it contains code. Returns NULL if memory ran out. */
 static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sections)
 {
 	Elf_Scn *section = NULL;
@@ -63,7 +63,7 @@ static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sec
 	return code;
 }
 
-/* Hand-written code is sometimes marked as data, so objects in code sections are functions, too. */
+/* Hand-written code is sometimes marked as data, so objects in code sections count as functions, too. */
 static bool is_function(const GElf_Sym *symbol)
 {
 	switch (GELF_ST_TYPE(symbol->st_info)) {
@@ -122,7 +122,7 @@ void mf_symtab_add(struct mf_symtab *table, Elf *elf)
 /* Reads symbol @number of @source. Returns false if it is not a function. */
 static bool read_symbol(const struct mf_symtab_source *source, size_t number, GElf_Sym *symbol)
 {
-	/* It may be unaligned in the file. */
+	/* The symbol may be unaligned in the file. */
 	if (source->wide)
 		memcpy(symbol, (const char *)source->data->d_buf + number * sizeof(*symbol),
 		       sizeof(*symbol));
@@ -148,8 +148,8 @@ static bool is_blank(const char *name)
 }
 
 /*
- * Compares two names of one function; Massif shows the lesser. A name that is not blank is less than a blank one. After
- * that, the criteria are: the shorter name (without its version), the name with a version, the alphabetical order.
+ * Compares two names of one function; Massif shows the lesser one. A non-blank name is less than a blank one. The
+ * further criteria, in this order: the shorter name (ignoring versions), the name with a version, alphabetical order.
  */
 static int compare_names(const char *a, const char *b)
 {
@@ -188,12 +188,12 @@ static bool divide(struct mf_symtab *table)
 	while (table->shift < 63 && (table->high - table->low - 1) >> table->shift >= wanted)
 		table->shift++;
 	table->n_intervals = (size_t)((table->high - table->low - 1) >> table->shift) + 1;
-	/* One extra element, whose first is the end of the last interval. */
+	/* One extra element, whose field @first marks the end of the last interval. */
 	table->intervals = calloc(table->n_intervals + 1, sizeof(*table->intervals));
 	return table->intervals;
 }
 
-/* Counts the symbols of each interval. With @deal, fills in their entries instead, at most as many as were counted. */
+/* Counts the symbols of each interval. With @deal, fills in their entries instead, up to the number counted. */
 static void go_through(struct mf_symtab *table, bool deal)
 {
 	for (size_t i = 0; i < table->n_sources; i++) {
@@ -206,7 +206,7 @@ static void go_through(struct mf_symtab *table, bool deal)
 			interval = &table->intervals[interval_of(table, symbol.st_value)];
 			if (!deal)
 				interval->count++;
-			else if (interval->count) /* the file may have changed since they were counted */
+			else if (interval->count) /* the file may have changed since the symbols were counted */
 				table->entries[interval->first + --interval->count] =
 					(struct mf_symtab_entry){
 						.start = symbol.st_value,
@@ -285,9 +285,9 @@ static uint32_t count_below(const struct mf_symtab_interval *interval, uint64_t 
 }
 
 /*
- * Returns the symbol that contains @address. Where symbols overlap, the earlier one is taken to end where the next
- * begins; any part of it behind the end of the next belongs to no symbol. Symbols with the same start are sorted by
- * size, and aliases so that the one that is shown comes first. So only symbols with the nearest start need to be
+ * Returns the symbol that contains @address. Where symbols overlap, the earlier one is considered to end where the next
+ * one begins; any part of it beyond the end of the next symbol belongs to no symbol. Symbols with the same start are
+ * sorted by size; among aliases, the one that is shown comes first. So only symbols with the nearest start need to be
  * examined.
  */
 static struct mf_symbol *find_among(const struct mf_symtab_interval *interval, uint32_t low,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The functions of an ELF file by address, from its symbol tables.
+ * The functions of an ELF file, by address, from its symbol tables.
  *
- * Few symbols of a large table are ever looked up, so the table is not sorted as a whole. Symbols are distributed to
- * intervals of addresses, with one pass to count them and one to distribute them. An interval is sorted, and its names
- * are read, when an address in it is looked up.
+ * Few symbols of a large table are ever looked up, so the table is not sorted as a whole. Instead, symbols are
+ * distributed to address intervals: one pass counts them, a second one distributes them. An interval is sorted, and its
+ * names are read, when an address in it is first looked up.
  */
 #ifndef MASSIF_SYMBOLS_SYMTAB_H
 #define MASSIF_SYMBOLS_SYMTAB_H
@@ -24,21 +24,21 @@ struct mf_symtab_source;
 struct mf_symtab_entry;
 struct mf_symtab_interval;
 
-/* Initialise with zeroes. */
+/* Zero-initialise it. */
 struct mf_symtab {
 	struct mf_symtab_source *sources; /* the file's symbol sections */
 	size_t n_sources;
-	struct mf_symtab_entry *entries;  /* ordered by interval */
+	struct mf_symtab_entry *entries;  /* grouped by interval */
 	struct mf_symtab_interval *intervals;
 	size_t n_intervals;
-	uint64_t low, high; /* range of code addresses, high exclusive; symbols outside of it are in the first and
-			     * the last interval */
+	uint64_t low, high; /* range of code addresses, high exclusive; symbols outside it are in the first or the
+			     * last interval */
 	unsigned int shift; /* an interval has 1 << shift addresses */
 };
 
 /*
- * Adds the functions of all symbol tables of @elf, which must stay open. Symbols of size 0, symbols outside of code,
- * and whatever cannot be read are omitted.
+ * Adds the functions of all symbol tables of @elf, which must stay open. Symbols of size 0, symbols outside code, and
+ * anything that cannot be read are omitted.
  */
 void mf_symtab_add(struct mf_symtab *table, Elf *elf);
 
@@ -46,12 +46,12 @@ void mf_symtab_add(struct mf_symtab *table, Elf *elf);
 void mf_symtab_finish(struct mf_symtab *table);
 
 /*
- * Returns the symbol that contains @address, or NULL. If there are aliases, always the same one. It belongs to the
- * table.
+ * Returns the symbol that contains @address, or NULL. If it has aliases, always returns the same one. The symbol
+ * belongs to the table.
  */
 struct mf_symbol *mf_symtab_find(struct mf_symtab *table, uint64_t address);
 
-/* Frees the table. Each symbol's shown is freed, too, unless it equals name. */
+/* Frees the table. Also frees each symbol's field @shown unless it equals its @name. */
 void mf_symtab_deinit(struct mf_symtab *table);
 
 #endif

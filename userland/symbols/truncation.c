@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Protects against mapped files that are truncated.
 //
-// libelf maps the files it reads, and libdw those it finds by itself. Reading them completely instead would cost 5 % of
-// massif-ctl's time. If a compiler rewrites a mapped library in place, SIGBUS would kill massif-ctl, and the profile
-// would be lost.
+// libelf maps the files it reads, and libdw the files it finds by itself. Reading them completely instead would cost 5
+// % of massif-ctl's time. If a compiler rewrote a mapped library in place, SIGBUS would kill massif-ctl, and the
+// profile would be lost.
 
 #include "symbols/truncation.h"
 

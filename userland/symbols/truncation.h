@@ -4,8 +4,8 @@
 #define MASSIF_SYMBOLS_TRUNCATION_H
 
 /*
- * From now on, missing pages of a mapped file read as zeroes instead of killing this process. This installs a handler
- * for SIGBUS; a SIGBUS of another cause still has its default effect.
+ * Makes missing pages of a mapped file read as zeroes instead of killing this process. Installs a SIGBUS handler; a
+ * SIGBUS with another cause still has its default effect.
  */
 void mf_truncation_endure(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The format of messages between the process that reads files and the one that asks it for names.
+// The format of messages between the process that reads files and the process that asks it for names.
 
 #include "symbols/wire.h"
 
@@ -12,7 +12,7 @@ struct answer_head {
 	uint32_t split, n;
 };
 
-enum { NO_TEXT = 0 }; /* size of a text that is NULL; other sizes include the NUL */
+enum { NO_TEXT = 0 }; /* size of a text that is a NULL pointer; other sizes include the terminating NUL */
 
 /* Bytes that are being decoded. */
 struct cursor {
@@ -66,7 +66,7 @@ void mf_wire_put_answer(struct mf_wire_buffer *buffer, const struct mf_reader_an
 
 	mf_wire_put(buffer, &head, sizeof(head));
 	put_text(buffer, answer->symbol);
-	/* Usually the printed form equals the symbol: then it is left out. */
+	/* Usually the printed form is the same as the symbol and is then omitted. */
 	put_text(buffer, answer->shown == answer->symbol ? NULL : answer->shown);
 	for (uint32_t i = 0; i < answer->n; i++) {
 		const struct mf_position *position = &answer->positions[i];

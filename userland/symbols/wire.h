@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The format of messages between the process that reads files and the one that asks it for names. The decoder trusts
- * none of the bytes.
+ * The format of messages between the process that reads files and the process that asks it for names. The decoder
+ * trusts none of the bytes.
  */
 #ifndef MASSIF_SYMBOLS_WIRE_H
 #define MASSIF_SYMBOLS_WIRE_H
@@ -12,13 +12,13 @@
 
 #include "symbols/reader.h"
 
-/* Most bytes of one message, more than any name of a compiler needs. A longer answer is sent without names. */
+/* Maximum size of a message in bytes; compiler-generated names are shorter. A longer answer is sent without names. */
 #define MF_WIRE_BYTES_MAX (16u << 20)
 
 enum mf_wire_kind {
-	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were opened or tried */
+	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were opened, or opening them failed */
 	MF_WIRE_ANSWER,	    /* an answer, encoded by mf_wire_put_answer() */
-	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused end of name; the sender waits for a
+	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused end of @name; the sender waits for a
 			     * descriptor */
 };
 
@@ -29,19 +29,19 @@ struct mf_wire_head {
 };
 
 struct mf_wire_opened {
-	uint32_t confined; /* rights that the child gave up, MF_CONFINED_* */
-	uint32_t readable; /* 0: the file does not exist or is not the one that was mapped */
+	uint32_t confined; /* rights given up by the child, MF_CONFINED_* */
+	uint32_t readable; /* 0 if the file does not exist or is not the one that was mapped */
 	uint32_t shares;   /* some names are in a third file, as in struct mf_image */
-	char why[116];	   /* why names are lost; empty: they are not */
+	char why[116];	   /* reason why names were lost, or empty if none were */
 };
 
-/* The reply to a request; if @code is 0, a descriptor comes with it. */
+/* The reply to a request; if @code is 0, it carries a descriptor. */
 struct mf_wire_reply {
 	int32_t code; /* 0 or -errno */
 	uint32_t reserved;
 };
 
-/* A message that is being made. Initialise with zeroes. */
+/* A message under construction; zero-initialise it. */
 struct mf_wire_buffer {
 	uint8_t *bytes;
 	size_t size, room;
