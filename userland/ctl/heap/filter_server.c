@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A thread that answers the program's questions whether the blocks of a context count (--ignore-fn,
-// --alloc-fn).
+// A thread that answers the program's queries about whether the blocks of a context count (--ignore-fn, --alloc-fn).
 
 #include "filter_server.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Executes the monitor commands that a profiled program gives itself.
+// Executes the monitor commands that a profiled program issues itself.
 
 #include "monitor_command.h"
 
@@ -18,7 +18,7 @@
 
 #define BLANKS " "
 
-/* As in Valgrind, a command can be abbreviated as long as the abbreviation is unambiguous. */
+/* As in Valgrind, a command can be abbreviated if the abbreviation is unambiguous. */
 static const struct {
 	const char *name;
 	enum mf_control_verb verb;
@@ -34,8 +34,8 @@ static const struct {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 /*
- * Returns the index of the command that begins with the @length characters of @word; N_COMMANDS if none. The
- * commands differ in their first letters.
+ * Returns the index of the command that begins with the @length characters of @word, or N_COMMANDS if there is none.
+ * The commands differ in their first letters.
  */
 static size_t find(const char *word, size_t length)
 {
@@ -70,10 +70,10 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 	return code;
 }
 
-/* The result of a command: a file that the process is to write, or nothing. */
+/* The result of a command: a file for the process to write, or nothing. */
 struct file {
-	char *name;   /* name of the file, as given or the default; owned; NULL: no file */
-	int contents; /* descriptor of the contents; -1: no file */
+	char *name;   /* name of the file, as given or the default; NULL if there is no file; owned */
+	int contents; /* descriptor of the contents, or -1 if there is no file */
 	bool is_told; /* inform the user when the file is written */
 };
 
@@ -156,7 +156,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest
 	return code ? code : EINPROGRESS;
 }
 
-/* Writes a file that the process itself failed to write: massif-ctl may be able to. */
+/* Writes a file that the process itself failed to write; massif-ctl may succeed. */
 static void save(const struct mf_join_conn *guest, const char *path, int code, struct mf_outputs *outputs)
 {
 	int contents = guest->contents;

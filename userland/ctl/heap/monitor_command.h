@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Executes the monitor commands that a profiled program gives itself (VALGRIND_MONITOR_COMMAND). */
+/* Executes the monitor commands that a profiled program issues itself (VALGRIND_MONITOR_COMMAND). */
 #ifndef MASSIF_CTL_MONITOR_COMMAND_H
 #define MASSIF_CTL_MONITOR_COMMAND_H
 
@@ -8,10 +8,10 @@
 #include "ctl/files/outputs.h"
 
 /*
- * Executes the monitor command of @process, which waits for the answer on the connection @guest. @process may
- * be NULL if it has ended; then nothing is done. The contents of the file that the command produces are sent to
- * the process, which writes the file, and also kept in @guest->contents. Returns EINPROGRESS, -ENOSYS if there
- * is no such command, or another -errno.
+ * Executes the monitor command of @process, which waits for the answer on the connection @guest. If the process has
+ * ended, @process may be NULL, and nothing is done. The contents of the file that the command produces are sent to the
+ * process, which writes the file, and are also kept in @guest->contents. Returns EINPROGRESS, -ENOSYS if there is no
+ * such command, or another -errno.
  */
 int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request);
 

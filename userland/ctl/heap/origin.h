@@ -15,22 +15,22 @@
 
 struct mf_origin {
 	char *text; /* the text that all pointers below point into; owned */
-	const char *directory; /* directory where massif-ctl was started; empty: unknown */
-	const char *address;   /* where other processes join, see join_server.h; empty: nowhere */
+	const char *directory; /* directory where massif-ctl was started; empty if unknown */
+	const char *address;   /* address at which other processes join (see join_server.h); empty if they cannot */
 	const char *cmd;       /* the command as the file shows it */
-	char **options; /* command-line words, ended by NULL; the array is owned, the words are in @text */
+	char **options; /* NULL-terminated array of command-line words; the array is owned, the words are in @text */
 	size_t n_options;
 };
 
 /*
- * Stores the origin in @store. If it does not fit, nothing is stored, and massif-ctl rescue uses only its own
+ * Stores the origin in @store. If the origin does not fit, nothing is stored, and massif-ctl rescue uses only its own
  * command line.
  */
 void mf_origin_note(struct mf_store *store, const struct mf_options *options, const char *cmd,
 		    const char *address);
 
 /*
- * Reads the origin, which the program may have changed, into @origin. Returns 0, -ENOENT if none is stored, or
+ * Reads the stored origin, which the program may have changed, into @origin. Returns 0, -ENOENT if none is stored, or
  * -ENOMEM.
  */
 int mf_origin_read(const struct mf_store *store, struct mf_origin *origin);
@@ -39,7 +39,7 @@ void mf_origin_free(struct mf_origin *origin); /* also accepts an all-zero @orig
 /* Makes this process the aggregator of @store. */
 void mf_origin_claim(struct mf_store *store);
 
-/* Returns the pid of the process that aggregates @store; 0 if it has gone. */
+/* Returns the pid of the process that aggregates @store, or 0 if that process is gone. */
 pid_t mf_origin_aggregator(const struct mf_store *store);
 
 #endif

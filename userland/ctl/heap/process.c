@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process profiled in heap mode: the memory that it shares with massif-ctl, and the file written at its end.
+// A process profiled in heap mode: the memory that it shares with massif-ctl, and the file that is written when it
+// ends.
 
 #include "process.h"
 
@@ -27,11 +28,12 @@
 #include "symbols/demangle.h"
 
 enum {
-	FRAMES_BEYOND = 50, /* recorded beyond --depth, because the report removes allocation functions */
-	ADDRESS_SHARE = 4,  /* the store takes at most a quarter of RLIMIT_AS; the rest is for the program */
+	/* number of frames recorded beyond --depth, because the report removes allocation functions */
+	FRAMES_BEYOND = 50,
+	ADDRESS_SHARE = 4,  /* the store takes at most a quarter of RLIMIT_AS and leaves the rest to the program */
 };
 
-/* In bytes of address space. A much smaller store is sufficient for small programs only. */
+/* In bytes of address space. A much smaller store would be sufficient only for small programs. */
 #define SMALL_STORE (512ull << 20)
 
 static const struct {
@@ -58,8 +60,8 @@ static uint64_t share_of(pid_t pid)
 }
 
 /*
- * The number of bytes of address space that a store may take, so that it fits both here and in process @pid (0:
- * one to be started). Returns 0 if there is no limit.
+ * Returns the number of bytes of address space that a store may take so that it fits both here and in process @pid (0
+ * for a process that is not started yet). Returns 0 if there is no limit.
  */
 static uint64_t budget_for(pid_t pid)
 {
@@ -68,7 +70,10 @@ static uint64_t budget_for(pid_t pid)
 	return !ours || (theirs && theirs < ours) ? theirs : ours;
 }
 
-/* An environment variable and not an option: it is only for tests of the shim, and does not affect the profile. */
+/*
+ * This is an environment variable rather than an option because it is only for testing the shim and does not affect the
+ * profile.
+ */
 static bool wants_verification(void)
 {
 	const char *value = getenv("MASSIF_VERIFY");
@@ -84,15 +89,12 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 
 	model.no_trees = !options->heap;
 	model.logs_steps = mf_statistics_log_level(options);
-	/*
-	 * At native speed, each event of the first milliseconds would make a snapshot without a minimum
-	 * interval.
-	 */
+	/* Without a minimum interval, each event in the first milliseconds would cause a snapshot at native speed. */
 	if (model.time_unit == MF_TIME_MS)
 		model.least_interval = 1;
 	mf_model_init(store, &model);
 	if (options->heap_extra_real) {
-		/* The sizes that the allocator reports include its header. */
+		/* The sizes that the allocator reports include the block's header. */
 		mf_model_of(store)->options.heap_admin = 0;
 		header->real_capacities = 1;
 	}
@@ -121,8 +123,8 @@ static void destroy(struct mf_heap_process **process)
 }
 
 /*
- * The beginning of the command for messages. A command can be a whole script; characters that control a
- * terminal are replaced.
+ * Stores the beginning of the command, for messages. A command can be a whole script; terminal control characters are
+ * replaced.
  */
 static void make_title(struct mf_heap_process *process)
 {
@@ -246,7 +248,10 @@ static int copy_range(int to, int from, const char *source, off_t start, off_t e
 	return 0;
 }
 
-/* Returns whether @region contains the addresses of live blocks; a massif.out file needs only their sums. */
+/*
+ * Returns whether @region contains the addresses of live blocks, as opposed to their sums, which are all that a
+ * massif.out file needs.
+ */
 static bool is_of_blocks(int region)
 {
 	return region == MF_REGION_BLOCK_DIRECTORY || region == MF_REGION_BLOCK_LEAVES ||
@@ -379,7 +384,7 @@ void mf_heap_process_start(struct mf_heap_process *process)
 		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
 }
 
-/* Reports a problem of the profile, with the process's number unless it is the launched one. */
+/* Reports a problem with the profile. The message includes the pid unless the process is the launched one. */
 static void complain(const struct mf_heap_process *process, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -512,7 +517,7 @@ void mf_heap_process_note_end(struct mf_heap_process *process)
 		process->end_ns = now_ns();
 }
 
-/* Milliseconds from the first event, with the shim's clock, to the end of the process or until now. */
+/* Returns the milliseconds from the first event, by the shim's clock, until the process ended, or until now. */
 static int64_t age_ms(const struct mf_heap_process *process)
 {
 	uint64_t first = store_of(process)->header->first_time_ns;
@@ -586,7 +591,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (mf_output_write(process->options, &output, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_set_level(process->options->verbosity);
-	/* The path in the header may have been changed by the program, so determine it again. */
+	/* The program may have changed the path in the header, so determine the path again. */
 	if (process->options->unwind_cache) {
 		char path[MF_STORE_PATH_MAX];
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A process profiled in heap mode: the memory that it shares with massif-ctl, and the file written at its end. */
+/*
+ * A process profiled in heap mode: the memory that it shares with massif-ctl, and the file that is written when it
+ * ends.
+ */
 #ifndef MASSIF_CTL_PROCESS_H
 #define MASSIF_CTL_PROCESS_H
 
@@ -20,42 +23,42 @@ struct mf_heap_process {
 	const struct mf_options *options;
 	struct mf_store store;
 	int memory;	/* descriptor of the store's memory */
-	uint64_t budget; /* bytes of address space for the store, the same for all copies; 0: no limit */
-	const struct mf_heap_process *source; /* the process whose store this one shares; NULL: it has its own */
+	uint64_t budget; /* address space for the store in bytes, the same for all copies; 0 if there is no limit */
+	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
 	uint32_t went_on; /* value of went_on in the header of that store when sharing began */
-	pid_t pid;	/* 0: the pid is not known yet */
+	pid_t pid;	/* 0 if not known yet */
 	char *cmd;	/* command line as the file shows it; owned */
 	char title[64];	/* beginning of @cmd, for messages */
 	struct mf_output_name name; /* name of the program */
 	bool launched;	/* started by massif-ctl itself */
-	bool forked;	/* forked, and still running the same program as its parent */
+	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
 	bool executes;	/* about to execute another program */
-	bool departs;	/* now running another program, which has not joined yet */
-	bool cut_off;	/* the profile ends before the program */
+	bool departs;	/* already running another program, which has not joined yet */
+	bool cut_off;	/* the profile ends before the program does */
 	bool without;	/* the process could not map its copy of the profile, so it has none */
 	struct mf_mapped mapped; /* open files of the store's objects */
-	struct mf_filter_server *filter_server; /* NULL: every context counts */
-	unsigned int n_xtrees; /* number of files with %n in their names, from the program's monitor commands */
+	struct mf_filter_server *filter_server; /* NULL if every context counts */
+	/* number of files with %n in their names that the program's monitor commands have written */
+	unsigned int n_xtrees;
 
 	/* The following fields are used for processes that joined: */
-	int pidfd, connection; /* pidfd and connection to the shim; -1: none */
+	int pidfd, connection; /* pidfd, and connection to the shim; -1 if there is none */
 	bool ended;
-	uint64_t end_ns; /* CLOCK_MONOTONIC when the end was noticed; 0: not ended */
-	int watch_ms;	  /* interval of the check that it still runs the same program; -1: no check */
-	int64_t watch_at; /* time of the next check, in the time of mf_timekeeper_now() */
+	uint64_t end_ns; /* time (CLOCK_MONOTONIC) when the end was noticed; 0 if not ended */
+	int watch_ms;	  /* interval between checks whether it still runs the same program; -1 for no checks */
+	int64_t watch_at; /* time of the next check, on the clock of mf_timekeeper_now() */
 };
 
 /*
- * Creates a process with an empty profile. @pid is the process, or 0 for one to be started, whose limit of
- * address space is massif-ctl's own. @path is the path of its program; @path and @cmd are copied. Returns 0 or
- * -errno.
+ * Creates a process with an empty profile. @pid is 0 for a process that is not started yet; its address-space limit is
+ * then the same as massif-ctl's. @path is the path of its program; @path and @cmd are copied. Returns 0 or -errno.
  */
 int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
 			   pid_t pid, struct mf_heap_process **process, struct mf_error *err);
 
 /*
- * Creates a process for the running process @pid whose session is in the file @memory. If @memory is -1, the
- * caller fills the store. Returns 0 and owns @memory, or -errno; on failure the caller keeps @memory.
+ * Creates a process for the running process @pid whose session is in the file @memory. If @memory is -1, the caller
+ * fills the store. Returns 0 and takes ownership of @memory, or returns -errno, and the caller still owns @memory.
  */
 int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
 			  int memory, struct mf_heap_process **process, struct mf_error *err);
@@ -65,19 +68,19 @@ int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err)
 void mf_heap_process_destroy(struct mf_heap_process *process); /* @process may be NULL */
 
 /*
- * Creates the process for a child that @from will fork. The child shares the profile of @from until that
+ * Creates the process for a child that @from will fork. The child shares the profile of @from until that profile
  * changes. Returns 0 or -ENOMEM.
  */
 int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_process **process,
 			   struct mf_error *err);
 
 /*
- * Gives @process its own copy of the profile it shares. If @lives is false, the process has ended, and parts
- * that only a running process needs are not copied. Returns 0 or -errno.
+ * Gives @process its own copy of the profile it shares. If @lives is false, the process has ended, and the parts that
+ * only a running process needs are not copied. Returns 0 or -errno.
  */
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err);
 
-/* Gives @process the profile of @source, which no longer needs it. Returns 0 or -errno. */
+/* Hands the profile of @source, which no longer needs it, over to @process. Returns 0 or -errno. */
 int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_process *source,
 			    struct mf_error *err);
 
@@ -88,12 +91,12 @@ int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_proc
 void mf_heap_process_start(struct mf_heap_process *process);
 
 /*
- * Writes the files of @process and reports problems of its profile. The process may still run; events during
- * the call may or may not be in the file.
+ * Writes the files of @process and reports problems with its profile. The process may still be running; events that
+ * occur during the call may or may not be in the file.
  */
 void mf_heap_process_write(struct mf_heap_process *process);
 
-/* Notes that the process, or the program that it ran, has just ended: the time of its profile ends here. */
+/* Records that the process, or the program that it was running, has just ended: its profile ends at this time. */
 void mf_heap_process_note_end(struct mf_heap_process *process);
 
 /* Opens files that the process has mapped since the last call. Returns whether there were new ones. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // A read-only copy of another process's session, made through /proc/PID/mem.
 //
-// Most of a session's address space is never touched, and reading there would allocate pages in the file at the
-// program's expense. So only pages that are read are copied: the pages of the replica are inaccessible at
-// first, and a SIGSEGV handler copies one at a time. Copied pages do not change while the program continues;
-// the caller checks whether that matters (mf_replica_is_current()) and, if so, starts again
+// Most of a session's address space is never touched, and reading it would allocate pages of the session's file at the
+// program's expense. So only the pages that are needed are copied: the pages of the replica are initially
+// inaccessible, and a SIGSEGV handler copies them one at a time. Copied pages do not change while the program
+// continues; the caller checks whether that matters (mf_replica_is_current()) and, if so, starts again
 // (mf_replica_refresh()).
 
 #include "replica.h"
@@ -41,7 +41,7 @@ struct state {
 static struct {
 	int memory; /* descriptor of /proc/PID/mem */
 	struct mf_store store;
-	uint64_t places[MF_REGION_COUNT]; /* addresses of the regions in the process */
+	uint64_t places[MF_REGION_COUNT]; /* address of each region in the process */
 	struct state before;
 	volatile bool lost; /* a page could not be copied */
 } replica = { .memory = -1 };
@@ -103,7 +103,7 @@ void mf_mappings_free(struct mf_mappings *mappings)
 	*mappings = (struct mf_mappings){ 0 };
 }
 
-/* Returns the address in the process of the session's byte at @offset; 0 if it is not mapped. */
+/* Returns the address at which the process has mapped the session's byte at @offset, or 0 if it has not. */
 static uint64_t place_of(const struct mf_mappings *mappings, uint64_t offset)
 {
 	for (size_t i = 0; i < mappings->count; i++) {
@@ -120,7 +120,7 @@ static bool read_at(uint64_t place, void *to, size_t size)
 	return pread(replica.memory, to, size, (off_t)place) == (ssize_t)size;
 }
 
-/* Returns the region that contains @address; MF_REGION_COUNT if none. */
+/* Returns the region that contains @address, or MF_REGION_COUNT if there is none. */
 static int region_at(const char *address)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
@@ -139,7 +139,7 @@ static void copy_page(int number, siginfo_t *info, void *context)
 	int region = region_at(page), saved = errno;
 
 	if (region == MF_REGION_COUNT || mprotect(page, PAGE, PROT_READ | PROT_WRITE)) {
-		/* Not a page of the replica: on return the fault is raised again and ends massif-ctl. */
+		/* This is not a page of the replica: on return, the fault is raised again and terminates massif-ctl. */
 		sigaction(number, &usual, NULL);
 		return;
 	}
@@ -156,7 +156,7 @@ static void read_state(struct state *state)
 		replica.lost = true;
 }
 
-/* Reserves address space for each region of the session with @header. Returns 0 or -errno. */
+/* Reserves address space for each region of the session whose header is @header. Returns 0 or -errno. */
 static int map_regions(const struct mf_store_header *header, const struct mf_mappings *mappings)
 {
 	if (header->magic != MF_STORE_MAGIC || header->version != MF_STORE_VERSION)
@@ -165,10 +165,7 @@ static int map_regions(const struct mf_store_header *header, const struct mf_map
 		const struct mf_region *region = &header->regions[i];
 		void *address;
 
-		/*
-		 * The threads region is used by the shim only. Sizes are checked because the program can write
-		 * them.
-		 */
+		/* Only the shim uses the threads region. Sizes are checked because the program can overwrite them. */
 		if (i == MF_REGION_THREADS)
 			continue;
 		if (region->size < PAGE || region->size % PAGE || region->size >> 40)

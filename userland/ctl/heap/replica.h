@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A copy of another process's session, made through that process's memory, for when no descriptor of the
- * session's file is available. Pages are copied when they are first read, so memory is needed only for what is
- * read. Writing changes only the copy.
+ * A copy of another process's session, read from that process's memory; used when no descriptor of the session's file
+ * is available. Pages are copied when they are first read, so only pages that are read take up memory. Writes affect
+ * only the copy.
  */
 #ifndef MASSIF_CTL_REPLICA_H
 #define MASSIF_CTL_REPLICA_H
@@ -17,7 +17,7 @@
 
 /* A part of the session that is mapped in the process. */
 struct mf_mapping {
-	uint64_t start, end; /* addresses in the process */
+	uint64_t start, end; /* addresses in that process */
 	uint64_t offset;     /* offset of @start in the session, in bytes */
 };
 
@@ -37,16 +37,16 @@ void mf_mappings_free(struct mf_mappings *mappings); /* also accepts all-zero @m
 int mf_replica_open(struct mf_store *store, pid_t pid, const struct mf_mappings *mappings,
 		    struct mf_error *err);
 
-/* Discards all copied pages, so that the current contents are read from now on. */
+/* Discards all copied pages, so that subsequent reads return the current contents. */
 void mf_replica_refresh(void);
 
 /*
- * Returns whether the pages copied since the last refresh are consistent with each other. With @all, any event
- * since then makes them inconsistent; without, only moves of the records of tree versions do.
+ * Returns whether the pages copied since the last refresh are consistent with each other. If @all is true, any event
+ * since then makes them inconsistent; otherwise only an event that moves the records of tree versions does.
  */
 bool mf_replica_is_current(bool all);
 
-/* Returns whether every page so far could be copied, that is, the process still existed. */
+/* Returns whether all pages read so far could be copied, that is, whether the process still existed. */
 bool mf_replica_is_whole(void);
 
 void mf_replica_close(struct mf_store *store);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Adds to the user's directory of unwind row files.
 //
-// massif-ctl writes these files after the program's end, when nothing waits for it. If two instances write the
-// same file at once, the last one overwrites the other's. The rows that are lost are computed again by the next
+// massif-ctl writes these files after the program's end, when nothing waits for it. If two instances write the same
+// file at once, the last one overwrites the other one's rows. The rows that are lost are computed again by the next
 // program that needs them.
 
 #include "rowcache.h"
@@ -21,7 +21,7 @@
 #include "elf/map.h"
 #include "cfi/rowfile.h"
 
-/* Do not save fewer new rules of an object than this: reading a file takes as long as computing about ten rules. */
+/* Do not save fewer new rules per object than this: reading a file takes about as long as computing ten rules. */
 #define NEW_LEAST 16u
 
 #define PATIENCE_MS 20000 /* time limit per object */
@@ -92,16 +92,16 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 	return added;
 }
 
-/* Input of learn(): what to add for one object. */
+/* Input of learn(): what to add to the row file of one object. */
 struct lesson {
 	const struct mf_object *object;
-	const struct mf_rowfile *old; /* the existing file; NULL: none */
+	const struct mf_rowfile *old; /* the existing file, or NULL if there is none */
 	const uint64_t *addresses; /* addresses without a row, in the format of the store */
 	size_t n;
 	bool searched; /* the object's code was also searched for client requests */
 };
 
-/* Runs in a child process without privileges. Returns the contents of the new row file, or NULL if nothing is new. */
+/* Runs in an unprivileged child process. Returns the contents of the new row file, or NULL if there is nothing new. */
 static void *learn(void *data, int fd, size_t *size)
 {
 	const struct lesson *lesson = data;
@@ -125,7 +125,7 @@ static void *learn(void *data, int fd, size_t *size)
 	added = add_rows(&map, old, lesson->addresses, lesson->n, made->rows + kept);
 	tidy(made, kept + added);
 	if (made->n_rows > MF_ROWFILE_ROWS_MAX) {
-		/* The file is full: keep the old rows only. */
+		/* The file is full: keep only the old rows. */
 		made->n_rows = kept;
 		if (old)
 			memcpy(made->rows, old->rows, kept * sizeof(*made->rows));

@@ -7,14 +7,13 @@
 #include "model/store.h"
 
 /*
- * Saves the unwind rules that the program of @store had to find itself. The program supplies only the
- * addresses; the rules are read again from the objects' files. @path is the directory (see
- * mf_cachedir_locate()), which is created if missing. Errors are not reported: they only cost the next program
- * some time.
+ * Saves the unwind rules that the program of @store had to find itself. The program supplies only the addresses; the
+ * rules are read again from the objects' files. @path is the directory (see mf_cachedir_locate()), which is created if
+ * missing. Errors are not reported: they only slow down the next program a little.
  */
 void mf_rowcache_learn(const struct mf_store *store, const char *path);
 
-/* Loads the names that earlier runs have found, including inlined calls. */
+/* Loads the names that earlier runs found, including inlined calls. */
 void mf_rowcache_know_names(const struct mf_options *options);
 
 #endif

@@ -11,8 +11,8 @@
 int64_t mf_timekeeper_now(void);
 
 /*
- * Sets the flag in @store that makes the program take a snapshot, if the next one is due. Returns the number of
- * milliseconds until the next call; -1: never, because the unit of time is not milliseconds.
+ * If the next snapshot is due, sets the flag in @store that makes the program take it. Returns the number of
+ * milliseconds until the next call, or -1 if none is needed, because the unit of time is not milliseconds.
  */
 int mf_timekeeper_look(struct mf_store *store);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Moves massif-ctl to the background.
+// Moves massif-ctl into the background.
 //
-// The background process must not hold the program's output pipes open, keep a file system from being
-// unmounted, or end with the terminal. So it closes all inherited descriptors, and its messages go to a file.
+// The background process must not hold the program's output pipes open, keep a file system from being unmounted, or
+// die with the terminal. So it closes all inherited descriptors, and its messages go to a file.
 
 #include "background.h"
 
@@ -35,7 +35,7 @@ char *mf_background_join(const char *directory, const char *name)
 	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* Returns the working directory's absolute name, which the caller frees; NULL if no name leads to it. */
+/* Returns the absolute path of the working directory, which the caller frees; NULL if no path leads to it. */
 static char *find_directory(void)
 {
 	mf_auto_free char *name = getcwd(NULL, 0);
@@ -67,7 +67,7 @@ static void leave_directory(struct mf_background *background)
 		if (background->names[i])
 			*relative[i] = background->names[i];
 	if (chdir("/"))
-		return; /* the names are valid in the old directory, too */
+		return; /* the absolute names are also valid in the old directory */
 }
 
 static void let_go(const struct mf_background *background)
@@ -84,7 +84,7 @@ out:
 		close(null);
 }
 
-/* Discards signals sent to the parent's process group, such as a terminal hang-up. */
+/* Discards signals that were sent to the parent's process group, such as a terminal hang-up. */
 static void forget_signals(const struct mf_background *background)
 {
 	struct signalfd_siginfo info;
@@ -113,7 +113,7 @@ static pid_t go_on(struct mf_background *background, struct mf_error *err)
 	return background->resume(background->data, err);
 }
 
-/* The child's report through the pipe. End of file means that the child has ended without one. */
+/* Reads the child's report from the pipe. End of file means that the child ended without sending a report. */
 struct report {
 	int code;
 	struct mf_error err;

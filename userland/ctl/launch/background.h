@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Moves massif-ctl to the background: a child in its own session continues the profiles, without the parent's
+ * Moves massif-ctl into the background: a child in a session of its own continues the profiles without the parent's
  * terminal, pipes and working directory.
  */
 #ifndef MASSIF_CTL_BACKGROUND_H
@@ -15,35 +15,33 @@
 #include "signals.h"
 
 struct mf_background {
-	struct mf_options *options; /* the child makes the file names in it absolute */
+	struct mf_options *options; /* options; the child makes the file names in them absolute */
 	struct mf_logfile *log;
 	const struct mf_signals *signals;
-	bool keep_descriptors; /* the output file is an inherited descriptor, so the child keeps these open */
+	/* the output file is an inherited descriptor, so the child keeps inherited descriptors open */
+	bool keep_descriptors;
 	/* Called in the child to restore threads and mappings that fork() does not copy. Returns 0 or -errno. */
 	int (*resume)(void *data, struct mf_error *err);
 	void *data;
 
-	char *names[3]; /* absolute file names, and the log's; owned */
+	char *names[3]; /* storage for the absolute file names and the name of the log; owned */
 };
 
 /*
- * Forks; this process must have a single thread. Returns 0 in the child. In the parent, returns the child's pid
- * once the child has continued the profiles, or -errno if there is no child.
+ * Forks; this process must be single-threaded. Returns 0 in the child. In the parent, returns the child's pid once the
+ * child has taken over the profiles, or -errno if there is no child.
  */
 pid_t mf_background_start(struct mf_background *background, struct mf_error *err);
 
-/*
- * Joins @directory, an ordinary path, and @name, a pattern with %. The caller frees the result; NULL if out of
- * memory.
- */
+/* Joins @directory, a literal path, and @name, a pattern with %. The caller frees the result; NULL if out of memory. */
 char *mf_background_join(const char *directory, const char *name);
 
-/* Frees the names, which must not be in use any more. Accepts an all-zero structure. */
+/* Frees the names, which must no longer be in use. Accepts an all-zero structure. */
 void mf_background_deinit(struct mf_background *background);
 
 /*
- * Determines where the background process @pid reports problems: in the log file, or in a file next to the
- * output file, created when needed. The caller frees *@name. Returns 0 or -ENOMEM.
+ * Determines where the background process @pid reports problems: in the log file, or in a file next to the output file
+ * that is created when needed. The caller frees *@name. Returns 0 or -ENOMEM.
  */
 int mf_background_log(const struct mf_background *background, pid_t pid, char **name);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Detects by polling that a process executes another program; the kernel does not notify the parent of that.
+// Detects that a process executes another program. This requires polling, because the kernel does not notify the
+// parent.
 
 #include "exec_watch.h"
 
@@ -55,7 +56,7 @@ void mf_exec_watch_look(struct mf_exec_watch *watch)
 	if (length < 0)
 		return;
 	path[length] = '\0';
-	/* There may be a chain of programs; the last is the one the user is interested in. */
+	/* There may be a chain of programs; the user is interested in the last one. */
 	free(watch->replaced_by);
 	watch->replaced_by = strdup(path);
 	watch->image = image;

@@ -9,19 +9,19 @@
 struct mf_exec_watch {
 	pid_t pid;
 	struct stat image; /* the file that the process was last seen to execute */
-	int period_ms;	   /* milliseconds until the next check; -1: cannot be checked */
-	char *replaced_by; /* path of that file if it is not the first program; otherwise NULL; owned */
+	int period_ms;	   /* milliseconds until the next check, or -1 if the process cannot be checked */
+	char *replaced_by; /* path of that file, or NULL if it is still the first program; owned */
 };
 
 /*
- * Starts watching @pid. @path is the program that it executed first and may have left since; NULL: the present
- * one.
+ * Starts watching @pid. @path is the program that it executed first and may since have replaced, or NULL for the
+ * present program.
  */
 void mf_exec_watch_init(struct mf_exec_watch *watch, pid_t pid, const char *path);
 void mf_exec_watch_deinit(struct mf_exec_watch *watch);
 
 /*
- * Checks once. The interval grows from 2 ms to 500 ms, because wrapper scripts execute their program early. A
+ * Checks once. Wrapper scripts execute their program early, so the interval starts at 2 ms and grows to 500 ms. A
  * program that runs for less than one interval may be missed.
  */
 void mf_exec_watch_look(struct mf_exec_watch *watch);

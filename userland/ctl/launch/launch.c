@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Starts the program as a child, in the same environment in which massif-ctl was started.
+// Starts the program as a child, in the same environment that massif-ctl was started in.
 
 #include "launch.h"
 
@@ -49,14 +49,14 @@ void mf_launch_lift_limit(struct mf_launch *launch)
 	launch->address_space = most;
 	most.rlim_cur = most.rlim_max;
 	/*
-	 * Only root raises the hard limit: the session will be sized for the new limit, and the shim of a
-	 * program without root's privileges could not raise its own limit as far.
+	 * Raise the hard limit only as root: the session will be sized for the new limit, and the shim of an
+	 * unprivileged program could not raise the program's limit that far.
 	 */
 	if (geteuid() || setrlimit(RLIMIT_AS, &none))
 		setrlimit(RLIMIT_AS, &most);
 }
 
-/* Executes an unknown file format with the shell, like execvp(). */
+/* Executes a file of unknown format with the shell, like execvp(). */
 static void exec_by_shell(const struct mf_launch *launch, char **arguments)
 {
 	size_t n = 0;
@@ -116,10 +116,7 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 	int ends[2];
 
 	*refused = false;
-	/*
-	 * Two entries more than argv, for exec_by_shell(). Allocated here, because the child may not allocate
-	 * memory.
-	 */
+	/* Two more entries than argv, for exec_by_shell(). Allocated here because the child must not allocate memory. */
 	while (launch->argv[n])
 		n++;
 	arguments = calloc(n + 2, sizeof(*arguments));
@@ -161,7 +158,7 @@ void mf_launch_drop_inherited(void)
 	while ((entry = readdir(descriptors))) {
 		int fd = atoi(entry->d_name);
 
-		/* massif-ctl's own descriptors are all close-on-exec; inherited ones are not. */
+		/* massif-ctl's own descriptors are all close-on-exec; inherited descriptors are not. */
 		if (fd > STDERR_FILENO && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
 			close(fd);
 	}

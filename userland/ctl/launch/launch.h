@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Starts the program as a child, in the same environment in which massif-ctl was started. */
+/* Starts the program as a child, in the same environment that massif-ctl was started in. */
 #ifndef MASSIF_CTL_LAUNCH_H
 #define MASSIF_CTL_LAUNCH_H
 
@@ -18,8 +18,8 @@ struct mf_launch {
 	char *const *argv;	 /* the program's arguments; the first is its name as typed */
 	char *const *environment;
 	const struct mf_signals *signals;
-	int inherited[MF_LAUNCH_INHERITED_MAX]; /* descriptors that stay open in the program; -1: none */
-	/* the program's limit, if massif-ctl's own was raised; rlim_max is 0 otherwise */
+	int inherited[MF_LAUNCH_INHERITED_MAX]; /* descriptors that stay open in the program; unused entries are -1 */
+	/* the program's limit if massif-ctl's own limit was raised; otherwise rlim_max is 0 */
 	struct rlimit address_space;
 
 	/* Called in the child just before exec; async-signal-safe. Returns 0 or -errno. May be NULL. */
@@ -32,14 +32,14 @@ struct mf_launch {
 void mf_launch_reserve_standard(void);
 
 /*
- * Raises massif-ctl's own limit of address space as far as permitted, because it maps the session of every
+ * Raises massif-ctl's own address-space limit as far as permitted, because massif-ctl maps the session of every
  * process. *@launch keeps the original limit for the program.
  */
 void mf_launch_lift_limit(struct mf_launch *launch);
 
 /*
- * Starts the program. Returns 0 once it is running, or -errno with a message; then no process is left.
- * *@refused is set if it was execve(2) that failed.
+ * Starts the program. Returns 0 once the program is running. On failure, returns -errno with a message and leaves no
+ * process behind; *@refused is set if it was execve(2) that failed.
  */
 int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 		    struct mf_error *err);

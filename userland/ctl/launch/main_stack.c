@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // A larger stack for massif-ctl if the limit (ulimit -s) is too low for it.
 //
-// The libraries that read debug information and demangle names are recursive, and receiving one answer of a
-// profiled process takes 64 KiB. A program with a low limit must be profiled nevertheless.
+// The libraries that read debug information and demangle names are recursive, and receiving one message from a
+// profiled process takes 64 KiB. It must nevertheless be possible to profile a program with a low limit.
 
 #include "main_stack.h"
 
@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* The usual default of the stack limit. */
+/* The usual default for the stack limit. */
 #define STACK_BYTES (8u << 20)
 
 /* makecontext() passes only int arguments. */
@@ -35,7 +35,7 @@ static bool suffices(void)
 	return getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES;
 }
 
-/* The default stack size of threads is the limit; set it to STACK_BYTES. */
+/* The default stack size of threads is that limit; set it to STACK_BYTES. */
 static void give_threads_room(void)
 {
 	pthread_attr_t attr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A mode (heap or pages) is a table of callbacks around the program's life. */
+/* A mode (heap or pages) is a table of callbacks for the stages of the program's life. */
 #ifndef MASSIF_CTL_MODE_H
 #define MASSIF_CTL_MODE_H
 
@@ -26,18 +26,18 @@ struct mf_run {
 	const char *cmd;	/* the command as the file shows it */
 	struct mf_logfile *log;
 	struct mf_error note;	/* message to print as soon as the program can be started; may be empty */
-	bool keep_descriptors;	/* the output file is an inherited descriptor, so these stay open */
+	bool keep_descriptors;	/* the output file is an inherited descriptor, so inherited descriptors stay open */
 	struct mf_launch launch;
 	struct mf_supervision supervision;
 	struct mf_signals signals;
-	struct mf_background background; /* to continue in the background if processes outlive the program */
-	pid_t pid;   /* pid of the program; valid once it is started */
+	struct mf_background background; /* used to continue in the background if processes outlive the program */
+	pid_t pid;   /* pid of the program; valid once it has started */
 	int status;  /* exit status in the format of waitpid(2), once the program has ended */
 	void *state; /* private data of the mode */
 };
 
 /*
- * Returns whether the program was killed from outside, for example by the OOM killer. Then its last state is of
+ * Returns whether the program was killed from outside, for example by the OOM killer. If so, its last state is of
  * interest. (A program that sends itself SIGKILL looks the same.)
  */
 static inline bool mf_run_was_cut_off(const struct mf_run *run)
@@ -48,23 +48,27 @@ static inline bool mf_run_was_cut_off(const struct mf_run *run)
 struct mf_mode {
 	/* Called before the program is started. Returns 0 or -errno. */
 	int (*prepare)(struct mf_run *run, struct mf_error *err);
-	/* Called when the program runs. */
+	/* Called when the program is running. */
 	void (*started)(struct mf_run *run);
 	/* Called when the program has ended: writes its file and reports problems. */
 	void (*ended)(struct mf_run *run);
-	/* Calls @say, unless it is NULL, for each profiled process that still runs. Returns their number. */
+	/*
+	 * Calls @say, unless it is NULL, for each profiled process that is still running. Returns the number of such
+	 * processes.
+	 */
 	size_t (*survivors)(struct mf_run *run, mf_survivor_say *say, void *data);
 	/*
-	 * @pause ends all threads before this process forks. @resume, in the process that continues, starts
-	 * them again and restores mappings that fork() does not copy; it returns 0 or -errno.
+	 * @pause ends all threads before this process forks. @resume, called in the process that continues, restarts
+	 * them and restores mappings that fork() does not copy; it returns 0 or -errno.
 	 */
 	void (*pause)(struct mf_run *run);
 	int (*resume)(struct mf_run *run, struct mf_error *err);
-	/* Writes the files of the processes that still run, as they are now. */
+	/* Writes the files of the processes that are still running, with the profiles as they are now. */
 	void (*finish)(struct mf_run *run);
 	/* Releases what @prepare allocated; also called after @prepare failed. */
 	void (*cleanup)(struct mf_run *run);
-	struct mf_control_ops control; /* its functions get the run as @data, between @started and @cleanup */
+	/* its functions are called between @started and @cleanup, with the run as @data */
+	struct mf_control_ops control;
 };
 
 extern const struct mf_mode mf_mode_heap;

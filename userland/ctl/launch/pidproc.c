@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 
 /*
- * Returns the contents of /proc/@pid/@name and their size in *@size; NULL if it cannot be read. The caller
- * frees them.
+ * Returns the contents of /proc/@pid/@name, which the caller frees, and stores their size in *@size. Returns NULL if
+ * the file cannot be read.
  */
 static char *read_proc(pid_t pid, const char *name, size_t *size)
 {
@@ -52,7 +52,7 @@ static char *read_cmd(pid_t pid)
 		text[size] = '\0';
 		return text;
 	}
-	/* No arguments: the process has overwritten them, or this user may not read them. */
+	/* There are no arguments: the process has overwritten them, or this user may not read them. */
 	free(text);
 	name = read_proc(pid, "comm", &name_size);
 	if (asprintf(&words, "[%.*s]", name ? (int)strcspn(name, "\n") : 1, name ? name : "?") < 0)
@@ -119,6 +119,6 @@ bool mf_pidproc_is_alive(const struct mf_pidproc *process)
 {
 	struct pollfd polled = { .fd = process->fd, .events = POLLIN };
 
-	/* A pidfd is readable when the process has ended. */
+	/* A pidfd becomes readable when the process ends. */
 	return poll(&polled, 1, 0) == 0;
 }

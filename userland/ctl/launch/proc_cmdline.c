@@ -27,9 +27,8 @@ static bool is_script(pid_t pid, const char *path)
 }
 
 /*
- * Returns the command as it was executed. For a script, the kernel puts the interpreter, and possibly one
- * argument of it, before the script's name. Otherwise the first argument is arbitrary, so the path is shown
- * instead.
+ * Returns the command as it was executed. For a script, the kernel inserts the interpreter, and possibly one argument
+ * for it, before the script's name. For other programs the first argument is arbitrary, so the path is shown instead.
  */
 char *mf_proc_cmdline(pid_t pid, const struct mf_request *join_request)
 {

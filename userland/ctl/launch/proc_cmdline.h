@@ -8,7 +8,7 @@
 #include "ctl/heap/join_server.h"
 
 /*
- * Returns the command of process @pid as a profile shows it. The caller frees it; NULL if out of memory.
+ * Returns the command line of process @pid as a profile shows it. The caller frees it; NULL if out of memory.
  * @join_request is the message with which the process joined.
  */
 char *mf_proc_cmdline(pid_t pid, const struct mf_request *join_request);

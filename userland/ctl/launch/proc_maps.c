@@ -12,10 +12,10 @@
 
 #include "base/proc_mapping.h"
 
-/* The files that a process without the session has mapped. */
+/* The files mapped by a process that does not have the session mapped. */
 struct files {
 	char executable[PATH_MAX];
-	bool any; /* there is at least one mapping */
+	bool any; /* true if there is at least one mapping */
 	bool shim, linker, others;
 };
 
@@ -45,8 +45,8 @@ static void note(struct files *files, const char *path)
 }
 
 /*
- * Judges a process without the session. The dynamic linker maps preloaded libraries before all others, so if
- * only the linker and the executable are mapped, the shim may still be loaded.
+ * Classifies a process that does not have the session mapped. The dynamic linker maps preloaded libraries before all
+ * others, so if only the linker and the executable are mapped, the shim may still be loaded.
  */
 static enum mf_proc_maps without_session(const struct files *files)
 {

@@ -25,7 +25,7 @@ enum {
 	INTERPRETERS_MAX = 5, /* depth of nested scripts at which the kernel fails with ELOOP */
 };
 
-/* Checks that @path is an executable file. Returns 0 or -errno. */
+/* Checks whether @path is an executable file. Returns 0 if so, otherwise -errno. */
 static int check_executable(const char *path)
 {
 	struct stat st;
@@ -39,12 +39,15 @@ static int check_executable(const char *path)
 	return 0;
 }
 
-/* Searches @name in the list @directories. Returns 0 and *@path, which the caller frees, or -errno. */
+/*
+ * Searches for @name in the list @directories. Returns 0 and stores the result in *@path, which the caller frees, or
+ * returns -errno.
+ */
 static int search_path(const char *name, const char *directories, char **path)
 {
 	int ret = -ENOENT;
 
-	/* The default of execvp() without PATH. */
+	/* The default of execvp() if PATH is not set. */
 	if (!directories)
 		directories = "/bin:/usr/bin";
 	for (;;) {
@@ -82,7 +85,7 @@ static int complain(struct mf_error *err, int code, const char *name)
 }
 
 /*
- * Returns whether executing @path gains privileges. Then the loader runs in secure-execution mode and ignores
+ * Returns whether executing @path gains privileges. If so, the loader runs in secure-execution mode and ignores
  * LD_PRELOAD; see execve(2) and ld.so(8).
  */
 static bool is_privileged(const char *path)
@@ -98,15 +101,15 @@ static bool is_privileged(const char *path)
 		return false;
 	if (st.st_mode & S_ISUID && st.st_uid != getuid())
 		return true;
-	/* A set-gid bit without group execute permission has another meaning. */
+	/* A set-gid bit without group execute permission has a different meaning. */
 	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
 		return true;
 	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
 /*
- * Reads the interpreter from the first line of a script. Returns 1 with *@interpreter, which the caller frees,
- * 0 if @head is not a script, or -ENOMEM.
+ * Reads the interpreter from the first line of a script. Returns 1 and stores the interpreter in *@interpreter, which
+ * the caller frees; 0 if @head is not a script; or -ENOMEM.
  */
 static int read_interpreter(const char *head, char **interpreter)
 {
@@ -119,7 +122,7 @@ static int read_interpreter(const char *head, char **interpreter)
 	return *interpreter ? 1 : -ENOMEM;
 }
 
-/* Returns whether a shell would run the file: like shells, checks that the first line contains no NUL. */
+/* Returns whether a shell would run the file. Like a shell, checks that the first line contains no NUL. */
 static bool is_text(const char *head, size_t size)
 {
 	const char *line_end = memchr(head, '\n', size);
@@ -127,13 +130,13 @@ static bool is_text(const char *head, size_t size)
 	return !memchr(head, '\0', line_end ? (size_t)(line_end - head) : size);
 }
 
-/* Reads the start of @path into @head and terminates it with a NUL. Returns its size or -errno. */
+/* Reads the start of the file @path into @head and NUL-terminates it. Returns the number of bytes read, or -errno. */
 static ssize_t read_head(const char *path, char head[HEAD_SIZE + 1])
 {
 	mf_auto_close int fd = mf_regular_open(path);
 	ssize_t size;
 
-	/* exec reports EACCES for a file that is not regular. */
+	/* exec fails with EACCES for a file that is not a regular file. */
 	if (fd < 0)
 		return fd == -EINVAL ? -EACCES : fd;
 	size = pread(fd, head, HEAD_SIZE, 0);
@@ -143,7 +146,7 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE + 1])
 	return size;
 }
 
-/* Determines the kind of the executable @path. For a script, program->image becomes its interpreter. */
+/* Determines the kind of the executable @path. For a script, sets program->image to the interpreter. */
 static int classify(struct mf_program *program, const char *path, struct mf_error *err)
 {
 	char head[HEAD_SIZE + 1];
@@ -170,7 +173,7 @@ static int classify(struct mf_program *program, const char *path, struct mf_erro
 			if (program->kind != MF_PROGRAM_UNKNOWN || i > 0 ||
 			    !is_text(head, (size_t)size))
 				return 0;
-			/* Neither ELF nor #!: executed by the shell, as with execvp(). */
+			/* Neither ELF nor #!: let the shell execute it, as execvp() does. */
 			program->by_shell = true;
 			interpreter = strdup(SHELL);
 			if (!interpreter)

@@ -7,26 +7,26 @@
 
 #include "base/error.h"
 
-/* The kind of the ELF file that the kernel finally executes, after any scripts. */
+/* The kind of the ELF file that the kernel eventually executes, once any scripts are resolved to their interpreters. */
 enum mf_program_kind {
 	MF_PROGRAM_DYNAMIC,    /* dynamically linked: the loader will load the shim */
 	MF_PROGRAM_STATIC,     /* statically linked: no loader, so no shim */
-	MF_PROGRAM_PRIVILEGED, /* gains privileges at exec: the loader ignores the shim */
+	MF_PROGRAM_PRIVILEGED, /* gains privileges on exec, so the loader ignores the shim */
 	MF_PROGRAM_MACHINE,    /* a program for another architecture */
 	MF_PROGRAM_LOADER,     /* uses another C library's loader */
-	MF_PROGRAM_UNKNOWN,    /* unreadable, or not an ELF file; left to the kernel to decide */
+	MF_PROGRAM_UNKNOWN,    /* unreadable, or not an ELF file; the kernel decides what to do with it */
 };
 
 struct mf_program {
 	char *path;	 /* path for execve(); owned */
 	bool by_shell;	 /* a script without #!, to be run as /bin/sh @path */
 	enum mf_program_kind kind;
-	char *image;	 /* the ELF file that @kind describes, if not @path itself; owned */
+	char *image;	 /* the ELF file that @kind describes if it is not @path itself; owned */
 };
 
 /*
- * Finds @name like a shell. @directories is the PATH and may be NULL. Returns 0, or -ENOENT or another -errno
- * with a message if it cannot be executed.
+ * Finds @name as a shell would. @directories is the PATH and may be NULL. Returns 0, or -ENOENT or another -errno, with
+ * a message, if @name cannot be executed.
  */
 int mf_program_resolve(struct mf_program *program, const char *name, const char *directories,
 		       struct mf_error *err);

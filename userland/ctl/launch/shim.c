@@ -17,7 +17,7 @@
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
 
-/* Stores massif-ctl's own directory, without a trailing slash. Returns 0 or -errno. */
+/* Stores the directory that massif-ctl itself is in, without a trailing slash. Returns 0 or -errno. */
 static int own_directory(char directory[PATH_MAX])
 {
 	ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
@@ -29,7 +29,7 @@ static int own_directory(char directory[PATH_MAX])
 	return 0;
 }
 
-/* ld.so splits LD_PRELOAD at blanks and colons, so the path may contain neither. */
+/* ld.so splits LD_PRELOAD at spaces and colons, so the path must not contain either. */
 static int check_name(const char *path, struct mf_error *err)
 {
 	if (!path[strcspn(path, ": ")])
@@ -112,8 +112,8 @@ int mf_shim_make_environment(char *const *environment, const char *path, int ses
 	}
 
 	/*
-	 * Appended at the end even if LD_PRELOAD exists already: the dynamic linker uses the last one, and the
-	 * shim can remove ours without moving other variables.
+	 * Append it at the end even if LD_PRELOAD already exists: the dynamic linker uses the last one, and the shim
+	 * can remove ours without moving other variables.
 	 */
 	if (asprintf(&copy[n], PRELOAD "%s%s%s", path, old ? ":" : "", old ? old : "") < 0) {
 		copy[n] = NULL;

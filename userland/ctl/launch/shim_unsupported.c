@@ -10,7 +10,7 @@
 #include "ctl/message/message.h"
 
 enum {
-	TOLD_MAX = 100, /* report at most this many programs by name */
+	TOLD_MAX = 100, /* maximum number of programs reported by name */
 };
 
 static const char *const obstacles_of[] = {
@@ -28,7 +28,7 @@ const char *mf_unsupported_of(enum mf_program_kind kind)
 	return obstacles_of[kind];
 }
 
-/* Reports once that further programs are not listed. */
+/* Reports, once, that further programs are not listed. */
 static void say_more(struct mf_unsupporteds *obstacles)
 {
 	if (!obstacles->more)
@@ -37,7 +37,7 @@ static void say_more(struct mf_unsupporteds *obstacles)
 	obstacles->more = true;
 }
 
-/* Remembers @path. Returns false if it is already known or cannot be stored. */
+/* Remembers @path. Returns false if @path is already known or cannot be stored. */
 static bool is_new(struct mf_unsupporteds *obstacles, const char *path)
 {
 	char **paths, *copy;

@@ -8,14 +8,17 @@
 
 #include "program.h"
 
-/* Returns why the shim cannot be loaded into programs of @kind, and what to do; NULL if it can. */
+/*
+ * Returns a message that says why the shim cannot be loaded into programs of @kind and what to do; NULL if it can be
+ * loaded.
+ */
 const char *mf_unsupported_of(enum mf_program_kind kind);
 
 /* The unsupported programs of one run; each is reported once. */
 struct mf_unsupporteds {
 	char **paths;
 	size_t n;
-	bool more; /* it was reported that further programs are not listed */
+	bool more; /* the user was informed that further programs are not listed */
 };
 
 /* Reports @program if heap mode cannot profile it. */

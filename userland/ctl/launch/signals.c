@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Raised by massif-ctl's own faults; blocking them would hide the fault. */
+/* Signals raised by massif-ctl's own faults; blocking them would hide the faults. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 
 int mf_signals_take(struct mf_signals *signals, struct mf_error *err)
@@ -54,9 +54,9 @@ bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *
 }
 
 /*
- * Returns whether a signal must be forwarded to the program. Signals from the kernel (Ctrl-C, hang-up, new
- * window size) go to the whole foreground process group, which includes the program. So do signals that the
- * program sends to its own group. An alarm set before massif-ctl was executed is meant for the program.
+ * Returns whether a signal must be forwarded to the program. Signals from the kernel (Ctrl-C, hang-up, new window size)
+ * go to the whole foreground process group, which includes the program. So do signals that the program sends to its own
+ * group. An alarm that was set before massif-ctl was executed is meant for the program.
  */
 static bool concerns_program(const struct signalfd_siginfo *info, pid_t pid)
 {
@@ -102,7 +102,7 @@ void mf_signals_stop_self(int signal)
 
 	kill(getpid(), signal);
 	unblock(signal, &old);
-	/* This process was stopped and then continued; discard the pending SIGCONT. */
+	/* This process was stopped and has been continued; discard the pending SIGCONT. */
 	sigemptyset(&set);
 	sigaddset(&set, signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -117,7 +117,7 @@ void mf_signals_die(int signal)
 	const struct rlimit none = { 0 };
 
 	/*
-	 * Only the program's own core is of interest. A piped core_pattern ignores RLIMIT_CORE, hence
+	 * Only the program's own core dump is of interest. A piped core_pattern ignores RLIMIT_CORE, hence
 	 * PR_SET_DUMPABLE.
 	 */
 	setrlimit(RLIMIT_CORE, &none);
@@ -125,6 +125,6 @@ void mf_signals_die(int signal)
 	kill(getpid(), signal);
 	if (signal != SIGKILL)
 		unblock(signal, NULL);
-	/* The signal did not end this process: exit as a shell would report it. */
+	/* The signal did not terminate this process: exit with the status that a shell would report. */
 	_exit(128 + signal);
 }

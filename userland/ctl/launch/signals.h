@@ -11,37 +11,37 @@
 
 #include "base/error.h"
 
-/* The signal state with which massif-ctl was started; the program is started with the same. */
+/* The signal state that massif-ctl was started with; the program is started with the same state. */
 struct mf_signals {
 	int fd; /* readable when a signal is pending; close-on-exec */
 	sigset_t mask;
 	struct sigaction child_action; /* the original disposition of SIGCHLD */
-	/* timer of an alarm(2) set before massif-ctl was executed; fork would clear it */
+	/* timer of an alarm(2) that was set before massif-ctl was executed; fork clears it in the child */
 	struct itimerval timer;
 };
 
 /*
- * Blocks all signals except those of massif-ctl's own faults. Of the dispositions only SIGCHLD's changes: if it
- * were ignored, waiting would fail. Returns 0 or -errno.
+ * Blocks all signals except those of massif-ctl's own faults. The only disposition that changes is that of SIGCHLD: if
+ * it were ignored, waiting for the program would fail. Returns 0 or -errno.
  */
 int mf_signals_take(struct mf_signals *signals, struct mf_error *err);
 
 /* Restores the original state in the child, just before exec. Async-signal-safe. */
 void mf_signals_restore(const struct mf_signals *signals);
 
-/* Restores the original state in massif-ctl itself, except the timer, and closes the descriptor. */
+/* Restores the original state, except for the timer, in massif-ctl itself, and closes the descriptor. */
 void mf_signals_release(struct mf_signals *signals);
 
 /* Reads the next pending signal. Returns false if there is none. */
 bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *info);
 
-/* Forwards the signal of @info to @pid, unless the program received it itself. */
+/* Forwards the signal described by @info to @pid, unless the program itself received it. */
 void mf_signals_forward(const struct signalfd_siginfo *info, pid_t pid);
 
-/* Stops this process with @signal, as if @signal had never been blocked. Returns when the process is continued. */
+/* Stops this process with @signal, as if @signal were not blocked. Returns when the process is continued. */
 void mf_signals_stop_self(int signal);
 
-/* Ends this process with @signal, without a core dump. */
+/* Terminates this process with @signal, without a core dump. */
 void mf_signals_die(int signal) __attribute__((noreturn));
 
 #endif
