@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(limits)
 
 FIXTURE_VARIANT(limits) {
 	const char *way, *n;
-	const char *variable; /* environment variable with another number, for larger machines */
+	const char *variable; /* environment variable that overrides @n, for larger machines */
 	uint64_t live;	      /* percentage of the @n blocks that stay live */
 	uint64_t contexts;    /* minimum number of contexts */
 };
@@ -51,7 +51,7 @@ static void hear_requests(struct mf_store *store)
 	store->header->hears_requests = true;
 }
 
-/* Every block is counted: in the model's total, in the contexts, and in the table of blocks. */
+/* Every block is counted in three places: the model's total, the contexts, and the table of blocks. */
 TEST_F_TIMEOUT(limits, nothing_is_lost, 300)
 {
 	const char *n = getenv(variant->variable) ?: variant->n;
@@ -113,7 +113,7 @@ static void run_within_limits(struct ctl_result *result, const char *way, const 
 				  way, n, NULL });
 }
 
-/* No byte is lost, only its context; the program is not affected. */
+/* No bytes are lost, only their contexts; the program is not affected. */
 TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 {
 	const uint64_t bytes = 100000 * BYTES;
@@ -134,7 +134,7 @@ TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 	EXPECT_NE(NULL, strstr(self->text, ": allocate (heap_bounds.c:"));
 }
 
-/* Lost events are counted, and the others are still accounted. */
+/* Lost events are counted, and all others are still accounted. */
 TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 {
 	const char *line;
@@ -161,8 +161,8 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 }
 
 /*
- * The maximum number of events that can wait when a signal handler interrupts the shim in the middle of another
- * event.
+ * The maximum number of events that can be pending when a signal handler interrupts the shim in the middle of
+ * another event.
  */
 #define DEFERRED_MAX   32
 #define DEFERRED_BYTES 1234 /* size of the handler's blocks */
@@ -188,7 +188,7 @@ FIXTURE_VARIANT_ADD(deferred, all_that_there_is_room_for) { .n = DEFERRED_MAX };
 FIXTURE_VARIANT_ADD(deferred, one_more) { .n = DEFERRED_MAX + 1 };
 FIXTURE_VARIANT_ADD(deferred, ten_times_as_many) { .n = 10 * DEFERRED_MAX };
 
-/* All blocks of the handler are counted, except a fixed number per interruption, which is reported as lost. */
+/* All blocks of the handler are counted, except for a fixed number per interruption, which are reported as lost. */
 TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 {
 	char n[16];
@@ -203,7 +203,7 @@ TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 	header = self->session.store.header;
 	lost = header->events_lost;
 	live = heap_session_count(&self->session, DEFERRED_BYTES);
-	/* In each interruption, all events were counted, or all except those beyond the limit. */
+	/* In each interruption, all events were counted, or all except those that exceed the limit. */
 	EXPECT_EQ(0, (live + lost) % variant->n);
 	EXPECT_LT(50 * variant->n, live + lost);
 	if (beyond) {

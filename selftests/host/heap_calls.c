@@ -55,7 +55,7 @@ TEST_F(calls, each_frees)
 	}
 }
 
-/* The C++ library's pool of 72704 bytes is allocated by a constructor that runs before the shim's. */
+/* The C++ library's pool of 72704 bytes is allocated by a constructor that runs before the shim's constructor. */
 TEST_F(calls, before_our_constructor)
 {
 	ASSERT_TRUE(heap_session_run(&self->session,
@@ -64,8 +64,8 @@ TEST_F(calls, before_our_constructor)
 }
 
 /*
- * The aligned forms of operator new are the library's own: which alignments they refuse, how they round up, and
- * how they call new-handlers. Each block counts once, with the requested size.
+ * The aligned forms of operator new are the library's own, including which alignments they refuse, how they round
+ * up, and how they call new-handlers. Each block counts once, with the requested size.
  */
 TEST_F(calls, operators_are_the_librarys_own)
 {
@@ -93,7 +93,7 @@ TEST_F(calls, operators_count_once)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	for (uint64_t size = 70111; size <= 70116; size++)
 		EXPECT_EQ(0, heap_session_count(&self->session, size));
-	/* The size to which the library rounds up a request is not counted. */
+	/* The size to which the library rounds up a request does not count. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 73728));
 	for (uint64_t size = (1 << 30) + 1; size <= (1 << 30) + 3; size++)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
@@ -103,7 +103,7 @@ TEST_F(calls, operators_count_once)
 	EXPECT_EQ(3, heap_session_count(&self->session, 90002));
 }
 
-/* LLVM's C++ library; its headers are not needed. */
+/* LLVM's C++ library; the test does not need its headers. */
 TEST_F(calls, operators_of_another_library)
 {
 	static const char source[] =

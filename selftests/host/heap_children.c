@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The child processes and executed programs of a program in heap mode: each has the same file as under
+// The child processes of a program in heap mode, and the programs that it executes: each has the same file as under
 // Valgrind's Massif.
 
 #include <ctype.h>
@@ -23,7 +23,7 @@
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
-	char *files[2][FILES_MAX]; /* ours and Valgrind's, made comparable and sorted */
+	char *files[2][FILES_MAX]; /* our files and Valgrind's, made comparable and sorted */
 	size_t n[2];
 };
 
@@ -84,7 +84,7 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 }
 
 /*
- * The same for Valgrind's files. To each, adds the end recorded in c.end.PID, or takes its last snapshot; see
+ * The same for Valgrind's files. Appends to each the end recorded in c.end.PID, or takes its last snapshot; see
  * diff_end.h.
  */
 static size_t take_their_files(const char *prefix, const char *const *options, char *files[FILES_MAX])
@@ -109,7 +109,7 @@ static size_t take_their_files(const char *prefix, const char *const *options, c
 	return n;
 }
 
-/* Returns how often @words occurs in @text. */
+/* Returns how many times @words occurs in @text. */
 static size_t count(const char *text, const char *words)
 {
 	size_t n = 0;
@@ -160,7 +160,7 @@ static void run_side(struct _test_data_children *self, int side, const char *tra
 	argv[n++] = "-q";
 	argv[n++] = trace;
 	argv[n++] = "--time-unit=B";
-	/* Makes the last snapshot have a tree. */
+	/* Makes sure that the last snapshot has a tree. */
 	argv[n++] = "--detailed-freq=1";
 	argv[n++] = "--massif-out-file=massif.out.%q{SIDE}.%p";
 	while (*args)
@@ -204,7 +204,7 @@ static void forget_files(struct _test_data_children *self)
 	ctl_result_free(&self->theirs);
 }
 
-/* Compares the lines before the first snapshot only, because the memory of a shell depends on its environment. */
+/* Compares only the lines before the first snapshot, because a shell's memory depends on its environment. */
 static void compare_heads(struct __test_metadata *_metadata, struct _test_data_children *self)
 {
 	ASSERT_EQ(self->n[1], self->n[0]);
@@ -222,8 +222,8 @@ static void compare_heads(struct __test_metadata *_metadata, struct _test_data_c
 static char target[4096];
 
 /*
- * A program executed by the program starts a new profile with the same options and its own file; what was
- * before the exec is discarded.
+ * A program executed by the profiled program starts a new profile with the same options and its own file; the
+ * profile from before the exec is discarded.
  */
 TEST_F_TIMEOUT(children, traced, 120)
 {
@@ -252,7 +252,7 @@ static const char *const bare_ways[] = {
 	"spawn_bare", "spawnp_bare", "exec_at", "exec_number", "exec_at_number", "cleared",
 };
 
-/* Programs are followed whatever their environment, and whichever exec function executes them. */
+/* Programs are followed whatever their environment is, and whichever exec function executes them. */
 TEST_F_TIMEOUT(children, traced_without_environment, 120)
 {
 	NEED_VALGRIND();
@@ -270,7 +270,7 @@ TEST_F_TIMEOUT(children, traced_without_environment, 120)
 	}
 }
 
-/* The programs have exactly the environment they were given, also without --trace-children. */
+/* The programs get exactly the environment that they were given, even without --trace-children. */
 TEST_F_TIMEOUT(children, executed_with_their_environment, 120)
 {
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
@@ -285,7 +285,10 @@ TEST_F_TIMEOUT(children, executed_with_their_environment, 120)
 	EXPECT_EQ(2, self->n[0]);
 }
 
-/* An unreadable environment is an error, as without massif, and one that ends at the last readable byte is not. */
+/*
+ * An unreadable environment causes an error, as it does without massif; an environment that ends at the last
+ * readable byte does not.
+ */
 TEST_F(children, misused)
 {
 	static const char *const traces[] = { "--trace-children=no", "--trace-children=yes" };
@@ -299,7 +302,7 @@ TEST_F(children, misused)
 		run_side(self, 0, traces[i], ARGS(target, "misused", "/usr/bin/env"));
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		if (i) {
-			/* EDGE comes after the two variables that the shim adds. */
+			/* EDGE follows the two variables that the shim adds. */
 			char *words = strstr(self->result.out, "LD_PRELOAD="),
 			     *edge = strstr(self->result.out, "EDGE=1\n");
 
@@ -313,8 +316,8 @@ TEST_F(children, misused)
 }
 
 /*
- * A relative file name refers to massif-ctl's directory. Massif's refers to the directory of each executed
- * program, where files would disturb a git or make.
+ * A relative file name is relative to massif-ctl's directory. Massif's is relative to the directory of each
+ * executed program, where files would get in the way of a git or make.
  */
 TEST_F_TIMEOUT(children, traced_elsewhere, 60)
 {
@@ -337,7 +340,10 @@ TEST_F_TIMEOUT(children, traced_elsewhere, 60)
 	rmdir("c.sub");
 }
 
-/* Without --trace-children only the program has a file, and programs it executes have their original environment. */
+/*
+ * Without --trace-children only the program has a file, and the programs that it executes get their original
+ * environment.
+ */
 TEST_F_TIMEOUT(children, not_traced, 60)
 {
 	static const char *const ways[] = { "vfork_exec", "spawn", "fork_exec", "close_exec" };
@@ -356,7 +362,7 @@ TEST_F_TIMEOUT(children, not_traced, 60)
 	EXPECT_STREQ(self->theirs.out, self->result.out);
 }
 
-/* The child continues with a copy of the profile, and both have a file. */
+/* The child continues with a copy of the profile, and both processes have a file. */
 TEST_F_TIMEOUT(children, forked, 200)
 {
 	static const struct {
@@ -364,7 +370,7 @@ TEST_F_TIMEOUT(children, forked, 200)
 		size_t files;
 	} ways[] = {
 		{ "forked", 2 }, { "forked_twice", 3 },
-		/* Both orders: the first event after the fork may be the parent's or the child's. */
+		/* Both orders are tested: the first event after the fork may be in the parent or in the child. */
 		{ "late", 2 }, { "late_ones", 5 }, { "late_closed", 2 }, { "orphan", 3 },
 		{ "between", 3 },
 	};
@@ -385,8 +391,8 @@ TEST_F_TIMEOUT(children, forked, 200)
 }
 
 /*
- * The first event of a child is in a new thread. Massif has another size for the thread's table of TLS blocks,
- * which here contains an entry for the shim.
+ * The first event of the child is in a new thread. In Massif, the thread's table of TLS blocks has a different
+ * size, because here it contains an entry for the shim.
  */
 TEST_F(children, forked_then_thread)
 {
@@ -400,14 +406,14 @@ TEST_F(children, forked_then_thread)
 	ASSERT_EQ(2, self->n[0]);
 	for (size_t i = 0; i < 2; i++) {
 		EXPECT_TRUE(ctl_is_massif_file(self->files[0][i]));
-		/* Five blocks; the child frees three and allocates five more. */
+		/* There are five blocks; the child frees three of them and allocates five more. */
 		with_thread += strstr(self->files[0][i], "n1: 3500 0x: change_in_thread") != NULL;
 		with_thread += strstr(self->files[0][i], "n1: 4900 0x: change_in_thread") != NULL;
 	}
 	EXPECT_EQ(3, with_thread);
 }
 
-/* Returns how many sessions massif-ctl has mapped. */
+/* Returns how many sessions are mapped by massif-ctl. */
 static size_t count_sessions(pid_t pid)
 {
 	char path[64], name[256];
@@ -436,7 +442,7 @@ static void connect_program(void)
 	dup2(program_out[1], STDOUT_FILENO);
 }
 
-/* Until parent or child allocates, they share one profile. */
+/* Parent and child share one profile until either of them allocates. */
 TEST_F(children, copied_late)
 {
 	char letter;
@@ -459,8 +465,8 @@ TEST_F(children, copied_late)
 }
 
 /*
- * In Massif the last process overwrites a file whose name has no %p. Here each process has a complete file, the
- * child's next to the first process's.
+ * In Massif, if the name has no %p, the last process overwrites the file. Here each process has a complete file,
+ * the child's next to the first process's.
  */
 TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 {
@@ -490,7 +496,7 @@ TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 	EXPECT_STREQ(self->files[1][0], self->files[0][0]);
 }
 
-/* Forks while threads allocate, resize and free: no deadlock, and all sums are consistent. */
+/* Forks while threads allocate, resize and free: there is no deadlock, and all sums are consistent. */
 TEST_F_TIMEOUT(children, forked_among_threads, 1000)
 {
 	char name[256], other[300];
@@ -520,7 +526,7 @@ TEST_F_TIMEOUT(children, forked_among_threads, 1000)
 	EXPECT_EQ(201, n);
 }
 
-/* With --child-silent-after-fork there are no messages about children, but they have files. */
+/* With --child-silent-after-fork there are no messages about children, but the children still have files. */
 TEST_F(children, silent)
 {
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
@@ -535,7 +541,7 @@ TEST_F(children, silent)
 	EXPECT_NE(NULL, strstr(self->result.err, "malloc(300)"));
 }
 
-/* The commands shown for all programs, including scripts. */
+/* The files show the command of every program, including scripts. */
 TEST_F_TIMEOUT(children, script, 120)
 {
 	NEED_VALGRIND();
@@ -558,7 +564,7 @@ TEST_F_TIMEOUT(children, script, 120)
 	compare_heads(_metadata, self);
 }
 
-/* --trace-children-skip skips a program and everything that it starts. */
+/* --trace-children-skip skips a program and everything that the program starts. */
 TEST_F_TIMEOUT(children, skipped, 60)
 {
 	static const char *const options[] = { "--trace-children-skip=/none,*/env",
@@ -579,7 +585,7 @@ TEST_F_TIMEOUT(children, skipped, 60)
 	}
 }
 
-/* Programs executed with an environment of their own. */
+/* Programs executed with an environment other than the parent's. */
 TEST_F_TIMEOUT(children, own_environment, 60)
 {
 	static const char *const scripts[] = {
@@ -596,7 +602,7 @@ TEST_F_TIMEOUT(children, own_environment, 60)
 		EXPECT_EQ(1, count_lines(self, "cmd: /bin/echo in"));
 		forget_files(self);
 	}
-	/* The environment given is kept, and nothing is added where children are not traced. */
+	/* The given environment is kept, and nothing is added to it where children are not traced. */
 	run_side(self, 0, "--trace-children=yes",
 		 ARGS("/usr/bin/env", "-i", "LD_PRELOAD=libm.so.6", "A=b", "/usr/bin/env"));
 	EXPECT_NE(NULL, strstr(self->result.out, ":libm.so.6\n"));
@@ -626,14 +632,14 @@ TEST_F(children, killed)
 }
 
 /*
- * A forked child is killed while its parent continues. If it dies of SIGKILL, Massif has no file, so compare
- * with another signal.
+ * A forked child is killed while its parent continues. If a process dies of SIGKILL, Massif leaves no file, so
+ * compare with another signal.
  */
 TEST_F_TIMEOUT(children, killed_child, 60)
 {
 	static const struct {
 		const char *ours, *theirs;
-		size_t files; /* number of Valgrind's files */
+		size_t files; /* number of files that Valgrind writes */
 	} signals[] = { { "15", "15", 2 }, { "9", "9", 1 }, { "9", "6", 2 } };
 
 	NEED_VALGRIND();
@@ -705,7 +711,7 @@ TEST_F(children, obstacles)
 		EXPECT_EQ(0, count(self->result.err, " is statically linked, "));
 		forget_files(self);
 	}
-	/* Names searched in PATH, and relative names. */
+	/* Names that are searched in PATH, and relative names. */
 	for (size_t i = 0; i < 2; i++) {
 		char command[4200];
 
@@ -725,7 +731,7 @@ TEST_F(children, obstacles)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* git behaves as without massif, in its output and its files. */
+/* git behaves as it does without massif, in its output and its files. */
 TEST_F_TIMEOUT(children, git, 120)
 {
 	static const char script[] =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit "i" with another counter, because this machine may not count instructions: the CPU time of each
-// thread in ns. The tests check that the times of threads are added up, that time never goes back, and that the program
-// keeps its descriptors. The counter is one of perf; or pages provided by a process of the test, which either count
-// without the kernel, or make the program execute rdpmc.
+// The time unit "i" with another counter, because this machine may not count instructions: the CPU time of each thread
+// in ns. The tests check that the times of threads are added up, that time never goes back, and that the program keeps
+// its descriptors. The counter is either one of perf's, or pages that a process of the test provides, which count
+// without the kernel or make the program execute rdpmc.
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -59,7 +59,7 @@ static void time_by_cpu(struct mf_store *store)
 	store->header->counter_config = PERF_COUNT_SW_TASK_CLOCK;
 }
 
-/* Two busy threads use about as much time as the kernel reports for the process. */
+/* Two busy threads take about as much time as the kernel reports for the process. */
 TEST_F(heap_clock, threads_add_up)
 {
 	uint64_t counted, least;
@@ -90,7 +90,7 @@ TEST_F(heap_clock, threads_add_up)
 #define THREADS	 8
 #define OUT	 "counted.out."
 #define MS_NS	 1000000ull
-#define START_NS (400 * MS_NS) /* maximum time until the program can execute rdpmc; measured by the wall clock */
+#define START_NS (400 * MS_NS) /* maximum time until the program can execute rdpmc, in wall-clock time */
 
 FIXTURE(counted) {
 	struct counter_broker *broker;
@@ -170,7 +170,7 @@ TEST_F(counted, threads_begin_and_end)
 
 	ASSERT_TRUE(run_counted(self, "threads", "8")) TH_LOG("%s%s", self->result.out, self->result.err);
 	EXPECT_EQ(NULL, strstr(self->result.err, "time"));
-	/* massif-ctl's test opens one counter, and each thread, including the first, opens one. */
+	/* massif-ctl's test opens one counter, and so does each thread, including the first one. */
 	EXPECT_EQ(1 + 1 + THREADS, self->broker->asked);
 	EXPECT_EQ(0, self->broker->asked_else);
 	EXPECT_EQ(0, self->descriptors);
@@ -178,7 +178,7 @@ TEST_F(counted, threads_begin_and_end)
 	TH_LOG("%u reads, %lu ns used, the last snapshot at %lu", self->reads, self->cpu_ns, last);
 	EXPECT_LT(self->cpu_ns / 2, last);
 	EXPECT_GT(self->cpu_ns + START_NS, last);
-	/* The kind of the counter decides whether rdpmc is executed at each event, or never. */
+	/* The kind of counter decides whether rdpmc is executed at each event or never. */
 	EXPECT_EQ(variant->kind == COUNTER_OF_PAGE, self->reads > 1000);
 	EXPECT_EQ(variant->kind == COUNTER_OF_TIME, self->reads == 0);
 }
@@ -199,7 +199,7 @@ TEST_F(counted, child_goes_on)
 	ASSERT_EQ(1, ctl_find_files(OUT, name));
 	child = last_time(atoi(name + strlen(OUT)));
 	TH_LOG("the parent's last snapshot at %lu, its child's at %lu", parent, child);
-	/* Parent and child each work twice as long as before the fork. */
+	/* Parent and child each do twice as much work as was done before the fork. */
 	EXPECT_LT(self->cpu_ns, child);
 }
 
@@ -227,8 +227,8 @@ TEST_F(counted, executed_program_begins_anew)
 }
 
 /*
- * perf_event_open() fails as if no descriptors were left: threads that have no counter are reported, and time advances
- * by the counters of the others.
+ * perf_event_open() fails as if no descriptors were left: threads without a counter are reported, and time
+ * advances only with the counters of the other threads.
  */
 TEST_F(counted, threads_without_a_counter_are_told_of)
 {

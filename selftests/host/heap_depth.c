@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// --stacks=yes: stack depths at events equal Massif's at the same moments; which stacks are summed up, and
-// which do not count.
+// --stacks=yes: the stack depth at each event equals Massif's at the same moment. Also tests which stacks are summed
+// and which do not count.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #define SNAPSHOTS_MAX 1000
 #define UNKNOWN	      UINT64_MAX
 
-/* Upper limit for the frames of a thread before its first event, and of main while it waits for a thread. */
+/* Upper limit for the size of a thread's frames before its first event, and of main's while it waits for a thread. */
 #define FRAMES_BYTES 4096
 
 struct snapshot {
@@ -144,7 +144,7 @@ static void run_theirs(FIXTURE_DATA(depth) *self, const char *way, const char *o
 			SKIP(return, "valgrind is not installed"); \
 	} while (0)
 
-/* For the main stack, Massif's figures and ours are equal to the byte. */
+/* For the main stack, Massif and massif-ctl report the same number of bytes. */
 TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 {
 	NEED_VALGRIND();
@@ -165,12 +165,12 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 }
 
 /*
- * clone(2)'s caller puts two words on the new stack, the function and its argument. Under Valgrind, which has
- * no clone3(2), the thread pops them, and Massif counts the pop but not the push.
+ * The caller of clone(2) puts two words on the new stack, the function and its argument. Under Valgrind, which
+ * has no clone3(2), the thread pops them, and Massif counts the pop but not the push.
  */
 #define CLONED_BYTES 16
 
-/* With a thread, the sums are equal, too: main's stack at the depth of its last event, plus the thread's stack. */
+/* With a thread, the sums are also equal: main's stack at the depth of its last event, plus the thread's stack. */
 TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 {
 	NEED_VALGRIND();
@@ -184,15 +184,16 @@ TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 	EXPECT_LT(3000, at_mark(self, 1));
 	EXPECT_LT(10000, at_mark(self, 2) - at_mark(self, 1));
 	EXPECT_LT(100000, at_mark(self, 3) - at_mark(self, 1));
-	/* A thread's stack ends with the thread; in Massif's sum some bytes remain. */
+	/* When a thread ends, its stack no longer counts; in Massif's sum some bytes remain. */
 	EXPECT_GT(3000, at_mark(self, 5));
 	EXPECT_LT(at_mark(self, 5), theirs_at_mark(5));
 	EXPECT_GT(at_mark(self, 5) + 1000, theirs_at_mark(5));
 }
 
 /*
- * A program that allocates wherever it is deep has Massif's peak, except for the frames of Valgrind's malloc
- * and free. (The target is linked with -z now, because lazy binding would use a deep stack once per function.)
+ * A program that allocates wherever its stack is deep has the same peak as under Massif, except for the frames of
+ * Valgrind's malloc and free. (The target is linked with -z now, because lazy binding would use a deep stack once
+ * per function.)
  */
 TEST_F_TIMEOUT(depth, at_the_peak_is_massifs, 120)
 {
@@ -219,7 +220,7 @@ TEST_F_TIMEOUT(depth, at_the_peak_is_massifs, 120)
 	}
 }
 
-/* Massif sees changes of the stack between two events; massif-ctl does not measure them. */
+/* Massif sees stack changes between two events; massif-ctl does not measure them. */
 TEST_F_TIMEOUT(depth, between_events_is_not_seen, 120)
 {
 	struct snapshot theirs[SNAPSHOTS_MAX];
@@ -253,7 +254,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 		ctl_target("heap_depth"), "many");
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	snprintf(name, sizeof(name), "d.of.%d", (int)self->result.pid);
-	/* The larger file is the parent's. */
+	/* The larger file belongs to the parent. */
 	ASSERT_EQ(2, ctl_find_files("d.of.", name));
 	self->n = read_snapshots(name, self->snapshots);
 	unlink(name);
@@ -277,7 +278,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 	EXPECT_LE(STAYING * STAY_BYTES, together);
 	EXPECT_GT(STAYING * (STAY_BYTES + FRAMES_BYTES), together);
 
-	/* In a forked child, only the thread that forked exists. */
+	/* Only the thread that forked exists in a forked child. */
 	memcpy(self->snapshots, children, sizeof(children));
 	self->n = n;
 	ASSERT_NE(UNKNOWN, at_mark(self, 2));
@@ -285,7 +286,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 	EXPECT_LT(0, at_mark(self, 2));
 }
 
-/* If a thread other than the main thread forks, only the stack of the thread that forked counts in the child. */
+/* If a thread other than the main thread forks, only that thread's stack counts in the child. */
 TEST_F(depth, of_a_thread_that_forks)
 {
 	struct snapshot *last;
@@ -301,7 +302,7 @@ TEST_F(depth, of_a_thread_that_forks)
 		unlink(name);
 		ASSERT_LT(1, self->n);
 		last = &self->snapshots[self->n - 1];
-		/* The files of parent and child both contain the time before the fork. */
+		/* The files of both parent and child contain the time before the fork. */
 		EXPECT_LT(200000 + STAY_BYTES, at_mark(self, 1));
 		if (at_mark(self, 2) == UNKNOWN)
 			continue;
@@ -327,7 +328,7 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 2));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
-		/* The thread's own stack counts, down to its deepest frame. */
+		/* The thread's own stack counts, down to the deepest frame on it. */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));
 	}
@@ -391,7 +392,7 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 		ctl_result_free(&self->result);
 		text = ctl_read_file("d.ours");
 		ASSERT_NE(NULL, text);
-		/* One tree contains the block; its frames reach main. */
+		/* One tree contains the block, whose frames reach main. */
 		for (const char *at = strstr(text, ": 1000000 "); at; at = strstr(at + 1, "go_down (heap_far_stack.c"))
 			frames++;
 		EXPECT_EQ(depths[i] + 1, frames);
@@ -400,7 +401,7 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 	}
 }
 
-/* The stacks determine which moment is the peak. */
+/* The stacks decide which moment is the peak. */
 TEST_F(depth, decides_on_the_peak)
 {
 	const struct snapshot *peak[2] = { NULL };
@@ -429,7 +430,7 @@ TEST_F(depth, decides_on_the_peak)
 	memset(&self->result, 0, sizeof(self->result));
 }
 
-/* With --time-unit=B, changes of the stacks advance the time. */
+/* With --time-unit=B, stack changes advance the time. */
 TEST_F(depth, moves_the_clock)
 {
 	uint64_t before = 0;
@@ -440,7 +441,10 @@ TEST_F(depth, moves_the_clock)
 		int64_t heap = (int64_t)(s->heap + s->extra - last->heap - last->extra);
 		int64_t stacks = (int64_t)(s->stacks - last->stacks);
 
-		/* A snapshot changes either heap or stacks: an event measures the stack before it counts the block. */
+		/*
+		 * Each snapshot changes either the heap or the stacks: an event measures the stack before it
+		 * counts the block.
+		 */
 		EXPECT_TRUE(!heap || !stacks);
 		EXPECT_EQ(before + (uint64_t)llabs(heap + stacks), s->time);
 		before = s->time;
@@ -484,7 +488,7 @@ TEST_F(depth, has_a_column)
 	EXPECT_LT(rows / 2, with);
 }
 
-/* --heap=no: stacks alone. As in Massif, no snapshot has a tree, not even the peak. */
+/* --heap=no: only stacks. As in Massif, no snapshot has a tree, not even the peak. */
 TEST_F(depth, without_the_heap)
 {
 	ASSERT_TRUE(run(self, "climb", "--heap=no"));

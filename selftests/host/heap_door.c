@@ -19,7 +19,7 @@
 
 #define OTHER 65534 /* the user id of another user */
 #define CROWD 500
-#define ROOM  200 /* soft limit of massif-ctl's file descriptors */
+#define ROOM  200 /* massif-ctl's soft limit on file descriptors */
 #define SOFT  64
 
 #define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -65,7 +65,10 @@ static void limit_softly(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* More processes than the soft limit of descriptors allows; the program's own limit is unchanged. */
+/*
+ * There are more processes than massif-ctl's soft limit on descriptors allows; the program's own limit is
+ * unchanged.
+ */
 TEST_F_TIMEOUT(door, many, 120)
 {
 #ifdef __SANITIZE_THREAD__
@@ -113,7 +116,7 @@ static void await_door(struct __test_metadata *_metadata, pid_t pid, struct sock
 	ASSERT_LT(tries, 1000);
 }
 
-/* A peer without the secret gets nothing and disturbs nobody. */
+/* A peer that does not know the secret gets nothing and disturbs nobody. */
 TEST_F(door, strangers)
 {
 	static const char *const sent[] = { "", "x", "nioj\0\0\0\0\0\0\0\0\0\0\0\0"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The usual example of heap profilers: our massif.out equals Massif's byte for byte, and both ms_prints print
-// the same from either file.
+// The usual example of heap profilers: our massif.out equals Massif's byte for byte, and both versions of ms_print
+// print the same for either file.
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// --heap-extra=real: useful and extra bytes together are what the allocator used.
+// --heap-extra=real: useful and extra bytes add up to what the allocator used.
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ FIXTURE_TEARDOWN(extra)
 	free(self->text);
 }
 
-/* Returns the value after the last @name in the file. */
+/* Returns the value after the last occurrence of @name in the file. */
 static uint64_t last(const char *text, const char *name)
 {
 	const char *found = NULL;

@@ -50,12 +50,12 @@ FIXTURE_TEARDOWN(foreign)
  */
 FIXTURE_VARIANT(foreign)
 {
-	/* the program, or a file of the build directory; and the package that contains it */
+	/* the program, or a file of the build directory, and the package that contains it */
 	const char *program, *package;
 	const char *script;
-	const char *cmd; /* beginning of the command of at least @files profiles */
+	const char *cmd; /* how the command of at least @files profiles begins */
 	size_t files;
-	bool follows; /* profile with --trace-children=yes */
+	bool follows; /* true to profile with --trace-children=yes */
 };
 
 FIXTURE_VARIANT_ADD(foreign, python3_json)
@@ -65,7 +65,7 @@ FIXTURE_VARIANT_ADD(foreign, python3_json)
 	.cmd = "/usr/bin/python3 -m unittest test.test_json", .files = 1,
 };
 
-/* Python's tests of sqlite3, from its source, because no Debian package contains them. */
+/* Python's tests of sqlite3, taken from its source, because no Debian package contains them. */
 FIXTURE_VARIANT_ADD(foreign, python3_sqlite3_tests)
 {
 	.program = "python/test_sqlite3/__init__.py", .package = "selftests/tools/fetch-python-tests.sh",
@@ -182,7 +182,7 @@ FIXTURE_VARIANT_ADD(foreign, xmllint)
 	.cmd = "xmllint ", .files = 5,
 };
 
-/* A save forks; the server continues. */
+/* Saving forks a child; the server continues. */
 FIXTURE_VARIANT_ADD(foreign, redis)
 {
 	.program = "/usr/bin/redis-server", .package = "redis-server",
@@ -198,7 +198,7 @@ FIXTURE_VARIANT_ADD(foreign, redis)
 	.cmd = "redis-server ", .files = 3,
 };
 
-/* A master and workers that it forks. They are ended while they serve requests. */
+/* A master process and the workers that it forks. They are ended while they serve requests. */
 FIXTURE_VARIANT_ADD(foreign, nginx)
 {
 	.program = "/usr/sbin/nginx", .package = "nginx-light",

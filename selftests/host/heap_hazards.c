@@ -45,7 +45,7 @@ TEST_F(hazards, smallest_stacks)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* Each library's blocks are shown under its own function, even if both were mapped at the same address. */
+/* Each library's blocks are shown under its own function, even if both libraries were mapped at the same address. */
 TEST_F(hazards, another_library_at_the_same_place)
 {
 	char first[64] = "", second[64] = "";
@@ -55,7 +55,7 @@ TEST_F(hazards, another_library_at_the_same_place)
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	sscanf(self->result.out, "%63s %63s", first, second);
-	/* Both libraries were mapped at the same address; otherwise the test shows nothing. */
+	/* Both libraries must have been mapped at the same address; otherwise the test proves nothing. */
 	EXPECT_STREQ(first, second);
 
 	self->text = ctl_read_file("massif.out.hazards");
@@ -70,7 +70,7 @@ TEST_F(hazards, another_library_at_the_same_place)
 	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
 }
 
-/* Code without an object, recognised by words on the stack, may later be replaced by a library. */
+/* Code that belongs to no object is recognised by words on the stack; a library may replace it later. */
 TEST_F(hazards, a_library_in_the_place_of_made_code)
 {
 	const char *peak;
@@ -78,7 +78,7 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	RUN(self, NULL, ctl_target("heap_made_code"), self->paths[1]);
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
-	/* The library was mapped where the code had been; otherwise the test shows nothing. */
+	/* The library must have been mapped where the code was; otherwise the test proves nothing. */
 	EXPECT_STREQ("fine\n", self->result.out);
 
 	self->text = ctl_read_file("massif.out.hazards");
@@ -89,7 +89,7 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	EXPECT_NE(NULL, strstr(peak, "allocate_in_a"));
 }
 
-/* Without unwind tables only the frame pointer can be followed, and it may contain anything. */
+/* Without unwind tables only the frame pointer can be followed, and that may contain anything. */
 TEST_F(hazards, frame_pointers_that_are_none)
 {
 	RUN(self, NULL, ctl_target("heap_guess"));
@@ -101,14 +101,14 @@ TEST_F(hazards, frame_pointers_that_are_none)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* Wrong unwind tables: the stack ends there, and no unmapped memory is read. */
+/* If unwind tables are wrong, the stack ends there, and no unmapped memory is read. */
 TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 {
 	static const char *const cases[] = {
 		"fp", "sp", "stored", "link", "saved", "register", "moved", "value", "other", "loop", "growth",
 		"quotient", "nothing", "unknown",
 	};
-	/* With the other cases libunwind itself crashes or loops. */
+	/* In the other cases libunwind itself crashes or loops. */
 	const size_t verifiable = 6;
 	char frame[32];
 
@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 			ASSERT_NE(NULL, self->text);
 			snprintf(frame, sizeof(frame), ": by_%s (", cases[i]);
 			EXPECT_NE(NULL, strstr(self->text, frame));
-			/* The allocated bytes; the peak may be lower by --peak-inaccuracy. */
+			/* The number of bytes allocated; --peak-inaccuracy may make the peak lower. */
 			EXPECT_LE(2574000, massif_text_peak(self->text));
 			free(self->text);
 			self->text = NULL;
@@ -137,7 +137,10 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 	}
 }
 
-/* Words next to frame links may not be return addresses: they are skipped, and the stack continues. */
+/*
+ * The words next to frame links are not always return addresses; those that are not are skipped, and the stack
+ * continues.
+ */
 TEST_F(hazards, links_that_are_no_frames)
 {
 	const char *peak, *unknown;
@@ -159,7 +162,7 @@ TEST_F(hazards, links_that_are_no_frames)
 	EXPECT_NE(NULL, strstr(unknown, ": main (heap_links.c:"));
 }
 
-/* The program defines functions named like system calls; the shim must not call them. */
+/* The program defines functions with the names of system calls; the shim must not call them. */
 TEST_F(hazards, system_calls_of_its_own)
 {
 	for (int i = 0; i < 2; i++) {
@@ -172,7 +175,7 @@ TEST_F(hazards, system_calls_of_its_own)
 	}
 }
 
-/* A block must be freed by the allocator that it came from. */
+/* A block must be freed by the allocator that allocated it. */
 TEST_F(hazards, a_malloc_of_its_own)
 {
 	RUN(self, NULL, ctl_target("heap_own_malloc"));
@@ -197,7 +200,7 @@ TEST_F(hazards, little_address_space)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
-/* Limits the size of files; for the kernel, the session's memory is a file. */
+/* Limits the size of files; to the kernel, the session's memory is a file. */
 static void limit_file_size(void)
 {
 	const struct rlimit limit = { 1u << 30, 1u << 30 };
@@ -215,7 +218,7 @@ TEST_F(hazards, little_file_size)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
-/* A fork in a signal handler, wherever that interrupts the program: the children continue, some without a profile. */
+/* Forks in a signal handler, at an arbitrary point of the program: the children continue, some without a profile. */
 TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 {
 	RUN(self, NULL, ctl_target("heap_fork_handler"));
@@ -227,7 +230,7 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* A fork in a signal handler while the parent continues, so that both change their unwinder's state. */
+/* Forks in a signal handler and lets the parent continue, so that both processes change their unwinder's state. */
 TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
 {
 	RUN(self, NULL, ctl_target("heap_fork_handler"), "at_once");
@@ -239,12 +242,12 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* A child without descriptors has no profile, which is reported; its blocks are not counted for its parent. */
+/* A child without descriptors has no profile, which is reported; its blocks do not count for its parent. */
 TEST_F(hazards, child_without_descriptors)
 {
 	char script[4000];
 
-	/* The message quotes the beginning of the command: without its newline and escape sequence. */
+	/* The message quotes the beginning of the command, without its newline and escape sequence. */
 	memset(script, 'x', sizeof(script));
 	memcpy(script, "\n\033[1m", 5);
 	script[sizeof(script) - 1] = '\0';

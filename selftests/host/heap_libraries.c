@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// However many libraries are loaded, at once or one after another: all bytes have the right names.
+// However many libraries are loaded, at once or one after another, all bytes have the right names.
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static const char *profile(struct _test_data_libraries *self, void (*before)(voi
 	return strstr(self->text, "heap_tree=peak");
 }
 
-/* Returns the sum over the lines of @text for function @name; *@lines is their number. */
+/* Returns the sum of the bytes on the lines of @text for function @name; *@lines is the number of these lines. */
 static unsigned long bytes_of(const char *text, const char *name, unsigned int *lines)
 {
 	unsigned long bytes = 0;
@@ -65,7 +65,7 @@ static unsigned long bytes_of(const char *text, const char *name, unsigned int *
 	return bytes;
 }
 
-/* The former limit was 16,384, counting every load of a library. */
+/* There used to be a limit of 16,384, which counted every load of a library. */
 TEST_F_TIMEOUT(libraries, one_after_another, 600)
 {
 	static const char *const times[] = { "1", "16384", "16385", "163840" };
@@ -94,7 +94,7 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_AS, &limit);
 }
 
-/* A library loaded again at the same address is the same object, so the smallest table suffices. */
+/* A library that is loaded again at the same address is the same object, so the smallest table is enough. */
 TEST_F(libraries, the_same_again)
 {
 	const char *peak = profile(self, limit_address_space, ctl_target("heap_reload"),
@@ -109,8 +109,8 @@ TEST_F(libraries, the_same_again)
 }
 
 /*
- * Code of each library is searched: unwind rules are kept for 256 libraries, and 512 with requests are
- * recognised again.
+ * The code of each library is searched: unwind rules are kept for 256 libraries, and 512 libraries with requests
+ * are recognised again.
  */
 TEST_F_TIMEOUT(libraries, at_once, 600)
 {
@@ -133,7 +133,7 @@ TEST_F_TIMEOUT(libraries, at_once, 600)
 	}
 }
 
-/* Returns the number of lines of @text for @name with a line for @caller below. */
+/* Returns the number of lines of @text for @name that have a line for @caller below them. */
 static unsigned long lines_below(const char *text, const char *name, const char *caller)
 {
 	unsigned long lines = 0;
@@ -146,7 +146,10 @@ static unsigned long lines_below(const char *text, const char *name, const char 
 	return lines;
 }
 
-/* Libraries without an index of their unwind rules are searched in the file; the former limit was 64. */
+/*
+ * If a library has no index of its unwind rules, its file is searched; there used to be a limit of 64 such
+ * libraries.
+ */
 TEST_F_TIMEOUT(libraries, without_an_index, 600)
 {
 	static const char *const times[] = { "64", "65", "640" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs with limits that the session also uses up: address space, data, and locked memory.
+// Programs with limits that the session counts towards: address space, data, and locked memory.
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void compare(struct __test_metadata *_metadata, struct _test_data_limits 
 	}
 }
 
-/* The program gets as much as it asks for, and programs it executes see the limit it set. */
+/* The program gets as much as it asks for, and programs that it executes see the limit that it set. */
 TEST_F(limits, of_its_own)
 {
 	run_both(self, NULL, "--trace-children=no", "address_space");
@@ -74,7 +74,7 @@ TEST_F(limits, of_what_it_spawns)
 	compare(_metadata, self);
 }
 
-/* In executed programs, the session is created with a size that suits the limit. */
+/* In programs that are executed, the session is created with a size that fits the limit. */
 TEST_F(limits, of_what_it_executes)
 {
 	run_both(self, NULL, "--trace-children=yes", "address_space");
@@ -91,7 +91,7 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_MEMLOCK, &lock);
 }
 
-/* mlockall() must not fill the whole session with pages. */
+/* mlockall() must not populate the whole session. */
 TEST_F(limits, locked_memory)
 {
 	run_both(self, limit_address_space, "--trace-children=no", "locked");
@@ -114,7 +114,7 @@ enum who {
 FIXTURE_VARIANT(room) {
 	const char *resource, *threads, *mib;
 	enum who who;
-	unsigned int less; /* KiB that the program can allocate less if the limit cannot be raised */
+	unsigned int less; /* by how many KiB less the program can allocate if the limit cannot be raised */
 };
 
 FIXTURE_VARIANT_ADD(room, of_addresses) { "as", "0", "64" };
@@ -163,7 +163,7 @@ static void limit_child(void)
 	setrlimit(resource_of_parent, &limit);
 }
 
-/* The program can use as much as without massif, within 1 %, and reads the same limits. */
+/* The program can use as much as without massif, to within 1 %, and reads the same limits. */
 TEST_F_TIMEOUT(room, is_what_it_is_alone, 60)
 {
 	const char *target = ctl_target("heap_limits");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Symbol names cached for later runs of heap mode: the profile is the same with and without them, byte for
-// byte. symbols_namefile tests the files themselves.
+// Symbol names cached for later runs of heap mode: with and without them, the profile is the same byte for byte.
+// symbols_namefile tests the files themselves.
 
 #include <dirent.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static const struct program programs[] = {
 	{ "diff_new", "names" }, { "diff_new", "containers" }, { "diff_stripped", NULL },
 };
 
-/* Returns the text of the file of a run of @program, without the lines that contain the command. */
+/* Returns the text of the file written by a run of @program, without the lines that contain the command. */
 static char *profile(struct ctl_result *result, const struct program *program, const char *cache,
 		     const char *option)
 {
@@ -94,7 +94,7 @@ static int files(const char *kind)
 	return n;
 }
 
-/* Each run uses what the previous ones have cached. */
+/* Each run uses what the previous runs cached. */
 static const struct {
 	const char *option;
 	bool keeps;
@@ -121,12 +121,12 @@ TEST_F_TIMEOUT(names, same_file, SECONDS)
 			}
 			cold = profile(&self->result, &programs[i], "--unwind-cache=yes", option);
 			warm = profile(&self->result, &programs[i], "--unwind-cache=yes", option);
-			/* The files differ in the command only. */
+			/* The files differ only in the command. */
 			ASSERT_TRUE(without && cold && warm);
 			EXPECT_STREQ(strstr(without, "\ntime_unit"), strstr(cold, "\ntime_unit"));
 			EXPECT_STREQ(cold, warm);
 		}
-		/* At least the program's own names are cached, if it has debug information. */
+		/* At least the program's own names are cached, provided it has debug information. */
 		if (strcmp(programs[i].target, "diff_stripped") != 0)
 			EXPECT_LE(1, files(".names"));
 	}
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(names, kept_or_not, SECONDS)
 	}
 }
 
-/* A directory that cannot be written, and one that cannot exist: there is no message. */
+/* A cache directory that cannot be written, and one that cannot exist: neither causes a message. */
 TEST_F_TIMEOUT(names, no_place, SECONDS)
 {
 	static const struct program program = { "diff_frames", "inlined" };
@@ -168,7 +168,7 @@ TEST_F_TIMEOUT(names, no_place, SECONDS)
 	EXPECT_EQ(0, files(".names"));
 }
 
-/* Each process has a file, and the names of all are cached once at the end. */
+/* Each process has a file, and the names of all processes are cached once at the end. */
 TEST_F_TIMEOUT(names, of_children, SECONDS)
 {
 	const char *shell = "for i in 1 2 3; do (exit 0); done";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks are continued through code of an object without unwind rules, by frame pointers, whether or not it has
-// an .eh_frame_hdr.
+// In an object without unwind rules, stacks are followed by frame pointers, whether or not the object has an
+// .eh_frame_hdr.
 
 #include <elf.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ FIXTURE(no_rules) {
 };
 
 FIXTURE_VARIANT(no_rules) {
-	uint32_t entries; /* entries in the table of .eh_frame_hdr, or: */
+	uint32_t entries; /* number of entries in the table of .eh_frame_hdr, or: */
 	bool no_table;
 };
 
@@ -30,7 +30,7 @@ FIXTURE_VARIANT_ADD(no_rules, before_the_first_entry) {
 	.entries = 1,
 };
 
-/* An empty table, as written by lld if no code has an FDE. */
+/* An empty table, which is what lld writes if no code has an FDE. */
 FIXTURE_VARIANT_ADD(no_rules, empty_table) {
 	.entries = 0,
 };
@@ -51,7 +51,7 @@ static bool copy_library(uint32_t entries, bool no_table)
 	bool found = false;
 
 	for (int i = 0; size > sizeof(*head) && size < sizeof(bytes) && i < head->e_phnum; i++) {
-		/* The number of entries follows four bytes of encodings and the address of .eh_frame. */
+		/* The number of entries comes after four bytes of encodings and the address of .eh_frame. */
 		uint32_t *count = (uint32_t *)(void *)(bytes + segments[i].p_offset + 8);
 
 		if (segments[i].p_type != PT_GNU_EH_FRAME)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that define allocation functions themselves: they run as usual, and what cannot be intercepted is
+// Programs that define allocation functions themselves run as usual, and functions that cannot be intercepted are
 // reported.
 
 #include <stdlib.h>
@@ -54,7 +54,10 @@ TEST_F(own, malloc_runs)
 	runs_as_alone(_metadata, self, "own_malloc");
 }
 
-/* Inlined calls cannot be intercepted. Under Valgrind the program crashes, as Massif's blocks have no such header. */
+/*
+ * Inlined calls cannot be intercepted. Under Valgrind the program crashes, because blocks allocated by Massif
+ * have no such header.
+ */
 TEST_F(own, malloc_runs_inlined)
 {
 	runs_as_alone(_metadata, self, "own_malloc_fast");
@@ -70,7 +73,7 @@ TEST_F(own, new_runs)
 	runs_as_alone(_metadata, self, "own_new");
 }
 
-/* An operator that is excluded still runs, between calls of the C++ library's operators. */
+/* An operator that is excluded still runs, in the middle of calls of the C++ library's operators. */
 TEST_F(own, new_that_is_left_alone_runs)
 {
 	CTL_RUN(&self->alone, ctl_target("own_new"));
@@ -100,8 +103,8 @@ static unsigned int count(const char *text, const char *what)
 }
 
 /*
- * If a program defines only operators, malloc() gets no hook of its own there, and memory that an operator
- * allocates counts once.
+ * In a program that defines only operators, malloc() gets no hook of its own, and memory allocated by an operator
+ * counts once.
  */
 TEST_F(own, malloc_below_new_has_no_hook)
 {
@@ -109,12 +112,12 @@ TEST_F(own, malloc_below_new_has_no_hook)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("direct\n", self->result.out);
 	ASSERT_NE(NULL, READ(self));
-	/* The C library also allocates the buffer of a file and more. */
+	/* The C library also allocates a file's buffer, among other things. */
 	EXPECT_LT(300300, massif_text_peak(self->text));
 	EXPECT_GT(400000, massif_text_peak(self->text));
 }
 
-/* --trace-malloc prints the operator's call and not the calls made by it. */
+/* --trace-malloc prints the operator's call but not the calls that the operator makes. */
 TEST_F(own, malloc_below_new_is_not_traced)
 {
 	RUN(self, "--trace-malloc=yes", ctl_target("own_direct"));
@@ -125,10 +128,10 @@ TEST_F(own, malloc_below_new_is_not_traced)
 	EXPECT_EQ(100, count(self->result.err, " malloc(2002)"));
 }
 
-/* malloc and realloc were left by longjmp, and afterwards 100 blocks of 1000 bytes were allocated twice. */
+/* longjmp() left malloc and realloc, and then 100 blocks of 1000 bytes were allocated, twice. */
 TEST_F(own, malloc_that_is_left_by_longjmp)
 {
-	/* The child has a file of its own, with its pid in the name. */
+	/* The child has its own file, with its pid in the name. */
 	RUN(self, ctl_target("own_left"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: 'massif.out.own' is reserved "
@@ -140,8 +143,8 @@ TEST_F(own, malloc_that_is_left_by_longjmp)
 }
 
 /*
- * A library loaded with RTLD_DEEPBIND uses the C library's functions; what the C library loads later uses the
- * program's.
+ * A library loaded with RTLD_DEEPBIND uses the C library's functions; libraries that the C library itself loads
+ * later use the program's.
  */
 TEST_F(own, library_after_one_with_deepbind)
 {
@@ -168,7 +171,7 @@ TEST_F(own, jumps_to_what_is_taken_over)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
-	/* Nine kept blocks and a temporary one of 70001 to 70004 bytes, or ten kept blocks. */
+	/* There are nine kept blocks and a temporary one of 70001 to 70004 bytes, or ten kept blocks. */
 	EXPECT_LE(9 * 70005 + 70001, massif_text_peak(self->text));
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
 }
@@ -185,7 +188,10 @@ TEST_F(own, chosen_when_loaded_is_told)
 	EXPECT_LT(5000, massif_text_peak(self->text));
 }
 
-/* A library loaded again has unpatched code again: its constructor's 4444 bytes are counted twice. */
+/*
+ * When a library is loaded again, its code is unpatched again: the 4444 bytes of its constructor are counted both
+ * times.
+ */
 TEST_F(own, library_loaded_again)
 {
 	const char *last, *first;
@@ -198,7 +204,7 @@ TEST_F(own, library_loaded_again)
 	for (const char *next = last; next; next = strstr(next + 1, "\nsnapshot="))
 		last = next;
 	ASSERT_NE(NULL, last);
-	/* The constructor's 4444 bytes twice, at one call site or at two. */
+	/* The constructor's 4444 bytes appear twice, at one call site or at two. */
 	first = strstr(last, ": 4444 ");
 	EXPECT_TRUE(strstr(last, ": 8888 ") || (first && strstr(first + 1, ": 4444 ")));
 }
@@ -221,7 +227,7 @@ TEST_F(own, real_capacities_of_one_that_does_not_tell)
 	EXPECT_NE(NULL, strstr(self->result.err, "extra bytes are estimated"));
 }
 
-/* A library that defines only reallocarray is no allocator: the C library reports the sizes of its blocks. */
+/* A library that defines only reallocarray is not an allocator: the C library reports the sizes of the blocks. */
 TEST_F(own, real_capacities_beside_a_reallocarray)
 {
 	RUN(self, "--heap-extra=real", ctl_target("own_linked_others"));
@@ -239,7 +245,7 @@ TEST_F(own, static_pie_is_told)
 						 "use --pages-as-heap=yes"));
 }
 
-/* musl, another C library: built here, since the compiler for it may be missing. */
+/* musl, another C library. This target is built here, since the compiler for it may be missing. */
 TEST_F(own, musl_is_told)
 {
 	static const char source[] = "#include <stdlib.h>\n"
@@ -266,7 +272,7 @@ TEST_F(own, namespace_is_told_of)
 		     self->result.err);
 }
 
-/* gdb has a breakpoint where the patch would be. */
+/* gdb has a breakpoint in the place of the patch. */
 TEST_F_TIMEOUT(own, debugger_is_told_of, 120)
 {
 	if (access("/usr/bin/gdb", X_OK))

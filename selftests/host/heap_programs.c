@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Heap mode on real programs: they behave as without massif, and the peak is Massif's.
+// Heap mode on real programs: they behave as they do without massif, and the peak equals Massif's.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,8 +53,8 @@ FIXTURE_TEARDOWN(programs)
 
 FIXTURE_VARIANT(programs) {
 	const char *argv[8];
-	const char *target;	   /* a program of the tests, instead of argv[0] */
-	bool threads;		   /* the order of events differs from Massif's */
+	const char *target;	   /* a test program to run instead of argv[0] */
+	bool threads;		   /* true if the order of events differs from Massif's */
 	const char *outermost[4]; /* names of possible outermost frames */
 };
 

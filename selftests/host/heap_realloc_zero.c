@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// realloc(p, 0) with allocators that free the block and with those that return one, and how that is counted.
+// realloc(p, 0) with allocators that free the block and with those that return one, and how the call is counted.
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ FIXTURE_TEARDOWN(zero)
 
 FIXTURE_VARIANT(zero) {
 	const char *option;
-	const char *library; /* library with the program's allocator; NULL: glibc's */
+	const char *library; /* library with the program's allocator; NULL: glibc's allocator */
 	unsigned int allocs, reallocs, frees;
 	const char *heaps; /* heap bytes of all snapshots */
 };

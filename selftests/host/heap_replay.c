@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with threads, compared with a log of all its calls that the allocator below the shim writes. The
-// log is replayed to a simple model, which must have the same totals, snapshots, peak, trees and blocks.
+// A program with threads, compared with a log of all its calls, written by the allocator below the shim. The log is
+// replayed into a simple model, which must end up with the same totals, snapshots, peak, trees and blocks.
 //
 // If the threads take turns, the log has the only order of events, and everything must be equal. If they run
 // concurrently, the order of independent calls may differ; then what does not depend on the order must be equal
@@ -29,7 +29,7 @@ static struct heap_session session;
 static struct heap_log *book;
 static struct oracle oracle;
 static struct mf_model_options options;
-static uint64_t codes[HEAP_LOG_SITES]; /* code of the sites; 0: unknown */
+static uint64_t codes[HEAP_LOG_SITES]; /* address of each site's code; 0: unknown */
 static uint32_t sites[CONTEXTS_MAX];   /* site of each context */
 
 static void prepare(struct mf_store *store)
@@ -115,7 +115,10 @@ static void sum_sites(const uint64_t *bytes, uint32_t n, uint64_t *sums)
 		sums[sites[i]] += bytes[i];
 }
 
-/* Returns the first snapshot, from the last one backwards, that differs from the simple model's; -1 if none. */
+/*
+ * Returns the first snapshot, counting backwards from the last one, that differs from the simple model's; -1 if
+ * there is none.
+ */
 static int different_snapshot(uint32_t *trees)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -193,7 +196,7 @@ FIXTURE_VARIANT(replay)
 	double peak_inaccuracy;
 	uint32_t max_snapshots, detailed_freq;
 	const char *threads, *rounds, *how;
-	bool milliseconds; /* frees are delayed, and the times of snapshots are unpredictable */
+	bool milliseconds; /* true if frees are delayed, and the times of snapshots are unpredictable */
 };
 
 FIXTURE_VARIANT_ADD(replay, one_thread) { 1, 100, 10, "1", "60000", "one" };
@@ -277,7 +280,7 @@ TEST_F_TIMEOUT(replay, equals_the_log, 120)
 	EXPECT_EQ(0, matched.wrong);
 	unequal = heap_session_unequal_trees(&session, &trees);
 	EXPECT_EQ(0, unequal);
-	/* With many threads, their order decides how many snapshots with trees survive culling. */
+	/* If there are many threads, their order decides how many snapshots with trees survive culling. */
 	EXPECT_LT(variant->milliseconds ? 0 : atoi(variant->threads) > 8 ? 1 : 5, trees);
 
 	if (strcmp(variant->how, "one"))

@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(requests)
 	unlink(SNAPSHOT);
 }
 
-/* Runs @target with a tree in every snapshot, so that all of massif's code runs inside requests. */
+/* Runs @target with a tree for every snapshot, so that all of massif's code runs inside requests. */
 static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *option,
 		const char *target, const char *mode)
 {
@@ -115,7 +115,7 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 	text = ctl_read_file(SNAPSHOT);
 	ASSERT_NE(NULL, text);
 	EXPECT_NE(NULL, strstr(text, " n1: 12345 0x"));
-	/* The blocks made by requests appear, and all are freed at the end. */
+	/* The blocks created by requests appear, and all are freed at the end. */
 	for (at = text; (at = strstr(at, "churn (heap_requests.c")); at++) {
 		const char *line = at;
 
@@ -152,13 +152,13 @@ TEST_F(requests, code_can_be_left_alone)
 	EXPECT_EQ(0, last_bytes(self->text));
 	ctl_result_free(&self->result);
 	free(self->text);
-	/* The check itself detects patched code. */
+	/* The check itself does detect patched code. */
 	run(self, NULL, "--client-requests=yes", variant->target, "code");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	EXPECT_EQ(77, last_bytes(self->text));
 }
 
-/* Massif drops the innermost frame of every stack. For blocks of client requests, this is the frame of interest. */
+/* Massif drops the innermost frame of every stack. In the case of client requests, this is the frame of interest. */
 TEST_F(requests, execution_trees_have_the_place)
 {
 	char *text;
@@ -191,7 +191,7 @@ TEST_F(requests, code_that_may_not_be_written)
 	EXPECT_EQ(NULL, strstr(said + 1, "client requests"));
 }
 
-/* A library loaded after the shim whose constructor runs before others. */
+/* A library that is loaded after the shim, but whose constructor runs before others. */
 static void load_another(void)
 {
 	char path[4096];

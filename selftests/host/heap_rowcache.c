@@ -2,8 +2,8 @@
 // Unwind rules cached for later programs: they are used, they are correct, and a file that is invalid or does
 // not belong to the user is ignored.
 //
-// Whether a file is used is shown by a false one: its rows say that each stack ends at once, so that libunwind
-// differs. With every other file, nothing may differ.
+// To find out whether a file is used, the test makes a false one: its rows say that each stack ends at once, so that
+// the stacks differ from libunwind's. With every other file, nothing may differ.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -67,7 +67,7 @@ FIXTURE_TEARDOWN(cache)
 	clear();
 }
 
-/* Runs @target. Returns how many of its stacks differ from libunwind's; -1 if anything else is wrong. */
+/* Runs @target. Returns how many of its stacks differ from libunwind's, or -1 if anything else is wrong. */
 static int64_t run(struct ctl_result *result, const char *option, const char *target)
 {
 	uint64_t stacks, differ;
@@ -85,7 +85,7 @@ static int64_t run(struct ctl_result *result, const char *option, const char *ta
 
 #define RUN(target) run(&self->result, "--unwind-cache=yes", target)
 
-/* Counts the files in the directory whose names end in @end; stores one of the names in @name. */
+/* Counts the files in the directory whose names end in @end, and stores one of the names in @name. */
 static int files(const char *end, char name[256])
 {
 	DIR *list = opendir(PLACE "/massif");
@@ -106,7 +106,7 @@ static int files(const char *end, char name[256])
 	return n;
 }
 
-/* The bytes of a cached file. */
+/* The contents of a cached file. */
 struct bytes {
 	char path[600], name[256];
 	size_t size;
@@ -153,7 +153,7 @@ static bool is_right(const struct bytes *bytes, size_t size)
 				   right.file.build_id_size);
 }
 
-/* Runs the program and keeps the cache file it makes for itself, identified by its build id. */
+/* Runs the program and keeps the cache file created for the program itself, identified by its build id. */
 static bool make_right(struct ctl_result *result)
 {
 	struct mf_elf_map map;
@@ -179,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* Makes a false version of the cache file: each stack ends at once. */
+/* Makes a false version of the cache file: in it, each stack ends at once. */
 static void make_lie(void)
 {
 	wrong = right;
@@ -209,7 +209,7 @@ TEST_F_TIMEOUT(cache, cold_and_warm, SECONDS)
 	EXPECT_EQ(0600, status.st_mode & 07777);
 	EXPECT_EQ(files("", name), files(".rows", name) + files(".names", name));
 
-	/* The stacks are right again; and if there is nothing to add, nothing is written. */
+	/* The stacks are correct again; and if there is nothing to add, nothing is written. */
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	ASSERT_EQ(0, stat(right.path, &status));
@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(cache, foreign, SECONDS)
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
 
-	/* A file of another object. */
+	/* A file for another object. */
 	make_lie();
 	wrong.file.build_id[3] ^= 1;
 	mf_rowfile_seal(&wrong.file);
@@ -305,7 +305,7 @@ TEST_F_TIMEOUT(cache, foreign, SECONDS)
 	EXPECT_EQ(0, RUN("heap_stacks"));
 }
 
-/* If the directory belongs to another user or is writable for others, nothing is added. */
+/* If the directory belongs to another user or others can write to it, nothing is added. */
 TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 {
 	char name[256];
@@ -328,7 +328,7 @@ TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 	EXPECT_EQ(0, files("", name));
 }
 
-/* Without a directory there is no message, and nothing else differs. */
+/* If there is no directory, there is no message, and nothing else changes. */
 TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 {
 	static const char *const places[] = { "/proc", "/dev/null", "relative", "" };
@@ -345,7 +345,7 @@ TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
 	EXPECT_EQ(0, RUN("heap_stacks"));
-	/* The runs with a usable HOME, the first and the third, have created the cache there. */
+	/* The runs with a usable HOME, the first and the third, created the cache there. */
 	EXPECT_EQ(0, access(PLACE "/.cache/massif", X_OK));
 }
 
@@ -387,7 +387,7 @@ TEST_F_TIMEOUT(cache, without_build_id, SECONDS)
 	EXPECT_EQ(n + 1, files(".rows", name));
 }
 
-/* The size of the directory is limited, however many programs there were. */
+/* The size of the directory is limited, however many programs were run. */
 TEST_F_TIMEOUT(cache, has_a_bound, SECONDS)
 {
 	char path[600], name[256];
@@ -402,7 +402,7 @@ TEST_F_TIMEOUT(cache, has_a_bound, SECONDS)
 	EXPECT_LE(300, files(".rows", name));
 }
 
-/* The rules in libc's mapped file equal those in its loaded image. */
+/* The rules in libc's mapped file are the same as those in its loaded image. */
 static int find_libc(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct mf_object *object = data;
@@ -512,7 +512,7 @@ TEST(mapped_as_loaded)
 		ASSERT_EQ(loaded.end - libc.bias, mapped.end - map.bias);
 		ASSERT_LE(loaded.start, pc);
 		ASSERT_LT(pc, loaded.end);
-		/* One row applies to its whole range. */
+		/* A single row applies to its whole range. */
 		mapped = row_of_loaded(loaded.start + below(loaded.end - loaded.start));
 		ASSERT_EQ(0, memcmp(&loaded, &mapped, sizeof(loaded)));
 	}
@@ -520,7 +520,7 @@ TEST(mapped_as_loaded)
 	mf_elf_map_close(&map);
 }
 
-/* Wrong tables never make the reader leave the object or loop. */
+/* Wrong tables never make the reader leave the object or loop forever. */
 TEST(damaged_tables)
 {
 	struct mf_object libc = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs compiled with a sanitizer. Its run-time library defines functions named like most of the C
-// library's, has its own allocator, and may require to be the first library. The programs behave as without
-// massif, and their profile is that of the same program without sanitizer.
+// Programs compiled with a sanitizer. Its run-time library defines functions named like most of the C library's, has
+// its own allocator, and may require to be the first library. The programs behave as they do without massif, and their
+// profile is that of the same program without the sanitizer.
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ FIXTURE(sanitizers) {
 
 FIXTURE_VARIANT(sanitizers) {
 	const char *name;
-	bool finds_errors; /* finds errors in memory use, and then ends the program */
+	bool finds_errors; /* finds memory errors, and then ends the program */
 };
 
 #define VARIANT(id, program, finds)                      \
@@ -116,7 +116,7 @@ TEST(memory_sanitizer)
 	ctl_remove_files("massif.out");
 }
 
-/* Returns the summary line of a report, with the kind of the error and its location. */
+/* Returns the summary line of a report, which has the kind of the error and its location. */
 static const char *summary(const char *text)
 {
 	const char *at = strstr(text, "SUMMARY: ");
@@ -152,8 +152,8 @@ TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 }
 
 /*
- * A library that fakes the time: the program sees the same faked time as without massif, and the profile has
- * the real time.
+ * A library that fakes the time: the program sees the same fake time as without massif, and the profile has the
+ * real time.
  */
 TEST(a_made_up_time)
 {

@@ -2,7 +2,7 @@
 // That an object contains no client request is cached for later programs that use it; an object with other
 // contents is searched again.
 //
-// Whether a file is used is shown by a false one: with it, a request is not honoured.
+// To find out whether a file is used, the test makes a false one: with it, a request is not honoured.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -59,7 +59,10 @@ static struct mf_object object_at(const char *path)
 	return object;
 }
 
-/* Returns the size of the program's code; 0 if its file is not as expected. *@clean is the result of searching it. */
+/*
+ * Returns the size of the program's code, or 0 if its file is not as expected. *@clean is the result of searching
+ * the code.
+ */
 static uint64_t code_of(const char *path, uint64_t *clean)
 {
 	struct mf_object object = object_at(path);
@@ -75,7 +78,7 @@ static uint64_t code_of(const char *path, uint64_t *clean)
 	return bytes;
 }
 
-/* Runs @target. Returns whether its request was honoured; -1 if anything else is wrong. */
+/* Runs @target. Returns whether its request was honoured, or -1 if anything else is wrong. */
 static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *target)
 {
 	ctl_result_free(&self->result);
@@ -88,7 +91,7 @@ static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *t
 	return strstr(self->text, "mem_heap_B=5000") != NULL;
 }
 
-/* Returns what the programs' cache file says; 0 also if there is none. */
+/* Returns the contents of the programs' cache file; also 0 if there is none. */
 static uint64_t noted(void)
 {
 	struct mf_rowfile *file;
@@ -158,7 +161,7 @@ TEST_F(searched, is_used)
 	ASSERT_TRUE(put(bytes));
 	EXPECT_EQ(0, hears(self, "--unwind-cache=yes", "heap_ask"));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=no", "heap_ask"));
-	/* The recorded size of the code does not agree with the file's. */
+	/* The recorded code size does not match the file's. */
 	ASSERT_TRUE(put(bytes + 1));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 	ASSERT_TRUE(put(0));
@@ -173,7 +176,7 @@ TEST_F(searched, another_of_that_build_id)
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 }
 
-/* The file is read in pieces; a request across two pieces must be found. */
+/* The file is read in pieces; a request that spans two pieces must be found. */
 TEST_F(searched, wherever_it_stands)
 {
 	uint8_t sequence[MF_REQUEST_SITE_BYTES], old[sizeof(sequence)];
@@ -205,7 +208,7 @@ TEST_F(searched, wherever_it_stands)
 		uint64_t start = map.code[i].offset, n = map.code[i].size;
 
 		for (uint64_t at = 0; at + sizeof(sequence) <= n; at++) {
-			/* Test where the first pieces meet, at both ends, and some other offsets. */
+			/* Test where the first two pieces meet, at both ends, and at some other offsets. */
 			if (at > 3 && at % 300007 && at + sizeof(sequence) != n &&
 			    (at < (1 << 20) - 40 || at > (1 << 20) + 3))
 				continue;

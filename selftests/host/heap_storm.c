@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads free each other's blocks while there are signals and forks: no block is lost or counted twice.
+// Threads free each other's blocks while signals arrive and the process forks: no block is lost or counted twice.
 
 #include <sys/wait.h>
 
@@ -42,7 +42,7 @@ static void watch(struct mf_store *store)
 	store->header->counts_stacks = 1;
 }
 
-/* Returns the sum over all stacks in the ledger. */
+/* Returns the sum of all stacks in the ledger. */
 static struct mf_ledger_entry sum_ledger(const struct mf_store *store)
 {
 	struct mf_ledger_entry sum = { 0 }, entry;
@@ -72,12 +72,12 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	sums = heap_session_sum(&self->session);
 	EXPECT_EQ(sums.model, sums.blocks);
 	EXPECT_EQ(sums.contexts, sums.blocks);
-	/* The trees of all kept snapshots add up, too. */
+	/* The trees of all snapshots that were kept add up, too. */
 	EXPECT_EQ(0, heap_session_unequal_trees(&self->session, &trees));
 	EXPECT_LT(10, trees);
-	/* The program frees all of its blocks; those of the C library's threads remain. */
+	/* The program frees all of its blocks; the blocks that the C library allocates for threads remain. */
 	EXPECT_GT(40, sums.n_blocks);
-	/* A child's blocks are not its parent's. */
+	/* A child's blocks do not count for its parent. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 12345));
 
 	if (!variant->watched)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Many threads: alive at once, one after the other, with destructors that allocate, and while forking. Every
-// block is accounted, with each option that handles events differently.
+// Many threads: alive at once, one after the other, with destructors that allocate, and while forking. Every block is
+// accounted, with each option that changes how events are handled.
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ enum wanted {
 	LEDGER,
 	MERGED,
 	REAL_CAPACITIES,
-	CPU_TIME, /* instead of instructions, as in heap_clock.c */
+	CPU_TIME, /* the CPU time instead of instructions, as in heap_clock.c */
 };
 
 FIXTURE_VARIANT(threads) {
@@ -51,7 +51,7 @@ FIXTURE_VARIANT(threads) {
 	uint64_t budget; /* address space for the session in bytes; 0: no limit */
 };
 
-/* Numbers of threads below, at and above the number of tallies, ten times as many, and more. */
+/* Numbers of threads below, at and above the number of tallies, ten times that number, and more. */
 FIXTURE_VARIANT_ADD(threads, alive_1) { "alive", 1 };
 FIXTURE_VARIANT_ADD(threads, alive_62) { "alive", MF_SHARDS_MAX - 2 };
 FIXTURE_VARIANT_ADD(threads, alive_63) { "alive", MF_SHARDS_MAX - 1 };
@@ -73,7 +73,7 @@ FIXTURE_VARIANT_ADD(threads, in_turn_2000_milliseconds) { "in_turn", 2000, MILLI
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_cpu_time) { "in_turn", 2000, CPU_TIME };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_stacks) { "in_turn", 2000, STACKS };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_ledger) { "in_turn", 2000, LEDGER };
-/* As many threads as a small session has room for, including the first one; one more, and ten times as many. */
+/* As many threads as fit into a small session, including the first one; one more, and ten times as many. */
 FIXTURE_VARIANT_ADD(threads, alive_65_in_a_small_session) { "alive", 65, .budget = SMALL_SESSION };
 FIXTURE_VARIANT_ADD(threads, alive_66_in_a_small_session) { "alive", 66, .budget = SMALL_SESSION };
 FIXTURE_VARIANT_ADD(threads, alive_660_in_a_small_session) { "alive", 660, .budget = SMALL_SESSION };
@@ -143,7 +143,10 @@ TEST_F_TIMEOUT(threads, every_block_is_accounted, 120)
 	EXPECT_EQ(1, users(store));
 	EXPECT_EQ(wanted == STACKS, mf_model_of(store)->stacks > 0);
 	EXPECT_GT(8192, mf_model_of(store)->stacks);
-	/* If perf_event_open(2) is not available or descriptors run out, time does not advance, which is noted. */
+	/*
+	 * If perf_event_open(2) is not available or there are no more descriptors, time does not advance, and the
+	 * profile says so.
+	 */
 	EXPECT_TRUE(wanted != CPU_TIME || store->header->counters_missing || store->header->instructions);
 }
 
@@ -180,7 +183,7 @@ TEST_F_TIMEOUT(ctl, stacks_are_verified, 120)
 	}
 }
 
-/* Reads the bytes and blocks that the report of process @pid counts. */
+/* Reads how many bytes and blocks are in the report of process @pid. */
 static void read_totals(const char *pid, unsigned long *bytes, unsigned long *blocks)
 {
 	char name[64], *text;
@@ -194,8 +197,8 @@ static void read_totals(const char *pid, unsigned long *bytes, unsigned long *bl
 }
 
 /*
- * A process with @THREADS threads forks. Its child has all of their blocks but none of the threads; both
- * continue with new threads.
+ * A process with @THREADS threads forks. The child has all of their blocks but none of the threads; both
+ * processes continue with new threads.
  */
 TEST_F_TIMEOUT(ctl, fork_with_100_threads, 120)
 {
@@ -214,13 +217,13 @@ TEST_F_TIMEOUT(ctl, fork_with_100_threads, 120)
 	snprintf(parent, sizeof(parent), "%s", ctl_last(self->result.out, "parent "));
 	parent[strcspn(parent, "\n")] = '\0';
 
-	/* In addition to the program's blocks, the C library has one of the same size per thread. */
+	/* In addition to the program's blocks, the C library allocates one of the same size per thread. */
 	read_totals(parent, &bytes, &blocks);
 	EXPECT_EQ(THREADS * (HEAP_THREADS_KEPT + HEAP_THREADS_ENDING + 2) + 1, blocks);
 	of_libc = (bytes - kept - ending - THREADS * KEY_BYTES - HEAP_THREADS_FORKED_BYTES) / THREADS;
 	EXPECT_EQ(bytes, kept + ending + THREADS * (KEY_BYTES + of_libc) + HEAP_THREADS_FORKED_BYTES);
 
-	/* The child has the blocks its parent had at the fork, and as many again from its own threads. */
+	/* The child has the blocks that its parent had at the fork, and as many again from its own threads. */
 	snprintf(name, sizeof(name), "massif.out.%s", parent);
 	unlink(name);
 	ASSERT_EQ(1, ctl_find_files("massif.out", name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program's own state stays unchanged: each target compares its state, and runs alone and under massif-ctl,
-// with every option that makes the shim work differently.
+// The program's own state stays unchanged: each target checks its state, both alone and under massif-ctl with every
+// option that makes the shim work differently.
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 static const struct {
 	const char *target;
 	const char *arguments[WORDS];
-	const char *said; /* messages of massif-ctl in addition to the program's; NULL: none */
+	const char *said; /* messages that massif-ctl adds to the program's; NULL: none */
 } programs[] = {
 	{ "untouched_errno", { NULL } },
 	{ "untouched_fp", { NULL } },
@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(untouched)
 	ctl_remove_files("massif.out");
 }
 
-/* Returns whether the profile has more than the first snapshot, that is, the program was profiled. */
+/* Returns whether the profile has more than one snapshot, that is, whether the program was profiled. */
 static bool is_profile(void)
 {
 	char *text = ctl_read_file("massif.out.untouched");
@@ -72,7 +72,7 @@ static bool is_profile(void)
 	return ret;
 }
 
-/* Returns whether @text is the program's output when run alone, plus the expected messages. */
+/* Returns whether @text is the output of the program when run alone, plus the expected messages. */
 static bool is_said(const char *text, const char *alone, const char *more)
 {
 	return more ? strstr(text, more) != NULL : !strcmp(text, alone);
@@ -127,7 +127,7 @@ static void unset_preload(void)
 	unsetenv("LD_PRELOAD");
 }
 
-/* The strings of arguments and environment, the array of pointers, and what the kernel put after it. */
+/* The strings of arguments and environment, the array of pointers, and the data that the kernel put after it. */
 TEST_F(untouched, environment)
 {
 	static void (*const befores[])(void) = { unset_preload, set_preload, set_preloads };

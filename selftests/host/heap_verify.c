@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each stack of these programs equals a fresh walk by libunwind, as far as there are unwind tables.
+// Each stack of these programs equals a fresh walk by libunwind, as far as unwind tables exist.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -79,8 +79,8 @@ FIXTURE_VARIANT(verify) {
 	const char *target;  /* the program to run: a program of the tests (NULL: argv[0]), */
 	const char *bench;   /* a program of the benchmark, */
 	bool compiler;	     /* or gcc's compiler proper, cc1 */
-	const char *prepare; /* a command to run before */
-	const char *option;  /* option of massif-ctl */
+	const char *prepare; /* a command to run first */
+	const char *option;  /* an option for massif-ctl */
 	int status;	     /* expected exit status */
 	uint64_t least;	     /* minimum number of stacks */
 };
@@ -132,18 +132,18 @@ FIXTURE_VARIANT_ADD(verify, map) {
 FIXTURE_VARIANT_ADD(verify, stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
 };
-/* A split stack: walks lead from one piece to the next, and out of the first one, which makecontext() set up. */
+/* A split stack: walks lead from one piece to the next, and out of the first piece, which makecontext() set up. */
 FIXTURE_VARIANT_ADD(verify, split_stack) {
 	.target = "heap_split_stack", .argv = { "", "40" }, .least = 2000,
 };
-/* The executable's unwind rules have no index, and its functions no frame pointers. */
+/* The executable's unwind rules have no index, and its functions have no frame pointers. */
 FIXTURE_VARIANT_ADD(verify, stacks_without_index) {
 	.target = "heap_no_index", .argv = { "", "100" }, .least = 3000,
 };
 FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
 };
-/* libunwind alone would go wrong beyond the generated code. */
+/* libunwind on its own would go wrong beyond the generated code. */
 FIXTURE_VARIANT_ADD(verify, links) {
 	.target = "heap_links", .argv = { "" }, .least = 1000,
 };
@@ -154,7 +154,7 @@ FIXTURE_VARIANT_ADD(verify, storm) {
 	.target = "heap_storm", .argv = { "", "4", "2000" }, .least = 4000,
 };
 
-/* Places where libunwind could do harm, or where an option changes the stacks. */
+/* Places where libunwind could cause damage, or where an option changes the stacks. */
 FIXTURE_VARIANT_ADD(verify, timer) {
 	.target = "heap_verify_where", .argv = { "", "timer" }, .least = 2000,
 };

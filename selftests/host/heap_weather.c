@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads, cancellation, all kinds of children, libraries that come and go, and signals at the same time: no
-// crash, no deadlock, and correct sums. MASSIF_STORM is the duration in seconds.
+// Threads, cancellation, all kinds of children, libraries that come and go, and signals, all at the same time: there
+// is no crash and no deadlock, and sums are correct. MASSIF_STORM is the duration in seconds.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ FIXTURE_TEARDOWN(weather)
 }
 
 FIXTURE_VARIANT(weather) {
-	const char *option; /* an option in addition to the usual ones */
+	const char *option; /* an option to add to the usual ones */
 };
 
 FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		xtree = ctl_read_file(other);
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
-		/* Only processes that continued after the fork have allocated so much. */
+		/* Only processes that continued after the fork have allocated that much. */
 		if (is_large(text)) {
 			EXPECT_TRUE(massif_text_sums_agree(text, xtree)) {
 				TH_LOG("%s", name);
@@ -87,8 +87,8 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		files++;
 	}
 	/*
-	 * In each round of seven children and a grandchild, "live", "idle" and both processes of "twice" write a file.
-	 * The program writes one, too.
+	 * In each round, seven children and a grandchild are created; of these "live", "idle" and both processes
+	 * of "twice" write a file. So does the program.
 	 */
 	EXPECT_LE(children / 7 * 4 + 1, files);
 	EXPECT_LE(children / 7 * 2 + 1, summed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Execution trees of memory: ours equal Valgrind's except for the order of stacks.
+// Execution trees of memory: ours are the same as Valgrind's except for the order of stacks.
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(xtree)
 FIXTURE_VARIANT(xtree) {
 	const char *target, *argument, *option;
 	bool full;     /* --xtree-memory=full instead of allocs */
-	bool has_pool; /* Valgrind shows libstdc++'s pool for exceptions, see POOL */
+	bool has_pool; /* true if Valgrind shows libstdc++'s pool for exceptions, see POOL */
 };
 
 FIXTURE_VARIANT_ADD(xtree, blocks) { "heap_xtree", NULL, "-q" };
@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(xtree, full_operators) {
 	"diff_new", "forms", "-q", .full = true, .has_pool = true };
 FIXTURE_VARIANT_ADD(xtree, full_demangled) { "heap_map", NULL, "-q", .full = true };
 
-/* Runs the program under both profilers, with files whose names end in @ending. */
+/* Runs the program under both profilers; the names of their files end in @ending. */
 static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant,
 		const char *ending, const char *compress)
 {
@@ -81,7 +81,7 @@ static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out", memory, compress,
 		ours, variant->option, target, variant->argument);
-	/* Status and output are the program's. */
+	/* Exit status and output are the program's. */
 	fine = ctl_exit_code(&self->result) == status;
 	self->ours = ctl_read_file(ours + strlen("--xtree-memory-file="));
 	self->theirs = ctl_read_file(theirs + strlen("--xtree-memory-file="));
@@ -94,12 +94,12 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * libstdc++'s pool for exceptions is allocated below the dynamic linker, where Valgrind continues to walk over
- * other contents of the stack.
+ * libstdc++'s pool for exceptions is allocated below the dynamic linker, where Valgrind walks on through
+ * unrelated contents of the stack.
  */
 #define POOL " 72704 1"
 
-/* Splits a file at its empty line into stacks, one string each, and sorts them; the head stays first. */
+/* Splits a file at empty lines into stacks, one string each, and sorts them; the head stays first. */
 static size_t split(char *text, char **stacks)
 {
 	char *events = strstr(text, "\nevents: "), *pid = strstr(text, "\npid: ");
@@ -162,7 +162,7 @@ TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
 	for (char *text = ours; text; text = text == ours ? theirs : NULL)
 		for (time = text; (time = strstr(time, "\ntime=")); time++)
 			memset(time + 6, 'T', strcspn(time + 6, "\n"));
-	/* Replaces the times by placeholders of equal length. */
+	/* Replaces the times with placeholders of the same length. */
 	for (char *text = ours; text; text = text == ours ? theirs : NULL)
 		while ((time = strstr(text, "TT")))
 			memmove(time, time + 1, strlen(time));
@@ -171,7 +171,7 @@ TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
 	free(theirs);
 }
 
-/* Writes the file with each numbered name replaced by the name. */
+/* Writes the file with each numbered name replaced with the name itself. */
 static void expand(const char *text, FILE *out)
 {
 	static const char *const keys[] = { "fl=(", "cfi=(", "fn=(", "cfn=(" };
@@ -201,7 +201,7 @@ static void expand(const char *text, FILE *out)
 	}
 }
 
-/* A compressed file has the same contents, and programs that read such files understand it. */
+/* A compressed file has the same contents, and programs that read such files can read it. */
 TEST_F_TIMEOUT(xtree, compressed, 120)
 {
 	static char *plain[STACKS_MAX], *expanded[STACKS_MAX];
@@ -278,7 +278,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	snprintf(wanted, sizeof(wanted), "\nfn=%s\n", function);
 	for (const char *at = text; (at = strstr(at, wanted)); at++) {
 		strtoul(at + strlen(wanted), &end, 10);
-		/* Skip stacks in which the function calls another one. */
+		/* Skip stacks in which the function calls another. */
 		if (*end == '\n')
 			continue;
 		for (int i = 0; i < 6; i++)
@@ -307,7 +307,7 @@ TEST_F_TIMEOUT(totals, of_threads, 120)
 	EXPECT_EQ(rounds, sum_of(self->text, "drop", 5));
 }
 
-/* realloc to size 0 frees; its caller is shown, not a function of the shim. */
+/* realloc to size 0 frees the block; its caller is shown, not a function of the shim. */
 TEST_F_TIMEOUT(totals, of_a_realloc_to_nothing, 120)
 {
 	ASSERT_TRUE(count(self, "emptied"));
