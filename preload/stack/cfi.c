@@ -17,8 +17,8 @@ static bool holds(const struct dl_find_object *object, const void *address)
 
 /*
  * _dl_find_object() takes no lock and is safe while objects are loaded and unloaded. If an object has gaps between its
- * segments, it reports only one segment, and the unwind tables are mostly in another segment than the code. So a second
- * call finds the segment of the tables.
+ * segments, the function reports only one segment, and the unwind tables are usually in a different segment from the
+ * code. So a second call finds the segment of the tables.
  */
 struct mf_rows_object mf_cfi_object(uint64_t pc)
 {
@@ -41,12 +41,12 @@ struct mf_rows_object mf_cfi_object(uint64_t pc)
 	};
 }
 
-/* Does the unwind entry of some code begin exactly at @pc? @before: the object that contains @pc - 1, if any. */
+/* Does an unwind entry begin exactly at @pc? @before: the object that contains @pc - 1, if any. */
 static bool is_start(uint64_t pc, const struct mf_rows_object *before)
 {
 	struct mf_rows_object object = *before;
 
-	/* Only at a page boundary can @pc be in another object than @pc - 1. */
+	/* Only at a page boundary can @pc and @pc - 1 be in different objects. */
 	if (!(pc & (PAGE_SIZE - 1)))
 		object = mf_cfi_object(pc);
 	return mf_rows_is_start(&object, pc);

@@ -32,7 +32,7 @@ void mf_stack_forget(struct mf_thread *thread)
 	mf_memo_forget(&thread->memo);
 }
 
-/* Returns the context that ends at @node, or the overflow context if there was no room. */
+/* Returns the context that ends at @node, or the overflow context if there is no room. */
 static uint32_t make_context(uint32_t node)
 {
 	uint32_t context = MF_CONTEXT_NONE;
@@ -42,7 +42,7 @@ static uint32_t make_context(uint32_t node)
 	return context != MF_CONTEXT_NONE ? context : mf_trie_overflow(&mf_session_store);
 }
 
-/* Like make_context(), but asks a filter server, if there is one, whether to count a new context. */
+/* Like make_context(), but if the context is new and there is a filter server, asks it whether to count the context. */
 static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
 {
 	struct mf_store_header *header = mf_session_store.header;
@@ -67,15 +67,15 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 	return (struct mf_frame){ .pc = pc - 1, .object = object };
 }
 
-/* Is frame @i of @walk the innermost one, and interrupted (by a client request) instead of in a call? */
+/* Is frame @i of @walk the innermost one, and was it interrupted (by a client request) rather than making a call? */
 static bool is_own(const struct mf_walk *walk, uint32_t i)
 {
 	return walk->frames[i].exact && i == walk->n - 1;
 }
 
 /*
- * Returns the address for frame @i of @walk as if it were a return address. For frames that a signal interrupted, this
- * treats the address of the interruption as a return address, as Massif does, except in the innermost frame.
+ * Returns the address of frame @i of @walk in the form of a return address. If a signal interrupted the frame, the
+ * address of the interruption is treated as a return address, as Massif does, except in the innermost frame.
  */
 static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 {
@@ -84,7 +84,7 @@ static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 
 /*
  * Stores the node of frame @i in the walk; all outer frames already have theirs. Does nothing for an interrupted
- * innermost frame, because its node differs from that of an outer frame with the same address.
+ * innermost frame, because an outer frame with the same address has a different node.
  */
 static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
 {
@@ -100,8 +100,8 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t object)
 }
 
 /*
- * Returns the object that contains @address. First tries @last, the object of the previous frame. The dynamic linker
- * is asked at most once for a stack (*@asked), since all of the stack's objects are loaded now.
+ * Returns the object that contains @address. First tries @last, the object of the previous frame. Queries the dynamic
+ * linker at most once per stack (*@asked), since all of the stack's objects are already loaded.
  */
 static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
 {
@@ -118,8 +118,8 @@ static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
 }
 
 /*
- * Finds the nodes of the walk's frames, from the outermost on, as far as they exist. Nodes kept from the previous walk
- * are reused. Returns the innermost node found; *@known becomes the number of frames that have one.
+ * Finds the nodes of the walk's frames, starting with the outermost, as far as they exist. Reuses nodes from the
+ * previous walk. Returns the innermost node found, and sets *@known to the number of frames that have a node.
  */
 static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
@@ -150,8 +150,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 }
 
 /*
- * Continues find_nodes() from frame *@known on, below @node. Finds out the frames' objects and compares them, too. Must
- * be called without the trie's lock, because it may need the dynamic linker's lock.
+ * Continues find_nodes() at frame *@known, below @node, but also determines and compares the frames' objects. Must be
+ * called without the trie's lock, because it may need the dynamic linker's lock.
  */
 static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread *thread, uint32_t node,
 								uint32_t *known)
@@ -179,8 +179,8 @@ static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread
 }
 
 /*
- * Makes nodes below @node for the frames from number @known on. Returns the innermost one, or UINT32_MAX if there is no
- * room. Context: with the trie's lock.
+ * Makes nodes below @node for frame @known and all frames inside it. Returns the innermost node, or UINT32_MAX if there
+ * is no room. Context: the trie's lock is held.
  */
 static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t node)
 {
@@ -220,7 +220,7 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	return context;
 }
 
-/* Makes the nodes of the @n frames in thread->merged. Context: with the trie's lock. */
+/* Makes the nodes of the @n frames in thread->merged. Context: the trie's lock is held. */
 static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;
@@ -279,7 +279,7 @@ uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *call
 	return node;
 }
 
-/* Pseudo-object of the frame for events whose stack cannot be known. */
+/* Pseudo-object for the single frame of events whose stack cannot be determined. */
 static uint32_t interrupted_object;
 
 static void forget_object(uint64_t start, uint64_t end)
@@ -347,9 +347,9 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, header->depth);
 	context = insert_walk(thread);
 	/*
-	 * Do not add the stack to the memo if each stack is logged, or if an object may have been unloaded since the
-	 * walk. Nor if the innermost frame was interrupted: the memo finds the frame pointer at a fixed place, where
-	 * only a call leaves it.
+	 * Do not add the stack to the memo if each stack is logged, if an object may have been unloaded since the walk,
+	 * or if the innermost frame was interrupted: the memo finds the frame pointer at a fixed offset, where only a
+	 * call stores it.
 	 */
 	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||
 	    header->logs_steps >= MF_LOG_FILTERING ||

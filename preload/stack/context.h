@@ -10,16 +10,17 @@
 
 /*
  * Adds the pseudo-objects that stacks may need. Called once, while the process has one thread. They are not added on
- * demand, because adding an object takes the scan's lock, for which a thread that holds the trie's lock must not wait.
+ * demand, because adding an object takes the scan lock, and a thread that holds the trie's lock must not wait for the
+ * scan lock.
  */
 void mf_stack_start(void);
 
-/* Discards all cached knowledge of @thread's stacks, so that its next stack is walked from the start. */
+/* Discards all cached data about @thread's stacks, so that its next stack is walked in full. */
 void mf_stack_forget(struct mf_thread *thread);
 
 /*
- * Returns the context of @thread's stack from @caller on, if the thread has had that stack before; else 0. Takes no
- * lock, does not change the session memory, and keeps errno.
+ * Returns the context of @thread's stack, starting at @caller, if the thread has had that stack before; otherwise 0.
+ * Takes no lock, does not change the session memory, and preserves errno.
  */
 static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_registers *caller)
 {
@@ -29,23 +30,23 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
 }
 
 /*
- * Returns the context of any stack: MF_CONTEXT_IGNORED if the user wants it ignored, or mf_trie_overflow() if there is
- * no room for a new context. Takes the trie's lock.
+ * Returns the context of any stack. Returns MF_CONTEXT_IGNORED if the user wants the stack to be ignored, or
+ * mf_trie_overflow() if there is no room for a new context. Takes the trie's lock.
  */
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
 
 /*
- * Returns the trie's node at which @thread's stack from @caller on ends, without making a context; UINT32_MAX if there
- * is no room. Takes the trie's lock.
+ * Returns the trie's node for the innermost frame of @thread's stack, which starts at @caller, without making a
+ * context. Returns UINT32_MAX if there is no room. Takes the trie's lock.
  */
 uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller);
 
-/* Take and release the trie's lock, so that no other thread changes the trie. Take it before the gate is closed. */
+/* Take and release the trie's lock, so that no other thread changes the trie. Take the lock before closing the gate. */
 void mf_stack_hold(void);
 void mf_stack_release(void);
-void mf_stack_reset(void); /* in a forked child: releases the trie's lock, whose holder does not exist here */
+void mf_stack_reset(void); /* in a forked child: releases the trie's lock, whose holder does not exist in the child */
 
-/* Return the context and the node for events whose stack cannot be known. Take the trie's lock. */
+/* Return the context and the node for events whose stack cannot be determined. Take the trie's lock. */
 uint32_t mf_stack_interrupted(void);
 uint32_t mf_stack_interrupted_node(void);
 

@@ -2,10 +2,10 @@
 // The depth of a thread's stack.
 //
 // pthread_getattr_np() cannot be used to find the bounds of a thread's stack: it allocates while it holds a lock, and
-// the program may hold that lock in the very call that makes the thread's first event. glibc keeps the bounds in the
-// thread's descriptor, at the thread pointer, in two words: the stack's lowest address and its size. Their position
-// differs between versions of glibc. But the descriptor itself lies in that stack, near its end. So two words are
-// taken as the bounds if they describe a stack that has the descriptor near its end.
+// the program may hold that lock in the very call that causes the thread's first event. glibc keeps the bounds in the
+// thread's descriptor, at the thread pointer, in two words: the stack's lowest address and its size. Their offset
+// differs between versions of glibc. But the descriptor itself is in that stack, near its end. So two words are
+// accepted as the bounds if they describe a stack that has the descriptor near its end.
 
 #include "depth.h"
 
@@ -21,15 +21,15 @@
 #define GIB (1024ull * MIB)
 
 enum {
-	DESCRIPTOR_BYTES = 2048, /* bytes that are searched; glibc's descriptor is never smaller */
+	DESCRIPTOR_BYTES = 2048, /* number of bytes to search; glibc's descriptor is never smaller */
 };
 
-/* Bounds of a plausible size of a stack, in bytes. glibc allows no smaller stack. */
+/* Minimum and maximum plausible size of a stack, in bytes. The minimum is the smallest that glibc allows. */
 #define STACK_LEAST (16 * KIB)
 #define STACK_MOST  (64 * GIB)
 /*
- * Upper bound of the bytes between the thread pointer and the end of the stack: the descriptor, and padding for the
- * alignment of thread-local variables.
+ * Maximum number of bytes between the thread pointer and the end of the stack: the descriptor, and padding to align
+ * thread-local variables.
  */
 #define ABOVE_MOST (1 * MIB)
 
@@ -57,7 +57,7 @@ void mf_depth_start(void)
 		main_size = limit.rlim_cur < UNLIMITED ? limit.rlim_cur : UNLIMITED;
 }
 
-/* Returns the lowest address of the stack whose descriptor is at @descriptor, or 0 if it is not found. */
+/* Returns the lowest address of the stack of the thread whose descriptor is at @descriptor, or 0 if it is not found. */
 #if defined(__x86_64__)
 static uint64_t find_low(uint64_t descriptor)
 {
@@ -73,7 +73,7 @@ static uint64_t find_low(uint64_t descriptor)
 	return 0;
 }
 #else
-/* On other processors the descriptor is not at the thread pointer: only the main stack is known. */
+/* On other processors the descriptor is not at the thread pointer, so only the main stack's bounds are known. */
 static uint64_t find_low(uint64_t descriptor)
 {
 	return 0;
@@ -93,12 +93,12 @@ static uint64_t find_base(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, MF_DEPTH_MAX);
 	if (thread->walk.complete)
 		base = thread->walk.frames[0].sp;
-	/* Discard this walk: walks for events are less deep. */
+	/* Discard this walk, because the walks for events are less deep. */
 	mf_stack_forget(thread);
 	return is_within(base, caller->sp, descriptor) ? base : descriptor;
 }
 
-/* Is @caller on @thread's own stack? If so, sets its bounds. */
+/* Is @caller on @thread's own stack? If so, stores the stack's bounds. */
 static __attribute__((noinline)) bool find_bounds(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {

@@ -3,11 +3,11 @@
  * The depth of a thread's stack, measured whenever the program allocates or frees: from the stack's base to the stack
  * pointer.
  *
- * The base is the stack pointer with which the kernel started the main thread, or the C library another thread. So the
- * figures equal Massif's at these moments. Changes between two such moments are not seen.
+ * The base is the initial stack pointer: the one set by the kernel for the main thread, by the C library for other
+ * threads. So at these moments the figures equal Massif's. Changes in between are not seen.
  *
- * A thread may run on another stack for a while, such as a coroutine's or that of sigaltstack(2). Such a stack, often a
- * heap block, is not counted; the thread's own stack keeps its last depth meanwhile.
+ * A thread may temporarily run on another stack, such as a coroutine's or one set by sigaltstack(2). Such a stack,
+ * often a heap block, is not counted; meanwhile the thread's own stack keeps its last depth.
  */
 #ifndef MASSIF_PRELOAD_DEPTH_H
 #define MASSIF_PRELOAD_DEPTH_H
@@ -22,7 +22,7 @@ struct mf_thread;
 /* All zero until the thread's stack is first measured. */
 struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
-	uint64_t bytes;	    /* depth that is counted in the model */
+	uint64_t bytes;	    /* depth as last counted in the model */
 	uint64_t frozen;    /* depth in the copy for a forked child; see fork.c */
 };
 
@@ -30,12 +30,12 @@ struct mf_depth {
 void mf_depth_start(void);
 
 /*
- * Returns the change in depth of @thread's stack since the model last counted it, in bytes; 0 if @caller is on
- * another stack.
+ * Returns by how many bytes the depth of @thread's stack has changed since the model last counted it; 0 if @caller is
+ * on another stack.
  */
 int64_t mf_depth_change(struct mf_thread *thread, const struct mf_registers *caller);
 
-/* Is @sp on the current thread's own stack? Returns false if that is unknown. Makes no system call. */
+/* Is @sp on the current thread's own stack? Returns false if this is unknown. Makes no system call. */
 bool mf_depth_is_own_stack(uint64_t sp);
 
 #endif

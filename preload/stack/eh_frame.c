@@ -2,7 +2,7 @@
 // Unwind tables of objects without a sorted index.
 //
 // The tables are in memory, but their address is only in a section header, and section headers are not mapped. So the
-// file is read when such an object is loaded; few programs have such objects.
+// object's file is read when such an object is loaded; few programs have any.
 
 #include "eh_frame.h"
 
@@ -17,7 +17,7 @@ struct known {
 	struct mf_rows_object rows;
 };
 
-/* @next: atomic. Further groups are mapped when needed and never unmapped, since readers take no lock. */
+/* @next: atomic. More groups are mapped when needed. They are never unmapped, since readers take no lock. */
 struct group {
 	struct known known[64];
 	struct group *next;
@@ -35,7 +35,7 @@ static bool has_index(const struct dl_phdr_info *object)
 	return false;
 }
 
-/* Finds the section's address in memory. The section only refers to data in its own segment. */
+/* Finds the address of @section in memory, and its segment: the section refers only to data in its own segment. */
 static bool find_tables(const struct dl_phdr_info *object, const ElfW(Shdr) *section, struct mf_rows_object *rows)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -70,7 +70,7 @@ void mf_eh_frame_gone(uint64_t start, uint64_t end)
 				__atomic_store_n(&group->known[i].end, 0, __ATOMIC_RELAXED);
 }
 
-/* Returns an unused entry; NULL if there is no memory. */
+/* Returns an unused entry, or NULL if there is no memory. */
 static struct known *find_free(void)
 {
 	struct group *group = &first_group;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A stack walk with all registers. As slow as other complete unwinders, but it reads only memory that is mapped.
+// A stack walk that recovers all registers. It is as slow as other full unwinders, but it reads only memory that is
+// mapped.
 
 #include "full_walk.h"
 
@@ -11,10 +12,12 @@
 
 #ifdef __x86_64__
 
-/* Largest number of the shim's frames between capture() and the program's frame that called the shim. */
+/* Maximum number of the shim's own frames between capture() and the program's frame that called the shim. */
 #define OWN_FRAMES_MAX 32u
 
-/* Stores the current instruction's address and the registers. Marks registers that a call may change as unknown. */
+/*
+ * Stores the current instruction's address and the registers that calls preserve. Marks all other registers as unknown.
+ */
 static inline __attribute__((always_inline)) void capture(struct mf_full_walk *complete)
 {
 	uint64_t *value = complete->registers.value;
@@ -37,8 +40,8 @@ static inline __attribute__((always_inline)) void capture(struct mf_full_walk *c
 }
 
 /*
- * Reads the word at @address if that is readable. @data: the frame's stack pointer. If the shim may not make the system
- * call that tests memory, it takes an address close to the stack pointer as readable, as in other steps.
+ * Reads the word at @address if it is readable. @data points to the frame's stack pointer. If the shim may not make the
+ * system call that tests memory, it assumes that addresses close to the stack pointer are readable, as in other steps.
  */
 static bool read_word(uint64_t address, uint64_t *word, void *data)
 {

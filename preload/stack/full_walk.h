@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A stack walk with all registers, for frames whose rules need more than the stack and the frame pointer. */
+/*
+ * A stack walk that recovers all registers, for frames whose rules need more than the stack pointer and the frame
+ * pointer.
+ */
 #ifndef MASSIF_PRELOAD_FULL_WALK_H
 #define MASSIF_PRELOAD_FULL_WALK_H
 
@@ -9,7 +12,7 @@
 #include "unwind.h"
 #include "cfi/frame.h"
 
-/* State of the walk. Only @begun must be initialised, to false. */
+/* State of the walk. Only @begun needs to be initialised, to false. */
 struct mf_full_walk {
 	bool begun, exact;
 	uint32_t steps; /* frames walked so far */
@@ -17,9 +20,10 @@ struct mf_full_walk {
 };
 
 /*
- * Steps from the frame @at to its caller, whose registers are stored in *@outer. @steps: number of frames between the
- * shim's caller and @at. The walk begins in the shim's own frames, where all registers are known, or continues from its
- * last step. If it cannot reach @at, the step uses only the registers in @at. Reads only readable memory.
+ * Steps from the frame @at to its caller, and stores the caller's registers in *@outer. @steps: number of frames
+ * between the shim's caller and @at. The walk begins in the shim's own frames, where all registers are known, or
+ * continues from its last step. If the walk cannot reach @at, the step uses only the registers in @at. Reads only
+ * readable memory.
  */
 enum mf_frame_undone mf_full_walk_step(struct mf_full_walk *complete, uint32_t steps, const struct mf_registers *at,
 				      struct mf_registers *outer);

@@ -16,10 +16,10 @@
 #define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
-/* Limits for a memo in which no stack is found; see MF_MEMO_IN_VAIN. */
+/* Limits for a memo in which no stacks are being found; see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
-#define IN_VAIN_LONG 64u /* after each such number of misses, half as many stacks are looked up */
-#define IN_VAIN_KEPT 256u /* after each such number, the memo is emptied, since a small table is searched faster */
+#define IN_VAIN_LONG 64u /* each time after this many misses, half as many stacks are looked up */
+#define IN_VAIN_KEPT 256u /* each time after this many misses, the memo is emptied: a small table is faster to search */
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(sizeof(struct mf_memo_node) == MF_MEMO_LINE, "a head is a line");
@@ -32,7 +32,7 @@ static inline uint64_t hash_of(uint64_t above, uint64_t value)
 	return (value ^ above << 13) * 0x9e3779b97f4a7c15ull;
 }
 
-/* Returns the first slot to try. The hash's upper bits are the better ones. */
+/* Returns the first slot to try. Uses the hash's upper bits because they are better mixed. */
 static inline uint32_t place_of(uint64_t hash, uint32_t mask)
 {
 	return (uint32_t)(hash >> 40) & mask;
@@ -99,7 +99,7 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 	return 0;
 }
 
-/* The words that a walk has read, in that order. */
+/* The words that a walk has read, in the order in which it read them. */
 struct words {
 	uint64_t sp;
 	uint32_t n;
@@ -131,7 +131,8 @@ static inline void add(struct words *words, uint64_t address, uint64_t value)
 
 /*
  * Collects the words that the walk depends on. A saved frame pointer is added only if a frame further out uses its
- * value, and just before that frame's own words. So the words so far always determine which word comes next.
+ * value, and is put just before that frame's own words. So the words collected so far always determine which word comes
+ * next.
  */
 static void collect(struct words *words, const struct mf_walk *walk)
 {
@@ -172,7 +173,10 @@ static uint32_t size_of(const struct mf_memo_node *node)
 	return (words + LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
 }
 
-/* In a memo with few nodes, clears only the roots in use, so that a short-lived thread touches few pages. */
+/*
+ * Clears the roots. If the memo has few nodes, clears only the roots in use, so that a short-lived thread touches few
+ * pages.
+ */
 static void clear_roots(struct mf_memo *memo)
 {
 	if (memo->n_nodes > FEW_NODES) {
@@ -188,7 +192,7 @@ static void clear_roots(struct mf_memo *memo)
 	}
 }
 
-/* Empties the memo. The pool's first words stay zero: place 0 stands for "no node", and zeroes match no registers. */
+/* Empties the memo. The pool's first words stay zero: index 0 stands for "no node", and zeroes match no registers. */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {
@@ -201,7 +205,7 @@ static void empty(struct mf_memo *memo)
 	memo->used = HEAD_WORDS;
 }
 
-/* Makes room for two more nodes, with the table at most half full. Empties the memo if that is impossible. */
+/* Makes room for two more nodes while keeping the table at most half full. Empties the memo if this is impossible. */
 static void make_room(struct mf_memo *memo)
 {
 	uint32_t size = memo->mask + 1;
@@ -226,7 +230,7 @@ static void make_room(struct mf_memo *memo)
 	}
 }
 
-/* Sets the number of words that @node already contains, and pads its last group. */
+/* Sets the number of words in @node, which already contains them, and pads its last group. */
 static void set_words(struct mf_memo_node *node, uint32_t n_words)
 {
 	struct mf_memo_group *last = groups_of(node) + n_words / GROUP;
@@ -266,7 +270,7 @@ static inline uint64_t *value_at(const struct mf_memo_node *node, uint32_t i)
 	return &groups_of(node)[i / GROUP].values[i % GROUP];
 }
 
-/* Makes a node with the words of @words from @first on. */
+/* Makes a node that holds @words, starting with word @first. */
 static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint64_t value,
 				      const struct words *words, uint32_t first)
 {
@@ -305,7 +309,7 @@ static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept
 	set_words(node, kept);
 }
 
-/* Returns how many words of @node equal those of @words from @at on. */
+/* Returns how many of @node's leading words equal those in @words that start at @at. */
 static uint32_t agree(const struct mf_memo_node *node, const struct words *words, uint32_t at)
 {
 	uint32_t i = 0;
@@ -355,8 +359,8 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 
 		at += n;
 		/*
-		 * Two walks that have read the same words read their next word at the same address. So if the offsets
-		 * differ, the stack cannot be added.
+		 * Two walks that have read the same words should read their next word at the same address. So if the
+		 * offsets differ, the stack cannot be added.
 		 */
 		if (at == words.n)
 			return;

@@ -10,14 +10,14 @@
 #include "unwind.h"
 
 #define MF_MEMO_ROOTS (1u << 13) /* a power of two */
-#define MF_MEMO_WORDS 480u	 /* longest walk that is remembered, in words read */
+#define MF_MEMO_WORDS 480u	 /* longest walk that is remembered, in words that it reads */
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes are aligned to this many bytes, so that a node's head is one cache line */
 
 #define MF_MEMO_GROUP 4u
 
 struct mf_memo_group {
-	int32_t offsets[MF_MEMO_GROUP]; /* from the caller's stack pointer, in bytes */
+	int32_t offsets[MF_MEMO_GROUP]; /* relative to the caller's stack pointer, in bytes */
 	uint64_t values[MF_MEMO_GROUP];
 };
 
@@ -25,50 +25,49 @@ struct mf_memo_group {
  * A thread's memo. The pool and the table follow this struct; mf_memo_size(room) is the size of all three. To
  * initialise a memo, zero it, set its room and call mf_memo_forget().
  *
- * A stack is recognised by the words that its walk has read: if the initial registers and all these words are the
- * same, the walk would give the same frames. Comparing fewer words would be wrong, since a single frame far out may
- * have changed.
+ * A stack is recognised by the words that its walk has read: if the initial registers and all these words are the same,
+ * a walk would find the same frames. Comparing fewer words would be wrong, since a single outer frame may have changed.
  *
- * Which word a walk reads next depends on what it has read. So stacks are kept as a tree: a node holds the words and
- * values that all stacks below it share, and the position of the next word, in which they differ. That word's value
- * leads to a child through the hash table. However many stacks begin with the same registers, each word is compared
- * once.
+ * Which word a walk reads next depends on what it has read. So stacks are kept as a tree: a node holds the addresses
+ * and values of the words that all stacks below it share, and the address of the next word, in which they differ. That
+ * word's value leads to a child through the hash table. However many stacks begin with the same registers, each word is
+ * compared only once.
  *
- * Nodes are allocated one after the other in the pool. When the pool is full, the memo is emptied.
+ * Nodes are allocated sequentially in the pool. When the pool is full, the memo is emptied.
  *
- * Programs mostly repeat what they did last, so some guesses are tried before the hash table. For a hash of the initial
- * registers, the roots hold the first node that was last found for it. If that node has children, the guess is the
- * stack that followed the previous stack the last time. If the guessed stack has another first node, the child that was
- * last found below each node is tried instead. Stacks with only one node need no guess, so they are skipped when the
- * order of stacks is recorded.
+ * Programs mostly repeat what they did last, so some guesses are tried before the hash table. Indexed by a hash of the
+ * initial registers, the roots hold the first node that was found most recently for that hash. If that node has
+ * children, the guess is the stack that followed the previous stack last time. If the guessed stack has a different
+ * first node, the most recently found child of each node is tried instead. Stacks with only one node need no guess, so
+ * they are skipped when the order of stacks is recorded.
  */
 struct mf_memo {
 	uint32_t room; /* size of the pool in words: a power of two, at least MF_MEMO_ROOM_LEAST */
-	uint32_t mask; /* number of the table's slots, less one */
+	uint32_t mask; /* number of slots in the table, minus one */
 	uint32_t n_nodes;
-	uint32_t used;	/* words of the pool in use */
+	uint32_t used;	/* number of words in use in the pool */
 	uint32_t score; /* rises with hits, falls with misses; while it is 0, only some stacks are looked up */
 	uint32_t asked;
 	uint32_t pause, in_vain; /* while the score is 0: mask of @asked for stacks to look up; number of misses */
-	uint32_t last;			/* place of the last node of the stack found last */
-	uint32_t guess;			/* likewise, of the stack that followed that one the last time; 0 if unknown */
+	uint32_t last;			/* pool index of the last node of the stack found last */
+	uint32_t guess;			/* same, of the stack that followed it last time; 0 if unknown */
 	/* Scratch space for the words of a walk. It is here because the memo's first page is in use anyway. */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
-	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS]; /* places of first nodes, by registers */
+	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS]; /* pool indices of first nodes, hashed by registers */
 };
 
 _Static_assert(sizeof(struct mf_memo) % MF_MEMO_LINE == 0, "the pool begins at a line");
 
 #define MF_MEMO_ROOM_LEAST     (1u << 15)
-#define MF_MEMO_CHANGE	       2048u /* upper bound of the words that adding one stack takes */
-#define MF_MEMO_WORDS_PER_SLOT 16u /* the table has at most one slot for this many words of the pool */
+#define MF_MEMO_CHANGE	       2048u /* maximum number of pool words needed to add one stack */
+#define MF_MEMO_WORDS_PER_SLOT 16u /* minimum number of pool words per slot of the table */
 
 static inline uint64_t *mf_memo_pool(const struct mf_memo *memo)
 {
 	return (uint64_t *)(uintptr_t)(memo + 1);
 }
 
-/* The table is open-addressed. A slot is a node's place << 32 | tag. */
+/* The table uses open addressing. A slot is a node's pool index << 32 | tag. */
 static inline uint64_t *mf_memo_slots(const struct mf_memo *memo)
 {
 	return mf_memo_pool(memo) + memo->room;
@@ -82,8 +81,8 @@ static inline size_t mf_memo_size(uint32_t room)
 
 /*
  * A node: this head, followed by its words in groups. The words are stored and compared in the order in which the walk
- * read them, each only if those before it match. So the comparison reads no memory that the walk would not have read.
- * The last group is padded with copies of its last word.
+ * read them, and each is compared only if all words before it match. So the comparison reads no memory that a walk
+ * would not read. The last group is padded with copies of its last word.
  */
 struct mf_memo_node {
 	/*
@@ -91,31 +90,32 @@ struct mf_memo_node {
 	 * the value of the parent's @branch word.
 	 */
 	uint64_t above, value;
-	uint32_t number;  /* identifies the node in its children's keys; a split gives it to the new child */
+	uint32_t number;  /* identifies the node in its children's keys; a split passes it to the new child */
 	uint32_t context; /* context of the only stack that ends here; 0 if the node has children */
 	int32_t branch;	  /* offset of the word that selects the child */
 	union {
-		uint32_t latest; /* place of the child that was found last */
-		uint32_t after;	 /* in a stack's last node: place of the last node of the stack that followed */
+		uint32_t latest; /* pool index of the child that was found last */
+		uint32_t after;	 /* in a stack's last node: pool index of the last node of the stack that followed */
 	};
 	uint32_t n_bytes; /* size of the groups in use */
 	uint16_t n_words;
-	uint8_t room; /* groups that were allocated */
+	uint8_t room; /* number of groups for which there is room */
 	/*
-	 * In a stack's last node: places of all nodes of the stack, from the first one on, followed by 0. All 0 if
-	 * there are too many or if they are unknown. May be outdated, because nodes may have been split since.
+	 * In a stack's last node: pool indices of all nodes of the stack, first node first, terminated by 0. All 0 if
+	 * there are too many nodes or if they are unknown. May be outdated, because nodes may have been split since
+	 * then.
 	 */
 	uint32_t path[MF_MEMO_PATH];
 };
 
-#define MF_MEMO_CHILD_OF (1ull << 63) /* flag in @above, together with a node's number; no stack pointer has that bit */
+#define MF_MEMO_CHILD_OF (1ull << 63) /* flag in @above that marks a node's number; no stack pointer has this bit set */
 
 #define MF_MEMO_SCORE_MAX 256u
 #define MF_MEMO_SCORE_HIT 2u
 
 /*
- * A look-up loads memory that nothing else needs. So while no stack is ever found, only one in MF_MEMO_IN_VAIN + 1
- * stacks is looked up, and still fewer as this goes on.
+ * A look-up loads memory that nothing else needs. So as long as look-ups find nothing, only one in MF_MEMO_IN_VAIN + 1
+ * stacks is looked up, and even fewer if this continues.
  */
 #define MF_MEMO_IN_VAIN 31u
 
@@ -134,7 +134,7 @@ static inline uint64_t mf_memo_word(uint64_t sp, int32_t offset)
 	return *(const uint64_t *)(uintptr_t)(sp + (uint64_t)(int64_t)offset);
 }
 
-/* Compares two words of @group from @i on. Both offsets are read by one load, because loads dominate the cost. */
+/* Compares words @i and @i + 1 of @group. One load reads both offsets, because loads dominate the cost. */
 static inline __attribute__((always_inline)) bool
 mf_memo_are_same(const struct mf_memo_group *group, uint32_t i, uint64_t sp)
 {
@@ -145,7 +145,7 @@ mf_memo_are_same(const struct mf_memo_group *group, uint32_t i, uint64_t sp)
 	       mf_memo_word(sp, (int32_t)(offsets >> 32)) == group->values[i + 1];
 }
 
-/* Are the words of @node on the stack unchanged? */
+/* Are the words in @node unchanged on the stack? */
 static inline __attribute__((always_inline)) bool
 mf_memo_is_unchanged(const struct mf_memo_node *node, uint64_t sp)
 {
@@ -173,7 +173,7 @@ static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf
 	return (uint32_t)((const uint64_t *)node - mf_memo_pool(memo));
 }
 
-/* Should the next stack, which the guesses did not find, be looked up? */
+/* Should the next stack, which was not found by guessing, be looked up? */
 static inline bool mf_memo_looks(struct mf_memo *memo)
 {
 	return memo->score || !(++memo->asked & memo->pause);
@@ -186,8 +186,8 @@ static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 }
 
 /*
- * Called when a stack with several nodes was found, of which @node is the last one. Records that this stack followed
- * the previous one, guesses the next stack, and prefetches the guess's last node.
+ * Called when a stack with several nodes was found; @node is the last of them. Records that this stack followed the
+ * previous one, guesses the next stack, and prefetches the last node of the guess.
  */
 static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_node *node)
 {
@@ -202,8 +202,8 @@ static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_nod
 
 /*
  * Returns the first node of the stack that begins with @sp and @pc (as in MF_CALLER), if that node is in the roots and
- * its words are unchanged; else NULL. If the node has a context, this is the stack's context: call mf_memo_note_hit().
- * Otherwise, try mf_memo_recall_below().
+ * its words are unchanged; otherwise NULL. If the node has a context, it is the stack's context, and the caller must
+ * call mf_memo_note_hit(). Otherwise, try mf_memo_recall_below().
  */
 static inline __attribute__((always_inline)) const struct mf_memo_node *
 mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
@@ -216,7 +216,7 @@ mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 	return node;
 }
 
-/* Continues from the first node @node. Returns the context of the stack if the guesses find it, else 0. */
+/* Continues from the first node @node. Returns the context of the stack if guessing finds it, otherwise 0. */
 static inline __attribute__((always_inline)) uint32_t
 mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint64_t sp)
 {
@@ -236,10 +236,10 @@ mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint
 	return node->context;
 }
 
-/* Looks the stack that begins with @sp and @pc up in the table. Returns its context, or 0 if it is unknown. */
+/* Looks up the stack that begins with @sp and @pc in the table. Returns its context, or 0 if the stack is unknown. */
 uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc);
 
-/* Returns the context of the stack that begins with @sp and @pc if the guesses find it, else 0. */
+/* Returns the context of the stack that begins with @sp and @pc if guessing finds it, otherwise 0. */
 static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 {
 	const struct mf_memo_node *node = mf_memo_recall_root(memo, sp, pc);
@@ -253,13 +253,13 @@ static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_
 }
 
 /*
- * Adds the stack of @walk, which begins with @registers, with its @context (not 0). Call it only after mf_memo_find()
- * has returned 0 for this stack.
+ * Adds the stack of @walk, which begins with @registers, together with its @context (not 0). Call this only after
+ * mf_memo_find() has returned 0 for the stack.
  */
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context);
 
-/* Called instead of mf_memo_enter() for a stack that is not to be added. */
+/* Called instead of mf_memo_enter() for a stack that should not be added. */
 void mf_memo_pass(struct mf_memo *memo);
 
 /* Empties the memo, because code was unloaded or contexts became invalid. */
