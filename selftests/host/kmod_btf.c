@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading a kernel's types (kmod/btf.c): all kinds of prototypes, and damaged types.
+// Reading a kernel's type information (kmod/btf.c): all kinds of prototypes, and damaged data.
 #include <linux/btf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static uint32_t put_int(const char *name, uint32_t size)
 	return number;
 }
 
-/* Appends a type of this kind that refers to @type. */
+/* Appends a type of @kind that refers to @type. */
 static uint32_t put_of(unsigned int kind, const char *name, uint32_t type)
 {
 	return put_type(kind, 0, name, type);
@@ -83,7 +83,7 @@ static uint32_t put_prototype(uint32_t result, const uint32_t *arguments, unsign
 						  sizeof(arguments) / sizeof(arguments[0])));	\
 } while (0)
 
-#define HEAD	24	/* offset in the types written so far */
+#define HEAD	24	/* offset in the types appended so far */
 
 /* Returns complete BTF data with a header of @head_size bytes, to be freed; *@size is its size. */
 static unsigned char *finish(size_t *size, size_t head_size)
@@ -174,7 +174,7 @@ static unsigned char *make(size_t *size)
 	return make_with_head(size, HEAD);
 }
 
-/* Returns the module's verdict on an expected prototype; -1 if the data are not types. */
+/* Returns the module's verdict on an expected prototype, or -1 if the data are not valid type information. */
 static int verdict(const unsigned char *data, size_t size, const char *name, const char *prototype)
 {
 	struct massif_btf_row row = { name, prototype, MASSIF_BTF_UNKNOWN };
@@ -248,7 +248,7 @@ static const struct {
 	{ "btf_trace_event", "void(*, mm_struct *)", SAME },
 	{ "btf_trace_event", "void(*, mm_struct *, ...)", SAME },
 	{ "btf_trace_event", "void(*, long)", OTHER },
-	/* Something other than a function is not compared. */
+	/* Symbols other than functions are not compared. */
 	{ "mm_struct", "void()", UNKNOWN },
 	{ "variable", "void()", UNKNOWN },
 	{ "plai", "void()", UNKNOWN },
@@ -287,7 +287,7 @@ static int verdict_of_layers(unsigned int layers)
 	return found;
 }
 
-/* Up to 32 types are followed, the last of which may be the int. More typedefs count as a difference. */
+/* Up to 32 types in a chain are followed; the last of these may be the int. More typedefs count as a difference. */
 TEST(typedefs_of_typedefs)
 {
 	EXPECT_EQ(SAME, verdict_of_layers(0));
@@ -313,7 +313,7 @@ TEST(heads_of_other_lengths)
 	free(data);
 }
 
-/* Copies the data to memory of exactly that size, so that AddressSanitizer notices reads beyond it. */
+/* Copies the data into memory of exactly that size, so that AddressSanitizer notices reads beyond it. */
 static int verdict_of_part(const unsigned char *data, size_t size)
 {
 	unsigned char *part = malloc(size ?: 1);
@@ -336,7 +336,7 @@ TEST(cut_off_anywhere)
 	free(data);
 }
 
-/* With any byte changed, nothing outside is read, and reading ends. */
+/* Whichever byte is changed, nothing outside the data is read, and reading comes to an end. */
 TEST(each_byte_changed)
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
@@ -359,7 +359,10 @@ TEST(each_byte_changed)
 	free(data);
 }
 
-/* The types of this machine's kernel, if it has any: a function that has not changed for years. */
+/*
+ * The type information of this machine's kernel, if it has any, checked with a function that has not changed for
+ * years.
+ */
 TEST(of_a_real_kernel)
 {
 	FILE *file = fopen("/sys/kernel/btf/vmlinux", "re");

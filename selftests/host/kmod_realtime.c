@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The module does not build for a kernel with PREEMPT_RT: make fails with one line that says so.
+// The module does not build for a kernel with PREEMPT_RT: make fails with a single line that says so.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,10 @@
 
 #include "kselftest_harness.h"
 
-/* Runs make on the module's Kbuild, as the kernel's build would. Returns whether it fails with @words. */
+/*
+ * Runs make on the module's Kbuild, as the kernel's build would. Returns whether it fails with a message
+ * containing @words.
+ */
 static bool is_refused(const char *words)
 {
 	char command[8192], line[512];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Every limit in the sources is listed in host/limits.table with its value, and the test named there exists.
+// Every limit in the sources is listed in host/limits.table with its value, and the test that is named there exists.
 
 #include <regex.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
-/* The number of limits without a test; it must not grow. */
+/* The number of limits that have no test; it must not grow. */
 #define WITHOUT_A_TEST 0
 
 #define NAME	 "[A-Z0-9_]*(_MAX|_MOST|_LIMIT|_ROOM|_SLOTS)|(MAX|MOST)_[A-Z0-9_]+"
@@ -85,7 +85,7 @@ static struct row *find_row(const char *file, const char *constant)
 	return NULL;
 }
 
-/* Copies a match without a trailing comment or comma. */
+/* Copies a match without a comment or comma at its end. */
 static void copy_match(const char *line, const regmatch_t *match, char *to, size_t size)
 {
 	char *end;
@@ -98,7 +98,7 @@ static void copy_match(const char *line, const regmatch_t *match, char *to, size
 		end[-1] = '\0';
 }
 
-/* Compares the limits of one source file, from grep's output FILE:LINE. */
+/* Compares the limits of one source file, given grep's output in the form FILE:LINE. */
 static void compare(struct __test_metadata *_metadata, char *found, const regex_t *definition)
 {
 	char *line = strchr(found, ':'), constant[128], value[512];
@@ -150,7 +150,7 @@ TEST_F(limits, are_all_in_the_table)
 	}
 }
 
-/* KIND/NAME:CASE stands for a test in selftests/KIND/NAME.c, or a row of its tables. */
+/* KIND/NAME:CASE stands for a test in selftests/KIND/NAME.c, or for a row of its tables. */
 static bool exists(const char *test)
 {
 	const char *colon = strchr(test, ':');

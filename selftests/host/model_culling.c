@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which snapshots survive culling, and the minimum interval of later ones.
+// Which snapshots survive culling, and the minimum interval between later ones.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
@@ -28,7 +28,7 @@ static const struct mf_model_options ten = {
 	.alignment = 16,
 };
 
-/* Returns how many snapshots differ from those at @times. */
+/* Returns how many snapshots differ from the expected ones at @times. */
 static int wrong_times(const int64_t *times, uint32_t n)
 {
 	if (mf_model_view(&store, views) != n)
@@ -39,7 +39,7 @@ static int wrong_times(const int64_t *times, uint32_t n)
 	return 0;
 }
 
-/* The model keeps the same snapshots as Massif 3.19 was observed to keep. */
+/* The model keeps the same snapshots that Massif 3.19 was observed to keep. */
 TEST(observed)
 {
 	static const int64_t times[] = { 0, 24, 64, 120, 192, 280, 384, 504, 528, 568 };
@@ -64,7 +64,7 @@ TEST(ties_go_from_the_lowest)
 	EXPECT_EQ(2, mf_model_of(&store)->interval);
 }
 
-/* The first snapshot, the last and the peak stay; pairs that contain them do not determine the interval. */
+/* The first snapshot, the last one and the peak are kept; pairs that contain them do not determine the interval. */
 TEST(peak_stays)
 {
 	ASSERT_EQ(0, start(&ten));
@@ -160,7 +160,7 @@ static bool culling_is_right(uint32_t max_snapshots, int64_t first, int64_t last
 	       kept_peak == peak;
 }
 
-/* Totals change randomly at random times; the model's snapshots are compared at each culling. */
+/* Totals change randomly at random times; the model's snapshots are compared after each culling. */
 TEST_F(stream, equals_slow_model)
 {
 	uint64_t seed = variant->seed;
@@ -193,7 +193,7 @@ TEST_F(stream, equals_slow_model)
 		ASSERT_EQ(model->next_allowed, oracle.next_allowed);
 		if (model->cullings == cullings && i % 1000)
 			continue;
-		/* In this test the contexts hold nothing; only trees with leaves would show a difference. */
+		/* In this test the contexts have no bytes; only trees with leaves would reveal a difference. */
 		difference = NULL;
 		if (mf_model_view(&store, views) != (uint32_t)oracle.n_snapshots)
 			difference = "another number of snapshots";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The end of a profile is a peak check like any other, made in a copy, for any state that the program left.
+// The end of a profile is a peak check like any other; it is made on a copy, whatever state the program left behind.
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +67,11 @@ FIXTURE_TEARDOWN(rule)
 	mf_store_detach(&store);
 }
 
-/* The program held 1000 bytes, then 100, and @last at its end, at 50 ms. */
+/* The program had 1000 bytes, then 100, and @last at its end, at 50 ms. */
 FIXTURE_VARIANT(rule) {
 	enum mf_end_rule rule;
 	uint64_t last;
-	uint32_t n;	/* number of snapshots; without an end it would be 4 */
+	uint32_t n;	/* number of snapshots; it would be 4 if the end were not added */
 	uint32_t peak;	/* number of the peak */
 	enum mf_tree_kind tree; /* tree of the last snapshot */
 	bool no_trees;
@@ -112,12 +112,12 @@ TEST_F(rule, decides)
 		EXPECT_EQ(variant->last, views[n - 1].snapshot.heap);
 		EXPECT_EQ(variant->no_trees ? 0 : MF_CAPTURE_PRESENT, views[n - 1].snapshot.capture);
 	}
-	/* Only the copy was changed. */
+	/* Only the copy has changed. */
 	EXPECT_EQ(before, mf_model_view(&store, views));
 	EXPECT_TRUE(views[2].is_peak);
 }
 
-/* Time does not go back, and a second snapshot with a tree is not made if the last one has one. */
+/* Time does not go back, and no second snapshot with a tree is made if the last one already has one. */
 TEST(is_not_made_twice)
 {
 	struct mf_model_options options = defaults;
@@ -137,7 +137,7 @@ TEST(is_not_made_twice)
 	mf_store_detach(&store);
 }
 
-/* A program may be killed when the list of snapshots is full and not yet culled. */
+/* A program may be killed when the list of snapshots is full and has not been culled yet. */
 TEST(of_a_full_list_is_culled_first)
 {
 	struct mf_model_options options = defaults;
@@ -161,7 +161,7 @@ TEST(of_a_full_list_is_culled_first)
 	mf_store_detach(&store);
 }
 
-/* A faulty program may have written anything to the store. */
+/* A faulty program may have written anything into the store. */
 TEST(of_a_damaged_store_is_sound)
 {
 	uint64_t seed = 5;
@@ -237,7 +237,7 @@ static bool ends_as_slow_model(int64_t now)
 	return true;
 }
 
-/* The profile is compared as if the program ended at any event. */
+/* At every event, the profile is compared as if the program ended there. */
 TEST_F(stream, equals_slow_model)
 {
 	uint64_t seed = variant->seed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random allocations, frees and reallocations leave the model in the same state as a simple list of blocks,
-// also when most events change only the tally of one thread.
+// Random allocations, frees and reallocations leave the model in the same state as a simple list of blocks, even if
+// most events change only the tally of one thread.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
@@ -15,9 +15,9 @@
 
 static struct mf_store store;
 static struct oracle oracle;
-static uint32_t contexts[ORACLE_CONTEXTS]; /* contexts of the store, by the oracle's number */
+static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by the oracle's numbers */
 
-/* Threads that take turns; the number of events accounted in their tallies, and of deferred frees. */
+/* Number of threads, which take turns; number of events accounted in their tallies; number of deferred frees. */
 static uint32_t n_tallies, in_tallies, put_off;
 static struct mf_tally_ctx desks[MF_SHARDS_MAX];
 
@@ -32,7 +32,7 @@ static void start_tallies(uint32_t n)
 	mf_tally_grant(&store);
 }
 
-/* What a thread does before each of its events. */
+/* Done for a thread before each of its events. */
 static void settle(uint32_t number)
 {
 	if (!n_tallies || mf_tally_settle(&desks[number], true))
@@ -49,7 +49,7 @@ static bool somebody_has_put_off(void)
 	return false;
 }
 
-/* The timekeeper's actions before an event at @now. Returns the number of the thread whose turn it is. */
+/* Does what the timekeeper does before an event at @now. Returns the number of the thread whose turn it is. */
 static uint32_t turn(uint64_t *seed, int64_t now)
 {
 	const struct mf_model *model = mf_model_of(&store);
@@ -60,7 +60,7 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 		mf_tally_hurry(&store);
 	number = n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
 	settle(number);
-	/* A deferred free requires a single thread; this is the start of another thread. */
+	/* A deferred free requires a single thread; this simulates the start of another thread. */
 	if (somebody_has_put_off()) {
 		mf_tally_fold(&store);
 		mf_tally_grant(&store);
@@ -147,7 +147,7 @@ static int start(const struct mf_model_options *options)
 	return 0;
 }
 
-/* Returns the store's context for @number of the oracle; it is created if the previous one was the last. */
+/* Returns the store's context for the oracle's @number; creates it if the previous one was the last. */
 static uint32_t context_of(int number)
 {
 	struct mf_frame frames[2] = { { .pc = 0x401000 + (uint64_t)number }, { .pc = 0x400fff } };
@@ -162,8 +162,8 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Returns an address of any kind: dense ones like those of small blocks, neighbours within 16 bytes, around
- * multiples of 4 MiB, far apart, and the highest.
+ * Returns an address of any kind: close together like those of small blocks, neighbours within 16 bytes, near
+ * multiples of 4 MiB, far apart, and the highest one.
  */
 static uint64_t random_address(uint64_t *seed)
 {
@@ -173,7 +173,7 @@ static uint64_t random_address(uint64_t *seed)
 	case 0:
 		return 0x555555000000 + i * 16;
 	case 1:
-		return 0x555555800000 + i; /* odd, and several per granule */
+		return 0x555555800000 + i; /* odd addresses, several of them per granule */
 	case 2:
 		return 0x7f0000400000 - 16 * 8 + i % 16 * 16;
 	case 3:
@@ -188,7 +188,7 @@ static uint64_t random_size(uint64_t *seed)
 	switch (oracle_below(seed, 40)) {
 	case 0:
 		return 0;
-	case 1: /* around the size from which blocks take whole pages */
+	case 1: /* near the size from which blocks take whole pages */
 		return 4194240 - 40 + oracle_below(seed, 80);
 	case 2: /* too large for the table's usual entries */
 		return (1ull << 40) - 5 + oracle_below(seed, 10);
@@ -217,7 +217,7 @@ static uint64_t a_live_address(uint64_t *seed)
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 
-/* Reallocates a block. Returns whether model and oracle agree about the address. */
+/* Reallocates a block. Returns whether model and oracle agree on the address. */
 static bool realloc_somehow(uint64_t *seed, int64_t now)
 {
 	uint64_t address = a_live_address(seed), moved, size;
@@ -230,7 +230,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 	if (!realloc_begin_event(address, &block) || block.size != before.size ||
 	    block.capacity != before.capacity)
 		return false;
-	/* Another thread receives the address before the reallocation returns. */
+	/* Another thread gets the address before the reallocation returns. */
 	if (!oracle_below(seed, 8)) {
 		context = random_context(seed);
 		alloc_event(seed, address, 24, context_of(context), now);
@@ -242,7 +242,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 		return true;
 	}
 	switch (oracle_below(seed, 4)) {
-	case 0: /* a size within the capacity */
+	case 0: /* a size within the block's capacity */
 		size = oracle_below(seed, before.capacity + 1);
 		break;
 	case 1:
@@ -267,9 +267,9 @@ FIXTURE_VARIANT(heap)
 	struct mf_model_options options;
 	uint64_t seed;
 	uint32_t events;
-	uint32_t tallies;  /* number of threads with a tally */
-	uint32_t distance; /* distance between the allocator's blocks; 0: 16 */
-	uint64_t stacks;   /* maximum of the stacks; 0: not counted */
+	uint32_t tallies;  /* number of threads that have a tally */
+	uint32_t distance; /* distance between the allocator's blocks; 0 means 16 */
+	uint64_t stacks;   /* maximum size of the stacks; 0: stacks are not counted */
 };
 
 FIXTURE_VARIANT_ADD(heap, defaults)
@@ -396,14 +396,17 @@ TEST_F(heap, equals_naive_list)
 
 	for (uint32_t i = 0; i < variant->events; i++) {
 		uint64_t what = oracle_below(&seed, 100), address, size;
-		/* The number of blocks alternates between few and many. */
+		/* The number of live blocks alternates between few and many. */
 		uint64_t allocations = i / 4096 % 2 ? 25 : 45;
 		int context;
 
 		now += (int64_t)oracle_below(&seed, 3);
 		if (oracle.n_blocks == ORACLE_BLOCKS - 2)
 			what = 60;
-		/* Change the stacks as the shim does: right before another event, and usually by a small amount. */
+		/*
+		 * Change the stacks as the shim does: right before another event, and by a small amount in most
+		 * cases.
+		 */
 		if (variant->stacks && oracle_below(&seed, 4)) {
 			uint64_t most = oracle_below(&seed, 16) ? 2000 : variant->stacks;
 			int64_t change = (int64_t)oracle_below(&seed, most) - (int64_t)oracle.stacks;
@@ -427,7 +430,7 @@ TEST_F(heap, equals_naive_list)
 		look = mf_tally_look(&store, now);
 		ASSERT_EQ(oracle.heap, look.heap);
 		ASSERT_EQ(oracle.extra, look.extra);
-		/* Deferred frees often stay deferred here. */
+		/* Here, deferred frees often stay deferred. */
 		if (i % 64 && oracle_below(&seed, 4))
 			continue;
 		mf_tally_fold(&store);
@@ -449,7 +452,7 @@ TEST_F(heap, equals_naive_list)
 	TH_LOG("%u of %u events were in tallies, %u were put off", in_tallies, variant->events, put_off);
 	EXPECT_LE(variant->tallies ? variant->events / 20 : 0, in_tallies);
 
-	/* After everything was freed, only the clock is not zero. */
+	/* After everything has been freed, only the clock is not zero. */
 	while (oracle.n_blocks) {
 		uint64_t last = oracle.blocks[oracle.n_blocks - 1].address;
 
@@ -465,7 +468,7 @@ TEST_F(heap, equals_naive_list)
 
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
 
-/* A deferred free counts for readers of the store, and when the program ends. */
+/* A deferred free counts for those who read the store, and when the program ends. */
 FIXTURE(put_off)
 {
 	uint32_t context;
@@ -477,7 +480,7 @@ FIXTURE_SETUP(put_off)
 
 	ASSERT_EQ(0, start(&slow));
 	self->context = context_of(0);
-	/* A peak, followed by a much lower total. */
+	/* A peak followed by a much lower total. */
 	mf_heap_alloc(&store, 0x20000, 100000, self->context, 0);
 	mf_heap_free(&store, 0x20000, 0);
 	mf_heap_alloc(&store, 0x10000, 40, self->context, 0);
@@ -515,7 +518,7 @@ TEST_F(put_off, is_counted_at_the_end)
 	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
 }
 
-/* If a snapshot became due meanwhile, the next event takes it. */
+/* If a snapshot has become due in the meantime, the next event takes it. */
 TEST_F(put_off, leaves_the_snapshot_to_the_next_event)
 {
 	uint32_t before = mf_model_of(&store)->real_snapshots;
@@ -544,7 +547,7 @@ TEST_F(put_off, not_when_it_may_make_a_peak)
 	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x30000));
 }
 
-/* An invalid address that the program has written there is not followed. */
+/* If the program has overwritten the address with an invalid one, it is not followed. */
 TEST_F(put_off, takes_whatever_is_there)
 {
 	uint64_t seed = 77, bytes[1];
@@ -589,7 +592,7 @@ static void count_blocks(const struct mf_block *block, void *data)
 	counts[1] += block->address % 8 || block->size != (block->address % 16 ? 8 : 7);
 }
 
-/* Small blocks as close as some allocators place them: each has its own slot, without chains. */
+/* Small blocks that are as close together as in some allocators: each has its own slot, without chains. */
 TEST(eight_bytes_apart)
 {
 	struct mf_block block = { .context = MF_CONTEXT_FIRST, .capacity = 16 };
@@ -615,13 +618,13 @@ TEST(eight_bytes_apart)
 		ASSERT_EQ(7 + i % 2, block.size);
 		ASSERT_FALSE(mf_blocks_find(&store, 0x7ffff0000000 + 8 * i, &block));
 	}
-	/* An address that no program can have is not stored and matches no other block. */
+	/* An address that no program can have is not stored, and matches no other block. */
 	block.address = 0x10000 + MF_BLOCKS_ODD;
 	EXPECT_EQ(!MF_BLOCKS_ODD, mf_blocks_put(&store, &block));
 	mf_store_detach(&store);
 }
 
-/* Of two blocks at the same address, the later one is removed first. */
+/* If there are two blocks at the same address, the later one is removed first. */
 TEST(one_address_twice)
 {
 	struct mf_block block;
@@ -638,9 +641,9 @@ TEST(one_address_twice)
 }
 
 /*
- * Blocks whose slots are adjacent are found as they were entered, in every order of adding and removing. Blocks
- * of 64 bytes and more use two slots; at 0x400000 a new leaf begins with granules of 16 bytes, at 0x800000 with
- * granules of 32.
+ * Blocks with adjacent slots are found as they were entered, in whichever order they are added and removed.
+ * Blocks of 64 bytes and more use two slots; a new leaf begins at 0x400000 with granules of 16 bytes, and at
+ * 0x800000 with granules of 32.
  */
 static const struct touching {
 	const char *what;
@@ -703,7 +706,7 @@ TEST(blocks_that_touch)
 	}
 }
 
-/* Extra bytes by the rules for capacities, as observed with Massif 3.19. */
+/* Extra bytes according to the rules for capacities, as observed with Massif 3.19. */
 TEST(capacity)
 {
 	static const struct {
@@ -722,7 +725,7 @@ TEST(capacity)
 	}
 }
 
-/* A resized block that fits stays in place and keeps its capacity for ever. */
+/* A block that is resized within its capacity stays in place and keeps that capacity for ever. */
 TEST(sticky_capacity)
 {
 	static const uint64_t sizes[] = { 90, 10, 96, 0, 97 };
@@ -740,7 +743,7 @@ TEST(sticky_capacity)
 	}
 }
 
-/* Addresses beyond 48 bits cannot be stored: the blocks are lost, and counted as such. */
+/* Addresses with more than 48 bits cannot be stored: their blocks are lost and counted as lost. */
 TEST(beyond_the_table)
 {
 	ASSERT_EQ(0, start(&plain));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A writer stopped between any two instructions leaves correct trees: each kept snapshot has the bytes that
-// each context had when it was taken.
+// A writer stopped between any two instructions leaves correct trees: each snapshot that is kept has the bytes that
+// each context had when the snapshot was taken.
 //
 // The expected values come from the simple model, which processes the same events. The writer is either another
 // process, killed at a random time, or is single-stepped through an event.
@@ -43,11 +43,14 @@ static struct mf_store store;
 static struct mf_tally_ctx desks[TALLIES];
 static struct progress *progress;
 static struct oracle oracle;
-static struct known *known; /* all snapshots that were ever taken */
+static struct known *known; /* all snapshots ever taken */
 static uint32_t n_known;
-static uint64_t sizes[BLOCKS]; /* sizes of live blocks; 0: none */
+static uint64_t sizes[BLOCKS]; /* sizes of live blocks; 0: not live */
 
-/* The next event, the same for writer and model: block @i gets @size bytes (0: free) from @context. */
+/*
+ * The next event, which is the same for writer and model: block @i gets @size bytes (0: it is freed) from
+ * @context.
+ */
 struct event {
 	uint32_t i, tally;
 	uint64_t size;
@@ -137,7 +140,7 @@ static void write_realloc(const struct event *event, uint32_t context)
 	mf_tally_grant(&store);
 }
 
-/* The checks made between instructions, from lead() to let_go(). */
+/* The checks that run between instructions, from lead() to let_go(). */
 static uint32_t looks, until_look, stride;
 static uint64_t stride_seed = 53;
 static bool all_right;
@@ -156,7 +159,7 @@ static void on_trap(int signal)
 #ifdef __x86_64__
 #define TRAP_FLAG 0x100u
 
-/* Sets the trap flag: SIGTRAP follows each instruction. */
+/* Sets the trap flag: a SIGTRAP follows each instruction. */
 static void lead(void)
 {
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
@@ -176,7 +179,7 @@ static void let_go(void)
 }
 #endif
 
-/* The first event, from each of @starts on, at which something rare happens; EVENTS: there is none. */
+/* The first event at or after each of @starts in which something rare happens, or EVENTS if there is none. */
 enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
 
 #define STARTS 2
@@ -202,7 +205,7 @@ static void note_rare(uint32_t number)
 	memcpy(before, counts, sizeof(before));
 }
 
-/* The writer: processes events up to @end, with event number @led single-stepped, or notes rare events only. */
+/* The writer: processes events up to @end and single-steps event number @led, or only notes rare events. */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {
 	int n_contexts = 0;
@@ -249,7 +252,7 @@ static void note(const struct oracle_snapshot *s)
 	memcpy(k->bytes, s->leaves, sizeof(k->bytes));
 }
 
-/* The peak and the last snapshot still exist after they were taken, whatever was culled. */
+/* The peak and the last snapshot still exist after they were taken, whatever else was culled. */
 static void note_new(void)
 {
 	for (int i = 0; i < oracle.n_snapshots; i++)
@@ -258,7 +261,7 @@ static void note_new(void)
 			note(&oracle.snapshots[i]);
 }
 
-/* The simple model: processes all events and records the contents of each snapshot. */
+/* The simple model: processes all events and records the contents of every snapshot. */
 static void replay(uint64_t seed, const struct mf_model_options *options)
 {
 	n_known = 0;
@@ -308,7 +311,7 @@ static bool is_known(const struct mf_snapshot *s, uint32_t n, const uint64_t *by
 	return false;
 }
 
-/* Returns the number of trees in the store; -1 if one of them never existed. */
+/* Returns the number of trees in the store, or -1 if one of them never existed. */
 static int right_trees(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The ledger: the entry of each stack, which events count for it, and its limits.
+// The ledger: each stack's entry, which events count for it, and the ledger's limits.
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ FIXTURE_SETUP(ledger)
 						  .alignment = 16 };
 	struct mf_error err;
 
-	/* The minimum size of a store. */
+	/* Minimum size of a store in bytes. */
 	ASSERT_EQ(0, mf_store_create(&self->store, 512ull << 20, NULL, &err));
 	mf_model_init(&self->store, &options);
 }
@@ -42,7 +42,7 @@ static uint32_t context(FIXTURE_DATA(ledger) *self, int i)
 	return mf_trie_context(&self->store, node(self, i));
 }
 
-/* Returns the values of the stack that ends in node @wanted; zeros if it has no entry. */
+/* Returns the values of the stack that ends in node @wanted, or zeros if it has no entry. */
 static struct mf_ledger_entry entry_of(FIXTURE_DATA(ledger) *self, uint32_t wanted)
 {
 	struct mf_ledger_entry entry;
@@ -109,7 +109,7 @@ TEST_F(ledger, ignored_blocks_have_no_stack)
 	EXPECT_VALUES(node(self, 2), 0, 0, 0, 0, 100, 1);
 }
 
-/* Entries are in the order in which the stacks were first seen. */
+/* Entries are in the order in which their stacks were first seen. */
 TEST_F(ledger, order)
 {
 	struct mf_ledger_entry entry;
@@ -133,7 +133,7 @@ TEST_F(ledger, full)
 	struct mf_ledger_entry entry;
 	uint32_t last = 0;
 
-	/* The first entry is that of the block's allocation. */
+	/* The first entry belongs to the block's allocation. */
 	for (uint64_t i = 2; i < room; i++)
 		mf_ledger_free(&self->store, node(self, (int)i), &block);
 	EXPECT_EQ(0, self->store.header->full);
@@ -148,7 +148,7 @@ TEST_F(ledger, full)
 	EXPECT_EQ(room - 1, last);
 }
 
-/* A number of entries that a faulty program has written. */
+/* The number of entries as overwritten by a faulty program. */
 TEST_F(ledger, damaged)
 {
 	struct mf_ledger_entry entry;

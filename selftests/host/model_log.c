@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The log of what happened to snapshots: kept on request only, in order, and limited in size.
+// The log of what happened to snapshots: kept only on request, in order, and limited in size.
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ TEST(silent_by_default)
 	mf_store_detach(&store);
 }
 
-/* Ten snapshots, one culling of five; events between two of these are reported with the later one. */
+/* Ten snapshots and one culling that removes five; events between two of these are reported with the later one. */
 TEST(order)
 {
 	const struct mf_step *steps;
@@ -95,7 +95,7 @@ TEST(room)
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);
 	EXPECT_EQ(3, store.header->steps_lost);
-	/* A number that a faulty program has written. */
+	/* A number as overwritten by a faulty program. */
 	store.header->n_steps = UINT32_MAX;
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);

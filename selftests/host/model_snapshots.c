@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The snapshots that a known sequence of events leaves: normal ones, detailed ones, the peak.
+// The snapshots that remain after a known sequence of events: normal and detailed ones, and the peak.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
@@ -37,14 +37,14 @@ static void look(void)
 	n_views = mf_model_view(&store, views);
 }
 
-/* An expected snapshot; the tree is given by the letter of its kind. */
+/* An expected snapshot; the letter of its kind says whether it has a tree. */
 struct expected {
 	int64_t time;
 	uint64_t heap, extra;
 	char tree; /* 'e'mpty, 'd'etailed, 'p'eak */
 };
 
-/* Returns the number of the first snapshot that differs, -1 if none. */
+/* Returns the number of the first snapshot that differs, or -1 if none does. */
 static int first_wrong(const struct expected *expected, uint32_t n)
 {
 	static const char letters[] = { [MF_TREE_EMPTY] = 'e',
@@ -68,7 +68,7 @@ static int first_wrong(const struct expected *expected, uint32_t n)
 		EXPECT_EQ(-1, first_wrong(list_, sizeof(list_) / sizeof(*list_)));        \
 	} while (0)
 
-/* The program of Massif's manual: ten blocks of 1000, then 2000, 4000 and 4000, then the ten freed. */
+/* The program from Massif's manual: allocates ten blocks of 1000, then 2000, 4000 and 4000, then frees the ten. */
 TEST(manual_example)
 {
 	ASSERT_EQ(0, start(&defaults));
@@ -80,7 +80,7 @@ TEST(manual_example)
 	for (uint64_t i = 0; i < 10; i++)
 		mf_heap_free(&store, 0x10000 + i * 0x1000, 0);
 
-	/* With extra bytes, 1000 take 1016, 2000 take 2008, 4000 take 4008. */
+	/* Including extra bytes, 1000 take 1016, 2000 take 2008, and 4000 take 4008. */
 	EXPECT_SNAPSHOTS({ 0, 0, 0, 'e' },
 			 { 1016, 1000, 16, 'e' },
 			 { 2032, 2000, 32, 'e' },
@@ -128,7 +128,7 @@ TEST(detailed_freq)
 	}
 }
 
-/* Before the first culling no snapshot is skipped, even at equal times. */
+/* No snapshot is skipped before the first culling, even at equal times. */
 TEST(equal_times)
 {
 	struct mf_model_options options = defaults;
@@ -148,7 +148,7 @@ TEST(equal_times)
 			 { 6, 8, 16, 'e' });
 }
 
-/* If all snapshots that were culled have the same time, the interval is 0, so that no snapshot is skipped. */
+/* If all culled snapshots have the same time, the interval is 0, so no snapshot is skipped. */
 TEST(equal_times_culled)
 {
 	struct mf_model_options options = defaults;
@@ -161,7 +161,7 @@ TEST(equal_times_culled)
 	EXPECT_EQ(1, mf_model_of(&store)->cullings);
 	EXPECT_EQ(0, mf_model_of(&store)->interval);
 	look();
-	/* Of equal candidates, the lowest slots are culled: 1, 2, 3, 4, 5. */
+	/* Among equal candidates, the lowest slots are culled: 1, 2, 3, 4, 5. */
 	ASSERT_EQ(5, n_views);
 	EXPECT_EQ(0, views[0].snapshot.heap);
 	EXPECT_EQ(0 + 1 + 2 + 3 + 4 + 5, views[1].snapshot.heap);
@@ -198,7 +198,7 @@ TEST(interval)
 	ASSERT_EQ(0, start(&options));
 	for (uint64_t i = 1; i < 10; i++)
 		mf_heap_alloc(&store, 0x10000 + i * 16, 8, context, (int64_t)i * 100);
-	/* 100, 300, 500, 700 and then 800 were culled; 0 200 400 600 900 remain. */
+	/* 100, 300, 500, 700 and then 800 were culled, so 0, 200, 400, 600 and 900 remain. */
 	look();
 	ASSERT_EQ(5, n_views);
 	EXPECT_EQ(200, views[1].snapshot.time);
@@ -221,7 +221,7 @@ TEST(interval)
 	EXPECT_EQ(3, mf_model_of(&store)->skipped_snapshots);
 }
 
-/* Only events that decrease memory check for a peak. */
+/* Peaks are checked only at events that decrease memory. */
 TEST(no_peak_without_free)
 {
 	struct mf_block block;
@@ -243,7 +243,7 @@ TEST(no_peak_without_free)
 			 { 3536, 3500, 36, 'e' });
 	EXPECT_EQ(0, mf_model_of(&store)->peak_total);
 
-	/* A shrinking realloc checks for a peak, and moves bytes from heap to extra. */
+	/* A realloc that shrinks a block checks for a peak, and moves bytes from heap to extra. */
 	ASSERT_TRUE(mf_heap_realloc_begin(&store, 0x12000, &block));
 	mf_heap_realloc_shrinks(&store, &block, 2999, 0);
 	mf_heap_realloc_end(&store, &block, 0x12000, 2999, context, 0);
@@ -288,7 +288,7 @@ TEST(peak_inaccuracy)
 		{ 1, 1616, 1 },	   { 1, 1632, 2 }, /* 1 % of 1600 is 16 */
 		{ 1.0625, 1616, 1 }, { 0.9375, 1616, 2 },
 		{ 10, 1760, 1 },   { 10, 1776, 2 },
-		/* negative values are allowed: smaller totals become peaks, too */
+		/* negative values are allowed, and make smaller totals peaks, too */
 		{ -10, 1440, 1 },  { -10, 1456, 2 },
 	};
 
@@ -331,7 +331,7 @@ TEST(peak_restarts_detailed_freq)
 	options.detailed_freq = 3;
 	ASSERT_EQ(0, start(&options));
 	mf_heap_alloc(&store, 0x10000, 16, context, 0);
-	mf_heap_free(&store, 0x10000, 0); /* a peak in slot 2, and slot 3 */
+	mf_heap_free(&store, 0x10000, 0); /* a peak in slot 2, then slot 3 */
 	for (uint64_t i = 0; i < 5; i++)
 		mf_heap_alloc(&store, 0x10000 + i * 16, 1, context, 0);
 	look();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A store is created within limits, is attached only if valid, and can be read whatever it contains.
+// A store is created within the process's limits, is attached only if it is valid, and can be read whatever it
+// contains.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 
 static const struct mf_model_options defaults = { 1, 100, 3, MF_TIME_BYTES, 8, 16 };
 
-/* Fills the store with some hundred contexts, snapshots, and three objects. */
+/* Fills the store with a few hundred contexts, snapshots, and three objects. */
 static void fill(struct mf_store *store)
 {
 	static const char *const paths[] = { "/bin/true", "/lib/libexample.so", "[vdso]" };
@@ -62,7 +63,7 @@ static uint64_t mapped_bytes(const struct mf_store *store)
 	return sum;
 }
 
-/* Returns how many of the @n pages from @start on are resident in this process; @n is at most 64. */
+/* Returns how many of the @n pages starting at @start are resident in this process; @n is at most 64. */
 static int resident_pages(const void *start, int n)
 {
 	uint64_t entries[64] = { 0 };
@@ -76,7 +77,7 @@ static int resident_pages(const void *start, int n)
 	return resident;
 }
 
-/* Released memory keeps its contents; if it is backed by a file, its pages are not resident any more. */
+/* Memory keeps its contents when released; if a file backs it, its pages are not resident any more. */
 TEST(let_go)
 {
 	uint64_t kept[2][64];
@@ -118,7 +119,7 @@ TEST(budgets)
 	EXPECT_NE(NULL, strstr(err.text, "ulimit"));
 }
 
-/* With RLIMIT_AS: without a budget, creating a store fails with a message; with a budget it succeeds. */
+/* With RLIMIT_AS: creating a store fails with a message if there is no budget, and succeeds if there is one. */
 TEST(address_space_limit)
 {
 	struct rlimit limit = { 2 * GIB, 2 * GIB };
@@ -139,7 +140,7 @@ TEST(address_space_limit)
 	EXPECT_EQ(0, store.header->full);
 }
 
-/* With RLIMIT_FSIZE, the file is smaller, or creating the store fails with an error; there is no SIGXFSZ. */
+/* With RLIMIT_FSIZE, the file is smaller, or creating the store fails with an error; no SIGXFSZ is raised. */
 TEST(file_size_limit)
 {
 	struct rlimit limit = { GIB, RLIM_INFINITY };
@@ -161,7 +162,7 @@ TEST(file_size_limit)
 	EXPECT_EQ(-1, fd);
 }
 
-/* What is written through one mapping is read through another, and the file can be neither shrunk nor extended. */
+/* Data written through one mapping can be read through another, and the file can be neither shrunk nor extended. */
 TEST(shared)
 {
 	struct mf_store writer, reader;
@@ -240,7 +241,7 @@ TEST(unsealed_copy)
 	EXPECT_EQ(0, mf_store_attach(&copy, other, &err));
 }
 
-/* Reads everything that a reader of the store reads. */
+/* Reads everything that any reader of the store reads. */
 static int read_all(const struct mf_store *store)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -285,8 +286,8 @@ static int read_all(const struct mf_store *store)
 }
 
 /*
- * A header with random bytes in the fields that attaching checks: it is refused, or all regions are inside the
- * file.
+ * A header with random bytes in the fields that are checked on attaching: either it is refused, or all regions
+ * are inside the file.
  */
 TEST(corrupt_header)
 {
@@ -341,7 +342,7 @@ static const struct {
 	{ MF_REGION_STRINGS, 64 },
 };
 
-/* Returns a wrong value of one of the kinds that stray writes produce. */
+/* Returns a wrong value of one of the kinds that stray writes leave behind. */
 static uint32_t wrong_value(uint64_t *seed)
 {
 	switch (oracle_below(seed, 5)) {
@@ -356,7 +357,7 @@ static uint32_t wrong_value(uint64_t *seed)
 	}
 }
 
-/* Random damage by a faulty program: no crash, no endless loop, no pointer outside the store. */
+/* Random damage by a faulty program: there is no crash, no endless loop, and no pointer outside the store. */
 TEST(scribbled)
 {
 	struct mf_store store;
@@ -382,8 +383,8 @@ TEST(scribbled)
 }
 
 /*
- * The worst damage: each node is its own parent, each chunk its own successor, and all counters are at their
- * maximum.
+ * The worst damage: each node is its own parent, each chunk its own successor, and all counters have their
+ * maximum value.
  */
 TEST(cycles)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tallies shared by threads: how they are assigned, and their part of the allowance.
+// Tallies that threads share: how they are assigned, and their share of the allowance.
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ static uint32_t begin_one(struct mf_store *store)
 	return number;
 }
 
-/* The first threads get a tally each; when all are in use, further threads share them from the first on. */
+/* The first threads get a tally each; once all are in use, further threads share them, starting with the first. */
 TEST_F(tally, is_shared_evenly)
 {
 	for (uint32_t i = 0; i < 10 * MF_SHARDS_MAX; i++)
@@ -48,12 +48,12 @@ TEST_F(tally, is_shared_evenly)
 	EXPECT_EQ(MF_SHARDS_MAX, self->store.header->n_tallies);
 	for (uint32_t i = 0; i < MF_SHARDS_MAX; i++)
 		EXPECT_EQ(10, mf_tally_of(&self->store, i)->users);
-	/* A tally that becomes free is assigned next. */
+	/* A tally that becomes free is the next to be assigned. */
 	mf_tally_end(&self->store, 17);
 	EXPECT_EQ(17, begin_one(&self->store));
 }
 
-/* Few simultaneous threads use few tallies, however many threads come and go. */
+/* If few threads run at the same time, few tallies are used, however many threads come and go. */
 TEST_F(tally, is_used_again)
 {
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -64,7 +64,7 @@ TEST_F(tally, is_used_again)
 }
 
 /*
- * A tally has an allowance while a thread uses it; the allowance is divided by the number of tallies, not of
+ * A tally has an allowance as long as a thread uses it; the allowance is divided by the number of tallies, not of
  * threads.
  */
 TEST_F(tally, has_an_allowance)
@@ -72,7 +72,7 @@ TEST_F(tally, has_an_allowance)
 	struct mf_tally *first = mf_tally_of(&self->store, 0), *second = mf_tally_of(&self->store, 1);
 	int64_t of_one;
 
-	/* Assume a snapshot was just taken, so that the next one is not due at once. */
+	/* Assume that a snapshot has just been taken, so that the next one is not due immediately. */
 	mf_model_of(&self->store)->next_allowed = 1 << 20;
 	mf_tally_begin(&self->store, 0);
 	mf_tally_grant(&self->store);
@@ -95,7 +95,7 @@ TEST_F(tally, has_an_allowance)
 	EXPECT_EQ(of_one, second->clock_room);
 }
 
-/* In a forked child no tally is in use or locked by a thread that no longer exists. */
+/* In a forked child, no tally is used or locked by a thread that no longer exists. */
 TEST_F(tally, is_nobodys_in_a_child)
 {
 	for (uint32_t i = 0; i < 100; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Contexts are stacks: what was inserted can be read back, and a full store reports that and continues to work.
+// Contexts are stacks: what was inserted can be read back, and when the store is full it says so and continues to
+// work.
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,10 @@ static bool reads_back(uint32_t context, const struct mf_frame *frames, uint32_t
 	return true;
 }
 
-/* Returns a random stack of few different frames, so that stacks share much, and some are prefixes of others. */
+/*
+ * Returns a random stack with few different frames, so that stacks have much in common, and some are prefixes of
+ * others.
+ */
 static uint32_t random_stack(uint64_t *seed, struct mf_frame *frames)
 {
 	uint32_t n = 1 + (uint32_t)oracle_below(seed, oracle_below(seed, 8) ? 12 : STACK_MAX);
@@ -102,7 +106,7 @@ TEST(random_stacks)
 	free(known);
 }
 
-/* So many nodes that some hash positions of one address collide. */
+/* Enough nodes that some hash positions of one address collide. */
 TEST(one_pc_in_many_objects)
 {
 	ASSERT_EQ(0, start(0));
@@ -128,7 +132,7 @@ TEST(empty_stack)
 	EXPECT_EQ(0, mf_trie_frames(&store, context, &frame, 1));
 }
 
-/* Reads at most the requested number of innermost frames; no frames for contexts that do not exist. */
+/* Reads no more than the requested number of innermost frames; contexts that do not exist have no frames. */
 TEST(bounded_reading)
 {
 	struct mf_frame frames[8], read[8] = { 0 };
@@ -152,8 +156,8 @@ static struct mf_frame numbered_frame(uint32_t i)
 }
 
 /*
- * Returns the parent of node @i, so that there are nodes with few and many children, whose children are not
- * created one after the other.
+ * Returns the parent of node @i, chosen so that some nodes have few children and some have many, and the children
+ * of a node are not created one after another.
  */
 static uint32_t parent_of(const uint32_t *nodes, uint32_t i)
 {
@@ -162,7 +166,7 @@ static uint32_t parent_of(const uint32_t *nodes, uint32_t i)
 	return nodes[i % 3 ? i / 3 : i / 1000];
 }
 
-/* The hash table of nodes with many children doubles several times; every node is still found. */
+/* The hash table of a node with many children doubles several times; every node is still found. */
 TEST(million_nodes)
 {
 	uint32_t *nodes = calloc(MILLION, sizeof(*nodes));
@@ -181,7 +185,10 @@ TEST(million_nodes)
 	free(nodes);
 }
 
-/* Numbers of children around the one from which a hash table is used: each child is found, and created only once. */
+/*
+ * Numbers of children just below and above the one from which a hash table is used: each child is found, and is
+ * created only once.
+ */
 TEST(families)
 {
 	uint32_t parents[40], last;
@@ -208,8 +215,8 @@ TEST(families)
 }
 
 /*
- * Searched by its address alone, a child is found only if its object is the one mapped there now; not an object
- * mapped there before, nor an unknown one, which would need a lookup.
+ * If searched only by its address, a child is found only if its object is the one that is mapped there now: not
+ * if its object was mapped there earlier, nor if it is unknown, which would require a lookup.
  */
 TEST(mapped_children)
 {
@@ -246,7 +253,10 @@ TEST(mapped_children)
 	}
 }
 
-/* When no node or context is left, known stacks are still counted, and new ones are lost and counted as such. */
+/*
+ * When there are no more nodes or contexts, known stacks are still counted, and new ones are lost and counted as
+ * lost.
+ */
 TEST(full)
 {
 	struct mf_model *model;
@@ -308,7 +318,7 @@ TEST(full)
 	EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
 }
 
-/* Blocks beyond the table's capacity are lost; those in it are still found and freed. */
+/* Blocks beyond the table's capacity are lost; blocks in the table are still found and freed. */
 TEST(full_of_blocks)
 {
 	struct mf_model *model;
@@ -326,7 +336,7 @@ TEST(full_of_blocks)
 	EXPECT_EQ(1, store.header->events_lost);
 	EXPECT_EQ(leaves * 16, model->heap);
 
-	/* Two blocks in one granule need an entry of a second table each, which gets full as well. */
+	/* Each pair of blocks in one granule needs an entry in a second table, which fills up as well. */
 	while (store.header->events_lost < 3 && n < MILLION)
 		mf_heap_alloc(&store, (1ull << 22) + 16 + n++, 16, context, 0);
 	EXPECT_LE(3, store.header->events_lost);
@@ -343,7 +353,7 @@ TEST(full_of_blocks)
 	EXPECT_EQ(16, model->heap);
 }
 
-/* A block that cannot be entered again after a realloc is removed from the totals. */
+/* A block that cannot be entered again after a realloc is deducted from the totals. */
 TEST(full_in_realloc)
 {
 	struct mf_frame frame = { .pc = 0x401000 };
@@ -362,9 +372,9 @@ TEST(full_in_realloc)
 	EXPECT_EQ(0, mf_model_of(&store)->heap);
 }
 
-#define MANY 10000u /* contexts, all of which change between two tree versions */
+#define MANY 10000u /* number of contexts, all of which change between two tree versions */
 
-/* Returns how many of the kept snapshots have a tree; 0 if one is wrong. */
+/* Returns how many of the kept snapshots have a tree, or 0 if a tree is wrong. */
 static uint32_t right_trees(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -384,7 +394,7 @@ static uint32_t right_trees(void)
 	return trees;
 }
 
-/* Trees for which there is no room are dropped; the others are correct, and snapshots are still taken. */
+/* Trees for which there is no room are dropped; the others are correct, and snapshots continue to be taken. */
 TEST(full_of_captures)
 {
 	struct mf_model_options options = { 1, 1000, 1, MF_TIME_MS, 8, 16 };
@@ -399,7 +409,7 @@ TEST(full_of_captures)
 		mf_trie_charge(&store, MF_CONTEXT_FIRST + i, i);
 	}
 	for (int time = 0; time < 100; time++) {
-		/* The first snapshot is a peak, which stays to the end. */
+		/* The first snapshot is a peak, which is kept until the end. */
 		if (time == 0)
 			mf_model_change(mf_model_of(&store), 1, 0);
 		if (time == 0)
@@ -421,7 +431,10 @@ TEST(full_of_captures)
 	EXPECT_LT(800, right_trees());
 }
 
-/* Without room for the changes since a single tree version, that version is given up, and counting continues. */
+/*
+ * If there is no room for the changes since the only tree version, that version is dropped, and counting
+ * continues.
+ */
 TEST(full_of_one_capture)
 {
 	struct mf_model_options options = { 1, 10, 1, MF_TIME_MS, 8, 16 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What ms_print refuses: the message on standard error, the status, and no partial output.
+// Files and options that ms_print refuses: the message on standard error, the exit status, and that there is no
+// partial output.
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,8 +20,8 @@
 
 static const struct {
 	const char *file;
-	const char *words;	/* standard error, after the names of program and file */
-	bool is_ours;		/* the reference prints nonsense or another message instead */
+	const char *words;	/* what standard error contains after the names of program and file */
+	bool is_ours;		/* true if the reference prints nonsense or another message instead */
 } bad_files[] = {
 	{ "", "the file is empty\n" },
 	{ "\n# only\n", "line 2: missing 'cmd' line: the file is cut off\n" },
@@ -159,7 +160,7 @@ TEST(arguments_that_are_wrong)
 	}
 }
 
-/* --help and --version print to standard output with status 0, also after a file name. */
+/* --help and --version print to standard output with status 0, even after a file name. */
 TEST(help_and_version)
 {
 	static const char *const shown[] = {
@@ -189,7 +190,7 @@ TEST(file_that_cannot_be_read)
 {
 	static const struct {
 		const char *path;
-		int status;	/* the expected errno as exit status */
+		int status;	/* the exit status, which is the expected errno */
 		const char *words;
 	} paths[] = {
 		{ "nowhere", 2, "ms_print: nowhere: cannot be opened: No such file or directory\n" },
@@ -266,7 +267,7 @@ TEST(compressed)
 {
 	static const struct {
 		const char *how;	/* command that makes "packed" from "good" */
-		const char *words;	/* error message; NULL: the output is that for "good" */
+		const char *words;	/* error message; NULL: the output is the same as for "good" */
 	} cases[] = {
 		{ "gzip -c good > packed", NULL },
 		{ "zstd -qc good > packed", NULL },
@@ -305,7 +306,7 @@ TEST(compressed)
 	}
 }
 
-/* Tests only our ms_print, because the reference is recursive. */
+/* Tests our ms_print only, because the reference is recursive. */
 TEST(very_deep_tree)
 {
 	FILE *file = fopen("deep", "w");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damaged massif.out files: ms_print prints and refuses the same as the reference. In addition, it refuses
- * files with malformed numbers or with times out of order.
+ * Damaged massif.out files: our ms_print prints the same as the reference and refuses the same files. In
+ * addition, it refuses files with malformed numbers or with times out of order.
  *
  * MASSIF_FUZZ_N is the number of files (default 2000), MASSIF_FUZZ_SEED the first seed. A file for which the
  * two differ is kept in the current directory.
@@ -34,7 +34,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 	return value ? strtoull(value, NULL, 0) : otherwise;
 }
 
-/* Replaces @old_len bytes at offset @at. */
+/* Replaces the @old_len bytes at offset @at. */
 static void splice(struct bytes *file, size_t at, size_t old_len, const char *with, size_t len)
 {
 	char *data = malloc(file->len - old_len + len + 1);
@@ -50,7 +50,10 @@ static void splice(struct bytes *file, size_t at, size_t old_len, const char *wi
 	data[file->len] = '\0';
 }
 
-/* Returns the start of the line that contains offset @at, and below, its end including the newline. */
+/*
+ * Returns the start of the line that contains offset @at; the function below returns its end, including the
+ * newline.
+ */
 static size_t line_start(const struct bytes *file, size_t at)
 {
 	while (at && file->data[at - 1] != '\n')
@@ -122,7 +125,7 @@ static void copy_line(struct bytes *file, uint64_t *state)
 	free(line);
 }
 
-/* Numbers at which a type, rounding or notation changes. */
+/* Numbers at which the type, the rounding or the notation changes. */
 static const char *const numbers[] = {
 	"0", "1", "9", "10", "999", "1000", "1023", "1024", "99999", "1000000",
 	"4503599627370497", "9007199254740991", "9007199254740993", "9223372036854775807",
@@ -155,7 +158,7 @@ static void change_number(struct bytes *file, uint64_t *state)
 	splice(file, at, len, with, strlen(with));
 }
 
-/* Frequent mutations are listed more than once. */
+/* Mutations that should be chosen often are listed more than once. */
 static void (*const mutations[])(struct bytes *file, uint64_t *state) = {
 	change_byte, change_byte, insert_byte, delete_byte, truncate_file, truncate_last_byte,
 	delete_line, copy_line, change_number, change_number, change_number, change_number,
@@ -176,7 +179,7 @@ static double number_at(const char *at, const char *end)
 	return (double)value;
 }
 
-/* Returns whether a line has a malformed number, or a time is later than the last one. */
+/* Returns whether a line has a malformed number, or a time that is later than the last one. */
 static bool is_implausible(const struct bytes *file)
 {
 	static const char *const fields[] = { "time=", "snapshot=", "mem_heap_B=", "mem_heap_extra_B=",
@@ -230,8 +233,8 @@ static bool save(const char *path, const struct bytes *file)
 }
 
 /*
- * Runs only our ms_print, which must print a message and nothing else. The reference may draw nonsense, for a
- * long time.
+ * Runs our ms_print only, which must print a message and nothing else. The reference may draw nonsense for a long
+ * time.
  */
 static bool is_refused(const char *const *args, unsigned int *refused)
 {
@@ -302,7 +305,7 @@ TEST_F_TIMEOUT(fuzz, damaged_files, 7200)
 	printf("# %u files: %u printed, %u refused, %u of them by ours alone\n", compared, printed,
 	       compared - printed, refused);
 	fflush(stdout);
-	/* The test is meaningful only with enough of both outcomes. */
+	/* The test is meaningful only if there are enough of both outcomes. */
 	EXPECT_GE(printed, compared / 4);
 	EXPECT_LE(printed, compared - compared / 8);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Valid massif.out files, each for one behaviour, random ones, and real ones: ms_print prints the same as the
- * reference, byte for byte, with every option.
+ * Valid massif.out files, both random and real, and files that each test one behaviour: our ms_print prints the
+ * same as the reference, byte for byte, with every option.
  */
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static void write_all_zero(FILE *file)
 	fprintf(file, "n0: 0 " ROOT);
 }
 
-/* Three kinds of bars in one column, in every order: the rank decides which is shown. */
+/* Three kinds of bars in one column, in every order: their rank decides which one is shown. */
 static void write_ties(FILE *file)
 {
 	static const char *const orders[][3] = {
@@ -69,7 +69,7 @@ static void write_ties(FILE *file)
 	}
 }
 
-/* The horizontal line between two bars overwrites what an earlier one drew. */
+/* The horizontal line between two bars overwrites parts of what an earlier one drew. */
 static void write_gaps(FILE *file)
 {
 	static const unsigned int totals[] = { 50, 100, 3, 0, 80, 79, 80, 1, 100, 99 };
@@ -80,7 +80,7 @@ static void write_gaps(FILE *file)
 		msprint_write_snapshot(file, i, i * i * 10, totals[i], 0, 0, "empty");
 }
 
-/* Values for labels at which the number of digits or the unit changes; one file per unit and value. */
+/* Values for labels at which the number of digits or the unit changes; there is one file per unit and value. */
 static const uint64_t label_values[] = {
 	1, 999, 1000, 1023, 1024, 9999, 10239, 10240, 102399, 102400, 999948, 999949, 1023948,
 	1023999, 1024000, 3599949, 3599999, 3600000, 3600001, 359999999, 36000000000,
@@ -97,7 +97,7 @@ static void write_label(FILE *file, const char *unit, uint64_t value)
 	fprintf(file, "n1: %" PRIu64 " " ROOT " n0: %" PRIu64 " 0x1: f\n", value, value / 2);
 }
 
-/* Totals at and around the bytes of every row, where the exact rounding of doubles shows. */
+/* Totals equal or close to the bytes of each row, where the exact rounding of doubles matters. */
 static void write_rows(FILE *file)
 {
 	unsigned int i;
@@ -108,7 +108,7 @@ static void write_rows(FILE *file)
 				       "empty");
 }
 
-/* Above 2^53, a peak divisible by the number of rows is drawn with integers, others with doubles. */
+/* Above 2^53, a peak divisible by the number of rows is drawn with integers, and any other peak with doubles. */
 static void write_exact_rows(FILE *file)
 {
 	const uint64_t row = UINT64_C(450359962737049601);
@@ -142,7 +142,7 @@ static void write_overflow(FILE *file)
 	msprint_write_snapshot(file, 3, UINT64_MAX, INT64_MAX, 1, 0, "empty");
 }
 
-/* Percentages exactly or nearly halfway between two hundredths. */
+/* Percentages exactly or almost halfway between two hundredths. */
 static void write_rounding(FILE *file)
 {
 	static const unsigned int totals[] = { 800, 1600, 20000, 40000, 3, 7, 99999 };
@@ -181,7 +181,7 @@ static void write_no_newline(FILE *file)
 		"mem_heap_B=3\nmem_heap_extra_B=1\nmem_stacks_B=2\nheap_tree=empty");
 }
 
-/* The peak is found by number but shown by index; if there are several, the last one wins. */
+/* The peak is found by number but shown by index; if there are several, the last one counts. */
 static void write_odd_peaks(FILE *file)
 {
 	static const char *const trees[] = { "peak", "empty", "peak", "peaked", "detailed peak" };
@@ -245,7 +245,7 @@ static void write_many(FILE *file)
 	}
 }
 
-/* Numbers in formats that Massif never writes but both accept. */
+/* Numbers in formats that Massif never writes but that both programs accept. */
 static void write_odd_numbers(FILE *file)
 {
 	static const char *const values[] = {
@@ -386,7 +386,7 @@ TEST_F_TIMEOUT(golden, random_files, 600)
 	}
 }
 
-/* More than ms_print keeps in memory, in many trees. */
+/* More than ms_print keeps in memory, spread over many trees. */
 static void write_large(FILE *file, const char *after)
 {
 	unsigned int i;

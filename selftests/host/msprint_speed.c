@@ -17,13 +17,13 @@
 
 #define SIZE	     (100 * 1000 * 1000)
 #define TIMES_FASTER 30
-/* Number of runs of which the best counts, because the machine is shared; short runs are disturbed more. */
+/* Number of runs, of which the fastest counts, because the machine is shared; short runs are disturbed more. */
 #define RUNS	     12
 #define RUNS_LONG    2
 
 static const char separator[] = "#-----------\nsnapshot=";
 
-/* Makes a profile of the reference's interpreter at work. */
+/* Profiles the reference's interpreter at work. */
 static char *make_real_profile(void)
 {
 	struct ctl_result result;
@@ -35,7 +35,7 @@ static char *make_real_profile(void)
 	return ctl_read_file("real.out");
 }
 
-/* Appends the snapshot at @from with another number and a time after all others. */
+/* Appends the snapshot at @from, with another number and a time later than all others. */
 static void write_snapshot(FILE *file, const char *from, const char *end, unsigned long number)
 {
 	const char *time = strstr(from, "\ntime=");
@@ -47,7 +47,7 @@ static void write_snapshot(FILE *file, const char *from, const char *end, unsign
 		(int)(end - rest), rest);
 }
 
-/* Repeats the snapshots of a profile up to SIZE bytes. */
+/* Repeats the snapshots of a profile until it has SIZE bytes. */
 static bool write_large(const char *path, const char *profile)
 {
 	const char *first = strstr(profile, separator);
@@ -66,7 +66,7 @@ static bool write_large(const char *path, const char *profile)
 	return fclose(file) == 0;
 }
 
-/* Returns the processor time of one run in seconds; wall-clock time would depend on other users of the machine. */
+/* Returns the CPU time of one run in seconds; wall-clock time would depend on other users of the machine. */
 static double run_once(const char *program, const char *path)
 {
 	struct rusage usage;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Register and stack conventions: an allocator of the program whose callers know that it leaves most registers
-// alone and needs no aligned stack; and the C library's allocator called with any stack alignment.
+// Register and stack conventions: a program's own allocator, whose callers know that it leaves most registers alone
+// and needs no aligned stack; and the C library's allocator, called with any stack alignment.
 
 #include <string.h>
 
@@ -56,14 +56,14 @@ static bool has(const char *what)
 	       __builtin_cpu_supports("avx512bw");
 }
 
-/* Options that make events take longer code paths than usual. */
+/* Options that make events take longer code paths than they usually do. */
 static const char *const options[] = {
 	"--time-unit=ms", "--time-unit=B", "--detailed-freq=1", "--peak-inaccuracy=0.0", "--depth=1",
 	"--stacks=yes", "--xtree-memory=full", "--merge-recursive-frames=2", "--ignore-fn=nobody",
 	"--heap-extra=real", "-v",
 };
 
-/* The program prints the violations it finds. */
+/* The program prints any violations that it finds. */
 TEST_F_TIMEOUT(abi, is_kept, 120)
 {
 	if (!has(variant->needs))

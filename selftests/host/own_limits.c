@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// More allocation functions in a program than the shim has room for: those that cannot be intercepted run as
-// usual, and massif-ctl reports them.
+// More allocation functions in a program than the shim has room for: those that cannot be intercepted run as usual and
+// are reported by massif-ctl.
 //
 // With symbol versions, a library can have any number of functions malloc: it is generated here as assembly.
 
@@ -15,7 +15,7 @@
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/massif_text.h"
 
-#define BYTES	   1000ull /* requested by each call of own_many */
+#define BYTES	   1000ull /* number of bytes requested by each call of own_many */
 #define TAKEN_MAX  1024	   /* the same value as in preload/patch/takeover.c */
 #define JUMPS_MAX  64
 
@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(own)
 	free(self->text);
 }
 
-/* All generated functions return memory of one array, which is never reused. */
+/* All generated functions return memory from a single array, which is never reused. */
 static const char giver[] =
 	"	.text\n"
 	"give:	mov	next(%%rip), %%rax\n"
@@ -62,7 +62,7 @@ static const char whole_body[] =
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	ret\n";
 
-/* Two bytes, so there is no room for a patch. */
+/* The function has two bytes, so there is no room for a patch. */
 static const char jump_body[] = "	.byte	0xeb, 0b - . - 1\n";
 
 static void write_function(FILE *file, unsigned int number, const char *body)
@@ -117,7 +117,7 @@ static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA
 	return all;
 }
 
-/* Returns the bytes of main's calls, the largest entry directly below a tree's root. */
+/* Returns the bytes of main's calls, which are the largest entry directly below a tree's root. */
 static uint64_t bytes_of_main(const char *text)
 {
 	uint64_t most = 0;
@@ -134,7 +134,7 @@ static uint64_t bytes_of_main(const char *text)
 }
 
 /*
- * Calls all functions of such a library alone and under massif-ctl, where they must behave the same. All but
+ * Calls all functions of such a library, alone and under massif-ctl, which must behave the same. All but
  * @uncounted of the functions count; massif-ctl must report @missed functions that it could not intercept.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole, unsigned int jumps,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What an allocation function of the program does by calling another is part of its call, and nothing else is:
-// even if the outer call was left without returning, was interrupted, or is suspended on another stack.
+// If one of the program's allocation functions calls another, the inner call is part of the outer one, and nothing
+// else is, even if the outer call was left without returning, was interrupted, or is suspended on another stack.
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ FIXTURE_TEARDOWN(nesting)
 	heap_session_end(&self->session);
 }
 
-/* The number of blocks of a size expected at the end. */
+/* The number of blocks of one size that are expected at the end. */
 struct expected {
 	uint64_t size, n;
 };
@@ -61,8 +61,8 @@ TEST_F(nesting, counts_once)
 }
 
 /*
- * gcc's split stacks: the allocator continues in another piece of stack, at another address in each run,
- * reached through a function of libgcc. Built here, since the linker for it may be missing.
+ * gcc's split stacks: the allocator continues in another piece of stack, which is at a different address in each
+ * run and is reached through a function of libgcc. Built here, since the linker for it may be missing.
  */
 TEST(on_a_split_stack)
 {
