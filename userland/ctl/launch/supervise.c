@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Supervises the program and the processes that outlive it: signals, job control and a source of events.
+// Supervises the program and the processes that outlive it: handles signals, job control and events.
 
 #include "supervise.h"
 
@@ -21,7 +21,7 @@ struct watch {
 	struct mf_faults faults; /* page faults; valid once the program has ended */
 };
 
-/* Returns the page faults of a process that has ended but was not reaped. */
+/* Returns the page faults of a process that has ended but has not been reaped. */
 static struct mf_faults faults_of(pid_t pid)
 {
 	char path[64], line[1024], *behind = NULL;
@@ -38,7 +38,7 @@ static struct mf_faults faults_of(pid_t pid)
 	return faults;
 }
 
-/* Must be called before the program is reaped: /proc/PID is gone afterwards. */
+/* Call this before the program is reaped: afterwards, /proc/PID is gone. */
 static void note_end(struct watch *watch)
 {
 	siginfo_t info = { 0 };
@@ -70,15 +70,15 @@ static int look(struct watch *watch)
 }
 
 /*
- * The terminal stopped the program, so stop as well, because the shell watches massif-ctl, not the program. Not
- * for SIGSTOP: its sender will continue only the program, which would leave massif-ctl stopped for ever.
+ * If the terminal stopped the program, stops massif-ctl as well, because the shell watches massif-ctl, not the program.
+ * Ignores SIGSTOP: its sender will continue only the program, which would leave massif-ctl stopped forever.
  */
 static void follow_stop(struct watch *watch, int signal)
 {
 	if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
 		return;
 	mf_signals_stop_self(signal);
-	/* A shell continues the whole group; others may have continued massif-ctl only. */
+	/* A shell continues the whole process group; another sender may have continued massif-ctl only. */
 	look(watch);
 	if (watch->stopped)
 		kill(watch->pid, SIGCONT);
@@ -115,7 +115,7 @@ static int wait_for_events(const struct mf_supervision *supervision, int *draine
 
 	if (poll(polled, 3, period) < 0 && errno != EINTR)
 		return mf_error_set(err, -errno, "poll: %s", strerror(errno));
-	/* An error of drain() does not end the supervision of the program. */
+	/* An error in drain() does not end the supervision of the program. */
 	if (!*drained && supervision->drain)
 		*drained = supervision->drain(supervision->data, err);
 	if (polled[2].revents)
@@ -143,8 +143,8 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 }
 
 /*
- * Returns whether a pending signal ends massif-ctl. While it is in the foreground, the terminal can still
- * suspend it.
+ * Returns whether a pending signal ends massif-ctl. Also lets the terminal suspend massif-ctl while it is in the
+ * foreground.
  */
 static bool told_to_stop(const struct mf_supervision *supervision)
 {

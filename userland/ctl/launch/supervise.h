@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Supervises the program and the processes that outlive it: signals, job control and a source of events. */
+/* Supervises the program and the processes that outlive it: handles signals, job control and events. */
 #ifndef MASSIF_CTL_SUPERVISE_H
 #define MASSIF_CTL_SUPERVISE_H
 
@@ -13,30 +13,32 @@
 struct mf_supervision {
 	pid_t pid;
 	const struct mf_signals *signals;
-	int fd;	       /* readable when there are events; -1: none */
-	/* Longest interval between calls of @drain; -1: only when @fd is readable. @drain may change it. */
+	int fd;	       /* descriptor that is readable when there are events; -1 if there is no source of events */
+	/*
+	 * Maximum interval between calls of @drain; -1 to call it only when @fd is readable. @drain may change the
+	 * interval.
+	 */
 	int period_ms;
-	int (*drain)(void *data, struct mf_error *err); /* not called again after an error */
+	int (*drain)(void *data, struct mf_error *err); /* handles events; not called again after an error */
 	bool (*is_done)(void *data); /* returns whether no process of the run is left */
 	void *data;
-	/* A second source of events; -1: none. @serve is called when it is readable. */
+	/* A second source of events, or -1. @serve is called when it is readable. */
 	int control_fd;
 	void (*serve)(void *control);
 	void *control;
 };
 
 /*
- * Page faults of the program and of the children it has waited for, which show which of them used memory. Both
- * are 0 if unknown.
+ * Page faults of the program and of the children that it has waited for; they show which of these used memory. Both are
+ * 0 if unknown.
  */
 struct mf_faults {
 	uint64_t own, children;
 };
 
 /*
- * Supervises the program until it ends. Returns 0 and the status in the format of waitpid(2). If @drain failed,
- * returns its -errno after the program has ended. If a system call failed that must not fail, returns its
- * -errno at once.
+ * Supervises the program until it ends. Returns 0 and stores the status in the format of waitpid(2). If @drain fails,
+ * returns its -errno after the program has ended. If an essential system call fails, returns its -errno immediately.
  */
 int mf_supervise(const struct mf_supervision *supervision, int *status, struct mf_faults *faults,
 		 struct mf_error *err);

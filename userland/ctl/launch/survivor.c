@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Continues the profiles of processes that still run when the launched program has ended.
+// Continues the profiles of processes that are still running when the launched program ends.
 
 #include "survivor.h"
 
@@ -16,7 +16,7 @@
 #include "ctl/files/outname.h"
 
 enum {
-	SAID_MAX = 5, /* print at most this many survivors */
+	SAID_MAX = 5, /* maximum number of survivors listed in the message */
 };
 
 void mf_survivor_say_cut_off(size_t n)
@@ -29,7 +29,7 @@ void mf_survivor_say_cut_off(size_t n)
 			       "%zu processes of the program are still running; their profiles end here", n);
 }
 
-/* The messages about the survivors; collected before the fork and printed after it. */
+/* The messages about the survivors, which are collected before the fork and printed after it. */
 struct account {
 	const struct mf_options *options;
 	FILE *out;
@@ -47,8 +47,8 @@ static void print_program(FILE *out, const char *title)
 }
 
 /*
- * Returns the name of the future file of process @pid, which the caller frees; NULL if unknown. A name without
- * %p is used for the program itself, so the other processes get their pid appended.
+ * Returns the name that the file of process @pid will have, or NULL if unknown. The caller frees it. If the name has no
+ * %p, the program's own file takes that name, and other processes get their pid appended.
  */
 static char *foresee(const struct mf_options *options, pid_t pid)
 {
@@ -92,7 +92,7 @@ static char *describe(struct mf_run *run, const struct mf_mode *mode)
 	return fclose(account.out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* Runs in the process that continues the profiles. */
+/* Called in the process that continues the profiles. */
 static void stay(struct mf_run *run, const struct mf_mode *mode)
 {
 	struct mf_error err;

@@ -14,7 +14,7 @@
 
 static int message_level = MF_MESSAGE_NOTE;
 static int message_fd = STDERR_FILENO;
-static const char *late_path; /* the file to create with the first message; NULL: none */
+static const char *late_path; /* the file to create for the first message, or NULL */
 
 void mf_message_set_level(int level)
 {
@@ -38,7 +38,7 @@ void mf_message_set_late_target(const char *path)
 	late_path = path;
 }
 
-/* Must neither overwrite a file nor follow a symbolic link. */
+/* This must neither overwrite a file nor follow a symbolic link. */
 static void create_late_target(void)
 {
 	message_fd = open(late_path,
@@ -52,7 +52,7 @@ int mf_message_target(void)
 	return message_fd;
 }
 
-/* Writes everything at once, so that the program's output does not get in between. Returns 0 or -errno. */
+/* Writes everything at once, so that the program's output does not end up in the middle. Returns 0 or -errno. */
 static int put_to(int fd, const char *text, size_t size)
 {
 	while (size) {
@@ -68,7 +68,7 @@ static int put_to(int fd, const char *text, size_t size)
 	return 0;
 }
 
-/* If the log cannot be written, this and all later messages go to standard error. An error there is ignored. */
+/* If the log cannot be written, this and all later messages go to standard error. Errors in writing those are ignored. */
 static void put(const char *text, size_t size)
 {
 	int code = message_fd < 0 ? 0 : put_to(message_fd, text, size);

@@ -6,15 +6,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A value of at least @limit is divided by @divisor and then has the unit @unit. */
+/* A value of at least @limit is divided by @divisor and shown in the unit @unit. */
 struct step {
 	const char *unit;
 	unsigned int limit, divisor;
 };
 
-#define STEPS_MAX 7 /* the last has no unit and ends the list */
+#define STEPS_MAX 7 /* the last entry has no unit and ends the list */
 
-/* The same steps as in ms_print (msprint/label.c), so that numbers agree with its graph. */
+/* The same steps as in ms_print (msprint/label.c), so that the numbers agree with its graph. */
 static const struct step bytes_steps[STEPS_MAX] = {
 	{ "KB", 1000, 1024 }, { "MB", 1000, 1024 }, { "GB", 1000, 1024 },
 	{ "TB", 1000, 1024 }, { "PB", 1000, 1024 }, { "EB", 1000, 1024 },

@@ -11,12 +11,12 @@ struct mf_quantity {
 	char text[48];
 };
 
-/* Returns, for example, "300.6 MB"; a KB is 1024 bytes, a MB 1024 KB. */
+/* Formats a size, for example as "300.6 MB"; a KB is 1024 bytes and a MB is 1024 KB. */
 struct mf_quantity mf_quantity_bytes(uint64_t bytes);
 
 /*
- * Formats a time of a profile: "6.123 s", "61.38 Mi instructions" (Mi is 1024 * 1024) or "37.16 MB allocated
- * and freed".
+ * Formats a time in a profile, for example as "6.123 s", "61.38 Mi instructions" (Mi is 1024 * 1024) or "37.16 MB
+ * allocated and freed".
  */
 struct mf_quantity mf_quantity_time(int64_t time, enum mf_time_unit unit);
 

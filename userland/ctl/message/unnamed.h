@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reports files whose symbol names cannot be read, and incomplete confinement of the process that reads them. */
+/* Reports files whose symbol names cannot be read, and reports if the process that reads them is not fully confined. */
 #ifndef MASSIF_CTL_UNNAMED_H
 #define MASSIF_CTL_UNNAMED_H
 
 /* For struct mf_symbolizer_options. Reports each file once. Context: any thread. */
 void mf_unnamed_say(const char *path, const char *why);
 
-/* Reports once, as a detail, that @confined (MF_CONFINED_*) lacks some of the protections. */
+/*
+ * Reports once, with a message of level MF_MESSAGE_DETAIL, that @confined (MF_CONFINED_*) lacks some of the
+ * protections.
+ */
 void mf_unnamed_say_loose(unsigned int confined);
 
-/* Describes the protections of MF_CONFINED_ALL that @confined lacks; "" if it has all. The text is static. */
+/*
+ * Describes the most important protection of MF_CONFINED_ALL that @confined lacks; returns "" if none is missing. The
+ * text is static.
+ */
 const char *mf_unnamed_what_is_loose(unsigned int confined);
 
 #endif

@@ -21,8 +21,8 @@
 #define QUOTES	 "'\""
 
 /*
- * Copies the word at @text to @out. Blanks between two equal quotation marks belong to the word. The marks
- * themselves, and any others between them, are dropped. Returns the end of the word.
+ * Copies the word at @text to @out. Whitespace between two identical quotation marks is part of the word. The marks
+ * themselves, and any quotation marks between them, are dropped. Returns the end of the word.
  */
 static const char *copy_word(const char *text, FILE *out)
 {
@@ -43,14 +43,14 @@ static const char *copy_word(const char *text, FILE *out)
 	return text;
 }
 
-/* The origin of text that is split into words. */
+/* The origin of a text that is split into words. */
 struct source {
 	const char *name;
-	bool is_file; /* the text has lines and comments */
+	bool is_file; /* if true, the text has lines and comments */
 	unsigned int line;
 };
 
-/* Appends a word. On success takes ownership of @word. */
+/* Appends a word. On success, takes ownership of @word. */
 static int add_word(struct mf_defaults *defaults, char *word, const struct source *source)
 {
 	struct mf_default *more = reallocarray(defaults->items, defaults->count + 1, sizeof(*more));
@@ -77,7 +77,7 @@ static unsigned int count_lines(const char *from, const char *to)
 	return n;
 }
 
-/* Skips blanks and, in a file, comments. */
+/* Skips whitespace and, in a file, comments. */
 static const char *next_word(const char *text, const struct source *source)
 {
 	text += strspn(text, BLANKS);
@@ -154,7 +154,7 @@ static int add_file(struct mf_defaults *defaults, const char *directory)
 
 	if (asprintf(&path, "%s/" FILE_NAME, directory) < 0)
 		return -ENOMEM;
-	/* Non-blocking, since it might be a pipe without a writer. */
+	/* Open without blocking, because the path might be a FIFO without a writer. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;

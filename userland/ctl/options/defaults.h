@@ -17,17 +17,17 @@ struct mf_default {
 struct mf_defaults {
 	struct mf_default *items;
 	size_t count;
-	char *refused[MF_DEFAULTS_FILES]; /* files that were not read, followed by NULL */
+	char *refused[MF_DEFAULTS_FILES]; /* NULL-terminated list of files that were not read */
 };
 
 /*
- * Reads the default options from all three. In a file, # at the start of a word begins a comment that extends
+ * Reads the default options from all three sources. In a file, # at the start of a word begins a comment that extends
  * to the end of the line. A file that does not exist or cannot be read is skipped. Returns 0 or -ENOMEM.
  */
 int mf_defaults_read(struct mf_defaults *defaults, struct mf_error *err);
 void mf_defaults_free(struct mf_defaults *defaults);
 
-/* Reports the files that were refused, with the reason. */
+/* Reports the files that were refused, and why. */
 void mf_defaults_say_refused(const struct mf_defaults *defaults);
 
 #endif

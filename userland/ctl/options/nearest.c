@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds the name that a misspelt word was probably meant to be.
+// Finds the name that was probably meant by a misspelt word.
 
 #include "nearest.h"
 
 #include <string.h>
 
-#define LETTERS_MAX 64u /* words longer than this are not considered */
+#define LETTERS_MAX 64u /* longer words are not considered */
 
 static size_t least(size_t a, size_t b)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Finds the name that a misspelt word was probably meant to be. */
+/* Finds the name that was probably meant by a misspelt word. */
 #ifndef MASSIF_CTL_NEAREST_H
 #define MASSIF_CTL_NEAREST_H
 
 #include <stddef.h>
 
 /*
- * A search for one word. Set @word, which need not be terminated, and @length; call mf_nearest_consider() for
- * each name; then read @found. It is the name at the smallest distance, counted in letters inserted, deleted,
- * replaced or swapped with their neighbour; NULL if no name is similar enough.
+ * A search for one word. Set @word, which need not be NUL-terminated, and @length; call mf_nearest_consider() for each
+ * name; then read @found. It is the name with the smallest edit distance (letters inserted, deleted, replaced, or
+ * swapped with their neighbour), or NULL if no name is similar enough.
  */
 struct mf_nearest {
 	const char *word;

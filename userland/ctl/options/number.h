@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * Both functions accept leading blanks and one sign, and read an empty text as 0. They return false if anything
- * but decimal digits follows, such as a suffix, a hexadecimal number or trailing blanks.
+ * Both functions accept leading whitespace and one sign, and parse an empty text as 0. They return false if anything
+ * other than decimal digits follows, such as a suffix, a hexadecimal number or trailing whitespace.
  */
 
-/* Returns false also for blanks or a sign alone, and for numbers that do not fit. */
+/* Also returns false for whitespace or a sign alone, and for numbers that do not fit. */
 bool mf_number_parse_integer(const char *text, int64_t *value);
 
-/* Accepts digits with an optional fraction, but no exponent, "inf" or "nan". An empty text is accepted as 0. */
+/* Accepts digits with an optional fraction, but no exponent, "inf" or "nan". */
 bool mf_number_parse_decimal(const char *text, double *value);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The table of massif-ctl's options: a parser, a range and a target field for each.
+// The table of massif-ctl's options: each has a parser, a range and a target field.
 
 #include "options.h"
 
@@ -23,14 +23,14 @@
 struct option;
 
 /*
- * Parses the text after the `=`; NULL if there is none. Returns 0; -EINVAL with the reason in @err; or -EDOM if
- * the value is not among those in the table, which the caller then prints.
+ * Parses @value, the text after the `=`, or NULL if there is none. Returns 0; -EINVAL with the reason in @err; or -EDOM
+ * if the value is not one of those in the table, in which case the caller prints these.
  */
 typedef int (*option_parser)(const struct option *option, struct mf_options *options,
 			     const char *value, struct mf_error *err);
 
 enum {
-	OPTION_CORE = 1u << 0, /* does not affect the profile's contents: left out of the file's first line */
+	OPTION_CORE = 1u << 0, /* does not affect the profile's contents, so it is omitted from the file's first line */
 	OPTION_BARE = 1u << 1, /* may be given without `=` */
 	OPTION_WIDE = 1u << 2, /* numbers beyond 32 bits are reported as out of range, not as invalid */
 };
@@ -73,7 +73,7 @@ static int parse_integer(const struct option *option, struct mf_options *options
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	/* Massif stores most of these in a signed 32-bit integer and rejects others as invalid. */
+	/* Massif stores most of these in a signed 32-bit integer and rejects other values as invalid. */
 	if (!mf_number_parse_integer(value, &number) ||
 	    (!(option->flags & OPTION_WIDE) && number != (int32_t)number))
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
@@ -91,7 +91,7 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	/* Massif stores this in an unsigned 32-bit integer and rejects others as invalid. */
+	/* Massif stores this in an unsigned 32-bit integer and rejects other values as invalid. */
 	if (!mf_number_parse_integer(value, &number) || number < 0 || number > UINT32_MAX)
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
 	if (number < option->min || number > option->max || (number & (number - 1)))
@@ -103,7 +103,7 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	return 0;
 }
 
-/* Parses a percentage. It must be within the option's range, if the option has one. */
+/* Parses a percentage, which must be within the option's range, if it has one. */
 static int parse_percentage(const struct option *option, struct mf_options *options,
 			    const char *value, struct mf_error *err)
 {
@@ -198,8 +198,8 @@ static int parse_text(const struct option *option, struct mf_options *options, c
 }
 
 /*
- * Parses pairs NAME=PATTERN separated by commas. As in Massif, only somalloc has a meaning; other names are
- * accepted and ignored.
+ * Parses comma-separated NAME=PATTERN pairs. As in Massif, only somalloc has a meaning; other names are accepted and
+ * ignored.
  */
 static int parse_synonyms(const struct option *option, struct mf_options *options,
 			  const char *value, struct mf_error *err)
@@ -218,7 +218,7 @@ static int parse_synonyms(const struct option *option, struct mf_options *option
 	return 0;
 }
 
-/* Appends to a list; mf_options_init() allocated an element for every word. */
+/* Appends to a list; mf_options_init() has allocated room for every word. */
 static int parse_item(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -504,7 +504,7 @@ void mf_options_explain(struct mf_error *err, const char *arg, const char *reaso
 	mf_error_set(err, 0, "Bad option: %.400s\n%s\n" ADVICE, arg, reason);
 }
 
-/* Returns the option whose name is most similar to that of @arg; NULL if none is similar. */
+/* Returns the option whose name is most similar to that of @arg; NULL if none is similar enough. */
 static const char *suggest(const char *arg)
 {
 	size_t length = strcspn(arg, "=");
@@ -664,8 +664,8 @@ static int parse_plain(struct mf_options *options, const char *arg, struct mf_er
 }
 
 /*
- * Treats `--massif:depth=5` as `--depth=5`, and records it like this in the profile's desc line. Options for
- * other tools are ignored.
+ * Treats `--massif:depth=5` as `--depth=5`, and records it in that form in the profile's desc line. Options for other
+ * tools are ignored.
  */
 static int parse_prefixed(struct mf_options *options, const char *arg, const char *colon,
 			  struct mf_error *err)
@@ -704,7 +704,7 @@ bool mf_options_has_command_line_only(int argc, char *const *argv)
 	return only;
 }
 
-/* Inserts into the message, before the final advice, where the option was set. */
+/* Adds where the option was set to the message, just before the final advice. */
 static void name_origin(struct mf_error *err, const char *origin)
 {
 	char *advice = strstr(err->text, ADVICE);

@@ -16,67 +16,68 @@
 #include "base/held.h"
 #include "symbols/symbolizer.h"
 
-/* The action that the options ask for. */
+/* The action that the options request. */
 enum mf_options_request {
 	MF_OPTIONS_RUN,
 	MF_OPTIONS_HELP,
 	MF_OPTIONS_VERSION,
 };
 
-/* The execution tree written at the end. */
+/* The execution tree that is written at the end. */
 enum mf_xtree_request {
 	MF_XTREE_NONE,
-	MF_XTREE_ALLOCS, /* the blocks that are live at that time */
-	MF_XTREE_FULL,	 /* also all allocations and frees */
+	MF_XTREE_ALLOCS, /* the blocks that are still live then */
+	MF_XTREE_FULL,	 /* the same, and all allocations and frees */
 };
 
 struct mf_options {
 	enum mf_options_request wanted;
 	bool heap;	      /* count heap blocks */
 	bool stacks;	      /* count the threads' stacks */
-	enum mf_pages_what pages; /* what a profile of pages mode counts; meaningless without @pages_as_heap */
+	enum mf_pages_what pages; /* what a pages mode profile counts; meaningless without @pages_as_heap */
 	bool pages_as_heap;   /* overridden by @heap = false; see mf_options_has_pages() */
-	bool time_unit_given; /* the user chose the unit */
-	int verbosity;	      /* level of messages, see message.h */
-	const char *out_file; /* name of the profile; unexpanded, with % */
-	const char *log_file; /* name of the log; unexpanded; NULL: messages go to @log_fd */
+	bool time_unit_given; /* the user chose the unit of time */
+	int verbosity;	      /* message level, see message.h */
+	const char *out_file; /* file name of the profile, not yet expanded (may contain %) */
+	const char *log_file; /* file name of the log, not yet expanded; NULL if messages go to @log_fd */
 	uint32_t log_fd;
 	bool end_snapshot;    /* end every profile with a detailed snapshot */
 	bool stats;	      /* print the model's counters at the end */
 	bool trace_malloc;    /* print every call of an allocation function */
 	bool client_requests; /* honour client requests in the program's code */
-	bool heap_extra_real; /* take extra bytes from the allocator instead of modelling them */
-	bool realloc_zero_frees; /* false: if realloc(p, 0) returns a block, it was resized to 1 byte */
-	uint32_t merge_recursive; /* longest cycle of frames to merge; 0: none */
+	bool heap_extra_real; /* ask the allocator for extra bytes instead of modelling them */
+	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */
+	uint32_t merge_recursive; /* maximum length of recursive cycles of frames to merge; 0 merges none */
 	bool trace_children;	  /* also profile programs that the program executes */
-	const char *trace_children_skip;	/* path patterns; NULL: none; see skipped_children.h */
-	const char *trace_children_skip_by_arg; /* argument patterns; NULL: none */
+	const char *trace_children_skip;	/* path patterns, or NULL; see skipped_children.h */
+	const char *trace_children_skip_by_arg; /* argument patterns, or NULL */
 	enum mf_xtree_request xtree; /* which execution tree to write */
-	const char *somalloc; /* pattern, up to a comma, of objects whose functions are intercepted; NULL: all */
-	const char *xtree_file;	  /* name of the xtree file; unexpanded, with % */
+	/* pattern (up to a comma) for the objects whose functions are intercepted; NULL for all objects */
+	const char *somalloc;
+	const char *xtree_file;	  /* name of the xtree file, not yet expanded (may contain %) */
 	bool xtree_compress;	  /* replace repeated names by numbers */
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
 	bool wait;		  /* wait for processes that outlive the program */
 	bool command_line_only;	  /* see mf_options_has_command_line_only() */
-	uint32_t no_effect;	  /* target of options that are ignored */
+	uint32_t no_effect;	  /* dummy target for options that are ignored */
 	struct mf_model_options model;
 	struct mf_report_options report;
 	struct mf_symbolizer_options symbolizer;
 
 	struct mf_held *held; /* files that processes of this run have mapped; owned */
-	const char **words; /* all option words as given; the array is owned, the words are not */
+	const char **words; /* all option words as given; only the array is owned */
 	size_t n_words;
 	struct mf_outputs *outputs; /* the output files of this run; owned */
 
-	char *desc; /* the options that the file lists, as given, or "(none)"; owned */
-	char **owned; /* words constructed from others; array and words are owned */
+	char *desc; /* the options as given, to be listed in the file, or "(none)"; owned */
+	char **owned; /* words that were constructed from others; both the array and the words are owned */
 	size_t n_owned;
 	const char **alloc_fns, **ignore_fns, **fullpath_after; /* storage of the lists in @report; owned */
 	bool *matched; /* flags for the lists in @report; owned */
 };
 
-/* Sets the defaults and allocates for @argc option words in total. Returns 0 or -ENOMEM. */
+/* Sets the defaults and allocates room for @argc option words in total. Returns 0 or -ENOMEM. */
 int mf_options_init(struct mf_options *options, int argc, struct mf_error *err);
 void mf_options_deinit(struct mf_options *options);
 
@@ -110,10 +111,10 @@ bool mf_options_has_command_line_only(int argc, char *const *argv);
 int mf_options_parse(struct mf_options *options, int argc, char *const *argv, int *used,
 		     struct mf_error *err);
 
-/* Checks for options that exclude each other. Returns 0, or -EINVAL with a message for the user. */
+/* Checks for mutually exclusive options. Returns 0, or -EINVAL with a message for the user. */
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err);
 
-/* Formats the message that @arg was refused because of @reason, which may consist of several lines. */
+/* Formats the message that @arg was refused because of @reason, which may span several lines. */
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason);
 
 /* Prints the table of options for --help. */

@@ -9,8 +9,8 @@
 #include "options.h"
 
 /*
- * Returns whether --trace-children-skip matches @path, or --trace-children-skip-by-arg matches one of the
- * arguments in @args. These are @n_bytes in total, each with its NUL; the last may lack it.
+ * Returns whether --trace-children-skip matches @path, or --trace-children-skip-by-arg matches one of the arguments in
+ * @args. @args holds NUL-terminated strings, @n_bytes in total; the last may lack its NUL.
  */
 bool mf_children_skips(const struct mf_options *options, const char *path, const char *args,
 		       size_t n_bytes);

@@ -67,7 +67,7 @@ int mf_clock_choose_unit(struct mf_options *options, struct mf_error *note, stru
 
 	if (options->model.time_unit != MF_TIME_INSTRUCTIONS)
 		return 0;
-	/* The kernel module's records carry a time, but no instruction count. */
+	/* The kernel module's records contain a time but no instruction count. */
 	if (mf_options_has_pages(options))
 		ret = mf_error_set(&reason, -EOPNOTSUPP, "pages mode does not count instructions");
 	else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Options of Valgrind that massif-ctl does not have, each with the reason.
+// Valgrind options that massif-ctl does not support, each with the reason.
 //
-// They are refused rather than ignored, because the user expects an effect.
+// They are refused rather than ignored, because the user expects them to have an effect.
 
 #include "valgrind_options.h"
 
@@ -16,7 +16,7 @@
 #define SYMBOLS	   "massif looks for debug information only next to the program and below /usr/lib/debug"
 
 static const struct {
-	const char *name; /* a final `*` matches any rest */
+	const char *name; /* a final `*` matches any ending */
 	const char *reason;
 } table[] = {
 	/* Core options: processes, debugger, messages. */

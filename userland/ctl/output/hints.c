@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Suggests better options for the next run, after a run has ended.
+// After a run, suggests better options for the next one.
 
 #include "hints.h"
 
@@ -9,10 +9,10 @@
 #include "ctl/files/outputs.h"
 
 #define SHORT_RUN_MS	100
-#define FAULTS_RATIO	2 /* ratio of the children's page faults to the program's own */
-#define UNMATCHED_SHOWN 5u /* names to print per option */
+#define FAULTS_RATIO	2 /* minimum ratio of the children's page faults to the program's own for a hint */
+#define UNMATCHED_SHOWN 5u /* maximum number of names to print per option */
 
-/* Lists the names that matched no function: they may be misspelt, or the functions allocated nothing. */
+/* Lists the names that matched no function: they may be misspelt, or those functions may not have allocated anything. */
 static void say_unmatched(const char *option, const struct mf_strings *given)
 {
 	size_t n = 0;
@@ -30,7 +30,7 @@ static void say_unmatched(const char *option, const struct mf_strings *given)
 			       option);
 }
 
-/* In a short run most events fall into the same few milliseconds, and so into one column of the graph. */
+/* In a short run, most events fall into the same few milliseconds and hence into one column of the graph. */
 static void say_short(const struct mf_options *options, int64_t took_ms)
 {
 	if (options->model.time_unit == MF_TIME_MS && !options->time_unit_given && took_ms < SHORT_RUN_MS)
@@ -40,8 +40,8 @@ static void say_short(const struct mf_options *options, int64_t took_ms)
 }
 
 /*
- * For a compiler driver or a shell script, the memory of the programs it starts is of interest. If forked
- * children have written profiles, the user knows about them already.
+ * With a compiler driver or a shell script, the memory of the programs that it starts is of interest. If children have
+ * written profiles, the user already knows about them.
  */
 static void say_others(const struct mf_options *options, const struct mf_faults *faults)
 {

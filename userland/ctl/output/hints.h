@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Suggests better options for the next run, after a run has ended. */
+/* After a run, suggests better options for the next one. */
 #ifndef MASSIF_CTL_HINTS_H
 #define MASSIF_CTL_HINTS_H
 
@@ -14,7 +14,7 @@ struct mf_run_facts {
 	struct mf_faults faults;
 };
 
-/* Prints the suggestions. To be called after the profile was written. */
+/* Prints the suggestions. Call this after the profile has been written. */
 void mf_hints_say(const struct mf_options *options, const struct mf_run_facts *facts);
 
 #endif

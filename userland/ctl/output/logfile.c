@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The log file, which replaces standard error.
 //
-// It is opened before the program starts, so that errors are reported early. If its name contains the program's
-// pid, it has a temporary name until that is known.
+// It is opened before the program starts, so that errors are reported early. If its name contains the program's pid,
+// the file has a temporary name until the pid is known.
 
 #include "logfile.h"
 
@@ -35,7 +35,7 @@ static int expand(const char *pattern, pid_t pid, char **name, struct mf_error *
 	return ret;
 }
 
-/* Determines whether the name contains the program's pid. */
+/* Determines whether the file's name contains the program's pid. */
 static int depends_on_pid(const char *pattern, bool *depends, struct mf_error *err)
 {
 	mf_auto_free char *one = NULL, *two = NULL;
@@ -68,7 +68,7 @@ static char *beside(const char *name)
 	return made;
 }
 
-/* Duplicates @fd to a high descriptor that the program does not inherit, and sends messages there. */
+/* Duplicates @fd to a high-numbered descriptor that the program does not inherit, and sends messages there. */
 static int keep(struct mf_logfile *log, int fd)
 {
 	log->fd = mf_fd_move_high(fd);
@@ -85,7 +85,7 @@ static int open_file(struct mf_logfile *log, struct mf_error *err)
 	bool depends;
 	int ret = depends_on_pid(log->pattern, &depends, err);
 
-	/* The program has no pid yet: %p stays in the name. */
+	/* The program has no pid yet, so %p stays in the name. */
 	if (!ret)
 		ret = expand(log->pattern, 0, &name, err);
 	if (ret)
@@ -105,7 +105,7 @@ static int open_file(struct mf_logfile *log, struct mf_error *err)
 			free(mf_take(log->temporary, NULL));
 		return explain(name, ret, err);
 	}
-	/* Helps to tell the logs of several runs apart. */
+	/* This helps tell the logs of several runs apart. */
 	mf_message_say(MF_MESSAGE_NOTE, "Parent PID: %d", (int)getppid());
 	return 0;
 }
@@ -186,7 +186,7 @@ int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error 
 
 void mf_logfile_close(struct mf_logfile *log)
 {
-	/* No program was started: use massif-ctl's own pid. */
+	/* No program was started, so use massif-ctl's own pid. */
 	if (log->temporary)
 		mf_logfile_name(log, getpid());
 	if (log->fd < 0)

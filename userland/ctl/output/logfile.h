@@ -11,9 +11,10 @@
 
 struct mf_logfile {
 	const char *pattern; /* the value of --log-file */
-	char *temporary;     /* temporary name until the program's pid is known, if the name depends on it */
+	/* if the log's name contains the program's pid: the temporary name until the pid is known */
+	char *temporary;
 	struct mf_outputs *outputs; /* the output files of the run, which include the log */
-	int fd;		     /* -1: messages go to standard error */
+	int fd;		     /* -1 if messages go to standard error */
 };
 
 /*
@@ -23,16 +24,16 @@ struct mf_logfile {
 int mf_logfile_open(struct mf_logfile *log, const struct mf_options *options,
 		    struct mf_error *err);
 
-/* Renames the file for @pid, which is now known. Reports errors itself. */
+/* Gives the file its final name, now that @pid is known. Reports errors itself. */
 void mf_logfile_name(struct mf_logfile *log, pid_t pid);
 
-/* Returns whether messages go to a regular file, so that nobody waits for the descriptor to be closed. */
+/* Returns whether messages go to a regular file; if so, nobody waits for the descriptor to be closed. */
 bool mf_logfile_is_file(void);
 
 /*
- * Prepares messages for the background. If they go to a regular file, they continue to, through a descriptor
- * other than standard input and output. Otherwise they go to the file @name, which is created when the first
- * problem is reported; the string must stay valid. Returns 0 or -errno.
+ * Prepares messages for the background. If they go to a regular file, they continue to do so, through a descriptor
+ * other than standard input and output. Otherwise they go to the file @name, which is created when the first problem is
+ * reported; the string must stay valid. Returns 0 or -errno.
  */
 int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error *err);
 

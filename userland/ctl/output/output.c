@@ -21,7 +21,7 @@
 
 enum {
 	MODE_HEAP = 0644,
-	MODE_PAGES = 0600, /* private, since it is made from copies of the program's stack */
+	MODE_PAGES = 0600, /* readable only by its owner, because it is made from copies of the program's stack */
 };
 
 static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
@@ -47,7 +47,7 @@ static struct summit summit_of(const struct mf_profile *profile, uint64_t held, 
 		if (total > summit.bytes)
 			summit = (struct summit){ total, s->time };
 	}
-	/* The peak in the snapshots may be too low by --peak-inaccuracy. */
+	/* The peak in the snapshots may be too low, by up to --peak-inaccuracy. */
 	return held > summit.bytes ? (struct summit){ held, end } : summit;
 }
 
@@ -100,7 +100,7 @@ static int fill_profile(FILE *out, void *data, struct mf_error *err)
 							source->symbolizer, err);
 }
 
-/* Writes the file; parameters and result are those of mf_outputs_write(). */
+/* Writes the file; takes the parameters of mf_outputs_write() and returns its result. */
 static int write_profile(const struct mf_options *options, const struct mf_profile *profile,
 			 const char *path, pid_t pid, char **name, struct mf_error *err)
 {
@@ -125,7 +125,7 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 	return mf_outputs_write(options->outputs, MF_OUTPUT_PROFILE, path, pid, &source, name, err);
 }
 
-/* Sets the fields that the store does not contain, or that the program could have changed there. */
+/* Sets the fields that are not in the store, or that the program could have overwritten there. */
 static void describe(struct mf_profile *profile, const struct mf_options *options,
 		     const struct mf_output_of *of)
 {
@@ -177,7 +177,7 @@ int mf_output_write(const struct mf_options *options, const struct mf_output_of 
 static const struct {
 	enum mf_output_kind kind;
 	const char *option;
-	size_t place; /* offset of its name in struct mf_options */
+	size_t place; /* offset of the file's name in struct mf_options */
 } files[] = {
 	{ MF_OUTPUT_PROFILE, "--massif-out-file", offsetof(struct mf_options, out_file) },
 	{ MF_OUTPUT_XTREE, "--xtree-memory-file", offsetof(struct mf_options, xtree_file) },
@@ -185,7 +185,7 @@ static const struct {
 
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-/* Returns the unexpanded name of file @i; NULL if it is not written. */
+/* Returns the unexpanded name of file @i; NULL if this file is not written. */
 static const char *pattern_of(const struct mf_options *options, size_t i)
 {
 	if (files[i].kind == MF_OUTPUT_XTREE && !options->xtree)
@@ -200,7 +200,7 @@ static int check_file(const char *pattern, const char *option, bool *own, struct
 	const char *number;
 	int ret;
 
-	/* The program has no pid yet. That matters only if the name of a directory contains it. */
+	/* The program has no pid yet. That matters only if the pid is part of a directory's name. */
 	ret = mf_outname_expand(pattern, 0, 1, &name, &reason);
 	if (ret) {
 		if (asprintf(&arg, "%s=%s", option, pattern) < 0)

@@ -14,20 +14,20 @@
 #include "model/store.h"
 
 /*
- * Checks the names of the output files before the program starts. Sets *@own if one of them is an inherited
- * descriptor, so that these must stay open. Returns 0 or -errno.
+ * Checks the names of the output files before the program starts. Sets *@own if one of them is an inherited descriptor,
+ * in which case inherited descriptors must stay open. Returns 0 or -errno.
  */
 int mf_output_check(const struct mf_options *options, bool *own, struct mf_error *err);
 
-/* Reserves the names of the output files for @pid, the process that the user asked for. */
+/* Reserves the names of the output files for @pid, the process that the user asked to profile. */
 void mf_output_reserve(const struct mf_options *options, pid_t pid);
 
-/* A program's name for messages. */
+/* A program's name, for messages. */
 struct mf_output_name {
 	char text[64];
 };
 
-/* Sets @name to the last component of @path, which has @length bytes; control characters are replaced. */
+/* Sets @name to the last component of @path, which is @length bytes long; control characters are replaced. */
 void mf_output_make_name(struct mf_output_name *name, const char *path, size_t length);
 
 /* The profile of a process, and data for its file. */
@@ -36,14 +36,14 @@ struct mf_output_of {
 	const char *cmd;
 	const char *name; /* name of the program, for messages */
 	pid_t pid;
-	bool pages;	    /* pages mode; the file is then readable only for its owner */
-	const char *remark; /* a remark for the reader, appended to the desc line; NULL: none */
+	bool pages;	    /* true in pages mode; the file is then readable only by its owner */
+	const char *remark; /* a remark for the reader that is appended to the desc line, or NULL */
 	struct mf_end end;  /* the end of the profile, or the present time */
 };
 
 /*
- * Returns how a profile ends. If @cut_off, the process was interrupted before its own end: then the last state
- * is of interest and gets a detailed snapshot.
+ * Returns how a profile ends. If @cut_off is true, the process was killed prematurely, so its last state is of interest
+ * and gets a detailed snapshot.
  */
 static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *options, bool cut_off)
 {
@@ -51,8 +51,8 @@ static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *optio
 }
 
 /*
- * Writes the file of a process and reports its name, see mf_outputs_write(). Returns 0; on -errno, with a
- * message in @err, the profile is lost.
+ * Writes the file of a process and reports its name, see mf_outputs_write(). Returns 0, or -errno with a message in
+ * @err if the profile is lost.
  */
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
 		    struct mf_error *err);
@@ -61,10 +61,10 @@ int mf_output_write(const struct mf_options *options, const struct mf_output_of 
 enum mf_output_part {
 	MF_OUTPUT_KEPT,	    /* all snapshots taken so far */
 	MF_OUTPUT_PRESENT,  /* one snapshot of the present state */
-	MF_OUTPUT_DETAILED, /* the same as a detailed snapshot */
+	MF_OUTPUT_DETAILED, /* one detailed snapshot of the present state */
 };
 
-/* Prints a massif.out file of a profile that may be written to concurrently. Returns 0 or -errno. */
+/* Prints a massif.out file of a profile that may be changing concurrently. Returns 0 or -errno. */
 int mf_output_print(const struct mf_options *options, const struct mf_output_of *of,
 		    enum mf_output_part part, FILE *out, struct mf_error *err);
 

@@ -61,7 +61,7 @@ void mf_statistics_begin(const struct mf_options *options, pid_t pid)
 
 static void tell_snapshot(pid_t pid, const char *prefix, const struct mf_step *step)
 {
-	/* The program can write to the store, so check the value. */
+	/* The program can write to the store, so validate the value. */
 	char mark = step->mark == 'p' || step->mark == 'd' ? step->mark : '.';
 
 	mf_message_tell(pid,
@@ -145,7 +145,7 @@ static void tell_alloc_end(pid_t pid, const struct mf_step *step)
 	mf_message_tell(pid, ">>>");
 }
 
-/* The minus sign is printed for zero as well. */
+/* The minus sign is printed even for zero. */
 static void tell_free_end(pid_t pid, const struct mf_step *step)
 {
 	mf_message_tell(pid, ">>> (-%" PRIu64 ", -%" PRIu64 ")", step->heap, step->extra);
@@ -213,8 +213,8 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 }
 
 /*
- * Massif also reports that it removes the allocation function that was called. Our stacks begin with its
- * caller. A stack is filtered only when it is new.
+ * Massif also reports that it removes the allocation function that was called; our stacks begin with the caller of that
+ * function. A stack is filtered only when it is new.
  */
 static void tell_capture(const struct mf_options *options, struct mf_context_filter *context_filter, pid_t pid,
 			 struct mf_step *step)

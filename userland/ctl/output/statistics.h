@@ -10,11 +10,11 @@
 #include "model/log.h"
 #include "model/store.h"
 
-/* Prints the lists of functions (-v). To be called before the program's first event. */
+/* Prints the lists of functions (-v). Call this before the program's first event. */
 void mf_statistics_begin(const struct mf_options *options, pid_t pid);
 
 /*
- * Prints at @end of the program: snapshots taken and culled (-v -v), every event (-v -v -v), functions removed
+ * Prints, when the program has ended: snapshots taken and culled (-v -v), every event (-v -v -v), functions removed
  * from stacks (-v -v -v -v), and counters (--stats).
  */
 void mf_statistics_end(const struct mf_options *options, const struct mf_store *store,

@@ -17,7 +17,7 @@ struct mf_xtree_of {
 	const struct mf_store *store;
 	const char *cmd;
 	pid_t pid;
-	int64_t time_ms; /* time since the program's start */
+	int64_t time_ms; /* milliseconds since the program's start */
 };
 
 /* Writes the file --xtree-memory-file and reports its name. Returns 0 or -errno. */

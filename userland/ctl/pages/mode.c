@@ -12,7 +12,7 @@
 #include "pages/pages.h"
 
 enum {
-	END_PATIENCE_MS = 5000, /* timeout from the program's death to its last record */
+	END_PATIENCE_MS = 5000, /* how long to wait for the program's last record after the program has ended */
 };
 
 static int drain(void *data, struct mf_error *err)
@@ -103,7 +103,7 @@ static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
 	const struct mf_recording *recording = run->state;
 	size_t n = 0;
 
-	/* If the first process's end was not recorded, the records are not reliable. */
+	/* If the end of the first process was not recorded, the records are unreliable. */
 	if (!recording->first_ended || recording->broken)
 		return 0;
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {

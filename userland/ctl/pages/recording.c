@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session of pages mode, and the files written from it.
+// A pages mode session, and the files that are written from it.
 
 #include "recording.h"
 
@@ -19,11 +19,11 @@
 #include "model/model.h"
 
 enum {
-	REMARK_BYTES = 1024, /* room for a remark that lists all losses */
-	HURRY = 5,	     /* subtracted from massif-ctl's nice value */
+	REMARK_BYTES = 1024, /* size of the buffer for a remark that lists all losses */
+	HURRY = 5,	     /* this is subtracted from massif-ctl's nice value */
 };
 
-/* Converts a time to milliseconds since the start of the process, the unit of reports. */
+/* Converts a time to the unit used in reports, milliseconds since the start of the process. */
 static uint64_t moment(const struct mf_pages_process *process, uint64_t ns)
 {
 	return ns > process->start_ns ? (ns - process->start_ns) / 1000000 : 0;
@@ -239,9 +239,9 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 }
 
 /*
- * Raises the priority of this thread, if permitted (which needs root). A stack that massif-ctl has not
- * processed yet is copied by the program again each time, so the program pays for every delay here. Not done
- * before the first records, because the program would inherit the priority.
+ * Raises the priority of this thread, if permitted (which requires root). Until massif-ctl has processed a stack, the
+ * program copies it again each time the stack occurs, so any delay here slows down the program. This is not done before
+ * the first records arrive, because the program would inherit the priority.
  */
 static void hurry(struct mf_recording *recording)
 {
@@ -252,7 +252,7 @@ static void hurry(struct mf_recording *recording)
 	(void)setpriority(PRIO_PROCESS, 0, recording->nice - HURRY);
 }
 
-/* Restores the priority when no program depends on this thread any more. */
+/* Restores the priority once no program depends on this thread any more. */
 static void hurry_no_more(struct mf_recording *recording)
 {
 	if (recording->hurries)
@@ -301,7 +301,7 @@ void mf_recording_list(const struct mf_recording *recording, FILE *out)
 {
 	size_t n = mf_pages_count(recording->pages);
 
-	/* List the first process first: commands without --pid refer to it. */
+	/* The first process comes first: commands without --pid refer to it. */
 	for (int first = 1; first >= 0; first--) {
 		for (size_t i = 0; i < n; i++) {
 			const struct mf_pages_process *process =

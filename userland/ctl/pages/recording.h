@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A session of pages mode, and the files written from it; used by run and attach. */
+/* A pages mode session, and the files that are written from it; used by run and attach. */
 #ifndef MASSIF_CTL_RECORDING_H
 #define MASSIF_CTL_RECORDING_H
 
@@ -16,21 +16,21 @@
 
 struct mf_recording {
 	const struct mf_options *options;
-	const char *cmd; /* command of the first process, as the file shows it */
+	const char *cmd; /* command line of the first process, as the file shows it */
 	struct mf_output_name name; /* name of the first process's program */
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is complete */
 	bool keeps_first; /* keep the first profile until mf_recording_end_first(), which knows the exit status */
 	struct mf_pages_process *first; /* the profile kept for mf_recording_end_first() */
-	uint64_t end_ns;  /* end of the session, CLOCK_MONOTONIC */
+	uint64_t end_ns;  /* end of the session (CLOCK_MONOTONIC) */
 	bool broken;	  /* reading the records failed; no more are read */
-	bool hurries;	  /* this thread's priority was raised */
-	int nice;	  /* nice value of this thread before that */
+	bool hurries;	  /* this thread's priority has been raised */
+	int nice;	  /* this thread's nice value before its priority was raised */
 };
 
 /*
- * Opens the session. @path is the first process's program; NULL: the first word of @cmd. @options, @path and
- * @cmd must outlive it. Returns 0, or -errno with advice in @err.
+ * Opens the session. @path is the first process's program, or NULL if that is the first word of @cmd. @options, @path
+ * and @cmd must outlive it. Returns 0, or -errno with advice in @err.
  */
 int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
 		      const char *path, const char *cmd, struct mf_error *err);
@@ -38,7 +38,7 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 /* Processes pending records and writes the files of all complete profiles. Returns 0 or -errno. */
 int mf_recording_drain(struct mf_recording *recording, struct mf_error *err);
 
-/* Writes the first process's file if its profile is complete. @killed: the process was ended by SIGKILL. */
+/* Writes the first process's file if its profile is complete. @killed says whether SIGKILL ended the process. */
 void mf_recording_end_first(struct mf_recording *recording, bool killed);
 
 /* Ends the profiles of running processes and writes their files. Reports errors itself. */
@@ -49,7 +49,7 @@ void mf_recording_list(const struct mf_recording *recording, FILE *out);
 int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
 			  pid_t pid, FILE *out, struct mf_error *err);
 
-/* Closes the session. Accepts an all-zero structure, or one that could not be opened. */
+/* Closes the session. Also accepts an all-zero structure, or one that could not be opened. */
 void mf_recording_close(struct mf_recording *recording);
 
 #endif
