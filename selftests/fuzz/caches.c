@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Damaged files of the user's cache directory: unwind rules and symbol names. An input selects the kind of file (one
+// Damaged files from the user's cache directory: unwind rules and symbol names. An input selects the kind of file (one
 // byte), followed by the file's contents; the checksum is corrected here.
 
 #include "selftests/fuzz/fuzz.h"

@@ -13,7 +13,7 @@
 /* Called by libFuzzer with each input. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The rest of an input that was not read yet. Beyond the end, zeros are read. */
+/* The part of an input that was not read yet. Reads beyond the end return zeros. */
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;

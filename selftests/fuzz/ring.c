@@ -54,7 +54,7 @@ struct recipe {
 	uint8_t type;	/* from 0x80 on: raw bytes of the input */
 	uint8_t target; /* low four bits: the target; high four bits: the stack */
 	uint8_t flags;
-	uint8_t more;	/* words beyond those of the type; from 0x80 on also a gap of seq */
+	uint8_t more;	/* number of words beyond those of the type; from 0x80 on, also a gap in seq */
 };
 
 /* Decodes a word: a small number, the address of a page, or any number. */
@@ -107,7 +107,7 @@ static void put_right(struct massif_record *record)
 	}
 }
 
-/* Limits the numbers of pages: pages mode loops over each page, and a machine has a limited number. */
+/* Limits the numbers of pages: pages mode loops over each page, and a real machine has a limited number of pages. */
 static void bound_pages(struct massif_rec_resident *resident)
 {
 	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {

@@ -97,7 +97,7 @@ static void start(const struct run *run, char **argv)
 	_exit(127);
 }
 
-/* Appends all descendants of @pid to @pids, which has @count of them. Returns the new number. */
+/* Appends all descendants of @pid to @pids, which already has @count entries. Returns the new number of entries. */
 static size_t descendants(pid_t pid, pid_t *pids, size_t count, size_t most)
 {
 	char path[64];

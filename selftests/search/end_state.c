@@ -18,7 +18,7 @@ static const char *const status_lines[] = {
 	"Seccomp:", "THP_enabled:", "NoNewPrivs:", "Speculation_Store_Bypass:",
 };
 
-/* Files that are printed as they are. */
+/* Files that are printed unchanged. */
 static const char *const whole_files[] = {
 	"limits", "timers", "coredump_filter", "timerslack_ns", "personality", "oom_score_adj",
 };
@@ -98,7 +98,10 @@ static void print_strings(pid_t pid, const char *what)
 		fclose(file);
 }
 
-/* Prints the file of a descriptor. Of a pipe or socket only the kind, because its inode number differs in each run. */
+/*
+ * Prints the file of a descriptor. For a pipe or socket, prints only the kind, because its inode number differs in each
+ * run.
+ */
 static void print_descriptor(pid_t pid, const char *number)
 {
 	char path[PATH_MAX], link[PATH_MAX];
@@ -113,7 +116,10 @@ static void print_descriptor(pid_t pid, const char *number)
 	end = strstr(link, ":[");
 	if (end)
 		*end = '\0';
-	/* The connection of a forked or followed process to massif-ctl (differences.rst, One more file descriptor). */
+	/*
+	 * Skip the connection of a forked or followed process to massif-ctl (differences.rst, One more file
+	 * descriptor).
+	 */
 	if (!strcmp(link, "socket") && atoi(number) >= 1000)
 		return;
 	if (!is_ours(link))

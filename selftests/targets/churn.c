@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps, touches and unmaps continuously, in as many threads as the first argument says (default 1).
+// Maps, touches and unmaps continuously; the first argument is the number of threads (default 1).
 //
 // Most pages of a mapping are resident when it is unmapped, and other mappings have few pages. So during each
-// unmapping, more pages are resident for a moment than are mapped.
+// unmapping, more pages are briefly resident than mapped.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -96,7 +96,7 @@ static int daemonise(char **argv)
 	return STATUS;
 }
 
-/* Leaves a child that closes nothing. */
+/* Leaves a child that does not close its descriptors. */
 static int leave(char **argv)
 {
 	if (!fork())
@@ -123,7 +123,7 @@ static int execute(char **argv)
 	return STATUS;
 }
 
-/* Ends before the spawned program can have started. */
+/* Ends so early that the spawned program cannot have started. */
 static int spawn(char **argv)
 {
 	char *again[] = { argv[0], "live", argv[2], NULL };

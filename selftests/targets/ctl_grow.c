@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_grow N: allocates N blocks of 1000 bytes, then waits for ever. Without N, allocates and frees for ever.
+// ctl_grow N: allocates N blocks of 1000 bytes, then waits forever. Without N, allocates and frees forever.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +29,13 @@ int main(int argc, char **argv)
 	char line[32];
 	int length;
 
-	/* Ends the program if a test does not; no test takes that long on any machine. */
+	/* Ends the program if the test does not; no test takes that long on any machine. */
 	alarm(1000);
 	if (argc > 1) {
 		for (int i = 0; i < atoi(argv[1]); i++)
 			blocks[i] = grow();
 	}
-	/* Not through stdio, whose buffer would be another block. */
+	/* Avoid stdio, whose buffer would be another block. */
 	length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
 	if (write(STDOUT_FILENO, line, (size_t)length) != length)
 		return 1;

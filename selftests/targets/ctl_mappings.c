@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_mappings [N]: makes a mapping every few milliseconds, N in total or without end.
+// ctl_mappings [N]: makes a mapping every few milliseconds, N in total or endlessly.
 
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	const char *patience = getenv("MASSIF_PATIENCE");
 	long most = argc > 1 ? atol(argv[1]) : 0;
 
-	/* Ends the program if a test does not. */
+	/* Ends the program if the test does not. */
 	alarm(120 * (patience ? (unsigned int)atoi(patience) : 1));
 	for (long i = 0; !most || i < most; i++) {
 		if (!grow(i))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_orphan [SEED]: threads allocate from ever new stacks, while children are forked and execute the program
-// again. Prints its result, which is the same in each run, and exits with status 7.
+// ctl_orphan [SEED]: threads keep allocating from new stacks, while children are forked and execute the program again.
+// Prints its result, which is the same in each run, and exits with status 7.
 
 #include <pthread.h>
 #include <stdint.h>

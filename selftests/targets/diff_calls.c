@@ -34,8 +34,8 @@ static void slop(void)
 }
 
 /*
- * Blocks above 4 MiB, including the allocator's overhead, are rounded to pages. 4194224 is left out, because
- * there Massif's allocator adds a rest of 16 bytes to the block.
+ * Blocks above 4 MiB, including the allocator's overhead, are rounded to pages. 4194224 is left out, because there
+ * Massif's allocator adds the remaining 16 bytes to the block.
  */
 static void large(void)
 {
@@ -73,7 +73,7 @@ static void free_null(void)
 	see(malloc(40));
 }
 
-/* Reallocs to the same size change nothing except that there may be a snapshot. */
+/* Reallocs to the same size change nothing, but a snapshot may be taken. */
 static void realloc_same(void)
 {
 	void *block = see(malloc(100));
@@ -178,7 +178,7 @@ static void failed(void)
 	see(malloc(700));
 }
 
-/* A block that cannot grow stays as it was. */
+/* A block that cannot grow stays unchanged. */
 static void failed_realloc(void)
 {
 	void *block = see(malloc(500));
@@ -192,7 +192,7 @@ static void failed_realloc(void)
 	free(see(malloc(4000)));
 }
 
-/* Alignments that every block has anyway. */
+/* Alignments that every block already has. */
 static void align_narrow(void)
 {
 	void *block;

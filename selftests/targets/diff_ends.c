@@ -27,7 +27,7 @@ static void see(void *block)
 	seen = block;
 }
 
-/* The same allocations before every kind of end, so that the results can be compared. */
+/* The allocations made before every kind of end; they are equal so that the results can be compared. */
 static void begin(void)
 {
 	for (size_t i = 1; i <= 12; i++) {
@@ -37,7 +37,7 @@ static void begin(void)
 	}
 }
 
-/* Ways to end by itself. */
+/* Ways in which the process ends by itself. */
 
 static int end_return(void)
 {
@@ -126,7 +126,7 @@ static int end_destructors(void)
 	return number;
 }
 
-/* Ways to end by a signal, or to survive it. */
+/* Ways to end by a signal, or to survive one. */
 
 static int end_signal(void)
 {
@@ -220,7 +220,7 @@ static void handle_exit_now(int signal)
 static int end_exit_now_in_handler(void)
 {
 	signal(SIGSEGV, handle_exit_now);
-	/* On one line, because Valgrind shows the line before the faulting instruction. */
+	/* All on one line, because Valgrind shows the line before the faulting instruction. */
 	return see(malloc(100)), *(volatile int *)16;
 }
 
@@ -478,7 +478,7 @@ static int end_elsewhere_forked(void)
 		see(malloc(3000));
 		_exit(number);
 	}
-	/* One after the other, so that the last writer of the file is known. */
+	/* Run them one after the other, so that the last writer of the file is known. */
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return 98;
 	see(malloc(100));

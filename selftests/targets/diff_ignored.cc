@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void *hidden_inline(size_t size)
 	return see(malloc(size));
 }
 
-/* diff_ignored inlined WITHOUT: omits the inlined calls, or the others. */
+/* diff_ignored inlined WITHOUT: WITHOUT says whether to omit the inlined calls or the others. */
 static const char *without = "";
 
 static NOINLINE void has_inline(size_t size)

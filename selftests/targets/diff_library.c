@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_library MODE: allocations inside the C library, in threads, before and after main, and different ends.
+// diff_library MODE: allocations inside the C library, in threads, and before and after main; and different ways to
+// end.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -94,7 +95,7 @@ static void *with_key(void *argument)
 	return argument;
 }
 
-/* Destructors of thread keys run below none of the thread's own functions. */
+/* Destructors of thread keys are not called from any of the thread's own functions. */
 static void thread_keys(void)
 {
 	pthread_t thread;
@@ -107,7 +108,7 @@ static void thread_keys(void)
 
 static void at_exit(void)
 {
-	/* The freed list of handlers must not leave a hole that is 16 bytes too large. */
+	/* When the list of handlers is freed, it must not leave a hole that is 16 bytes too large. */
 	see(malloc(1100));
 	see(strdup("late by some time"));
 }
@@ -196,7 +197,7 @@ static void directories(void)
 	see(setlocale(LC_ALL, NULL));
 }
 
-/* Code without symbols and unwind tables, but with a frame pointer, like that of a JIT compiler. */
+/* Code with a frame pointer but no symbols or unwind tables, like that of a JIT compiler. */
 static void no_symbols(void)
 {
 	static const unsigned char code[] = {

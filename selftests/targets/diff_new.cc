@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_new MODE: C++: all forms of operator new, names of all lengths, allocations inside the library.
+// diff_new MODE: C++ allocations: all forms of operator new, names of all lengths, and inside the library.
 
 #include <cstdint>
 #include <cstdlib>
@@ -67,7 +67,7 @@ static void wide_forms()
 	operator delete[](see(operator new[](1000, most)), (size_t)1000, most);
 }
 
-/* diff_new MODE thrown: an exception instead of a form of operator new that returns NULL. */
+/* diff_new MODE thrown: uses an exception instead of a form of operator new that returns NULL. */
 static bool thrown;
 
 static NOINLINE void throw_and_catch()

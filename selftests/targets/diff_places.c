@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_places MODE [NUMBER]: how much each call site allocates, for what a tree shows, merges, sorts and omits.
+// diff_places MODE [NUMBER]: call sites that allocate different amounts, to test what a tree shows, merges, sorts and
+// omits.
 
 #include <malloc.h>
 #include <stdbool.h>
@@ -26,7 +27,7 @@ static NOINLINE void free_all(void)
 		free(blocks[--n_blocks]);
 }
 
-/* 160000 bytes from call sites with 1%, slightly more and less, 33% and 0.995%: see the scenarios. */
+/* 160000 bytes from call sites with 1%, slightly more, slightly less, 33% and 0.995%; see the scenarios. */
 static NOINLINE void sites(void)
 {
 	keep(malloc(1600));
@@ -43,7 +44,7 @@ static NOINLINE void sites(void)
 	keep(malloc(45314));
 }
 
-/* Entries of equal size; the merged entries together are as large as one of the others. */
+/* Entries of equal size; the merged entries together are as large as each of the others. */
 static NOINLINE void ties(void)
 {
 	keep(malloc(3200));
@@ -191,7 +192,7 @@ static void wraps(void)
 	use_wrap();
 }
 
-/* A listed name in the middle of a stack does not count as an allocation function, only at its top. */
+/* A listed name counts as an allocation function only at the top of a stack, not in the middle. */
 static NOINLINE void *middle(size_t size)
 {
 	void *block = one_place(size);
@@ -207,7 +208,7 @@ static void middles(void)
 	use_wrap();
 }
 
-/* Within allocation functions: exactly as many frames as are recorded with --depth=1, fewer, and more. */
+/* Allocation functions nested as deep as the number of frames recorded with --depth=1, less deep, and deeper. */
 static bool is_posix;
 
 static NOINLINE void *aligned(void)

@@ -40,7 +40,7 @@ __attribute__((noinline)) static void resize(void *block, size_t from, size_t to
 	__asm__ volatile("" : : : "memory");
 }
 
-/* All kinds of sizes, at usual and unusual addresses. */
+/* Blocks of all kinds of sizes, at usual and unusual addresses. */
 static void blocks(void)
 {
 	static const size_t sizes[] = { 1, 15, 16, 17, 0, 31, 32, 33, 1000, 4096, 65537, 4194241, 5000000 };
@@ -288,7 +288,7 @@ static void forks(void)
 	end(ONE);
 }
 
-/* Requests not meant for Massif behave as without a profiler, except RUNNING_ON_VALGRIND. */
+/* Requests not meant for Massif behave as they do without a profiler, except RUNNING_ON_VALGRIND. */
 static void others(void)
 {
 	unsigned long value = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_shapes SHAPE: how the number of live bytes changes over time. Sizes are chosen so that no hole leaves a
-// rest below 32 bytes, which Massif's allocator would add to the block: with its header of 32 bytes, each block
+// diff_shapes SHAPE: how the number of live bytes changes over time. Sizes are chosen so that a hole never leaves a
+// remainder below 32 bytes, which Massif's allocator would add to the block: with its header of 32 bytes, each block
 // takes a multiple of 64.
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 static void *volatile seen;
 
-/* Returns @n times 64 bytes, less the header and @slop, which is up to 15 bytes. */
+/* Returns @n times 64 bytes, minus the header and @slop, which is at most 15 bytes. */
 static size_t size_of(uint32_t n, uint32_t slop)
 {
 	return n * 64 - 32 - slop % 16;
@@ -122,7 +122,7 @@ static void equal_times(void)
 	free(block);
 }
 
-/* Time in bytes beyond 32 bits. The memory is never touched. */
+/* Lets the time in bytes exceed 32 bits. The memory is never touched. */
 static void clock_4g(void)
 {
 	for (uint32_t i = 0; i < 60; i++) {

@@ -53,7 +53,7 @@ static void end_by_return(void)
 	status_from_main = 3;
 }
 
-/* The C library has a stream buffer at the end. */
+/* The C library still has a stream buffer at the end. */
 static void end_by_print(void)
 {
 	puts("as ever");
@@ -106,7 +106,7 @@ static void *run_thread(void *main_thread)
 	pthread_exit(NULL);
 }
 
-/* The last of all threads, after main's has ended. */
+/* The last thread, which runs after the main thread has ended. */
 static void end_by_pthread_exit(void)
 {
 	static pthread_t self, thread;
@@ -137,7 +137,7 @@ static const struct ending *find(const char *how)
 	return NULL;
 }
 
-/* "child:HOW": a child does everything, and this process nothing. "killed": waits to be killed. */
+/* "child:HOW": a child does everything and this process nothing. "killed": waits to be killed. */
 int main(int argc, char **argv)
 {
 	static const char child[] = "child:";
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 	if (argc > 5)
 		free(kept);
 	if (!ending) {
-		/* Not through stdio, whose buffer would be another block. */
+		/* Avoid stdio, whose buffer would be another block. */
 		char line[32];
 		int length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_ask: much code that contains one client request, for a block of 50,000,000 bytes.
+// heap_ask: a large amount of code that contains one client request, for a block of 50,000,000 bytes.
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ int main(void)
 	VALGRIND_MALLOCLIKE_BLOCK(main, 50000000, 0, 0);
 	VALGRIND_FREELIKE_BLOCK(main, 0);
 #endif
-	/* Freeing a block makes a peak. */
+	/* Freeing a block causes a peak. */
 	free(malloc(1000));
 	return 0;
 }

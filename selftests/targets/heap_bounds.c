@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_bounds stacks N | blocks N | places N: more of something than usual programs have.
+// heap_bounds stacks N | blocks N | places N: creates more of something than typical programs have.
 //
 // stacks: N live blocks, each from a different stack. blocks: N live blocks, of which every second is freed.
 // places: N blocks known from client requests only, distributed over the whole address space.

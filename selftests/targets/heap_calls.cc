@@ -7,7 +7,7 @@
 #include <malloc.h>
 #include <new>
 
-/* From C23; glibc does not have them yet. */
+/* New in C23; glibc does not have them yet. */
 extern "C" void free_sized(void *, size_t) __attribute__((weak));
 extern "C" void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
 

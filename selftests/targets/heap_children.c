@@ -102,7 +102,7 @@ static int spawn(char **argv)
 	return wait_for(pid);
 }
 
-/* A program executed by a program that was executed. */
+/* Executes a program that executes another one. */
 static int chain(char **argv)
 {
 	char *again[] = { own_path, "exec", argv[0], "leaf", NULL };
@@ -265,7 +265,7 @@ static int forked(char **argv)
 		grow(9, 700);
 		_exit(3);
 	}
-	/* One after the other, so that the last writer of the file is known. */
+	/* Run them one after the other, so that the last writer of the file is known. */
 	if (wait_for(pid) != 3)
 		return 94;
 	grow(4, 300);
@@ -335,7 +335,7 @@ static void change(void)
 	grow(5, 700);
 }
 
-/* The parent allocates before its child does. */
+/* The parent allocates before its child. */
 static int late(char **argv)
 {
 	struct waiting *child = fork_waiting(change);
@@ -500,7 +500,7 @@ static int many(char **argv)
 
 static volatile int done;
 
-/* All ways in which a block is allocated, resized and freed. */
+/* Allocates, resizes and frees blocks in every possible way. */
 static void *churn(void *data)
 {
 	unsigned int random = (unsigned int)(size_t)data * 2654435761u + 1;

@@ -20,7 +20,7 @@
 #include "../lib/counter_broker.h"
 
 #define SLOTS	 64
-#define WORK_NS	 20000000 /* CPU time that each thread uses */
+#define WORK_NS	 20000000 /* CPU time that each thread uses up */
 #define MIX	 0x9e3779b97f4a7c15u
 
 static unsigned int reads; /* number of rdpmc reads; atomic */
@@ -99,7 +99,7 @@ static void run_child(int unused)
 	work(NULL);
 }
 
-/* A thread's first event, of each kind, and the next one. */
+/* Checks that errno survives a thread's first two frees and its first two allocations. */
 static void *try_errno(void *data)
 {
 	void **blocks = data;

@@ -88,7 +88,7 @@ static void points(void)
 	atexit(at_exit);
 }
 
-/* Spins without calls, so that the stack is as at the last event. */
+/* Spins without calls, so that the stack is the same as at the last event. */
 static int waiting, done;
 
 static inline __attribute__((always_inline)) void wait_for(const int *flag)
@@ -208,7 +208,7 @@ NOINLINE static void fork_in_thread(void)
 	room[1] = room[0];
 }
 
-/* Other stacks, one of them directly below the thread's own. */
+/* Allocates on other stacks, one of which is directly below the thread's own. */
 static ucontext_t outside, inside;
 
 static void coroutine(void)
@@ -281,7 +281,7 @@ static void alternate(void)
 	mark(3);
 }
 
-/* First the heap is at its largest, and later the sum of heap and stack. */
+/* First the heap reaches its maximum, and later the sum of heap and stack. */
 NOINLINE static void with_stack(void)
 {
 	volatile char room[1000000];

@@ -41,7 +41,7 @@ static void fork_here(int signal)
 		come_again();
 }
 
-/* Recurses by the bits of @way, from one of two call sites at each step, so that nearly every stack is new. */
+/* Recurses; at each step, a bit of @way selects one of two call sites, so that nearly every stack is new. */
 static __attribute__((noipa)) void *deeper(int n, unsigned int way, size_t size)
 {
 	void *block;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Code without unwind tables that uses the frame pointer for other data, on a stack other than the thread's,
-// whose extent is unknown.
+// Code without unwind tables that uses the frame pointer for other data, and runs on a stack other than the thread's,
+// with an unknown extent.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static __attribute__((noinline)) void note(volatile char *room)
 	inside = (uintptr_t)__builtin_return_address(0);
 }
 
-/* Provides a large part of stack above its frame. */
+/* Provides a large range of stack above the next frame. */
 static __attribute__((noinline)) void deep(void)
 {
 	volatile char room[DEEP];
@@ -59,8 +59,8 @@ static void *run(void *data)
 	uintptr_t *frame;
 
 	/*
-	 * The other stack is below this thread's own, where the kernel usually places mappings: everything
-	 * between the two could be taken for a stack.
+	 * The other stack is below this thread's own, where the kernel usually places mappings: everything between the
+	 * two could be mistaken for a stack.
 	 */
 	stack = space;
 	mprotect(stack, STACK, PROT_READ | PROT_WRITE);

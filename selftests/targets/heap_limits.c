@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that sets limits for itself: its output must be the same as without a profiler.
+// A program that sets its own resource limits: its output must be the same as without a profiler.
 
 #include <errno.h>
 #include <pthread.h>
@@ -56,7 +56,7 @@ static void wait_for(pid_t pid)
 	printf("child: %d\n", status);
 }
 
-/* Prints the soft limit in an executed shell, for each exec function. */
+/* For each exec function, prints the soft limit in a shell executed with it. */
 static void execute(void)
 {
 	char *argv[] = { "sh", "-c", "ulimit -S -v", NULL };
@@ -192,7 +192,7 @@ static void start_threads(unsigned int n)
 	pthread_barrier_wait(&begun);
 }
 
-/* Without privileges; a process that may lock everything has no limit. */
+/* Must run without privileges; a process that may lock everything has no limit. */
 static void lock_what_comes(void)
 {
 	if (!getuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))

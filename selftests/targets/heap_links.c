@@ -27,7 +27,7 @@ static FRAME int allocate(int n)
 	return !blocks[n];
 }
 
-/* A large frame that is found by the stack pointer: a wrong CFA leads to no return address. */
+/* A large frame that is found by the stack pointer; with a wrong CFA, no return address is found. */
 static FRAME int aside(int n)
 {
 	volatile char room[200];
@@ -51,14 +51,14 @@ int main(void)
 		return 1;
 	memcpy(place, code, sizeof(code));
 	for (int i = 0; i < BLOCKS; i++) {
-		/* Data, code without a call before it, unmapped addresses. */
+		/* Words that are not return addresses: data, code not preceded by a call, unmapped addresses. */
 		const void *words[] = { i ? blocks[i - 1] : main, main, code, "text", &sum, (char *)place + 2,
 					(char *)unmapped + 4096, (void *)1, (void *)0x1000, (void *)-1,
 					(void *)((uintptr_t)1 << 63) };
 
 		sum += call_made((made *)place, i, words[i % (sizeof(words) / sizeof(*words))]);
 	}
-	/* Freeing a block makes a peak. */
+	/* Freeing a block causes a peak. */
 	free(blocks[0]);
 	return sum != BLOCKS;
 }

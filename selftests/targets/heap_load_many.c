@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		}
 		make(blocks + i * 1024, SIZE);
 	}
-	/* Freeing a block makes a peak. */
+	/* Freeing a block causes a peak. */
 	last = malloc(1000000);
 	free(last);
 	return 0;

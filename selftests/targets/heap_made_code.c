@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	copy = copy_of(&place);
 	dlclose(library);
 	put(&place, copy);
-	/* From a single call site, otherwise the return addresses would differ. */
+	/* Use a single call site; otherwise the return addresses would differ. */
 	for (int i = 0; i <= TIMES; i++) {
 		if (i == TIMES) {
 			munmap((void *)place.start, place.end - place.start);
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 		free(kept);
 		kept = ((allocation *)place.function)(i == TIMES ? 600000 : 500000);
 	}
-	/* Freeing a block makes a peak. */
+	/* Freeing a block causes a peak. */
 	free(malloc(1000));
 	return kept ? 0 : 3;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints the behaviour of the C++ library's operator new in boundary cases: alignments it refuses, room it
-// adds, new-handlers that throw, jump or free memory. Keeps blocks of unique sizes from 70101 on.
+// Prints the behaviour of the C++ library's operator new in boundary cases: alignments it rejects, space it adds,
+// new-handlers that throw, jump or free memory. Keeps blocks of unique sizes from 70101 on.
 
 #include <csetjmp>
 #include <cstdio>
@@ -78,7 +78,7 @@ static void alignments()
 
 			std::printf("%zu bytes at %zu: %zu usable\n", size, alignment,
 				    malloc_usable_size(block));
-			/* Everything that the library's own operator provides must be writable. */
+			/* All memory that the library's own operator provides must be writable. */
 			std::memset(block, 1, (size + alignment - 1) & ~(alignment - 1));
 			operator delete[](block, size, std::align_val_t(alignment));
 		}

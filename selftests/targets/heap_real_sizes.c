@@ -37,7 +37,7 @@ int main(void)
 	for (int i = 0; i < N; i++)
 		if (blocks[i])
 			total += taken(blocks[i]);
-	/* Not through stdio, whose buffer would be another block. */
+	/* Avoid stdio, whose buffer would be another block. */
 	length = snprintf(line, sizeof(line), "%zu\n", total);
 	return write(STDOUT_FILENO, line, (size_t)length) != length;
 }

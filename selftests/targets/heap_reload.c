@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_reload TIMES DIRECTORY/ LIBRARY-A LIBRARY-B: opens LIBRARY-A of DIRECTORY TIMES times, each time with
-// another spelling of its path, lets it allocate a block, which stays live, and closes it; then does so once
-// with LIBRARY-B. If TIMES is "once", opens LIBRARY-A 5,000 times with the same path.
+// heap_reload TIMES DIRECTORY/ LIBRARY-A LIBRARY-B: opens LIBRARY-A of DIRECTORY TIMES times, each time with a
+// different spelling of its path, lets it allocate a block, which stays live, and closes it; then does so once with
+// LIBRARY-B. If TIMES is "once", opens LIBRARY-A 5,000 times with the same path.
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ static void use(const char *path, size_t size)
 	dlclose(library);
 }
 
-/* Returns a path of the same file that is different for each number. */
+/* Returns a path of the same file; the path is different for each number. */
 static const char *spell(char *path, const char *directory, const char *library, unsigned long number)
 {
 	char *end = stpcpy(path, directory);
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	for (times = 0; times < n; times++)
 		use(spell(path, argv[2], argv[3], once ? 0 : times), 100);
 	use(spell(path, argv[2], argv[4], 0), 600000);
-	/* Freeing a block makes a peak. */
+	/* Freeing a block causes a peak. */
 	last = malloc(1000);
 	free(last);
 	return 0;

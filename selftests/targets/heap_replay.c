@@ -54,7 +54,7 @@ static void *swap(unsigned int i, void *block)
 	return __atomic_exchange_n(&slots[i], block, __ATOMIC_SEQ_CST);
 }
 
-/* Sizes grow with the rounds, so that there are new peaks repeatedly. */
+/* Sizes grow with the rounds, so that there are new peaks again and again. */
 static void step(unsigned long round, unsigned int random)
 {
 	unsigned int slot = (random >> 4) % SLOTS, site = (random >> 16) % 16;
@@ -63,14 +63,14 @@ static void step(unsigned long round, unsigned int random)
 
 	switch (random >> 9 & 7) {
 	case 0:
-	case 1: /* sizes to be resized in place, shrunk, or moved */
+	case 1: /* the size makes realloc keep, shrink or move the block */
 		block = swap(slot, NULL);
 		block = sites[site](REALLOC, block, size);
 		break;
 	case 2:
 		block = sites[site](CALLOC, NULL, size);
 		break;
-	case 3: /* sizes that are only freed */
+	case 3: /* a block that is freed without being resized */
 		break;
 	default:
 		block = sites[site](MALLOC, NULL, size);

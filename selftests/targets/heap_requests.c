@@ -39,7 +39,7 @@ static void check(int holds, const char *what)
 
 enum { GENERAL = 14, VECTORS = 32, MASKS = 8, ZONE = 16 };
 
-/* The processor's registers before and after. */
+/* The processor's registers before and after a request. */
 static struct state {
 	uint64_t general[GENERAL]; /* rbx rcx rsi rdi rbp r8..r15, and rax */
 	uint64_t vectors[VECTORS][8] __attribute__((aligned(64)));
@@ -186,7 +186,7 @@ static void registers(void)
 	}
 }
 
-/* Requests at every offset around the end of a page. */
+/* Executes a request at every offset around the end of a page. */
 #define AT(offset)                                                                         \
 	__asm__ volatile(".p2align 12, 0x90\n\t"                                           \
 			 ".fill 4096 - " #offset ", 1, 0x90\n\t" REQUEST                   \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_storm THREADS ROUNDS: threads allocate, resize and free each other's blocks, while signals of a timer
-// interrupt them and children are forked that allocate, too. Frees everything at the end.
+// heap_storm THREADS ROUNDS: threads allocate, resize and free each other's blocks, while a timer's signals interrupt
+// them, and children that also allocate are forked. Frees everything at the end.
 
 #include <pthread.h>
 #include <signal.h>

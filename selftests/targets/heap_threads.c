@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_threads alive|in_turn|fork THREADS: threads that allocate, on stacks of 16 KiB.
 //
-// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, it does so again
-// in a key's destructor, in each of the C library's rounds of destructors. Either all threads are alive before
-// the first one ends, or each ends before the next begins. With "fork", the process forks while all are alive;
-// then parent and child allocate FORKED_BYTES each, the child also in as many threads of its own. Kept blocks
-// are never freed.
+// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, it does the same in a
+// key's destructor, in each of the C library's rounds of destructors. Either all threads are alive before the first one
+// ends, or each ends before the next begins. With "fork", the process forks while all are alive; then parent and child
+// allocate FORKED_BYTES each, the child also in as many threads of its own. Kept blocks are never freed.
 
 #include <pthread.h>
 #include <stdio.h>

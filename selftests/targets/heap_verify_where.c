@@ -155,8 +155,7 @@ static int closed(void)
 		if (fcntl(fd, F_GETFD) < 0)
 			continue;
 		/*
-		 * A test runner may have left descriptors open; those without FD_CLOEXEC are older than the
-		 * program.
+		 * A test runner may have left descriptors open; those without FD_CLOEXEC were inherited by the program.
 		 */
 		if (fcntl(fd, F_GETFD) & FD_CLOEXEC)
 			return 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// All kinds of blocks: inlined, recursive, empty, resized, from inside libc. Shows what is live at the end;
-// with "freed" what is freed, with "threads" by which thread.
+// All kinds of blocks: inlined, recursive, empty, resized, from inside libc. Leaves blocks live at the end; with
+// "freed", also frees blocks; with "threads", threads free each other's blocks.
 
 #include <malloc.h>
 #include <pthread.h>
@@ -85,7 +85,7 @@ static void live(void)
 	keep(leaf(0));
 }
 
-/* In addition to live blocks: all ways to free, from call sites of their own and from those that allocate. */
+/* In addition to live blocks: frees in all ways, from separate call sites and from those that allocate. */
 static void freed(void)
 {
 	void *block;
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (argc > 1)
-		free(leaf(100)); /* with any other argument, no block is live at the end */
+		free(leaf(100)); /* with any other argument, no blocks are live at the end */
 	else
 		live();
 	return 0;

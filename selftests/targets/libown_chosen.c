@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library whose allocation functions are chosen when it is loaded (IFUNC). Its blocks must be freed by it.
+// A library whose allocation functions are chosen when it is loaded (IFUNC). The library itself must free its blocks.
 
 #define malloc	       chosen_malloc
 #define free	       chosen_free

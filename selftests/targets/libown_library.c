@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with its own malloc, and calls of it.
+// A library with its own malloc, and functions that call it.
 
 #include "own_allocator.h"
 #include "own_calls.h"

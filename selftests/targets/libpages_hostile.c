@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with unwind rules that harm an unwinder without checks; for pages_confined.c.
+// A library with unwind rules that would harm an unwinder that does not check them; for pages_confined.c.
 
 #if defined(__x86_64__)
 
-/* A function that calls its argument, with @rules for the call. */
+/* Defines a function that calls its argument; @rules are its unwind rules at the call. */
 #define FUNCTION(name, rules)				\
 	__asm__(".globl " name "\n\t"			\
 		".type " name ",@function\n"		\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An allocator defined by a program: consecutive blocks of an arena, each preceded by its size. Freed memory is
- * not reused. Like in many allocators, the functions call each other. OWN precedes each definition.
+ * An allocator defined by a program: consecutive blocks of an arena, each preceded by its size. Freed memory is not
+ * reused. As in many allocators, the functions call each other. OWN precedes each definition.
  */
 #ifndef MASSIF_SELFTESTS_OWN_ALLOCATOR_H
 #define MASSIF_SELFTESTS_OWN_ALLOCATOR_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with its own malloc that loads two libraries: one with RTLD_DEEPBIND, which uses the C library's
-// malloc, and one without, by other means than dlopen, which uses the program's.
+// A program with its own malloc that loads two libraries: one with RTLD_DEEPBIND, which uses the C library's malloc,
+// and one without it, loaded by dlmopen, which uses the program's malloc.
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_escapes WAY: an allocator of the program that is left in the middle, or entered again, in one of the ways
-// below. Its functions call each other. The size of each block identifies where it was allocated.
+// own_escapes WAY: the program's own allocator is left in the middle, or re-entered, in one of the ways below. Its
+// functions call each other. The size of each block identifies where it was allocated.
 
 #include <setjmp.h>
 #include <signal.h>

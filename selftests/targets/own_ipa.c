@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// An allocator compiled together with its callers, so that these keep values in registers that the allocator
-// does not use (-fipa-ra), and call it with an unaligned stack. own_ipa_*.c are the same, compiled differently.
-// Prints a checksum and the number of blocks.
+// An allocator compiled together with its callers, so that the callers keep values in registers that the allocator does
+// not use (-fipa-ra), and call it with an unaligned stack. own_ipa_*.c are the same, compiled differently. Prints a
+// checksum and the number of blocks.
 
 #include <stdint.h>
 #include <stdio.h>

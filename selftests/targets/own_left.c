@@ -8,7 +8,7 @@
 
 static jmp_buf no_more;
 
-/* The memory was already assigned when the function leaves. */
+/* The memory has already been assigned when the function exits by longjmp. */
 #define OWN_NO_MORE                   \
 	do {                          \
 		own_used = at;        \

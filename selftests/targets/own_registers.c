@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_registers [ROUNDS [SEED [thread]]]: allocation functions of the program in assembly, which change no
-// register but that of the result. Each is called with random contents of all registers, on a stack of any
-// alignment, and must preserve them. With another thread, events are accounted by another code path.
+// own_registers [ROUNDS [SEED [thread]]]: the program's allocation functions are in assembly, and change no register
+// except the result's. Each is called with random contents in all registers, on a stack with any alignment, and must
+// preserve the registers. With another thread, events are accounted by another code path.
 
 #include <cpuid.h>
 #include <pthread.h>
@@ -62,7 +62,7 @@ FUNCTION(_ZdaPvmSt11align_val_t, FREE);
 FUNCTION(_ZdlPvSt11align_val_tRKSt9nothrow_t, FREE);
 FUNCTION(_ZdaPvSt11align_val_tRKSt9nothrow_t, FREE);
 
-/* The meaning of the arguments; those without a meaning are random. */
+/* The meaning of the arguments; arguments without a meaning are random. */
 enum kind { SIZE, ELEMENTS, RESIZE, RESIZE_ELEMENTS, ALIGNMENT_SIZE, RESULT, BLOCK };
 
 #define F(name, kind)                            \
@@ -146,7 +146,7 @@ static const char *const names[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "
 				     "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
 
 #define STATE_MAX 16384u
-#define X87	  1u /* bits of the components of the extended state */
+#define X87	  1u /* component bits of the extended state */
 #define SSE	  2u
 
 uint64_t probe_in[REGISTERS], probe_out[REGISTERS];
@@ -173,7 +173,7 @@ __asm__(".text\n.globl probe\n.type probe, @function\nprobe:\n"
 	"mov probe_mask(%rip), %eax\nxor %edx, %edx\n"
 	"xrstor64 probe_state_in(%rip)\n"
 	"mov probe_sp(%rip), %rsp\n"
-	/* From here on another stack is used. */
+	/* From here on, a different stack is used. */
 	".cfi_remember_state\n.cfi_undefined rip\n"
 	"push probe_flags_in(%rip)\n"
 	"mov probe_in(%rip), %rax\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps and unmaps in a fixed order, in functions with known names: the same events under any profiler.
+// Maps and unmaps in a fixed order, in functions with known names, so that any profiler sees the same events.
 //
 // pages_calls [fixed]: with the argument, also maps over other mappings, which Massif counts twice.
 #include <fcntl.h>
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	munmap(hidden, 300 * PAGE);
 	p = map_hidden(23);
 
-	/* Shrinks; grows in place; must move, because the memory after it is mapped. */
+	/* Shrinks; grows in place; grows, but must move, because the memory after it is mapped. */
 	p = map_large(64);
 	p = remap(p, 64, 40, 0);
 	p = remap(p, 40, 50, 0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps and unmaps from the same call sites with the same and with other callers, through code that is mapped
-// and unmapped. Deterministic, except with "threads", where four threads do so. An argument is the number of
-// rounds.
+// Maps and unmaps from the same call sites, with the same and with different callers, through code that is mapped and
+// unmapped. Deterministic, except with "threads", where four threads do so. An argument is the number of rounds.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,7 +16,7 @@
 static _Thread_local void *mapped[4];
 static _Thread_local unsigned int turn;
 
-/* The single call site of mmap. The mapping of four calls before is unmapped. */
+/* The only call site of mmap. The mapping made four calls earlier is unmapped. */
 static __attribute__((noinline)) int map(void)
 {
 	void **slot = &mapped[turn++ % 4];

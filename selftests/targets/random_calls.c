@@ -12,7 +12,7 @@
 
 static function *const functions[];
 
-/* Macros, so that the calls are in the function itself, several on a line. */
+/* These are macros, so that the calls are in the function itself, several on a line. */
 #define NEXT(walk) ((walk)->step++, functions[(walk)->step->function](walk))
 
 #define ALLOCATE(walk)                                                                        \

@@ -10,13 +10,12 @@
  * The file that includes this one defines the functions that the chains consist of, in a table named functions.
  * Each calls the next function of the chain, or the allocator if it is the last.
  *
- * Sizes. In one case Massif's count of extra bytes depends on its allocator's free lists: a free block is
- * assigned as a whole if less than 32 bytes would be left of it. That allocator adds 32 bytes to each block and
- * rounds to 16; the space it cuts blocks from is a multiple of 32. So if each block's size, rounded up to 16,
- * is a multiple of 32, then so is every hole, every sum of adjacent holes and every rest: none is between 0 and
- * 32. That is the only restriction: remainders from 17 to 32 of a division by 32 all occur, and so does 0.
- * Alignments above 16 would cut blocks at other addresses, so there are none here; nor are there threads, whose
- * libraries allocate on their own.
+ * Sizes. In one case Massif's count of extra bytes depends on its allocator's free lists: a free block is assigned as a
+ * whole if less than 32 bytes of it would be left. That allocator adds 32 bytes to each block and rounds to 16; the
+ * space it cuts blocks from is a multiple of 32. So if each block's size, rounded up to 16, is a multiple of 32, then
+ * so is every hole, every sum of adjacent holes and every remainder of a hole: none is between 0 and 32. That is the
+ * only restriction: sizes modulo 32 can be anything from 17 to 31, or 0. Alignments above 16 would cut blocks at other
+ * addresses, so there are none here; nor are there threads, whose libraries allocate on their own.
  */
 #ifndef MASSIF_SELFTESTS_RANDOM_ENGINE_H
 #define MASSIF_SELFTESTS_RANDOM_ENGINE_H
@@ -88,12 +87,12 @@ struct block {
 	void *address;
 	size_t size;
 	enum family family;
-	bool used; /* set if the address may be NULL */
+	bool used; /* the block is in use: its address may be NULL */
 };
 
 /* A phase of the program. */
 struct mood {
-	uint8_t free, resize; /* probabilities in per cent; the rest allocates */
+	uint8_t free, resize; /* probabilities in per cent; the remainder is for allocations */
 	uint8_t same;	      /* percentage of resizes that do not change the size */
 	uint16_t units;	      /* largest size of a block in units */
 	uint8_t length;	      /* longest duration in events */
@@ -122,9 +121,9 @@ static struct program {
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions used */
 	int recursing;	    /* the function that ends many chains, or -1 */
-	uint8_t slop;	    /* bytes less than a multiple of 32, below 16 */
+	uint8_t slop;	    /* bytes by which sizes are below a multiple of 32; less than 16 */
 	uint16_t large;	    /* factor between the largest blocks and the next smaller ones */
-	bool resizes, plain; /* plain: no functions that Valgrind implements by another one */
+	bool resizes, plain; /* plain: no functions that Valgrind implements through another one */
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
 	char text[TEXT_MAX + 1];
@@ -178,7 +177,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.recursing = rules[strcspn(rules, "0123456789")] - '0';
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
-	/* Up to 32 MiB, or a few of up to 512 MiB, so that the clock exceeds 32 bits. */
+	/* Large blocks have up to 32 MiB, and a few up to 512 MiB, so that the clock exceeds 32 bits. */
 	program.large = percent(90) ? 16 : 256;
 	if (program.large > 16)
 		program.n_slots = 1 + pick(6);
@@ -231,7 +230,7 @@ static enum call pick_making(const struct block *block)
 	if (block->family == FAMILY_NEW_ARRAY)
 		return percent(70) ? CALL_NEW_ARRAY : CALL_NEW_ARRAY_NOTHROW;
 	call = (enum call)of_c[pick(sizeof(of_c))];
-	/* calloc and strdup write to the block; a large one would really use memory. */
+	/* calloc and strdup write to the block, so a large block would really use memory. */
 	if ((call == CALL_CALLOC && block->size > MIB) ||
 	    (call == CALL_STRDUP && (block->size == 0 || block->size > TEXT_MAX)))
 		return CALL_MALLOC;

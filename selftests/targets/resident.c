@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Makes pages resident and removes them in every possible way, and logs the counters of the kernel.
 //
-// After each step a line is written to the file RESIDENT_LOG: the number of the moment; RssAnon, RssFile and
-// RssShmem of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just
-// before, a page is mapped at MARKS + that number * 64 KiB, by which a reader of the records finds the moment; if it
-// is mapped several times, the last time counts. With "threads" the steps run in four threads at once, and
-// moments are between rounds.
+// After each step a line is written to the file RESIDENT_LOG: the number of the moment; RssAnon, RssFile and RssShmem
+// of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just before, a page
+// is mapped at MARKS + that number * 64 KiB, so that a reader of the records can find the moment; if it is mapped
+// several times, the last time counts. With "threads" the steps run in four threads at once, and moments are between
+// rounds.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@
 static char text[16384];
 static int log_file;
 static unsigned int moment;
-static int warming;	/* set during a first call, so that all code that tell() needs is mapped */
+static int warming;	/* set during the first call, which maps all code that tell() needs */
 static volatile char sink;
 static __thread char *scratch; /* a page of this thread for sync_counters() */
 
@@ -199,7 +199,7 @@ static void zero_page(void)
 	munmap(at, 64 * PAGE);
 }
 
-static char *kept; /* memory that the first step leaves for later ones; one for all threads suffices */
+static char *kept; /* memory that the first step leaves for later steps; all threads share it */
 
 static void touch(void)
 {

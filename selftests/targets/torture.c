@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Changes its address space in every possible way, at random, and saves /proc/self/maps at many moments.
 //
-// torture SEED STEPS [WORD...]: threads=N, fork, vfork, storm, share, killed, traced, vdso, uprobe,
-// only=OPERATION, exec (itself, twice, at the end), exec-by-thread. Without a word, random operations.
-// torture_counts.h describes the files in $TORTURE_MAPS. EXECS counts the execs of a process from 1 on; it is 0
-// in a forked child.
+// torture SEED STEPS [WORD...]: threads=N, fork, vfork, storm, share, killed, traced, vdso, uprobe, only=OPERATION,
+// exec (itself, twice, at the end), exec-by-thread. Without a word, random operations. torture_counts.h describes the
+// files in $TORTURE_MAPS. EXECS counts the execs of a process from 1; it is 0 in a forked child.
 #include "torture_engine.h"
 #include "torture_lives.h"
 #include "torture_maps.h"
@@ -51,7 +50,7 @@ static void work(int steps, bool alone)
 	}
 }
 
-/* Executes random operations with moments in between. */
+/* Executes random operations, with moments in between. */
 static void work_alone(int steps)
 {
 	int i;
@@ -77,7 +76,7 @@ static bool has(char **words, const char *word)
 	return word_value(words, word);
 }
 
-/* Tries an operation once. If it is impossible, that is counted like an operation that the kernel refuses. */
+/* Tries an operation once. If it is impossible, it is counted as an operation that the kernel refused. */
 static void try_once(const char *name, int (*what)(void))
 {
 	unsigned int i = n_ops;
@@ -102,7 +101,7 @@ static void end(char **argv)
 	pthread_t by;
 
 	if (again && has(argv, "exec-by-thread")) {
-		/* Create the thread before the maps are saved. It waits until they are. */
+		/* Create the thread before the maps are saved. It waits until they have been saved. */
 		execs = 0;
 		if (pthread_create(&by, NULL, exec_again, argv))
 			exit(7);

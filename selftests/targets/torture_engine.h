@@ -22,18 +22,18 @@
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
 
 /*
- * An operation returns 0 if the kernel did it, or refused it as expected; an errno if this kernel or process
- * cannot do it at all. rare: executed once in so many turns.
+ * An operation returns 0 if the kernel did it, or refused it as expected; an errno if this kernel or process cannot do
+ * it at all. rare: executed once in this many turns.
  */
 struct op {
 	const char *name;
 	int (*run)(void);
-	bool alone;		/* not to be executed in several threads */
+	bool alone;		/* must not run in several threads at once */
 	unsigned int rare;
 };
 
 /*
- * Everybody may map over it, and nobody reads or writes it. Mappings without a fixed address can be placed in
+ * The arena, which any thread may map over, and none reads or writes. Mappings without a fixed address can be placed in
  * its holes, so with other threads active their contents are undefined, too.
  */
 static char *arena;

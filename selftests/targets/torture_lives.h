@@ -37,7 +37,7 @@ static void with_fork(int steps)
 	reap(pid, 5);
 }
 
-/* The child works in the parent's address space until it ends or executes a program. */
+/* A vfork child works in the parent's address space until it ends or executes a program. */
 static void with_vfork(void)
 {
 	pid_t pid;
@@ -117,7 +117,7 @@ static char *stack_top(unsigned int i)
 	return stacks[i] + sizeof(stacks[i]);
 }
 
-/* The process for which the address space was created has ended, and another one uses it last. */
+/* The process for which the address space was created has ended, and another process is its last user. */
 static int survivor(void *arg)
 {
 	while (syscall(SYS_getppid) == maps_pid)
@@ -214,7 +214,7 @@ static void with_threads(uint64_t seed, int steps, int n)
 	grown = 0;
 }
 
-/* Ends in the middle of its threads' operations, at an unknown point. */
+/* Ends at an arbitrary point in the middle of its threads' operations. */
 static void with_killed(uint64_t seed, int children)
 {
 	while (children--) {

@@ -145,7 +145,7 @@ static int lock(void)
 	return 0;
 }
 
-/* A forked child does not get a part of it, and gets another part empty. */
+/* A forked child does not inherit one part of the arena, and finds another part zeroed. */
 static int not_for_children(void)
 {
 	madvise(somewhere(), some(), rnd(2) ? MADV_DONTFORK : MADV_DOFORK);
@@ -276,9 +276,9 @@ static int cut_stack(void)
 }
 
 /*
- * Moves more mappings of a file in one call than the module can name before the thread returns, so that all are
- * listed again. Kernels before 6.17 refuse to move more than one. It is larger than the arena, so that it
- * cannot be in a hole of it.
+ * Moves more mappings of a file in one call than the module can name before the thread returns, so that a resync lists
+ * all of them. Kernels before 6.17 refuse to move more than one. It is larger than the arena, so that it cannot be in a
+ * hole of it.
  */
 static int remap_many(void)
 {

@@ -102,7 +102,7 @@ static int fill_faults(void)
 	return 0;
 }
 
-/* munmap and mremap block until a reader has handled their event, so they take long. */
+/* munmap and mremap block until a reader has handled their event, so they take a long time. */
 static int slow_unmap(void)
 {
 	size_t len = 16 * PAGE;
@@ -126,7 +126,7 @@ static int slow_unmap(void)
 	munmap(p, len);
 	faults_end = true;
 	pthread_join(reader, NULL);
-	/* The part moved to the arena is left to others from now on. */
+	/* From now on, other threads may reuse the part moved to the arena. */
 	close(fd);
 	/* Threads allocate from the heap, above what was added here. */
 	grown = 0;
@@ -158,7 +158,7 @@ static int map_memfd(void)
 	return 0;
 }
 
-/* MAP_FIXED unmaps the old mapping before the file's own mmap refuses: only the hole is left. */
+/* MAP_FIXED unmaps the old mapping before the file's own mmap fails, so only the hole is left. */
 static int refused_by_file(void)
 {
 	size_t len = some();
@@ -181,7 +181,7 @@ static int map_huge(void)
 
 	if (p == MAP_FAILED)
 		return errno == ENOMEM ? 0 : errno;
-	/* An unmapping that does not end at a huge page's boundary is refused. */
+	/* Unmapping a range that does not end at a huge page boundary is refused. */
 	munmap(p, PAGE);
 	mprotect(p, HUGE_PAGE, PROT_READ);
 	if (rnd(2) && len > HUGE_PAGE && !munmap(p, HUGE_PAGE))
@@ -243,7 +243,7 @@ static int advise_process(void)
 	return error;
 }
 
-/* Soft limits a few pages above the present use: calls fail at every point where a limit is checked. */
+/* Sets soft limits a few pages above current usage: calls fail at every point where a limit is checked. */
 static int at_the_limit(void)
 {
 	static int (*const tries[])(void) = {
@@ -268,8 +268,8 @@ static int at_the_limit(void)
 }
 
 /*
- * As many mappings as permitted (the test has set vm.max_map_count low): a call that needs one more fails in
- * the middle, and what MAP_FIXED or mremap have unmapped before may or may not be gone.
+ * As many mappings as permitted (the test has set vm.max_map_count low): a call that needs one more fails in the
+ * middle, and what MAP_FIXED or mremap have unmapped before that may or may not be gone.
  */
 static int too_many(void)
 {
@@ -388,7 +388,7 @@ static int use_uring(void)
 
 		uring_do(&uring, &sqe);
 	}
-	/* The mmap of an io_uring refuses after MAP_FIXED has unmapped. */
+	/* The mmap of an io_uring fails after MAP_FIXED has unmapped the old mapping. */
 	mmap(somewhere(), some(), RW, MAP_SHARED | MAP_FIXED, uring.fd, 0x7000000);
 	uring_close(&uring);
 	return 0;
@@ -475,7 +475,7 @@ static const struct op odd_ops[] = {
 	{ "too-many",		too_many,		true,	60 },
 	{ "move-marks",		move_marks,		true,	4 },
 	{ "use-uring",		use_uring,		true,	20 },
-	/* Another thread may map into the hole that is made for it. */
+	/* Must be alone: another thread might map into the hole made for the stack. */
 	{ "grow-own-stack",	grow_own_stack,		true },
 };
 

@@ -34,7 +34,10 @@
 
 enum { KEPT = 2000, THREADS = 8, CROWD = 300, CALLS_MAX = 40 };
 
-/* System calls that are always permitted (of malloc and exit), and those that one WHAT needs in addition. */
+/*
+ * System calls that are always permitted (those of malloc and exit), and those that a particular WHAT needs in
+ * addition.
+ */
 static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
 				 SYS_write, SYS_exit, SYS_exit_group, -1 };
 static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
@@ -210,7 +213,7 @@ static void end(void)
 	work(1, 3000, 3000);
 }
 
-/* Memory freed before is kept by malloc. */
+/* malloc keeps memory that was freed before. */
 static void run_strict(void)
 {
 	void *block;

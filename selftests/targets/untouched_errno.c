@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets errno before each call of the allocator and checks it afterwards: in threads that wait for each other at
-// new stacks and new peaks, and that signals interrupt meanwhile.
+// Sets errno before each call to the allocator and checks it afterwards, in threads that wait for each other at new
+// stacks and new peaks, and are interrupted by signals meanwhile.
 
 #include <errno.h>
 #include <pthread.h>

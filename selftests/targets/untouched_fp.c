@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compares the floating-point state before and after each call of the allocator: with no exception flag raised
-// and all exceptions unmasked, in every rounding mode, with and without denormals.
+// Compares the floating-point state before and after each call to the allocator: with no exception flag raised and all
+// exceptions unmasked, in every rounding mode, with and without denormals.
 
 #include <fenv.h>
 #include <stdint.h>

@@ -29,7 +29,7 @@ static void give_up()
 
 static thread_local std::string at_end(100, 'x');
 
-/* The size is volatile, because a compiler that knows the value refuses it as too large. */
+/* The size is volatile, because a compiler that knows the value rejects it as too large. */
 static uint64_t fail(volatile size_t size)
 {
 	try {

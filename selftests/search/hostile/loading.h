@@ -15,7 +15,10 @@ UNUSED static int see_object(struct dl_phdr_info *info, size_t size, void *data)
 	/* Skip the libraries that exist only under massif: the shim, and libunwind if stacks are verified. */
 	if (!strstr(info->dlpi_name, "libmassif-preload") && !strstr(info->dlpi_name, "libunwind") &&
 	    !strstr(info->dlpi_name, "liblzma"))
-		/* A sum that does not depend on the order: the shim's dependencies move the dynamic linker forward. */
+		/*
+		 * Use a sum that does not depend on the order, because the shim's dependencies move the dynamic linker
+		 * forward in the list.
+		 */
 		*(uint64_t *)data += sum_of(info->dlpi_name, strlen(info->dlpi_name));
 	free(malloc(strlen(info->dlpi_name) + 1));
 	return 0;

@@ -8,7 +8,7 @@
  * allocate. The compiler, its flags, the linker and the program's own allocator are random, too.
  *
  * The environment variable HOSTILE_EXCEPT lists pieces to leave out, separated by spaces; "misaligned" stands for
- * misaligned stacks. This is for finding other errors while a known one is not fixed yet.
+ * misaligned stacks. Use it to find other errors while a known error is not fixed yet.
  */
 
 #include <stdbool.h>
@@ -144,7 +144,7 @@ static FILE *create(const char *directory, const char *name)
 	return file;
 }
 
-/* Writes a function of a random shape, which allocates and calls functions written before. */
+/* Writes a function of a random shape, which allocates and calls functions written earlier. */
 static void write_function(FILE *file, unsigned int number)
 {
 	static const char *const attributes[] = {

@@ -166,7 +166,7 @@ OWN void free(void *pointer) MAY_THROW
 		return;
 	class_ = own_class(block->room + sizeof(*block));
 	pthread_mutex_lock(&own_lock);
-	/* An aligned block lies inside a larger one, has no room of its own, and is leaked. */
+	/* An aligned block lies inside a larger block, has no memory of its own, and is leaked. */
 	if (block->room) {
 		block->next = own_free[class_];
 		own_free[class_] = block;
@@ -188,7 +188,9 @@ OWN void *calloc(size_t count, size_t size) MAY_THROW
 		return NULL;
 	}
 	block = malloc(bytes);
-	/* Prevents the compiler from turning malloc() and memset() into a call of calloc(), that is, a recursion. */
+	/*
+	 * Prevents the compiler from turning malloc() and memset() into a call to calloc(), which would be a recursion.
+	 */
 	__asm__ volatile("" : "+r"(block));
 	if (block)
 		memset(block, 0, bytes);

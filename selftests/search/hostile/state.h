@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The checks of a hostile program: each call of an allocation function must preserve the callee-saved registers, the
+ * The checks of a hostile program: each call to an allocation function must preserve the callee-saved registers, the
  * floating-point modes and flags, and errno. Results are added up in a checksum.
  *
  * All of selftests/search/hostile compiles as C and as C++.
