@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The live blocks of the heap: a radix table over addresses.
 //
-// The directory has one entry for each leaf's part of the address space, which says where the leaf begins. A leaf has a
-// slot of 4 bytes for each granule. A granule is 16 bytes of addresses, since that is how allocators align, or 32 bytes
-// if the allocator keeps a header of that size. The possible values of a slot:
+// The directory has one entry for the part of the address space that a leaf covers; the entry says where the leaf
+// begins. A leaf has a slot of 4 bytes for each granule. A granule is a range of 16 bytes, since that is how
+// allocators align, or 32 bytes if the allocator's blocks are at least that far apart. The possible values of a slot:
 //
 //     0                                          no block
 //     0 << 31 | upper << 30 | context << 7 | size << 1
@@ -19,13 +19,13 @@
 //                                                of a new block (a realloc that shrinks keeps the capacity)
 //     2 << 30 | index                            a chain of wide blocks: anything else
 //
-// Leaf 0 is not a leaf: it lists the part numbers of the others. After the slots of its granules, a leaf has some more,
-// for the size of a block that begins in the last granule.
+// Leaf 0 is not a leaf: it lists the part numbers of the others. After the slots of its granules, a leaf has a few
+// more slots, for the size of a block that begins in the last granule.
 //
-// Blocks at odd multiples of 8 are entered as if they were 8 bytes lower, in an address space of their own.
+// Blocks at odd multiples of 8 are entered as if they were 8 bytes lower, in a separate address space.
 //
 // Wide blocks are the rare ones: huge blocks, addresses that are not a multiple of 8, several blocks in one granule,
-// and blocks inside blocks, when an allocator takes its memory from another one.
+// and blocks inside blocks, as when an allocator gets its memory from another one.
 
 #include "model/blocks.h"
 
@@ -58,7 +58,7 @@ static uint32_t *make_slot(struct mf_store *store, uint64_t address)
 	}
 	part = mf_blocks_key(address) >> mf_blocks_granule_bits(store) >> MF_BLOCKS_LEAF_BITS;
 	mf_blocks_leaf(store, 0)[store->header->n_leaves] = (uint32_t)part;
-	/* Release, because other threads read the directory without a lock. */
+	/* Use release order, because other threads read the directory without a lock. */
 	__atomic_store_n(&directory[part], mf_blocks_leaf_line(store->header->n_leaves++), __ATOMIC_RELEASE);
 	return mf_blocks_slot(store, address);
 }
@@ -109,7 +109,7 @@ static struct mf_block unpack_at(const struct mf_store *store, uint64_t address,
 	return mf_blocks_unpack(address, usual, mf_model_of(store)->options.alignment);
 }
 
-/* Converts the usual block in @slot, the slot of @address, into a chain with this one block. */
+/* Converts the usual block in @slot, the slot of @address, into a chain that contains only this block. */
 static bool make_wide(struct mf_store *store, uint32_t *slot, uint64_t address)
 {
 	struct mf_block block = unpack_at(store, address, mf_blocks_read(slot));
@@ -198,7 +198,7 @@ static void compare(const struct mf_block *block, void *data)
 	find->found = true;
 }
 
-/* Visits the blocks in @slot, which is that of @address and not empty. */
+/* Visits the blocks in @slot, the slot of @address, which is not empty. */
 static void walk_slot(const struct mf_store *store, uint64_t address, const uint32_t *slot,
 		      void (*visit)(const struct mf_block *block, void *data), void *data)
 {
@@ -218,7 +218,10 @@ static void walk_slot(const struct mf_store *store, uint64_t address, const uint
 		visit(&block, data);
 		return;
 	}
-	/* The program may be writing the chain or have died while doing so: stop after as many blocks as there are. */
+	/*
+	 * The program may be writing the chain or have died while doing so: stop after as many steps as there are wide
+	 * blocks.
+	 */
 	for (uint32_t i = usual.first & ~MF_BLOCKS_KIND, left = n_wide; i && i < n_wide && left--;
 	     i = wide[i].next) {
 		block = (struct mf_block){ wide[i].address, wide[i].size, wide[i].capacity,

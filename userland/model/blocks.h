@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The table of the heap's live blocks, by address. */
+/* The table of the heap's live blocks, indexed by address. */
 #ifndef MASSIF_MODEL_BLOCKS_H
 #define MASSIF_MODEL_BLOCKS_H
 
@@ -12,20 +12,20 @@
 struct mf_block {
 	uint64_t address;
 	uint64_t size;	   /* bytes requested */
-	uint64_t capacity; /* bytes usable in the model, at least size */
-	uint32_t context;  /* context that allocated the block, never MF_CONTEXT_NONE */
+	uint64_t capacity; /* bytes that are usable according to the model, at least size */
+	uint32_t context;  /* context that allocated the block; never MF_CONTEXT_NONE */
 };
 
 /*
- * Sets the distance of most blocks to @bytes (16 or 32). With 32, the table needs half the memory; closer blocks can
- * still be entered. Call it before the first block is entered.
+ * Sets the expected minimum distance between blocks to @bytes (16 or 32). With 32, the table needs half the memory;
+ * blocks that are closer together can still be entered. Call this before the first block is entered.
  */
 void mf_blocks_set_distance(struct mf_store *store, uint32_t bytes);
 
 /*
- * Returns the capacity of a new block of @size bytes: what Massif's own allocator would provide. It rounds up to
- * multiples of 16, and blocks above 4 MiB to whole pages minus 64 bytes of its own. An --alignment above 16 replaces
- * the 16 (Documentation/model.rst).
+ * Returns the capacity of a new block of @size bytes: what Massif's own allocator would provide. It rounds up to a
+ * multiple of 16, or above 4 MiB to whole pages minus 64 bytes for its own use. If --alignment is greater than 16, it
+ * replaces the 16 (Documentation/model.rst).
  */
 static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 {
@@ -37,20 +37,20 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 }
 
 /*
- * The layout of the table, which blocks.c describes. The slots of a usual block are read and written without a lock by
- * the thread that owns the block: no other thread can have a block there at that time.
+ * The layout of the table; see blocks.c. The slots of a usual block are read and written without a lock by the thread
+ * that owns the block: no other thread can have a block there at that time.
  */
 #define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of usual blocks */
-#define MF_BLOCKS_LEAF_BITS    18 /* log2 of the granules of one leaf */
+#define MF_BLOCKS_LEAF_BITS    18 /* log2 of the number of granules in a leaf */
 #define MF_BLOCKS_LEAF_GRANULES (1u << MF_BLOCKS_LEAF_BITS)
-#define MF_BLOCKS_LINE_SLOTS   16u /* slots in a cache line */
+#define MF_BLOCKS_LINE_SLOTS   16u /* slots per cache line */
 #define MF_BLOCKS_LEAF_SLOTS   (MF_BLOCKS_LEAF_GRANULES + MF_BLOCKS_LINE_SLOTS)
 #define MF_BLOCKS_LEAF_BYTES   (MF_BLOCKS_LEAF_SLOTS * sizeof(uint32_t))
 
 /*
  * A block's position in the table follows from its address. Some allocators (jemalloc, tcmalloc) put blocks of 8 bytes
- * side by side. Blocks at odd multiples of 8 are therefore entered in the upper half of the address space, which
- * programs do not use, where such a half exists.
+ * side by side. If the address space has an upper half that programs do not use, blocks at odd multiples of 8 are
+ * therefore entered in that half.
  */
 #ifdef __x86_64__
 #define MF_BLOCKS_ADDRESS_BITS 47
@@ -71,17 +71,17 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 }
 
 #define MF_BLOCKS_LONG		1u /* flag: the block has a second slot */
-#define MF_BLOCKS_LOW_SHIFT	1  /* position of the size; in a long block, of the surplus capacity */
+#define MF_BLOCKS_LOW_SHIFT	1  /* position of the size or, in a long block, of the surplus capacity */
 #define MF_BLOCKS_LOW_MAX	63u
 #define MF_BLOCKS_CONTEXT_SHIFT 7
 #define MF_BLOCKS_CONTEXT_BITS	22
-#define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is above that of a new block */
-#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* position of the context in a shrunk block that is not long */
+#define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is greater than that of a new block */
+#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* position of the context, if the block is shrunk and not long */
 #define MF_BLOCKS_SHRUNK_BITS	16
 #define MF_BLOCKS_KIND		(3u << 30)
 #define MF_BLOCKS_UPPER		(1u << 30)
 #define MF_BLOCKS_WIDE		(2u << 30)
-#define MF_BLOCKS_SIZE		(3u << 30) /* the slot has the size of a long block in its other bits */
+#define MF_BLOCKS_SIZE		(3u << 30) /* the slot's other bits contain the size of a long block */
 #define MF_BLOCKS_SIZE_MAX	(~MF_BLOCKS_KIND)
 
 static inline unsigned int mf_blocks_granule_bits(const struct mf_store *store)
@@ -95,14 +95,14 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 	       (uint64_t)leaf * MF_BLOCKS_LEAF_SLOTS;
 }
 
-/* The parameters for finding a slot. They do not change once there are blocks. */
+/* The parameters for finding a slot. They never change once there are blocks. */
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
 	uint64_t rounding;     /* to round a size up, add this (alignment - 1) ... */
 	uint64_t rounded;      /* ... and then apply this mask */
 	uint32_t granule_bits;
-	uint32_t upper;	       /* the address bit that selects the half of a granule; 0: granules have no halves */
+	uint32_t upper;	       /* the address bit that selects half of a granule; 0 if granules have no halves */
 };
 
 static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
@@ -120,7 +120,7 @@ static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 	};
 }
 
-/* Returns where a leaf begins, in cache lines: the unit of the directory. */
+/* Returns where a leaf begins, in cache lines, which are the unit that the directory uses. */
 static inline uint32_t mf_blocks_leaf_line(uint32_t leaf)
 {
 	return leaf * (MF_BLOCKS_LEAF_SLOTS / MF_BLOCKS_LINE_SLOTS);
@@ -138,7 +138,7 @@ static inline uint32_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64
 	       granule % MF_BLOCKS_LEAF_GRANULES;
 }
 
-/* Returns the slot for any address; NULL if there is none. */
+/* Returns the slot for any address, or NULL if there is none. */
 static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t address)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
@@ -148,7 +148,7 @@ static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 		       mf_blocks_slot_in(&blocks, mf_blocks_key(address) >> blocks.granule_bits);
 }
 
-/* Returns the slot for an address at which a usual block may begin; NULL for other addresses. */
+/* Returns the slot for an address at which a usual block may begin, or NULL for other addresses. */
 static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
 {
 	/* Rotates the low bits, which must be 0, to the top, so that one comparison checks both ends. */
@@ -171,13 +171,13 @@ static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t a
 		__builtin_prefetch(slot, 1);
 }
 
-/* Returns the bit that says in which half of its granule a usual block at @address begins. */
+/* Returns the bit that says which half of its granule a usual block at @address begins in. */
 static inline uint32_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t address)
 {
 	return ((uint32_t)address & blocks->upper) * (MF_BLOCKS_UPPER >> MF_BLOCKS_ALIGN_BITS);
 }
 
-/* Up to this size, mf_blocks_capacity() is the next multiple of the alignment, whatever the alignment is. */
+/* Up to this size, mf_blocks_capacity() rounds up to a multiple of the alignment, whatever the alignment is. */
 #define MF_BLOCKS_ROUNDED_MAX (4194304u - 64u - 4096u)
 
 static inline uint64_t mf_blocks_rounded(const struct mf_blocks *blocks, uint64_t size)
@@ -185,13 +185,13 @@ static inline uint64_t mf_blocks_rounded(const struct mf_blocks *blocks, uint64_
 	return (size + blocks->rounding) & blocks->rounded;
 }
 
-/* Returns 1 if a block of @size bytes has its size in a second slot, otherwise 0. */
+/* Returns 1 if a block of @size bytes needs a second slot for its size, otherwise 0. */
 static inline uint32_t mf_blocks_is_long(uint64_t size)
 {
 	return size > MF_BLOCKS_LOW_MAX;
 }
 
-/* Writes a usual block whose capacity is that of a new one. */
+/* Writes a usual block that has the capacity of a new block. */
 static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_t *slot, uint64_t address,
 					 uint64_t size, uint32_t context)
 {
@@ -206,7 +206,7 @@ static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_
 	}
 }
 
-/* Clears the slots of a block, whose first slot was @first. */
+/* Clears the slots of a block whose first slot contained @first. */
 static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 {
 	uint32_t is_long = first & MF_BLOCKS_LONG;
@@ -219,7 +219,8 @@ static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 /*
  * Like mf_blocks_clear(), for a program with one thread. @second was read from the next granule's slot, which may
  * belong to another block. No address that is read or written here depends on loaded values, so later loads need not
- * wait. A signal handler that allocates or frees a block at the next granule finds its slot unchanged.
+ * wait. A signal handler may allocate or free a block in the next granule: that granule's slot keeps the handler's
+ * value.
  */
 static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_t second)
 {
@@ -234,12 +235,12 @@ static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_
 #endif
 }
 
-/* A usual block as it is stored: in one slot, or in two if it is long. */
+/* A usual block as stored: in one slot, or in two if it is long. */
 struct mf_usual {
 	uint32_t first, second;
 };
 
-/* Packs @block into slots. first is 0 if it is not a usual block. */
+/* Packs @block into slots. The result's first is 0 if @block is not a usual block. */
 static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const struct mf_block *block)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
@@ -268,14 +269,14 @@ static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const
 	return usual;
 }
 
-/* The fields of a usual block, decoded from slots without the bits of MF_BLOCKS_KIND. */
+/* The fields of a usual block, decoded from slots after clearing the bits of MF_BLOCKS_KIND. */
 struct mf_usual_block {
-	uint32_t size, more, context; /* more: surplus of the capacity over that of a new block, in bytes */
+	uint32_t size, more, context; /* more: by how many bytes the capacity exceeds that of a new block */
 };
 
 /*
- * Decodes a block whose capacity is that of a new one. Accepts any bits: if they are not such a block, the context has
- * more than MF_BLOCKS_CONTEXT_BITS bits.
+ * Decodes a block that has the capacity of a new block. Accepts arbitrary bits: if they do not encode such a block, the
+ * resulting context has more than MF_BLOCKS_CONTEXT_BITS bits.
  */
 static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32_t second)
 {
@@ -283,7 +284,7 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 	uint32_t if_long = -(first & MF_BLOCKS_LONG);
 
 	return (struct mf_usual_block){
-		/* Avoids a branch, which the processor could not predict. In a long block, low is 0. */
+		/* Avoids a branch that the processor could not predict. In a long block, low is 0. */
 		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
 		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,
 	};
@@ -323,7 +324,7 @@ static inline struct mf_block mf_blocks_unpack(uint64_t address, struct mf_usual
 	};
 }
 
-/* Reads the slots of the usual block that begins in @slot. */
+/* Reads the one or two slots of the usual block that begins in @slot. */
 static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 {
 	uint32_t first = *slot;
@@ -331,7 +332,7 @@ static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 	return (struct mf_usual){ first, slot[first & MF_BLOCKS_LONG] };
 }
 
-/* Enters @block if it is enough to write its slots; otherwise returns false. */
+/* Enters @block if that only requires writing its slots; otherwise returns false. */
 static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_block *block)
 {
 	uint32_t *slot = mf_blocks_slot(store, block->address);
@@ -368,13 +369,14 @@ bool mf_blocks_put(struct mf_store *store, const struct mf_block *block);
 bool mf_blocks_take(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Copies the block last entered at @address to @block. Returns false if there is none. Safe against any contents of the
- * memory, which another program may be writing.
+ * Copies the block last entered at @address to @block. Returns false if there is none. Safe even if the memory has
+ * arbitrary contents or another program is writing it.
  */
 bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Calls @visit for every live block, in no particular order. It reads the whole table, so it is for tests and reports.
+ * Calls @visit for every live block, in no particular order. This reads the whole table, so use it only for tests and
+ * reports.
  */
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data);

@@ -10,7 +10,7 @@ static uint32_t within(uint32_t value, uint32_t least, uint32_t most)
 	return value < least ? least : value > most ? most : value;
 }
 
-/* Copies the model's state and statistics, with valid options: the program may have overwritten them. */
+/* Copies the model's state and statistics, and replaces invalid options, because the program may have overwritten them. */
 static void copy_state(struct mf_model *model, const struct mf_model *from,
 		       const struct mf_tally_totals *totals)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Asks the aggregator whether a new context counts.
+// Asks the aggregator whether a new context is to be counted.
 
 #include "filter_client.h"
 
@@ -10,15 +10,15 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE_MS = 200,    /* how often the program checks that the filter server still exists */
-	LONGEST_MS = 60000,   /* how long the program waits for an existing filter server */
+	PATIENCE_MS = 200,    /* interval at which the program checks that the filter server still exists */
+	LONGEST_MS = 60000,   /* how long the program waits for the answer of an existing filter server */
 	VACANT_MS = 3000,     /* how long it waits for a filter server to appear: massif-ctl may be handing over to
 			       * another process */
 };
 
 /*
- * Waits while *@word is @value. The word is shared by two processes. Returns true after the timeout; may return early
- * with false.
+ * Waits while *@word is @value. The word is shared by two processes. Returns true if the wait timed out; may return
+ * false early.
  */
 static bool wait_while(uint32_t *word, uint32_t value, int timeout_ms)
 {
@@ -36,7 +36,7 @@ static void wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Returns how long to wait at most, in milliseconds, given whether a server exists now. */
+/* Returns the maximum waiting time in milliseconds, which depends on whether a server exists now. */
 static int patience(const struct mf_store_header *header)
 {
 	uint32_t filter_server = __atomic_load_n(&header->filter_server, __ATOMIC_ACQUIRE);
@@ -46,7 +46,7 @@ static int patience(const struct mf_store_header *header)
 	return filter_server ? LONGEST_MS : VACANT_MS;
 }
 
-/* Waits without a system call. The server polls for questions as well, so it needs no wake-up. */
+/* Waits without a system call. The server also polls for questions, so it needs no wake-up. */
 static void wait_busily(const struct mf_store_header *header)
 {
 	while (__atomic_load_n(&header->answer, __ATOMIC_ACQUIRE) == MF_ANSWER_PENDING && patience(header))
@@ -58,7 +58,7 @@ bool mf_filter_client_ask(struct mf_store *store, uint32_t context)
 	struct mf_store_header *header = store->header;
 	int waited = 0;
 	uint32_t answer;
-	/* The caller is malloc, which must not change the program's errno. */
+	/* The caller is malloc(), which must not change the program's errno. */
 	int saved = errno;
 
 	__atomic_store_n(&header->answer, MF_ANSWER_PENDING, __ATOMIC_RELAXED);
@@ -77,7 +77,7 @@ bool mf_filter_client_ask(struct mf_store *store, uint32_t context)
 			answer = MF_ANSWER_COUNTS;
 			break;
 		}
-		/* Count interrupted waits, too, so that frequent signals cannot prolong the wait for ever. */
+		/* Count interrupted waits, too, so that frequent signals cannot prolong the wait indefinitely. */
 		waited += wait_while(&header->answer, MF_ANSWER_PENDING, PATIENCE_MS) ? PATIENCE_MS : 1;
 	}
 	errno = saved;

@@ -12,7 +12,7 @@ static bool is_counted(const struct mf_block *block)
 	return block->context != MF_CONTEXT_IGNORED;
 }
 
-/* Returns the slop: bytes of the capacity that were not requested. */
+/* Returns the slop: the bytes of the capacity that were not requested. */
 static int64_t slop_of(const struct mf_block *block)
 {
 	return (int64_t)(block->capacity - block->size);
@@ -24,12 +24,12 @@ static int64_t extra_of(const struct mf_model *model, const struct mf_block *blo
 	return (int64_t)model->options.heap_admin + slop_of(block);
 }
 
-/* Enters @block in the table. If that fails, the block is ignored from now on. */
+/* Enters @block in the table. If that fails, the block is ignored from then on. */
 static bool enter(struct mf_store *store, const struct mf_block *block)
 {
 	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))
 		return true;
-	/* The caller has counted the event as a success: correct that. */
+	/* The caller has already counted the event as a success, so correct that. */
 	store->header->events--;
 	store->header->events_lost++;
 	return false;
@@ -131,7 +131,7 @@ void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *bloc
 		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
 }
 
-/* Removes from the totals a block that can no longer be tracked, so that they remain those of the tracked blocks. */
+/* Removes from the totals a block that can no longer be tracked, so that the totals cover exactly the tracked blocks. */
 static void drop(struct mf_store *store, const struct mf_block *block)
 {
 	struct mf_model *model = mf_model_of(store);
@@ -142,7 +142,7 @@ static void drop(struct mf_store *store, const struct mf_block *block)
 	mf_trie_charge(store, block->context, -(int64_t)block->size);
 }
 
-/* Replaces @old by @block in the totals. Either may be ignored; each counts only if it is not. */
+/* Replaces @old with @block in the totals. Either of them may be an ignored block, which does not affect the totals. */
 static void exchange(struct mf_store *store, const struct mf_block *old,
 		     const struct mf_block *block, int64_t now)
 {

@@ -10,9 +10,9 @@
 #include "model/store.h"
 
 /*
- * Only one writer at a time: the caller serialises these functions. @now is as in mf_model_time() (model.h). @context
- * is MF_CONTEXT_IGNORED for a block that is tracked but not counted; with MF_CONTEXT_NONE (the store is full) the event
- * counts as lost.
+ * There must be only one writer at a time: the caller serialises calls to these functions. For @now, see
+ * mf_model_time() (model.h). @context is MF_CONTEXT_IGNORED for a block that is tracked but not counted; with
+ * MF_CONTEXT_NONE (the store is full) the event counts as lost.
  */
 
 /* Enters a new block of @size bytes at @address. */
@@ -29,21 +29,21 @@ void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_block *block, int64_t now);
 
 /*
- * Carries out a delayed free that cannot take a snapshot (see mf_tally_put_off()). Returns false if the block is not
- * known.
+ * Carries out a delayed free, which cannot trigger a snapshot (see mf_tally_put_off()). Returns false if the block is
+ * not known.
  */
 bool mf_heap_free_put_off(struct mf_store *store, uint64_t address);
 
 /*
- * A reallocation has two halves, because other threads may be given the old address before it returns.
+ * A reallocation has two halves, because another thread may be given the old address before the real function returns.
  * mf_heap_realloc_begin() removes the block from the table and returns false if it is not known. mf_heap_realloc_end()
  * enters it with its new address and size; mf_heap_realloc_failed() puts it back unchanged.
  */
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * To be called between the two halves when the reallocation has succeeded: checks for a peak if @size is less than the
- * block's. Call it before the new stack gets a context, since the peak's tree must not contain that context.
+ * Call this between the two halves if the reallocation has succeeded: checks for a peak if @size is less than the
+ * block's size. Call it before the new stack is given a context, since the peak's tree must not contain that context.
  */
 void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *block, uint64_t size,
 			     int64_t now);
@@ -53,8 +53,8 @@ void mf_heap_realloc_end_block(struct mf_store *store, const struct mf_block *ol
 			       const struct mf_block *block, int64_t now);
 
 /*
- * Returns the block that @old becomes. If the new size fits into the old capacity, the model keeps the block in place
- * with that capacity, whatever the real allocator did.
+ * Returns the block that @old becomes. If the new size fits into the old capacity, the model treats the block as
+ * resized in place and keeps that capacity, whatever the real allocator did.
  */
 static inline struct mf_block mf_heap_reallocated(const struct mf_store *store,
 						  const struct mf_block *old, uint64_t address,

@@ -10,7 +10,7 @@ static struct mf_ledger_entry *entries_of(const struct mf_store *store)
 	return store->regions[MF_REGION_LEDGER];
 }
 
-/* Returns the entry of the stack that ends in @node, made if new; NULL if the store is full. */
+/* Returns the entry of the stack that ends in @node, creating it if necessary, or NULL if the store is full. */
 static struct mf_ledger_entry *entry_of(struct mf_store *store, uint32_t node)
 {
 	uint32_t *numbers = store->regions[MF_REGION_LEDGER_NUMBERS], number, none = 0;
@@ -21,8 +21,8 @@ static struct mf_ledger_entry *entry_of(struct mf_store *store, uint32_t node)
 	if (number)
 		return &entries_of(store)[number];
 	/*
-	 * Check before incrementing, so that the number does not grow for ever when the region is full, and again
-	 * afterwards, because other threads may have incremented it meanwhile.
+	 * Check before incrementing, so that the number does not grow indefinitely when the region is full, and again
+	 * afterwards, because other threads may have incremented it in the meantime.
 	 */
 	number = __atomic_load_n(&store->header->n_ledger, __ATOMIC_RELAXED);
 	if (mf_store_fits(store, MF_REGION_LEDGER, number, sizeof(struct mf_ledger_entry)))
@@ -30,7 +30,7 @@ static struct mf_ledger_entry *entry_of(struct mf_store *store, uint32_t node)
 	if (!mf_store_fits(store, MF_REGION_LEDGER, number, sizeof(struct mf_ledger_entry)))
 		goto full;
 	entries_of(store)[number].node = node;
-	/* If two threads add an entry for the same node at once, that of the second thread stays empty. */
+	/* If two threads add an entry for the same node at the same time, the second thread's entry stays empty. */
 	if (__atomic_compare_exchange_n(&numbers[node], &none, number, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return &entries_of(store)[number];
@@ -51,7 +51,7 @@ static void add(struct mf_store *store, uint32_t node, enum mf_ledger_value byte
 	__atomic_fetch_add(&entry->values[bytes_value + 1], (uint64_t)blocks, __ATOMIC_RELAXED);
 }
 
-/* Returns the node of @context; that of an ignored context is the root. */
+/* Returns the node of @context, or the root if the context is ignored. */
 static uint32_t node_of(const struct mf_store *store, uint32_t context)
 {
 	const uint32_t *nodes = store->regions[MF_REGION_CONTEXT_NODES];

@@ -2,9 +2,9 @@
 /*
  * The ledger: what each stack has allocated and freed since the start, for --xtree-memory=full.
  *
- * It has one entry for each stack that allocated or freed. It is separate from the model: snapshots do not use it, and
- * stacks that only free are not contexts. Threads update it concurrently, one value at a time, so a reader may see only
- * some of an event's changes.
+ * The ledger has one entry for each stack that has allocated or freed blocks. It is separate from the model: snapshots
+ * do not use it, and stacks that only free blocks are not contexts. Threads update it concurrently, one value at a
+ * time, so a reader may see only some of an event's changes.
  */
 #ifndef MASSIF_MODEL_LEDGER_H
 #define MASSIF_MODEL_LEDGER_H
@@ -16,7 +16,7 @@
 #include "model/store.h"
 
 enum mf_ledger_value {
-	MF_LEDGER_BYTES, /* live bytes that this stack allocated */
+	MF_LEDGER_BYTES, /* live bytes that were allocated by this stack */
 	MF_LEDGER_BLOCKS,
 	MF_LEDGER_ALLOCATED_BYTES,
 	MF_LEDGER_ALLOCATED_BLOCKS,
@@ -25,28 +25,28 @@ enum mf_ledger_value {
 	MF_LEDGER_VALUES,
 };
 
-/* One cache line. */
+/* The size of one cache line. */
 struct mf_ledger_entry {
 	_Alignas(64) uint64_t values[MF_LEDGER_VALUES];
-	uint32_t node; /* trie node where the stack ends; MF_NODE_ROOT: not known */
+	uint32_t node; /* trie node where the stack ends, or MF_NODE_ROOT if it is not known */
 };
 
 /* Counts a block of @size bytes that was allocated in @context. */
 void mf_ledger_alloc(struct mf_store *store, uint32_t context, uint64_t size);
 
 /*
- * Counts that the stack that ends in @node freed @block. As in Valgrind, the free of a block of 0 bytes is not counted,
- * so that it stays among the live blocks.
+ * Records that the stack ending in @node freed @block. As in Valgrind, freeing a block of 0 bytes is not counted, so
+ * such a block remains among the live blocks.
  */
 void mf_ledger_free(struct mf_store *store, uint32_t node, const struct mf_block *block);
 
-/* Counts that @context reallocated @old to @size bytes: a free of the old block and an allocation. */
+/* Records that @context reallocated @old to @size bytes, as a free of the old block followed by an allocation. */
 void mf_ledger_realloc(struct mf_store *store, uint32_t context, const struct mf_block *old,
 		       uint64_t size);
 
 /*
- * Copies entry @number to @entry. Entries are numbered from 1 in the order in which they were made. Returns false after
- * the last. Safe against damaged memory.
+ * Copies entry @number to @entry. Entries are numbered from 1 in the order in which they were created. Returns false if
+ * @number is past the last. Safe against damaged memory.
  */
 bool mf_ledger_read(const struct mf_store *store, uint32_t number, struct mf_ledger_entry *entry);
 

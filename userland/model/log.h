@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The log of the model: what it did with snapshots (-v -v), each event of heap mode (-v -v -v), and which stacks were
+ * The model's log: what it did with snapshots (-v -v), each event of heap mode (-v -v -v), and which stacks were
  * filtered (-v -v -v -v).
  *
  * The log is in the store because the model may run in the program's process, which must not print.
@@ -12,7 +12,7 @@
 
 #include "model/store.h"
 
-/* What made the model check whether a snapshot is due. */
+/* The reason why the model checked whether a snapshot is due. */
 enum mf_occasion {
 	MF_OCCASION_START,
 	MF_OCCASION_ALLOC,
@@ -51,9 +51,9 @@ enum mf_step_kind {
 	MF_STEP_ALLOC_END,
 	MF_STEP_FREE_END,     /* @heap bytes and @extra bytes of slop were freed */
 	MF_STEP_REALLOC_END,  /* a reallocation ends; @heap and @extra are the changes, signed */
-	MF_STEP_STACK,	      /* a change of the stacks begins; @heap is the change in bytes, signed */
+	MF_STEP_STACK,	      /* a stack size change begins; @heap is the change in bytes, signed */
 	MF_STEP_STACK_END,
-	MF_STEP_CAPTURE,      /* a stack was captured for @entry; right before an ALLOC, or before or after a REALLOC */
+	MF_STEP_CAPTURE,      /* a stack was captured for @entry; right before ALLOC, or before or after REALLOC */
 };
 
 #define MF_ENTRY_SIZE 40
@@ -61,7 +61,7 @@ enum mf_step_kind {
 struct mf_step {
 	uint8_t kind;	  /* enum mf_step_kind */
 	uint8_t occasion; /* enum mf_occasion */
-	char mark;	  /* of the snapshot: 'p' peak, 'd' detailed, '.' any other */
+	char mark;	  /* kind of snapshot: 'p' peak, 'd' detailed, '.' any other */
 	uint8_t reserved;
 	/*
 	 * For a snapshot: its position among those kept at that time. For MF_STEP_CAPTURE: the context if it is new,
@@ -76,11 +76,11 @@ struct mf_step {
 			int64_t time;
 			uint64_t heap, extra, stacks;
 		};
-		char entry[MF_ENTRY_SIZE]; /* symbol of the allocation function, with its NUL */
+		char entry[MF_ENTRY_SIZE]; /* name of the allocation function's symbol, including the NUL */
 	};
 };
 
-/* Appends @step to the log; if the log is full, counts it as lost. Context: the store's only writer. */
+/* Appends @step to the log, or counts it as lost if the log is full. Context: the store's only writer. */
 static inline void mf_log_add(struct mf_store *store, const struct mf_step *step)
 {
 	struct mf_store_header *header = store->header;
@@ -95,7 +95,7 @@ static inline void mf_log_add(struct mf_store *store, const struct mf_step *step
 	__atomic_store_n(&header->n_steps, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Logs the step of an event, if events are logged. */
+/* Logs a step that belongs to an event, if events are logged. */
 static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, int64_t heap,
 				int64_t extra)
 {
@@ -109,7 +109,7 @@ static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, 
 
 /*
  * Logs that a stack was captured. @entry is the symbol of the called function, or NULL if it is not known; only the
- * part before "(" is kept. @context is the number of the context if it is new, otherwise 0.
+ * part before "(" is kept. @context is the context's number if it is new, otherwise 0.
  */
 static inline void mf_log_capture(struct mf_store *store, const char *entry, uint32_t context)
 {
@@ -120,7 +120,10 @@ static inline void mf_log_capture(struct mf_store *store, const char *entry, uin
 	mf_log_add(store, &step);
 }
 
-/* Returns the logged steps in order, and their number in *@n. Safe against memory that a faulty program left behind. */
+/*
+ * Returns the logged steps in order, and stores their number in *@n. Safe against memory that a faulty program left
+ * behind.
+ */
 static inline const struct mf_step *mf_log_view(const struct mf_store *store, uint32_t *n)
 {
 	uint32_t known = __atomic_load_n(&store->header->n_steps, __ATOMIC_ACQUIRE);

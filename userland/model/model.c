@@ -13,7 +13,8 @@
 #define VIEW_TRIES 10000u
 
 /*
- * Layout of the published word: bit 0 is the order list, bits 8 to 23 its length, bits 32 and up the peak's slot + 1.
+ * Layout of the published word: bit 0 selects the order list, bits 8 to 23 are its length, and bits 32 and up are the
+ * peak's slot + 1.
  */
 static uint64_t pack(uint32_t which, uint32_t count, uint32_t peak)
 {
@@ -51,7 +52,7 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 	publish(model, 0, 0, NO_SLOT);
 }
 
-/* Logs @step as @kind, with the data of the snapshot in @slot, which is the @number-th of those kept now. */
+/* Logs @step as @kind, with the data of the snapshot in @slot, which is number @number among those currently kept. */
 static void log_snapshot(struct mf_store *store, enum mf_step_kind kind, uint32_t slot,
 			 uint32_t number, uint32_t peak, struct mf_step step)
 {
@@ -76,8 +77,8 @@ static void log_step(struct mf_store *store, struct mf_step step)
 }
 
 /*
- * The least span is found by a knockout tournament. Entry n of winners[] is the better of entries 2n and 2n + 1, the
- * earlier one on ties; the entries from @size on are the snapshots themselves.
+ * The smallest span is found by a knockout tournament. Entry n of winners[] is the winner of entries 2n and 2n + 1, or
+ * the earlier one if there is a tie; the entries from @size on are the snapshots themselves.
  */
 static void play(struct mf_model *model, uint32_t n)
 {
@@ -95,8 +96,8 @@ static void play_all(struct mf_model *model, uint32_t size)
 }
 
 /*
- * Sets the span of snapshot @i and replays its matches. The winner so far is in a variable, so each round only reads
- * the opponent's span.
+ * Sets the span of snapshot @i and replays its matches. The current winner is kept in a variable, so each round reads
+ * only the opponent's span.
  */
 static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64_t span)
 {
@@ -108,14 +109,14 @@ static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64
 		int64_t its = model->spans[other];
 		bool loses = (n % 2 && its == span) | (its < span);
 
-		/* Avoids a branch, which the processor could not predict. */
+		/* Avoids a branch that the processor could not predict. */
 		winner = loses ? other : winner;
 		span = loses ? its : span;
 		model->winners[n / 2] = (uint16_t)winner;
 	}
 }
 
-/* Returns the time between the neighbours of the @i-th snapshot; INT64_MAX if that snapshot must stay. */
+/* Returns the time between the neighbours of snapshot @i, or INT64_MAX if that snapshot must stay. */
 static int64_t span_of(const struct mf_model *model, const uint16_t *order, uint32_t count,
 		       uint32_t peak, uint32_t i)
 {
@@ -126,9 +127,9 @@ static int64_t span_of(const struct mf_model *model, const uint16_t *order, uint
 }
 
 /*
- * Chooses which snapshots stay. In as many rounds as half the snapshots, the snapshot whose neighbours are closest in
- * time is removed, the earliest on ties; never the first, the last or the peak. Writes the survivors to @kept and
- * returns their number.
+ * Chooses which snapshots stay. There are half as many rounds as snapshots. Each round removes the snapshot whose
+ * neighbours are closest in time (the earliest if there is a tie), but never the first, the last or the peak. Writes
+ * the survivors to @kept and returns their number.
  */
 static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, uint32_t count,
 				 uint32_t peak, uint16_t *kept)
@@ -167,8 +168,8 @@ static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, 
 }
 
 /*
- * Returns the new interval between snapshots: the least distance of neighbours. Pairs are not considered if both are
- * the first, the last or the peak.
+ * Returns the new interval between snapshots: the shortest time between neighbours, ignoring pairs of which each is the
+ * first snapshot, the last or the peak.
  */
 static int64_t least_interval(struct mf_store *store, const uint16_t *order, uint32_t count,
 			      uint32_t peak, uint32_t *where)
@@ -218,7 +219,7 @@ static void cull(struct mf_store *store)
 	model->cullings++;
 	publish(model, !which, kept, peak);
 
-	/* The victims' slots may be reused only after the new list was published. */
+	/* The victims' slots may be reused only after the new list has been published. */
 	memset(model->survives, 0, sizeof(model->survives));
 	for (uint32_t i = 0; i < kept; i++)
 		model->survives[survivors[i]] = 1;
@@ -250,7 +251,7 @@ static uint32_t free_slot(struct mf_model *model)
 	return NO_SLOT;
 }
 
-/* Adds a snapshot of the present totals. @capture is its tree version; 0: it has no tree. */
+/* Adds a snapshot of the present totals. @capture is its tree version, or 0 if it has no tree. */
 static void keep(struct mf_store *store, enum mf_occasion occasion, int64_t time, uint64_t capture,
 		 bool detailed, bool is_peak)
 {
@@ -406,8 +407,8 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	uint32_t n, tries = 0;
 
 	/*
-	 * A slot may be overwritten while it is copied: then copy again. Writes are too rare for this to repeat for
-	 * long.
+	 * A slot may be overwritten while it is being copied; if so, copy again. Writes are so rare that this does not
+	 * repeat for long.
 	 */
 	do {
 		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);
@@ -440,7 +441,7 @@ static void take_over(struct mf_store *copy, const struct mf_snapshot_view *view
 		cull(copy);
 }
 
-/* Returns whether the last snapshot is detailed and nothing has changed since, not even the time. */
+/* Returns whether the last snapshot is detailed and nothing has changed since then, not even the time. */
 static bool ends_with_tree(const struct mf_model *model, int64_t time)
 {
 	uint32_t count = count_of(model->published);

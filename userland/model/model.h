@@ -2,9 +2,9 @@
 /*
  * The Massif model: totals, the clock of bytes, and which snapshots are taken and kept.
  *
- * When a snapshot is taken, what counts as the peak, and which snapshots are culled follows Massif's observable
- * behaviour; Documentation/model.rst states the rules. Only one writer at a time. A reader may read at any moment, also
- * after the writer was killed between two instructions (mf_model_view).
+ * When a snapshot is taken, what counts as the peak, and which snapshots are culled all follow Massif's observable
+ * behaviour; Documentation/model.rst states the rules. There must be only one writer at a time. A reader may read at
+ * any time, even after the writer was killed between two instructions (mf_model_view).
  */
 #ifndef MASSIF_MODEL_MODEL_H
 #define MASSIF_MODEL_MODEL_H
@@ -21,13 +21,13 @@
 
 struct mf_model_options {
 	double peak_inaccuracy; /* in per cent */
-	uint32_t max_snapshots; /* most snapshots, 10..1000 */
-	uint32_t detailed_freq; /* every Nth snapshot is detailed; 1: all are */
+	uint32_t max_snapshots; /* maximum number of snapshots, 10..1000 */
+	uint32_t detailed_freq; /* every Nth snapshot is detailed (1: all) */
 	uint32_t time_unit;	/* enum mf_time_unit */
 	uint32_t heap_admin;	/* in bytes, added for each block */
 	uint32_t alignment;	/* alignment of blocks in bytes: a power of two, at least 16 */
 	uint32_t logs_steps;	/* enum mf_log_level: what to log for the user; see log.h */
-	uint32_t least_interval; /* least interval between snapshots after a culling; Massif's is 0 */
+	uint32_t least_interval; /* minimum interval between snapshots after a culling; 0 in Massif */
 	uint8_t no_trees;	/* no snapshot has a tree, not even the peak; not a bool, because this is shared
 				 * memory */
 };
@@ -59,9 +59,9 @@ struct mf_model {
 	struct mf_snapshot slots[MF_SNAPSHOTS_MAX];
 	uint8_t slot_used[MF_SNAPSHOTS_MAX];
 
-	uint32_t free_slot; /* hint: the search for a free slot starts here */
+	uint32_t free_slot; /* a hint: the search for a free slot starts here */
 
-	/* Working memory, which is too large for the small stacks that threads may have. */
+	/* Scratch space that may not fit on a small thread stack. */
 	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* neighbours of each snapshot, for culling */
 	uint8_t survives[MF_SNAPSHOTS_MAX];
 	uint16_t winners[2 * MF_SNAPSHOTS_POWER];
@@ -86,7 +86,7 @@ static inline struct mf_model *mf_model_of(const struct mf_store *store)
 	return store->regions[MF_REGION_MODEL];
 }
 
-/* Adds @heap and @extra (bytes, may be negative) to the totals, and |@heap + @extra| to the clock of bytes. */
+/* Adds @heap and @extra (in bytes; may be negative) to the totals, and |@heap + @extra| to the byte clock. */
 static inline void mf_model_change(struct mf_model *model, int64_t heap, int64_t extra)
 {
 	int64_t net = heap + extra;
@@ -97,7 +97,7 @@ static inline void mf_model_change(struct mf_model *model, int64_t heap, int64_t
 }
 
 /*
- * Returns the model's time. @now is the time by the clock outside the model that time_unit selects: milliseconds or
+ * Returns the model's time. @now is the time on the external clock that time_unit selects, in milliseconds or
  * instructions. If the unit is bytes, @now is ignored.
  */
 static inline int64_t mf_model_time(const struct mf_model *model, int64_t now)
@@ -105,13 +105,13 @@ static inline int64_t mf_model_time(const struct mf_model *model, int64_t now)
 	return model->options.time_unit == MF_TIME_BYTES ? (int64_t)model->clock_bytes : now;
 }
 
-/* Returns the total above which a decrease takes a peak snapshot. */
+/* Returns the total above which a decrease triggers a peak snapshot. */
 uint64_t mf_model_peak_threshold(const struct mf_model *model);
 
-/* Takes a normal snapshot if one is due at @now. Call it after each change of the totals. */
+/* Takes a normal snapshot if one is due at @now. Call this after each change of the totals. */
 void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
-/* Takes a peak snapshot if the present total is a new peak. Call it before memory decreases. */
+/* Takes a peak snapshot if the present total is a new peak. Call this before memory decreases. */
 void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
 /* Takes a detailed snapshot because the program requests it, whether or not one is due. */
@@ -128,8 +128,8 @@ static inline void mf_model_check_peak(struct mf_store *store, int64_t now)
 }
 
 /*
- * Sets *@captures to the tree versions of all kept snapshots, oldest first, and returns their number. Valid until the
- * next call.
+ * Sets *@captures to the tree versions of all kept snapshots, oldest first, and returns their number. The array is
+ * valid until the next call.
  */
 uint32_t mf_model_captures(struct mf_store *store, const uint64_t **captures);
 
@@ -143,7 +143,7 @@ bool mf_model_drop_trees(struct mf_store *store);
 struct mf_snapshot_view {
 	struct mf_snapshot snapshot;
 	enum mf_tree_kind tree;
-	bool is_peak; /* it is the peak, even if it has no tree */
+	bool is_peak; /* this snapshot is the peak, even if it has no tree */
 };
 
 /*
@@ -152,16 +152,16 @@ struct mf_snapshot_view {
  */
 uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views);
 
-/* How a profile ends. The end of a profile is a decrease of all memory to nothing. */
+/* How a profile ends. The end of a profile counts as a decrease of all memory to nothing. */
 enum mf_end_rule {
-	MF_END_NOTHING, /* no snapshot */
-	MF_END_PEAK,	/* a peak check, as before any decrease */
-	MF_END_TREE,	/* a peak check; if it takes no snapshot, a detailed one is taken */
+	MF_END_NOTHING, /* take no snapshot */
+	MF_END_PEAK,	/* check for a peak, as before any decrease */
+	MF_END_TREE,	/* check for a peak; if there is none, take a detailed snapshot */
 };
 
 /*
- * Fills @copy, a model without snapshots, with the @n snapshots of @views and ends it by @rule at @time, in the model's
- * unit. A detailed snapshot taken here has the tree version MF_CAPTURE_PRESENT. See ending.h.
+ * Fills @copy, a model without snapshots, with the @n snapshots of @views, and ends it according to @rule at @time, in
+ * the model's unit. A detailed snapshot taken here has the tree version MF_CAPTURE_PRESENT. See ending.h.
  */
 void mf_model_end(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n,
 		  enum mf_end_rule rule, int64_t time);
