@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The profile of one address space: its mappings, the stacks that made them, and the model that they feed.
+// The profile of one address space: its mappings, the stacks that created them, and the model that they feed.
 
 #include "pages/accounting.h"
 
@@ -14,8 +14,8 @@
 #define PAGE_BYTES 4096ull
 
 /*
- * Address space reserved for one store. It is small because there may be many processes, and the big regions, which
- * hold heap blocks, are not used here.
+ * Address space reserved for one store. It is small because there may be many processes, and because the large regions,
+ * which hold heap blocks, are not used here.
  */
 #define STORE_BUDGET (2ull << 30)
 
@@ -87,7 +87,7 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	free(a);
 }
 
-/* Returns the context of a stack or, where resident pages are accounted, its site. */
+/* Returns the context of a stack or, if resident pages are accounted, its site. */
 static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;
@@ -119,7 +119,7 @@ static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct 
 	return n;
 }
 
-/* Returns the index of @words in the notes, added if new; SIZE_MAX if memory ran out. */
+/* Returns the index of @words in the notes, adding them if they are new; SIZE_MAX if memory ran out. */
 static size_t find_note(struct mf_accounting *a, const char *words)
 {
 	struct mf_object object = {.kind = MF_OBJECT_NOTE, .path = words};
@@ -187,7 +187,7 @@ static void hold(struct mf_accounting *a, uint32_t object, struct mf_held_file *
 		a->store.files[object] = held;
 }
 
-/* Returns the object that @pc belongs to. @interval contains @pc and maps a file. */
+/* Returns the number of the object that contains @pc. @interval contains @pc and maps a file. */
 static uint32_t find_object(struct mf_accounting *a, const struct mf_interval *interval,
 			    uint64_t pc)
 {
@@ -328,8 +328,8 @@ struct removal {
 };
 
 /*
- * Sets the model's totals to the counts of a->resident: heap to the resident bytes, extra to those mapped but not
- * resident.
+ * Sets the model's totals from the counts in a->resident: heap to the resident bytes, extra to the bytes that are
+ * mapped but not resident.
  */
 static void follow(struct mf_accounting *a)
 {
@@ -344,8 +344,8 @@ static void follow(struct mf_accounting *a)
 }
 
 /*
- * Removes the mapped but not resident bytes; records of the module remove the resident pages, before or afterwards.
- * Pages are not counted as blocks here, and the caller attempts one snapshot for all parts.
+ * Removes the bytes that are mapped but not resident; the resident pages are removed by the module's records, earlier
+ * or later. Pages are not counted as blocks here, and the caller attempts one snapshot for all parts.
  */
 static void part_left_resident(const struct mf_interval *part, struct removal *removal)
 {
@@ -369,8 +369,8 @@ static int settle(struct mf_accounting *a)
 }
 
 /*
- * As in Massif, a region is removed page by page: checks for a peak before the first page is removed and attempts a
- * snapshot after that. No snapshot is attempted for the other pages.
+ * As in Massif, a region is removed page by page: a peak is checked for before the first page is removed, and a
+ * snapshot attempted after it. No snapshot is attempted for the other pages.
  */
 static void part_left(const struct mf_interval *part, void *data)
 {
@@ -383,7 +383,7 @@ static void part_left(const struct mf_interval *part, void *data)
 		part_left_resident(part, removal);
 		return;
 	}
-	/* Each page counts as one block, in 32 bits as in Massif. */
+	/* Each page counts as one block; the count has 32 bits, as in Massif. */
 	if (!counts(a, part->context)) {
 		mf_model_of(&a->store)->ignored_frees += (uint32_t)(bytes / PAGE_BYTES);
 		return;
@@ -413,11 +413,11 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		follow(a);
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
-	/* Pages that had to leave their addresses may now be put into the new mapping. */
+	/* Pages that had to leave their addresses can now be placed in the new mapping. */
 	return code || !removal->begun ? code : settle(a);
 }
 
-/* As Massif: all pages of a region are added, then a snapshot is attempted. */
+/* As in Massif, all pages of a region are added, then a snapshot is attempted. */
 int mf_accounting_map(struct mf_accounting *a, const struct mf_interval *interval, uint64_t time_ns)
 {
 	struct removal removal = {.accounting = a, .time_ns = time_ns};
@@ -521,7 +521,7 @@ static int inherit_names(struct mf_accounting *child, const struct mf_accounting
 	if (!child->notes || !child->objects)
 		return -ENOMEM;
 
-	/* Copies all objects in their order, so that they keep their numbers. */
+	/* Copies all objects in order, so that they keep their numbers. */
 	for (uint32_t i = 1; i < parent->store.header->n_objects; i++)
 		if (mf_objects_read(&parent->store, i, &object))
 			mf_objects_add(&child->store, &object);

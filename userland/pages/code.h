@@ -11,24 +11,25 @@ struct mf_code_range {
 	uint64_t start, end;
 };
 
-/* Initialise with zeroes. */
+/* Zero-initialise it. */
 struct mf_code {
-	struct mf_code_range *ranges; /* in no order, may overlap; there are few */
+	struct mf_code_range *ranges; /* unordered, may overlap; there are only a few */
 	size_t n_ranges;
-	bool left; /* a range was unmapped or replaced: what was derived from it is stale */
+	bool left; /* a range was unmapped or replaced: data derived from it are stale */
 };
 
 void mf_code_deinit(struct mf_code *code);
 
 /*
- * Notes that start..end was read. If memory runs out, code->left is set: then caches are dropped, which is always safe.
+ * Records that start..end was read. If memory runs out, code->left is set: then caches are dropped, which is always
+ * safe.
  */
 void mf_code_note(struct mf_code *code, uint64_t start, uint64_t end);
 
-/* Notes that start..end was unmapped or now holds something else. */
+/* Records that start..end was unmapped or now holds something else. */
 void mf_code_unmap(struct mf_code *code, uint64_t start, uint64_t end);
 
-/* Returns whether a noted range was unmapped since the last call. If so, all ranges are forgotten. */
+/* Returns whether a recorded range was unmapped since the last call. If so, forgets all ranges. */
 bool mf_code_take_left(struct mf_code *code);
 
 #endif

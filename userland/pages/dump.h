@@ -10,20 +10,20 @@
 #include "pages/pages.h"
 #include "pages/space.h"
 
-/* Longest name of a moment, including its NUL. */
+/* Maximum size of the name of a moment, including its NUL. */
 #define MF_DUMP_MOMENT_MAX 32
 
 /*
- * Appends the mappings of @process to the file @path, in the format that pages.h describes under MASSIF_DUMP_INTERVALS.
+ * Appends the mappings of @process to the file @path, in the format described in pages.h under MASSIF_DUMP_INTERVALS.
  * @moment is "" at the end of a profile. Returns 0 or -errno.
  */
 int mf_dump_intervals(const char *path, const struct mf_pages_process *process, const char *moment,
 		      const struct mf_space *space, struct mf_error *err);
 
-/* Returns whether a test asks for a dump now; if so, copies the name of the moment to @moment. */
+/* Returns whether a test is requesting a dump; if so, copies the name of the moment to @moment. */
 bool mf_dump_is_wanted(const char *path, char moment[MF_DUMP_MOMENT_MAX]);
 
-/* Removes the file that asked for the dump, so that the test can go on. */
+/* Removes the file that requested the dump, so that the test can continue. */
 void mf_dump_done(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The events of an address space, and how each is accounted.
+// The events of an address space, and how they are accounted.
 
 #include "pages/event.h"
 
@@ -59,8 +59,8 @@ static int remove_mapped(struct mf_accounting *a, const struct mf_event *unmap)
 }
 
 /*
- * Accounts a move by mremap. The kernel makes the copy first but counts it only once. So we remove the source first,
- * then add as many bytes at the destination; growth is added as a mapping of its own.
+ * Accounts a move by mremap. The kernel makes the copy first but counts the memory only once. So we remove the source
+ * first, then add as many bytes at the destination; any growth is added as a separate mapping.
  */
 static int account_move(struct mf_target *target, struct mf_event *copy, struct mf_event *unmap)
 {
@@ -83,7 +83,7 @@ static int account_move(struct mf_target *target, struct mf_event *copy, struct 
 		code = mf_accounting_map(a, &interval, copy->time_ns);
 	target->process.events += 2;
 	compare(target, unmap);
-	/* Drop the UNMAP. The NAME record, which follows, sets the destination's file again. */
+	/* Drop the UNMAP. The NAME record that follows sets the destination's file again. */
 	copy->next = unmap->next;
 	if (!copy->next)
 		target->last = &copy->next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What happened to an address space, in the order of the ring: a queue of events. They are accounted one after the
- * other; an event waits in the queue until its stack has arrived.
+ * What happened to an address space, in the order of the ring: a queue of events. They are accounted in sequence; an
+ * event waits in the queue until its stack has arrived.
  */
 #ifndef MASSIF_PAGES_EVENT_H
 #define MASSIF_PAGES_EVENT_H
@@ -35,14 +35,14 @@ struct mf_event {
 	struct mf_event *next;
 	enum mf_event_type type;
 	uint32_t flags;	  /* MASSIF_RF_* */
-	uint32_t thread;  /* thread that caused the event; 0: no particular thread */
-	uint32_t capture; /* number of the stack copy of this system call; UNMAP needs no stack itself and has the
-			   * number from another record of the same call */
-	uint32_t known;	  /* number of a cached stack; 0: none */
+	uint32_t thread;  /* thread that caused the event, or 0 for no particular thread */
+	uint32_t capture; /* number of the stack copy of this system call; an UNMAP needs no stack itself and takes
+			   * the number from another record of the same call */
+	uint32_t known;	  /* number of a cached stack, or 0 for none */
 	uint64_t time_ns;
 	uint64_t total_vm; /* in pages */
 	uint64_t start, end;
-	struct mf_stack_wait *wait; /* MAP: the stack that the event waits for; NULL: none */
+	struct mf_stack_wait *wait; /* MAP: the stack that the event waits for, or NULL if none */
 	union {
 		uint32_t kind; /* MAP: MASSIF_MAP_* */
 		struct {
@@ -55,13 +55,13 @@ struct mf_event {
 		} resync;
 		struct mf_target *child; /* FORK: the new target */
 		struct massif_rec_resident *resident; /* a copy of the record, owned */
-		uint64_t from;			      /* MOVE: address that the pages move from */
+		uint64_t from;			      /* MOVE: address from which the pages move */
 	};
 };
 
 /*
- * Appends a new event to the queue, with the time and flags of @record (NULL: none). The caller sets the fields of its
- * type. Returns NULL if memory runs out.
+ * Appends a new event to the queue, with the time and flags of @record (may be NULL). The caller sets the type-specific
+ * fields. Returns NULL if memory runs out.
  */
 struct mf_event *mf_event_append(struct mf_target *target, enum mf_event_type type,
 				 const struct massif_record *record);
@@ -69,7 +69,7 @@ struct mf_event *mf_event_append(struct mf_target *target, enum mf_event_type ty
 /* Removes the first event and frees everything it holds. */
 void mf_event_pop(struct mf_target *target);
 
-/* Accounts events until one has to wait for its stack. Returns 0 or -errno, with words in @err. */
+/* Accounts events until one has to wait for its stack. Returns 0, or -errno with a message in @err. */
 int mf_event_run(struct mf_target *target, struct mf_error *err);
 
 #endif

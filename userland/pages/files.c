@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Numbers for the files that the session's processes map. A file is opened and read as ELF when it is needed.
+// Numbers for the files that the session's processes map. A file is opened and read as ELF only when it is needed.
 
 #include "pages/files.h"
 
@@ -60,7 +60,7 @@ static uint32_t *find_slot(const struct mf_files *files, const char *path, uint6
 	}
 }
 
-/* Keeps the table at most half full, and room for one more file. */
+/* Keeps the table at most half full, and makes room for one more file. */
 static bool make_room(struct mf_files *files)
 {
 	uint32_t bits = files->table ? files->table_bits + 1 : TABLE_BITS_FIRST;

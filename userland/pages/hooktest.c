@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests whether the module's hooks fire: a child process does one operation of each kind for the module to see.
+// Tests whether the module's hooks fire: a child process performs one operation of each kind that the module hooks.
 
 #include "pages/hooktest.h"
 
@@ -19,17 +19,17 @@
 #include "base/error.h"
 #include "base/proc_mapping.h"
 
-/* A command of arch_prctl() for which the C library's headers have no name. */
+/* An arch_prctl() command for which the C library's headers define no name. */
 #define ARCH_MAP_VDSO_64 0x2003
 
-/* How long to wait for the child's address space to end. A reader in /proc can keep it a moment longer. */
+/* How long to wait for the child's address space to disappear. A reader in /proc can briefly keep it alive. */
 #define PATIENCE_US 1000000
 #define STEP_US	    10000
 
 /* Exit status of the child: bits for the optional operations that worked, or why it did nothing. */
 enum {
 	DID_SPECIAL = 1, /* a vdso was mapped */
-	DID_STACK = 2,	 /* a stack has grown */
+	DID_STACK = 2,	 /* a stack was grown */
 	FAILED = 4,
 	CANNOT_JOIN = 5,
 };
@@ -42,7 +42,8 @@ struct range {
 #define RANGES_MAX 8
 
 /*
- * Finds the vdso and its data pages. They have to be unmapped first, because a vdso is mapped only where there is none.
+ * Finds the vdso and its data pages. They have to be unmapped first, because the kernel maps a vdso only if there is
+ * none.
  */
 static size_t find_vdso(struct range *ranges)
 {
@@ -59,9 +60,7 @@ static size_t find_vdso(struct range *ranges)
 	return count;
 }
 
-/*
- * Maps a new vdso. After that, no function of the C library that uses the vdso may be called, such as clock_gettime().
- */
+/* Maps a new vdso. After that, C library functions that use the vdso, such as clock_gettime(), must not be called. */
 static int map_vdso(const struct range *ranges, size_t count)
 {
 	uintptr_t at = 0;
@@ -100,9 +99,9 @@ static int grow_heap(void)
 }
 
 /*
- * Makes a stack grow by a page fault inside a system call: if the fault fails, so does the call, but the child is not
- * killed. Below the stack are a hole and then a mapping without access rights; the kernel keeps no guard gap to such a
- * mapping.
+ * Makes a stack grow by a page fault inside a system call: if the fault fails, the call fails too, but the child is not
+ * killed. Below the stack are a hole and then an inaccessible mapping; the kernel does not enforce a guard gap above
+ * such a mapping.
  */
 static bool grow_stack(void)
 {
@@ -122,7 +121,7 @@ static bool grow_stack(void)
 	       !munmap(stack - page, page) && !syscall(SYS_getcpu, stack - sizeof(long), NULL, NULL);
 }
 
-/* Touches one page from the program and one from a system call. */
+/* Touches one page from user space and one from a system call. */
 static int touch(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -136,7 +135,7 @@ static int touch(void)
 	return munmap(base, 2 * page);
 }
 
-/* Runs in the child, which ends afterwards, so that it may damage its own memory. */
+/* Runs in the child. It may damage the child's memory, because the child exits afterwards. */
 static int act(int fd, const struct range *vdso, size_t count)
 {
 	struct massif_test join = {.size = sizeof(join), .flags = MASSIF_TEST_JOIN};
@@ -172,7 +171,10 @@ static int run_child(int fd)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
 }
 
-/* Asks the module for the result. Returns 0 or -errno; on -ENODEV @test has the name of the hook that did not fire. */
+/*
+ * Asks the module for the result. Returns 0 or -errno; on -ENODEV, @test contains the name of the hook that did not
+ * fire.
+ */
 static int tell(int fd, struct massif_test *test, uint32_t flags)
 {
 	int code;
@@ -192,7 +194,7 @@ int mf_hooktest_run(int fd, struct mf_error *err)
 	if (!tell(fd, &test, flags))
 		return 0;
 	ended = run_child(fd);
-	/* If the child cannot join, it is a member of another session, which has tested the hooks already. */
+	/* If the child cannot join, it is a member of another session, which has already tested the hooks. */
 	if (ended < 0 || ended == FAILED)
 		return mf_error_set(err, ended < 0 ? ended : -EIO,
 				    "cannot test the hooks of massif.ko: a child process of massif-ctl "

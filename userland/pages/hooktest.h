@@ -6,9 +6,9 @@
 struct mf_error;
 
 /*
- * Triggers, in a child process, those hooks that the module cannot test by itself. Does nothing if they were tested
- * since they were armed. @fd is a session that is set up. Returns 0, or an error that names the hook that does not
- * fire.
+ * Triggers, in a child process, the hooks that the module cannot test by itself. Does nothing if they have been tested
+ * since they were armed. @fd is a session that has been set up. Returns 0, or an error that names the hook that does
+ * not fire.
  */
 int mf_hooktest_run(int fd, struct mf_error *err);
 

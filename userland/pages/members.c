@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// The members of the session: processes whose programs are followed.
+// The members of the session: the processes that the module follows.
 
 #include "pages/members.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* A linear search: members are few, since those that end are removed. */
+/* A linear search suffices: there are few members, since processes that exit are removed. */
 static size_t find(const struct mf_members *members, pid_t pid)
 {
 	size_t i = 0;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Initialise with zeroes. */
+/* Zero-initialise it. */
 struct mf_members {
 	pid_t *pids;
 	size_t count, room;
@@ -18,7 +18,7 @@ struct mf_members {
 
 void mf_members_deinit(struct mf_members *members);
 
-/* Adds @pid. Returns 0, also if it was added before, or -ENOMEM. */
+/* Adds @pid. Returns 0, even if it was already a member, or -ENOMEM. */
 int mf_members_add(struct mf_members *members, pid_t pid);
 void mf_members_remove(struct mf_members *members, pid_t pid);
 

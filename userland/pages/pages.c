@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Pages mode, the aggregator's half: assigns the records of the ring to targets and processes.
+// Pages mode, aggregator side: assigns the ring's records to targets and processes.
 
 #include "pages/pages.h"
 
@@ -18,24 +18,24 @@
 
 /*
  * The ring has to hold everything that happens while the aggregator is not running. An event with its stack takes about
- * 8 KiB; on a busy machine with two processors a thousand of them arrived before the aggregator was scheduled.
- * Therefore the ring is as large as the protocol, the free memory and the user's limit of locked memory allow: 4 MiB
- * with the usual limit of 8 MiB.
+ * 8 KiB; on a busy machine with two processors, a thousand events arrived before the aggregator was scheduled.
+ * Therefore the ring is as large as the protocol, the free memory and the user's locked-memory limit allow: 4 MiB with
+ * the usual limit of 8 MiB.
  */
 #define RING_BYTES_MOST	 ((uint64_t)MASSIF_RING_MAX)
 #define RING_BYTES_LEAST (1ull << 20)
 #define HELD_BYTES_MAX	   (64ull << 20)
 
-/* Memory of the module for its stack cache: about ten thousand stacks. */
+/* Memory that the module uses for its stack cache: enough for about ten thousand stacks. */
 #define KNOWN_BYTES (8u << 20)
 
-/* Frames copied beyond those that a report keeps, because alloc-fns are removed later. As in Massif. */
+/* Number of extra frames recorded, because a report removes alloc-fns. As in Massif. */
 #define FRAMES_BEYOND_DEPTH 50
 
 #define BUCKETS	   256
 #define PAGE_BYTES 4096ull
 
-/* Most VMAs in one part of a resync; the module writes far fewer. */
+/* Maximum number of VMAs in one part of a resync; the module writes far fewer. */
 #define VMAS_MAX (1u << 20)
 
 struct mf_pages {
@@ -43,18 +43,20 @@ struct mf_pages {
 	struct mf_model_options model;
 	struct mf_target_common common;
 	struct mf_target *buckets[BUCKETS]; /* the profiled address spaces, by number */
-	pid_t launched;			    /* the process that enrolled; 0: none yet */
+	pid_t launched;			    /* the process that enrolled, or 0 if none has yet */
 	bool started;			    /* the launched process has executed the program, or was attached to */
-	struct mf_members members; /* with traces_children: processes whose programs get profiles */
+	struct mf_members members; /* with traces_children: the processes that get a profile for every program they
+				    * execute */
 	bool traces_children;
 	bool (*skips)(void *data, const char *path, const char *args, size_t n_bytes);
 	void *skips_data;
 	bool resync_wanted;
 	bool done;
-	uint64_t unexplained; /* number of records missing by sequence number for which no LOST record has come yet */
+	uint64_t unexplained; /* number of records missing according to sequence numbers and not yet reported by a
+			       * LOST record */
 	uint64_t now_ns;      /* time of the last record */
 
-	/* The part of a resync that is being read; NULL: none, or the target has no profile. */
+	/* The part of a resync that is being read; NULL if there is none or the target has no profile. */
 	struct mf_resync *resync;
 	struct mf_target *resync_target;
 	uint32_t resync_room;
@@ -73,7 +75,7 @@ static struct mf_target *find_target(const struct mf_pages *pages, uint32_t numb
 	return target;
 }
 
-/* Returns the target that process @pid runs in and was started or forked for. */
+/* Returns the target in which process @pid runs, if the target was created for this process. */
 static struct mf_target *find_process(const struct mf_pages *pages, pid_t pid)
 {
 	struct mf_target *target;
@@ -276,7 +278,7 @@ static const struct {
 };
 
 enum {
-	EXEC_LOOKS = 200, /* attempts while a process is executing another program */
+	EXEC_LOOKS = 200, /* attempts while a process is calling exec */
 	EXEC_LOOK_MS = 10,
 };
 
@@ -332,7 +334,7 @@ static int take_attach(struct mf_pages *pages, const struct massif_record *recor
 	struct mf_target *target;
 	int code;
 
-	/* @pid shares its address space with another process, for which there is a target already. */
+	/* @pid shares its address space with another process, which already has a target. */
 	if (find_target(pages, record->target))
 		return 0;
 	code = add_target(pages, record->target, pid, record->time_ns, &target, err);
@@ -349,7 +351,7 @@ static int take_attach(struct mf_pages *pages, const struct massif_record *recor
 	return 0;
 }
 
-/* Returns whether the program that process @pid executes now gets a profile. */
+/* Returns whether the program that process @pid is now executing gets a profile. */
 static bool is_wanted(const struct mf_pages *pages, pid_t pid)
 {
 	if (!pages->started)
@@ -366,7 +368,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	bool wanted = is_wanted(pages, pid), first = !pages->started;
 	int code;
 
-	/* The process executes another program: the profile of the former one is dropped, as in Massif. */
+	/* The process is executing another program: the previous program's profile is dropped, as in Massif. */
 	if (former) {
 		former->left = MF_PAGES_REPLACED;
 		former->process.followed = wanted;
@@ -389,7 +391,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	return mf_members_add(&pages->members, pid) ? out_of_memory(err) : 0;
 }
 
-/* Joins the arguments in the @n_bytes of @args, each with its NUL, by blanks. Returns NULL if memory ran out. */
+/* Joins the NUL-terminated arguments in the @n_bytes of @args with blanks. Returns NULL if memory ran out. */
 static char *join_args(const char *args, size_t n_bytes)
 {
 	char *text = malloc(n_bytes + 1);
@@ -485,8 +487,8 @@ static int take_end(struct mf_pages *pages, const struct massif_record *record,
 }
 
 /*
- * The module writes a LOST record before the next record of each target that lost some. The gap in the sequence numbers
- * may be seen earlier, but does not say which target it concerns.
+ * For each target that lost records, the module writes a LOST record before the target's next record. The gap in the
+ * sequence numbers may be seen earlier, but does not say which target it concerns.
  */
 static int take_lost(struct mf_pages *pages, const struct massif_record *record,
 		     struct mf_error *err)
@@ -649,7 +651,7 @@ static int take_in(struct mf_pages *pages, const struct massif_record *record, u
 	pages->now_ns = record->time_ns;
 	pages->unexplained += gap;
 	if (record->type >= sizeof(handlers) / sizeof(handlers[0]) || !handlers[record->type])
-		return 0; /* a record type of a newer module, which accounting does not need */
+		return 0; /* a record type from a newer module, which accounting does not need */
 	code = handlers[record->type](pages, record, err);
 	target = find_target(pages, record->target);
 	if (target)
@@ -718,11 +720,11 @@ static int dump(struct mf_pages *pages, const char *moment, struct mf_error *err
 
 int mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 {
-	/* Test for a hang-up before reading the ring: after one, no record can follow. */
+	/* Test for a hang-up before reading the ring: no record can follow a hang-up. */
 	bool hung_up = mf_ring_hung_up(&pages->ring);
 	/*
-	 * Check for a dump request before reading, too: the test has stopped the program, so the ring is complete up to
-	 * the dump.
+	 * Also check for a dump request before reading: the test has stopped the program, so the ring contains
+	 * everything up to the dump.
 	 */
 	char moment[MF_DUMP_MOMENT_MAX];
 	bool dumps = pages->common.dump_path && mf_dump_is_wanted(pages->common.dump_path, moment);
@@ -753,7 +755,7 @@ int mf_pages_end(struct mf_pages *pages, struct mf_error *err)
 	struct mf_target *target;
 	int code = mf_pages_drain(pages, err), more;
 
-	/* Account the waiting events even after an error, to keep what was recorded before it. */
+	/* Account the waiting events even after an error, to keep what was recorded before the error. */
 	more = flush(pages, code ? NULL : err);
 	code = code ? code : more;
 	for_each_target(pages, target)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The resident pages of one address space: which pages, of which kind, and which stack touched each first.
+// The resident pages of one address space: which pages, of which kind, and which stack first touched each page.
 
 #include "pages/resident.h"
 
@@ -24,7 +24,7 @@ static const char *const kind_words[MF_PAGE_KINDS] = {
 	[MF_PAGE_ABSENT] = "[mapped, not resident any more]",
 };
 
-/* Words for a record that never had a stack: what caused it. */
+/* Words for a record that never had a stack; they say what caused it. */
 static const char *const cause_words[] = {
 	[MASSIF_RESIDENT_FAULT] = MF_WORDS_NO_STACK,
 	[MASSIF_RESIDENT_POPULATE] = MF_WORDS_NO_STACK,
@@ -90,7 +90,7 @@ static void charge(struct mf_resident *r, uint32_t context, int64_t pages)
 	mf_trie_charge(&r->accounting->store, context, pages * (int64_t)PAGE_BYTES);
 }
 
-/* Charges pages that are not resident to @site, which mapped them. */
+/* Charges @pages non-resident pages to @site, which mapped them. */
 static void charge_absent(struct mf_resident *r, uint32_t site, bool touched, int64_t pages)
 {
 	if (!r->both || !pages)
@@ -136,7 +136,7 @@ static int place(struct mf_resident *r, const struct mf_page *page)
 	return 0;
 }
 
-/* Removes and returns the page of index @i. Its mapping must still be there. */
+/* Removes and returns the page with index @i. Its mapping must still be there. */
 static struct mf_page take(struct mf_resident *r, struct mf_window *window, unsigned int i)
 {
 	uint16_t bit = (uint16_t)(1u << i);
@@ -176,8 +176,8 @@ static bool has_room(const struct mf_resident *r)
 }
 
 /*
- * Moves @page to @list; it remains counted. If memory runs out, the page is dropped and no longer counted, and the next
- * record corrects the sum.
+ * Moves @page to @list; the page remains counted. If memory runs out, the page is dropped and no longer counted, and
+ * the next record corrects the sum.
  */
 static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
 {
@@ -187,7 +187,7 @@ static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const
 	count(r, page->kind, -1);
 }
 
-/* Adds @page, which became resident although nothing is mapped at any address that it could have. */
+/* Adds @page, which became resident although nothing is mapped at any of its possible addresses. */
 static void come_outside(struct mf_resident *r, const struct mf_page *page)
 {
 	charge(r, page->context, 1);
@@ -195,7 +195,10 @@ static void come_outside(struct mf_resident *r, const struct mf_page *page)
 	keep_outside(r, &r->homeless, page);
 }
 
-/* Puts up to @n pages like @page at free addresses from @start to @end. On return, *@n pages did not fit. */
+/*
+ * Puts up to *@n pages like @page at free addresses from @start to @end. On return, *@n is the number of pages that did
+ * not fit.
+ */
 static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint64_t end,
 		uint64_t *n)
 {
@@ -228,7 +231,7 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 	return code;
 }
 
-/* Like fill(), for @n pages of unknown address. Prefers mappings where pages of their kind are likely. */
+/* Like fill(), for @n pages with unknown addresses. Prefers mappings where pages of this kind are likely. */
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
@@ -241,14 +244,15 @@ static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 		code = fill_mapped(r, &page, 0, from, &file, &n);
 	if (!code && n)
 		code = fill_mapped(r, &page, 0, UINT64_MAX, &other, &n);
-	/* More pages are resident than mapped, because the MAP record of a mapping is still to come. */
+	/* More pages are resident than mapped, because the MAP record of a mapping has not arrived yet. */
 	for (; !code && n; n--)
 		come_outside(r, &page);
 	return code;
 }
 
 /*
- * Puts @page, which had to leave its address and is not counted, near that address or, if there is no room, anywhere.
+ * Puts @page, which had to leave its address and is not counted, near that address or, if there is no room there,
+ * anywhere.
  */
 static int resettle(struct mf_resident *r, struct mf_page page)
 {
@@ -265,8 +269,8 @@ static int resettle(struct mf_resident *r, struct mf_page page)
 }
 
 /*
- * Puts the pages of r->homeless, which fit into no mapping, at their own addresses if these are mapped by now. With
- * @anywhere, the others go to any free address.
+ * Puts the pages in r->homeless, which did not fit into any mapping, at their own addresses if those are mapped by now.
+ * With @anywhere, the other pages go to any free address.
  */
 static int settle(struct mf_resident *r, bool anywhere)
 {
@@ -303,7 +307,7 @@ static uint64_t block_of(uint64_t address, uint64_t n)
 
 /*
  * Adds @n pages that a fault at @address made resident. Several anonymous pages at once are one large, aligned page.
- * For a file, the kernel maps those pages of the window around the fault that are in memory. It is not known which
+ * For a file, the kernel maps those pages of the window around the fault that are in memory. We do not know which pages
  * these are, except that the touched page is among them.
  */
 static int come_at(struct mf_resident *r, struct mf_page page, uint64_t address, uint64_t n)
@@ -384,7 +388,7 @@ static void take_outside(struct search *search, struct mf_page_list *list, uint6
 	list->n = left;
 }
 
-/* Removes @n pages of @counter between @start and @end. If fewer are recorded there, removes others instead. */
+/* Removes @n pages of @counter between @start and @end. If fewer are recorded there, also removes pages elsewhere. */
 static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start, uint64_t end,
 		    uint64_t n)
 {
@@ -393,9 +397,9 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	/*
-	 * The module may charge one thread with pages that another thread removed, and then reports fewer or none for
-	 * that other thread. That is certain if more pages were removed than fit into the range, and likely if the
-	 * pages are not on record in the range.
+	 * The module may attribute pages removed by one thread to another thread, and then reports fewer pages or none
+	 * for the first one. This has certainly happened if more pages were removed than fit into the range, and
+	 * probably if no such pages are recorded in the range.
 	 */
 	if (search.n > (end - start) / PAGE_BYTES)
 		take_outside(&search, &r->going, 0, UINT64_MAX);
@@ -412,8 +416,8 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 }
 
 /*
- * Called when @thread (0: every thread) has finished its unmapping. Pages that the module was expected to report as
- * gone but did not must be at other addresses.
+ * Called when @thread (0 for every thread) has finished its unmapping. Pages that the module was expected to report as
+ * gone, but did not, must be at other addresses.
  */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {
@@ -457,7 +461,7 @@ static uint32_t site_of_words(struct mf_resident *r, const struct massif_rec_res
 	return mf_accounting_note(r->accounting, words);
 }
 
-/* Adds @n pages of @counter as @record reports. */
+/* Adds @n pages of @counter as reported by @record. */
 static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 		unsigned int counter, uint32_t site, uint64_t n)
 {
@@ -465,7 +469,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	struct mf_page page = {.kind = kind};
 	int code = 0;
 
-	/* A single fault brings this many pages only as one huge page. */
+	/* A single fault only brings in this many pages as one huge page. */
 	if (record->cause == MASSIF_RESIDENT_FAULT && n >= HUGE_PAGES)
 		page.kind = (uint8_t)(kind + MF_PAGE_HUGE);
 	page.context = context_of(r, site ? site : site_of_words(r, record), page.kind);
@@ -479,7 +483,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	return code || !n ? code : fill_anywhere(r, page, n);
 }
 
-/* Gives a forked child those of its parent's pages that it still has, up to the numbers in @record. */
+/* Gives a forked child those of its parent's pages that it still shares, up to the numbers in @record. */
 static int come_home(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	int code = 0;
@@ -496,7 +500,7 @@ static int come_home(struct mf_resident *r, const struct massif_rec_resident *re
 	return code;
 }
 
-/* Corrects our sums to those of the record, which are the kernel's own. */
+/* Corrects our sums to match the record's, which are the kernel's own. */
 static int agree(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	bool base = record->cause == MASSIF_RESIDENT_BASE;
@@ -527,14 +531,14 @@ int mf_resident_take(struct mf_resident *r, const struct massif_rec_resident *re
 {
 	int code = 0;
 
-	/* With a BASE record, the list of mappings is complete and no report of removed pages is outstanding. */
+	/* At a BASE record, the list of mappings is complete and no report of removed pages is outstanding. */
 	if (record->cause == MASSIF_RESIDENT_BASE) {
 		stop_going(r, 0);
 		code = settle(r, true);
 		if (!code)
 			code = come_home(r, record);
 	}
-	/* Remove first, then add: both may concern the same address. */
+	/* Remove first, then add: both may affect the same address. */
 	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
 		if (record->change[i] < 0)
 			go_from(r, i, record->addr, record->addr + record->len,
@@ -564,7 +568,7 @@ static bool arrive(struct mf_window *window, uint16_t pages, void *data)
 	return true;
 }
 
-/* If only a resync has revealed the mapping, some of its pages may already be on record as resident. */
+/* If the mapping only became known through a resync, some of its pages may already be recorded as resident. */
 int mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval)
 {
 	int64_t pages = (int64_t)((interval->end - interval->start) / PAGE_BYTES);
@@ -585,8 +589,8 @@ struct leaving {
 
 /*
  * Called for pages whose mapping is being removed. Normally the kernel will report the removal of each page. If the
- * report for this range has come already, or if the page's address was uncertain, the page must be elsewhere: threads
- * that map and unmap at the same time may be charged with each other's pages.
+ * report for this range has already arrived, or if the page's address was uncertain, the page must be elsewhere: when
+ * threads map and unmap at the same time, pages may be attributed to the wrong thread.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {

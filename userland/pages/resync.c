@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Corrects a profile with the kernel's list of what is really mapped (a resync).
+// Corrects a profile using the kernel's list of existing mappings (a resync).
 
 #include "pages/resync.h"
 
@@ -7,10 +7,7 @@
 
 #define PAGE_MASK 4095ull
 
-/*
- * The BSS of a program or of its interpreter, which is not in the file, gets the context of the file's mapping before
- * it.
- */
+/* The BSS of a program or its interpreter, which is not in the file, gets the context of the file mapping before it. */
 static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_vma *vma)
 {
 	const struct mf_interval *before = vma->start ? mf_space_find(&a->space, vma->start - 1) : NULL;
@@ -20,7 +17,7 @@ static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_v
 	return mf_accounting_note(a, MF_WORDS_ANON);
 }
 
-/* Returns a context of words (accounting.h) for a mapping whose stack is not known. */
+/* Returns a context that consists of words (accounting.h), for a mapping whose stack is unknown. */
 static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason reason,
 				 const struct mf_resync_vma *vma)
 {
@@ -42,7 +39,7 @@ static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason 
 	return mf_accounting_note(a, words);
 }
 
-/* Where the list has another file than the profile, code may have changed: records that in a->code. */
+/* If the list has a different file than the profile, code may have changed: records this in a->code. */
 static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *vma, uint64_t start,
 			  uint64_t end)
 {
@@ -50,7 +47,7 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 
 	for (i = mf_space_next(&a->space, start); i && i->start < end;
 	     i = mf_space_next(&a->space, i->end)) {
-		/* Either may be a part of the mapping, so compare the file offset that address 0 would have. */
+		/* Each may be only part of the mapping, so compare the file offset that address 0 would have. */
 		if (i->file != vma->file ||
 		    (i->file && i->offset - i->start != vma->offset - vma->start))
 			mf_code_unmap(&a->code, i->start, i->end);
@@ -107,7 +104,7 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 	return mf_accounting_unmap(a, start, end, false, time_ns);
 }
 
-/* Words for pages that are resident after the resync and whose first touch was not recorded. */
+/* Words for pages that are resident after the resync but whose first touch was not recorded. */
 static const char *const base_words[] = {
 	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,
 	[MF_RESYNC_FORK] = MF_WORDS_FORK,
@@ -122,7 +119,7 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 
 	if (resync->reason == MF_RESYNC_ATTACH || resync->reason == MF_RESYNC_FORK)
 		a->taking_over = true;
-	/* Unmap first, then map: so the total never exceeds what was really mapped. */
+	/* Unmap first, then map, so that the total never exceeds what was really mapped. */
 	for (size_t i = 0; i <= resync->n_vmas; i++) {
 		const struct mf_resync_vma *vma = i < resync->n_vmas ? &resync->vmas[i] : NULL;
 
@@ -148,7 +145,7 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 		if (a->what != MF_PAGES_VIRTUAL)
 			a->resident.base_words = base_words[resync->reason];
 		mf_space_deinit(&a->inherited);
-		/* As Massif: one more snapshot attempt when the program's first code is about to run. */
+		/* As in Massif, attempt another snapshot when the program's first code is about to run. */
 		if (resync->reason == MF_RESYNC_EXEC)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
 		/* If resident pages are accounted, the BASE record that follows takes the first snapshot. */

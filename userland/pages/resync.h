@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Corrects a profile with the kernel's list of what is really mapped (a resync). */
+/* Corrects a profile using the kernel's list of existing mappings (a resync). */
 #ifndef MASSIF_PAGES_RESYNC_H
 #define MASSIF_PAGES_RESYNC_H
 
@@ -13,17 +13,17 @@
 struct mf_resync_vma {
 	uint64_t start, end, offset;
 	uint32_t file; /* the mapped file, for the unwinder */
-	uint32_t name; /* its name, as a number of struct mf_files; shown where no stack is known */
+	uint32_t name; /* its name, as a file number (files.h); shown if the stack is unknown */
 };
 
 enum mf_resync_reason {
-	MF_RESYNC_EXEC,	  /* lists what the kernel mapped to start a program */
-	MF_RESYNC_FORK,	  /* lists what a forked child got from its parent */
-	MF_RESYNC_LOST,	  /* lists everything after records were lost */
-	MF_RESYNC_ATTACH, /* lists what the program had mapped before the attach */
+	MF_RESYNC_EXEC,	  /* the list shows what the kernel mapped to start a program */
+	MF_RESYNC_FORK,	  /* the list shows what a forked child got from its parent */
+	MF_RESYNC_LOST,	  /* the list shows everything, because records were lost */
+	MF_RESYNC_ATTACH, /* the list shows what the program had mapped before the attach */
 };
 
-/* A part of the list: exactly the mappings vmas[], ordered by address, exist between start and end. */
+/* A part of the list. vmas[], ordered by address, are exactly the mappings that exist between start and end. */
 struct mf_resync {
 	enum mf_resync_reason reason;
 	bool last; /* this is the last part of the address space's list */
@@ -33,8 +33,8 @@ struct mf_resync {
 };
 
 /*
- * Unmaps what is not listed. A listed mapping that the profile has keeps its context. A new one gets a context
- * of words (accounting.h) or, after a fork, the parent's context. Returns 0, -EINVAL or -ENOMEM.
+ * Unmaps what is not listed. A listed mapping that is already in the profile keeps its context. A new one gets a
+ * context that consists of words (accounting.h) or, after a fork, the parent's context. Returns 0, -EINVAL or -ENOMEM.
  */
 int mf_resync_apply(struct mf_accounting *accounting, const struct mf_resync *resync,
 		    uint64_t time_ns);

@@ -17,18 +17,18 @@
 #include "pages/hooktest.h"
 
 /*
- * The module wakes us when this much is unread: a few stacks, or a thousand records. Early wake-ups send stacks to the
- * module's cache sooner, so that fewer equal ones are copied.
+ * The module wakes us when this much is unread: a few stacks, or a thousand records. With early wake-ups, stacks reach
+ * the module's cache sooner, so that fewer equal stacks are copied.
  */
 #define WATERMARK_BYTES (64ull << 10)
 
-/* Most bytes of cached stacks that are sent to the module at once. */
+/* Maximum size in bytes of the cached stacks sent to the module at once. */
 #define TOLD_BYTES (16u << 10)
 
-/* Each time 1/16 of the ring was read, its space is returned to the module, even before a drain is complete. */
+/* Whenever 1/16 of the ring has been read, its space is returned to the module, even before the drain is complete. */
 #define PUBLISH_PART 16
 
-/* Longest record. The longest real one is a STACK: MASSIF_STACK_MAX bytes and some registers. */
+/* Maximum size of a record. The longest real record is a STACK: MASSIF_STACK_MAX bytes and some registers. */
 #define RECORD_MAX (1u << 20)
 
 static int open_device(const char *device, struct mf_error *err)
@@ -140,7 +140,7 @@ static void *map_part(int fd, size_t bytes, int prot, unsigned int page)
 	return address == MAP_FAILED ? NULL : address;
 }
 
-/* Maps the ring of the session. Returns 0 or -errno; on failure mf_ring_close() unmaps the parts that were mapped. */
+/* Maps the ring of the session. Returns 0 or -errno; on failure, mf_ring_close() unmaps the parts that were mapped. */
 static int map_ring(struct mf_ring *ring, struct mf_error *err)
 {
 	ring->control = map_part(ring->fd, ring->page_bytes, PROT_READ, MASSIF_MMAP_CONTROL);
@@ -231,7 +231,7 @@ static bool check_name(const struct massif_record *record)
 	       strlen(vma->name) == vma->name_len;
 }
 
-/* If the module sends no path, the record ends before that field. */
+/* If the module sends no path, the record ends before the path field. */
 static bool check_exec(const struct massif_record *record)
 {
 	const struct massif_rec_exec *exec = (const struct massif_rec_exec *)record;
@@ -327,7 +327,7 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 			if (types[next->type].check && !types[next->type].check(next))
 				return bad(ring, next, "the lengths in the record contradict each other", err);
 		}
-		/* Unknown types, of a newer module, are returned as well, because their sequence numbers count. */
+		/* Unknown types, from a newer module, are returned as well, because their sequence numbers count. */
 		if (ring->next_seq && next->seq > ring->next_seq)
 			*gap = next->seq - ring->next_seq;
 		*record = next;
@@ -358,7 +358,7 @@ void mf_ring_tell_now(struct mf_ring *ring)
 		.bytes = ring->told_bytes,
 	};
 
-	/* The result is not needed: stacks that the module has no memory for will be copied, and then sent, again. */
+	/* Ignore the result: stacks that the module has no memory for will be copied again and then sent again. */
 	if (ring->told_bytes)
 		ioctl(ring->fd, MASSIF_IOC_KNOWN, &known);
 	ring->told_bytes = 0;

@@ -12,19 +12,19 @@
 #include "base/error.h"
 
 struct mf_ring {
-	int fd; /* the device; -1: the ring is ordinary memory */
+	int fd; /* descriptor of the device, or -1 if the ring is ordinary memory */
 	const struct massif_control *control;
 	struct massif_consumer *consumer;
 	const uint8_t *data;
 	uint64_t data_bytes; /* a power of two */
 	uint64_t page_bytes;
 	uint64_t tail;	    /* position of the next record to read */
-	uint64_t published; /* the tail that was last reported to the module */
-	uint64_t next_seq;  /* seq that the next record should have; 0: any */
-	uint64_t most_unread; /* in bytes, since the session was opened */
+	uint64_t published; /* the tail last reported to the module */
+	uint64_t next_seq;  /* seq that the next record should have; 0 for any */
+	uint64_t most_unread; /* maximum number of unread bytes since the session was opened */
 
-	/* Cached stacks that are to be sent to the module. */
-	uint8_t *told; /* NULL: the stack cache is off */
+	/* Cached stacks waiting to be sent to the module. */
+	uint8_t *told; /* NULL if the stack cache is off */
 	uint32_t told_bytes;
 };
 
@@ -32,20 +32,20 @@ struct mf_ring {
 struct mf_ring_setup {
 	uint64_t flags;	      /* MASSIF_SETUP_* */
 	uint64_t ring_bytes;  /* a power of two */
-	uint32_t stack_bytes; /* most bytes of a stack copy */
-	uint32_t known_bytes; /* most memory of the module for its stack cache; 0: no cache */
+	uint32_t stack_bytes; /* maximum size of a stack copy in bytes */
+	uint32_t known_bytes; /* maximum size of the module's stack cache; 0 for no cache */
 };
 
 /*
- * Opens @device, checks the protocol's version and sets up a session. Returns 0, or -errno with what is missing and
- * what to do in @err.
+ * Opens @device, checks the protocol version and sets up a session. Returns 0, or -errno with a message in @err that
+ * says what is missing and what to do.
  */
 int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_setup *setup,
 		 struct mf_error *err);
 
 /*
  * Reads records from memory that is laid out as a ring. mf_ring_close() frees none of it. Returns 0, or -EINVAL if
- * @control is no control page.
+ * @control is not a control page.
  */
 int mf_ring_attach(struct mf_ring *ring, const struct massif_control *control,
 		   struct massif_consumer *consumer, const uint8_t *data, struct mf_error *err);
@@ -57,14 +57,14 @@ int mf_ring_forked(struct mf_ring *ring, struct mf_error *err);
 void mf_ring_close(struct mf_ring *ring);
 
 /*
- * Returns the next record in *@record, or NULL there if the ring is empty. Its sizes, strings and arrays are checked;
- * it is valid until mf_ring_advance(). *@gap is how many records before it are missing. Returns 0, or -EPROTO if the
- * bytes cannot be a record.
+ * Sets *@record to the next record, or to NULL if the ring is empty. The record's sizes, strings and arrays have been
+ * checked; it is valid until mf_ring_advance(). Sets *@gap to the number of records missing before it. Returns 0, or
+ * -EPROTO if the bytes cannot be a record.
  */
 int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint64_t *gap,
 		 struct mf_error *err);
 
-/* Advances past the record that mf_ring_next() returned. */
+/* Advances past the record returned by mf_ring_next(). */
 void mf_ring_advance(struct mf_ring *ring, const struct massif_record *record);
 
 /* Returns the space of all records read so far to the module. */
@@ -72,7 +72,7 @@ void mf_ring_publish(struct mf_ring *ring);
 
 /*
  * mf_ring_tell() queues a cached stack for the module, and sends the queue when it is full. mf_ring_tell_now() sends
- * the queue at once. If sending fails, the module merely copies such stacks again.
+ * the queue immediately. If sending fails, the module merely copies such stacks again.
  */
 void mf_ring_tell(struct mf_ring *ring, const struct massif_stack_cache_stack *stack);
 void mf_ring_tell_now(struct mf_ring *ring);
@@ -83,7 +83,7 @@ int mf_ring_enrol(const struct mf_ring *ring);
 /* Makes the running process @pid a member. Returns 0 or -errno; linux/massif.h lists the errors. */
 int mf_ring_join(const struct mf_ring *ring, pid_t pid);
 
-/* Asks for a resync of the targets that are out of sync. Returns how many still are, or -errno. */
+/* Asks for a resync of the targets that are out of sync. Returns the number of targets that still are, or -errno. */
 int mf_ring_resync(const struct mf_ring *ring);
 
 /* Returns whether processes were enrolled and all of them and their address spaces are gone. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The address space of one mm: disjoint intervals in the order of their addresses.
+// The address space of one mm: disjoint intervals in address order.
 
 #include "pages/space.h"
 
@@ -8,7 +8,7 @@
 
 #define PAGE_MASK 4095ull
 
-/* Nodes that one operation can add: two by splitting at both ends, and the new interval. */
+/* Maximum number of nodes that one operation can add: two by splitting at both ends, and the new interval. */
 #define NODES_PER_OPERATION 3
 
 void mf_space_init(struct mf_space *space)
@@ -96,7 +96,7 @@ static uint32_t join(struct mf_space *space, uint32_t low, uint32_t high)
 	return high;
 }
 
-/* Splits the tree @node: intervals that start below @address go to *@low, the others to *@high. */
+/* Splits the tree @node: intervals that start below @address go to *@low, the rest to *@high. */
 static void part(struct mf_space *space, uint32_t node, uint64_t address, uint32_t *low,
 		 uint32_t *high)
 {
@@ -170,7 +170,7 @@ static bool valid(uint64_t start, uint64_t end)
 	return start < end && !((start | end) & PAGE_MASK);
 }
 
-/* The three parts of a tree: before, in and behind a range. */
+/* The three parts of a tree: before, within and after a range. */
 struct cut {
 	uint32_t low, middle, high;
 };
@@ -210,9 +210,7 @@ static bool continues(const struct mf_interval *low, const struct mf_interval *h
 	       (!low->file || low->offset + (low->end - low->start) == high->offset);
 }
 
-/*
- * Inserts @interval between the trees @low and @high and merges it with neighbours that continue it. Returns the root.
- */
+/* Inserts @interval between the trees @low and @high, and merges it with contiguous neighbours. Returns the root. */
 static uint32_t insert(struct mf_space *space, uint32_t low, uint32_t high,
 		       const struct mf_interval *interval)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The address space of one mm: disjoint intervals in the order of their addresses. */
+/* The address space of one mm: disjoint intervals in address order. */
 #ifndef MASSIF_PAGES_SPACE_H
 #define MASSIF_PAGES_SPACE_H
 
@@ -9,14 +9,14 @@
 /* A mapping from start to end (exclusive; in bytes, multiples of the page size). */
 struct mf_interval {
 	uint64_t start, end;
-	uint64_t offset;  /* position of start in the file, in bytes; 0 without a file */
+	uint64_t offset;  /* file offset of start, in bytes; 0 if there is no file */
 	uint32_t context; /* context of the stack that mapped it */
-	uint32_t file;	  /* the owner's number for the file; 0: none, or not known yet */
+	uint32_t file;	  /* the owner's number for the file; 0 if none or not known yet */
 };
 
 /*
  * A treap. It can be split and joined at an address, which is how mappings are overwritten and cut. The nodes are in
- * one array, links are indexes, and 0 means no node.
+ * one array, links are indexes, and 0 stands for no node.
  */
 struct mf_space_node {
 	struct mf_interval interval;
@@ -30,21 +30,21 @@ struct mf_space {
 	uint32_t n_nodes;    /* elements in use, including free nodes */
 	uint32_t max_nodes;  /* elements allocated */
 	uint32_t free_nodes; /* list of free nodes, linked by left */
-	uint32_t random;     /* state of the generator of priorities */
+	uint32_t random;     /* state of the priority generator */
 	uint32_t count;	     /* number of intervals */
-	uint64_t total;	     /* sum of the intervals' bytes */
+	uint64_t total;	     /* total size of the intervals in bytes */
 };
 
-/* Called for each part that leaves the space, in the order of addresses. It may not change the space. */
+/* Called for each part that leaves the space, in address order. It must not change the space. */
 typedef void (*mf_space_visit)(const struct mf_interval *part, void *data);
 
 void mf_space_init(struct mf_space *space);
 void mf_space_deinit(struct mf_space *space);
 
 /*
- * Maps @interval. As with MAP_FIXED, whatever was mapped there leaves the space first; @left (may be NULL) is called
- * for it. Adjacent intervals of the same context that continue each other are merged. Returns 0, -EINVAL for an empty
- * or unaligned interval, or -ENOMEM with nothing changed.
+ * Maps @interval. As with MAP_FIXED, anything already mapped there leaves the space first; @left (may be NULL) is
+ * called for it. Adjacent intervals of the same context that continue each other are merged. Returns 0, -EINVAL for an
+ * empty or unaligned interval, or -ENOMEM with nothing changed.
  */
 int mf_space_add(struct mf_space *space, const struct mf_interval *interval, mf_space_visit left,
 		 void *data);
@@ -53,7 +53,10 @@ int mf_space_add(struct mf_space *space, const struct mf_interval *interval, mf_
 int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_space_visit left,
 		    void *data);
 
-/* Sets the file of the mappings from @start to @end: @file from @offset (bytes) on. Returns as mf_space_add(). */
+/*
+ * Sets the file of the mappings from @start to @end to @file, beginning at @offset (in bytes). Returns as
+ * mf_space_add().
+ */
 int mf_space_set_file(struct mf_space *space, uint64_t start, uint64_t end, uint32_t file,
 		      uint64_t offset);
 
@@ -67,8 +70,8 @@ const struct mf_interval *mf_space_next(const struct mf_space *space, uint64_t a
 const struct mf_interval *mf_space_find(const struct mf_space *space, uint64_t address);
 
 /*
- * Finds the first hole in @start..@end. Returns true with its bounds in *@hole_start and *@hole_end, or false if all of
- * the range is mapped.
+ * Finds the first hole in @start..@end. Returns true with its bounds in *@hole_start and *@hole_end, or false if the
+ * whole range is mapped.
  */
 bool mf_space_hole(const struct mf_space *space, uint64_t start, uint64_t end, uint64_t *hole_start,
 		   uint64_t *hole_end);

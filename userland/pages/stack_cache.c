@@ -8,7 +8,7 @@
 
 #include <linux/massif.h>
 
-/* Most words in the cache, 64 MiB. When they are used up, the cache starts again empty. */
+/* Maximum number of words in the cache: 64 MiB. When it is reached, the cache is emptied. */
 #define WORDS_MAX (4u << 20)
 
 #define TABLE_BITS_FIRST 8u
@@ -17,21 +17,21 @@ struct stack {
 	uint64_t pc, sp;
 	uint32_t words; /* index of the stack's first word in words */
 	uint32_t n_regs, n_slots;
-	uint32_t next; /* number of the next stack in the hash chain */
+	uint32_t next; /* next stack in the hash chain, by number */
 	uint32_t context;
 	uint32_t epoch;
 	uint32_t code_gen; /* the module's code_gen when the stack was last sent to it */
-	uint64_t told_ns;  /* when the stack was last sent to the module; 0: never */
+	uint64_t told_ns;  /* when the stack was last sent to the module, or 0 if never */
 };
 
 struct mf_stack_cache {
 	struct stack *stacks; /* indexed by number; [0] is unused */
 	uint32_t n_stacks, max_stacks;
-	struct massif_stack_cache_word *words; /* words of the stacks of this epoch */
+	struct massif_stack_cache_word *words; /* words of the stacks in this epoch */
 	uint32_t n_words, max_words;
 	uint32_t *table; /* hash table of this epoch: first number of each chain */
 	uint32_t table_bits;
-	uint32_t n_current; /* number of stacks of this epoch */
+	uint32_t n_current; /* number of stacks in this epoch */
 	uint32_t epoch;
 	uint32_t fresh; /* numbers below this are stale */
 };
@@ -143,7 +143,7 @@ static void grow_table(struct mf_stack_cache *known)
 	}
 }
 
-/* Empties the hash table: no stack is found again, but the numbers given out stay valid. */
+/* Empties the hash table: stacks are no longer found, but numbers already given out stay valid. */
 static void forget(struct mf_stack_cache *known)
 {
 	memset(known->table, 0, sizeof(*known->table) << known->table_bits);
@@ -238,7 +238,7 @@ bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32
 {
 	struct stack *entry = &known->stacks[number];
 
-	/* A copy from before the cached stack was sent does not show that the module lacks the stack now. */
+	/* A copy made before the cached stack was sent does not show that the module still lacks the stack. */
 	if (entry->told_ns && entry->code_gen == code_gen && time_ns <= entry->told_ns)
 		return false;
 	entry->told_ns = now_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stack cache of one address space. It holds the stacks that were walked, with every word and register that their
- * walks read. A stack with the same values is not walked again, and once the module knows the values, it need not even
- * copy such a stack (linux/massif.h).
+ * The stack cache of one address space. It contains the stacks that were walked, with every word and register that
+ * their walks read. A stack with the same values is not walked again, and once the module knows the values, it does not
+ * even copy such a stack (linux/massif.h).
  */
 #ifndef MASSIF_PAGES_STACK_CACHE_H
 #define MASSIF_PAGES_STACK_CACHE_H
@@ -23,36 +23,37 @@ struct mf_stack_cache *mf_stack_cache_create(void);
 void mf_stack_cache_destroy(struct mf_stack_cache *known);
 
 /*
- * Returns the number of the cached stack that @stack equals in everything a walk reads; MF_KNOWN_NONE if there is none.
+ * Returns the number of the cached stack that agrees with @stack in everything a walk reads; MF_KNOWN_NONE if there is
+ * none.
  */
 uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack);
 
 /*
- * Adds @stack, whose walk read what @trace lists and led to @context. Returns its number, or MF_KNOWN_NONE if memory
- * ran out.
+ * Adds @stack, whose walk read the values listed in @trace and led to @context. Returns its number, or MF_KNOWN_NONE if
+ * memory ran out.
  */
 uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_stack *stack,
 		      const struct mf_trace *trace, uint32_t context);
 
 /*
- * Drops all stacks, because code has changed. Numbers given out before become stale. The module drops its stacks on the
- * same changes of code, so a stale number in a record does not count.
+ * Drops all stacks, because code has changed. Numbers given out so far become stale. The module drops its stacks when
+ * the same code changes, so a stale number in a record does not count.
  */
 void mf_stack_cache_flush(struct mf_stack_cache *known);
 
-/* Finds the context of the stack @number. Returns false if there is no such number or it is stale. */
+/* Finds the context of stack @number. Returns false if the number does not exist or is stale. */
 bool mf_stack_cache_context(const struct mf_stack_cache *known, uint32_t number, uint32_t *context);
 
 /*
  * Describes the stack @number for the module. The stack must have been found or added since the last flush. Returns
- * memory to be freed by the caller, or NULL if there is none.
+ * memory to be freed by the caller, or NULL if memory ran out.
  */
 struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_cache *known, uint32_t number,
 					     uint32_t target, uint32_t code_gen);
 
 /*
- * Returns whether the module has to be sent the stack @number (again), because it copied an equal stack at @time_ns
- * with @code_gen. If so, the stack is noted as sent at @now_ns. Times are CLOCK_MONOTONIC.
+ * Returns whether stack @number must be sent to the module (again), because the module copied an equal stack at
+ * @time_ns with @code_gen. If so, records that the stack was sent at @now_ns. Times are CLOCK_MONOTONIC.
  */
 bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);

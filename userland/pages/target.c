@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One target: turns its records into events, and computes the results at its end.
+// One target: turns its records into events, and computes the results when the target ends.
 
 #include "pages/target.h"
 
@@ -73,7 +73,7 @@ static int no_memory(struct mf_error *err)
 	return mf_error_set(err, -ENOMEM, "no memory for the events of a process");
 }
 
-/* User addresses are below this: user space is at most half of 57 bits of addresses. */
+/* Upper limit of user addresses: user space is at most half of a 57-bit address space. */
 #define ADDRESSES (1ull << 56)
 
 static bool bad_range(uint64_t start, uint64_t length)
@@ -106,7 +106,7 @@ int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, st
 	event->start = map->addr;
 	event->end = map->addr + map->len;
 	event->kind = map->kind;
-	/* An unmapping needs no stack: its bytes are taken from the contexts that mapped them. */
+	/* An unmapping needs no stack: its bytes are subtracted from the contexts that mapped them. */
 	if (unmap) {
 		event->capture = mf_wait_open_capture(target, map->h.tid);
 	} else if (event->capture) {
@@ -148,11 +148,11 @@ int mf_target_stack(struct mf_target *target, const struct massif_rec_stack *sta
 	while (wait && wait->capture != stack->h.capture)
 		wait = wait->next;
 	if (!wait || wait->state != MF_WAIT_OPEN)
-		return 0; /* no event waits: it is the stack of an unmapping, or was given up */
+		return 0; /* no event waits for it: it is the stack of an unmapping, or was given up */
 
 	/*
-	 * If the event that waits for the stack is the next one, unwind the stack now: the mappings are those it was
-	 * copied under. Otherwise keep the copy.
+	 * If the event that waits for the stack is the next one, unwind the stack now: the mappings are the same as
+	 * when it was copied. Otherwise keep the copy.
 	 */
 	if (!target->blocked && target->first->wait == wait) {
 		mf_wait_resolve(target, wait, stack);
@@ -271,7 +271,7 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 {
 	struct mf_event *event;
 
-	/* The lost records concern targets that have ended. This target may be one of them, if its EXIT was lost. */
+	/* The lost records belong to targets that have ended. This target may be one of them if its EXIT was lost. */
 	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
 		if (!target->exited)
 			mf_target_note_loss(target, lost->count, lost->h.time_ns);

@@ -3,9 +3,10 @@
  * One target: an address space of the session. Its events are kept in the order of the ring until the stacks that
  * explain them have arrived, and then accounted.
  *
- * A stack follows its records when the system call returns, which may take long (MAP_POPULATE). The events behind such
- * a record wait. Snapshots therefore see everything in its true order and under its real stack; other address spaces do
- * not wait. The memory of waiting events is limited: beyond the limit, the oldest event is accounted without its stack.
+ * A stack follows its records when the system call returns, which may take long (MAP_POPULATE). Until then, the events
+ * after such a record wait. Snapshots therefore see everything in the true order and with the real stacks; other
+ * address spaces do not wait. The memory for waiting events is limited: beyond the limit, the oldest event is accounted
+ * without its stack.
  */
 #ifndef MASSIF_PAGES_TARGET_H
 #define MASSIF_PAGES_TARGET_H
@@ -34,15 +35,15 @@ enum mf_stack_cache_mode {
 	MF_KNOWN_VERIFY, /* cached stacks are copied and walked nevertheless, and compared */
 };
 
-/* What all targets of a session share. */
+/* State shared by all targets of a session. */
 struct mf_target_common {
 	struct mf_ring *ring; /* for sending cached stacks to the module */
 	enum mf_stack_cache_mode known_mode;
 	struct mf_files files;
-	uint32_t frames;       /* most frames to unwind */
+	uint32_t frames;       /* maximum number of frames to unwind */
 	enum mf_pages_what what;
 	const char *dump_path; /* file name in MASSIF_DUMP_INTERVALS, or NULL */
-	uint64_t held_bytes;   /* memory of waiting events and stacks */
+	uint64_t held_bytes;   /* memory used by waiting events and stacks */
 	uint64_t held_bytes_max;
 	const struct mf_report_options *filter; /* filter and names: as in struct mf_pages_options */
 	const struct mf_symbolizer_options *names;
@@ -54,25 +55,27 @@ struct mf_target {
 	uint32_t number;  /* the module's number for the target */
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
-	struct mf_context_filter *context_filter; /* decides which contexts count; NULL: all do */
+	struct mf_context_filter *context_filter; /* decides which contexts count; if NULL, all do */
 	struct mf_unwinder *unwinder; /* created with the first stack */
-	struct mf_stack_cache *known;	      /* created with the unwinder; NULL: no memory, or the cache is off */
+	struct mf_stack_cache *known;	      /* created with the unwinder; NULL if memory ran out or the cache is
+					       * off */
 	struct mf_pages_process process;
-	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record where ours could be compared */
+	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record in which it could be compared with
+			        * ours */
 
-	struct mf_event *first, **last; /* events that were not accounted yet */
+	struct mf_event *first, **last; /* events that have not been accounted yet */
 	struct mf_stack_wait *waits;	/* stacks that these events wait for */
 	bool blocked;			/* forked from a target that has not accounted the fork yet */
-	bool in_sync;			/* its total may be compared with the kernel's */
+	bool in_sync;			/* our total may be compared with the kernel's */
 	bool resyncing;			/* between the first and the last part of a resync */
 	bool exited;			/* its EXIT record was accounted */
 	bool executed;			/* its program was executed by a profiled process; false: launched, attached or
 					 * forked */
-	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING: not yet */
+	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING if it has not */
 	bool reported;			/* mf_pages_next_ended() has returned it */
 };
 
-/* Creates a target for process @pid with nothing mapped. Its profile starts at @time_ns. */
+/* Creates a target with no mappings for process @pid. Its profile starts at @time_ns. */
 int mf_target_create(struct mf_target_common *common, const struct mf_model_options *options,
 		     uint32_t number, pid_t pid, uint64_t time_ns, struct mf_target **target,
 		     struct mf_error *err);
@@ -85,8 +88,8 @@ int mf_target_check_range(const struct massif_record *record, uint64_t start, ui
 			  struct mf_error *err);
 
 /*
- * These functions take one record of the target each. All return 0 or -errno: -ENOMEM, or -EPROTO for an address range
- * that is impossible.
+ * These functions each take one record of the target. All return 0, -ENOMEM, or -EPROTO for an impossible address
+ * range.
  */
 int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, struct mf_error *err);
 int mf_target_name(struct mf_target *target, const struct massif_rec_vma *name,
@@ -100,25 +103,31 @@ int mf_target_move(struct mf_target *target, const struct massif_rec_move *move,
 int mf_target_exit(struct mf_target *target, const struct massif_rec_exit *end,
 		   struct mf_error *err);
 
-/* Takes a FORK record: @child, which is new, waits until @target has accounted its events up to here, then inherits. */
+/*
+ * Takes a FORK record: @child, which is new, waits until @target has accounted its events up to this record, then
+ * inherits its mappings and pages.
+ */
 int mf_target_fork(struct mf_target *target, struct mf_target *child,
 		   const struct massif_record *record, struct mf_error *err);
 
-/* Takes one part of a resync. Takes ownership of @resync, which was allocated with malloc, also on failure. */
+/* Takes one part of a resync. Takes ownership of @resync, which was allocated with malloc(), even on failure. */
 int mf_target_resync(struct mf_target *target, struct mf_resync *resync, bool first_part,
 		     const struct massif_record *record, struct mf_error *err);
 
-/* Takes a LOST record. Stacks that events wait for may be among what was lost, so nothing waits any longer. */
+/*
+ * Takes a LOST record. The stacks that events are waiting for may be among the lost records, so no event waits any
+ * longer.
+ */
 int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 		   struct mf_error *err);
 
-/* Notes for the report that @count records were lost between the target's last record and @time_ns. */
+/* Records for the report that @count records were lost between the target's last record and @time_ns. */
 void mf_target_note_loss(struct mf_target *target, uint64_t count, uint64_t time_ns);
 
 /* Stops waiting for stacks and accounts all events. */
 int mf_target_flush(struct mf_target *target, struct mf_error *err);
 
-/* Ends the profile with @state, unless it has ended before. */
+/* Ends the profile with @state, unless it has already ended. */
 int mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64_t time_ns,
 		     struct mf_error *err);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Unwinds a copied stack with libunwind: from a thread's registers and stack bytes to its call chain.
 //
-// libunwind's remote mode asks us for memory, registers and unwind rules. Memory is the copied stack and, since code is
-// never written, the files behind the mappings. Rules come from tables that a process without rights made of the file
-// (elf/binary.h); libunwind sees only those that were found to be safe, at addresses that no process has. Every value
-// of the thread that libunwind reads is noted: two stacks with the same values give the same walk.
+// libunwind's remote mode asks us for memory, registers and unwind rules. Memory consists of the copied stack and,
+// since code is never written, the files behind the mappings. Rules come from tables that a process without rights
+// built from the file (elf/binary.h); libunwind only sees those that were found to be safe, at addresses that no
+// process has. Every value of the thread that libunwind reads is recorded: two stacks with the same values give the
+// same walk.
 
 #include "pages/unwind.h"
 
@@ -16,13 +17,13 @@
 
 #include "cfi/callsite.h"
 
-/* The call in an entry point is at most this far from its start. ld.so's entry point has no unwind rules. */
+/* Maximum distance of the call in an entry point from its start. ld.so's entry point has no unwind rules. */
 #define ENTRY_BYTES 64
 
-/* Addresses whose rules are cached. The stacks of big programs share most of their outer frames. */
+/* Number of addresses whose rules are cached. The stacks of large programs share most of their outer frames. */
 #define CACHE_ADDRESSES 1024
 
-/* Assumed maximum size of a function, when deciding whether a direct call may have led to an address. */
+/* Assumed maximum size of a function, used to decide whether a direct call may have led to an address. */
 #define FUNCTION_BYTES (64u << 10)
 
 /* Maximum size of the function that signal handlers return to. They return to its start. */
@@ -34,10 +35,10 @@
 /* How many bytes of code libunwind compares to recognise a signal frame or a PLT entry. */
 #define CODE_BYTES 16u
 
-/* Words of the stack for which words_read says whether they were noted: all of the largest copy. */
+/* Number of stack words for which words_read says whether they were recorded: all words of the largest copy. */
 #define TRACE_WORDS 8192u
 
-/* Most frame pointers that are followed through code outside of files, to see whether they lead to code in a file. */
+/* Maximum number of frame pointers followed through code outside files, to see whether they lead to code in a file. */
 #define CHAIN_MAX 256
 
 #if defined(__x86_64__)
@@ -54,8 +55,9 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip
 					      int need_unwind_info, void *arg);
 
 /*
- * libunwind reads rules as memory. Their addresses have this bit, the file's number from bit 32 on, and an offset: at
- * offset 0 is a search table of one entry, which leads to the FDE at its base for every address; the rules follow.
+ * libunwind reads rules as memory. Their addresses consist of this bit, the file's number (from bit 32 upwards), and an
+ * offset: at offset 0 is a search table with one entry, which leads to the FDE at its base for every address; the rules
+ * follow.
  */
 #define RULES_BIT   (1ull << 63)
 #define RULES_ENTRY 8u
@@ -66,15 +68,15 @@ struct mf_unwinder {
 	struct mf_code *code;
 	unw_addr_space_t address_space;
 
-	/* State of the present walk. */
+	/* State of the current walk. */
 	const struct mf_user_stack *stack;
-	uint64_t regs[MF_TRACE_REGS_MAX]; /* registers of the thread; after a guess, of the guessed frame */
-	uint32_t regs_valid;		  /* one bit for each DWARF number */
-	bool regs_initial;		  /* regs are still the thread's */
+	uint64_t regs[MF_TRACE_REGS_MAX]; /* registers of the thread or, after a guess, of the guessed frame */
+	uint32_t regs_valid;		  /* one bit per DWARF register number */
+	bool regs_initial;		  /* regs are still the thread's own registers */
 	bool no_rules;			  /* the last frame's code has no rules */
-	uint64_t ip;			  /* instruction pointer of the present frame */
+	uint64_t ip;			  /* instruction pointer of the current frame */
 	bool shows_code;		  /* libunwind may read the code at ip */
-	struct mf_interval last; /* the mapping that memory was last read from; the next read is usually near */
+	struct mf_interval last; /* the mapping from which memory was last read; the next read is usually nearby */
 
 	struct mf_trace trace;
 	bool trace_full; /* the walk read more than fits into trace */
@@ -118,7 +120,7 @@ static bool read_stack(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* Returns the mapping of the code at @ip, and notes that the walk depends on it. */
+/* Returns the mapping of the code at @ip, and records that the walk depends on it. */
 static const struct mf_interval *find_code(struct mf_unwinder *u, uint64_t ip)
 {
 	const struct mf_interval *interval = mf_space_find(u->space, ip);
@@ -155,7 +157,7 @@ static uint64_t rules_address(uint32_t file, uint32_t offset)
 	return RULES_BIT | (uint64_t)file << 32 | offset;
 }
 
-/* Reads a word at an address of rules. Expressions can contain any address. */
+/* Reads a word at a rules address. Expressions can contain any address. */
 static bool read_rules(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 {
 	static const int32_t entry[2] = { INT32_MIN, 0 };
@@ -200,8 +202,8 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 		return 0;
 	/*
 	 * If code has no rules, libunwind reads it to see whether it exists and whether it is a signal frame or a PLT
-	 * entry. All this is known already or not used, so return 0 for the code: to read it would take a child
-	 * process.
+	 * entry. All this is already known or not used, so return 0 instead of the code: reading it would require a
+	 * child process.
 	 */
 	if (u->no_rules && !u->shows_code && address - u->ip < CODE_BYTES && is_in_binary(u, address)) {
 		*value = 0;
@@ -233,8 +235,8 @@ static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *valu
 }
 
 /*
- * Finds the rules of the code at @ip, which is in @interval. *@bias is what must be added to link-time addresses to get
- * those of the process.
+ * Finds the rules of the code at @ip, which is in @interval. Sets *@bias to the run-time address minus the link-time
+ * address.
  */
 static bool find_rules(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip,
 		       struct mf_cfi_found *found, uint64_t *bias)
@@ -266,7 +268,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
 	dynamic.u.rti.table_data = rules_address(interval->file, 0);
 	dynamic.u.rti.table_len = RULES_ENTRY / sizeof(unw_word_t);
-	/* Addresses in the FDE are relative to the base. */
+	/* Addresses in the FDE are relative to this base. */
 	base = mf_binary_cfi(mf_files_binary(u->files, interval->file))->base + bias;
 	ret = UNW_OBJ(dwarf_search_unwind_table)(u->address_space, ip - base, &dynamic, info, need_unwind_info, u);
 	if (ret < 0)
@@ -374,9 +376,9 @@ static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval 
 }
 
 /*
- * Returns whether signal handlers return to @ip. libunwind's unw_is_signal_frame() is not used, because its versions
- * disagree about which of the two frames it refers to. The code is compared only if it may be a signal frame, because
- * reading it takes a child process.
+ * Returns whether signal handlers return to @ip. libunwind's unw_is_signal_frame() is not used, because libunwind
+ * versions disagree about which of the two frames it refers to. The code is compared only if it may be a signal frame,
+ * because reading it requires a child process.
  */
 static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 {
@@ -419,8 +421,8 @@ struct guess {
 };
 
 /*
- * Changes *@at to its caller's frame, found by the frame pointer. A return address in a file must follow a call
- * instruction. Code outside of files cannot be read, so any address is accepted there; *@certain becomes true when the
+ * Changes *@at to its caller's frame, found through the frame pointer. A return address in a file must follow a call
+ * instruction. Code outside files cannot be read, so any address is accepted there; *@certain is set to true when the
  * caller is in a file. Returns false if there is no plausible caller.
  */
 static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *certain)
@@ -442,8 +444,8 @@ static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *cert
 }
 
 /*
- * Like guess_by_pointer(), but succeeds only if the chain of frame pointers leads to a file, or has CHAIN_MAX frames,
- * which is too many for chance.
+ * Like guess_by_pointer(), but only succeeds if the chain of frame pointers leads to a file, or has CHAIN_MAX frames,
+ * which is too many to be a coincidence.
  */
 static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 {
@@ -460,7 +462,9 @@ static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 	return true;
 }
 
-/* For an innermost function that has not set up its frame yet: the word at sp is the return address. */
+/*
+ * Guesses the caller of an innermost function that has not set up its frame yet: the word at sp is the return address.
+ */
 static bool guess_leaf(struct mf_unwinder *u, struct guess *at)
 {
 	uint64_t ip, target;
@@ -472,7 +476,7 @@ static bool guess_leaf(struct mf_unwinder *u, struct guess *at)
 	return true;
 }
 
-/* Continues the walk at @guess. No other registers of that frame are known. */
+/* Continues the walk at @guess. Other registers of that frame are unknown. */
 static bool go_on(struct mf_unwinder *u, unw_cursor_t *cursor, const struct guess *guess)
 {
 	uint32_t ip = u->stack->n_regs - 1;
@@ -485,7 +489,7 @@ static bool go_on(struct mf_unwinder *u, unw_cursor_t *cursor, const struct gues
 	return !unw_init_remote(cursor, u->address_space, u);
 }
 
-/* Steps from the frame @cursor, whose code has no rules, to its caller. */
+/* Steps from the frame at @cursor, whose code has no rules, to its caller. */
 static bool step_by_guess(struct mf_unwinder *u, unw_cursor_t *cursor, bool innermost,
 			  enum mf_unwind_end *end)
 {
@@ -501,7 +505,7 @@ static bool step_by_guess(struct mf_unwinder *u, unw_cursor_t *cursor, bool inne
 	}
 	if (unw_get_reg(cursor, REG_SP, &sp) || unw_get_reg(cursor, REG_FP, &fp))
 		return false;
-	/* Code that keeps frame pointers marks the outermost frame with 0. */
+	/* Code that uses frame pointers marks the outermost frame with a frame pointer of 0. */
 	if (!fp && !u->regs_initial) {
 		*end = MF_UNWIND_OUTERMOST;
 		return false;
@@ -535,8 +539,8 @@ static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
 	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
 
 	/*
-	 * If the walk ended at the end of the stack's mapping or at unreadable memory, that end can be elsewhere in
-	 * another stack with the same values.
+	 * If the walk ended at the end of the stack's mapping or at unreadable memory, another stack with the same
+	 * values may end elsewhere.
 	 */
 	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
 	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)
@@ -571,8 +575,8 @@ static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t ma
 		here = *cursor;
 		ret = unw_step(cursor);
 		/*
-		 * Without rules libunwind follows the frame pointer, whatever it points to. step_by_guess() also checks
-		 * that the result looks like a caller.
+		 * Without rules, libunwind follows the frame pointer, whatever it points to. step_by_guess() also
+		 * checks that the result looks like a caller.
 		 */
 		guessed = u->no_rules && !signal_frame;
 		u->no_rules = false;
@@ -584,7 +588,7 @@ static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t ma
 			walk->end = ret ? MF_UNWIND_CUT : MF_UNWIND_OUTERMOST;
 			return;
 		}
-		/* go_on() has subtracted one from the return address already. */
+		/* go_on() has already subtracted one from the return address. */
 		exact = signal_frame || guessed;
 	}
 }

@@ -14,18 +14,18 @@
 
 #define MF_UNWIND_FRAMES_MAX 256
 
-/* ELF's number of the architecture that this is built for. */
+/* ELF machine number of the architecture that we are built for. */
 #if defined(__x86_64__)
 #define MF_UNWIND_ARCH EM_X86_64
 #elif defined(__aarch64__)
 #define MF_UNWIND_ARCH EM_AARCH64
 #endif
 
-/* The registers and stack of a thread at one moment. The memory belongs to the caller. */
+/* The registers and stack of a thread at one point in time. The memory belongs to the caller. */
 struct mf_user_stack {
 	const uint64_t *regs; /* indexed by DWARF number; the last is the instruction pointer */
 	uint32_t n_regs;
-	uint64_t sp; /* address of the first of the bytes */
+	uint64_t sp; /* address of the first byte */
 	const uint8_t *bytes;
 	uint64_t n_bytes;
 	bool at_limit; /* the bytes end at the size limit of copies, not at the end of the stack */
@@ -33,10 +33,10 @@ struct mf_user_stack {
 
 /* Why a walk ended. */
 enum mf_unwind_end {
-	MF_UNWIND_OUTERMOST, /* as the unwind rules say: at _start or a thread's first function */
+	MF_UNWIND_OUTERMOST, /* as the unwind rules say, at _start or at a thread's first function */
 	MF_UNWIND_CUT,	     /* the caller's frame is not in the copy */
 	MF_UNWIND_NO_RULES,  /* code has no unwind rules, and its frame pointers lead nowhere */
-	MF_UNWIND_FULL,	     /* as many frames were found as requested */
+	MF_UNWIND_FULL,	     /* the requested number of frames was found */
 };
 
 /* A call chain, innermost frame first. */
@@ -49,47 +49,47 @@ struct mf_walk {
 	 */
 	uint64_t addresses[MF_UNWIND_FRAMES_MAX];
 	/*
-	 * The frame was found by the frame pointer of the frame before, whose code has no unwind rules. It was called,
-	 * but perhaps not by the frame before: functions that keep no frame pointer are missing.
+	 * The frame was found through the frame pointer of the preceding frame, whose code has no unwind rules. It may
+	 * not be the direct caller of that frame: functions that do not set up a frame pointer are missing.
 	 */
 	bool guessed[MF_UNWIND_FRAMES_MAX];
 };
 
-/* Everything that a walk read of the thread. The walk also depends on code and unwind rules, which do not change. */
+/* Everything that a walk read from the thread. The walk also depends on code and unwind rules, which do not change. */
 #define MF_TRACE_REGS_MAX  20
 #define MF_TRACE_SLOTS_MAX 1000
 
 struct mf_trace {
 	uint32_t n_regs, n_slots;
-	uint8_t regs[MF_TRACE_REGS_MAX];    /* DWARF numbers */
-	uint32_t slots[MF_TRACE_SLOTS_MAX]; /* offsets from sp, of words of eight bytes */
+	uint8_t regs[MF_TRACE_REGS_MAX];    /* DWARF register numbers */
+	uint32_t slots[MF_TRACE_SLOTS_MAX]; /* offsets from sp, in eight-byte words */
 };
 
 /* The unwinder of one address space. It caches the unwind rules of addresses. */
 struct mf_unwinder;
 
 /*
- * Creates an unwinder. @space, @files and @code must outlive it; the mapped files that it reads are noted in @code.
+ * Creates an unwinder. @space, @files and @code must outlive it; the mapped files that it reads are recorded in @code.
  * Returns 0 or -ENOMEM.
  */
 int mf_unwinder_create(const struct mf_space *space, struct mf_files *files, struct mf_code *code,
 		       struct mf_unwinder **unwinder, struct mf_error *err);
 void mf_unwinder_destroy(struct mf_unwinder *unwinder);
 
-/* Drops the cached rules. Call it when code that was unwound through is unmapped. */
+/* Drops the cached rules. Call this when code that stacks were unwound through is unmapped. */
 void mf_unwinder_flush(struct mf_unwinder *unwinder);
 
 /*
- * Walks @stack, up to @max frames (at most MF_UNWIND_FRAMES_MAX). At least one frame is found if there are registers.
- * Where code has no unwind rules, the walk follows frame pointers as long as they lead to plausible callers, and marks
- * such frames as guessed.
+ * Walks @stack, up to @max frames (at most MF_UNWIND_FRAMES_MAX). If there are registers, at least one frame is found.
+ * Through code without unwind rules, the walk follows frame pointers as long as they lead to plausible callers, and
+ * marks such frames as guessed.
  */
 void mf_unwinder_walk(struct mf_unwinder *unwinder, const struct mf_user_stack *stack, uint32_t max,
 		      struct mf_walk *walk);
 
 /*
  * Returns what the last walk read; valid until the next walk. Returns NULL if a stack with the same values could still
- * give another walk: because too much was read, or because the walk ended where the copy did.
+ * give a different walk, either because too much was read or because the walk ended where the copy did.
  */
 const struct mf_trace *mf_unwinder_trace(const struct mf_unwinder *unwinder);
 

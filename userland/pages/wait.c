@@ -42,7 +42,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* After @stack was copied: sends the cached stack @number to the module, unless the module has it. */
+/* Called after @stack was copied: sends the cached stack @number to the module, unless the module already has it. */
 static void tell(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t number)
 {
 	mf_auto_free struct massif_stack_cache_stack *told = NULL;
@@ -55,7 +55,10 @@ static void tell(struct mf_target *target, const struct massif_rec_stack *stack,
 		mf_ring_tell(target->common->ring, told);
 }
 
-/* In verify mode: counts whether @context is that of the cached stack that the module recognised. */
+/*
+ * In verify mode: checks whether @context is that of the cached stack that the module recognised, and counts the
+ * result.
+ */
 static void verify(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t context)
 {
 	uint32_t known;
@@ -95,7 +98,7 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 		target->process.walked++;
 	}
 	trace = mf_unwinder_trace(target->unwinder);
-	/* Cache the stack only in sync: otherwise our mappings may not be those that it was copied under. */
+	/* Only cache the stack while in sync: otherwise our mappings may differ from those at the time of the copy. */
 	if (!number && target->known && user.n_bytes && trace && target->in_sync)
 		number = mf_stack_cache_add(target->known, &user, trace, context);
 	if (number)
@@ -119,7 +122,7 @@ static uint32_t context_of_known(struct mf_target *target, uint32_t number)
 	return mf_accounting_note(target->accounting, MF_WORDS_NO_STACK);
 }
 
-/* Returns a context of words for a record without a stack: what caused it. */
+/* Returns a context that consists of words for a record without a stack; they say what caused it. */
 static uint32_t context_of_flags(struct mf_target *target, uint32_t flags)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Stacks that events wait for. The copy of a stack may arrive long after the records that it explains, or never. It can
- * only be unwound while the mappings are those it was copied under.
+ * only be unwound while the mappings are the same as when it was copied.
  */
 #ifndef MASSIF_PAGES_WAIT_H
 #define MASSIF_PAGES_WAIT_H
@@ -22,37 +22,41 @@ enum mf_wait_state {
 struct mf_stack_wait {
 	struct mf_stack_wait *next;
 	uint32_t capture, tid;
-	uint32_t n_events; /* events that refer to it; incremented by the code that adds one */
+	uint32_t n_events; /* number of events that refer to it; incremented by the code that adds an event */
 	enum mf_wait_state state;
 	uint32_t context;
 	struct massif_rec_stack *held; /* the whole STACK record */
 };
 
 /*
- * Returns the entry for stack copy @capture of thread @tid, created if new. The caller increments n_events. Returns
- * NULL if memory ran out.
+ * Returns the entry for stack copy @capture of thread @tid, creating it if it is new. The caller increments n_events.
+ * Returns NULL if memory ran out.
  */
 struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, uint32_t tid);
 
-/* Drops one event's reference; the last one frees the entry. */
+/* Drops one event's reference; dropping the last one frees the entry. */
 void mf_wait_release(struct mf_target *target, struct mf_stack_wait *wait);
 
-/* Returns the number of the stack copy of the system call that thread @tid is in, if it has not arrived; 0: none. */
+/*
+ * Returns the number of the stack copy of the system call that thread @tid is in, if the copy has not arrived yet;
+ * otherwise returns 0.
+ */
 uint32_t mf_wait_open_capture(const struct mf_target *target, uint32_t tid);
 
 /*
- * Unwinds @stack and sets the context of @wait. The mappings must be those that it was copied under. @stack is NULL if
+ * Unwinds @stack and sets the context of @wait. The mappings must be the same as when it was copied. @stack is NULL if
  * it never arrived.
  */
 void mf_wait_resolve(struct mf_target *target, struct mf_stack_wait *wait,
 		     const struct massif_rec_stack *stack);
 
-/* Gives up all stacks that have not arrived. */
+/* Stops waiting for all stacks that have not arrived. */
 void mf_wait_give_up(struct mf_target *target);
 
 /*
- * Returns the context of an event that is being accounted: that of the cached stack @known if it is not 0; that of
- * @wait, which must have arrived or been given up; without either, one that the record's @flags describe.
+ * Returns the context of an event that is being accounted: the context of the cached stack @known if @known is not 0;
+ * otherwise that of @wait, which must have arrived or been given up; without either, a context that describes the
+ * record's @flags.
  */
 uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, uint32_t known,
 			 uint32_t flags);

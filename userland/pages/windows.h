@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The pages of an address space that are resident or were, in windows of 16 pages. */
+/* The pages of an address space that are or were resident, in windows of 16 pages. */
 #ifndef MASSIF_PAGES_WINDOWS_H
 #define MASSIF_PAGES_WINDOWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The kernel maps this many pages around a fault in a file, with this alignment. */
+/* Around a fault in a file, the kernel maps this many pages, aligned to this number. */
 #define MF_WINDOW_PAGES 16u
 #define MF_WINDOW_BYTES (MF_WINDOW_PAGES * 4096ull)
 
 /* Bit or element i is the page at address + i * 4096. */
 struct mf_window {
 	uint64_t address;
-	uint32_t context[MF_WINDOW_PAGES]; /* context that the page is charged to, if its kind is not 0 */
-	uint8_t kind[MF_WINDOW_PAGES];	   /* the owner's number for the kind; 0: not resident */
-	uint16_t uncertain; /* the address is a guess: another page, near or far, may be resident instead */
+	uint32_t context[MF_WINDOW_PAGES]; /* context to which the page is charged, if its kind is not 0 */
+	uint8_t kind[MF_WINDOW_PAGES];	   /* the owner's number for the kind; 0 if not resident */
+	uint16_t uncertain; /* the address is a guess: a page elsewhere may be resident instead */
 	uint16_t touched;   /* resident now, or was since it was mapped */
 	uint32_t next;	    /* next window in the same bucket or in the free list */
 };
 
-/* A hash table. The windows are in one array, links are indexes, [0] is unused. Initialise with zeroes. */
+/* A hash table. The windows are in one array, links are indexes, [0] is unused. Zero-initialise it. */
 struct mf_windows {
 	struct mf_window *windows;
 	uint32_t *buckets;
@@ -40,8 +40,8 @@ struct mf_window *mf_windows_make(struct mf_windows *windows, uint64_t address);
 typedef bool (*mf_windows_visit)(struct mf_window *window, uint16_t pages, void *data);
 
 /*
- * Visits the windows with pages from @start to @end, in no particular order. The visitor may not create windows. A
- * window that it leaves with no touched page and no kind is freed.
+ * Visits the windows with pages from @start to @end, in no particular order. The visitor must not create windows. A
+ * window that it leaves without touched or resident pages is freed.
  */
 void mf_windows_each(struct mf_windows *windows, uint64_t start, uint64_t end,
 		     mf_windows_visit visit, void *data);
