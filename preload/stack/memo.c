@@ -148,7 +148,7 @@ static void collect(struct words *words, const struct mf_walk *walk)
 		if (frame->other_slot)
 			add(words, frame->other_slot, frame->other);
 		if (frame->pc_slot)
-			/* At the outermost frame, this word was 0, which ended the walk. */
+			/* In the outermost frame, this word was 0, which ended the walk. */
 			add(words, frame->pc_slot, i ? frame[-1].pc : 0);
 		if (frame->fp_slot)
 			fp_slot = frame->fp_slot;

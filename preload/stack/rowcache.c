@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwind rules that earlier runs found.
+// Caches unwind rules that earlier runs found.
 
 #include "rowcache.h"
 
@@ -17,12 +17,12 @@
 struct known {
 	uint64_t start, end, bias;
 	uint32_t object;
-	const struct mf_rowfile *file; /* NULL if there is no file for the object yet */
+	const struct mf_rowfile *file; /* the object's file, or NULL if there is none yet */
 };
 
 static struct known known[OBJECTS_MAX];
-static uint32_t n_known; /* atomic: number of complete entries */
-static struct mf_store *notes; /* NULL if new findings need not be recorded */
+static uint32_t n_known; /* number of complete entries; atomic */
+static struct mf_store *notes; /* store in which new findings are recorded; NULL if they are not recorded */
 
 static void open_file(int directory, uint32_t number, const struct mf_object *object)
 {

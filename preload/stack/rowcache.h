@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Unwind rules that earlier runs found, from files that massif-ctl keeps (cfi/rowfile.h). The files also record in
- * which code no client request was found. New findings are recorded in the session memory. massif-ctl writes them to
- * the files after the program has ended.
+ * Unwind rules that earlier runs found, from files that massif-ctl keeps (cfi/rowfile.h). The files also record which
+ * code was searched and found to contain no client requests. New findings are recorded in the session memory, and
+ * massif-ctl writes them to the files after the program has ended.
  */
 #ifndef MASSIF_PRELOAD_ROWCACHE_H
 #define MASSIF_PRELOAD_ROWCACHE_H
@@ -14,8 +14,8 @@
 #include "cfi/rows.h"
 
 /*
- * Reads the files for the objects in @store, if massif-ctl has named a directory. Called once, before the program runs:
- * later the process may be forbidden to open files, and the program could see the descriptor.
+ * Reads the files for the objects in @store, if massif-ctl has specified a directory. Called once, before the program
+ * runs: later the process may be forbidden to open files, and the program could see the descriptor.
  */
 void mf_rowcache_open(struct mf_store *store);
 
@@ -25,10 +25,10 @@ bool mf_rowcache_find(uint64_t pc, struct mf_cfi_rule *rule);
 /* Records a rule that was not in the files. */
 void mf_rowcache_note(uint64_t pc, const struct mf_cfi_rule *rule);
 
-/* Is the object at @address, with @bytes of code, known to have no client request? */
+/* Is the object at @address, with @bytes of code, known to contain no client requests? */
 bool mf_rowcache_has_no_request(uint64_t address, uint64_t bytes);
 
-/* Records that the object at @address was searched and has no client request. */
+/* Records that the object at @address was searched and contains no client requests. */
 void mf_rowcache_note_searched(uint64_t address);
 
 #endif

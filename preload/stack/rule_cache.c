@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A cache of unwind rules by address.
+// A cache of unwind rules, keyed by address.
 
 #include "rule_cache.h"
 
@@ -16,11 +16,12 @@ bool mf_rule_cache_keep_guesses;
 
 static uint32_t n_rules;
 static uint32_t lock;
-static bool has_guessed; /* atomic; set before anything is cached */
+static bool has_guessed; /* atomic; set before any guess is cached */
 
 /*
- * Numbers of the slots in use, protected by the lock. To drop rules, only these slots are searched, which is much
- * faster than searching the whole cache. If more slots are in use than fit here, the whole cache is searched.
+ * Numbers of the slots in use, protected by the lock. When rules are dropped, only these slots are searched, which is
+ * much faster than searching the whole cache. If more slots are in use than this array can hold, the whole cache is
+ * searched.
  */
 #define FILLED_MAX 8192u
 
@@ -29,7 +30,7 @@ static uint32_t n_filled;
 
 _Static_assert(MF_RULES_CACHE_BITS <= 16, "a slot's number has 16 bits");
 
-/* Returns the number of @rule; MF_RULES_MAX if there are too many rules. Context: with the lock. */
+/* Returns the number of @rule, or MF_RULES_MAX if there are too many rules. Context: the lock is held. */
 static uint32_t intern(const struct mf_cfi_rule *rule)
 {
 	uint32_t i;
@@ -42,7 +43,7 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 	return i;
 }
 
-/* Caches a rule. If another thread is caching a rule at this moment, does nothing, which is harmless. */
+/* Caches a rule. Does nothing if another thread is caching one at the same time; this is harmless. */
 static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
 {
 	uint64_t *slot = mf_rule_cache_slot(pc);
@@ -89,7 +90,7 @@ bool mf_rule_cache_has_guessed(void)
 	return __atomic_exchange_n(&has_guessed, false, __ATOMIC_SEQ_CST);
 }
 
-/* Drops the rules of the addresses in [@start, @end]. Context: with the lock. */
+/* Drops the rules for addresses in [@start, @end]. Context: the lock is held. */
 static void clear_filled(uint64_t start, uint64_t end)
 {
 	bool is_list = n_filled <= FILLED_MAX;
@@ -108,8 +109,8 @@ static void clear_filled(uint64_t start, uint64_t end)
 }
 
 /*
- * Returns false if the lock stays taken. The lock is only held for a short time. But in a forked child, its holder may
- * not exist; and in a signal handler, its holder may be the interrupted thread.
+ * Tries to take the lock for a limited time; returns false on failure. The lock is never held for long. But in a forked
+ * child, its holder may not exist; and in a signal handler, its holder may be the interrupted thread.
  */
 static bool take_lock(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A cache of unwind rules by address. */
+/* A cache of unwind rules, keyed by address. */
 #ifndef MASSIF_PRELOAD_RULE_CACHE_H
 #define MASSIF_PRELOAD_RULE_CACHE_H
 
@@ -11,15 +11,18 @@
 
 /*
  * Each word of the cache holds an address (48 bits) and the number of its rule plus one (16 bits), so that an entry can
- * be read or written consistently without a lock. There are few different rules: a few hundred in a large program.
+ * be read or written consistently without a lock. There are few distinct rules: a few hundred in a large program.
  */
 #define MF_RULES_CACHE_BITS 15u
-#define MF_RULES_MAX	    2047u /* mf_walk_frame.rule has room for this number plus one */
+#define MF_RULES_MAX	    2047u /* largest value of mf_walk_frame.rule, which is a rule's number plus one */
 
 extern uint64_t mf_rule_cache_cache[1u << MF_RULES_CACHE_BITS] MF_HIDDEN;
 extern struct mf_cfi_rule mf_rule_cache_table[MF_RULES_MAX] MF_HIDDEN;
 
-/* May guesses about code outside all objects be cached? Only if they are dropped when an object is loaded. */
+/*
+ * May guesses about code outside all objects be cached? This is allowed only if they are dropped whenever an object is
+ * loaded.
+ */
 extern bool mf_rule_cache_keep_guesses MF_HIDDEN;
 
 static inline uint64_t *mf_rule_cache_slot(uint64_t pc)
@@ -27,7 +30,7 @@ static inline uint64_t *mf_rule_cache_slot(uint64_t pc)
 	return &mf_rule_cache_cache[(pc * 0x9e3779b97f4a7c15ull) >> (64 - MF_RULES_CACHE_BITS)];
 }
 
-/* Returns the number of the rule for @pc plus one; 0 if it is not cached. */
+/* Returns the number of the rule for @pc plus one, or 0 if the rule is not cached. */
 static inline uint16_t mf_rule_cache_known(uint64_t pc)
 {
 	uint64_t known = __atomic_load_n(mf_rule_cache_slot(pc), __ATOMIC_ACQUIRE);
@@ -45,18 +48,18 @@ static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 	return __builtin_expect(known, 1) ? mf_rule_cache_table[known - 1] : mf_rule_cache_find(pc);
 }
 
-/* Must be called before anything is cached about code outside all objects. */
+/* Must be called before anything about code outside all objects is cached. */
 void mf_rule_cache_note_guess(void);
 
-/* Was anything cached about code outside all objects since the last call? */
+/* Has anything about code outside all objects been cached since the last call? */
 bool mf_rule_cache_has_guessed(void);
 
-/* Drops the rules of the addresses in [@start, @end]. */
+/* Drops the rules for addresses in [@start, @end]. */
 void mf_rule_cache_forget(uint64_t start, uint64_t end);
 
 /*
- * Clears @slot if its address is in [@start, @end]. The address is in the bits of the slot above the lowest @shift.
- * Returns whether the slot is empty now.
+ * Clears @slot if its address is in [@start, @end]. The slot's bits from @shift up hold the address. Returns true if
+ * the slot is now empty.
  */
 static inline bool mf_rule_cache_clear(uint64_t *slot, uint32_t shift, uint64_t start, uint64_t end)
 {

@@ -12,15 +12,15 @@
 
 #include <ucontext.h>
 
-/* Largest size of a frame, in bytes, on a stack whose bounds are unknown. */
+/* Maximum size of a frame, in bytes, on a stack whose bounds are unknown. */
 #define FRAME_MAX (1ull << 20)
 
 #define PAGE_BITS 12u
 #define PAGE_SIZE (1ull << PAGE_BITS)
 
 /*
- * A cache of addresses that guesses have found. Each is in one word, with a bit that says whether the address follows a
- * call.
+ * A cache of code addresses that guesses have found. Each entry is one word: the address, and a bit that is set if the
+ * address follows a call.
  */
 #define LINK_BITS 10u
 
@@ -78,8 +78,8 @@ bool mf_step_is_return_address(uint64_t pc)
 }
 
 /*
- * Guesses the caller by the frame pointer. Tests whether the memory is readable: between @registers and the end of the
- * thread's stack there may be a hole, if @registers are on a coroutine's own stack.
+ * Guesses the caller from the frame pointer. Tests whether the memory is readable: if @registers are on a coroutine's
+ * own stack, there may be a hole between them and the end of the thread's stack.
  */
 static __attribute__((noinline)) enum mf_step step_by_frame_pointer(struct mf_registers *registers,
 								 struct mf_walk_frame *frame)
@@ -107,7 +107,7 @@ bool mf_step_is_link(enum mf_step taken, uint64_t pc)
 	return taken != MF_STEP_AWAY || mf_rule_cache_of(mf_step_rule_address(pc, false)).cfa != MF_CFA_BORDER;
 }
 
-/* Returns the address of general register @number in the signal frame that the kernel left at @sp. */
+/* Returns the address of general-purpose register @number in the signal frame that the kernel stored at @sp. */
 static uint64_t saved_register(uint64_t sp, int number)
 {
 	return sp + offsetof(ucontext_t, uc_mcontext.gregs) + (uint64_t)number * sizeof(greg_t);
@@ -136,8 +136,8 @@ static bool is_signal_frame(uint64_t sp, uint64_t known)
 }
 
 /*
- * Asks the kernel whether the words are readable. Where that is forbidden, takes the words as readable if they are
- * near, so that stacks are not cut off there.
+ * Asks the kernel whether the words are readable. If the system call for this is forbidden, assumes that words near @sp
+ * are readable, so that stacks are not cut off there.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot)
 {
@@ -151,7 +151,7 @@ enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint
 	return is_near && !mf_stack_bounds_holds(own, sp) ? MF_STEP_DONE : MF_STEP_AWAY;
 }
 
-/* Works on a copy of the registers; see mf_step(). */
+/* Works on a copy of the registers, for the reason given at mf_step(). */
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa)
 {
 	struct mf_registers copy = *registers;
@@ -167,12 +167,12 @@ enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame
 	return taken;
 }
 
-/* For @registers that were found by a guess and may be wrong: is the memory that mf_step() would read readable? */
+/* For @registers that come from a guess and may be wrong: is the memory that mf_step() would read readable? */
 static bool is_frame(const struct mf_registers *registers)
 {
 	struct mf_cfi_rule rule = mf_rule_cache_of(mf_step_rule_address(registers->pc, registers->exact));
 	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
-	/* The return address that led here was read just below sp. */
+	/* The return address that led here was read from just below sp. */
 	uint64_t known = registers->exact ? 0 : registers->sp - 8;
 
 	switch (rule.cfa) {
@@ -196,7 +196,7 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
-		return true; /* reads no memory, or only in step_by_frame_pointer(), which checks it */
+		return true; /* the step reads no memory, or only memory that step_by_frame_pointer() checks */
 	}
 	if (rule.fp == MF_FP_AT_CFA)
 		fp = cfa + (uint64_t)(int64_t)rule.fp_offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One step of a walk, from a frame to its caller, with a cached unwind rule. */
+/* One step of a walk, from a frame to its caller, using a cached unwind rule. */
 #ifndef MASSIF_PRELOAD_STEP_H
 #define MASSIF_PRELOAD_STEP_H
 
@@ -11,12 +11,12 @@
 #include "unwind.h"
 
 /*
- * On a stack whose bounds are unknown, two addresses at a distance of less than this many bytes are assumed to be on
- * the same stack, so if one is readable, the other is, too.
+ * On a stack whose bounds are unknown, two addresses less than this many bytes apart are assumed to be on the same
+ * stack, so if one is readable, the other is, too.
  */
 #define MF_STEP_NEAR (64ull << 10)
 
-/* Returns the address by which to look up the rule of the frame at @pc. @exact: @pc is not a return address. */
+/* Returns the address for looking up the rule of the frame at @pc. @exact: @pc is not a return address. */
 static inline uint64_t mf_step_rule_address(uint64_t pc, bool exact)
 {
 	return exact ? pc : pc - 1;
@@ -30,10 +30,10 @@ static inline uint64_t mf_step_load(uint64_t address)
 enum mf_step {
 	MF_STEP_DONE,
 	MF_STEP_END,     /* the stack ends here */
-	MF_STEP_GUESSED, /* the caller was guessed; from here on frames may be wrong */
-	MF_STEP_AWAY,	 /* like MF_STEP_GUESSED, because the rule has led to another stack */
+	MF_STEP_GUESSED, /* the caller was guessed; it and all further frames may be wrong */
+	MF_STEP_AWAY,	 /* like MF_STEP_GUESSED: the rule has led to another stack */
 	MF_STEP_LOST,    /* the caller cannot be found */
-	MF_STEP_ASTRAY,  /* like MF_STEP_LOST, because memory is not readable; this may change */
+	MF_STEP_ASTRAY,  /* like MF_STEP_LOST: memory is unreadable, which may change */
 	MF_STEP_UNKNOWN, /* the rule has a form that is not cached; see full_walk.h */
 };
 
@@ -54,37 +54,38 @@ static inline bool mf_step_is_guess(enum mf_step taken)
 }
 
 /*
- * Can the word at @address be read? Makes no system call if it is in the same page as the word at @known, which is
- * readable. @known is 0 if no such word is known.
+ * Can the word at @address be read? Makes no system call if the word is in the same page as the word at @known, which
+ * is known to be readable. @known is 0 if there is no such word.
  */
 bool mf_step_is_there(uint64_t address, uint64_t known);
 
 /*
- * Can @pc, found by a guess, be a return address? It may not be: code of a JIT compiler may have other data next to a
- * saved frame pointer, or use rbp for something else.
+ * Can @pc, which was found by a guess, be a return address? JIT-compiled code, for example, may have other data next to
+ * a saved frame pointer, or use rbp for something else.
  */
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Did step @taken, which led to @pc, only find a link in the chain of frame pointers and not a frame? If rules have led
- * to the first word of a stack made by makecontext(), @pc is the start of a function; this counts as the last frame.
+ * Did step @taken, which led to @pc, find only a link in the chain of frame pointers rather than a frame? If rules have
+ * led to the first word of a stack made by makecontext(), @pc is the start of a function; this counts as the last
+ * frame.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
 /*
- * Checks the words by which a rule finds the caller of a frame at @sp, if they are not known to be on the thread's own
- * stack: the rule may be wrong, or lead to another stack. @fp_slot is 0 if there is only @pc_slot. @exact: see struct
- * mf_registers.
+ * Checks the words from which a rule finds the caller of a frame at @sp. Needed if the words are not known to be on the
+ * thread's own stack: the rule may be wrong, or lead to another stack. @fp_slot is 0 if there is only @pc_slot. @exact:
+ * see struct mf_registers.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot);
 
-/* Makes one of the rare steps: from code without a rule, or out of a signal frame. */
+/* Makes a rare kind of step: from code without a rule, or out of a signal frame. */
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa);
 
 /*
  * Changes @registers to those of the caller, and records in @frame which words were read. Always inlined, and the
- * registers' address is not passed on, so that they stay in the processor's registers: values that are stored one by
- * one and loaded in pairs would have to wait for the stores.
+ * pointer to @registers is not passed on, so that their values stay in processor registers: in memory they would be
+ * stored one by one and loaded in pairs, and such loads have to wait for the stores.
  */
 static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_registers *registers, struct mf_walk_frame *frame,
 							    const struct mf_stack_bounds *own)
@@ -133,8 +134,8 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		return MF_STEP_END;
 	case MF_CFA_BORDER:
 		/*
-		 * No function ends just before this return address, but one begins there, so it does not come from a
-		 * call. makecontext() has put it on the stack to be returned to, and the stack ends there.
+		 * No function ends just before this return address, but one begins at it, so it does not come from a
+		 * call. makecontext() has put it on the stack as the address to return to, and the stack ends there.
 		 */
 		if (!registers->exact)
 			return MF_STEP_END;
@@ -172,11 +173,11 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 	return registers->pc ? taken : MF_STEP_END;
 }
 
-/* Like mf_step(), for @registers that were found by a guess and may be wrong. */
+/* Like mf_step(), but for @registers that come from a guess and may be wrong. */
 enum mf_step mf_step_carefully(struct mf_registers *registers, struct mf_walk_frame *frame,
 			       const struct mf_stack_bounds *own);
 
-/* Drops cached data about the addresses in [@start, @end]. */
+/* Drops cached data about addresses in [@start, @end]. */
 void mf_step_forget(uint64_t start, uint64_t end);
 
 #endif

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // Walks the current thread's call stack.
 //
-// Frames are unwound with the rules of .eh_frame, which are cached by address. Code without rules (generated at run
-// time, or assembly) is assumed to use a frame pointer, as most of it does. A frame whose rule has a form that is not
-// cached is unwound with all registers (full_walk.h). None of this allocates, takes a lock or opens a file.
+// Frames are unwound with the rules from .eh_frame, which are cached by address. Code without rules (assembly, or code
+// generated at run time) is assumed to use a frame pointer, as most such code does. A frame whose rule has a form that
+// is not cached is unwound using all registers (full_walk.h). None of this allocates memory, waits for a lock or opens
+// a file.
 //
-// Successive stacks share most of their frames. So a walk ends when it meets a frame of the previous walk with
-// the same registers, if all words that were read from there on outwards are unchanged. They are compared from that
-// frame outwards, each only if the ones before it match: so nothing is read that a complete walk would not
-// have read, even on stacks that are freed and reused.
+// Successive stacks share most of their frames. So a walk ends when it meets a frame of the previous walk with the
+// same registers, if all words that were read for that frame and its outer frames are unchanged. They are compared
+// from that frame outwards, each only if the ones before it match. So nothing is read that a complete walk would not
+// read, even on stacks that are freed and reused.
 
 #include "unwind.h"
 
@@ -38,9 +39,9 @@ static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * Makes a step for which mf_step() has no cached rule, using all registers (full_walk.h). Changes @registers to those
- * of the caller. @steps: number of frames from the walk's beginning. A wrong rule may lead anywhere, so the result is
- * checked.
+ * Makes a step that mf_step() cannot make because the rule has a form that is not cached. Uses all registers
+ * (full_walk.h). Changes @registers to those of the caller. @steps: number of frames since the beginning of the walk. A
+ * wrong rule may lead anywhere, so the result is checked.
  */
 static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_walk *complete, uint32_t steps,
 							      struct mf_registers *registers)
@@ -61,7 +62,7 @@ static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_wal
 	return MF_STEP_AWAY;
 }
 
-/* Are all words that were read for @frame on the thread's own stack, which exists as long as the thread? */
+/* Are all words that were read for @frame on the thread's own stack, which exists as long as the thread does? */
 static bool lasts(const struct mf_walk_frame *frame)
 {
 	return (!frame->pc_slot || mf_stack_bounds_reaches(frame->pc_slot)) &&
@@ -70,8 +71,8 @@ static bool lasts(const struct mf_walk_frame *frame)
 }
 
 /*
- * Does lasts() hold for the outermost @n frames of the previous walk? If not, their words must not be compared after a
- * guess: the guess may find the address of an old frame whose stack no longer exists.
+ * Does lasts() hold for the outermost @n frames of the previous walk? If not, the words of these frames must not be
+ * compared after a guess: the guess may yield the address of an old frame whose stack no longer exists.
  */
 static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
 {
@@ -81,8 +82,8 @@ static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint3
 }
 
 /*
- * Compares the outermost @n words, the innermost of them first. Returns 0 if all are unchanged; otherwise the number,
- * from 1, of the first one that differs.
+ * Compares the outermost @n words, starting with the innermost of them. Returns 0 if all are unchanged; otherwise the
+ * number (counted from 1, outermost first) of the first word found to differ.
  */
 static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
@@ -93,7 +94,7 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 	return (uint32_t)(word - walk->words);
 }
 
-/* Gives frame @i, whose other registers are unchanged, a new @pc. Returns false if that would need another rule. */
+/* Gives frame @i a new @pc; its other registers are unchanged. Returns false if the new @pc needs a different rule. */
 static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
@@ -109,8 +110,8 @@ static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 
 /*
  * Does the stack differ from the previous one only in some return addresses, because the same functions were called
- * from other places in the same callers? If so, corrects these addresses in @walk and returns true. If not, only the
- * outermost *@at frames are unchanged.
+ * from different call sites in the same callers? If so, updates these addresses in @walk and returns true. If not, only
+ * the outermost *@at frames are unchanged.
  */
 static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
 {
@@ -137,8 +138,8 @@ static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *c
 
 /*
  * Looks for the frame that @registers describe among the outermost *@at frames of the previous walk. If the frame is
- * among them and all frames outside it are unchanged, returns true, and *@at becomes the number of frames to keep.
- * Otherwise *@at becomes the number of frames among which to look for the next frame.
+ * one of them and all frames outside it are unchanged, returns true and sets *@at to the number of frames to keep.
+ * Otherwise returns false and sets *@at to the number of outermost frames among which to look for the next frame.
  */
 static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, bool is_guessed,
 		  uint32_t *at)
@@ -162,12 +163,12 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		*at = i;
 		return true;
 	}
-	/* The previous frames from here to the changed word have another caller now. */
+	/* All previous frames from this one to the owner of the changed word now have a different caller. */
 	*at = walk->owners[changed - 1];
 	return false;
 }
 
-/* Adds the words of frame @i after those of the frames outside it. The word that the walk read first comes last. */
+/* Adds the words of frame @i after those of its outer frames. The word that the walk read first comes last. */
 static inline void add_words(struct mf_walk *walk, uint32_t i)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
@@ -178,7 +179,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 		walk->words[n++] = (struct mf_walk_word){ frame->fp_slot, frame[-1].fp };
 	}
 	if (frame->pc_slot) {
-		/* At the outermost frame, this word was 0, which ended the walk. */
+		/* In the outermost frame, this word was 0, which ended the walk. */
 		walk->owners[n] = (uint8_t)i;
 		walk->words[n++] = (struct mf_walk_word){ frame->pc_slot, i ? frame[-1].pc : 0 };
 	}
@@ -189,7 +190,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 	frame->n_words = (uint16_t)n;
 }
 
-/* Puts the @n new frames inside the outermost @kept old ones. */
+/* Places the @n new frames inside the outermost @kept old frames. */
 static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 {
 	bool needs_fp = kept && walk->frames[kept - 1].needs_fp;
@@ -208,8 +209,8 @@ static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 }
 
 /*
- * Keeps the outermost @met frames and puts @n new ones inside them. Cuts off the outermost frames if there are more
- * than @depth in all.
+ * Keeps the outermost @met frames and places @n new ones inside them. Drops the outermost frames if there would be more
+ * than @depth in total.
  */
 static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t depth)
 {
@@ -218,8 +219,8 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
 		/*
-		 * With another outermost frame, the path in the trie differs, and the words that led beyond this frame
-		 * no longer belong to the walk.
+		 * Since the outermost frame is now a different one, the path in the trie changes, and the words that
+		 * led beyond this frame no longer belong to the walk.
 		 */
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
@@ -231,7 +232,7 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	put(walk, kept, n);
 }
 
-/* Walks the stack; only the outermost @at frames of the previous walk can be reused. */
+/* Walks the stack. Only the outermost @at frames of the previous walk can be reused. */
 static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const struct mf_registers *caller,
 						uint32_t depth, uint32_t at)
 {
@@ -255,7 +256,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				walk->repeatable = repeatable;
 				return;
 			}
-			at = 0; /* the previous walk was cut off at its depth, but this one must go further */
+			at = 0; /* the previous walk was cut off, but this one must go further */
 		}
 		*frame = (struct mf_walk_frame){
 			.sp = registers.sp,
@@ -277,7 +278,9 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			if (!guessed && !all_last(walk, at))
 				at = 0;
 			guessed = true;
-			/* A guess that is not cached cannot be dropped when its code is unmapped: do not reuse it. */
+			/*
+			 * A guess that is not cached cannot be dropped when its code is unmapped, so do not reuse it.
+			 */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;
 		}

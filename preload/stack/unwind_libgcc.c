@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Walks the current thread's call stack with libgcc's unwinder, on processors for which the shim has no unwinder of its
-// own. libgcc trusts the unwind rules and reads whatever they point to, and is twenty times as slow.
+// Walks the current thread's call stack with libgcc's unwinder, on processors for which the shim has no unwinder of
+// its own. libgcc trusts the unwind rules and reads whatever they point to. It is also twenty times slower.
 
 #include "unwind.h"
 
@@ -8,7 +8,7 @@
 
 #include <unwind.h>
 
-/* libgcc's unwinder begins in the shim's own frames. This is their largest number. */
+/* Maximum number of the shim's own frames, in which libgcc's unwinder begins. */
 #define OWN_FRAMES_MAX 16u
 
 struct complete_walk {
@@ -31,7 +31,7 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
 	return _URC_NO_REASON;
 }
 
-/* Always walks from the start, since libgcc's unwinder cannot start elsewhere. */
+/* Always walks the whole stack, since libgcc's unwinder can only start at the current frame. */
 static void walk_completely(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth)
 {
 	struct complete_walk complete = { .walk = walk, .caller = caller->pc, .depth = depth };
@@ -52,10 +52,10 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 struct complete_visit {
 	mf_unwind_visit *visit;
 	void *data;
-	struct mf_registers registers; /* registers of the previous frame; pc is 0 while that is the shim's own frame */
+	struct mf_registers registers; /* the previous frame's registers; pc is 0 if that frame is the shim's own */
 	uint64_t caller;
 	uint32_t own, depth;
-	bool stopped; /* the callback has asked to stop */
+	bool stopped; /* true if the callback has asked to stop */
 };
 
 static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data)
@@ -79,8 +79,8 @@ static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data
 }
 
 /*
- * Returns true only if @visit_frame stopped the walk, since libgcc does not distinguish the end of the stack from a
- * failure.
+ * Returns true only if @visit_frame stopped the walk, since libgcc does not distinguish between the end of the stack
+ * and a failure.
  */
 static bool visit_completely(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit_frame, void *data)
 {
@@ -100,7 +100,7 @@ static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 	return n + 1;
 }
 
-/* Only the innermost MF_DEPTH_MAX frames of a deeper stack are merged. */
+/* If the stack is deeper than MF_DEPTH_MAX, merges only its innermost MF_DEPTH_MAX frames. */
 static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
 				 uint32_t longest, struct mf_walk *scratch)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 // Checks each stack with an independent walk by libunwind.
 //
-// libunwind is loaded with dlopen(), and only on request: if it were linked, its functions would replace libgcc's
-// functions of the same names.
+// libunwind is loaded with dlopen(), and only on request: if the shim were linked with it, its functions would replace
+// libgcc's functions of the same names.
 //
-// libunwind needs more stack than threads and coroutines may have, so each thread has memory with a stack for these
-// checks. libunwind also makes system calls that an allocator would not make: once the program has restricted its
+// libunwind needs more stack space than threads and coroutines may have, so each thread has a separate stack for these
+// checks. libunwind also makes system calls that an allocator would not make, so once the program has restricted its
 // system calls, stacks are no longer checked.
 //
-// To test whether an address is readable, libunwind writes a byte from there into a pipe that it keeps open. In the
-// program the pipe would occupy two descriptors; and after a program has closed all descriptors and opened files of
-// its own, libunwind would read from these files and write to them. So libunwind's pipe is only simulated.
+// To test whether an address is readable, libunwind writes a byte from that address into a pipe that it keeps open.
+// The pipe would take up two of the program's descriptors; and if the program closed all descriptors and then opened
+// files of its own, libunwind would read from these files and write to them. So libunwind's pipe is only simulated.
 
 #include "verify.h"
 
@@ -55,13 +55,13 @@ static struct {
 } libunwind;
 
 /*
- * Number of threads inside libunwind, which has locks of its own. In a child that is forked meanwhile, these locks stay
- * locked for ever.
+ * Number of threads inside libunwind, which has locks of its own. In a child that is forked while a thread holds one,
+ * the lock stays locked forever.
  */
 static uint32_t walking;
 static int32_t walking_pid; /* the process that @walking belongs to */
 
-/* The reference walk, by libunwind where there are unwind rules. libunwind's cursor points into the context. */
+/* The reference walk, made by libunwind where there are unwind rules. libunwind's cursor points into the context. */
 struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
@@ -70,7 +70,7 @@ struct reference {
 	uint64_t readable; /* an address in the last page that was found readable, or 0 */
 };
 
-/* A thread's memory for checking stacks. The stack on which the check runs follows. */
+/* A thread's memory for checking stacks. The stack on which the check runs follows this struct. */
 struct verification {
 	struct reference reference;
 	const struct mf_registers *caller;
@@ -80,12 +80,12 @@ struct verification {
 };
 
 #define MEMORY_BYTES (512u << 10)
-#define PAGE_BYTES   4096u /* smallest page size of this processor */
+#define PAGE_BYTES   4096u /* smallest page size on this processor */
 
-/* The descriptor of both ends of the simulated pipe. It is never a valid descriptor. */
+/* The descriptor for both ends of the simulated pipe. It is never a valid descriptor. */
 #define NO_PIPE (-2)
 
-/* Reads memory that may be unmapped. Slow, and independent of the code under test where the kernel allows that. */
+/* Reads memory that may be unmapped. Slow, but independent of the code under test where the kernel allows it. */
 static bool read_memory(uint64_t address, void *to, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
@@ -109,7 +109,7 @@ static int make_no_pipe(int fds[2], int flags)
 	return 0;
 }
 
-/* libunwind calls this to empty its pipe, and to read /proc/self/maps. */
+/* libunwind calls this to drain its pipe and to read /proc/self/maps. */
 static ssize_t read_for_libunwind(int fd, void *to, size_t size)
 {
 	if (fd != NO_PIPE)
@@ -133,7 +133,7 @@ static ssize_t write_for_libunwind(int fd, const void *from, size_t size)
 	return 1;
 }
 
-/* libunwind 1.6 writes to its pipe with syscall(). */
+/* libunwind 1.6 uses syscall() to write to its pipe. */
 static long syscall_for_libunwind(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_write && (int)a == NO_PIPE)
@@ -180,15 +180,15 @@ static bool follows_call(uint64_t pc)
 	size_t size = sizeof(code);
 	int64_t distance;
 
-	/* Fewer bytes may be readable before @pc. */
+	/* There may be fewer readable bytes before @pc. */
 	while (size && !read_memory(pc - size, code + sizeof(code) - size, size))
 		size--;
 	return mf_callsite_ends(code + sizeof(code), size, &distance);
 }
 
 /*
- * Are there rules for the frame? libunwind is asked only if the shim finds none, because libunwind then searches all
- * objects. For code without rules it reports a length of one byte.
+ * Are there rules for the frame? Asks libunwind only if the shim finds none, because libunwind searches all objects for
+ * them. For code without rules, libunwind reports a length of one byte.
  */
 static bool has_rules(struct reference *reference)
 {
@@ -203,13 +203,13 @@ static bool has_rules(struct reference *reference)
 }
 
 /*
- * Does the shim find rules for the code at @pc in an object that libunwind cannot find? libunwind finds the objects of
- * dl_iterate_phdr(3), but not those that dlmopen(3) has loaded.
+ * Does the shim find rules for the code at @pc in an object that libunwind does not know? libunwind knows the objects
+ * that dl_iterate_phdr(3) reports, but not those loaded by dlmopen(3).
  */
 static bool is_out_of_sight(uint64_t pc)
 {
 	struct mf_cfi_rule rule;
-	unw_proc_info_t info = { 0 }; /* zeroed for the reason in is_start() */
+	unw_proc_info_t info = { 0 }; /* zeroed for the reason given at is_start() */
 
 	mf_cfi_find(pc - 1, &rule);
 	return rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER &&
@@ -217,8 +217,8 @@ static bool is_out_of_sight(uint64_t pc)
 }
 
 /*
- * Does the code of some unwind entry begin at @pc, so that no call precedes @pc? @info is zeroed because libunwind, for
- * an object without .eh_frame_hdr, compares @pc with the contents of @info before it has read the first entry.
+ * Does an unwind entry begin at @pc, so that no call precedes @pc? @info is zeroed because libunwind, for an object
+ * without .eh_frame_hdr, compares @pc with the contents of @info before it has read the first entry.
  */
 static bool is_start(uint64_t pc)
 {
@@ -233,9 +233,7 @@ static bool same_page(uint64_t a, uint64_t b)
 	return a / PAGE_BYTES == b / PAGE_BYTES;
 }
 
-/*
- * Is the word readable? One system call for each page is enough, since the stack does not move during a walk.
- */
+/* Is the word readable? One system call per page is enough, since the stack does not move during a walk. */
 static bool is_readable(struct reference *reference, uint64_t address)
 {
 	uint64_t word, end = address + sizeof(word) - 1;
@@ -249,8 +247,8 @@ static bool is_readable(struct reference *reference, uint64_t address)
 }
 
 /*
- * Are the words that hold the caller's registers readable? libunwind does not test that, and the rules may be wrong.
- * Returns true for rules that are not simple.
+ * Are the words that hold the caller's registers readable? libunwind does not test this, and the rules may be wrong.
+ * Returns true, untested, for rules that are not simple.
  */
 static bool can_step(struct reference *reference)
 {
@@ -291,8 +289,8 @@ static void step_by_rules(struct reference *reference)
 
 /*
  * Steps out of code without rules, along the chain of frame pointers, up to a possible return address. libunwind's own
- * method does not update the stack pointer by the size of the frame, and then finds the next return address in the
- * wrong place.
+ * method does not advance the stack pointer past the frame, and then looks for the next return address in the wrong
+ * place.
  */
 static void step_by_frame_pointer(struct reference *reference)
 {
@@ -332,9 +330,9 @@ static void go_on(struct reference *reference)
 }
 
 /*
- * Are the two signals blocked that the C library uses internally? libunwind's locks block all signals with the C
- * library's function, which never blocks these two and so unblocks them. The C library's thread for timers
- * (SIGEV_THREAD) keeps one of them blocked and ends if it arrives. So stacks are not checked in such a thread.
+ * Are the two signals that the C library uses internally blocked? When libunwind takes a lock, it blocks all signals
+ * through the C library, which leaves out these two and so unblocks them. The C library's timer thread (for
+ * SIGEV_THREAD) keeps one of them blocked, and ends if it is delivered. So stacks are not checked in such a thread.
  */
 static bool has_blocked_internal_signals(void)
 {
@@ -350,7 +348,7 @@ static bool begin(void)
 {
 	struct mf_store_header *header = mf_session_store.header;
 
-	/* A forked child begins with one thread, so the parent's number does not apply to it. */
+	/* A forked child begins with one thread, so the parent's count does not apply to it. */
 	if (walking_pid != header->pid) {
 		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
 			header->verify = MF_VERIFY_FORKED;
@@ -365,7 +363,9 @@ static bool begin(void)
 	return true;
 }
 
-/* Appends @pc to the @n addresses at @pcs and removes the shortest cycle of up to @longest that it closes. */
+/*
+ * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
+ */
 static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
 	pcs[n] = pc;
@@ -376,8 +376,8 @@ static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * Collects the stack as the options require: merged, and cut to the depth option. Links count towards the depth only if
- * cycles are not merged.
+ * Collects the stack as the options require: with cycles merged, and limited to the depth option. Links count towards
+ * the depth only if cycles are not merged.
  */
 static uint32_t collect(struct verification *v)
 {
@@ -423,7 +423,10 @@ static void verify(void *data)
 	}
 }
 
-/* Calls @function with its stack at @top. This function's frame pointer lets a debugger find the callers. */
+/*
+ * Calls @function on the stack that starts at @top. The frame pointer of call_on_stack() lets a debugger find the
+ * callers.
+ */
 static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(void *data), void *data)
 {
 	__asm__ volatile("mov	%%rsp, %%rbx\n"
@@ -435,7 +438,7 @@ static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(
 			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
-/* Returns the memory for checks of the current thread's state, allocated at the first call; NULL: no memory. */
+/* Returns the current thread's memory for checks, which is allocated at the first call; NULL if there is no memory. */
 static struct verification *own_memory(void)
 {
 	void **memory = &mf_thread_local.thread->private->verifier, *made;
@@ -459,7 +462,9 @@ void mf_verify_stack(const struct mf_registers *caller, uint32_t context)
 		return;
 	v->caller = caller;
 	v->context = context;
-	/* libunwind saves the x87 environment with fnstenv, which masks all exceptions, and does not restore it. */
+	/*
+	 * libunwind saves the x87 environment with fnstenv, which also masks all exceptions, and does not restore it.
+	 */
 	__asm__ volatile("fnstcw %0" : "=m"(control));
 	libunwind.get_context(&v->reference.context);
 	__asm__ volatile("fldcw %0" : : "m"(control));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Checks each stack with an independent walk by libunwind. For tests of the shim and for users who doubt a result. */
+/*
+ * Checks each stack with an independent walk by libunwind. Meant for tests of the shim, and for users who doubt a
+ * result.
+ */
 #ifndef MASSIF_PRELOAD_VERIFY_H
 #define MASSIF_PRELOAD_VERIFY_H
 
@@ -8,7 +11,7 @@
 
 #include "unwind.h"
 
-/* Functions that libunwind calls and that must be redirected to ours; see the head of verify.c. */
+/* Functions that libunwind calls and that must be redirected to ours; see the beginning of verify.c. */
 struct mf_verify_function {
 	const char *name;
 	const void *ours;
@@ -17,12 +20,14 @@ struct mf_verify_function {
 extern const struct mf_verify_function mf_verify_functions[MF_VERIFY_FUNCTIONS];
 
 /*
- * @handle: libunwind as opened by dlopen(), with these functions redirected. Returns false, and notes it in the session
- * memory, if @handle is NULL or libunwind lacks a function.
+ * @handle: libunwind as opened by dlopen(), with these functions redirected. If @handle is NULL or libunwind lacks a
+ * function, notes this in the session memory and returns false.
  */
 bool mf_verify_start(void *handle);
 
-/* Compares the current stack from @caller on with the frames of @context, and counts the result in the session. */
+/*
+ * Compares the current stack, starting at @caller, with the frames of @context, and counts the result in the session.
+ */
 void mf_verify_stack(const struct mf_registers *caller, uint32_t context);
 
 #endif
