@@ -11,7 +11,7 @@ void mf_objects_init(struct mf_store *store)
 	store->header->n_string_bytes = 1; /* string 0 is the empty string */
 }
 
-/* Returns the record of @number, or NULL if that is not a valid object. */
+/* Returns the record of object @number, or NULL if there is no such object. */
 static struct mf_object_record *existing_record(const struct mf_store *store, uint32_t number)
 {
 	if (number == MF_OBJECT_NONE ||
@@ -30,7 +30,7 @@ uint32_t mf_objects_next(const struct mf_store *store, uint32_t number)
 	return __atomic_load_n(&mf_objects_record(store, number)->next, __ATOMIC_ACQUIRE);
 }
 
-/* Appends the object to the list of mapped objects, which has the order of the dynamic linker's list. */
+/* Appends the object to the list of mapped objects, which is in the same order as the dynamic linker's list. */
 static void link_object(struct mf_store *store, uint32_t number)
 {
 	struct mf_store_header *header = store->header;
@@ -42,7 +42,7 @@ static void link_object(struct mf_store *store, uint32_t number)
 	header->last_object = number;
 }
 
-/* Removes the object from the list. Its next field is kept, so that a reader at this object can continue. */
+/* Removes the object from the list. Its next field is kept, so that a reader that has reached this object can continue. */
 static void unlink_object(struct mf_store *store, uint32_t number)
 {
 	struct mf_store_header *header = store->header;
@@ -87,7 +87,7 @@ uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object)
 		memcpy((char *)store->regions[MF_REGION_STRINGS] + header->n_string_bytes,
 		       object->path, path_size);
 	header->n_string_bytes += (uint32_t)path_size;
-	/* Release, because readers of the table take no lock. */
+	/* Use release order, because readers of the table take no lock. */
 	__atomic_store_n(&header->n_objects, header->n_objects + 1, __ATOMIC_RELEASE);
 	if (object->kind != MF_OBJECT_NOTE)
 		link_object(store, header->n_objects - 1);
@@ -112,7 +112,7 @@ uint32_t mf_objects_find(const struct mf_store *store, uint64_t address)
 	uint32_t number = mf_objects_first(store);
 	const struct mf_object_record *record;
 
-	/* While objects are being relinked, a reader may see some twice; so the loop is bounded. */
+	/* While objects are being relinked, a reader may see some of them twice, so the loop is bounded. */
 	for (; left && (record = existing_record(store, number)); left--) {
 		if (!record->retired && address >= record->start && address < record->end)
 			return number;

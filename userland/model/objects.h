@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The store's table of mapped objects; see profile/object.h. Records are never removed, since nodes of the trie refer
- * to them by number. The objects that are mapped now are also in a list.
+ * to them by number. Objects that are currently mapped are also in a list.
  */
 #ifndef MASSIF_MODEL_OBJECTS_H
 #define MASSIF_MODEL_OBJECTS_H
@@ -13,25 +13,25 @@
 
 struct mf_object_record {
 	uint32_t kind; /* enum mf_object_kind */
-	uint32_t retired; /* no longer mapped; another object may be at its addresses */
+	uint32_t retired; /* the object is no longer mapped; another may be at its addresses */
 	uint64_t start, end, bias;
 	uint64_t device, inode;
 	int64_t modified_ns;
-	uint32_t path, path_size; /* offset of the path in the strings region, and its size with the NUL */
+	uint32_t path, path_size; /* offset of the path in the strings region, and its size including the NUL */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
-	uint8_t has_nodes; /* nodes of the trie refer to it */
+	uint8_t has_nodes; /* true if nodes of the trie refer to this object */
 	uint8_t reserved[2];
-	uint32_t next; /* next in the list of mapped objects; 0: this is the last */
+	uint32_t next; /* next object in the list of mapped objects; 0 if this is the last */
 
 	/* Used only by the code that adds and retires objects (preload/core/objects.c). */
 	uint32_t next_alike; /* next object with the same hash */
-	uint32_t round;	     /* number of the scan that last saw it */
+	uint32_t round;	     /* number of the scan that last found the object */
 	uint32_t name_hash;  /* hash of its name in the dynamic linker */
 	uint64_t headers;    /* address of its program headers */
 };
 
-/* Stands for no object, or for an unknown one. */
+/* The number that stands for no object or an unknown one. */
 #define MF_OBJECT_NONE 0u
 
 /* Initialises the table of a new store. */
@@ -44,14 +44,14 @@ static inline struct mf_object_record *mf_objects_record(const struct mf_store *
 }
 
 /*
- * Adds a copy of @object. It counts as mapped unless it is a note. Returns its number, or MF_OBJECT_NONE if the store
- * is full. Context: only one thread at a time may add, retire or revive objects.
+ * Adds a copy of @object. The object counts as mapped unless it is a note. Returns its number, or MF_OBJECT_NONE if the
+ * store is full. Context: only one thread at a time may add, retire or revive objects.
  */
 uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object);
 
 /*
- * mf_objects_retire() notes that object @number is no longer mapped; mf_objects_revive() notes that it is mapped again
- * at the same address. Context: as for mf_objects_add().
+ * mf_objects_retire() records that object @number is no longer mapped; mf_objects_revive() records that it is mapped
+ * again at the same address. Context: as for mf_objects_add().
  */
 void mf_objects_retire(struct mf_store *store, uint32_t number);
 void mf_objects_revive(struct mf_store *store, uint32_t number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads tree versions, the newest first.
+// Reads tree versions, newest first.
 
 #include "model/rewind.h"
 
@@ -17,7 +17,7 @@ static uint32_t contexts_in(const struct mf_store *store)
 		       0;
 }
 
-/* Returns the number of shards. Shard 0 is always in use: the model itself writes there. */
+/* Returns the number of shards. Shard 0 is always in use, because the model itself writes to it. */
 static uint32_t shards_in(const struct mf_store *store)
 {
 	uint32_t n = __atomic_load_n(&store->header->n_tallies, __ATOMIC_ACQUIRE);
@@ -29,7 +29,7 @@ size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
 {
 	memset(rewind, 0, sizeof(*rewind));
 	rewind->store = store;
-	/* Contexts that are created from now on are in none of the existing versions. */
+	/* Contexts that are created later are not in any of the existing versions. */
 	rewind->n_contexts = contexts_in(store);
 	rewind->n_shards = shards_in(store);
 	return (size_t)rewind->n_contexts * (rewind->n_shards + 1);
@@ -46,7 +46,7 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
 		const struct mf_cell *from = mf_trie_cell(store, shard, MF_CONTEXT_FIRST);
 		uint64_t *to = cells + (size_t)shard * rewind->n_contexts;
 
-		/* Write only values other than 0, so that zeroed memory that was never touched remains unallocated. */
+		/* Write only non-zero values, so that untouched zeroed memory stays unallocated. */
 		for (uint32_t i = 0; i < rewind->n_contexts; i++) {
 			uint64_t bytes = __atomic_load_n(&from[i].bytes, __ATOMIC_RELAXED);
 

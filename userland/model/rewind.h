@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads tree versions: goes back from the contexts' present bytes to one older version after the other.
+ * Reads tree versions: starts from the contexts' present bytes and goes back from one version to the next older one.
  *
  * Safe against damaged memory, and while the program runs: the present bytes are read before the records of old values,
  * so any value that changed before it was read has a record. See mf_tree_version_hold().
@@ -17,12 +17,12 @@
 struct mf_rewind {
 	const struct mf_store *store;
 	uint32_t n_contexts, n_shards;
-	uint64_t *cells; /* n_contexts values for each shard, at the version reached so far */
-	uint64_t *sums;	 /* their sums over all shards, for each context */
-	uint64_t steps;	 /* most chunks that will still be read; bounds the walk through damaged lists */
+	uint64_t *cells; /* n_contexts values for each shard, as of the version reached so far */
+	uint64_t *sums;	 /* for each context, the sum over all shards */
+	uint64_t steps;	 /* maximum number of chunks still to be read; bounds the walk through damaged lists */
 	/*
-	 * How far the records of each shard were read. Still to be read: the records of @chunk below index @left, and
-	 * all records of older chunks.
+	 * How far each shard's records have been read. Still to be read are the records of @chunk below index @left,
+	 * and all records of older chunks.
 	 */
 	struct {
 		uint32_t chunk, left;
@@ -31,22 +31,23 @@ struct mf_rewind {
 
 /*
  * Prepares for reading the versions that exist now. Returns how many words of zeroed memory mf_rewind_begin() needs;
- * the caller keeps them as long as @rewind is used.
+ * the caller must keep that memory as long as @rewind is used.
  */
 size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store);
 
-/* Starts at the contexts' present bytes. @cells is the memory that mf_rewind_prepare() asked for. */
+/* Starts at the contexts' present bytes. @cells is zeroed memory of the size that mf_rewind_prepare() returned. */
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 
 /*
- * Goes back to the version @capture, which must be older than the last one, and copies the bytes of the contexts
- * MF_CONTEXT_FIRST, +1, ... to @bytes, at most @max values. Returns how many contexts the version has.
+ * Goes back to the version @capture, which must be older than the version of the previous call, and copies the bytes of
+ * the contexts MF_CONTEXT_FIRST, MF_CONTEXT_FIRST + 1, ... to @bytes, at most @max values. Returns how many contexts
+ * the version has.
  */
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max);
 
 /*
- * Copies the contexts' present bytes to @bytes, at most @max values. Each value is read once, so together they are of
- * one moment only if nobody writes. Returns how many contexts there are.
+ * Copies the contexts' present bytes to @bytes, at most @max values. Each value is read once, so the values are
+ * consistent with each other only if nobody is writing. Returns how many contexts there are.
  */
 uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32_t max);
 

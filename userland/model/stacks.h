@@ -8,12 +8,15 @@
 #include "model/store.h"
 
 /*
- * Adds @change (bytes, may be negative) to the size of the stacks. As in Massif, this counts for the totals, the clock,
- * the peak and the next snapshot like any other event. Only one writer at a time; @now as in heap.h.
+ * Adds @change (bytes, may be negative) to the size of the stacks. As in Massif, this affects the totals, the clock,
+ * the peak and the next snapshot like any other event. There must be only one writer at a time. For @now, see heap.h.
  */
 void mf_stacks_change(struct mf_store *store, int64_t change, int64_t now);
 
-/* Removes @bytes of stacks that ended without having been seen to shrink. The clock does not advance. */
+/*
+ * Removes @bytes that belonged to stacks which disappeared without having been seen to shrink. The clock does not
+ * advance.
+ */
 void mf_stacks_drop(struct mf_store *store, uint64_t bytes);
 
 #endif

@@ -23,9 +23,9 @@
 #define GIB (1024ull * MIB)
 
 /*
- * The size that each region should have, and the least it may be reduced to if the program's address space is limited.
- * An untouched page costs nothing but address space. The directory has a fixed size: one entry for each 4 MiB of 48
- * bits of addresses.
+ * The preferred size of each region, and the minimum that it may be reduced to if the program's address space is
+ * limited. An untouched page costs nothing but address space. The directory has a fixed size: one entry for each 4 MiB
+ * of 48 bits of addresses.
  */
 static const struct {
 	uint64_t wanted, least;
@@ -64,7 +64,10 @@ static uint64_t sum_of(const uint64_t *sizes)
 	return sum;
 }
 
-/* Halves the regions that may be halved until their sum is at most @budget. Returns false if that is impossible. */
+/*
+ * Halves the regions that may be halved until all regions together fit into @budget. Returns false if that is
+ * impossible.
+ */
 static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++)
@@ -87,12 +90,12 @@ static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 	return true;
 }
 
-/* Reduces @budget to the limits of this process. */
+/* Reduces @budget to this process's limits. */
 static uint64_t budget_within_limits(uint64_t budget)
 {
 	struct rlimit limit;
 
-	/* Growing a file beyond RLIMIT_FSIZE with ftruncate would raise SIGXFSZ. */
+	/* Using ftruncate() to grow a file beyond RLIMIT_FSIZE would raise SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    (!budget || limit.rlim_cur < budget))
 		budget = limit.rlim_cur;
@@ -100,8 +103,8 @@ static uint64_t budget_within_limits(uint64_t budget)
 }
 
 /*
- * Maps all regions, at the addresses @places or, if that is NULL, anywhere. The creator of the store sets @makes, which
- * leaves MF_REGION_THREADS out. Returns 0 or -errno.
+ * Maps all regions, at the addresses @places or, if that is NULL, anywhere. @makes is true for the creator of the
+ * store, which does not map MF_REGION_THREADS. Returns 0 or -errno.
  */
 static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,
 		   void *const *places, bool makes)
@@ -127,7 +130,7 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 			return code;
 		}
 		store->regions[i] = address;
-		/* Keeps the store out of the program's core dumps, since it is not the program's memory. */
+		/* Exclude the store from the program's core dumps, since it is not the program's memory. */
 		if (fd >= 0)
 			madvise(address, regions[i].size, MADV_DONTDUMP);
 	}
@@ -191,7 +194,7 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 
 	store->header->version = MF_STORE_VERSION;
 	memcpy(store->header->regions, regions, sizeof(regions));
-	store->header->n_chunks = 1; /* element 0 of these regions means none */
+	store->header->n_chunks = 1; /* in these regions, element 0 means "none" */
 	store->header->n_wide = 1;
 	store->header->n_leaves = 1;
 	store->header->n_ledger = 1;
@@ -213,7 +216,7 @@ static int read_regions(int fd, struct mf_region *regions)
 
 	if (fstat(fd, &status) < 0)
 		return -errno;
-	/* If another process could still shrink the file, reading it could raise SIGBUS here. */
+	/* If another process could still shrink the file, reading it here could raise SIGBUS. */
 	seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
 		return -EINVAL;

@@ -2,9 +2,9 @@
 /*
  * The store: the memory that holds a profile. It contains no pointers, so that it can be mapped at any address.
  *
- * In heap mode it is a memfd that the shim (its only writer) and the aggregator (a reader) both map. So everything up
- * to the program's last event outlives the program. In pages mode and in tests it is anonymous memory of one process.
- * Each part of a store (trie, tree versions, live blocks, ...) is a region: a sparse range of the file that is used
+ * In heap mode, it is a memfd that both the shim (its only writer) and the aggregator (a reader) map. So everything up
+ * to the program's last event outlives the program. In pages mode and in tests, it is anonymous memory of one process.
+ * Each part of a store (trie, tree versions, live blocks, ...) is a region: a sparse range of the file that is filled
  * from its start upwards and whose pages are allocated when they are first touched.
  *
  * All functions of userland/model/ are pure, because they run inside malloc: they read no clock, do not call malloc,
@@ -48,15 +48,15 @@ enum mf_region_id {
 	MF_REGION_COUNT,
 };
 
-/* In place of an address in MF_REGION_NEW_RULES: the object's code was searched and contains no client request. */
+/* Used instead of an address in MF_REGION_NEW_RULES: the object's code was searched and contains no client requests. */
 #define MF_NEW_RULE_SEARCHED UINT32_MAX
 
 struct mf_region {
-	uint64_t offset; /* in the file, in bytes; a multiple of the page size */
-	uint64_t size;	 /* bytes that are reserved for the region */
+	uint64_t offset; /* position in the file, in bytes; a multiple of the page size */
+	uint64_t size;	 /* number of bytes reserved for the region */
 };
 
-/* Bits that say what ran out, so that the profile stopped growing before the program ended. */
+/* Bits that say which regions filled up, so that the profile stopped growing before the program ended. */
 enum mf_store_full {
 	MF_STORE_FULL_NODES = 1u << 0,
 	MF_STORE_FULL_CONTEXTS = 1u << 1,
@@ -81,42 +81,45 @@ enum mf_verify {
 struct mf_store_header {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t full; /* enum mf_store_full: what ran out */
+	uint32_t full; /* enum mf_store_full: which regions filled up */
 	struct mf_region regions[MF_REGION_COUNT];
 
 	/* The process that writes the store. */
 	int32_t pid;	       /* process id of the program; 0 until the shim has attached */
-	uint32_t depth;	       /* most frames of a stack */
-	uint32_t merge_recursive; /* longest cycle of recursive frames that is merged; 0: none is */
-	uint32_t executes;     /* the program is about to execute another program, or has */
+	uint32_t depth;	       /* maximum number of frames in a stack */
+	uint32_t merge_recursive; /* maximum length of a cycle of recursive frames that is merged; 0: no merging */
+	uint32_t executes;     /* the program is about to execute another program, or has done so */
 	uint64_t events;       /* allocations, reallocations and frees that were counted */
 	uint64_t events_lost;  /* events that could not be counted, for example calls made from inside the shim */
-	uint64_t first_time_ns; /* CLOCK_MONOTONIC time of the first event */
+	uint64_t first_time_ns; /* CLOCK_MONOTONIC time of the first event, in nanoseconds */
 
-	/* The hardware counter for the time unit "i", as in struct perf_event_attr, and its sum over all threads. */
+	/*
+	 * The hardware counter for the time unit "i": type and config as in struct perf_event_attr, and the sum over
+	 * all threads.
+	 */
 	uint32_t counter_type;
 	uint32_t counters_missing; /* number of threads whose counter could not be opened */
 	uint64_t counter_config;
 	uint64_t instructions;
 
 	/*
-	 * With milliseconds as time unit, the aggregator watches the clock, so that the program need not. It sets
-	 * snapshot_due when the next snapshot is due.
+	 * If the time unit is milliseconds, the aggregator watches the clock, so that the program need not. The
+	 * aggregator sets snapshot_due when the next snapshot is due.
 	 */
-	int64_t seen_ms; /* the time that the aggregator read last, relative to first_time_ns */
+	int64_t seen_ms; /* the time that the aggregator last read, relative to first_time_ns */
 	uint32_t snapshot_due;
-	uint32_t n_tallies; /* number of tallies that were ever in use: tallies 0 to n_tallies - 1 */
-	uint32_t granule_bits; /* log2 of the bytes in a granule of the table of blocks, see blocks.h */
+	uint32_t n_tallies; /* tallies 0 to n_tallies - 1 are or were in use */
+	uint32_t granule_bits; /* log2 of the granule size in bytes of the table of blocks; see blocks.h */
 	uint64_t capture;      /* the newest tree version, or 0; see tree_version.h */
 
-	/* Options of massif-ctl for the shim and the model, besides struct mf_model_options. */
+	/* Options that massif-ctl sets for the shim and the model, besides struct mf_model_options. */
 	uint32_t logs_steps;	    /* enum mf_log_level: what to log for the user; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to 0 bytes that returns a block counts as a resize */
 	uint32_t real_capacities;   /* use the real allocator's capacities, not the model's */
 	uint32_t is_elsewhere; /* the program has loaded libraries into a namespace of their own (dlmopen), which is
 			        * not profiled */
-	int32_t late_objects_error; /* 0: objects loaded later are searched; -errno: why they are not */
-	int32_t trace_fd;	    /* descriptor, above 2, to which each allocation call is traced; 0: no trace */
+	int32_t late_objects_error; /* 0: late-loaded objects are searched; otherwise why not, -errno */
+	int32_t trace_fd;	    /* descriptor (greater than 2) to which allocation calls are traced; 0: no trace */
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
@@ -124,84 +127,83 @@ struct mf_store_header {
 				     * fork.c */
 
 	/* The program's own allocation functions; see preload/patch/takeover.h. */
-	uint32_t has_somalloc;	  /* patch only those in objects whose names match somalloc */
+	uint32_t has_somalloc;	  /* patch only functions in objects whose names match somalloc */
 	uint32_t capacities_unknown; /* real_capacities was requested but had to be disabled */
 	uint32_t n_missed;	  /* number of functions that could not be patched; the next three fields describe
 				   * the first */
-	int32_t missed_error;	  /* why it could not be patched, -errno */
+	int32_t missed_error;	  /* reason why it could not be patched, -errno */
 	uint64_t missed_address;
 	char missed_name[MF_STORE_NAME_MAX];
 	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
 
-	/* Comparison of stacks with libunwind's, if massif-ctl asks for it; see preload/stack/verify.h. */
+	/* The comparison of stacks with libunwind's results, if massif-ctl requests it; see preload/stack/verify.h. */
 	uint32_t verify;	  /* enum mf_verify */
 	uint32_t differs_context; /* the first context whose stack differed */
 	uint32_t differs_frame;	  /* the first frame in it that differed; libunwind's address there is differs_pc (0:
 				   * it has no such frame) */
 	uint32_t children_restricted; /* processes forked after the program restricted its system calls; they have no
 				       * profile */
-	uint32_t traces_children; /* programs that the program executes are profiled, too */
+	uint32_t traces_children; /* whether programs that the program executes are profiled, too */
 	uint64_t differs_pc;
-	uint64_t verified, verify_differs; /* stacks compared, and stacks that differed */
+	uint64_t verified, verify_differs; /* number of stacks compared, and of those that differed */
 
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
 	uint32_t hears_requests, requests_missed;
-	int32_t requests_error; /* why requests could not be patched, a positive errno */
+	int32_t requests_error; /* reason why requests could not be patched, a positive errno */
 
 	/* The process that writes the output file; see ctl/heap/origin.h. */
 	int32_t aggregator;
 	uint64_t aggregator_start;
 
-	/* Fields for asking whether a context counts; see filter_client.h. */
+	/* Fields for asking whether a context is to be counted; see filter_client.h. */
 	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
-	uint32_t question; /* the context that is asked about, or 0; a futex */
+	uint32_t question; /* the context being asked about, or 0; a futex */
 	uint32_t answer;   /* enum mf_answer; a futex */
-	uint32_t may_not_wait; /* the program may not make system calls in order to wait */
-	uint32_t filter_server; /* thread of the filter server, or 0; see filter_client.h */
-	uint32_t unanswered; /* there was no answer, so all contexts counted from then on */
+	uint32_t may_not_wait; /* the program is not allowed the system calls for waiting */
+	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
+	uint32_t unanswered; /* a question was not answered, so all contexts were counted from then on */
 
-	/* How much of each region is in use, in elements, not bytes. */
+	/* How much of each region is in use, as a number of elements. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
 	uint32_t first_object, last_object; /* first and last element of the list of mapped objects, see objects.h */
 	uint32_t n_string_bytes, n_ledger;
 	uint32_t n_steps, steps_lost;
-	uint32_t node_hash_bits, n_hashed; /* log2 of the size of the trie's hash table, and its entries; see trie.c */
-	uint32_t free_chunk, free_wide; /* first elements of the free lists; 0: empty */
-	uint32_t overflow; /* context for stacks that did not fit into the store; 0: all did so far */
-	uint32_t overflow_object; /* object that is the only frame of that context; 0: not made yet */
+	uint32_t node_hash_bits, n_hashed; /* the trie's hash table: log2 of its size, and its entries; see trie.c */
+	uint32_t free_chunk, free_wide; /* first elements of the free lists; 0 if empty */
+	uint32_t overflow; /* context for stacks that did not fit into the store; 0: none so far */
+	uint32_t overflow_object; /* object of that context's only frame; 0: not created yet */
 
 	/*
-	 * The directory of cached unwind rows (cfi/rowfile.h), or "". Rules that had no cached row are in
+	 * The directory of cached unwind rows (cfi/rowfile.h), or "". Rules that were not found there are in
 	 * MF_REGION_NEW_RULES.
 	 */
 	char rows_directory[MF_STORE_PATH_MAX];
-	uint32_t n_new_rules; /* number of such rules; if there are more than fit, the region holds the first
-			       * ones */
+	uint32_t n_new_rules; /* number of such rules; the region holds the first ones that fit */
 
 	/* Chunks of the tree versions, see tree_version.c. */
-	uint32_t chunks_in_use, prune_at; /* number of chunks at which unneeded ones are freed */
+	uint32_t chunks_in_use, prune_at; /* prune_at: number of chunks in use at which unneeded ones are freed */
 	uint32_t capture_readers;	  /* number of readers that rely on records not being moved */
-	uint32_t capture_moves;		  /* odd while the writer moves entries of chunks */
+	uint32_t capture_moves;		  /* odd while the writer is moving records between chunks */
 };
 
 /*
- * One process's view of a store; the header is the first region. Only a process that attaches to a store maps the
- * region MF_REGION_THREADS, and only a store with a file has it. That region is in the file so that it is a shared
- * mapping, which is available from the start and does not count against limits of private memory.
+ * One process's view of a store; the header is the first region. Only a store with a file has the region
+ * MF_REGION_THREADS, and only a process that attaches to the store maps that region. It is in the file so that it is a
+ * shared mapping, which is available from the start and does not count against limits on private memory.
  */
 struct mf_store {
 	struct mf_store_header *header;
 	void *regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT];
-	bool has_file; /* the memory is a memfd; false: private memory */
+	bool has_file; /* true if the memory is a memfd, false if it is private */
 	struct mf_held_file **files; /* files that this process holds open, indexed by object number; NULL: no
 				      * files */
 };
 
 /*
- * Creates a store. @budget limits the address space that a process needs to map it, in bytes (0: no limit); the regions
- * are made smaller to fit. If @fd is not NULL, the memory is a memfd whose size is sealed, and the caller has to close
- * *@fd; otherwise it is private memory. Returns 0 or -errno.
+ * Creates a store. @budget limits the address space that a process needs to map it, in bytes (0: no limit); regions are
+ * shrunk to fit. If @fd is not NULL, the memory is a memfd whose size is sealed, and the caller has to close *@fd;
+ * otherwise it is private memory. Returns 0 or -errno.
  */
 int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err);
 
@@ -212,8 +214,8 @@ int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);
 int mf_store_attach_again(struct mf_store *store, int fd);
 
 /*
- * Makes this process's view of @store private: its changes no longer reach the file @fd. Returns 0 or -errno; after a
- * failure some regions may still be shared.
+ * Makes this process's view of @store private, so that its changes no longer reach the file @fd. Returns 0 or -errno;
+ * after a failure some regions may still be shared.
  */
 int mf_store_keep_changes(struct mf_store *store, int fd);
 
@@ -221,8 +223,8 @@ int mf_store_keep_changes(struct mf_store *store, int fd);
 void mf_store_detach(struct mf_store *store);
 
 /*
- * Drops the pages of @region from this process's resident memory if it is backed by a file. Reading it again brings
- * them back.
+ * If @region is backed by a file, drops its pages from this process's resident memory. Reading them again brings them
+ * back.
  */
 void mf_store_let_go(const struct mf_store *store, enum mf_region_id region);
 
@@ -231,7 +233,7 @@ static inline void mf_store_set_full(struct mf_store *store, enum mf_store_full 
 	store->header->full |= what;
 }
 
-/* Returns whether the element @index, of @size bytes, lies inside the region. */
+/* Returns whether element @index, of @size bytes, is inside the region. */
 static inline bool mf_store_fits(const struct mf_store *store, enum mf_region_id region,
 				 uint64_t index, size_t size)
 {

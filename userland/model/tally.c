@@ -5,7 +5,7 @@
 
 #include "model/tolerance.h"
 
-/* An allowance without limit. It is half the maximum, so that additions and subtractions cannot overflow. */
+/* An unlimited allowance. It is half the maximum, so that additions and subtractions cannot overflow. */
 #define PLENTY (INT64_MAX / 2)
 
 /* Sets the allowance without changing what the tally has counted. */
@@ -73,7 +73,7 @@ void mf_tally_end_all(struct mf_store *store)
 	for (uint32_t i = 0; i < n; i++) {
 		struct mf_tally *tally = mf_tally_of(store, i);
 
-		/* The store may have been copied while a thread was waiting at the closed gate. */
+		/* The store may have been copied while a thread was waiting for the gate to open. */
 		tally->busy = 0;
 		tally->users = 0;
 		set_rooms(tally, -1, tally->heap_room);
@@ -100,7 +100,7 @@ static void add_up(struct mf_store *store)
 		model->heap_frees += tally->frees;
 		model->heap_reallocs += tally->reallocs;
 		model->stack_allocs += tally->stack_growths;
-		/* Each of these events attempted a snapshot; the allowance ensured that none was due. */
+		/* Each of these events counts as an attempt at a snapshot; the allowance ensured that none was due. */
 		model->skipped_snapshots += events + tally->stack_growths + tally->stack_shrinks;
 		header->events += events;
 		tally->heap = tally->stacks = 0;
@@ -166,7 +166,10 @@ struct look {
 	uint64_t heap_admin;
 };
 
-/* Subtracts a block whose free was delayed. Time is not bytes then, so the clock stays. */
+/*
+ * Subtracts a block whose free was delayed. Frees are delayed only if the time unit is not bytes, so the clock does not
+ * advance.
+ */
 static void look_beyond(const struct mf_block *block, void *data)
 {
 	struct look *look = data;
@@ -206,7 +209,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 	return look.totals;
 }
 
-/* Returns by how much the clock may advance from @now before the next snapshot is due; negative if it is due. */
+/* Returns by how much the clock may advance from @now before the next snapshot is due; negative if it is already due. */
 static int64_t left_from(const struct mf_model *model, uint64_t now)
 {
 	int64_t next = model->next_allowed;
@@ -214,7 +217,7 @@ static int64_t left_from(const struct mf_model *model, uint64_t now)
 	return next > (int64_t)now ? next - (int64_t)now - 1 : -1;
 }
 
-/* Returns the allowance of the clock in bytes: PLENTY or none if time is not bytes. */
+/* Returns the allowance of the clock in bytes. If the time unit is not bytes, this is either PLENTY or none. */
 static int64_t clock_left(const struct mf_store *store)
 {
 	const struct mf_model *model = mf_model_of(store);
@@ -239,10 +242,10 @@ void mf_tally_grant(struct mf_store *store)
 	const struct mf_model *model = mf_model_of(store);
 	uint64_t total = model->heap + model->extra + model->stacks;
 	uint64_t threshold = mf_model_peak_threshold(model);
-	/* With a negative inaccuracy the threshold is meaningless, so the model has to handle each decrease. */
+	/* If the inaccuracy is negative, the threshold is meaningless, so the model has to handle each decrease. */
 	bool below = total <= threshold &&
 		     !mf_tolerance_is_negative(&model->options.peak_inaccuracy);
-	/* Each event is logged, or capacities are the real allocator's: the model has to handle every event. */
+	/* If events are logged or the capacities are the real allocator's, the model has to handle every event. */
 	bool all = header->logs_steps || header->real_capacities;
 	int64_t clock_room = all ? -1 : clock_left(store), heap_room = PLENTY;
 	int64_t instructions = left_from(model, header->instructions);

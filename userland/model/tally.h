@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Tallies: what the program's threads have changed since the model was last updated. A new thread takes the tally with
- * the fewest users. So up to MF_SHARDS_MAX threads have a tally each, and more threads share them; only one thread at a
- * time changes a tally.
+ * the fewest users. So up to MF_SHARDS_MAX threads have a tally of their own; if there are more, threads share tallies,
+ * but only one thread at a time changes a tally.
  *
- * Massif's model is a sequence of events. Each event changes the totals and then asks whether a snapshot is due or a
- * peak was passed. The answer is nearly always no, and can be known in advance for a while. So each thread has an
+ * Massif's model is a sequence of events. Each event changes the totals and then checks whether a snapshot is due or a
+ * peak was passed. The answer is nearly always no, and for some time it can be known in advance. So each thread has an
  * allowance. An event within the allowance changes only the tally and needs neither the totals nor a lock. Any other
- * event is handled by the model, with all threads stopped: first all tallies are folded into the totals, and afterwards
- * new allowances are granted. The model therefore always decides on exact totals, as if it had seen each event.
+ * event is handled by the model, with all threads stopped: before the event all tallies are folded into the totals, and
+ * after it new allowances are granted. The model therefore always bases its decisions on exact totals, as if it had
+ * seen each event.
  *
  * A tally also has its own share of each context's bytes (a shard). The tree of a snapshot is the sum over the shards
- * at a moment when no thread is in the middle of an event.
+ * at a time when no thread is in the middle of an event.
  *
- * "Alone" below means: no other thread is in an event, see gate.h.
+ * Several functions below require that no other thread is in an event; gate.h says how to ensure that.
  */
 #ifndef MASSIF_MODEL_TALLY_H
 #define MASSIF_MODEL_TALLY_H
@@ -27,35 +28,35 @@
 #include "model/store.h"
 #include "model/trie.h"
 
-/* Two cache lines, since processors fetch lines in pairs. The first has what most events need. */
+/* Aligned to two cache lines, since processors fetch lines in pairs. The first line contains what most events need. */
 struct mf_tally {
 	_Alignas(128) uint32_t busy; /* a thread is in the middle of an event: a lock, see gate.h */
-	uint32_t users;		     /* threads that use this tally */
+	uint32_t users;		     /* number of threads that use this tally */
 
-	/* The allowance. A negative value means that there is none. */
-	int64_t clock_room; /* bytes by which the clock may advance; huge or negative if time is not bytes */
+	/* The allowance. A negative value means no allowance. */
+	int64_t clock_room; /* bytes by which the clock may advance; huge or negative if the unit is not bytes */
 	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
 	uint64_t capture;   /* contexts with this tree version may be charged */
 	uint64_t capture_down; /* contexts with this version may be charged with a decrease; MF_CAPTURE_NEVER: none,
 			        * because a decrease may require a peak snapshot */
 
 	/*
-	 * The tally. The changes of the clock and the total are not stored: they are the used parts of the allowances
-	 * (clock_granted - clock_room, heap_granted - heap_room).
+	 * The tally. The changes of the clock and the total are not stored, because they are the used parts of the
+	 * allowances (clock_granted - clock_room, heap_granted - heap_room).
 	 */
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change of the requested bytes */
-	uint64_t put_off;	/* address of the block whose free is delayed, so it is still in the table; 0: none */
+	uint64_t put_off;	/* address of a block that is still in the table, because its free is delayed; or 0 */
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
 	uint16_t pasts_room; /* number of free records in last_chunk */
-	uint8_t may_shrink;  /* a decrease cannot require a peak snapshot */
-	uint8_t may_put_off; /* a free may be delayed until the next event */
+	uint8_t may_shrink;  /* true if a decrease cannot require a peak snapshot */
+	uint8_t may_put_off; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change of the stacks' bytes */
 	int64_t clock_granted, heap_granted;
-	int64_t instructions, instructions_room; /* time in instructions, and the limit of the allowance */
+	int64_t instructions, instructions_room; /* instructions executed, and their limit in the allowance */
 
-	/* List of chunks with the old values of the tally's shard, see tree_version.h. */
+	/* The list of chunks with the old values of the tally's shard, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
 };
 
@@ -64,19 +65,22 @@ static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_
 	return (struct mf_tally *)store->regions[MF_REGION_TALLIES] + number;
 }
 
-/* Returns the tally with the fewest users; of several, the first. Context: alone. */
+/* Returns the tally with the fewest users; the first if there is a tie. Context: no other thread is in an event. */
 uint32_t mf_tally_least_used(const struct mf_store *store);
 
-/* Called when a thread starts and ends using the tally @number (below MF_SHARDS_MAX). Context: alone. */
+/*
+ * Call these when a thread starts and stops using tally @number (less than MF_SHARDS_MAX). Context: no other thread is
+ * in an event.
+ */
 void mf_tally_begin(struct mf_store *store, uint32_t number);
 void mf_tally_end(struct mf_store *store, uint32_t number);
 
-/* For the store copied to a forked process, where none of the threads exist: marks all tallies as unused. */
+/* Marks all tallies as unused. For the copied store of a forked process, in which none of the threads exist. */
 void mf_tally_end_all(struct mf_store *store);
 
 /*
- * Called before and after an event that the model handles itself. mf_tally_fold() adds all tallies to the totals and
- * carries out delayed frees; mf_tally_grant() makes new allowances. Context: alone.
+ * Call these before and after an event that the model handles itself. mf_tally_fold() adds all tallies to the totals
+ * and carries out delayed frees; mf_tally_grant() grants new allowances. Context: no other thread is in an event.
  */
 void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
@@ -92,15 +96,15 @@ void mf_tally_walk_put_off(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
- * Makes the model handle the next event, because the time of a snapshot has come. Only if the time unit is
- * milliseconds. Called by the aggregator, which watches the clock. An event that is just being counted may overwrite
- * this, so repeat the call after a while.
+ * Makes the model handle the next event, because it is time for a snapshot. Only used if the time unit is milliseconds.
+ * It is called by the aggregator, which watches the clock. An event that is currently being counted may overwrite the
+ * effect, so repeat the call after a while.
  */
 void mf_tally_hurry(struct mf_store *store);
 
 /*
- * Returns the totals including the tallies, for reading while the program runs. They are exact if nothing happens
- * meanwhile. @now as in mf_model_time().
+ * Returns the totals including the tallies, for reading while the program runs. The totals are exact if no event occurs
+ * in the meantime. For @now, see mf_model_time().
  */
 struct mf_tally_totals {
 	uint64_t heap, extra, stacks;
@@ -109,7 +113,7 @@ struct mf_tally_totals {
 
 struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 
-/* What a thread needs for an ordinary event: pointers and options of the store, none of which change. */
+/* What a thread needs for an ordinary event: pointers into the store and options of it, none of which ever change. */
 struct mf_tally_ctx {
 	struct mf_tally *tally;
 	struct mf_cell *cells; /* the cells of the tally's shard, one for each context */
@@ -131,7 +135,10 @@ static inline struct mf_tally_ctx mf_tally_ctx_of(struct mf_store *store, uint32
 	};
 }
 
-/* Adds to the tally: @heap requested bytes, @net bytes of the total (with overhead), @cost bytes of the clock. */
+/*
+ * Adds to the tally: @heap: change of the requested bytes; @net: change of the total (including overhead); @cost: by
+ * how many bytes the clock advances.
+ */
 static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t net, int64_t cost)
 {
 	tally->heap += heap;
@@ -140,7 +147,7 @@ static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t
 }
 
 /*
- * Advances the clock by @n instructions. Returns false if the allowance is used up, so that the model has to handle the
+ * Advances the clock by @n instructions. Returns false if the allowance is used up, so the model has to handle the
  * event.
  */
 static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
@@ -151,8 +158,8 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 
 /*
  * Prepares @context for a change of its bytes, if it does not have the newest tree version yet. Returns false if the
- * context does not count, if there is no room for the old value, or if a function call would be needed and @keeps is
- * false.
+ * context is not counted, if there is no room for the old value, or if @keeps is false and a function call would be
+ * needed.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -188,13 +195,13 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
 }
 
 /*
- * These functions do what those of heap.h do, in the shard and tally of @ctx, and return true. If the event exceeds
- * the allowance, or its block is large or not a usual one, they change nothing and return false: then the model has to
- * handle the event. A free copies the block to *@block. With @keeps false they call no function, and leave a few more
- * cases to the model.
+ * These functions do what their counterparts in heap.h do, in the shard and tally of @ctx, and return true. If the
+ * event exceeds the allowance, or its block is large or not a usual one, they change nothing and return false; the
+ * model then has to handle the event. A free copies the block to *@block. If @keeps is false, they call no function,
+ * and leave a few more cases to the model.
  *
- * Several conditions are tested at once: a slot that holds no usual block decodes to an invalid context, and a context
- * that does not count has a tree version that never equals the tally's.
+ * Several conditions are tested at once: a slot without a usual block decodes to an invalid context, and the tree
+ * version of a context that is not counted never equals the tally's.
  */
 static inline __attribute__((always_inline)) bool
 mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t address, uint64_t size,
@@ -242,7 +249,7 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 
 	if (__builtin_expect(!slot, 0))
 		return false;
-	/* If a usual block that is not large begins here, this clears all bits above the context. */
+	/* If a usual block that is not large begins here, this XOR clears all bits above the context. */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];
 	usual = mf_blocks_parse_fresh(first, second);
@@ -279,9 +286,9 @@ mf_tally_free(const struct mf_tally_ctx *ctx, uint64_t address, struct mf_block 
 
 /*
  * Delays the free of the block at @address until the thread's next event. The block's slot is often not in the
- * processor's caches; the delay lets the processor fetch it meanwhile, since nothing needs the result of the free at
- * once. Only while the program has one thread, and this has no delayed free yet; before a second thread starts, the
- * tallies are folded. Returns false if the free has to be done now because it may take a snapshot.
+ * processor's caches. Nothing needs the result of the free immediately, so the delay gives the processor time to fetch
+ * the slot. Only allowed while the program has one thread and that thread has no delayed free yet; before a second
+ * thread starts, the tallies are folded. Returns false if the free must be done now because it may trigger a snapshot.
  */
 static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_tally_ctx *ctx,
 								   uint64_t address)
@@ -295,7 +302,7 @@ static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct 
 }
 
 /*
- * Carries out the thread's delayed free, if there is one. @slot is the slot of its block. Returns false in the same
+ * Carries out the thread's delayed free, if there is one. @slot is the slot of the block. Returns false in the same
  * cases as mf_tally_free().
  */
 static inline __attribute__((always_inline)) bool

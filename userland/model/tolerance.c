@@ -5,13 +5,16 @@
 
 #include <string.h>
 
-#define FRACTION_BITS	 52 /* bits of the fraction of a double, without the leading 1 */
-#define PRECISION	 53 /* bits of a mantissa, with the leading 1 */
+#define FRACTION_BITS	 52 /* number of bits in the fraction of a double, without the leading 1 */
+#define PRECISION	 53 /* number of bits in a mantissa, including the leading 1 */
 #define EXPONENT_MASK	 0x7ffu
-#define EXPONENT_BIAS	 1075 /* bias of the exponent if the mantissa is read as an integer */
+#define EXPONENT_BIAS	 1075 /* bias of the exponent if the mantissa is treated as an integer */
 #define SIGN		 (1ull << 63)
 #define LEADING_ONE	 (1ull << FRACTION_BITS)
-/* Keeps more bits of a quotient: a mantissa shifted by this still fits into 64 bits, and is much larger than 100. */
+/*
+ * Shift that preserves more bits of a quotient: a mantissa shifted by this still fits into 64 bits, and is much larger
+ * than 100.
+ */
 #define QUOTIENT_SHIFT	 11
 
 /* The value mantissa * 2^exponent. */
@@ -61,7 +64,7 @@ static struct number magnitude_of(uint64_t bits)
 	int exponent = (int)(bits >> FRACTION_BITS & EXPONENT_MASK);
 	uint64_t fraction = bits & (LEADING_ONE - 1);
 
-	/* Subnormal numbers have the least exponent and no leading 1. */
+	/* Subnormal numbers have the smallest exponent and no leading 1. */
 	if (!exponent)
 		return (struct number){ fraction, 1 - EXPONENT_BIAS };
 	return (struct number){ fraction | LEADING_ONE, exponent - EXPONENT_BIAS };
@@ -85,15 +88,12 @@ static struct number divide_by_100(struct number a)
 	}
 	scaled = a.mantissa << QUOTIENT_SHIFT;
 	quotient = scaled / 100;
-	/*
-	 * Append a bit for the remainder, which decides between a tie and more than half. It is below the rounding
-	 * position.
-	 */
+	/* Append a bit for the remainder, below the rounding position, to distinguish a tie from more than half. */
 	return round_to_nearest((unsigned __int128)quotient << 1 | (scaled % 100 != 0),
 				a.exponent - QUOTIENT_SHIFT - 1);
 }
 
-/* Returns the integer part; 0 if it does not fit in 64 bits. */
+/* Returns the integer part, or 0 if it does not fit in 64 bits. */
 static uint64_t truncate(struct number a)
 {
 	if (!a.mantissa)
@@ -103,7 +103,7 @@ static uint64_t truncate(struct number a)
 	return a.exponent <= -64 ? 0 : a.mantissa >> -a.exponent;
 }
 
-/* Returns the negative integer part as x86-64 converts it: INT64_MIN if it does not fit. */
+/* Returns the negated integer part as an x86-64 conversion would: INT64_MIN if it does not fit. */
 static uint64_t truncate_negative(struct number a)
 {
 	uint64_t magnitude = truncate(a);

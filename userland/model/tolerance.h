@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Computes by how much the total may exceed the recorded peak before there is a new peak.
+ * Computes by how much the total may exceed the recorded peak without being a new peak.
  *
  * Massif computes this in double precision. The shim runs in programs that may have unmasked floating-point exceptions,
  * changed the rounding mode, or test the exception flags. So it computes the same result with integers and leaves the
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /*
- * Returns (uint64_t)((double)@total * *@per_cent / 100) as x86-64 computes it with rounding to nearest. The conversions
- * that C leaves undefined are: a negative result wraps, and 2^64 or more gives 0. *@per_cent is passed by pointer,
+ * Returns (uint64_t)((double)@total * *@per_cent / 100) as x86-64 computes it with rounding to nearest. Where the
+ * conversion is undefined in C, a negative result wraps, and 2^64 or more gives 0. *@per_cent is passed by pointer,
  * because a double argument would use a vector register.
  */
 uint64_t mf_tolerance_bytes(uint64_t total, const double *per_cent);

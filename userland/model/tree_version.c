@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Records for each tree version the bytes of those contexts that have changed since.
+// For each tree version, records the bytes of the contexts that have changed since then.
 
 #include "tree_version.h"
 
@@ -12,10 +12,10 @@
 /* One event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* Unneeded chunks are freed only when at least this many are in use. */
+/* Unneeded chunks are freed only if at least this many chunks are in use. */
 #define FEW_CHUNKS 32u
 
-/* Most chunks (64 MiB) that are added while a reader relies on records not being moved. */
+/* Maximum number of chunks (64 MiB) to add while a reader relies on records not being moved. */
 #define PATIENCE_CHUNKS 16384u
 
 _Static_assert(sizeof(struct mf_chunk) == 4096, "a chunk is a page");
@@ -47,7 +47,7 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 	struct mf_cell *cell = mf_trie_cell(store, shard, context);
 	struct mf_tally *tally = mf_tally_of(store, shard);
 
-	/* A context that was created after the version has no bytes in it. */
+	/* A context that was created after the version has no bytes in that version. */
 	if (context - MF_CONTEXT_FIRST < mf_tree_version_contexts(newest)) {
 		struct mf_chunk *chunk = &mf_tree_version_chunks(store)[tally->last_chunk];
 
@@ -58,7 +58,7 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 		tally->pasts_room--;
 	}
 	cell->capture = newest;
-	/* The caller may change the bytes only after this. */
+	/* The caller changes the bytes only after the stores above. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	return true;
 }
@@ -95,7 +95,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			const struct mf_past *past = &chunks[from].pasts[i];
 			struct mf_past *place;
 
-			/* Here n becomes the number of kept versions up to and including past->until. */
+			/* n becomes the number of kept versions up to and including past->until. */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
 			if (!past->until || !n ||
@@ -125,7 +125,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 	free_chunks(store, rest);
 }
 
-/* Frees the records that no kept snapshot needs. @urgent: even if somebody is reading. */
+/* Frees the records that no kept snapshot needs. If @urgent, does so even if somebody is reading. */
 static void prune(struct mf_store *store, bool urgent)
 {
 	struct mf_store_header *header = store->header;
@@ -144,14 +144,14 @@ static void prune(struct mf_store *store, bool urgent)
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
 	/*
-	 * The next pruning is due when there are half as many chunks again, so that the work is proportional to the
-	 * records written.
+	 * The next pruning is due when the number of chunks has grown by half, so that the work is proportional to the
+	 * number of records written.
 	 */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
 	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);
 }
 
-/* Returns a free chunk; 0: there is none. */
+/* Returns a free chunk, or 0 if there is none. */
 static uint32_t find_chunk(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
@@ -170,8 +170,8 @@ static uint32_t find_chunk(struct mf_store *store)
 }
 
 /*
- * Returns a free chunk. If there is none, trees are dropped until a chunk becomes free. Returns 0 only if no snapshot
- * has a tree any more.
+ * Returns a free chunk. If there is none, drops trees until a chunk becomes free. Returns 0 only if no snapshot has a
+ * tree left to drop.
  */
 static uint32_t take_chunk(struct mf_store *store)
 {

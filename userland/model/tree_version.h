@@ -2,12 +2,12 @@
 /*
  * Tree versions: the live bytes of all contexts at the time of a detailed snapshot.
  *
- * Taking a version copies nothing; a version is just the next number. The first change of a context's bytes after that
- * records the value before the change (struct mf_past). So a version costs nothing by itself, and an event writes at
+ * Taking a version copies nothing; a version is just the next number. When a context's bytes change for the first time
+ * after that, the old value is recorded (struct mf_past). So a version itself costs nothing, and an event writes at
  * most two such records. A reader reconstructs a version by going back from the present bytes (rewind.h).
  *
  * A record states: "these were the bytes of this context in this shard for all versions after @since, up to and
- * including @until". That stays true for ever and does not depend on other records. A record may therefore be dropped
+ * including @until". That remains true forever and does not depend on other records. A record may therefore be dropped
  * as soon as no kept snapshot has a version in that range, and it may exist twice. So a reader needs no lock, even if
  * the writer was killed between two instructions.
  */
@@ -25,8 +25,8 @@
 
 /* Special values that are not versions: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
-#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* version of contexts whose blocks do not count */
-#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the present bytes of the contexts; used for the end of a profile */
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* version of contexts whose blocks are not counted */
+#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the contexts' present bytes; used for the end of a profile */
 
 static inline uint64_t mf_tree_version_number(uint64_t capture)
 {
@@ -40,7 +40,7 @@ static inline uint32_t mf_tree_version_contexts(uint64_t capture)
 
 struct mf_past {
 	uint64_t bytes;
-	uint64_t until; /* 0: not in use. Written last */
+	uint64_t until; /* 0 if the record is not in use; written last */
 	uint64_t since : MF_CAPTURE_NUMBER_BITS, context : MF_CAPTURE_CONTEXT_BITS;
 };
 
@@ -48,7 +48,7 @@ struct mf_past {
 
 /* The records of a shard are in a list of chunks, ordered by @until. */
 struct mf_chunk {
-	uint32_t older, newer; /* neighbours in the list; 0: none */
+	uint32_t older, newer; /* neighbours in the list, or 0 */
 	uint64_t reserved;
 	struct mf_past pasts[MF_PASTS_PER_CHUNK];
 };
@@ -58,27 +58,27 @@ static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *sto
 	return store->regions[MF_REGION_CAPTURES];
 }
 
-/* Takes a new version of the present bytes and returns it. Context: alone (see tally.h). */
+/* Takes a new version of the present bytes and returns it. Context: no other thread is in an event (see tally.h). */
 uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
- * Records the bytes of @context in @shard, which have not changed since the newest version. They may be changed
- * afterwards. Returns false if the shard has no room: then call mf_tree_version_keep_alone(). Context: the shard's
+ * Records the bytes of @context in @shard, which have not changed since the newest version. After that, they may be
+ * changed. If the shard has no room, returns false; then call mf_tree_version_keep_alone(). Context: the shard's
  * thread.
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* Like mf_tree_version_keep(), but makes room if needed. Context: alone. */
+/* Like mf_tree_version_keep(), but makes room if needed. Context: no other thread is in an event. */
 void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* Makes room for the records of one event in @shard. Context: alone. */
+/* Makes room for the records of one event in @shard. Context: no other thread is in an event. */
 void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
  * Between mf_tree_version_hold() and mf_tree_version_let_go(), records are normally not moved, so that a reader finds
- * them while the program runs. There are two exceptions: a move may be under way when the reader begins, and the writer
- * does not wait for readers without limit. So check mf_tree_version_moves(), which is odd during a move and has another
- * value after it.
+ * them while the program runs. There are two exceptions: a move may be in progress when the reader begins, and the
+ * writer does not wait for readers indefinitely. So check mf_tree_version_moves(), which is odd during a move and has a
+ * different value after it.
  */
 void mf_tree_version_hold(const struct mf_store *store);
 void mf_tree_version_let_go(const struct mf_store *store);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // The trie of stacks.
 //
-// The first children of a node are in a list. In a large family, the others are found in a hash table by parent and
-// address. The table is open-addressed and only grows: a table of twice the size is laid out behind the old one and
-// filled anew. An entry is the newest node of its parent and address. That node leads to older ones, of objects that
-// were mapped there before; a program that loads and unloads libraries may have many. Because nothing is ever removed,
-// one thread can search while another adds nodes; at worst it does not find a node that is just being added.
+// The first children of a node are in a list. If a node has many children, the others are in a hash table, indexed by
+// parent and address. The table is open-addressed and only grows: a table of twice the size is placed after the old
+// one and filled from scratch. An entry is the newest node for its parent and address. That node links to older ones,
+// which belong to objects that were mapped there before; a program that loads and unloads libraries may have many.
+// Because nothing is ever removed, one thread can search while another adds nodes; at worst, it does not find a node
+// that is just being added.
 
 #include "model/trie.h"
 
@@ -24,7 +25,7 @@ static struct mf_node *nodes_of(const struct mf_store *store)
 	return mf_trie_node(store, 0);
 }
 
-/* Returns the table with 1 << @bits slots. It lies behind all smaller tables. */
+/* Returns the table with 1 << @bits slots, which follows all smaller tables. */
 static uint32_t *table_of(const struct mf_store *store, uint32_t bits)
 {
 	return (uint32_t *)store->regions[MF_REGION_NODE_HASH] + (1u << bits) - (1u << HASH_BITS_FIRST);
@@ -43,7 +44,7 @@ static uint32_t hash_of(uint32_t parent, uint64_t pc)
 {
 	uint64_t hash = pc ^ ((uint64_t)parent << 40) ^ parent;
 
-	/* Mixes with two multiplications, so that adjacent addresses are spread. */
+	/* Mixes with two multiplications, so that adjacent addresses are spread out. */
 	hash ^= hash >> 32;
 	hash *= 0xd6e8feb86659fd93ull;
 	hash ^= hash >> 32;
@@ -51,7 +52,7 @@ static uint32_t hash_of(uint32_t parent, uint64_t pc)
 	return (uint32_t)(hash >> 32);
 }
 
-/* Returns the slot of @parent's children for @pc, or the free slot where they belong. */
+/* Returns the slot for @parent's children at @pc, or the free slot where they belong. */
 static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, uint64_t pc)
 {
 	uint32_t bits = __atomic_load_n(&store->header->node_hash_bits, __ATOMIC_ACQUIRE);
@@ -67,7 +68,7 @@ static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, uint64
 	}
 }
 
-/* Doubles the table if it is three quarters full. Returns false if the region is full. */
+/* Doubles the table if it is three-quarters full. Returns false if the region is full. */
 static bool make_room(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
@@ -96,13 +97,13 @@ static bool make_room(struct mf_store *store)
 	return true;
 }
 
-/* Returns the child for @frame in the hash table, or 0. */
+/* Returns the child for @frame from the hash table, or 0. */
 static uint32_t find_older(const struct mf_store *store, uint32_t parent, struct mf_frame frame)
 {
 	const struct mf_node *nodes = nodes_of(store);
 	uint32_t child;
 
-	/* Saves the search if @frame's object is new: many nodes of earlier objects may have the same address. */
+	/* Skip the search if @frame's object is new: many nodes of earlier objects may have the same address. */
 	if (frame.object != MF_OBJECT_NONE && !mf_objects_record(store, frame.object)->has_nodes)
 		return 0;
 	child = __atomic_load_n(find_slot(store, parent, frame.pc), __ATOMIC_ACQUIRE);
@@ -136,9 +137,9 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 }
 
 /*
- * Returns how many children are in @parent's list. A search reads one child less than the list may hold: the last child
- * of a full list is also in the hash table, and its presence tells the search to use the table. *@link is where the
- * next child belongs.
+ * Returns how many children are in @parent's list. A search reads one child fewer than the list may hold: the last
+ * child of a full list is also in the hash table, and its presence in the list makes the search use the table. *@link
+ * is set to the place for the next child.
  */
 static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
 {
@@ -186,7 +187,7 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 	return child;
 }
 
-/* Makes a context that ends in @node. The caller has made sure that there is room. */
+/* Creates a context that ends in @node. The caller has made sure that there is room. */
 static uint32_t make_context(struct mf_store *store, uint32_t node)
 {
 	struct mf_store_header *header = store->header;
@@ -282,7 +283,7 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 		if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(*nodes)))
 			return n;
 		frames[n++] = (struct mf_frame){ .pc = nodes[node].pc, .object = nodes[node].object };
-		/* Parents are older than their children; in damaged memory, anything else could be a cycle. */
+		/* Parents are older than their children, so a newer parent means damaged memory, perhaps with a cycle. */
 		parent = nodes[node].parent;
 		if (parent >= node)
 			return n;

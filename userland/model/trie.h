@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The trie of stacks, rooted at the outermost frame, and the contexts that end in its nodes. */
+/* The trie of stacks, with outermost frames next to the root, and the contexts that end in its nodes. */
 #ifndef MASSIF_MODEL_TRIE_H
 #define MASSIF_MODEL_TRIE_H
 
@@ -24,22 +24,22 @@ struct mf_node {
 	uint64_t pc;	  /* as in struct mf_frame */
 	uint32_t object;
 	uint32_t parent;  /* the caller's node */
-	uint32_t context; /* context of the stack that ends here, or MF_CONTEXT_NONE */
+	uint32_t context; /* context of the stack that ends in this node, or MF_CONTEXT_NONE */
 	uint32_t depth;	  /* number of frames from the root, including this one */
-	uint32_t eldest;  /* the first of its children, which are callees; 0: none */
+	uint32_t eldest;  /* the first child (children are callees); 0: none */
 	/*
-	 * The next child of the same parent. In the hash table of a large family: the child that was made before for
-	 * the same address. 0: none. See trie.c.
+	 * The next child of the same parent. For children in the hash table: the child that was created earlier for the
+	 * same address. 0: none. See trie.c.
 	 */
 	uint32_t younger;
 };
 
-/* Children that are searched one by one. Beyond that, a lookup in the hash table is no slower. */
+/* Number of children that are searched one by one. For more, a hash table lookup is at least as fast. */
 #define MF_TRIE_ELDEST_MAX 8u
 
 /*
  * Nodes are stored in the order in which the program first reached them, and a program often repeats a path. So the
- * node needed next is likely a few nodes ahead: prefetch it.
+ * node needed next is probably a few nodes ahead: prefetch that one.
  */
 #define MF_TRIE_AHEAD 16u
 
@@ -51,7 +51,7 @@ static inline struct mf_node *mf_trie_node(const struct mf_store *store, uint32_
 /* Initialises the trie of a new store, with the root as its only node. */
 void mf_trie_init(struct mf_store *store);
 
-/* Returns the child of @parent for @frame, made if new; UINT32_MAX if the store is full. */
+/* Returns the child of @parent for @frame, creating it if necessary, or UINT32_MAX if the store is full. */
 uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
 /*
@@ -60,7 +60,7 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
  */
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
-/* Returns whether @child is @parent's child for the frame at @pc, in the object that is mapped there now. */
+/* Returns whether @child is @parent's child for the frame at @pc in the object that is currently mapped there. */
 static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_t child, uint32_t parent,
 					   uint64_t pc)
 {
@@ -71,8 +71,8 @@ static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_
 }
 
 /*
- * Returns the child that was added to @node's parent after @node; 0: none. Not for the hashed children of a large
- * family.
+ * Returns the child that was added to @node's parent after @node, or 0 if there is none. Not for children in the hash
+ * table.
  */
 static inline uint32_t mf_trie_next(const struct mf_store *store, uint32_t node)
 {
@@ -80,15 +80,15 @@ static inline uint32_t mf_trie_next(const struct mf_store *store, uint32_t node)
 }
 
 /*
- * Does the work of mf_trie_find_mapped() for a child in the hash table. Also returns 0 if many objects were mapped at
- * @pc one after the other.
+ * Does the work of mf_trie_find_mapped() for a child in the hash table. Also returns 0 if many different objects have
+ * been mapped at @pc over time.
  */
 uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint64_t pc);
 
 /*
- * Finds the child of @parent for the frame at @pc, in the object that is mapped there now. Returns 0 if there is none,
- * or if no object was mapped there when the child was made, since now there may be one. @likely is a node to try first;
- * 0: none.
+ * Finds the child of @parent for the frame at @pc in the object that is currently mapped there. Returns 0 if there is
+ * none, or if no object was mapped there when the child was created, since by now there may be one. @likely is a node
+ * to try first, or 0.
  */
 static inline uint32_t mf_trie_find_mapped(const struct mf_store *store, uint32_t parent, uint64_t pc,
 					   uint32_t likely)
@@ -114,29 +114,29 @@ static inline uint32_t mf_trie_find_context(const struct mf_store *store, uint32
 	return __atomic_load_n(&mf_trie_node(store, node)->context, __ATOMIC_ACQUIRE);
 }
 
-/* Returns the context that ends in @node, made if new; MF_CONTEXT_NONE if the store is full. */
+/* Returns the context that ends in @node, creating it if necessary, or MF_CONTEXT_NONE if the store is full. */
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 
 /*
- * Returns the context for all stacks that find no room any more. Its only frame is a note that says so. Room for it is
+ * Returns the context for all stacks that no longer fit. Its only frame is a note that says so. Space for it is
  * reserved, so this cannot fail.
  */
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds the note of mf_trie_overflow() to the table of objects now. Needed if another thread may add objects while the
- * trie is being changed.
+ * Adds the note for mf_trie_overflow() to the table of objects in advance. Needed if another thread may add objects
+ * while the trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 
 /* From now on, blocks of the stack that ends in @node are tracked but not counted. */
 void mf_trie_ignore(struct mf_store *store, uint32_t node);
 
-/* Returns the context of a whole stack, given innermost frame first. Returns MF_CONTEXT_NONE if the store is full. */
+/* Returns the context of a whole stack, which is given innermost frame first, or MF_CONTEXT_NONE if the store is full. */
 uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, uint32_t n_frames);
 
 /*
- * Copies the frames of @context, innermost first, to @frames, at most @max. Returns how many were copied. Safe against
+ * Copies at most @max frames of @context, innermost first, to @frames. Returns how many were copied. Safe against
  * damaged memory.
  */
 uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
@@ -147,14 +147,14 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 			     uint32_t max);
 
 /*
- * The live bytes of a context are the sum over the shards. Each shard is an array of its own, so that threads that
- * allocate at the same call site do not share cache lines. A shard's part may be negative.
+ * The live bytes of a context are the sum over the shards. Each shard is a separate array, so that threads that
+ * allocate at the same call site do not share cache lines. A shard's value may be negative.
  */
 #define MF_SHARDS_MAX 64u
 
 struct mf_cell {
 	uint64_t bytes;
-	uint64_t capture; /* newest tree version that has recorded @bytes, see tree_version.h */
+	uint64_t capture; /* newest tree version for which @bytes was recorded, see tree_version.h */
 };
 
 static inline uint64_t mf_trie_contexts_max(const struct mf_store *store)
@@ -170,8 +170,8 @@ static inline struct mf_cell *mf_trie_cell(const struct mf_store *store, uint32_
 }
 
 /*
- * Adds @bytes (may be negative) to the live bytes of @context in @shard. The newest tree version must have recorded the
- * old value.
+ * Adds @bytes (may be negative) to the live bytes of @context in @shard. The old value must already be recorded for the
+ * newest tree version.
  */
 static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, uint32_t context,
 					int64_t bytes)
@@ -179,7 +179,7 @@ static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, 
 	mf_trie_cell(store, shard, context)->bytes += (uint64_t)bytes;
 }
 
-/* Adds @bytes (may be negative) to the live bytes of @context, for a caller that is the only writer. */
+/* Adds @bytes (may be negative) to the live bytes of @context. The caller must be the only writer. */
 static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int64_t bytes)
 {
 	if (mf_trie_cell(store, 0, context)->capture != store->header->capture)
@@ -187,7 +187,7 @@ static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int6
 	mf_trie_charge_shard(store, 0, context, bytes);
 }
 
-/* Writes the live bytes of the @n contexts from @first on to @bytes. */
+/* Writes the live bytes of @n contexts, starting with @first, to @bytes. */
 void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint64_t *bytes);
 
 #endif
