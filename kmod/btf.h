@@ -45,8 +45,8 @@ struct massif_btf_row {
 struct massif_btf {
 	const unsigned char *types;
 	const char *strings;
-	__u32 types_size;	/* bytes */
-	__u32 strings_size;	/* bytes */
+	__u32 types_size;	/* in bytes */
+	__u32 strings_size;	/* in bytes */
 	__u32 count;		/* number of types, not counting type 0, which is void */
 	const __u32 *offsets;	/* byte offset of each type in types, starting with type 1 */
 };

@@ -24,18 +24,18 @@
 #define MAX_NAMES	4
 
 /*
- * There is one such object for each thread and target, however many records a system call causes, so that these
- * share one stack copy. Only the thread itself, or its parent before the thread first runs, finds and changes
- * the object.
+ * There is one such object for each thread and target, however many records a system call causes, so that the records
+ * share one stack copy. Only the thread itself, or its parent before the thread first runs, finds and changes the
+ * object.
  */
 struct massif_return_work {
 	struct callback_head work;
-	struct hlist_node node;		/* in the table below */
+	struct hlist_node node;		/* node in the table below */
 	struct task_struct *task;	/* not a reference: the work runs before the thread is freed */
-	struct massif_target *target;	/* a reference */
-	struct massif_session *session;	/* a reference */
-	struct massif_stack_copy capture;	/* number 0: no stack copy is due */
-	u32 reason;			/* reason of a resync; 0: none is due */
+	struct massif_target *target;	/* holds a reference */
+	struct massif_session *session;	/* holds a reference */
+	struct massif_stack_copy capture;	/* stack copy to be made; number 0: none */
+	u32 reason;			/* reason for the resync to be written; 0: none */
 	u32 nr_names;
 	struct {
 		unsigned long addr;

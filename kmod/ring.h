@@ -13,7 +13,7 @@
 enum massif_ring_use {
 	MASSIF_RING_URGENT,	/* LOST, EXIT, END: small records */
 	MASSIF_RING_ORDINARY,
-	MASSIF_RING_STACK,	/* copies of stacks, the least important */
+	MASSIF_RING_STACK,	/* stack copies, the least important records */
 };
 
 struct massif_ring {

@@ -58,12 +58,12 @@ struct massif_rss_span {
 
 	/* Members used only in spans that end with the return to user mode (task_work). */
 	struct callback_head work;
-	struct massif_target *target;	/* a reference; use its session only while it is alive */
+	struct massif_target *target;	/* holds a reference; use target->session only while that is alive */
 };
 
 /* All spans of a target, except those of faults. */
 struct massif_rss_spans {
-	struct massif_rss_span taker;	/* task is set by cmpxchg(); NULL: free, and change is all 0 */
+	struct massif_rss_span taker;	/* free if task is NULL (set by cmpxchg()), and change is then all 0 */
 	struct list_head list;		/* resident.lock */
 	struct massif_rss_span *spare;	/* free span kept for the next use; resident.lock */
 };

@@ -26,7 +26,7 @@ struct massif_stack_cache_table {
 	/* Serialises changes, which only the consumer makes, and protects the fields below. */
 	struct mutex lock;
 	struct list_head entries;	/* all entries, oldest first */
-	u32 used;			/* bytes */
+	u32 used;			/* bytes that entries use */
 	u32 count;
 	u64 forgotten;
 

@@ -21,7 +21,7 @@ struct vm_area_struct;
 
 struct massif_target {
 	struct hlist_node node;		/* in massif_target_table; changed under massif_table_lock, read under RCU */
-	struct rb_node by_id;		/* in session->targets, or cleared; massif_table_lock */
+	struct rb_node by_id;		/* node in session->targets, or cleared; protected by massif_table_lock */
 	struct list_head processes;	/* members that have this address space; massif_table_lock */
 
 	/*
@@ -79,7 +79,7 @@ struct massif_target {
 	 * record. If total_vm differs when the next change begins, the hooks have missed a change.
 	 */
 	bool counted;
-	unsigned long last_total;	/* pages */
+	unsigned long last_total;	/* in pages */
 	atomic_t unmapping;		/* threads inside the kernel's munmap function, where total_vm changes */
 
 	/*
@@ -87,7 +87,7 @@ struct massif_target {
 	 * entered, used by MASSIF_HOOK_REMOVE.
 	 */
 	struct {
-		const struct task_struct *by;	/* only compared; NULL: no removal is under way */
+		const struct task_struct *by;	/* compared only; NULL: no removal in progress */
 		unsigned long addr;
 		unsigned long len;
 		unsigned long pages;	/* pages of the range that are mapped */
@@ -99,7 +99,7 @@ struct massif_target {
 	 * reported growth, which may include the growth by several threads.
 	 */
 	raw_spinlock_t grow_lock;
-	const struct vm_area_struct *grown;	/* only compared */
+	const struct vm_area_struct *grown;	/* compared only, never dereferenced */
 	unsigned long grown_to;
 
 	bool test;			/* target of a hook test (hooktest.c): no session, no records */

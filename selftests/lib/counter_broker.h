@@ -16,7 +16,7 @@ enum counter_kind {
 struct counter_broker {
 	/* How to answer perf_event_open(). */
 	enum counter_kind kind;
-	int error;	/* the errno to return from call number @spared on */
+	int error;	/* errno with which calls fail, except for the first @spared calls */
 	uint32_t spared;
 
 	/*
@@ -30,7 +30,7 @@ struct counter_broker {
 /* Initial value of rdpmc, minus the offset in the page. */
 #define COUNTER_START (1ull << 40)
 
-/* Returns the state shared with the answering process, all zero. */
+/* Returns the zero-initialised state shared with the process that answers the calls. */
 struct counter_broker *counter_broker(void);
 
 /*

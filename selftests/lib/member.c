@@ -47,7 +47,7 @@ static void *read_records(void *arg)
 {
 	struct member *member = arg;
 
-	/* The priority of this thread only, so that it keeps up with the records. */
+	/* Raise the priority of this thread only, so that it keeps up with the records. */
 	setpriority(PRIO_PROCESS, 0, -15);
 	while (!__atomic_load_n(&member->stop, __ATOMIC_ACQUIRE)) {
 		struct pollfd pfd = { .fd = member->session.fd, .events = POLLIN };

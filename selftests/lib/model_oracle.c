@@ -329,7 +329,7 @@ const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf
 	return NULL;
 }
 
-/* A walk over the table of blocks, which removes each from the list of expected ones. */
+/* State of a walk over the table of blocks that removes each block from the list of expected blocks. */
 struct crossing {
 	const struct oracle *oracle;
 	bool seen[ORACLE_BLOCKS];

@@ -74,7 +74,7 @@ const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_st
 const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf_store *store);
 const char *oracle_blocks_differ(const struct oracle *oracle, const struct mf_store *store);
 
-/* The next random number, which depends on *@seed only; and the next one below @limit. */
+/* Return the next random number, which depends only on *@seed: any number, and a number below @limit. */
 uint64_t oracle_random(uint64_t *seed);
 uint64_t oracle_below(uint64_t *seed, uint64_t limit);
 

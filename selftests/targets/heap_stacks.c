@@ -90,7 +90,7 @@ static void run_inside(void)
 	wander(budget);
 }
 
-/* Runs on a stack that is unmapped afterwards; the next one may be at the same address and smaller. */
+/* Runs on a stack that is unmapped afterwards; the next stack may be smaller and at the same address. */
 static FRAME int coroutine(uint32_t depth)
 {
 	size_t size = STACK_SIZE + choose(3) * 4096;

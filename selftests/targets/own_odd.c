@@ -16,7 +16,7 @@ void *odd_allocate(size_t size)
 	return block;
 }
 
-/* Rounds up to 8, one by one. */
+/* Rounds the size up to a multiple of 8 by repeated increments. */
 __asm__(".text\n.p2align 4\n.globl malloc\n.type malloc, @function\n"
 	"malloc: dec %rdi\n"
 	"1: inc %rdi\n"

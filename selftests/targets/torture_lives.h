@@ -185,7 +185,7 @@ static void *thread(void *arg)
 			}
 			reap(pid, 11);
 		}
-		/* All processes and threads are paused for the moment. */
+		/* All processes and threads are paused while the moment is recorded. */
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
 	}

@@ -277,8 +277,8 @@ static int cut_stack(void)
 
 /*
  * Moves more mappings of a file in one call than the module can name before the thread returns, so that a resync lists
- * all of them. Kernels before 6.17 refuse to move more than one. It is larger than the arena, so that it cannot be in a
- * hole of it.
+ * all of them. Kernels before 6.17 refuse to move more than one. The range is larger than the arena, so that it cannot
+ * lie in one of the arena's holes.
  */
 static int remap_many(void)
 {

@@ -173,14 +173,14 @@
 
 /* massif_query.features */
 #define MASSIF_FEATURE_PAGES	(1ULL << 0)	/* exact accounting of mappings */
-#define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* STACK records on this architecture */
-#define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* RESIDENT and MOVE records */
+#define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* the module writes STACK records on this architecture */
+#define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* the module can write RESIDENT and MOVE records */
 #define MASSIF_FEATURE_KNOWN	(1ULL << 3)	/* MASSIF_IOC_KNOWN */
 #define MASSIF_FEATURE_ATTACH	(1ULL << 4)	/* MASSIF_IOC_ATTACH; the path in EXEC, and ARGS */
 
 struct massif_query {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* must be 0 */
 	/* out: */
 	__u32 abi;
 	__u32 __pad;		/* 0 */
@@ -210,7 +210,7 @@ struct massif_setup {
 
 struct massif_enrol {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* must be 0 */
 	/* out: */
 	__u32 target;
 	__u32 __pad;		/* 0 */
@@ -234,7 +234,7 @@ struct massif_resync {
 struct massif_stack_cache_word {
 	__u64 value;
 	__u32 place;
-	__u32 __pad;		/* 0 */
+	__u32 __pad;		/* must be 0 */
 };
 
 struct massif_stack_cache_stack {
@@ -251,7 +251,7 @@ struct massif_stack_cache_stack {
 
 struct massif_stack_cache {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* must be 0 */
 	__u64 stacks;		/* address of an array of massif_stack_cache_stack, each of its own size */
 	__u32 bytes;		/* size of the array: at most MASSIF_KNOWN_BATCH */
 	/* out: number of stacks added to the cache; undefined on an error */
@@ -260,7 +260,7 @@ struct massif_stack_cache {
 
 struct massif_status {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* must be 0 */
 	/* out: */
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
@@ -292,7 +292,7 @@ struct massif_status {
 /* Describes one hook. ENOENT: there is no hook with this number or a higher one. After SETUP all hooks are armed. */
 struct massif_hook_info {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* must be 0 */
 	__u32 index;		/* in: index to search from; out: index of the hook described */
 	/* out: */
 	__u32 kind;
@@ -303,7 +303,7 @@ struct massif_hook_info {
 
 struct massif_attach {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* must be 0 */
 	__s32 pid;
 	/* out: */
 	__u32 target;
@@ -505,7 +505,7 @@ struct massif_rec_resync {
 struct massif_rec_map {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* bytes */
+	__u64 len;		/* length in bytes */
 	__u32 kind;
 	__u32 prot;
 };
@@ -514,7 +514,7 @@ struct massif_rec_map {
 struct massif_rec_vma {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* bytes */
+	__u64 len;		/* length in bytes */
 	__u64 pgoff;		/* file offset in pages; 0 for anonymous memory */
 	__u64 ino;
 	__u32 dev_major;
@@ -542,9 +542,9 @@ struct massif_rec_vma {
 struct massif_rec_resident {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* bytes; 0: unknown range */
-	__u64 rss[MASSIF_RSS_COUNT];	/* pages */
-	__s32 change[MASSIF_RSS_COUNT];	/* pages */
+	__u64 len;		/* length in bytes; 0: unknown range */
+	__u64 rss[MASSIF_RSS_COUNT];	/* resident set in pages */
+	__s32 change[MASSIF_RSS_COUNT];	/* in pages */
 	__u32 cause;		/* MASSIF_RESIDENT_* */
 	__u32 __pad;
 };
@@ -552,7 +552,7 @@ struct massif_rec_resident {
 struct massif_rec_move {
 	struct massif_record h;
 	__u64 addr;		/* destination */
-	__u64 len;		/* bytes */
+	__u64 len;		/* length in bytes */
 	__u64 from;
 };
 
