@@ -63,7 +63,7 @@ int mf_cachedir_open(const char *path)
 	return fd;
 }
 
-/* Creates at most the last two components of @path: directories above them are the user's choice. */
+/* Creates at most the last two components of @path; creating the directories above them is left to the user. */
 int mf_cachedir_make(const char *path)
 {
 	int fd = mf_cachedir_open(path);

@@ -87,8 +87,8 @@ static void close_between(unsigned int first, unsigned int last)
 }
 
 /*
- * Moves @socket and @file to their fixed numbers and closes all other descriptors. It closes the others first, because
- * there may be no free descriptor number otherwise.
+ * Moves @socket and @file to their fixed numbers and closes all other descriptors. The others are closed first, because
+ * there might be no free descriptor number otherwise.
  */
 static void close_others(int socket, int file)
 {
@@ -201,8 +201,8 @@ static void set_limits(unsigned int cpu_s)
 }
 
 /*
- * Handles a refused system call that opens a file (SECCOMP_RET_TRAP), by calling open_for_us(). libdw opens the files
- * of split units, and debug files shared by several objects, by itself.
+ * Handles a refused system call that opens a file (SECCOMP_RET_TRAP), by calling open_for_us(). libdw itself opens the
+ * files of split units, and debug files that several objects share.
  */
 static void answer_open(int number, siginfo_t *info, void *context)
 {
@@ -298,7 +298,7 @@ static bool filter_calls(void)
 		TRAP(open),
 #endif
 		TRAP(openat),
-		/* Memory, but not executable memory. */
+		/* Memory management, but no executable memory. */
 		ALLOW(brk),
 		ALLOW(munmap),
 		ALLOW(mremap),
@@ -317,7 +317,7 @@ static bool filter_calls(void)
 		ALLOW(rt_sigprocmask),
 		ALLOW(restart_syscall),
 		ALLOW_IF(fcntl, 1, BPF_JEQ, F_GETFD),
-		/* Calls that end the process. */
+		/* Calls that terminate the process. */
 		ALLOW_IF(tgkill, 0, BPF_JEQ, self),
 		ALLOW(exit),
 		ALLOW(exit_group),

@@ -20,7 +20,7 @@
 enum {
 	MF_CONFINED_USER = 1 << 0,	   /* the process runs as user nobody, or was unprivileged before */
 	MF_CONFINED_CAPABILITIES = 1 << 1, /* it has no capabilities */
-	MF_CONFINED_EXEC = 1 << 2,	   /* it cannot gain rights by executing a program */
+	MF_CONFINED_EXEC = 1 << 2,	   /* it cannot gain privileges by executing a program */
 	MF_CONFINED_CALLS = 1 << 3,	   /* it can make only a few system calls (seccomp) */
 	MF_CONFINED_ALL = (1 << 4) - 1,
 };
@@ -30,11 +30,11 @@ bool mf_confine_has_rights(void);
 
 /*
  * Confines the calling process permanently. It must be a single-threaded child that was forked for this purpose. All
- * descriptors except @socket and @file (-1: none) are closed; these two become MF_CONFINE_SOCKET and MF_CONFINE_FILE.
- * Memory that it shares with other processes is unmapped. The kernel kills the process after @cpu_s seconds of CPU
- * time.
+ * descriptors except @socket and @file (which may be -1) are closed; these two become MF_CONFINE_SOCKET and
+ * MF_CONFINE_FILE. Memory that it shares with other processes is unmapped. The kernel kills the process after @cpu_s
+ * seconds of CPU time.
  *
- * If @open is not NULL, it is called in place of the system call whenever code of this process opens a file for
+ * If @open is not NULL, it is called in place of the system call whenever code in this process opens a file for
  * reading. It returns a descriptor or -errno, and must not use functions that take locks.
  *
  * Returns which privileges of MF_CONFINED_ALL were dropped.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One task on a possibly hostile file, done in an unprivileged child process.
+// Processes a possibly hostile file in an unprivileged child process.
 
 #include "base/errand.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One task on a possibly hostile file, done in an unprivileged child process (confine.h). */
+/* Processes a possibly hostile file in an unprivileged child process (confine.h). */
 #ifndef MASSIF_BASE_ERRAND_H
 #define MASSIF_BASE_ERRAND_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct mf_errand {
-	/* Runs in the child: reads @file and returns its result, of *@size bytes, or NULL. */
+	/* Runs in the child: reads @file and returns a result of *@size bytes, or NULL. */
 	void *(*run)(void *data, int file, size_t *size);
 	void *data;
 	int file; /* a descriptor that belongs to the caller */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An error as a value: a code for the program, a message for the user. */
+/* An error as a value: a code for the caller and a message for the user. */
 #ifndef MASSIF_BASE_ERROR_H
 #define MASSIF_BASE_ERROR_H
 

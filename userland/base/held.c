@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keeps files that processes have mapped open.
+// Keeps open the files that processes have mapped.
 
 #include "held.h"
 
@@ -237,7 +237,7 @@ static int open_mapped(const struct mf_held_mapping *mapping, struct stat *statu
 	return perhaps >= 0 ? mf_take(perhaps, -1) : code;
 }
 
-/* Stores @fd, a descriptor or -errno, in @file; closes it if the table is full. */
+/* Stores @fd, a descriptor or -errno, in @file; closes the descriptor if the table is full. */
 static void set_opened(struct mf_held *held, struct mf_held_file *file, int fd, const struct stat *status)
 {
 	file->fd = -1;

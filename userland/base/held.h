@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Keeps files that processes have mapped open, so that their symbol names can be read after the files are deleted,
- * moved or replaced. It also records the identity of each file, so that no other file is mistaken for it.
+ * Keeps open the files that processes have mapped, so that symbol names can be read from them even after they are
+ * deleted, moved or replaced. It also records the identity of each file, so that no other file is mistaken for it.
  *
  * A file is kept while it has users. The number of descriptors is limited. For a file beyond the limit, the table holds
  * only the path and the identity; the file is reopened by its path when it is needed, provided it is still the same
@@ -27,14 +27,14 @@ struct mf_file_identity {
 
 struct mf_held_file {
 	struct mf_held_file *next; /* next in the hash table */
-	char *path;	 /* path that the kernel reports; for a deleted file, its last path */
+	char *path;	 /* path that the kernel reports; for a deleted file, the last path it had */
 	/* identity that the kernel reports for the mapping; unknown if the inode is 0 */
 	struct mf_file_identity mapped;
 	/* identity of the opened file, which can differ from @mapped in overlay file systems */
 	struct mf_file_identity opened;
 	uint64_t size;
 	int64_t modified_ns;
-	int fd;	   /* -1: not kept open */
+	int fd;	   /* -1 if not kept open */
 	int error; /* -errno if the file could not be opened, otherwise 0 */
 	uint32_t users;
 };
@@ -57,7 +57,7 @@ struct mf_file_identity mf_file_identity(const struct stat *status);
  * of memory.
  */
 struct mf_held *mf_held_create(uint32_t max);
-void mf_held_destroy(struct mf_held *held); /* NULL is allowed */
+void mf_held_destroy(struct mf_held *held); /* @held may be NULL */
 
 /* Returns the number of descriptors that the table keeps open. */
 uint32_t mf_held_count(struct mf_held *held);
@@ -68,7 +68,10 @@ uint32_t mf_held_count(struct mf_held *held);
  */
 struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_mapping *mapping);
 
-/* Like mf_held_take(), for the file at @path before it is mapped. Also returns NULL if it cannot be opened. */
+/*
+ * Like mf_held_take(), but for the file at @path, which is not mapped yet. Also returns NULL if the file cannot be
+ * opened.
+ */
 struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path);
 
 /* Adds a user to a file that already has users. @file may be NULL. */

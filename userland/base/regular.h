@@ -5,7 +5,7 @@
 
 /*
  * A path from a profiled process may lead to a device, a pipe or a socket. Opening one can block or have side effects.
- * So the type is checked before the file is opened.
+ * So the file's type is checked before it is opened.
  *
  * All functions return a descriptor for reading, or -errno. If the path is not a regular file, it is not opened and the
  * result is -EINVAL.

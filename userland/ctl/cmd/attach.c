@@ -80,8 +80,8 @@ static int parse_pid(const char *text, pid_t *pid, struct mf_error *err)
 }
 
 /*
- * Parses the pid and --duration, which may appear anywhere in @argv, into @request, and copies all other words to
- * @options, which has room for @argc words. Returns the number of words in @options, or -errno.
+ * Parses the pid and --duration, which may appear anywhere in @argv, into @request. Copies all other words to @options,
+ * which has room for @argc words. Returns the number of words in @options, or -errno.
  */
 static int sort_words(int argc, char **argv, struct request *request, char **options,
 		      struct mf_error *err)
@@ -154,7 +154,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 
 static const struct mf_control_ops control_ops = { .list = list, .snapshot = snapshot };
 
-/* Records until the process ends, the time is up or a signal arrives. Returns 0 or -errno. */
+/* Records until the process ends, the duration is over or a signal arrives. Returns 0 or -errno. */
 static int follow(struct attachment *a, struct mf_error *err)
 {
 	struct pollfd polled[] = {

@@ -49,7 +49,7 @@ struct rescue {
 	struct mf_mappings mappings;
 	struct mf_origin origin;
 	char *names[2]; /* output file names, made absolute; owned */
-	bool own_user;	/* the process belongs to this user */
+	bool own_user;	/* whether the process belongs to this user */
 };
 
 static int refuse(const struct mf_error *err)
@@ -87,8 +87,8 @@ static char *anchor(const char *directory, const char *name)
 }
 
 /*
- * Parses the profile's original options and then those of the command line. If the process belongs to another
- * user, its options do not decide where this massif-ctl writes.
+ * Parses the profile's original options and then those of the command line. If the process belongs to another user, its
+ * options do not determine where this massif-ctl writes.
  */
 static int take_options(struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
@@ -166,7 +166,7 @@ static const char *cmd_of(const struct rescue *rescue)
 	return rescue->origin.cmd && *rescue->origin.cmd ? rescue->origin.cmd : rescue->process.cmd;
 }
 
-/* Stores the first word of the command in @path, for messages. */
+/* Stores the first word of the command in @path, for use in messages. */
 static const char *path_of(const struct rescue *rescue, char path[static 4096])
 {
 	const char *cmd = cmd_of(rescue);

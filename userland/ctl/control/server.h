@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control socket: other massif-ctl commands, of the same user or root, request running profiles through it.
+ * The control socket, through which other massif-ctl commands, run by the same user or root, request running profiles.
  *
  * It is a SOCK_SEQPACKET socket with an abstract, unguessable name, "massif-ctl/<pid>/<random>", which clients find in
  * /proc/net/unix. Anybody can create a socket with such a name, so each side checks the other's credentials: the server
@@ -64,7 +64,7 @@ int mf_control_open(const struct mf_control_ops *ops, void *data, struct mf_cont
 		    struct mf_error *err);
 void mf_control_close(struct mf_control *control); /* @control may be NULL */
 
-/* The descriptor to poll for POLLIN; -1 if @control is NULL. */
+/* Returns the descriptor to poll for POLLIN; -1 if @control is NULL. */
 int mf_control_fd(const struct mf_control *control);
 
 /* Answers all pending requests. Never blocks on a client. */

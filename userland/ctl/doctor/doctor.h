@@ -27,7 +27,7 @@ struct mf_patient {
 	bool loaded;   /* massif.ko is loaded */
 	bool modprobe; /* massif.ko is installed where modprobe can find it */
 	char *module;  /* path of a massif.ko for this kernel, or NULL if none was found; owned */
-	struct mf_ring ring; /* descriptor of the session; valid if @session is true */
+	struct mf_ring ring; /* the session; valid if @session is true */
 	bool session;
 };
 

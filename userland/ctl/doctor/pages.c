@@ -222,7 +222,7 @@ static void look_at_device(struct mf_patient *patient, struct mf_finding *findin
 					   "and adduser USER massif");
 }
 
-/* A session of minimal size, to test whether the hooks work. */
+/* Opens a session of minimal size to test whether the hooks work. */
 static void look_at_session(struct mf_patient *patient, struct mf_finding *finding)
 {
 	const struct mf_ring_setup setup = { .ring_bytes = 1 << 20, .stack_bytes = 4096 };

@@ -107,7 +107,7 @@ static int open_special(const char *path)
 	if (fd < 0)
 		return -errno;
 	if (own < 0 && (fstat(fd, &st) < 0 || S_ISREG(st.st_mode)))
-		return -EAGAIN; /* @path was replaced by a regular file meanwhile */
+		return -EAGAIN; /* @path has been replaced by a regular file in the meantime */
 	return mf_take(fd, -1);
 }
 

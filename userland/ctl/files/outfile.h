@@ -11,7 +11,7 @@
 
 struct mf_outfile {
 	FILE *stream;	 /* the stream to write to */
-	char *path;	 /* the file that commit creates or replaces */
+	char *path;	 /* the file that mf_outfile_commit() creates or replaces */
 	char *temporary; /* temporary name in the same directory; NULL if @path is special and written directly */
 };
 
@@ -45,7 +45,10 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
  */
 int mf_outfile_commit(struct mf_outfile *file, struct mf_error *err);
 
-/* Closes the stream and deletes what was written. Allowed after a failed open and after commit. */
+/*
+ * Closes the stream and deletes what was written. May also be called after mf_outfile_open() failed and after
+ * mf_outfile_commit().
+ */
 void mf_outfile_discard(struct mf_outfile *file);
 
 /* The contents of a file. */

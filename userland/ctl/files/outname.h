@@ -8,9 +8,9 @@
 #include "base/error.h"
 
 /*
- * Expands @pattern for process @pid; 0 means that the pid is unknown, and leaves %p unexpanded. As in Massif, the first
- * %n becomes @number, and each subsequent one is one higher. The caller frees *@name. Returns 0, -ENOMEM, or -EINVAL
- * with Massif's message in @err.
+ * Expands @pattern for process @pid; if @pid is 0, the pid is unknown and %p is left unexpanded. As in Massif, the
+ * first %n becomes @number, and each subsequent one is one higher. The caller frees *@name. Returns 0, -ENOMEM, or
+ * -EINVAL with Massif's message in @err.
  */
 int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
 		      struct mf_error *err);

@@ -12,7 +12,7 @@
 
 /* A count of the expected programs; zero-initialise it. */
 struct mf_expected {
-	/* the reasons for not loading the shim that were already reported to the user */
+	/* programs already reported to the user as unsupported */
 	struct mf_unsupporteds obstacles;
 	unsigned int n;
 	int64_t until; /* when to stop waiting, because some programs never join; on the clock of mf_timekeeper_now() */

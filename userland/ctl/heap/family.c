@@ -32,7 +32,7 @@ enum {
 	EVENTS = 16,
 	/* how long to wait for a forked child to execute a program before its parent's profile is copied */
 	PATIENCE_MS = 5,
-	FIRST_WATCH_MS = 1, /* initial interval between checks whether a process still runs the same program */
+	FIRST_WATCH_MS = 1, /* initial interval between checks of whether a process is still running the same program */
 	LAST_WATCH_MS = 500, /* maximum interval between such checks */
 	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; it doubles up to LAST_FILES_MS */
 	LAST_FILES_MS = 500,
@@ -152,8 +152,8 @@ static void complain_of_child(const struct mf_heap_process *source, const struct
 }
 
 /*
- * Finishes an attempt to give @heir, a child of @source, a profile of its own; @ret is the result. On failure, reports
- * that to the user and drops @heir. Returns whether @heir has a profile.
+ * Finishes an attempt to give @heir, a child of @source, a profile of its own; @ret is the result. On failure, informs
+ * the user and drops @heir. Returns whether @heir has a profile.
  */
 static bool has_settled(struct mf_heap_family *family, struct mf_heap_process *heir,
 			const struct mf_heap_process *source, int ret, const struct mf_error *err)
@@ -201,7 +201,7 @@ static void bequeath(struct mf_heap_family *family, struct mf_heap_process *sour
 	}
 }
 
-/* The descriptor that --trace-malloc writes to; -1 without that option. */
+/* Returns the descriptor that --trace-malloc writes to; -1 without that option. */
 static int trace_target(const struct mf_options *options)
 {
 	return options->trace_malloc ? mf_message_target() : -1;
@@ -286,8 +286,8 @@ int mf_heap_family_adopt(struct mf_heap_family *family)
 }
 
 /*
- * Serves MF_JOIN_EXECUTED: a process of the family executed a program. The profile of the program it ran before ends
- * without a file, as in Massif. Returns 0, in which case the connection was taken over, or -errno.
+ * Serves MF_JOIN_EXECUTED: a process of the family executed a program. As in Massif, no file is written for the program
+ * that it ran before. Returns 0 if it took over the connection, or -errno.
  */
 static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
@@ -638,8 +638,8 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			continue;
 		if (process->watch_ms >= 0 && now >= process->watch_at) {
 			/*
-			 * lose_mapping() may have dropped @process or @next, so start over; this check will not be due
-			 * again then.
+			 * lose_mapping() may have dropped @process or @next, so start over; this check will no longer
+			 * be due.
 			 */
 			lose_mapping(family, process);
 			next = family->processes;
@@ -771,7 +771,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		if (process->pid)
 			left++;
 		else
-			drop(family, process); /* not forked yet */
+			drop(family, process); /* the child has not been forked yet */
 	}
 	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {

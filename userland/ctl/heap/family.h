@@ -25,10 +25,7 @@ struct mf_heap_family;
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  const char *address, struct mf_heap_family **family, struct mf_error *err);
 
-/*
- * Treats the launched process like one that joined, because this massif-ctl is not its parent. Returns 0 or
- * -errno.
- */
+/* Treats the launched process like one that joined, for when this massif-ctl is not its parent. Returns 0 or -errno. */
 int mf_heap_family_adopt(struct mf_heap_family *family);
 void mf_heap_family_destroy(struct mf_heap_family *family); /* @family may be NULL */
 

@@ -15,7 +15,7 @@ struct mf_join_conn {
 	int fd;		  /* descriptor of the connection */
 	bool is_told;	  /* inform the user when the process has written the file of its monitor command */
 	int contents;	  /* descriptor of a copy of that file in case the process cannot write it, or -1; owned */
-	bool is_stranger; /* the peer is another user, and not root */
+	bool is_stranger; /* the peer is a user other than this one or root */
 };
 
 /*
@@ -42,7 +42,7 @@ void mf_join_conns_close(struct mf_join_conns *conns);
 /* Adds @fd to the epoll set; it stays there until it is closed. Returns 0 or -errno. */
 int mf_join_conns_watch(const struct mf_join_conns *conns, int fd);
 
-/* Handles an event of @fd if it is the listening socket or a connection of @conns. Otherwise returns false. */
+/* Handles an event on @fd if it is the listening socket or a connection in @conns; otherwise returns false. */
 bool mf_join_conns_look(struct mf_join_conns *conns, int fd);
 
 #endif

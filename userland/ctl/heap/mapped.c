@@ -21,7 +21,7 @@ static uint32_t room_of(const struct mf_store *store)
 	return (uint32_t)(store->sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record));
 }
 
-/* Allocates entries for the largest number of objects, because other threads read the array while it is filled. */
+/* Allocates entries for the maximum number of objects, because other threads read the array while it is being filled. */
 static bool make_files(struct mf_store *store)
 {
 	if (!store->files)
@@ -52,7 +52,7 @@ void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
 	mf_mapped_program(mapped, link);
 }
 
-/* Assigns the file of @mapping to the objects from @first to @end that start inside @mapping. */
+/* Assigns the file of @mapping to those of the objects from @first to @end that start inside @mapping. */
 static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t first, uint32_t end,
 		 struct mf_held_mapping *mapping)
 {
@@ -66,7 +66,7 @@ static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t firs
 			continue;
 		mapping->alias = object.path;
 		file = mf_held_take(mapped->held, mapping);
-		/* If the object was unmapped meanwhile, @mapping may belong to the object that replaced it. */
+		/* If the object has been unmapped in the meantime, @mapping may belong to the object that replaced it. */
 		if (__atomic_load_n(&record->retired, __ATOMIC_ACQUIRE))
 			mf_held_release(mapped->held, file);
 		else

@@ -37,7 +37,7 @@ void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid);
  */
 bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid);
 
-/* Keeps the files of @from_store open for @store as well, which is a copy of it. */
+/* Keeps the files of @from_store open for its copy @store as well. */
 void mf_mapped_copy(struct mf_mapped *mapped, struct mf_store *store, const struct mf_mapped *from,
 		    const struct mf_store *from_store);
 

@@ -98,7 +98,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	ret = mf_heap_process_create(run->options, program->path, run->cmd, 0, &first, err);
 	if (ret)
 		return ret;
-	/* Open the file now: it may be deleted as soon as the program runs. */
+	/* Open the file now, because it may be deleted as soon as the program is running. */
 	if (first_image(program))
 		mf_mapped_program(&first->mapped, first_image(program));
 	ret = mf_heap_family_create(run->options, first, NULL, &state->family, err);
@@ -161,7 +161,10 @@ static bool is_done(void *data)
 	return mf_heap_family_is_empty(state->family);
 }
 
-/* Each process that joins needs up to three descriptors. The program already has its own, unchanged limit. */
+/*
+ * Each process that joins needs up to three descriptors. This does not affect the program, which already has its own
+ * limit.
+ */
 static void raise_limit(void)
 {
 	struct rlimit limit;

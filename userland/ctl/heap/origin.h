@@ -17,7 +17,7 @@ struct mf_origin {
 	char *text; /* the text that all pointers below point into; owned */
 	const char *directory; /* directory where massif-ctl was started; empty if unknown */
 	const char *address;   /* address at which other processes join (see join_server.h); empty if they cannot */
-	const char *cmd;       /* the command as the file shows it */
+	const char *cmd;       /* the command line as the file shows it */
 	char **options; /* NULL-terminated array of command-line words; the array is owned, the words are in @text */
 	size_t n_options;
 };

@@ -45,7 +45,8 @@ struct mf_heap_process {
 	int pidfd, connection; /* pidfd, and connection to the shim; -1 if there is none */
 	bool ended;
 	uint64_t end_ns; /* time (CLOCK_MONOTONIC) when the end was noticed; 0 if not ended */
-	int watch_ms;	  /* interval between checks whether it still runs the same program; -1 for no checks */
+	/* interval between checks of whether it is still running the same program; -1 for no checks */
+	int watch_ms;
 	int64_t watch_at; /* time of the next check, on the clock of mf_timekeeper_now() */
 };
 
@@ -58,7 +59,8 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 
 /*
  * Creates a process for the running process @pid whose session is in the file @memory. If @memory is -1, the caller
- * fills the store. Returns 0 and takes ownership of @memory, or returns -errno, and the caller still owns @memory.
+ * fills the store. On success, returns 0 and takes ownership of @memory. On failure, returns -errno and the caller
+ * still owns @memory.
  */
 int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
 			  int memory, struct mf_heap_process **process, struct mf_error *err);

@@ -4,7 +4,7 @@
 // Most of a session's address space is never touched, and reading it would allocate pages of the session's file at the
 // program's expense. So only the pages that are needed are copied: the pages of the replica are initially
 // inaccessible, and a SIGSEGV handler copies them one at a time. Copied pages do not change while the program
-// continues; the caller checks whether that matters (mf_replica_is_current()) and, if so, starts again
+// continues; the caller checks whether that matters (mf_replica_is_current()) and, if so, starts over
 // (mf_replica_refresh()).
 
 #include "replica.h"
@@ -43,7 +43,7 @@ static struct {
 	struct mf_store store;
 	uint64_t places[MF_REGION_COUNT]; /* address of each region in the process */
 	struct state before;
-	volatile bool lost; /* a page could not be copied */
+	volatile bool lost; /* set if a page could not be copied */
 } replica = { .memory = -1 };
 
 static int explain_mappings(pid_t pid, int code, struct mf_error *err)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Adds to the user's directory of unwind row files.
 //
-// massif-ctl writes these files after the program's end, when nothing waits for it. If two instances write the same
-// file at once, the last one overwrites the other one's rows. The rows that are lost are computed again by the next
-// program that needs them.
+// massif-ctl writes these files after the program has ended, when nothing is waiting for massif-ctl. If two instances
+// write the same file at once, the last one overwrites the other one's rows. The rows that are lost are computed again
+// by the next program that needs them.
 
 #include "rowcache.h"
 
@@ -173,7 +173,7 @@ static int by_value(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* Sorts the @n numbers and removes duplicates. Returns how many are left. */
+/* Sorts the @n numbers and removes duplicates. Returns how many remain. */
 static size_t sort(uint64_t *numbers, size_t n)
 {
 	size_t kept = 0;

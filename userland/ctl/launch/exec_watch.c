@@ -15,7 +15,7 @@ enum {
 	LAST_LOOK_MS = 500,
 };
 
-/* Calls stat() on the file that the process executes. Fails if the process has ended or may not be inspected. */
+/* Calls stat() on the file that the process executes. Fails if the process has ended or this user may not inspect it. */
 static int stat_image(pid_t pid, char link[32], struct stat *image)
 {
 	snprintf(link, 32, "/proc/%d/exe", (int)pid);

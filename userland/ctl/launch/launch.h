@@ -15,7 +15,7 @@
 
 struct mf_launch {
 	const struct mf_program *program;
-	char *const *argv;	 /* the program's arguments; the first is its name as typed */
+	char *const *argv;	 /* the program's arguments, starting with its name as typed */
 	char *const *environment;
 	const struct mf_signals *signals;
 	int inherited[MF_LAUNCH_INHERITED_MAX]; /* descriptors that stay open in the program; unused entries are -1 */

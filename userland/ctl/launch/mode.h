@@ -23,7 +23,7 @@
 struct mf_run {
 	struct mf_options *options;
 	const struct mf_program *program;
-	const char *cmd;	/* the command as the file shows it */
+	const char *cmd;	/* the command line as the file shows it */
 	struct mf_logfile *log;
 	struct mf_error note;	/* message to print as soon as the program can be started; may be empty */
 	bool keep_descriptors;	/* the output file is an inherited descriptor, so inherited descriptors stay open */

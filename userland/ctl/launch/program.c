@@ -63,7 +63,10 @@ static int search_path(const char *name, const char *directories, char **path)
 			*path = mf_take(candidate, NULL);
 			return 0;
 		}
-		/* If no directory has an executable file, report one that exists but is not executable. */
+		/*
+		 * If no directory contains an executable file of that name, report one that exists but is not
+		 * executable.
+		 */
 		if (problem == -EACCES)
 			ret = problem;
 		if (!directories[length])

@@ -54,9 +54,9 @@ bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *
 }
 
 /*
- * Returns whether a signal must be forwarded to the program. Signals from the kernel (Ctrl-C, hang-up, new window size)
- * go to the whole foreground process group, which includes the program. So do signals that the program sends to its own
- * group. An alarm that was set before massif-ctl was executed is meant for the program.
+ * Returns whether a signal must be forwarded to the program. Signals from the kernel (Ctrl-C, hang-up, window size
+ * change) go to the whole foreground process group, which includes the program, and signals that the program sends to
+ * its own group have reached it, too. An alarm that was set before massif-ctl was executed is meant for the program.
  */
 static bool concerns_program(const struct signalfd_siginfo *info, pid_t pid)
 {

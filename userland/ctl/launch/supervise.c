@@ -47,7 +47,7 @@ static void note_end(struct watch *watch)
 		watch->faults = faults_of(watch->pid);
 }
 
-/* Updates the state of the program. Returns the signal that stopped it just now, or 0. */
+/* Updates the state of the program. Returns the signal that has just stopped it, or 0. */
 static int look(struct watch *watch)
 {
 	int status, stopped_by = 0;

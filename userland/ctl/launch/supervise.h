@@ -20,7 +20,7 @@ struct mf_supervision {
 	 */
 	int period_ms;
 	int (*drain)(void *data, struct mf_error *err); /* handles events; not called again after an error */
-	bool (*is_done)(void *data); /* returns whether no process of the run is left */
+	bool (*is_done)(void *data); /* returns true when no process of the run is left */
 	void *data;
 	/* A second source of events, or -1. @serve is called when it is readable. */
 	int control_fd;

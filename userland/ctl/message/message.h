@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Prints messages for the user on standard error or in a log. */
+/* Prints messages for the user to standard error or to a log. */
 #ifndef MASSIF_CTL_MESSAGE_H
 #define MASSIF_CTL_MESSAGE_H
 

@@ -23,7 +23,7 @@ static bool is_told(const char *path)
 	return false;
 }
 
-/* If out of memory, a path may be reported twice. */
+/* If memory runs out, a path may be reported twice. */
 static void remember(const char *path)
 {
 	char **more = reallocarray(told, n_told + 1, sizeof(*more));

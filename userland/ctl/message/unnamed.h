@@ -3,7 +3,7 @@
 #ifndef MASSIF_CTL_UNNAMED_H
 #define MASSIF_CTL_UNNAMED_H
 
-/* For struct mf_symbolizer_options. Reports each file once. Context: any thread. */
+/* A callback for struct mf_symbolizer_options. Reports each file once. Context: any thread. */
 void mf_unnamed_say(const char *path, const char *why);
 
 /*

@@ -46,7 +46,7 @@ static const char *copy_word(const char *text, FILE *out)
 /* The origin of a text that is split into words. */
 struct source {
 	const char *name;
-	bool is_file; /* if true, the text has lines and comments */
+	bool is_file; /* true for a file, in which lines are counted and comments are skipped */
 	unsigned int line;
 };
 
@@ -128,7 +128,7 @@ static char *read_all(int fd)
 	return mf_take(text, NULL);
 }
 
-/* The file decides where massif-ctl writes, so nobody but this user may be able to change it. */
+/* The file determines where massif-ctl writes, so only this user may have write access to it. */
 static bool is_trusted(int fd)
 {
 	struct stat st;

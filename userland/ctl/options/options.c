@@ -103,7 +103,7 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	return 0;
 }
 
-/* Parses a percentage, which must be within the option's range, if it has one. */
+/* Parses a percentage, which must be within the option's range if there is one. */
 static int parse_percentage(const struct option *option, struct mf_options *options,
 			    const char *value, struct mf_error *err)
 {
@@ -704,7 +704,7 @@ bool mf_options_has_command_line_only(int argc, char *const *argv)
 	return only;
 }
 
-/* Adds where the option was set to the message, just before the final advice. */
+/* Adds to the message, just before the final advice, a sentence that says where the option was set. */
 static void name_origin(struct mf_error *err, const char *origin)
 {
 	char *advice = strstr(err->text, ADVICE);

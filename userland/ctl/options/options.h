@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The options of massif-ctl: their parser and their values. */
+/* massif-ctl's options: the parser and the values. */
 #ifndef MASSIF_CTL_OPTIONS_H
 #define MASSIF_CTL_OPTIONS_H
 
@@ -26,8 +26,8 @@ enum mf_options_request {
 /* The execution tree that is written at the end. */
 enum mf_xtree_request {
 	MF_XTREE_NONE,
-	MF_XTREE_ALLOCS, /* the blocks that are still live then */
-	MF_XTREE_FULL,	 /* the same, and all allocations and frees */
+	MF_XTREE_ALLOCS, /* only the blocks that are still live */
+	MF_XTREE_FULL,	 /* also all allocations and frees since the start */
 };
 
 struct mf_options {
@@ -43,7 +43,7 @@ struct mf_options {
 	uint32_t log_fd;
 	bool end_snapshot;    /* end every profile with a detailed snapshot */
 	bool stats;	      /* print the model's counters at the end */
-	bool trace_malloc;    /* print every call of an allocation function */
+	bool trace_malloc;    /* print every call to an allocation function */
 	bool client_requests; /* honour client requests in the program's code */
 	bool heap_extra_real; /* ask the allocator for extra bytes instead of modelling them */
 	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */

@@ -101,7 +101,7 @@ static const struct {
 	{ "--vex-*", NATIVE ": nothing is translated" },
 	{ "--px-*", NATIVE ": nothing is translated" },
 
-	/* Options of other tools. */
+	/* Options of other Valgrind tools. */
 	{ "--leak-*", OTHER_TOOL },
 	{ "--show-leak-kinds", OTHER_TOOL },
 	{ "--errors-for-leak-kinds", OTHER_TOOL },

@@ -9,7 +9,7 @@
 #include "ctl/files/outputs.h"
 
 #define SHORT_RUN_MS	100
-#define FAULTS_RATIO	2 /* minimum ratio of the children's page faults to the program's own for a hint */
+#define FAULTS_RATIO	2 /* print a hint if the children's page faults exceed this many times the program's own */
 #define UNMATCHED_SHOWN 5u /* maximum number of names to print per option */
 
 /* Lists the names that matched no function: they may be misspelt, or those functions may not have allocated anything. */

@@ -54,7 +54,7 @@ static int explain(const char *name, int code, struct mf_error *err)
 			    strerror(-code));
 }
 
-/* Returns an unused random name in the directory of @name, which the caller frees; NULL if out of memory. */
+/* Returns an unused random file name in the directory of @name; NULL if out of memory. The caller frees it. */
 static char *beside(const char *name)
 {
 	const char *slash = strrchr(name, '/');

@@ -30,7 +30,7 @@ struct mf_output_name {
 /* Sets @name to the last component of @path, which is @length bytes long; control characters are replaced. */
 void mf_output_make_name(struct mf_output_name *name, const char *path, size_t length);
 
-/* The profile of a process, and data for its file. */
+/* The profile of a process, and other data needed to write its file. */
 struct mf_output_of {
 	const struct mf_store *store; /* the store, which may be written to concurrently */
 	const char *cmd;
@@ -38,7 +38,7 @@ struct mf_output_of {
 	pid_t pid;
 	bool pages;	    /* true in pages mode; the file is then readable only by its owner */
 	const char *remark; /* a remark for the reader that is appended to the desc line, or NULL */
-	struct mf_end end;  /* the end of the profile, or the present time */
+	struct mf_end end;  /* the end of the profile, or the current time if the process is still running */
 };
 
 /*

@@ -214,7 +214,7 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 
 /*
  * Massif also reports that it removes the allocation function that was called; our stacks begin with the caller of that
- * function. A stack is filtered only when it is new.
+ * function. Each stack is filtered only once, when it first occurs.
  */
 static void tell_capture(const struct mf_options *options, struct mf_context_filter *context_filter, pid_t pid,
 			 struct mf_step *step)
@@ -246,7 +246,7 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 	const struct mf_step *steps = mf_log_view(store, &n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* Use a copy that cannot change between check and use. */
+		/* Use a copy, which cannot change between the check and the use. */
 		struct mf_step step = steps[i];
 
 		if (step.kind == MF_STEP_CAPTURE) {

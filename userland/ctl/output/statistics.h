@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Prints what Massif prints with -v and --stats, in the same format. */
+/* Prints the output of Massif's -v and --stats options, in Massif's format. */
 #ifndef MASSIF_CTL_STATISTICS_H
 #define MASSIF_CTL_STATISTICS_H
 

@@ -72,7 +72,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads records until the launched program's profile is complete: its last record may arrive late. */
+/* Reads records until the launched program's profile is complete, because its last record may arrive late. */
 static void read_on(struct mf_recording *recording)
 {
 	int64_t end = now_ms() + END_PATIENCE_MS;

@@ -20,7 +20,7 @@
 
 enum {
 	REMARK_BYTES = 1024, /* size of the buffer for a remark that lists all losses */
-	HURRY = 5,	     /* this is subtracted from massif-ctl's nice value */
+	HURRY = 5,	     /* amount by which massif-ctl's nice value is lowered */
 };
 
 /* Converts a time to the unit used in reports, milliseconds since the start of the process. */
@@ -301,7 +301,7 @@ void mf_recording_list(const struct mf_recording *recording, FILE *out)
 {
 	size_t n = mf_pages_count(recording->pages);
 
-	/* The first process comes first: commands without --pid refer to it. */
+	/* List the first process first, because commands without --pid refer to it. */
 	for (int first = 1; first >= 0; first--) {
 		for (size_t i = 0; i < n; i++) {
 			const struct mf_pages_process *process =

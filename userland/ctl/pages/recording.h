@@ -20,8 +20,9 @@ struct mf_recording {
 	struct mf_output_name name; /* name of the first process's program */
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is complete */
-	bool keeps_first; /* keep the first profile until mf_recording_end_first(), which knows the exit status */
-	struct mf_pages_process *first; /* the profile kept for mf_recording_end_first() */
+	/* keep the first process's profile until mf_recording_end_first(), which knows how the process ended */
+	bool keeps_first;
+	struct mf_pages_process *first; /* the first process, whose profile is kept for mf_recording_end_first() */
 	uint64_t end_ns;  /* end of the session (CLOCK_MONOTONIC) */
 	bool broken;	  /* reading the records failed; no more are read */
 	bool hurries;	  /* this thread's priority has been raised */
