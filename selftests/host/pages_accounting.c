@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Accounting by mappings takes the same snapshots as Massif's rules applied page by page.
+// Accounting whole mappings gives the same snapshots as applying Massif's rules page by page.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -28,9 +28,9 @@ FIXTURE(accounting)
 {
 	struct mf_files files;
 	struct mf_accounting *ours;
-	struct mf_store theirs;	 /* the model of the oracle */
+	struct mf_store theirs;	 /* the oracle's model */
 	uint32_t context[PAGES]; /* context of each page in the oracle; 0: unmapped */
-	unsigned int asked;	 /* number of times the filter was asked */
+	unsigned int asked;	 /* number of times the filter was called */
 	uint32_t ignored;	 /* a context whose pages do not count; 0: none */
 	uint64_t now;		 /* time in ns */
 };
@@ -169,7 +169,7 @@ TEST_F(accounting, random_mappings_equal_pages)
 	random_mappings(_metadata, self, contexts);
 }
 
-/* Pages of an ignored context exist and replace others, but are part of no total or snapshot. */
+/* Pages of an ignored context exist and replace others, but are not part of any total or snapshot. */
 TEST_F(accounting, ignored_pages_count_nowhere)
 {
 	static const char *const words[] = {"[a]", "[b]", "[c]", "[d]"};
@@ -191,7 +191,7 @@ TEST_F(accounting, ignored_pages_count_nowhere)
 	EXPECT_EQ((uint64_t)(model->ignored_allocs - model->ignored_frees) * PAGE, hidden);
 }
 
-/* As in Massif, a large unmapping shows in its snapshot as one page less, and the rest in the next one. */
+/* As in Massif, the snapshot at a large unmapping shows it as one page less, and the next one shows the rest. */
 TEST_F(accounting, a_big_unmapping_shows_one_page_first)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -247,7 +247,7 @@ TEST_F(accounting, the_start_has_words)
 	free(resync);
 
 	EXPECT_EQ(self->ours->space.total, 12 * PAGE);
-	/* The bytes of a program's data segment include its BSS, which follows it. */
+	/* The bytes of a program's data segment include the BSS that follows it. */
 	EXPECT_EQ(bytes_of(self->ours, "[exec] (in /usr/bin/python3.11)"), 4 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[anon]"), 5 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[heap]"), PAGE);
@@ -256,7 +256,7 @@ TEST_F(accounting, the_start_has_words)
 	EXPECT_EQ(mf_space_find(&self->ours->space, BASE + 12 * PAGE)->file, 0);
 }
 
-/* The first snapshot has everything that was mapped before, however many parts the resync has. */
+/* The first snapshot has everything that was already mapped, however many parts the resync has. */
 TEST_F(accounting, the_first_snapshot_is_whole)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -286,7 +286,7 @@ TEST_F(accounting, a_resync_keeps_what_stayed)
 
 	interval.context = mf_accounting_note(self->ours, "[a]");
 	ASSERT_EQ(mf_accounting_map(self->ours, &interval, 0), 0);
-	/* Pages 2 and 3 were unmapped, 10 and 11 mapped. */
+	/* In the meantime pages 2 and 3 were unmapped, and 10 and 11 mapped. */
 	resync->vmas[0] = (struct mf_resync_vma){.start = BASE, .end = BASE + 2 * PAGE};
 	resync->vmas[1] = (struct mf_resync_vma){.start = BASE + 4 * PAGE, .end = BASE + 12 * PAGE};
 	ASSERT_EQ(mf_resync_apply(self->ours, resync, 0), 0);
@@ -297,7 +297,7 @@ TEST_F(accounting, a_resync_keeps_what_stayed)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 10 * PAGE);
 }
 
-/* A part of a resync is authoritative for its own range only. */
+/* Each part of a resync is authoritative only for its own range. */
 TEST_F(accounting, a_part_of_a_resync_leaves_the_rest)
 {
 	struct mf_interval interval = {.start = BASE, .end = BASE + 10 * PAGE};
@@ -325,7 +325,7 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	struct mf_frame frames[4];
 	uint32_t stack, inherited;
 
-	/* Contexts that the child does not need, so that the numbers differ. */
+	/* Contexts that the child does not need, so that its context numbers differ. */
 	mf_accounting_note(self->ours, "[unused]");
 	stack = mf_accounting_stack(self->ours, &walk);
 	interval = (struct mf_interval){.start = BASE, .end = BASE + 4 * PAGE, .context = stack};
@@ -351,7 +351,7 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	EXPECT_EQ(frames[0].pc, 0x1000);
 	EXPECT_EQ(frames[1].pc, 0x2000);
 	EXPECT_EQ(mf_objects_record(&child->store, frames[2].object)->kind, MF_OBJECT_NOTE);
-	/* Nothing was mapped and unmapped in between: the clock equals what is mapped. */
+	/* Nothing was mapped and unmapped again in between, so the clock equals what is mapped. */
 	EXPECT_EQ(mf_model_of(&child->store)->clock_bytes, 6 * PAGE);
 	mf_accounting_destroy(child);
 }

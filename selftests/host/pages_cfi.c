@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The unwind rules that massif-ctl keeps of an object (struct mf_cfi), built from tables written by the test: invalid
-// tables, and instructions that must not reach libunwind.
+// The unwind rules that massif-ctl keeps for an object (struct mf_cfi), built from tables written by the test,
+// including invalid tables and instructions that must not reach libunwind.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static struct section make(const char *augmentation, const void *data, size_t n_
 static uint64_t entries_of(const struct section *section)
 {
 	struct mf_cfi_builder *builder = mf_cfi_begin(0);
-	/* Exactly that size, so that AddressSanitizer notices reads beyond it. */
+	/* Allocate exactly that size, so that AddressSanitizer notices reads beyond it. */
 	uint8_t *exact = malloc(section->n);
 	struct mf_cfi cfi;
 	uint64_t n = 0;
@@ -95,7 +95,10 @@ TEST(one_description)
 	EXPECT_EQ(1, entries_of(&section));
 }
 
-/* The augmentation letter S marks a signal frame and has no data, so the string may repeat it any number of times. */
+/*
+ * The augmentation letter S, which marks a signal frame, comes without data, so the string may contain it any
+ * number of times.
+ */
 TEST(augmentations_of_any_length)
 {
 	static const size_t lengths[] = { 2, 6, 7, 8, 9, 15, 16, 17, 80, 800 };
@@ -124,17 +127,20 @@ TEST(augmentations_that_make_no_sense)
 			TH_LOG("%s", without[i]);
 		}
 	}
-	/* The announced size of the data is larger than the section. */
+	/* The announced size of the data exceeds the section. */
 	section = make("zR", data, 1);
 	section.bytes[4 + 4 + 1 + 3 + 3] = 0x7f;
 	EXPECT_EQ(0, entries_of(&section));
-	/* The string has no end. */
+	/* The string is not terminated. */
 	section = make("zR", data, 1);
 	memset(section.bytes + 9, 'S', section.n - 9);
 	EXPECT_EQ(0, entries_of(&section));
 }
 
-/* Offset of the instructions in the only FDE: after its length, the CIE's distance, two addresses, and a size. */
+/*
+ * Offset of the instructions in the only FDE: they follow its length, the distance to the CIE, two addresses, and
+ * a size.
+ */
 #define FDE_HEAD 17u
 
 /* Builds the rules of an object whose only FDE has the instructions @program. */
@@ -149,7 +155,7 @@ static struct mf_cfi rules_with(const void *program, size_t n)
 
 	if (!builder || !bytes)
 		abort();
-	/* Copy everything before make()'s own instructions, up to the size of the FDE's augmentation data. */
+	/* Copy everything that precedes make()'s own instructions, up to the size of the FDE's augmentation data. */
 	memcpy(bytes, section.bytes, before);
 	memcpy(bytes + fde, &length, sizeof(length));
 	memcpy(bytes + before, program, n);
@@ -159,7 +165,7 @@ static struct mf_cfi rules_with(const void *program, size_t n)
 	return cfi;
 }
 
-/* Returns the instructions of the FDE that mf_cfi_find() has found. */
+/* Returns the instructions of the FDE that mf_cfi_find() found. */
 static struct mf_dwarf program_of(const struct mf_cfi *cfi, const struct mf_cfi_found *found)
 {
 	const uint8_t *fde = cfi->rules + found->rules;
@@ -186,7 +192,7 @@ TEST(bytes_of_a_program)
 			EXPECT_EQ(numbers[i], program.end - program.at);
 			EXPECT_EQ(CODE, found.begin);
 			EXPECT_EQ(100, found.size);
-			/* A hostile child could make the entry one byte longer than is allowed. */
+			/* A hostile child could make the entry one byte longer than allowed. */
 			memcpy(&length, cfi.rules + found.rules, sizeof(length));
 			length++;
 			memcpy((void *)(uintptr_t)(cfi.rules + found.rules), &length, sizeof(length));
@@ -197,7 +203,10 @@ TEST(bytes_of_a_program)
 	free(nops);
 }
 
-/* Instructions that remember too many states are cut off there; the rules for the code before that stay valid. */
+/*
+ * Instructions that remember too many states are cut off at that point; the rules for the code before it stay
+ * valid.
+ */
 TEST(states_remembered)
 {
 	enum { ROOM = MF_CFI_REMEMBERED_MAX, REMEMBER = 0x0a, RESTORE = 0x0b };
@@ -223,7 +232,7 @@ TEST(states_remembered)
 	}
 }
 
-/* Instructions, the last of which may be unsafe; @kept is the number of bytes that must be passed on to libunwind. */
+/* Sequences of instructions, the last of which may be unsafe; @kept bytes of them must be passed on to libunwind. */
 static const struct {
 	const char *what;
 	uint8_t n, kept;
@@ -276,7 +285,7 @@ TEST(instructions)
 		}
 		mf_cfi_deinit(&cfi);
 
-		/* The same instructions, written into finished tables as a hostile child could. */
+		/* The same instructions, written into finished tables, as a hostile child could do. */
 		cfi = rules_with((const uint8_t[24]){ 0 }, n);
 		ASSERT_TRUE(mf_cfi_find(&cfi, CODE + 50, &found));
 		memcpy((uint8_t *)(uintptr_t)(cfi.rules + found.rules + FDE_HEAD), programs[i].bytes, n);
@@ -287,7 +296,7 @@ TEST(instructions)
 	}
 }
 
-/* DW_CFA_set_loc, whose address is certain to be absolute only in .debug_frame, is replaced by an advance. */
+/* DW_CFA_set_loc is replaced with an advance, because only in .debug_frame is its address certain to be absolute. */
 TEST(addresses_that_are_set)
 {
 	static const uint8_t program[] = { 0x01, 0x10, 0x10, 0, 0, 0, 0, 0, 0, 0x0e, 16 };
@@ -319,7 +328,10 @@ TEST(addresses_that_are_set)
 	mf_cfi_deinit(&cfi);
 }
 
-/* With any bytes in the rules, nothing outside them is read (see host/sanitized), and the FDEs found are complete. */
+/*
+ * Whatever bytes the rules contain, nothing outside them is read (see host/sanitized), and any FDEs found are
+ * complete.
+ */
 TEST(damaged_rules)
 {
 	uint32_t seed = 1, found_some = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// In pages mode, a privileged massif-ctl does not read the objects of the programs that it profiles itself; its
+// In pages mode, a privileged massif-ctl does not itself read the objects of the programs that it profiles; its
 // unprivileged children do. If an object harms its reader, only the frames outside the object's own frame are lost.
 //
 // This program replaces pread(), read() and mmap(). In this process they count their calls; in a child they perform
@@ -42,7 +42,7 @@ enum evil {
 	FLOODS,
 };
 
-static pid_t self; /* 0: watch() does nothing */
+static pid_t self; /* this process during a walk; 0: watch() does nothing */
 static unsigned int reads_here;
 static bool refuses_fork;
 
@@ -141,7 +141,7 @@ static void hear_unreadable(const char *path, const char *why)
 	snprintf(told_why, sizeof(told_why), "%s", why);
 }
 
-/* The innermost frame. Does not call backtrace(), which would follow hostile unwind rules, too. */
+/* The innermost frame. Does not call backtrace(), because that would follow hostile unwind rules, too. */
 static __attribute__((noinline)) void take(void)
 {
 	ucontext_t context;
@@ -180,7 +180,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Walks the captured stack. @files keeps what earlier walks have read. */
+/* Walks the captured stack. @files retains what earlier walks read. */
 static uint32_t walk(void)
 {
 	struct mf_unwinder *unwinder;
@@ -203,7 +203,7 @@ static bool is_whole(void)
 	for (int i = 1; i < n_expected; i++) {
 		uint64_t pc = (uint64_t)expected[i];
 
-		/* In the interrupted frame, the address is no return address, so it is exact. */
+		/* The address of the interrupted frame is not a return address, so it is exact. */
 		if (walked.addresses[i + 1] != pc - 1 && walked.addresses[i + 1] != pc)
 			return false;
 	}
@@ -243,7 +243,10 @@ static void forget_files(void)
 	files.unreadable = hear_unreadable;
 }
 
-/* Unwind rules, the bytes of the code that a signal handler returns to, the entry point: all are read by children. */
+/*
+ * The unwind rules, the bytes of the code to which a signal handler returns, and the entry point: children read
+ * all of these.
+ */
 TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 {
 	in_a_handler();
@@ -254,7 +257,7 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 	EXPECT_EQ(0, reads_here);
 	EXPECT_EQ(0, n_told);
 
-	/* Reads in this process would be noticed: without confinement there are some. */
+	/* Reads in this process would be noticed: if nothing is confined, there are some. */
 	forget_files();
 	files.options.unconfined = true;
 	in_a_handler();
@@ -281,7 +284,7 @@ static int take_in_library(void)
 	return 1;
 }
 
-/* Rules that would harm libunwind: the frames outside the object's own are lost, and nothing else. */
+/* Rules that would harm libunwind: the frames outside the object's own are lost, but nothing else. */
 TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 {
 	static const char *const names[] = { "hostile_loop", "hostile_division", "hostile_not" };
@@ -312,7 +315,7 @@ TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 	EXPECT_EQ(0, n_told);
 }
 
-/* A file that takes over, crashes or delays the child that reads it: it is reported; other files are not affected. */
+/* A file that takes over, crashes or delays the child that reads it is reported; other files are not affected. */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 {
 	static const struct {
@@ -334,7 +337,10 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		double start;
 
 		forget_files();
-		/* Shorter than the default where all of it is used up, but enough to read libc on a slow machine. */
+		/*
+		 * Shorter than the default for cases that use up all of the time, but enough for reading libc on
+		 * a slow machine.
+		 */
 		files.options.patience_ms = cases[i].evil == LOOPS || cases[i].evil == FLOODS ? 5000 : 0;
 		n_told = 0;
 		self->library = open_library("libpages_hostile.so", cases[i].evil);
@@ -370,7 +376,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 	}
 }
 
-/* If earlier files have used up much time, a file that delays its reader does not get the full time. */
+/* If earlier files have used up much of the time, a file that delays its reader does not get the full time. */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader_one_after_another, 60)
 {
 	int (*call)(int (*)(void));
@@ -400,7 +406,10 @@ static struct mf_binary *open_libc(struct mf_held *held, const char **why)
 	return mf_binary_open(mf_held_take_path(held, libc.dli_fname), &options, why);
 }
 
-/* Without a child, a privileged process does not read the file, and an unprivileged one reads it itself. */
+/*
+ * If no child can be created, a privileged process does not read the file, and an unprivileged one reads it
+ * itself.
+ */
 TEST_F(confined, where_no_process_can_be_started)
 {
 	struct mf_held *held = mf_held_create(4);
@@ -463,7 +472,7 @@ TEST_F_TIMEOUT(confined, bytes_are_those_of_the_file, 120)
 	mf_held_destroy(held);
 }
 
-/* Damaged summaries, as a compromised child may send them. */
+/* Damaged summaries, such as a compromised child may send. */
 TEST_F_TIMEOUT(confined, damaged_summaries, 120)
 {
 	struct mf_held *held = mf_held_create(4);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Limits for reading an ELF file in pages mode: at the limit, one more, ten times as many. And build ids.
+// Limits for reading an ELF file in pages mode: files at the limit, one above it, and ten times as large. Also tests
+// build ids.
 
 #include <elf.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ FIXTURE(file) {
 
 FIXTURE_SETUP(file)
 {
-	/* A file in memory, in which holes need no space. */
+	/* A file in memory, where holes take no space. */
 	self->out = fdopen(memfd_create("pages_limits", MFD_CLOEXEC), "w");
 	ASSERT_NE(NULL, self->out);
 	self->held.fd = -1;
@@ -65,7 +66,7 @@ static void write_segment(FILE *out, unsigned int number, const Elf64_Phdr *segm
 	write_at(out, sizeof(Elf64_Ehdr) + number * sizeof(*segment), segment, sizeof(*segment));
 }
 
-/* Opens the file that was written; NULL if it is refused. */
+/* Opens the file that was written. Returns NULL if it is refused. */
 static struct mf_elf_file *reopen(struct _test_data_file *self)
 {
 	mf_elf_file_close(self->binary);
@@ -76,7 +77,7 @@ static struct mf_elf_file *reopen(struct _test_data_file *self)
 	return self->binary;
 }
 
-/* Each segment has a page of the file, and begins a MiB and a page after the previous one. */
+/* Each segment has one page of the file, and begins a MiB and a page after the previous segment. */
 TEST_F(file, segments)
 {
 	enum { ROOM = 64 };
@@ -102,7 +103,7 @@ TEST_F(file, segments)
 			bool known = mf_elf_file_address(self->binary, base + j * 4096 + 7, &address);
 
 			/*
-			 * A file with more segments is still accepted; code outside the known segments is
+			 * A file with more segments is still accepted; code outside the segments that are kept is
 			 * treated as code without rules.
 			 */
 			EXPECT_EQ(j < ROOM, known);
@@ -112,7 +113,7 @@ TEST_F(file, segments)
 	}
 }
 
-/* Writes @bytes of notes, the last of which is a build id of @size bytes. */
+/* Writes @bytes of notes, of which the last is a build id of @size bytes. */
 static void write_notes(FILE *out, uint64_t at, uint64_t bytes, uint32_t size, const uint8_t *id)
 {
 	const Elf64_Nhdr last = { sizeof(ELF_NOTE_GNU), size, NT_GNU_BUILD_ID };
@@ -147,7 +148,7 @@ TEST_F(file, bytes_of_notes)
 	}
 }
 
-/* Build ids of all lengths, also without the padding that linkers omit. */
+/* Build ids of all lengths, with and without the padding, which some linkers omit. */
 TEST_F(file, bytes_of_a_build_id)
 {
 	uint8_t id[10 * ID_BYTES];
@@ -165,7 +166,7 @@ TEST_F(file, bytes_of_a_build_id)
 	}
 }
 
-/* Whatever the sizes in the notes, nothing is read beyond their end: the next page is inaccessible. */
+/* Whatever sizes the notes announce, nothing is read beyond their end: the next page is inaccessible. */
 TEST(damaged_notes)
 {
 	uint32_t seed = 1, found = 0;
@@ -202,7 +203,10 @@ TEST(damaged_notes)
 	munmap(pages, 8192);
 }
 
-/* Writes an .eh_frame without a search table, with rules for 16 bytes of code, a terminator, and nothing after it. */
+/*
+ * Writes an .eh_frame without a search table: it has rules for 16 bytes of code and a terminator, and nothing
+ * follows it.
+ */
 static void write_cfi(FILE *out, uint64_t bytes)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
@@ -244,8 +248,9 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 }
 
 /*
- * Writes .eh_frame_hdr with @n entries for different addresses. All of them point to a single FDE, which covers all
- * addresses and has the maximum number of instructions. Returns the bytes of rules that are kept for each entry.
+ * Writes .eh_frame_hdr with @n entries for different addresses. All of them point to a single FDE, which covers
+ * all addresses and has the maximum number of instructions. Returns how many bytes of rules are kept for each
+ * entry.
  */
 static uint64_t write_listed(FILE *out, uint32_t n)
 {
@@ -276,7 +281,7 @@ static uint64_t write_listed(FILE *out, uint32_t n)
 
 TEST_F_TIMEOUT(file, bytes_of_all_rules, 120)
 {
-	/* Besides the FDEs, the rules contain a CIE and some spare bytes at the end. */
+	/* In addition to the FDEs, the rules contain a CIE and some spare bytes at the end. */
 	const uint64_t one = 17 + MF_CFI_PROGRAM_MAX, room = (MF_CFI_RULES_MAX - 64) / one;
 	const uint64_t numbers[] = { 1, room, room + 1, 10 * room };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resident pages, and the remainder of what is mapped, page by page, compared with a simulated kernel.
+// Resident pages, and pages that are only mapped, compared page by page with a simulated kernel.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 /* The expected state of a page. */
 struct page {
-	uint32_t mapper, toucher; /* sites; 0: not mapped, not resident */
+	uint32_t mapper, toucher; /* numbers of sites; 0: not mapped, not resident */
 	bool touched;
 };
 
@@ -33,7 +33,7 @@ FIXTURE(resident)
 
 FIXTURE_VARIANT(resident)
 {
-	bool unmap_first; /* order of records: the unmapping before its pages (since 6.12), or after them */
+	bool unmap_first; /* whether the UNMAP record comes before those of its pages (since 6.12) or after them */
 };
 
 FIXTURE_VARIANT_ADD(resident, pages_go_last) { true };
@@ -78,7 +78,7 @@ static uint64_t tree(kernel_t *kernel)
 	return sum;
 }
 
-/* Returns the pages of the stack @site whose innermost frame is @kind. */
+/* Returns the number of pages of the stack @site whose innermost frame is @kind. */
 static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 {
 	struct mf_store *store = &kernel->ours->store;
@@ -89,7 +89,7 @@ static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 	return bytes / PAGE;
 }
 
-/* Checks an invariant that holds at every moment, also in the middle of an unmapping. */
+/* Checks an invariant that holds at every moment, even in the middle of an unmapping. */
 static bool sums_up(kernel_t *kernel)
 {
 	const struct mf_model *model = mf_model_of(&kernel->ours->store);
@@ -144,7 +144,7 @@ static int tell(kernel_t *kernel, uint32_t cause, uint32_t first, uint32_t n, ui
 	return tell_by(kernel, THREAD, cause, first, n, counter, change, site);
 }
 
-/* Frees the resident ones of @n pages. */
+/* Frees those of @n pages that are resident. */
 static int take_away(kernel_t *kernel, uint32_t first, uint32_t n)
 {
 	int32_t change = 0;
@@ -270,7 +270,8 @@ TEST_F(resident, random_calls_equal_pages)
 
 /*
  * When attaching to a process, only the number of its resident pages is known, not their addresses. They are
- * assigned to mappings with room; also to one in which other pages appear later, which are unmapped with it.
+ * assigned to mappings with room, possibly to one in which other pages appear later; they are unmapped with that
+ * mapping.
  */
 TEST_F(resident, what_was_there_before_finds_a_place)
 {
@@ -301,7 +302,10 @@ TEST_F(resident, what_was_there_before_finds_a_place)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 90 * PAGE);
 }
 
-/* A fault is reported after its page was unmapped, because the thread released the mapping while handling it. */
+/*
+ * A fault is reported after its page was unmapped, because the thread let go of the mapping while handling the
+ * fault.
+ */
 TEST_F(resident, a_page_that_is_told_of_too_late)
 {
 	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
@@ -313,7 +317,7 @@ TEST_F(resident, a_page_that_is_told_of_too_late)
 	EXPECT_EQ(charged(self, self->sites[2], "[anonymous pages]"), 1);
 }
 
-/* A fault is reported before its mapping; the page gets its place when the mapping is reported. */
+/* A fault is reported before its mapping; the page is assigned to the mapping when that is reported. */
 TEST_F(resident, a_page_that_is_told_of_too_early)
 {
 	ASSERT_EQ(0, tell(self, MASSIF_RESIDENT_FAULT, 5, 1, MASSIF_RSS_ANON, 1, self->sites[1]));
@@ -346,7 +350,7 @@ static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, b
 }
 
 /*
- * Two threads change the counters at once: one of them is charged with both changes. No further record corrects
+ * Two threads change the counters at the same time: one of them is charged with both changes. No record corrects
  * that until they do something else, and here they are idle.
  */
 TEST_F(resident, pages_that_another_brings_amid_an_unmapping)
@@ -381,7 +385,7 @@ TEST_F(resident, an_unmapping_that_another_tells_of)
 
 /*
  * The other thread adds exactly as many pages as were unmapped, so neither thread's record shows a change; but
- * the end of the unmapping is recorded.
+ * there is a record of the end of the unmapping.
  */
 TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 {

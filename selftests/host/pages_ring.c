@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whatever the ring contains and whatever the device is, there is an error message instead of a crash.
+// Whatever the ring contains and whatever the device is, the result is at worst an error message, not a crash.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const struct mf_pages_options options = {
 
 static const uint64_t start_pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
 
-/* Fills a stream with records of every type. */
+/* Fills a stream with records of all types. */
 static void fill(struct stream *stream, uint64_t position)
 {
 	stream_init(stream, position);
@@ -83,7 +83,7 @@ TEST(every_record_is_taken)
 	free(stream);
 }
 
-/* Unknown types come from a newer module and are skipped by their size. */
+/* Records of unknown types come from a newer module; their size is used to skip them. */
 TEST(unknown_types_are_skipped)
 {
 	struct stream *stream = new_stream();

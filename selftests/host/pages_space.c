@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The tree of mappings equals a plain array of pages after any sequence of operations.
+// After any sequence of operations, the tree of mappings equals a plain array of pages.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct page {
 };
 
 static struct page pages[PAGES];
-static uint64_t left_bytes[8]; /* bytes reported to the visitor, by context */
+static uint64_t left_bytes[8]; /* number of bytes reported to the visitor, by context */
 static uint64_t last_left;
 static bool left_in_order;
 
@@ -47,7 +47,7 @@ static bool same(const struct page *page, const struct mf_interval *interval, ui
 	       (!page->file || page->offset == interval->offset + (address - interval->start));
 }
 
-/* Compares every page and the sums, checks the order, and that no two neighbours could be merged. */
+/* Compares every page and the sums, checks the order, and checks that no two neighbours could be merged. */
 static bool equal(const struct mf_space *space)
 {
 	const struct mf_interval *interval, *before = NULL;
@@ -159,7 +159,7 @@ TEST_F(space, random_operations_equal_an_array)
 	ASSERT_TRUE(equal(&self->space));
 }
 
-/* brk grows page by page with one stack: that is a single mapping. */
+/* brk grows page by page with the same stack: the result is a single mapping. */
 TEST_F(space, neighbours_of_one_context_are_one)
 {
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -181,7 +181,7 @@ TEST_F(space, refuses_what_is_no_range)
 	EXPECT_EQ(self->space.count, 0);
 }
 
-/* A hundred thousand mappings, in an order that would degrade a plain tree to a list. */
+/* A hundred thousand mappings, in an order that would make a plain tree degenerate into a list. */
 TEST_F(space, stays_fast_when_large)
 {
 	for (uint64_t i = 0; i < 100000; i++) {

@@ -37,7 +37,7 @@ FIXTURE(stream)
 	struct mf_error err;
 };
 
-/* The launcher has enrolled (target 1) and executed the program: target 2, with 15 pages. */
+/* The launcher has enrolled (target 1) and executed the program, which is target 2 and has 15 pages. */
 FIXTURE_SETUP(stream)
 {
 	memset(&self->err, 0, sizeof(self->err));
@@ -71,7 +71,7 @@ static const struct mf_pages_process *process_of(FIXTURE_DATA(stream) * self, pi
 	return NULL;
 }
 
-/* Returns the live bytes of the stack with the single frame @pc; if @pc is 0, of the text @words. */
+/* Returns the live bytes of the stack with the single frame @pc or, if @pc is 0, the text @words. */
 static uint64_t bytes_of(const struct mf_pages_process *process, uint64_t pc, const char *words)
 {
 	const struct mf_store *store = process->store;
@@ -102,7 +102,7 @@ TEST_F(stream, a_life)
 	stream_unmap(&self->stream, 2, 101, 1, 18);
 	stream_exit(&self->stream, 2, MAIN, 18);
 	ASSERT_EQ(drain(self), 0);
-	/* The profile has not ended yet, because the end may have been an exec. */
+	/* The profile has not ended yet, because what ended may have been an exec. */
 	ASSERT_EQ(mf_pages_next_ended(self->pages), NULL);
 	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
 	ASSERT_EQ(drain(self), 0);
@@ -120,7 +120,7 @@ TEST_F(stream, a_life)
 	EXPECT_EQ(process->no_stack, 0);
 	EXPECT_EQ(bytes_of(process, 0x1234, NULL), 3 * STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
-	/* The profile starts at the exec; times are sequence numbers in ms. */
+	/* The profile starts at the exec; each time is a sequence number in ms. */
 	EXPECT_EQ(process->start_ns, 8000000);
 	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
 	mf_pages_release(self->pages, process);
@@ -134,9 +134,9 @@ TEST_F(stream, a_late_stack_holds_back_its_own_process_only)
 
 	stream_fork(&self->stream, 2, 3, CHILD);
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, child_pages);
-	self->stream.capture = 1; /* thread 100: a long system call */
+	self->stream.capture = 1; /* thread 100 is in a long system call */
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	self->stream.capture = 2; /* a call of another thread */
+	self->stream.capture = 2; /* a call by another thread */
 	self->stream.tid = 101;
 	stream_map(&self->stream, 2, 110, 2, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0x2222, 8);
@@ -195,7 +195,7 @@ TEST_F(stream, a_stack_that_never_comes)
 
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* The thread is already in its next system call. */
+	/* By now the thread is in its next system call. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_stack(&self->stream, 2, 0x2222, 8);
@@ -204,10 +204,10 @@ TEST_F(stream, a_stack_that_never_comes)
 	EXPECT_EQ(bytes_of(process, 0, "[no stack]"), STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0x2222, NULL), STREAM_PAGE);
 
-	self->stream.capture = 3; /* the module reports that it ended */
+	self->stream.capture = 3; /* the module reports that the thread ended */
 	stream_map(&self->stream, 2, 120, 1, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0, 0);
-	self->stream.capture = 4; /* a thread that ended without a record */
+	self->stream.capture = 4; /* a thread that ended without a record of it */
 	stream_map(&self->stream, 2, 130, 1, MASSIF_MAP_MMAP, 19);
 	stream_exit(&self->stream, 2, MAIN, 19);
 	ASSERT_EQ(drain(self), 0);
@@ -234,7 +234,7 @@ TEST_F(stream, flags_have_words)
 	EXPECT_EQ(process->no_stack, 1);
 }
 
-/* Returns the mapped and resident pages according to the model. */
+/* Returns the number of mapped and resident pages according to the model. */
 static uint64_t in_all(FIXTURE_DATA(stream) * self)
 {
 	const struct mf_model *model = mf_model_of(process_of(self, MAIN)->store);
@@ -242,7 +242,7 @@ static uint64_t in_all(FIXTURE_DATA(stream) * self)
 	return (model->heap + model->extra) / STREAM_PAGE;
 }
 
-/* A mapping, four touched pages, and then two pages reported as gone, because another thread added two. */
+/* A mapping, four pages touched in it, and then two pages reported as gone, because another thread added two. */
 static void touch_and_tell(FIXTURE_DATA(stream) * self)
 {
 	stream_map(&self->stream, 2, 100, 10, MASSIF_MAP_MMAP, 25);
@@ -251,7 +251,7 @@ static void touch_and_tell(FIXTURE_DATA(stream) * self)
 	stream_resident(&self->stream, 2, MASSIF_RESIDENT_GONE, 100, 10, -2, 2);
 }
 
-/* Without the record that the unmapping is complete, two more pages can still be reported. */
+/* If there is no record that the unmapping is complete, two more pages can still be reported. */
 TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 {
 	struct mf_pages_options both = options;
@@ -280,7 +280,10 @@ TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 	EXPECT_EQ(process_of(self, MAIN)->mismatches, 0);
 }
 
-/* The kernel first copies the mapping, but the move counts once: the total must never have been the sum. */
+/*
+ * The kernel first copies the mapping, but the move counts only once: the total must never have been the sum of
+ * both.
+ */
 TEST_F(stream, a_move_is_never_counted_twice)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -305,12 +308,12 @@ TEST_F(stream, a_copy_without_a_source_that_goes)
 {
 	const struct mf_pages_process *process;
 
-	/* MREMAP_DONTUNMAP, followed by an unrelated unmapping of the same thread. */
+	/* MREMAP_DONTUNMAP, followed by an unrelated unmapping in the same thread. */
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	stream_unmap(&self->stream, 2, 16, 1, 24);
-	/* A move that failed: the kernel removes the copy again. */
+	/* A move that fails: the kernel removes the copy again. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 300, 10, MASSIF_MAP_MREMAP_COPY, 34);
 	stream_unmap(&self->stream, 2, 300, 10, 24);
@@ -339,7 +342,7 @@ TEST_F(stream, another_program_drops_the_profile)
 	EXPECT_EQ(mf_pages_count(self->pages), 1);
 }
 
-/* posix_spawn: the child shares the address space until it executes a program. */
+/* posix_spawn: the child shares the address space until it calls exec. */
 TEST_F(stream, a_vfork_and_exec_leaves_the_parent_alone)
 {
 	const struct mf_pages_process *process;
@@ -377,7 +380,10 @@ TEST_F(stream, loss_is_told_and_made_good)
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
 	self->stream.capture = 0;
-	/* Three records are lost: a stack, an unmapping, a mapping of three pages. No total agrees until the resync. */
+	/*
+	 * Three records are lost: a stack, an unmapping, and a mapping of three pages. No total is correct until
+	 * the resync.
+	 */
 	self->stream.seq += 3;
 	stream_lost(&self->stream, 2, 3, MASSIF_LOST_ROOM);
 	stream_map(&self->stream, 2, 300, 1, MASSIF_MAP_MMAP, 19);
@@ -390,7 +396,10 @@ TEST_F(stream, loss_is_told_and_made_good)
 	process = mf_pages_next_ended(self->pages);
 	ASSERT_NE(process, NULL);
 	EXPECT_EQ(process->lost, 3);
-	/* The loss is between the record before it and the record that reports it; times are sequence numbers in ms. */
+	/*
+	 * The loss is between the record before it and the record that reports it; each time is a sequence number
+	 * in ms.
+	 */
 	ASSERT_EQ(process->n_losses, 1);
 	EXPECT_EQ(process->losses[0].count, 3);
 	EXPECT_EQ(process->losses[0].to_ns, process->losses[0].from_ns + 4000000);
@@ -401,7 +410,7 @@ TEST_F(stream, loss_is_told_and_made_good)
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
 }
 
-/* A gap is noticed at a record of another process, which has lost nothing. */
+/* A gap is noticed at a record of another process, which has not lost anything. */
 TEST_F(stream, loss_is_of_whom_it_is_told)
 {
 	static const uint64_t pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
@@ -419,7 +428,7 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_lost(&self->stream, 3, 1, MASSIF_LOST_ROOM);
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_LOST, 17, now);
-	/* Records lost after a target's end affect no process, except those whose end was not seen. */
+	/* Records lost after a target's end affect no process except those whose end was not seen. */
 	stream_exit(&self->stream, 2, MAIN, 17);
 	self->stream.seq += 2;
 	stream_lost(&self->stream, 0, 2, MASSIF_LOST_ROOM);
@@ -436,7 +445,7 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	EXPECT_EQ(child->mismatches, 0);
 }
 
-/* Many small losses are joined into a few. */
+/* Many small losses are merged into a few. */
 TEST_F(stream, losses_are_joined)
 {
 	const struct mf_pages_process *process;
@@ -495,7 +504,7 @@ TEST_F(stream, stopping_early_keeps_what_there_is)
 	EXPECT_FALSE(process->exact);
 }
 
-/* Many rounds of the ring, with padding at its end, read in pieces. */
+/* The ring wraps around many times, with padding at its end, and is read in pieces. */
 TEST_F(stream, the_ring_wraps)
 {
 	const struct mf_pages_process *process;
@@ -517,7 +526,7 @@ TEST_F(stream, the_ring_wraps)
 	EXPECT_EQ(bytes_of(process, 0x4444, NULL), 2000 * STREAM_PAGE);
 }
 
-/* massif-ctl limits the number of records that wait for a stack, even if the module breaks its own limit. */
+/* massif-ctl limits the number of records that wait for a stack, even if the module exceeds its own limit. */
 TEST_F(stream, waiting_has_an_end)
 {
 	const struct mf_pages_process *process;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A copied stack unwinds to the frames that the process itself sees, without frame pointers.
+// Without frame pointers, a copied stack unwinds to the frames that the process itself sees.
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -33,7 +33,7 @@ static volatile sig_atomic_t taken;
 static struct mf_code code_read;
 static struct mf_walk walked;
 
-/* Not inlined: the innermost frame, in which only the address varies. */
+/* Not inlined: it is the innermost frame, the only one in which the address varies. */
 static __attribute__((noinline)) void take(void)
 {
 	ucontext_t context;
@@ -103,7 +103,7 @@ FIXTURE_TEARDOWN(stack)
 	mf_code_deinit(&code_read);
 }
 
-/* Frame 0 has two different addresses in take(), so it is not compared; others are return addresses minus one. */
+/* Frame 0 has two different addresses in take(), so it is not compared; the others are return addresses minus one. */
 TEST_F(stack, equals_backtrace_through_libc)
 {
 	uint32_t n;
@@ -206,7 +206,7 @@ static const uint8_t with_pointer[] = {
 	0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3,
 };
 
-/* push %rbp; mov %rsp,%rbp; mov %rsi,%rdi; call *%rdx; pop %rbp; ret: calls one of the others */
+/* push %rbp; mov %rsp,%rbp; mov %rsi,%rdi; call *%rdx; pop %rbp; ret: calls one of the two above */
 static const uint8_t outer_with_pointer[] = {
 	0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf7, 0xff, 0xd2, 0x5d, 0xc3,
 };
@@ -257,7 +257,7 @@ static int call_with_nowhere(void)
 	return call_with_pointer_to((void *)0x1230);
 }
 
-/* If frame pointers lead nowhere, the outer frames are not shown at all. */
+/* If frame pointers lead nowhere, outer frames are not shown at all. */
 TEST_F(stack, stops_in_code_without_rules)
 {
 	static int (*const calls[])(void) = {call_with_nonsense, call_with_nowhere};
@@ -286,7 +286,7 @@ static __attribute__((noinline)) int call_code_in_code(void)
 	return taken;
 }
 
-/* backtrace() ends in such code; the frames outside it are those that nest() sees. */
+/* backtrace() stops in such code; the frames outside it are those that nest() sees. */
 static void *outside[FRAMES];
 static int n_outside;
 
@@ -305,12 +305,12 @@ static int nest_and_see(int (*call)(void))
 	return see() + 1;
 }
 
-/* In code without rules, the frame pointer leads to the caller, from where rules apply again. */
+/* In code without rules, the frame pointer leads to the caller, where rules apply again. */
 TEST_F(stack, goes_on_by_frame_pointers)
 {
 	static const struct {
 		int (*call)(void);
-		uint32_t coded; /* number of frames in code without rules */
+		uint32_t coded; /* number of frames in code without unwind rules */
 	} rows[] = {{call_code, 1}, {call_code_in_code, 2}};
 
 	ASSERT_TRUE(load(0, with_pointer, sizeof(with_pointer)));
@@ -333,7 +333,7 @@ TEST_F(stack, goes_on_by_frame_pointers)
 	}
 }
 
-/* A stale cache would use the rules of what was mapped there before. */
+/* A stale cache would use the rules of the code that was mapped there before. */
 TEST_F(stack, forgets_code_that_went_away)
 {
 	struct mf_unwinder *unwinder;
@@ -344,7 +344,7 @@ TEST_F(stack, forgets_code_that_went_away)
 	ASSERT_EQ(mf_unwinder_create(&space, &files, &code_read, &unwinder, NULL), 0);
 	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	whole = walked.n;
-	/* libc, which contains qsort. */
+	/* libc, the library that contains qsort. */
 	start = mf_space_find(&space, (uint64_t)qsort)->start;
 	stop = mf_space_find(&space, (uint64_t)qsort)->end;
 	mf_code_unmap(&code_read, start, start + 1);
@@ -379,7 +379,7 @@ static __attribute__((noinline)) int see_outside_of_library(void)
 	return call_library() + n_outside;
 }
 
-/* Rules without a search table: in .debug_frame, or in .eh_frame alone. */
+/* Unwind rules without a search table: in .debug_frame, or in .eh_frame only. */
 TEST_F(stack, finds_rules_without_a_table)
 {
 	static const char *const names[] = {"debug_frame", "compressed", "no_table"};
@@ -401,7 +401,7 @@ TEST_F(stack, finds_rules_without_a_table)
 		nest(3);
 		n = walk(&capture.stack);
 		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
-		/* take, take_in_library, two of the library, call_library, then as given by backtrace(). */
+		/* take, take_in_library, two frames in the library, call_library, then as given by backtrace(). */
 		ASSERT_EQ(n, 5 + (uint32_t)n_outside) {
 			TH_LOG("%s", names[i]);
 		}
@@ -426,7 +426,7 @@ static __attribute__((noinline)) int call_code_before_entries(void)
 	return library_allocate(1, take_in_allocation) == &capture;
 }
 
-/* Code before everything that .eh_frame_hdr lists is treated like code without rules. */
+/* Code before the first entry of .eh_frame_hdr is treated like code without rules. */
 TEST_F(stack, goes_on_before_the_first_entry)
 {
 	char path[PATH_MAX];
@@ -443,7 +443,10 @@ TEST_F(stack, goes_on_before_the_first_entry)
 	nest(3);
 	n = walk(&capture.stack);
 	EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
-	/* take, take_in_allocation, three of the library, call_code_before_entries, four of nest, main and so on. */
+	/*
+	 * take, take_in_allocation, three frames in the library, call_code_before_entries, four in nest, main and
+	 * so on.
+	 */
 	ASSERT_LT(10, n);
 	for (uint32_t i = 0; i < n; i++)
 		EXPECT_EQ(walked.guessed[i], i >= 3 && i <= 5);
@@ -454,8 +457,8 @@ TEST_F(stack, goes_on_before_the_first_entry)
 }
 
 /*
- * The words that the trace lists determine the stack: any other word or register may change without changing
- * the walk.
+ * The words that the trace lists determine the stack: any other word or register may change without affecting the
+ * walk.
  */
 TEST_F(stack, depends_on_what_was_read_only)
 {
@@ -503,7 +506,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 		if (read)
 			capture.regs[i] = kept;
 	}
-	/* Most words of the stack have been changed by now, and a walk still finds the same frames. */
+	/* By now most words of the stack have been changed, and a walk still finds the same frames. */
 	EXPECT_GT(n_changed, 2 * trace.n_slots);
 	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	EXPECT_EQ(walked.n, whole.n);
@@ -513,7 +516,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 	mf_unwinder_destroy(unwinder);
 }
 
-/* If a walk ended at the end of the copy, another copy may lead further. */
+/* If a walk stopped at the end of the copy, another copy may lead further. */
 TEST_F(stack, is_not_known_where_the_copy_ends)
 {
 	struct mf_unwinder *unwinder;
@@ -526,14 +529,14 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	ASSERT_EQ(walked.end, MF_UNWIND_CUT);
 	EXPECT_EQ(mf_unwinder_trace(unwinder), NULL);
-	/* A stack cut at the maximum size of copies is complete by definition. */
+	/* A stack that was cut off at the maximum size of copies counts as complete. */
 	cut.at_limit = true;
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	EXPECT_NE(mf_unwinder_trace(unwinder), NULL);
 	mf_unwinder_destroy(unwinder);
 }
 
-/* Stack ids outlive the code they refer to, and must be recognised as stale. */
+/* Stack ids outlive the code that they refer to, and must be recognised as stale. */
 TEST_F(stack, numbers_become_stale)
 {
 	struct mf_stack_cache *known = mf_stack_cache_create();
@@ -550,7 +553,10 @@ TEST_F(stack, numbers_become_stale)
 	EXPECT_TRUE(mf_stack_cache_context(known, first, &context));
 	EXPECT_EQ(context, 77);
 
-	/* A stack is reported to the module once; again if a later copy shows that the report came too late. */
+	/*
+	 * A stack is reported to the module only once, but again if a later copy shows that the report came too
+	 * late.
+	 */
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 1000, 2000));
 	EXPECT_FALSE(mf_stack_cache_untold(known, first, 5, 2000, 3000));
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 2001, 3000));
@@ -594,7 +600,7 @@ static __attribute__((noinline)) int call_nested_code(void)
 	return taken;
 }
 
-/* Generated code between take() and call_nested_code(): every frame is found, as far as there is room. */
+/* Generated code between take() and call_nested_code(): all frames are found that there is room for. */
 TEST_F(stack, chains_of_frame_pointers)
 {
 	enum { ROOM = 256 };
@@ -617,7 +623,7 @@ TEST_F(stack, chains_of_frame_pointers)
 	}
 }
 
-/* A stack with more words than a trace can list is walked each time. */
+/* A stack that needs more words than a trace can list is walked each time. */
 TEST_F(stack, traces_that_are_full)
 {
 	const struct mf_trace *trace;
@@ -627,7 +633,7 @@ TEST_F(stack, traces_that_are_full)
 
 	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
 	innermost = call_nested_code;
-	/* Each frame needs two words of the trace: those that are shown, and those of the chain beyond them. */
+	/* Each frame needs two words of the trace, whether the frame is shown or is only part of the chain beyond. */
 	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
 		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)
 			n_coded = 10 * MF_TRACE_SLOTS_MAX / 2 - 1;
@@ -691,7 +697,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Not a benchmark: fails only if each step searches the table again (about 50 us per stack). */
+/* Not a benchmark: fails only if each step searches the table anew (about 50 us per stack). */
 TEST_F(stack, is_cheap_when_repeated)
 {
 	struct mf_unwinder *unwinder;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading a thread's instruction counter, on any machine: the kernel's page is forged, and rdpmc is really
-// executed. Without a counter the kernel forbids it, and the signal handler emulates it with a counter of this
-// file.
+// Reading a thread's instruction counter, on any machine: the kernel's page is forged, and rdpmc is really executed.
+// Without a counter the kernel forbids rdpmc, and a signal handler emulates it with one of this file's simulated
+// counters.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ bool mf_seccomp_on;
 #define TOP_48	 (1ull << 47)
 #define FIXED	 (1u << 30) /* bit of rdpmc's operand that selects a counter with a fixed function */
 
-/* The simulated counters of a processor. */
+/* The simulated counters of one processor. */
 static struct {
 	uint64_t value, width;
 	uint32_t selected; /* the counter selected by the last rdpmc */
@@ -61,7 +61,7 @@ static void give_up(int signal)
 	siglongjmp(cannot_read, signal);
 }
 
-/* If this kernel permits rdpmc for all, nothing can be emulated. */
+/* If this kernel permits rdpmc for all processes, nothing can be emulated. */
 static bool rdpmc_fails(void)
 {
 	bool fails = true;
@@ -117,7 +117,7 @@ FIXTURE_TEARDOWN(clock)
 	mf_store_detach(&mf_session_store);
 }
 
-/* The kernel's offset is signed, has the width of the counter, and may have either sign. */
+/* The kernel's offset has the width of the counter and is signed; both signs occur. */
 TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 {
 	static const struct {
@@ -129,7 +129,7 @@ TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 		{ 48, 0x123456789a, 7, 0x12345678a1 },
 		{ 48, TOP_48 - 1, 0, TOP_48 - 1 },
 		{ 48, TOP_48, TOP_48, 0 },
-		/* The state at the start: the counter overflows after this many counts. */
+		/* The counter's initial state: it overflows after this many counts. */
 		{ 48, TOP_48 + 1, TOP_48 - 1, 0 },
 		{ 48, TOP_48 + 1001, TOP_48 - 1, 1000 },
 		{ 48, BITS_48, 5, 4 },
@@ -165,7 +165,7 @@ TEST_F(clock, asks_for_the_counter_that_the_kernel_names)
 	}
 }
 
-/* If the machine counts more events than it has counters, events take turns, and at times page.index is 0. */
+/* If the machine counts more events than it has counters, the events take turns, so page.index is 0 at times. */
 TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 {
 	page.index = 0;
@@ -182,7 +182,7 @@ TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 	EXPECT_EQ(2, hardware.selected);
 }
 
-/* At an overflow the counter restarts at 0 before the kernel notices; then the kernel sets it again. */
+/* After an overflow the counter restarts at 0 before the kernel notices; then the kernel sets it again. */
 TEST_F(clock, goes_on_when_the_counter_is_full)
 {
 	page.offset = (int64_t)TOP_48 - 1;
@@ -200,7 +200,7 @@ TEST_F(clock, goes_on_when_the_counter_is_full)
 	EXPECT_EQ(100, mf_clock_advance(&self->clock));
 }
 
-/* The thread migrates to another processor, with another counter and another start value. */
+/* The thread migrates to another processor, with a different counter and a different start value. */
 static void move(void)
 {
 	page.lock += 2;
@@ -250,7 +250,7 @@ TEST_F(clock, may_lose_its_counter_meanwhile)
 	EXPECT_EQ(1, hardware.reads);
 }
 
-/* Returns a descriptor from which these counts can be read, one at a time like from a counter. */
+/* Returns a descriptor from which these counts can be read one at a time, as from a counter. */
 static int counts_to_read(const uint64_t *counts, size_t size)
 {
 	int ends[2];
@@ -277,7 +277,7 @@ TEST_F(clock, is_the_kernels_to_read_where_rdpmc_is_not_for_the_program)
 	EXPECT_EQ(0, hardware.reads);
 }
 
-/* The program has closed a descriptor that it does not know. */
+/* The program has closed a descriptor, not knowing that it belongs to the shim. */
 TEST_F(clock, stands_still_without_its_descriptor)
 {
 	static const uint64_t counts[] = { 7 };
@@ -306,7 +306,7 @@ TEST_F(clock, is_the_sum_of_all_threads)
 	EXPECT_EQ(60, mf_clock_now(&other));
 }
 
-/* The clock ends with its thread. Instructions since the thread's last event are counted. */
+/* The clock ends when its thread ends. Instructions executed since the thread's last event are counted. */
 TEST_F(clock, ends_with_its_thread)
 {
 	static const uint64_t counts[] = { 40, 100 };
@@ -329,7 +329,7 @@ TEST_F(clock, ends_with_its_thread)
 	EXPECT_EQ(100, mf_session_store.header->instructions);
 }
 
-/* A child does not inherit the counter, only the descriptor. */
+/* A child inherits only the descriptor, not the counter. */
 TEST_F(clock, is_its_parents_in_a_child)
 {
 	static const uint64_t counts[] = { 40, 100 };
@@ -343,12 +343,12 @@ TEST_F(clock, is_its_parents_in_a_child)
 	EXPECT_EQ(0, self->clock.last);
 }
 
-/* A thread without a counter is noted once, and its errno is preserved. */
+/* A thread without a counter is recorded once, and its errno is preserved. */
 TEST_F(clock, of_a_thread_without_a_counter_stands_still)
 {
 	struct mf_clock none = { 0 };
 
-	mf_session_store.header->counter_type = UINT32_MAX; /* a type that does not exist */
+	mf_session_store.header->counter_type = UINT32_MAX; /* a perf event type that does not exist */
 	errno = 4711;
 	EXPECT_EQ(0, mf_clock_advance(&none));
 	EXPECT_EQ(0, mf_clock_advance(&none));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Functions that an object defines: dynamic symbols, symbols found only in its file, and nothing from a file
+// Finds functions that an object defines: dynamic symbols and symbols found only in its file, but nothing from a file
 // that was replaced.
 
 #include <dlfcn.h>
@@ -114,7 +114,7 @@ TEST_F(definitions, in_another_file)
 	}
 }
 
-/* Truncated or with changed bytes: nothing outside is read. */
+/* If the file is truncated or has changed bytes, nothing outside it is read. */
 TEST_F(definitions, in_a_damaged_file)
 {
 	static unsigned char whole[1 << 20], bytes[1 << 20];
@@ -129,7 +129,7 @@ TEST_F(definitions, in_a_damaged_file)
 	self->wanted.info.dlpi_name = "damaged.tmp";
 	srand(3);
 	for (int i = 0; i < 2000; i++) {
-		/* The ELF header and the section headers are at both ends of the file. */
+		/* The ELF header is at the start of the file, and the section headers are at its end. */
 		size_t length = i % 3 ? size : (size_t)rand() % (size + 1);
 
 		memcpy(bytes, whole, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Functions with all kinds of first instructions: they are redirected, and the original can still be called.
+// Functions with all kinds of first instructions are redirected, and the originals can still be called.
 
 #include <errno.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include "preload/patch/code_detour.h"
 #include "preload/patch/patch.h"
 
-/* A function of two numbers, in assembly so that its first instructions are fixed. */
+/* A function of two numbers, written in assembly so that its first instructions are fixed. */
 #define FUNCTION(name, ...)                                  \
 	long name(long a, long b);                           \
 	extern const char name##_end[];                      \
@@ -25,7 +25,7 @@ long detour_helper(long a, long b);
 
 long detour_helper(long a, long b)
 {
-	/* Unwinding from here must find the function, not a moved copy. */
+	/* Unwinding from here must find this function, not a moved copy of it. */
 	return (long)__builtin_return_address(0) * 0 + a * b;
 }
 
@@ -65,7 +65,7 @@ typedef long function(long a, long b);
 long hook(long a, long b, long c, struct seen *seen);
 void hook_entry(void);
 
-/* The target of redirected calls: the detour has pushed rbp and an argument. */
+/* The target of redirected calls; the detour has pushed rbp and an argument. */
 __asm__(".text\n.globl hook_entry\n.type hook_entry, @function\nhook_entry:\n"
 	"pop %rcx\npop %rbp\njmp hook\n");
 
@@ -92,7 +92,7 @@ FIXTURE_VARIANT(detour) {
 	function *site;
 	const char *end;
 	int code;
-	unsigned int calls; /* calls per invocation, if more than one */
+	unsigned int calls; /* number of calls per invocation, if more than one */
 };
 
 #define BEGINS(name, ...) \
@@ -133,7 +133,7 @@ TEST_F(detour, stays_itself)
 		EXPECT_EQ(0, memcmp(before, (const void *)(uintptr_t)variant->site, sizeof(before)));
 		return;
 	}
-	/* A bare return leaves no defined result. */
+	/* A bare return leaves the result undefined. */
 	if (variant->site != returns)
 		alone = call(5, 7);
 	ASSERT_EQ(0, mf_code_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site, size,

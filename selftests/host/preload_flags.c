@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim's own build flags take precedence over the user's: it works with any CFLAGS given to make.
+// The shim's own build flags take precedence over the user's: it works whatever CFLAGS are given to make.
 
 #include <limits.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ FIXTURE_VARIANT_ADD(flags, none) { .cflags = "-O0" };
 FIXTURE_VARIANT_ADD(flags, some) { .cflags = "-O1 -g" };
 FIXTURE_VARIANT_ADD(flags, all) { .cflags = "-O3 -fno-plt -fomit-frame-pointer" };
 
-/* Extracts the summary line without the pid. */
+/* Extracts the summary line, without the pid. */
 static void take_line(struct ctl_result *result, char *line, size_t size)
 {
 	const char *peak = strstr(result->err, ": peak ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The environment of a program executed by a followed one: whatever it was, the shim is in it afterwards, the
-// program's own LD_PRELOAD follows, and no more memory is written than requested.
+// The environment of a program executed by one that is followed: whatever it was, afterwards LD_PRELOAD has the shim,
+// followed by the program's own LD_PRELOAD, and no more memory is written than requested.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static const struct {
 	{ { "LD_PRELOAD=a.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so" }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so", "MASSIF_SESSION=" SESSION }, NULL, NULL },
-	/* The dynamic linker uses the last one of several. */
+	/* If there are several, the dynamic linker uses the last one. */
 	{ { "LD_PRELOAD=a.so", "LD_PRELOAD=b.so" }, LIBRARY ":b.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY, "LD_PRELOAD=b.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":b.so",
 	  SESSION },
@@ -43,7 +43,7 @@ static const struct {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Returns the value of @name's definition, of which there must be at most one. */
+/* Returns the value assigned to @name, which must be defined at most once. */
 static const char *value_of(char *const *words, const char *name)
 {
 	const char *value = NULL;
@@ -59,7 +59,7 @@ static const char *value_of(char *const *words, const char *name)
 	return value ? value : "none";
 }
 
-/* Memory whose end shows whether something was written beyond it. */
+/* Memory with a marker at its end that shows whether something was written beyond it. */
 static bool is_untouched(const unsigned char *end)
 {
 	for (size_t i = 0; i < LARGE; i++)
@@ -107,7 +107,7 @@ TEST(environments)
 }
 
 /*
- * If the program must not be followed, nothing of the shim remains in the environment, and everything else is
+ * If the program must not be followed, its environment contains nothing of the shim, and everything else is
  * unchanged.
  */
 TEST(restricted)

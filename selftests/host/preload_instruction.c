@@ -38,7 +38,7 @@ static bool read_line(struct line *line, char *from)
 	if (!at || *at != '\t' || !line->n)
 		return false;
 	line->text = at + 1;
-	/* objdump shows a wait for the coprocessor together with the next instruction. */
+	/* objdump shows a coprocessor wait and the instruction after it as one. */
 	return !strstr(line->text, "(bad)") && !strstr(line->text, ".byte") &&
 	       (line->bytes[0] != 0x9b || line->n == 1);
 }
@@ -49,7 +49,7 @@ static bool leads_beside(enum mf_flow flow)
 	       flow == MF_FLOW_CALL;
 }
 
-/* Returns the number before the last `<`, the target address; 0 if none. */
+/* Returns the number before the last `<`, which is the target address, or 0 if there is none. */
 static unsigned long target_of(const char *text)
 {
 	const char *end = strrchr(text, '<'), *at = end;
@@ -113,7 +113,7 @@ TEST_F(instruction, as_objdump_has_them)
 			continue;
 		n++;
 		if (!mf_instruction_read(line.bytes, line.n, &in)) {
-			/* xbegin is the only instruction that is not supported. */
+			/* Only xbegin is not supported. */
 			refused += !strstr(line.text, "xbegin");
 		} else if (!is_right(&line, &in)) {
 			if (!wrong++)
@@ -123,12 +123,12 @@ TEST_F(instruction, as_objdump_has_them)
 	free(text);
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(0, refused);
-	/* With fewer instructions, objdump would not have worked. */
+	/* If there are fewer instructions, objdump did not work. */
 	EXPECT_LT(5000, n);
 }
 
-/* Nothing is read beyond the bytes given. */
-/* An instruction that starts like a pop to memory but has another register is longer. */
+/* Nothing beyond the given bytes is read. */
+/* An instruction that starts like a pop to memory but uses another register is longer. */
 TEST(withdrawn)
 {
 	static const uint8_t pop[] = { 0x8f, 0x00, 0x90, 0x90, 0x90, 0x90 };

@@ -12,14 +12,15 @@
 
 /*
  * Mnemonics of all instructions that use the floating-point state or compute with floating-point numbers.
- * Moving or saving whole registers is allowed (fxsave, xsavec, movaps), and so are bit operations like andps.
+ * Instructions that move or save whole registers are allowed (fxsave, xsavec, movaps), and so are bit operations
+ * like andps.
  */
 #define FLOATING                                                                                    \
 	"^(v?(add|sub|mul|div|sqrt|rsqrt|rcp|rsqrt14|rcp14|min|max|round|rndscale|hadd|hsub|addsub|dp|" \
 	"cmp[a-z_]*|u?comi|fn?m(add|sub)[0-9a-z]*|scalef|getexp|getmant|reduce|range)(ss|sd|ps|pd|sh|ph)|" \
 	"v?cvt[a-z0-9]+|v?ldmxcsr|emms|femms|f[a-z0-9]+)$"
 #define MOVING "^(fxsave|fxrstor)(64)?$"
-/* Restores what libunwind changes, only when stacks are verified. */
+/* Restores the state that libunwind changes, only when stacks are verified. */
 #define RESTORING "^<mf_verify_stack>: f(nst|ld)cw$"
 
 /* Returns the functions of @object that contain such instructions, one per line. */
@@ -64,7 +65,7 @@ __attribute__((noinline)) void some_of_x87(void)
 	long_number = long_number * 7;
 }
 
-/* Such instructions are found if they exist: in this test program. */
+/* Such instructions are found where they exist: in this test program. */
 TEST(found_where_they_are)
 {
 	struct ctl_result result;

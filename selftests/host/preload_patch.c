@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Jumps written into code: they reach their target from and to everywhere, and leave everything else unchanged.
+// Jumps written into code reach their target wherever they and the target are, and leave everything else unchanged.
 
 #include <errno.h>
 #include <pthread.h>
@@ -71,7 +71,7 @@ static int patch(void *site, const void *target)
 	return code ? code : mf_patch_jump(site, via);
 }
 
-/* Where programs have code: at low fixed addresses, in the middle, and among libraries. */
+/* The places where programs have code: at low fixed addresses, in the middle, and among libraries. */
 static const uint64_t places[] = { 0x10000, 0x400000, 0x40000000, 0x10000000000, 0x555500000000,
 				   0x7e0000000000, 0 };
 
@@ -111,7 +111,7 @@ TEST(a_near_target_is_reached_directly)
 
 TEST(code_on_two_pages)
 {
-	/* The second page has another protection, which must not change. */
+	/* The second page has a different protection, which must not change. */
 	uint8_t *code = map_code(0, 2, PAGE - 2, PROT_READ | PROT_EXEC);
 
 	ASSERT_NE(NULL, code);
@@ -122,7 +122,7 @@ TEST(code_on_two_pages)
 	EXPECT_EQ(PROT_READ | PROT_WRITE | PROT_EXEC, protection_of(code + PAGE));
 }
 
-/* The first of several writes looks up the mapping; it is forgotten at the end of the group. */
+/* The first write of a group looks up the mapping; the result is discarded at the end of the group. */
 TEST(several_writes)
 {
 	uint8_t *code = map_code(0, 3, 0, PROT_READ | PROT_EXEC), byte = 0xc3;
@@ -135,7 +135,7 @@ TEST(several_writes)
 			ASSERT_EQ(0, mf_patch_write(code + at, &byte, 1));
 			EXPECT_EQ(byte, code[at]);
 		}
-		/* Write across the boundary of two mappings. */
+		/* Write across the boundary between two mappings. */
 		ASSERT_EQ(0, mf_patch_write(code + 2 * PAGE - 1, "ab", 2));
 		EXPECT_EQ(0, memcmp(code + 2 * PAGE - 1, "ab", 2));
 		mf_patch_end();
@@ -200,7 +200,7 @@ TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
 		ASSERT_EQ(0, mf_patch_room(code, 10000, &room));
 		memset(room, 0xc3, 10000);
 		EXPECT_TRUE(mf_jump_reaches((uintptr_t)code, (uintptr_t)room));
-		/* Sealed code can be executed all the time. */
+		/* Sealed code stays executable all the time. */
 		EXPECT_EQ(PROT_READ | PROT_EXEC, protection_of(first));
 		if (i % 3 == 0)
 			ASSERT_EQ(0, mf_patch_seal());
@@ -210,7 +210,7 @@ TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
 	EXPECT_EQ(-ENOMEM, mf_patch_room(code, 65537, &room));
 }
 
-/* If there is no room below the code, memory far above it is used, so that a heap after the code can grow. */
+/* If there is no room below the code, memory far above it is used, so that a heap that follows the code can grow. */
 TEST(room_above_is_far_away)
 {
 	uint8_t *code = map_code(0x10000, 1, 0, PROT_READ | PROT_EXEC);
@@ -224,7 +224,7 @@ TEST(room_above_is_far_away)
 
 static volatile int stop;
 
-/* Executes other code of the page continuously. */
+/* Continuously executes other code of the page. */
 static void *run(void *code)
 {
 	long n = 0;
@@ -301,7 +301,10 @@ TEST(without_a_list_of_mappings_nothing_changes)
 #define POOLS_MAX  4096u /* the same value as in preload/patch/patch.c */
 #define POOL_BYTES 65536u
 
-/* Requests that need a pool each: beyond the maximum, the caller gets an error, and existing pools stay valid. */
+/*
+ * Requests each of which needs its own pool: beyond the maximum, the caller gets an error, and existing pools
+ * stay valid.
+ */
 TEST(pools)
 {
 	void *first = NULL, *room;

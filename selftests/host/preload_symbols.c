@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim calls no function that the program, or a library that it preloads, could define itself.
+// The shim calls no function that the program, or a library that the program preloads, could define.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,10 @@
 
 #include "selftests/lib/ctl_run.h"
 
-/* All symbols that the dynamic linker binds for the shim (data, which is not called), each with the reason. */
+/*
+ * All symbols that the dynamic linker binds for the shim (data symbols, which are not called), with a reason for
+ * each.
+ */
 static const struct {
 	const char *name, *reason;
 } allowed[] = {
@@ -28,7 +31,7 @@ static bool is_allowed(const char *name)
 	return false;
 }
 
-/* Returns the number of symbols printed by @script for the shim that are not on the list; versions are ignored. */
+/* Returns how many symbols @script prints for the shim that are not on the list; versions are ignored. */
 static size_t others(const char *script)
 {
 	struct ctl_result result;

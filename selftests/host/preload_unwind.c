@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim's stacks equal those of a complete unwinder, frame by frame, from the caller outwards.
+// From the caller outwards, the shim's stacks equal those of a complete unwinder frame by frame.
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -43,7 +43,7 @@ TEST(depth_limits)
 		EXPECT_EQ(limits[i], walks.compared.n_ours);
 		EXPECT_SAME(400);
 	}
-	/* A depth beyond the maximum is limited to the maximum. */
+	/* A depth above the maximum is reduced to the maximum. */
 	walks.depth = 100000;
 	recurse(400);
 	EXPECT_EQ(MF_DEPTH_MAX, walks.compared.n_ours);
@@ -126,7 +126,7 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n");
 
-/* A function whose own frame can be found by rbp only. */
+/* A function whose own frame can only be found with rbp. */
 static FRAME int calls(int (*function)(void), int n)
 {
 	volatile char *room = alloca((size_t)n);
@@ -341,7 +341,7 @@ static FRAME __attribute__((noreturn)) void never_returns(void)
 	longjmp(escape, 1);
 }
 
-/* The call is its last instruction, so the return address belongs to another function. */
+/* The call is the function's last instruction, so the return address belongs to another function. */
 static FRAME void ends_in_call(void)
 {
 	never_returns();
@@ -367,7 +367,7 @@ TEST(thread)
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_thread, NULL));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_SAME(9); /* in a thread, start_thread and clone3 are included */
+	EXPECT_SAME(9); /* in a thread, this includes start_thread and clone3 */
 	EXPECT_EQ(0, walks.complete_steps);
 }
 
@@ -400,7 +400,7 @@ TEST(coroutine)
 	free(stack);
 }
 
-/* A library at the address of an unmapped one, whose code there has a frame of another size. */
+/* A library at the address of one that was unmapped; its code there has a frame of a different size. */
 TEST(unloaded_library)
 {
 	static const char *const names[] = { "small", "large", "small" };
@@ -435,7 +435,7 @@ static FRAME int probe_and_return(void)
 	return walks_probe() + 1;
 }
 
-/* Code without unwind tables: only the caller is known, and nothing crashes. */
+/* Code without unwind tables: only the caller is known, and there is no crash. */
 TEST(code_without_tables)
 {
 	static const uint8_t codes[][32] = {
@@ -459,7 +459,7 @@ TEST(code_without_tables)
 		EXPECT_EQ(2, function(probe_and_return));
 		EXPECT_LE(1, walks.compared.n_ours);
 		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);
-		/* Here the code without unwind tables calls the walk directly, so the caller itself is such code. */
+		/* Here the code without unwind tables calls the walk directly, so the caller itself has no tables. */
 		EXPECT_EQ(1, function(walks_probe));
 		EXPECT_LE(1, walks.compared.n_ours);
 		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);
@@ -472,8 +472,8 @@ int by_moved_address(int (*function)(void));
 int by_expression(int (*function)(void));
 
 /*
- * What the shim's compact rules cannot express: other registers, locations and expressions. The last function
- * fills its frame with apparent return addresses.
+ * Rules that the shim's compact form cannot express: other registers, locations and expressions. The last
+ * function fills its frame with what look like return addresses.
  */
 __asm__(".text\n"
 	".type by_rbx, @function\n"

@@ -4,8 +4,8 @@
  * times are equal.
  *
  * MASSIF_RANDOM_SEED is the master seed, MASSIF_RANDOM_N the number of programs (default 200),
- * MASSIF_RANDOM_FIRST the number of the first; `make check-random` sets them. If the results for a program
- * differ, both are kept in a directory named after its number.
+ * MASSIF_RANDOM_FIRST the number of the first program; `make check-random` sets them. If the results for a
+ * program differ, both are kept in a directory named after its number.
  */
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static bool is_equal(uint64_t seed, unsigned int number)
 	return equal;
 }
 
-/* Tests every WORKERS-th program; returns how many differ. */
+/* Tests every WORKERS-th program; returns how many of them differ. */
 static int work(uint64_t seed, unsigned int number, unsigned int end)
 {
 	int different = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests the reporter of the test runner: every way in which a test can go wrong counts as a failure.
+// Tests the reporter of the test runner: whatever way a test goes wrong, it counts as a failure.
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const struct {
 	const char *what;
 	const char *frames;
 	const char *sum;	// the last line of the report
-	const char *says;	// text in another line, or NULL
+	const char *says;	// text that another line contains, or NULL
 } cases[] = {
 	{ "all is well",
 	  START PLAN(2) "out\tok 1 a\nout\tok 2 b\nend\t0\n",
@@ -79,8 +79,8 @@ static const struct {
 
 static const char *const lane_names[LANES] = { "/dev/fd/10", "/dev/fd/11" };
 
-// Starts report.pl. @lanes are the ends to which the lanes' frames are written, *@output the end from which its
-// output is read; the caller closes them. Returns the pid, to be waited for, or -1.
+// Starts report.pl. @lanes are the ends of pipes to which the lanes' frames are written, *@output is the end from
+// which its output is read; the caller closes them. Returns the pid, to be waited for, or -1.
 static pid_t start_report(int lanes[LANES], int *output)
 {
 	char program[PATH_MAX];
@@ -96,7 +96,7 @@ static pid_t start_report(int lanes[LANES], int *output)
 	pid = fork();
 	if (!pid) {
 		dup2(out[1], STDOUT_FILENO);
-		// Inherited descriptors may give a pipe the number of a lane.
+		// With inherited descriptors, a pipe could get the number of a lane.
 		for (int i = 0; i < LANES; i++)
 			in[i][0] = fcntl(in[i][0], F_DUPFD_CLOEXEC, 10 + LANES);
 		for (int i = 0; i < LANES; i++)
@@ -129,8 +129,8 @@ static int end_report(pid_t pid, int fd, char *output, size_t size)
 	return WEXITSTATUS(status);
 }
 
-// Runs report.pl on @frames in one lane and nothing in the other, and reads its output into @output. Returns
-// its exit status.
+// Runs report.pl with @frames in one lane and nothing in the other, and reads its output into @output. Returns its
+// exit status.
 static int report(const char *frames, char *output, size_t size)
 {
 	int lanes[LANES], fd;
@@ -201,7 +201,7 @@ TEST(lanes_side_by_side)
 	EXPECT_STREQ("3 passed, 1 failed", line) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "not ok host/some: b")) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "ok     guest/other@6.1: b")) TH_LOG("%s", output);
-	// A kernel's line in the summary counts only guest tests.
+	// A kernel's line in the summary counts guest tests only.
 	EXPECT_NE(NULL, strstr(output, "6.1      6.1.0                           2        0        0"))
 		TH_LOG("%s", output);
 }

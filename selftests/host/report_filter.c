@@ -85,7 +85,7 @@ static char *filtered(const struct mf_report_options *options, bool pages, const
 	if (mf_frames_create(fake_objects, FAKE_OBJECTS, &known, NULL))
 		return NULL;
 	if (!mf_filter_create(options, pages, known, NULL, &filter, NULL)) {
-		/* The second call uses cached results. */
+		/* The second call uses results that were cached. */
 		for (int i = 0; i < 2; i++) {
 			free(kept);
 			kept = NULL;
@@ -128,7 +128,7 @@ TEST(stacks_are_filtered)
 	fake_reset();
 }
 
-/* Returns @n frames of r, followed by f and main. */
+/* Returns @n frames of function r, followed by f and main. */
 static char *deep_stack(unsigned int n)
 {
 	char *text = NULL;
@@ -143,8 +143,8 @@ static char *deep_stack(unsigned int n)
 }
 
 /*
- * Massif looks at no more than depth + 50 frames; in heap mode that includes malloc itself, which our contexts
- * do not contain. The numbers were observed with valgrind.
+ * Massif looks at no more than depth + 50 frames; in heap mode these include malloc itself, which our contexts do
+ * not contain. The numbers were observed with valgrind.
  */
 TEST(frames_beyond_the_limit_are_not_seen)
 {
@@ -174,7 +174,7 @@ TEST(frames_beyond_the_limit_are_not_seen)
 	fake_reset();
 }
 
-/* DWARF is read for a frame's inlined calls only if they can make a difference. */
+/* DWARF is searched for the calls inlined into a frame only if they can make a difference. */
 TEST(only_what_matters_is_looked_up)
 {
 	mf_auto_free char *kept = NULL;
@@ -185,7 +185,10 @@ TEST(only_what_matters_is_looked_up)
 	kept = filtered(&options, false, "a|b|c|d|e|main|_start");
 	EXPECT_STREQ("a|b|c|d|e|main", kept);
 	EXPECT_EQ(0, fake_positions_asked);
-	/* Looked up: a, as a possible allocation function; and from the outermost frame inwards, _start and main. */
+	/*
+	 * Three lookups: a, as a possible allocation function; and, from the outermost frame inwards, _start and
+	 * main.
+	 */
 	EXPECT_EQ(3, fake_functions_asked);
 	fake_reset();
 }

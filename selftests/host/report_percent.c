@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Percentages are parsed and printed as by Massif.
+// Percentages are parsed and printed the same way as in Massif.
 
 #include <limits.h>
 #include <stdio.h>
@@ -93,7 +93,10 @@ FIXTURE_TEARDOWN(oracle)
 {
 }
 
-/* Percentages are printed as in the reports of Valgrind's Massif with --threshold=0, which merges no lines. */
+/*
+ * Percentages are printed as in the reports that Valgrind's Massif writes with --threshold=0, which merges no
+ * lines.
+ */
 TEST_F_TIMEOUT(oracle, agrees, 600)
 {
 	char program[PATH_MAX], option[64], percent[32];

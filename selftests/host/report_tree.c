@@ -288,7 +288,7 @@ TEST(whole_file)
 		     "  n0: 40 0x20: main" HERE
 		     BLOCK(2) "time=1200\nmem_heap_B=1030\nmem_heap_extra_B=8\nmem_stacks_B=0\n"
 		     "heap_tree=empty\n"
-		     /* Context f did not exist yet (n_seen is 1); otherwise there would be two call sites. */
+		     /* Context f did not exist yet (n_seen is 1); if it had, there would be two call sites. */
 		     BLOCK(3) "time=-1\nmem_heap_B=30\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
 		     "heap_tree=detailed\n"
 		     "n1: 30 " PAGES
@@ -298,7 +298,10 @@ TEST(whole_file)
 	fake_reset();
 }
 
-/* An object unmapped and mapped again has the same code: one call site. Different objects have different ones. */
+/*
+ * An object that is unmapped and mapped again has the same code: one call site. Different objects have separate
+ * call sites.
+ */
 TEST(objects_are_code)
 {
 	const struct mf_object objects[] = {
@@ -320,7 +323,7 @@ TEST(objects_are_code)
 
 	for (uint32_t i = 0; i < 5; i++)
 		s->frames[i][0].object = i;
-	s->frames[5][0].object = 1000; /* does not exist, so it is unknown */
+	s->frames[5][0].object = 1000; /* does not exist, so its name is unknown */
 	s->profile.objects = objects;
 	s->profile.n_objects = ARRAY_SIZE(objects);
 	mf_report_options_init(&options);
@@ -360,7 +363,7 @@ TEST(failed_writes_are_told)
 			  mf_massif_file_write(out, &s->profile, &options, NULL, &err));
 		EXPECT_TRUE(strstr(err.text, strerror(-outputs[i].error)));
 
-		/* More than the stream's buffer holds: the error occurs in the middle. */
+		/* More than fits into the stream's buffer: the error occurs in the middle. */
 		for (size_t k = 0; k < ARRAY_SIZE(many); k++)
 			many[k] = s->snapshot;
 		s->profile.snapshots = many;
@@ -371,7 +374,7 @@ TEST(failed_writes_are_told)
 	fake_reset();
 }
 
-/* A name is looked up once per address, not per context or snapshot. */
+/* A name is looked up once per address, not once per context or snapshot. */
 TEST(many_contexts_cost_no_names)
 {
 	enum { N = 20000, SNAPSHOTS = 50, WORDS = 40 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Runs the tests of massif-ctl's library built with AddressSanitizer and UBSan. `make check' builds them; `make
-// check-sanitize' has the others, and ThreadSanitizer.
+// check-sanitize' runs the other tests, and also ThreadSanitizer.
 
 #include <limits.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ FIXTURE_VARIANT(sanitized)
 
 #define SANITIZED(name) FIXTURE_VARIANT_ADD(sanitized, name) { .test = #name }
 
-/* Must be the same list as SANITIZED_units in selftests/build.mk. */
+/* Must match the list SANITIZED_units in selftests/build.mk. */
 SANITIZED(ctl_outfile);
 SANITIZED(model_heap);
 SANITIZED(model_ledger);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The comparison of a program alone and under massif detects each kind of difference: a script in place of
-// massif-ctl causes one kind of harm at a time.
+// The comparison between a program run alone and run under massif detects each kind of difference: a script that takes
+// the place of massif-ctl causes one kind of harm at a time.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
-/* massif-ctl's options end with "--". @harm is executed before the script execs the program. */
+/* massif-ctl's options end with "--". The script executes @harm before it execs the program. */
 #define STAND_IN                                                    \
 	"#!/bin/sh\n"                                               \
 	"while [ \"$1\" != -- ]; do shift; done\n"                  \
@@ -22,7 +22,7 @@
 
 #define COMMAND "sh -c \"echo said; echo warned >&2; echo text >file; exit 4\""
 
-/* Creates a placeholder for a file that is not used. */
+/* Creates a placeholder for a file that the test does not use. */
 static void link_built(const char *name)
 {
 	const char *build = getenv("MASSIF_BUILD");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Some hostile programs with a fixed seed behave the same alone and under massif; make check-hostile runs more.
+// Some hostile programs, generated from a fixed seed, behave the same alone and under massif; make check-hostile runs
+// more.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +25,12 @@ FIXTURE_TEARDOWN(hostile)
 
 FIXTURE_VARIANT(hostile) {
 	const char *seed, *first, *count;
-	/* minimum number that can be compiled here and behave the same when run alone twice */
+	/* minimum number of programs that can be compiled here and behave the same when run alone twice */
 	unsigned long at_least;
 };
 
 FIXTURE_VARIANT_ADD(hostile, some) { "17", "0", "10", 6 };
-/* Programs that have revealed errors. */
+/* Programs that have revealed bugs. */
 FIXTURE_VARIANT_ADD(hostile, misaligned) { "9", "68", "1", 1 };
 FIXTURE_VARIANT_ADD(hostile, strict) { "5", "147", "1", 1 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The form of the sources: each rule of selftests/tools/style.sh finds nothing.
+// The style of the sources: no rule of selftests/tools/style.sh is violated.
 
 #include <stdlib.h>
 #include <string.h>

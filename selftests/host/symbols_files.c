@@ -71,7 +71,7 @@ static const struct {
 	{ 0x88, NULL, 0 },
 	{ 0x98, "at_90_long_name", 8 },
 	{ 0xa8, "at_90_longer", 24 },
-	/* Two names of equal length, not counting the version: the one with a version is used. */
+	/* If two names have equal length, not counting the version, the one with a version is used. */
 	{ 0xb8, "at_b0_vvvvvvv@V_1", 8 },
 	{ 0xc8, "at::function::function()", 8 },
 	{ 0xd8, "at::function", 8 },
@@ -145,7 +145,7 @@ TEST_F(files, symbols)
 	}
 }
 
-/* The line of this function is known. */
+/* The line number of this function is known. */
 TEST_F(files, lines)
 {
 	struct mf_location location = resolve(self, (uintptr_t)resolve);
@@ -155,7 +155,7 @@ TEST_F(files, lines)
 	EXPECT_LT(0, location.line);
 }
 
-/* A file replaced meanwhile must not give wrong names. */
+/* A file that was replaced in the meantime must not give wrong names. */
 TEST_F(files, another_build_id)
 {
 	self->objects[1].build_id_size = 20;
@@ -232,8 +232,8 @@ TEST_F(files, what_cannot_be_read)
 }
 
 /*
- * With any bytes, nothing crashes or hangs. Half of the damage is in the headers, where it has the greatest
- * effect.
+ * Whatever bytes the file contains, nothing crashes or hangs. Half of the damage is in the headers, where it has
+ * the greatest effect.
  */
 TEST_F(files, damaged)
 {
@@ -271,7 +271,7 @@ TEST_F(files, damaged)
 	}
 }
 
-/* Commands that make a stripped copy "stripped", with its debug information in a separate file. */
+/* Commands that create a stripped copy named "stripped", whose debug information is in a separate file. */
 static const struct {
 	const char *what, *commands;
 	bool found;
@@ -294,7 +294,7 @@ static const struct {
 	  "cp \"$OTHER\" stripped.debug", false },
 };
 
-/* Truncated while it is being read: what was read stays, and the rest is unknown. */
+/* The file is truncated while it is being read: what has been read is kept, and the rest is unknown. */
 TEST_F(files, cut_short)
 {
 	uint64_t pc = (uintptr_t)symbols_code;
@@ -328,7 +328,7 @@ TEST_F(files, separate_debug_files)
 		char commands[512];
 
 		ASSERT_EQ(0, system("rm -rf stripped stripped.debug .debug noid"));
-		/* objcopy warns when the build id is removed. */
+		/* objcopy prints a warning when the build id is removed. */
 		snprintf(commands, sizeof(commands), "(%s) 2>>tools", separate[i].commands);
 		ASSERT_EQ(0, system(commands));
 		location = resolve_once(self, (uintptr_t)resolve);
@@ -340,7 +340,7 @@ TEST_F(files, separate_debug_files)
 	}
 }
 
-/* Returns what a new symbolizer says about @pc. It can read this program only at @path. */
+/* Returns what a new symbolizer reports for @pc. It can read this program only at @path. */
 static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_names *names,
 				       const char *path, uint64_t pc)
 {
@@ -358,7 +358,7 @@ static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_name
 	return resolve(self, pc);
 }
 
-/* A file read once need not exist for the next symbolizer, but no other file is used in its place. */
+/* A file that was read once need not exist for the next symbolizer, but no other file is used in its place. */
 TEST_F(files, names_for_the_next)
 {
 	struct mf_names *names = mf_names_create();
@@ -373,7 +373,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
 	mf_names_begin(names);
-	/* A failure to read the file is not kept either. */
+	/* If reading the file fails, that is not kept either. */
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 	found = resolve_next(self, names, self->program, pc + 1);
 	EXPECT_STREQ("resolve", found.function ?: "(none)");
@@ -384,7 +384,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("next", kept.object ?: "(none)");
 	EXPECT_EQ(found.line, kept.line);
 	EXPECT_EQ(1, kept.offset);
-	/* For this address only the function was requested. */
+	/* Only the function was requested for this address. */
 	resolve_next(self, names, self->program, pc + 1);
 	mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc + 2, 1 });
 	kept = resolve_next(self, names, NULL, pc + 2);
@@ -486,7 +486,7 @@ static uint64_t find_section(const char *path, const char *name)
 	return 0;
 }
 
-/* Lines may be lost, names are not. */
+/* Line numbers may be lost, but not names. */
 TEST_F(files, compressed_and_damaged)
 {
 	static const char *const names[] = { ".debug_info", ".debug_line", ".debug_abbrev" };
@@ -574,7 +574,7 @@ static void count_progress(size_t done, size_t total)
 	n_told++;
 }
 
-/* Several files, read by several threads. */
+/* Several files are read by several threads. */
 TEST_F(files, all_at_once_as_one_by_one)
 {
 	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true,
@@ -605,9 +605,9 @@ TEST_F(files, all_at_once_as_one_by_one)
 			}
 		}
 	}
-	/* Enough lines were found; otherwise the test shows nothing. */
+	/* Enough line numbers must have been found; otherwise the test proves nothing. */
 	EXPECT_LT(ADDRESSES, lines);
-	/* The end of the progress is reported only if its beginning was. */
+	/* The end of the progress is reported only if its beginning was reported. */
 	EXPECT_NE(1, n_told);
 	mf_symbolizer_destroy(alone);
 	mf_symbolizer_destroy(together);

@@ -20,13 +20,13 @@ struct comparison {
 	struct oracle_map map;
 	struct mf_symbolizer *symbolizer;
 	struct mf_report_options options;
-	uint64_t pc; /* address of the lines collected */
+	uint64_t pc; /* address of the lines that were collected */
 	char *lines[LINES_MAX];
 	size_t n_lines;
 	size_t compared, different, expanded, in_program, with_line;
 };
 
-/* Valgrind's replacement of malloc is part of valgrind; our stacks need not show it. */
+/* Valgrind's replacement for malloc is part of valgrind; our stacks need not show it. */
 static bool is_compared(const char *path)
 {
 	return !strstr(path, "/vgpreload_");
@@ -44,7 +44,7 @@ static char *location_text(const struct comparison *c, uint64_t pc,
 	return text;
 }
 
-/* Compares the collected lines, all of one address: one or more repetitions of its positions. */
+/* Compares the collected lines, all of which belong to one address, with one or more repetitions of its positions. */
 static void compare(struct comparison *c)
 {
 	const struct mf_location *locations;
@@ -85,7 +85,7 @@ static void take_line(struct comparison *c, const char *line)
 		compare(c);
 	c->pc = pc;
 	c->lines[c->n_lines++] = strdup(line + at);
-	/* Another call site at this address may follow, but does not belong to these lines. */
+	/* Another call site at the same address may follow, but it is not part of these lines. */
 	if (children != 1)
 		compare(c);
 }

@@ -2,7 +2,7 @@
 // Debug information with more inlined calls at an address, and more nested blocks, than are followed: the
 // excess is left out, and the rest is shown.
 //
-// The compiler generates it from programs written here.
+// The compiler generates the debug information from programs written here.
 
 #include <elfutils/libdw.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(limits)
 	unlink("limits.so");
 }
 
-/* Compiles limits.c and opens the result. */
+/* Compiles limits.c and opens the resulting file. */
 static void open_program(struct __test_metadata *_metadata, FIXTURE_DATA(limits) *self)
 {
 	CTL_RUN(&self->result, "gcc", "-g", "-O0", "-shared", "-fPIC", "-nostdlib", "-o", "limits.so", "limits.c");
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(limits, inlined_calls, 120)
 		EXPECT_EQ(MF_POSITIONS_MAX, mf_positions_find(self->positions, innermost_address(self), true, list)) {
 			TH_LOG("%zu calls", n);
 		}
-		/* The outer calls are those that are shown. */
+		/* The outer calls are the ones shown. */
 		snprintf(wanted, sizeof(wanted), "f%zu", n - (MF_POSITIONS_MAX - 2));
 		EXPECT_STREQ(wanted, list[0].function);
 		close_program(self);

@@ -2,7 +2,7 @@
 // Symbol names cached for later runs: they are used, they are the same, and a file that is invalid, outdated,
 // or not the user's own is ignored.
 //
-// Whether a file is used is shown by a false one.
+// To find out whether a file is used, the test makes a false one.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 #define PLACE	"namefile.tmp"
 #define CACHE	PLACE "/massif"
-#define PROGRAM PLACE "/program" /* a copy of this program, to be changed */
+#define PROGRAM PLACE "/program" /* a copy of this program, which the tests change */
 #define AT_ONCE 4
 
 extern const ElfW(Ehdr) __ehdr_start;
@@ -57,7 +57,7 @@ static int inlined_once(const char *text)
 	return atoi(text) + 1;
 }
 
-/* A call site with an inlined call around it, and one without. */
+/* Two call sites: one with an inlined call around it, and one without. */
 __attribute__((noinline)) static int caller(const char *text)
 {
 	return inlined_once(text) * 3;
@@ -141,7 +141,7 @@ static bool begin(FIXTURE_DATA(names) *self, const char *cache, bool demangle)
 	return mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL) == 0;
 }
 
-/* Returns everything known about the addresses as text, in a new run; it is saved if @keep. */
+/* Returns everything known about the addresses as text, in a new run; the names are saved if @keep. */
 static char *tell_as(FIXTURE_DATA(names) *self, const char *cache, bool demangle, bool keep)
 {
 	mf_auto_free char *text = NULL;
@@ -195,7 +195,7 @@ static void path_of(FIXTURE_DATA(names) *self, char path[256])
 	strcpy(path + at, ".names");
 }
 
-/* Makes a valid file that says "a_lie" for each address. */
+/* Makes a valid file that gives the name "a_lie" to each address. */
 static struct mf_namefile *make_lie(FIXTURE_DATA(names) *self, size_t *size)
 {
 	struct mf_namefile_draft draft = { 0 };
@@ -206,7 +206,7 @@ static struct mf_namefile *make_lie(FIXTURE_DATA(names) *self, size_t *size)
 		uint32_t text = mf_namefile_add_text(&draft, "a_lie");
 		size_t same = 0;
 
-		/* Addresses may belong to one function. */
+		/* Several addresses may belong to one function. */
 		while (self->pcs[same] != self->pcs[i])
 			same++;
 		if (same < i)
@@ -263,12 +263,12 @@ TEST_F(names, cold_and_warm)
 	started = 0;
 	warm = tell(self, CACHE, true);
 	EXPECT_STREQ(without, warm);
-	/* All names are in the file, so no other file is read, and nothing is written. */
+	/* The file has all names, so no other file is read, and nothing is written. */
 	EXPECT_EQ(0, started);
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_EQ(before.st_ino, status.st_ino);
 
-	/* Other addresses are added to the existing ones. */
+	/* Other addresses are added to those that are already there. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] += 24;
 	more = tell(self, CACHE, true);
@@ -292,7 +292,7 @@ TEST_F(names, is_used)
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
-	/* A file for another object, or for none. */
+	/* A file for a different object, or for none. */
 	self->objects[1].build_id[0] ^= 1;
 	EXPECT_FALSE(believes(self));
 	self->objects[1].build_id_size = 0;
@@ -302,7 +302,7 @@ TEST_F(names, is_used)
 	EXPECT_EQ(1, files());
 }
 
-/* Names are stored mangled, as in the file. */
+/* Names are stored in mangled form, as in the file. */
 TEST_F(names, demangled_or_not)
 {
 	mf_auto_free char *plain = tell_as(self, NULL, false, false);
@@ -319,7 +319,7 @@ TEST_F(names, demangled_or_not)
 	}
 }
 
-/* A second symbolizer of the run knows what the first one found, and what was saved before. */
+/* The second symbolizer of a run knows what the first one found, and what was saved before. */
 TEST_F(names, of_the_run_and_saved)
 {
 	struct mf_symbolizer_options options = { .demangle = true, .inlines = true };
@@ -337,7 +337,7 @@ TEST_F(names, of_the_run_and_saved)
 	options.names = self->names;
 	for (size_t i = 0; i < n; i++)
 		mf_symbolizer_resolve(self->symbolizer, (struct mf_frame){ self->pcs[i], 1 }, &found);
-	/* The program file is moved away, so nothing can be looked up from here on. */
+	/* The program file has been moved away, so nothing can be looked up from here on. */
 	mf_symbolizer_destroy(mf_take(self->symbolizer, NULL));
 	ASSERT_EQ(0, rename(PROGRAM, PLACE "/away"));
 	ASSERT_EQ(0, mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL));
@@ -354,7 +354,7 @@ TEST_F(names, of_the_run_and_saved)
 	EXPECT_STREQ(without, text);
 }
 
-/* The first runs request only the name of the function, later runs everything. */
+/* The first runs request only the function name, later runs everything. */
 TEST_F(names, functions_first)
 {
 	const struct mf_frame frame = { self->pcs[4], 1 };
@@ -383,12 +383,12 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
-	/* A file that did not exist appears, and disappears again. */
+	/* A file that did not exist appears, and then disappears again. */
 	ASSERT_EQ(0, symlink("program", PLACE "/absent"));
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PLACE "/absent"));
 	EXPECT_TRUE(believes(self));
-	/* A file that is a copy, with another inode, is treated as changed. */
+	/* If a file is replaced with a copy, which has another inode, it is treated as changed. */
 	ASSERT_TRUE(copy_program(self->program));
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
@@ -396,14 +396,14 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PROGRAM));
 	EXPECT_FALSE(believes(self));
-	/* The path is part of what is cached: by another path the same file is treated as unknown. */
+	/* The path is part of what is cached: the same file at another path is treated as unknown. */
 	ASSERT_TRUE(copy_program(self->program));
 	ASSERT_TRUE(write_lie(self));
 	self->objects[1].path = PLACE "/./program";
 	EXPECT_FALSE(believes(self));
 }
 
-/* Commands that set up the program, and commands after which its debug information is different. */
+/* Commands that set up the program, and commands that change its debug information. */
 static const struct {
 	const char *what, *commands, *then;
 	int files;
@@ -456,7 +456,7 @@ TEST_F(names, what_has_a_say)
 			EXPECT_EQ(places[i].files, files()) {
 				TH_LOG("%s", places[i].what);
 			}
-			/* The expected name depends on whether debug information is present. */
+			/* The expected name depends on whether there is debug information. */
 			if (places[i].then)
 				EXPECT_EQ(!strstr(places[i].what, "comes") == (next != places[i].then),
 					  strstr(without, " symbols_namefile.c ") != NULL);
@@ -466,7 +466,7 @@ TEST_F(names, what_has_a_say)
 
 #define BUILD "gcc -g -O1 -no-pie -Wl,--build-id=0x0123456789abcdef01234567 "
 
-/* With split debug information, other files can change or disappear without a trace in the program. */
+/* With split debug information, other files can change or disappear without leaving a trace in the program. */
 TEST_F(names, split)
 {
 	static const struct {
@@ -504,7 +504,7 @@ TEST_F(names, split)
 
 static bool is_right(FIXTURE_DATA(names) *self, const struct mf_namefile *file, size_t size)
 {
-	/* Exactly that size, so that reads beyond it are noticed. */
+	/* Allocate exactly that size, so that reads beyond it are noticed. */
 	mf_auto_free struct mf_namefile *copy = malloc(size ?: 1);
 
 	memcpy(copy, file, size);
@@ -517,7 +517,7 @@ static void seal(struct mf_namefile *file, size_t size)
 	file->sum = libdeflate_crc32(0, file, size);
 }
 
-/* Reads everything in the file. */
+/* Reads everything that the file contains. */
 static size_t read_all(const struct mf_namefile *file)
 {
 	struct mf_sources sources;
@@ -568,7 +568,7 @@ TEST_F(names, damaged)
 	for (size_t n = 0; n < size; n++)
 		EXPECT_FALSE(is_right(self, right, n));
 
-	/* Damage with a correct checksum: if the file is accepted, all of it can be read. */
+	/* Damage with a correct checksum: if the file is accepted, all of it must be readable. */
 	for (int i = 0; i < 20000; i++) {
 		mf_auto_free struct mf_namefile *wrong = malloc(size);
 
@@ -585,7 +585,7 @@ TEST_F(names, damaged)
 	EXPECT_LT(0, accepted);
 	EXPECT_GT(20000, accepted);
 
-	/* Damage of the file on disk: the file is written again. */
+	/* Damage to the file on disk: the file is written again. */
 	for (int i = 0; i < 8; i++) {
 		mf_auto_free char *text = NULL;
 		mf_auto_close int fd = -1;
@@ -669,7 +669,7 @@ TEST_F(names, at_once)
 	EXPECT_EQ(1, files());
 }
 
-/* Makes a file with a record for each of @n addresses from @first on; NULL if that is too many. */
+/* Makes a file with a record for each of the @n addresses starting at @first; NULL if that is too many. */
 static struct mf_namefile *make_many(FIXTURE_DATA(names) *self, uint32_t first, uint32_t n,
 				     const struct mf_namefile *others, size_t *size)
 {
@@ -702,12 +702,12 @@ TEST_F(names, has_a_bound)
 	EXPECT_EQ(NULL, make_many(self, 0, 0, NULL, &size));
 }
 
-/* Makes a file with one record with one name of such a length that the file has @bytes bytes. */
+/* Makes a file with a single record with a single name, which is long enough for the file to have @bytes bytes. */
 static struct mf_namefile *make_of(FIXTURE_DATA(names) *self, size_t bytes, size_t *size)
 {
 	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };
 	struct mf_namefile_draft draft = { 0 };
-	/* Text 0 has one byte; each text has its NUL. */
+	/* Text 0 has one byte; each text includes its NUL. */
 	size_t others = sizeof(struct mf_namefile) + sizeof(struct mf_namefile_record) +
 			sizeof(struct mf_namefile_source) + 1 + sizeof(PROGRAM);
 	size_t length = bytes - others - 1;
@@ -738,7 +738,7 @@ TEST_F(names, has_a_bound_of_bytes)
 	EXPECT_EQ(NULL, make_of(self, 10 * MF_NAMEFILE_BYTES_MAX, &size));
 }
 
-/* Only a few files of the maximum size fit into the cache. Replacing a file does not count its size twice. */
+/* Only a few files of the maximum size fit into the cache. If a file is replaced, its size does not count twice. */
 TEST_F(names, directory_has_a_bound)
 {
 	char path[256];
@@ -750,7 +750,7 @@ TEST_F(names, directory_has_a_bound)
 		ASSERT_EQ(0, truncate(path, MF_NAMEFILE_BYTES_MAX));
 	}
 	free(tell(self, CACHE, true));
-	/* Twelve large files, that is 48 MiB, and the new file. */
+	/* Twelve large files, which take 48 MiB, and the new file. */
 	EXPECT_EQ(13, files());
 	path_of(self, path);
 	EXPECT_EQ(0, access(path, F_OK));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files that crash, delay or take over the process that reads them cost only their own names; and the process
-// returns the same as reading them in massif-ctl itself.
+// If a file crashes, delays or takes over the process that reads it, only its own names are lost. Otherwise the
+// process returns the same names as massif-ctl would if it read the file itself.
 //
 // A file is hostile if its last byte selects an action: this program has its own elf_begin(), where the reader
 // first touches a file, and it performs that action.
@@ -48,7 +48,7 @@ enum evil {
 	CLOSES,	     /* closes its end of the connection */
 	TELLS_NOISE,
 	TELLS_LARGE, /* the header of a message that is too large */
-	TELLS_EMPTY, /* a message of each kind without contents */
+	TELLS_EMPTY, /* a message of each kind, without contents */
 	ASKS_FOR_EVER,
 	FLOODS,
 };
@@ -149,7 +149,7 @@ static void hear_loose(unsigned int confined)
 }
 
 FIXTURE(parser) {
-	struct mf_object objects[3]; /* unknown, the good file, the hostile file */
+	struct mf_object objects[3]; /* the unknown object, the good file, the hostile file */
 	struct mf_symbolizer *symbolizer;
 	struct mf_symbolizer_options options;
 };
@@ -188,7 +188,7 @@ FIXTURE_SETUP(parser)
 FIXTURE_TEARDOWN(parser)
 {
 	mf_symbolizer_destroy(self->symbolizer);
-	/* An unprivileged user cannot remove the directory itself. */
+	/* An unprivileged user cannot remove the directory. */
 	if (system("rm -rf " PLACE "/*"))
 		abort();
 }
@@ -312,7 +312,7 @@ static char *tell(FIXTURE_DATA(parser) *self, uint64_t end, uint64_t step, bool 
 	"struct thing { std::vector<std::string> all; void add(int n) { all.push_back(std::to_string(many(n))); } }; }\n" \
 	"int main() { some::thing t; for (int i = 0; i < 3; i++) t.add(i); return t.all.size() == 3 ? 0 : some::many(2l); }\n"
 
-/* How the file is made from PLACE/source.cc (NULL: it exists), and what must be among its names. */
+/* Commands that make the file from PLACE/source.cc (NULL: it exists already), and what must be among its names. */
 static const struct {
 	const char *path, *commands, *needs, *expected;
 } programs[] = {
@@ -372,7 +372,7 @@ TEST_F_TIMEOUT(parser, names_are_those_that_are_read_here, 240)
 	}
 }
 
-/* If no process can be started, an unprivileged massif-ctl reads the file itself, and a privileged one does not. */
+/* If no process can be started, an unprivileged massif-ctl reads the file itself, but a privileged one does not. */
 TEST_F(parser, where_no_process_can_be_started)
 {
 	ASSERT_TRUE(copy_self(GOOD, HARMLESS));
@@ -436,7 +436,7 @@ TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 	}
 }
 
-/* Which files massif-ctl opens for its child processes, which may be compromised. */
+/* Which files massif-ctl opens on behalf of its child processes, which may be compromised. */
 FIXTURE(opener) {
 	struct mf_opener opener;
 	struct mf_object object;
@@ -485,7 +485,7 @@ TEST_F(opener, opens_elf_files_only)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, GOOD, 0)) { TH_LOG("relative"); }
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, "", 0));
 	EXPECT_EQ(-EINVAL, ask(self, 77, "", 0));
-	/* For a file that is not ELF, the opener reveals only that. */
+	/* If a file is not ELF, that is all that the opener reveals. */
 	self->object.path = PLACE "/text";
 	for (uint32_t what = MF_OPENER_OBJECT; what <= MF_OPENER_PATH; what++) {
 		char byte;
@@ -566,7 +566,7 @@ TEST(answers_as_bytes)
 		EXPECT_STREQ(given.positions[i].base ?: "-", got.positions[i].base ?: "-");
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
-	/* Refused are an answer truncated anywhere, in memory that ends there, and one with extra bytes. */
+	/* An answer is refused if it is truncated anywhere, in memory that ends there, or if it has extra bytes. */
 	for (size_t size = 0; size < buffer.size; size++) {
 		mf_auto_free uint8_t *cut = malloc(size + 1);
 
@@ -575,7 +575,7 @@ TEST(answers_as_bytes)
 	}
 	mf_wire_put(&buffer, "", 1);
 	EXPECT_FALSE(mf_wire_get_answer(buffer.bytes, buffer.size, &got));
-	/* With any byte changed, valid or not, its texts are terminated. */
+	/* If any byte is changed, whether the answer is then valid or not, its texts are terminated. */
 	buffer.size--;
 	for (size_t at = 0; at < buffer.size; at++) {
 		buffer.bytes[at] ^= 0xff;
@@ -588,7 +588,7 @@ TEST(answers_as_bytes)
 
 TEST(answers_have_a_length)
 {
-	/* In addition to the text, an answer without positions has 16 bytes and two sizes; a text has a NUL. */
+	/* In addition to its texts, an answer without positions has 16 bytes and two sizes; each text has a NUL. */
 	const size_t most = MF_WIRE_BYTES_MAX - 16 - 2 * sizeof(uint32_t) - 1;
 	const size_t sizes[] = { most, most + 1, 10 * most };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Names that take long to read: progress is reported from the second second on, and the end.
+// If names take long to read, progress is reported from the second second on, and so is the end.
 
 #include <dlfcn.h>
 #include <gelf.h>
@@ -21,7 +21,7 @@ Elf *elf_begin(int fd, Elf_Cmd command, Elf *of)
 	struct timespec now;
 	time_t end;
 
-	/* The confined process may not sleep, so loop. */
+	/* The confined process may not sleep, so loop instead. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	end = now.tv_sec + delay_s;
 	while (delay_s && now.tv_sec < end)

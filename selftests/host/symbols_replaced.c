@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files deleted, moved, replaced or overwritten while their code is mapped: their names are known nevertheless,
-// or their absence is reported; and no name comes from another build.
+// Files deleted, moved, replaced or overwritten while their code is mapped: their names are known nevertheless, or the
+// lack of names is reported; and no name comes from another build.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +27,11 @@ FIXTURE(replaced) {
 
 FIXTURE_VARIANT(replaced) {
 	const char *ways;
-	const char *command; /* run in the directory r.files while the program runs */
-	const char *before;  /* the same before the program starts */
+	const char *command; /* command that runs in the directory r.files while the program runs */
+	const char *before;  /* command that runs there before the program starts */
 	bool no_build_ids;
-	bool needs_mapping; /* the names can be found only through the mapping */
-	const char *library, *program; /* why there are no names; NULL: there are names */
+	bool needs_mapping; /* true if the names can be found only through the mapping */
+	const char *library, *program; /* the reason why there are no names; NULL: there are names */
 };
 
 #define OVERWRITTEN "it was overwritten while it was mapped"
@@ -68,7 +68,7 @@ FIXTURE_VARIANT_ADD(replaced, no_ids_overwritten) {
 FIXTURE_VARIANT_ADD(replaced, no_ids_emptied) {
 	.ways = "", .command = ": >lib.so", .no_build_ids = true, .library = WRITTEN,
 };
-/* After touch(1), massif-ctl cannot exclude that the file was modified. */
+/* After touch(1), massif-ctl cannot rule out that the file was modified. */
 FIXTURE_VARIANT_ADD(replaced, no_ids_touched) {
 	.ways = "", .command = "touch lib.so prog", .no_build_ids = true, .library = WRITTEN,
 	.program = WRITTEN,
@@ -85,7 +85,7 @@ FIXTURE_VARIANT_ADD(replaced, at_once_deleted) {
 FIXTURE_VARIANT_ADD(replaced, at_once_upgraded) {
 	.ways = "n", .command = "mv other.so lib.so; mv other prog", .needs_mapping = true,
 };
-/* The file existed for too short a time to be seen. The program file was known before the start. */
+/* The file existed too briefly to be seen. The program file was known before the start. */
 FIXTURE_VARIANT_ADD(replaced, at_once_and_it_ends) {
 	.ways = "ns", .command = "rm lib.so prog", .library = "No such file or directory",
 };
@@ -93,7 +93,7 @@ FIXTURE_VARIANT_ADD(replaced, upgraded_at_once_and_it_ends) {
 	.ways = "ns", .command = "mv other.so lib.so; mv other prog",
 	.library = "the file was replaced by another one",
 };
-/* The cache has names of the build that is now at the path; they are not used for the build that is mapped. */
+/* The cache has the names of the build that is now at the path; they are not used for the build that is mapped. */
 FIXTURE_VARIANT_ADD(replaced, by_the_build_of_the_cache) {
 	.ways = "", .before = "cp lib.so a.so; mv other.so lib.so; run; mv lib.so other.so; mv a.so lib.so",
 	.command = "mv other.so lib.so",
@@ -113,7 +113,7 @@ static void shell(const char *command)
 {
 	char line[1024];
 
-	/* massif-ctl caches the names of the earlier run. */
+	/* massif-ctl caches the names of the previous run. */
 	snprintf(line, sizeof(line),
 		 "cd r.files; run() { \"%s\" -q --time-unit=B --massif-out-file=../r.out.before ./prog "
 		 "$PWD/lib.so n :; test $? = 3; }; %s",
@@ -152,7 +152,7 @@ FIXTURE_TEARDOWN(replaced)
 	remove_all();
 }
 
-/* Returns the tree of the last snapshot that contains @line. */
+/* Returns the tree of the last snapshot in which @line occurs. */
 static const char *last_tree(const char *text, const char *line)
 {
 	const char *found = NULL;
@@ -167,7 +167,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns the text after the address in the first line from @line on. */
+/* Returns the text after the address on the first line at or after @line. */
 static const char *name_of(const char *line)
 {
 	const char *name = strstr(line, ": ");
@@ -212,7 +212,7 @@ static void expect_said(struct __test_metadata *_metadata, const char *err, cons
 	EXPECT_EQ(why != NULL, at != NULL) {
 		TH_LOG("%s", err);
 	}
-	/* The message is printed only once. */
+	/* The message must be printed only once. */
 	EXPECT_EQ(NULL, at ? strstr(at + 1, said) : NULL);
 }
 
@@ -237,13 +237,13 @@ TEST_F(replaced, names)
 		}
 	}
 	if (strchr(variant->ways, 'f')) {
-		/* One of them is the child of the shell command, which is not of interest. */
+		/* One of them is the child of the shell command, which does not matter here. */
 		ASSERT_LE(1, ctl_find_files("r.out.", name));
 		expect_names(_metadata, variant, name);
 	}
 }
 
-/* The table of files held open. */
+/* The table of files that are held open. */
 FIXTURE(held) {
 	struct mf_held *held;
 	char directory[PATH_MAX];
@@ -281,7 +281,7 @@ static struct mf_held_file *take(struct mf_held *held, const char *directory, in
 	});
 }
 
-/* Returns the number stored in @file, or -errno. */
+/* Returns the number that @file contains, or -errno. */
 static int number_in(const struct mf_held_file *file)
 {
 	mf_auto_close int fd = mf_held_open(file);
@@ -292,7 +292,7 @@ static int number_in(const struct mf_held_file *file)
 	return pread(fd, text, sizeof(text) - 1, 0) < 0 ? -errno : atoi(text);
 }
 
-/* Numbers of files below and at the limit, one more, and ten times as many. */
+/* Numbers of files below and at the limit, one above it, and ten times as many. */
 TEST_F(held, bound)
 {
 	static const int numbers[] = { MAX - 1, MAX, MAX + 1, 10 * MAX };
@@ -307,7 +307,7 @@ TEST_F(held, bound)
 		EXPECT_EQ(numbers[i] < MAX ? numbers[i] : MAX, (int)mf_held_count(self->held));
 		for (int n = 0; n < numbers[i]; n++)
 			EXPECT_EQ(n, number_in(files[n]));
-		/* Files held open outlive their names; the others are known to be gone. */
+		/* Files that are held open outlive their names; the others are known to be gone. */
 		ASSERT_EQ(0, system("rm r.files/*"));
 		for (int n = 0; n < numbers[i]; n++)
 			EXPECT_EQ(n < MAX ? n : -ENOENT, number_in(files[n]));
@@ -328,7 +328,7 @@ TEST_F(held, bound)
 	}
 }
 
-/* The number of files held open is limited to massif-ctl's own limit. */
+/* The number of files held open is limited to massif-ctl's own limit on descriptors. */
 TEST_F_TIMEOUT(held, own_bound, 120)
 {
 	static const int numbers[] = { MF_HELD_MAX, MF_HELD_MAX + 1, 10 * MF_HELD_MAX };
@@ -358,7 +358,7 @@ TEST_F_TIMEOUT(held, own_bound, 120)
 	free(files);
 }
 
-/* File descriptors are needed for profiles first. */
+/* Profiles take precedence in the use of file descriptors. */
 TEST_F(held, share_of_descriptors)
 {
 	struct rlimit limit;
@@ -390,7 +390,7 @@ TEST_F(held, users)
 	mf_held_release(self->held, NULL);
 }
 
-/* A mapped file was replaced before it could be opened. */
+/* A mapped file was replaced before massif-ctl could open it. */
 TEST_F(held, another_file)
 {
 	struct stat old, now;
@@ -425,7 +425,7 @@ TEST_F(held, what_changes)
 	EXPECT_TRUE(mf_held_has_changed(file, fd));
 }
 
-/* A file that cannot be mapped is not opened, since that could block. */
+/* A file that cannot be mapped is not opened, since opening it could block. */
 TEST_F(held, what_is_no_file)
 {
 	static const char *const paths[] = { "/dev/null", "/", "/dev/stdin", "r.files/pipe", "r.files/none" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The symbol of an address, in this program and its libraries, equals the result of a linear search, at each
+// In this program and its libraries, the symbol found for an address equals the result of a linear search, at each
 // boundary where another symbol could begin or end.
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define PLACE "symtab.tmp"
 #define EACH  512 /* number of symbols per file whose boundaries are tested */
 
-/* Symbols of equal start and size, so that only their names decide which one is preferred. */
+/* Symbols with the same start and size, so that only their names decide which one is preferred. */
 __asm__(".text\n"
 	".globl symtab_long_name, symtab_name, symtab_nbme\n"
 	".type symtab_long_name, @function\n.type symtab_name, @function\n.type symtab_nbme, @function\n"
@@ -67,7 +67,7 @@ static void refer_to(struct reference *all, Elf *elf)
 	}
 }
 
-/* Returns whether @a is preferred to @b, which begins at the same address and covers the address, too. */
+/* Returns whether @a is preferred to @b, which begins at the same address and also covers the address. */
 static bool is_better(const struct mf_symbol *a, const struct mf_symbol *b)
 {
 	size_t length_a = strcspn(a->name, "@"), length_b = strcspn(b->name, "@");
@@ -140,7 +140,7 @@ static long compare(const char *path)
 		wrong += differences(&all, &table, symbol->start + symbol->size - 1);
 		wrong += differences(&all, &table, symbol->start + symbol->size);
 	}
-	/* Addresses far from all symbols. */
+	/* Addresses that are far from all symbols. */
 	wrong += differences(&all, &table, 0);
 	wrong += differences(&all, &table, 1);
 	wrong += differences(&all, &table, UINT64_MAX);
@@ -193,12 +193,12 @@ TEST_F_TIMEOUT(symtab, of_libraries, 120)
 	long sum = 0;
 
 	dl_iterate_phdr(compare_library, &sum);
-	/* compare_library() adds a million for each file that it has compared; anything else is an error. */
+	/* compare_library() adds a million for each file that it has compared; any other change is an error. */
 	EXPECT_LE(4000000, sum);
 	EXPECT_EQ(0, sum % 1000000);
 }
 
-/* Few symbols, in sections far from each other. */
+/* A few symbols, in sections that are far from each other. */
 static const char *const builds[] = {
 	"-Wl,--section-start=.text.far=0x7000000000",
 	"-Wl,--section-start=.text.far=0x7000000000 -rdynamic",

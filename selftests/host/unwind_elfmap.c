@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading an object's file for its unwind tables: a valid file, one that is truncated meanwhile, and files with
-// damage anywhere.
+// Reading an object's file for its unwind tables: a valid file, one that is truncated while it is being read, and
+// files with damage anywhere.
 
 #include <elf.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static bool write_damaged(size_t size)
 	return file && !fclose(file) && done;
 }
 
-/* Finds the build id of a file linked like ours: 20 bytes. */
+/* Finds the build id, which has 20 bytes, of a file linked like ours. */
 static bool find_build_id(size_t size, struct mf_object *object)
 {
 	static const unsigned char note[] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0 };
@@ -93,7 +93,7 @@ TEST(damaged_files)
 		use(&map, 200);
 		mf_elf_map_close(&map);
 	}
-	/* Some but not all damaged files could be opened; otherwise the test shows nothing. */
+	/* Some but not all of the damaged files must have been opened; otherwise the test proves nothing. */
 	EXPECT_LT(FILES / 20, opened);
 	EXPECT_GT(FILES, opened);
 	unlink(DAMAGED);
@@ -127,9 +127,12 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 	return write_damaged(size);
 }
 
-#define SEGMENTS_MAX 64 /* including that of the build id */
+#define SEGMENTS_MAX 64 /* including the build id's */
 
-/* With more code segments than are searched, requests are unknown; with too many, the file is refused. */
+/*
+ * With more code segments than are searched, it is unknown whether there are requests; with too many, the file is
+ * refused.
+ */
 TEST(segments)
 {
 	static const struct {
@@ -163,8 +166,8 @@ TEST(segments)
 }
 
 /*
- * The range from the first to the last address of the segments may be as large as the numbers in row files
- * allow, and no larger.
+ * From the first to the last address, the segments may span as much as the numbers in row files allow, and no
+ * more.
  */
 TEST(span)
 {

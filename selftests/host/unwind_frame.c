@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// All registers of a frame's caller, with rules written by the test: results of expressions, and their limits.
+// All registers of a frame's caller, found with rules written by the test: results of expressions, and their limits.
 
 #include <stdint.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool read_word(uint64_t address, uint64_t *word, void *data)
 	return address < 0x8000;
 }
 
-/* Every register contains its number times 0x100, except the stack pointer; the first one is unknown. */
+/* Every register contains its number times 0x100, except for the stack pointer; register 0 is unknown. */
 static struct mf_expression_registers registers_at_first(void)
 {
 	struct mf_expression_registers registers = { .known = 0x1fffe };
@@ -31,7 +31,7 @@ static struct mf_expression_registers registers_at_first(void)
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
-#define MINUS(n) 0x09, (uint8_t)-(n) /* the bytes of a signed one-byte constant */
+#define MINUS(n) 0x09, (uint8_t)-(n) /* the bytes of a one-byte signed constant */
 
 static const struct {
 	const char *what;
@@ -137,7 +137,7 @@ TEST(what_expressions_give)
 	}
 }
 
-/* Evaluates an expression of @n bytes: @first, followed by operations @op. */
+/* Evaluates an expression of @n bytes: @first, followed by operations of type @op. */
 static bool evaluate(uint8_t first, uint8_t op, size_t n)
 {
 	const struct mf_expression_registers registers = registers_at_first();
@@ -174,7 +174,7 @@ static const struct {
 	size_t size;
 	enum mf_frame_undone undone;
 	uint64_t ra, sp;
-	uint8_t reg; /* another register and its expected value; 0: none */
+	uint8_t reg; /* another register, and below its expected value; 0: none */
 	bool known;
 	uint64_t value;
 } frames[] = {

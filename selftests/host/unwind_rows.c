@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Rows of call frame information, with tables written by the test: what compilers seldom generate, and invalid
-// ones.
+// Rows of call frame information, found with tables written by the test: some that compilers seldom generate, and
+// invalid ones.
 
 #include <stdint.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static const struct {
 	{ "plus nothing", false, BYTES(0x0f, 4, 0x76, 0, 0x06, 0x40), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "what the kernel returns to", true, BYTES(0x0f, 4, 0x77, 0xa0, 1, 0x06),
 	  { { 10, MF_CFA_SIGNAL, 0 } } },
-	/* A signal frame whose registers are not where the kernel saves them. */
+	/* A signal frame in which the registers are not where the kernel saves them. */
 	{ "a jump that says it was interrupted", true, BYTES(0x0e, 0x88, 1, 0x07, 16),
 	  { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "far too far", false, BYTES(0x11, 6, LEAST, 0x13, LEAST), { { 10, MF_CFA_UNKNOWN, 0 } } },
@@ -87,7 +87,7 @@ static const struct {
 	{ "states that nobody kept", false, BYTES(0x0b), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "no end of a number", false, BYTES(0x0e, 0x80, 0x80, 0x80), { { 10, MF_CFA_SP, 0 } } },
 	{ "an unknown instruction", false, BYTES(0x3f), { { 10, MF_CFA_UNKNOWN, 0 } } },
-	/* Sets the location to the tables themselves, which are before the code. */
+	/* Sets the location to that of the tables themselves, which are before the code. */
 	{ "a row before the last one", false, BYTES(0x4a, 0x01, 0, 0, 0, 0),
 	  { { 5, MF_CFA_SP, 8 }, { 20, MF_CFA_UNKNOWN, 0 } } },
 };
@@ -118,7 +118,7 @@ TEST(instructions)
 	}
 }
 
-/* Saved states (DW_CFA_remember_state) work up to the maximum number. With more, the rule is unknown. */
+/* Saved states (DW_CFA_remember_state) work up to the maximum number. If there are more, the rule is unknown. */
 TEST(states_within_states)
 {
 	static const struct {
@@ -139,7 +139,7 @@ TEST(states_within_states)
 	}
 }
 
-/* Code that ends before it begins, or wraps around the address space. */
+/* Code that ends before it begins, or that wraps around the address space. */
 TEST(code_around_the_end)
 {
 	static const uint8_t nothing[] = { 0 };
@@ -149,8 +149,8 @@ TEST(code_around_the_end)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		unwind_object_make(&object, false, nothing, sizeof(nothing));
 		/*
-		 * In the FDE, the size of the code follows its length, the offset of the CIE, and the start of
-		 * the code.
+		 * The FDE contains, in this order, its length, the offset of the CIE, the start of the code, and
+		 * the size of the code.
 		 */
 		memcpy(object.bytes + fde_of(&object) + 12, &sizes[i], sizeof(sizes[i]));
 		EXPECT_EQ(MF_CFA_UNKNOWN, find(&object, 10).rule.cfa);
@@ -162,7 +162,7 @@ TEST(code_around_the_end)
 /* Offsets in .eh_frame_hdr, as unwind_object_make() writes it. */
 enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
 
-/* The tables do not describe this code. The rule is unknown only if they cannot be read. */
+/* The tables do not describe this code. The rule counts as unknown only if they cannot be read. */
 TEST(code_without_a_description)
 {
 	static const struct {
@@ -181,7 +181,7 @@ TEST(code_without_a_description)
 
 	unwind_object_make(&object, false, NULL, 0);
 	EXPECT_EQ(MF_CFA_SP, find(&object, 0).rule.cfa);
-	/* The last byte before the first FDE's code, and one far before it. */
+	/* The last byte before the first FDE's code, and a byte far before it. */
 	EXPECT_EQ(MF_CFA_NONE, find(&object, -1ull).rule.cfa);
 	EXPECT_EQ(MF_CFA_NONE, find(&object, -1000ull).rule.cfa);
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
@@ -193,7 +193,7 @@ TEST(code_without_a_description)
 	}
 }
 
-/* With any instructions and any pointers in the tables, nothing outside the object is read. */
+/* Whatever instructions and pointers the tables contain, nothing outside the object is read. */
 TEST(any_bytes)
 {
 	static const uint8_t likely[] = { 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x16, 0x0a, 0x0b, 0x41,
