@@ -12,14 +12,14 @@
 
 #define CHUNK 65536u
 
-/* For inflateInit2(): the largest window, and a gzip header instead of a zlib one. */
+/* Argument of inflateInit2(): the maximum window size, and a gzip header instead of a zlib header. */
 #define GZIP_WINDOW (MAX_WBITS + 16)
 
-/* State of one mf_expand(). The first bytes of @from have been read already, to recognise the format. */
+/* State of one mf_expand() call. The first bytes of @from have already been read to recognise the format. */
 struct copy {
 	int from, to;
 	uint8_t in[CHUNK], out[CHUNK];
-	size_t n_in; /* number of bytes in @in that are not decompressed yet */
+	size_t n_in; /* number of bytes in @in not decompressed yet */
 	const char *why;
 };
 
@@ -47,7 +47,7 @@ static int write_all(int fd, const uint8_t *data, size_t len)
 	return 0;
 }
 
-/* Reads more input after all of it has been used. Returns its size, 0 at the end, or -errno. */
+/* Reads more input once all of it has been used. Returns the number of bytes read, 0 at the end, or -errno. */
 static ssize_t refill(struct copy *copy)
 {
 	ssize_t got = mf_expand_read(copy->from, copy->in, sizeof(copy->in));
@@ -76,7 +76,7 @@ static int fail(struct copy *copy, const char *why)
 	return -EINVAL;
 }
 
-/* A file may consist of several compressed files, one after the other. */
+/* A file may consist of several concatenated compressed files. */
 static int inflate_all(struct copy *copy, z_stream *stream)
 {
 	int state = Z_OK, ret;
@@ -157,7 +157,7 @@ static int copy_zstd(struct copy *copy)
 	return ret;
 }
 
-/* Compressed formats and the bytes that they begin with. */
+/* Compressed formats and the bytes with which they begin. */
 static const struct {
 	const char *magic;
 	size_t size;
@@ -170,7 +170,7 @@ static const struct {
 #define KINDS	 (sizeof(kinds) / sizeof(kinds[0]))
 #define MAGIC_MAX 4u
 
-/* Returns the index of the format in @kinds, or KINDS if it is none of them. */
+/* Returns the index of the format in kinds[], or KINDS if none matches. */
 static size_t kind_of(const void *bytes, size_t n)
 {
 	size_t i;

@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Is the regular file @fd compressed? Does not move its offset. */
+/* Returns whether the regular file @fd is compressed. Does not change its file offset. */
 bool mf_expand_is_needed(int fd);
 
 /*
- * Copies the rest of @from to @to, uncompressed. Returns 0 or -errno. *@why, which the caller sets to NULL, becomes a
- * text if the compressed data is damaged or cut off.
+ * Copies the rest of @from to @to, decompressing it. Returns 0 or -errno. If the compressed data is damaged or
+ * truncated, sets *@why, which the caller must have set to NULL, to a message.
  */
 int mf_expand(int from, int to, const char **why);
 

@@ -15,7 +15,7 @@ void mf_failure_deinit(struct mf_failure *failure)
 	failure->status = 0;
 }
 
-/* Replaces the message. Frees @words. */
+/* Replaces the message with @words, which it frees. */
 static int set(struct mf_failure *failure, int status, char *words)
 {
 	failure->status = status;

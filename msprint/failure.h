@@ -8,8 +8,8 @@
 #include "text.h"
 
 /*
- * Exit statuses. Valgrind's ms_print ends with whatever value errno has; these are the values that its users can have
- * seen: an errno for a file that cannot be opened or read, 25 for a malformed line, 255 where errno was 0. Rely only on
+ * Exit statuses. Valgrind's ms_print exits with whatever value errno has; these are the values that its users may have
+ * seen: an errno for a file that cannot be opened or read, 25 for a malformed line, 255 if errno was 0. Rely only on
  * zero and non-zero.
  */
 enum mf_failure_status {
@@ -26,12 +26,12 @@ struct mf_failure {
 
 void mf_failure_deinit(struct mf_failure *failure);
 
-/* Sets status and message. Returns -EINVAL, for the caller to return. */
+/* Sets status and message. Always returns -EINVAL, so that the caller can return the result. */
 int mf_failure_set(struct mf_failure *failure, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Like mf_failure_set(), for an error in the file @path at @line (0: in no particular line). Puts both in front of the
+ * Like mf_failure_set(), for an error in the file @path at @line (0 for no particular line). Puts both before the
  * message, and a newline after it.
  */
 int mf_failure_set_in(struct mf_failure *failure, const char *path, uint64_t line, int status,

@@ -2,12 +2,12 @@
 /*
  * The graph of total memory over time.
  *
- * The canvas has columns 0 to width and rows 0 to height; column 0 and row 0 are the axes. A snapshot is a bar in
- * the column of its time; between two bars, a line continues at the height of the first. A row stands for
+ * The canvas has columns 0 to width and rows 0 to height; column 0 and row 0 are the axes. Each snapshot is drawn as a
+ * bar in the column of its time; between two bars, a line continues at the height of the first. A row represents
  * largest / height bytes, possibly a fraction.
  *
- * No time is later than the last one (mf_profile_finish() checks that), but times may decrease: then a bar is drawn to
- * the left of the one before it, without a line.
+ * No time is later than the last one (mf_profile_finish() checks that), but times may decrease: in that case, a bar is
+ * drawn to the left of the previous bar, without a line.
  */
 
 #include "graph.h"
@@ -29,13 +29,13 @@ struct canvas {
 	unsigned int width;
 	unsigned int height;
 	char *cells;		/* rows of width + 1 cells */
-	struct mf_number *rows;	/* rows[y]: bytes that a bar needs to reach row y */
+	struct mf_number *rows;	/* rows[y] is the number of bytes that a bar needs to reach row y */
 };
 
-/* The bar that was drawn last, from which the next line starts. */
+/* The most recently drawn bar, from which the next line starts. */
 struct bar {
 	unsigned int x;
-	unsigned int y;		/* its top; 0: it reaches no row */
+	unsigned int y;		/* its top row; 0 if it does not reach any row */
 	char mark;
 };
 
@@ -75,18 +75,18 @@ static void init(struct canvas *canvas, unsigned int width, unsigned int height,
 }
 
 /*
- * Returns the column of a time, from 1 on. If two large times differ by less than a double can represent, the earlier
- * one may be in a column behind the last, which is not drawn.
+ * Returns the column of a time; columns are counted from 1. If two large times differ by less than a double can
+ * represent, the earlier one may be in a column beyond the last one, which is not drawn.
  */
 static unsigned int find_column(const struct canvas *canvas, struct mf_number time, struct mf_number end)
 {
 	double position = trunc(mf_number_double(mf_number_divide(time, end)) * canvas->width) + 1;
 
-	/* The formula would put the end itself one column too far right. */
+	/* The formula would put the end time itself one column too far to the right. */
 	return mf_number_equal(time, end) ? canvas->width : (unsigned int)position;
 }
 
-/* Overwrites the columns @first to @last of the row at the bar's top. Draws nothing if @last is less than @first. */
+/* Overwrites columns @first to @last in the bar's top row. Draws nothing if @last is less than @first. */
 static void draw_line(struct canvas *canvas, unsigned int first, unsigned int last,
 		      const struct bar *bar)
 {
@@ -158,7 +158,7 @@ static void print(struct canvas *canvas, const struct mf_label *bytes, const str
 	mf_output_string(out, "\n");
 }
 
-/* The end of an axis is at least 1. */
+/* Used for the end of an axis, which must be at least 1. */
 static struct mf_number at_least_one(struct mf_number number)
 {
 	return mf_number_is_true(number) ? number : mf_number_of(1);

@@ -7,7 +7,9 @@ struct mf_output;
 struct mf_profile;
 struct mf_text;
 
-/* Prints the graph of a checked profile. @unit: unit of the times; @width, @height: columns and rows. */
+/*
+ * Prints the graph of a profile that has been checked. @unit: time unit; @width, @height: numbers of columns and rows.
+ */
 void mf_graph_print(const struct mf_profile *profile, const struct mf_text *unit,
 		    unsigned int width, unsigned int height, struct mf_output *out);
 

@@ -16,19 +16,19 @@
 #include "failure.h"
 #include "memory.h"
 
-/* Small enough for a core's own cache, large enough to make system calls rare. */
+/* Small enough for the private cache of a core, large enough to make system calls rare. */
 #define BUFFER (256 * 1024)
 
 static int fail_read(const char *path, int error, struct mf_failure *failure)
 {
 	/*
-	 * Valgrind's ms_print takes a failed read for the end of the file, and so may print a part of a profile as if
-	 * it were complete. Where it does notice the error, its exit status is the same.
+	 * Valgrind's ms_print mistakes a failed read for the end of the file, and so may print part of a profile as if
+	 * it were complete. If it does notice the error, its exit status is the same.
 	 */
 	return mf_failure_set_in(failure, path, 0, error, "cannot be read: %s", strerror(error));
 }
 
-/* Copies the file, uncompressed, to anonymous memory, and continues with a descriptor of the copy. */
+/* Copies the file, decompressed if necessary, to anonymous memory, and continues with a descriptor of the copy. */
 static int copy_to_memory(struct mf_input *input, const char **why)
 {
 	int copy = memfd_create("ms_print", MFD_CLOEXEC);
@@ -44,7 +44,7 @@ static int copy_to_memory(struct mf_input *input, const char **why)
 	return ret;
 }
 
-/* Other files that may be confused with a massif.out file, by how they begin. */
+/* Other files that may be confused with a massif.out file, and how they begin. */
 static const struct {
 	const char *beginning, *what;
 } others[] = {
@@ -160,7 +160,7 @@ static void fill(struct mf_input *input)
 static bool next_raw(struct mf_input *input, struct mf_line *line)
 {
 	const char *newline = NULL;
-	size_t seen = 0;	/* bytes of this line that have been searched for a newline */
+	size_t seen = 0;	/* number of bytes in this line already searched for a newline */
 
 	for (;;) {
 		if (input->end - input->next > seen)
@@ -181,7 +181,7 @@ static bool next_raw(struct mf_input *input, struct mf_line *line)
 	return true;
 }
 
-/* Counts the blanks at the beginning. Most of them are the indentation of trees. */
+/* Counts the blanks at the beginning of the line. Most of them are tree indentation. */
 static size_t count_blanks(const struct mf_line *line)
 {
 	const uint64_t spaces = UINT64_C(0x2020202020202020);
@@ -196,14 +196,14 @@ static size_t count_blanks(const struct mf_line *line)
 			break;
 		}
 	}
-	/* The byte after the spaces may be another kind of blank, such as a tab. */
+	/* The byte after the spaces may be a different kind of blank, such as a tab. */
 	while (i < line->len &&
 	       (line->data[i] == ' ' || (line->data[i] >= '\t' && line->data[i] <= '\r')))
 		i++;
 	return i;
 }
 
-/* Removes a comment. Most lines have none, so many lines are searched for '#' at a time. */
+/* Removes a comment. Most lines have none, so many lines are searched for '#' at once. */
 static void cut_comment(struct mf_input *input, struct mf_line *line)
 {
 	size_t start = line->data - input->data;

@@ -2,8 +2,8 @@
 /*
  * Reads the input file line by line.
  *
- * Needs memory for one line, not for the whole file. A reader can return to an earlier position; a file that does not
- * support this (a pipe) is copied to anonymous memory first.
+ * Only needs memory for one line, not for the whole file. A reader can return to an earlier position; a file that does
+ * not support this (a pipe) is copied to anonymous memory first.
  */
 #ifndef MASSIF_MSPRINT_INPUT_H
 #define MASSIF_MSPRINT_INPUT_H
@@ -19,21 +19,21 @@ struct mf_line {
 	const char *data;
 	size_t len;		/* without the newline */
 	size_t blanks;		/* number of blanks at the beginning */
-	bool newline;		/* the line ended with a newline; false only for the last line of some files */
+	bool newline;		/* the line ends with a newline; can be false only for the last line */
 };
 
 struct mf_input {
 	const char *path;
 	int fd;
 	int error;		/* errno of a failed read, after which the input ends; otherwise 0 */
-	uint64_t line;		/* lines read so far, including comments and blank lines */
+	uint64_t line;		/* number of lines read so far, including comments and blank lines */
 	char *data;
 	size_t room;
 	size_t next;		/* offset in @data of the first unread byte */
-	size_t end;		/* offset in @data behind the last byte */
-	size_t clean;		/* offset in @data up to which there is no '#' behind @next */
+	size_t end;		/* offset in @data just past the last byte */
+	size_t clean;		/* there is no '#' between @next and this offset in @data */
 	uint64_t base;		/* offset of @data in the file */
-	bool at_end;		/* the file has no more bytes */
+	bool at_end;		/* the end of the file was reached */
 };
 
 /* A position between two lines. */
@@ -47,12 +47,15 @@ struct mf_place {
 int mf_input_open(struct mf_input *input, const char *path, struct mf_failure *failure);
 void mf_input_close(struct mf_input *input);
 
-/* Reads the next line, without its comment. Skips lines that are blank or only a comment. Returns false at the end. */
+/*
+ * Reads the next line, without its comment. Skips lines that are blank or contain only a comment. Returns false at the
+ * end of the file.
+ */
 bool mf_input_next(struct mf_input *input, struct mf_line *line);
 
 struct mf_place mf_input_tell(const struct mf_input *input);
 
-/* Returns to a position of mf_input_tell(). Returns 0, or -EINVAL with @failure set. */
+/* Goes back to a position returned by mf_input_tell(). Returns 0, or -EINVAL with @failure set. */
 int mf_input_seek(struct mf_input *input, struct mf_place place, struct mf_failure *failure);
 
 /* Returns 0, or -EINVAL with @failure set if the input ended because a read failed. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A value of at least @limit is divided by @divisor to get this unit. */
+/* Values of at least @limit are divided by @divisor to convert them to this unit. */
 struct step {
 	const char *unit;
 	unsigned int limit;
@@ -16,7 +16,7 @@ struct step {
 
 static const struct scale {
 	const char *base;
-	struct step steps[9];	/* the last one has no unit */
+	struct step steps[9];	/* the last element has no unit */
 } scales[] = {
 	{ "B", {
 		{ "KB", 1000, 1024 }, { "MB", 1000, 1024 }, { "GB", 1000, 1024 },

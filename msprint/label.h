@@ -11,7 +11,7 @@ struct mf_label {
 	const char *unit;
 };
 
-/* Scales @value, whose unit is @unit: B, i or ms. Returns 0, or -EINVAL for another unit. */
+/* Scales @value, whose unit is @unit: B, i or ms. Returns 0, or -EINVAL for any other unit. */
 int mf_label_make(struct mf_label *label, struct mf_number value, const struct mf_text *unit);
 
 #endif

@@ -29,7 +29,7 @@ static int run(int argc, char **argv, struct mf_failure *failure)
 	return ret;
 }
 
-/* Writes the message to standard error. If that fails, there is nothing more to do. */
+/* Writes the message to standard error. If that fails, nothing more can be done. */
 static void complain(const struct mf_failure *failure)
 {
 	const char *at = failure->words.data;
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 
 	mf_output_init(&out, STDOUT_FILENO);
 	run(argc, argv, &failure);
-	/* The output from before an error is written first. Only one error is reported. */
+	/* Output printed before an error is written first. Only one error is reported. */
 	mf_output_flush(&out, &write_failure);
 	complain(failure.status ? &failure : &write_failure);
 	status = failure.status ?: write_failure.status;

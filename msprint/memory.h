@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Makes room for at least @need elements of @size bytes in *@array, which the caller frees. *@room, in elements, at
- * least doubles. If there is no memory, prints a message and exits with status ENOMEM.
+ * Makes room for at least @need elements of @size bytes in *@array, which the caller frees. At least doubles *@room,
+ * the number of elements that fit. If memory runs out, prints a message and exits with status ENOMEM.
  */
 void mf_memory_grow_more(void **array, size_t *room, size_t need, size_t size);
 

@@ -11,20 +11,20 @@
 
 #include "memory.h"
 
-/* Below this, doubles represent every integer. */
+/* Below this value, doubles represent every integer. */
 #define EXACT 9007199254740992.0	/* 2^53 */
 #define NEGATIVE_LIMIT (UINT64_C(1) << 63)
 
 /* The range of integers, as doubles. */
 #define INTEGER_MIN -9223372036854775808.0	/* -2^63 */
-#define INTEGER_END 18446744073709551616.0	/* 2^64, the first value that is too large */
+#define INTEGER_END 18446744073709551616.0	/* 2^64, the smallest value that is too large */
 
 static struct mf_number real(double value)
 {
 	return (struct mf_number){ .is_real = true, .real = value };
 }
 
-/* Makes an integer; a double if it is below -2^63. */
+/* Makes an integer, or a double if the value is below -2^63. */
 static struct mf_number integer(bool negative, uint64_t magnitude)
 {
 	if (negative && magnitude > NEGATIVE_LIMIT)
@@ -32,7 +32,7 @@ static struct mf_number integer(bool negative, uint64_t magnitude)
 	return (struct mf_number){ .negative = negative && magnitude, .magnitude = magnitude };
 }
 
-/* Converts a whole double below 2^53 to an integer. Returns whether the number is an integer now. */
+/* Converts an integral double below 2^53 to an integer. Returns whether the number is now an integer. */
 static bool make_integer(struct mf_number *number)
 {
 	double value;
@@ -68,7 +68,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Parses the double at the beginning of a text. Unlike strtod(), does not accept hexadecimal. */
+/* Parses the double at the beginning of a text. Unlike strtod(), does not accept hexadecimal numbers. */
 static double convert(const char *text, const char **end)
 {
 	const char *digits = text;
@@ -85,7 +85,7 @@ static double convert(const char *text, const char **end)
 	return value;
 }
 
-/* Is the whole text, except for trailing blanks, a number with an exponent? */
+/* Returns whether the whole text, except for trailing blanks, is a number with an exponent. */
 static bool has_exponent(const char *text, const char *end, size_t len)
 {
 	const char *last = end;
@@ -200,7 +200,7 @@ bool mf_number_is_true(struct mf_number number)
 	return number.is_real ? number.real != 0 : number.magnitude != 0;
 }
 
-/* Faster than printf: most lines about hidden nodes contain two numbers. */
+/* Faster than printf(), which matters because most lines about hidden nodes contain two numbers. */
 static size_t format_integer(struct mf_number number, char text[MF_NUMBER_TEXT])
 {
 	char digits[20];

@@ -2,19 +2,19 @@
 /*
  * Numbers that behave like those of Valgrind's ms_print.
  *
- * That program is a script whose numbers are 64-bit integers where they are exact and doubles otherwise, and its output
- * shows the difference: 18446744073709551615 or 1.84467440737096e+19. These are the rules, as observed with Debian 12's
- * interpreter:
+ * That program is a script whose numbers are 64-bit integers if those are exact and doubles otherwise, and its output
+ * shows the difference: 18446744073709551615 or 1.84467440737096e+19. These are the rules, as observed with the
+ * interpreter of Debian 12:
  *
- * - A text of digits (with a sign and blanks around it) from -2^63 to 2^64-1 is an integer, and so is one with an
- *   exponent ("1e17") whose double is whole and in that range. Any other text is the double of its longest numeric
- *   beginning, or 0.
- * - In arithmetic, a whole double below 2^53 in magnitude counts as an integer, unless it comes directly from a text
- *   such as "5.0", "12x" or "".
- * - + and * give an integer if the exact result is one in that range, otherwise a double.
+ * - A text of digits (with a sign and blanks around it) from -2^63 to 2^64-1 is an integer, and so is a text with an
+ *   exponent ("1e17") whose double is integral and in that range. Any other text is converted to a double from its
+ *   longest numeric prefix, or to 0.
+ * - In arithmetic, an integral double below 2^53 in magnitude counts as an integer, unless it comes directly from a
+ *   text such as "5.0", "12x" or "".
+ * - + and * give an integer if the exact result is an integer in that range, otherwise a double.
  * - / gives an integer if the dividend is above 2^53 and a multiple of the divisor, otherwise a double.
  *
- * The sign of a zero is not kept.
+ * The sign of zero is not preserved.
  */
 #ifndef MASSIF_MSPRINT_NUMBER_H
 #define MASSIF_MSPRINT_NUMBER_H
@@ -23,18 +23,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Two words, so that it is passed in registers. */
+/* Only two words long, so that it is passed in registers. */
 struct mf_number {
 	union {
 		uint64_t magnitude;
 		double real;
 	};
-	bool is_real;		/* the value is @real; otherwise @negative and @magnitude */
+	bool is_real;		/* the value is in @real; otherwise it is in @negative and @magnitude */
 	bool stays_real;	/* never treated as an integer, because it comes from a text */
 	bool negative;
 };
 
-/* Longest text of a number with commas: 20 digits, a sign and 6 commas; or 15 digits and an exponent. */
+/* Maximum length of a number with commas: 20 digits, a sign and 6 commas; or 15 digits and an exponent. */
 #define MF_NUMBER_TEXT 40
 
 static inline struct mf_number mf_number_of(uint64_t value)

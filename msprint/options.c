@@ -24,7 +24,7 @@
 	"    --x=<4..1000>         columns of the graph [72]\n"                          \
 	"    --y=<4..1000>         rows of the graph [20]\n"
 
-/* Fails with a message and the usage. */
+/* Fails with a message that includes the usage. */
 static int fail_usage(struct mf_failure *failure, const char *what, const char *arg)
 {
 	return mf_failure_set(failure, MF_FAILURE_OTHER, "ms_print: %s%s\n" USAGE, what, arg);
@@ -66,7 +66,7 @@ static int set_height(struct mf_options *options, const char *value, size_t len)
 	return set_size(&options->height, value, len);
 }
 
-/* Options with a value. */
+/* Options that take a value. */
 static const struct {
 	const char *prefix;
 	set_fn *set;

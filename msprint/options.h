@@ -10,18 +10,18 @@ struct mf_failure;
 
 struct mf_options {
 	struct mf_number threshold;	/* percent */
-	unsigned int width;		/* of the graph, columns */
-	unsigned int height;		/* of the graph, rows */
+	unsigned int width;		/* width of the graph in columns */
+	unsigned int height;		/* height of the graph in rows */
 	const char *path;
-	const char *answer;		/* text to print instead of a report; NULL: print a report */
+	const char *answer;		/* text to print instead of a report, or NULL to print a report */
 	struct mf_text args;		/* all arguments, each preceded by a blank */
 };
 
 #define MF_OPTIONS_AUTO __attribute__((cleanup(mf_options_deinit))) struct mf_options
 
 /*
- * Returns 0, also if the user asks for the usage or the version (@answer); otherwise -EINVAL with @failure set. Call
- * mf_options_deinit() in any case.
+ * Returns 0, including when the user asks for the usage or the version (@answer); otherwise -EINVAL with @failure set.
+ * Always call mf_options_deinit() afterwards.
  */
 int mf_options_parse(struct mf_options *options, int argc, char **argv,
 		     struct mf_failure *failure);

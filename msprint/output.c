@@ -33,7 +33,7 @@ void mf_output_deinit(struct mf_output *out)
 	out->len = 0;
 }
 
-/* The write that exceeds the limit is kept as well: its beginning may belong to a snapshot that still fits. */
+/* The write that exceeds the limit is kept, too: its beginning may belong to a snapshot that still fits. */
 static void keep(struct mf_output *out, const char *data, size_t len)
 {
 	if (out->error)
@@ -145,9 +145,9 @@ void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_
 enum { FRACTION_BITS = 52, EXPONENT_BIAS = 1023 };
 
 /*
- * Returns the hundredths of a value in [0, 2^9), rounded like printf() from the exact binary value: to the nearest,
- * with ties to even. Every line of every tree has a percentage, and printf() would take longer than everything
- * else for such a line.
+ * Returns a value in [0, 2^9) in hundredths, rounded as by printf() from the exact binary value: to nearest, ties to
+ * even. Every line of every tree contains a percentage, and printf() would take longer than all other work for such a
+ * line.
  */
 static unsigned int hundredths(double value)
 {
@@ -174,7 +174,7 @@ static unsigned int hundredths(double value)
 
 void mf_output_percent(struct mf_output *out, double value)
 {
-	char text[400];		/* 309 digits, the point, two decimals */
+	char text[400];		/* 309 digits, the decimal point, two decimals */
 	unsigned int parts;
 	int len;
 

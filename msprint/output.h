@@ -11,35 +11,39 @@
 struct mf_failure;
 
 struct mf_output {
-	int fd;			/* -1: output to memory */
-	int error;		/* errno of the first failed write, after which nothing is written; or 0 */
-	struct mf_text memory;	/* output to memory, without what is still in the buffer */
-	size_t limit;		/* of @memory, in bytes; more output is an EFBIG error */
+	int fd;			/* -1 for output to memory */
+	int error;		/* errno of the first failed write, after which nothing more is written; 0 if none
+				 * failed */
+	struct mf_text memory;	/* output to memory, except for what is still in the buffer */
+	size_t limit;		/* maximum size of @memory in bytes; further output is an EFBIG error */
 	size_t len;
 	char data[64 * 1024];
 };
 
-/* Output to a descriptor, which the caller closes. */
+/* Initialises output to a descriptor, which the caller closes. */
 void mf_output_init(struct mf_output *out, int fd);
 
-/* Output to memory, which holds at most @limit bytes and the write that exceeds it. */
+/* Initialises output to memory, which holds at most @limit bytes plus the write that exceeds the limit. */
 void mf_output_init_memory(struct mf_output *out, size_t limit);
 void mf_output_deinit(struct mf_output *out);
 
 /* Writes the buffered bytes. Returns 0, or -EINVAL with @failure set if this or an earlier write failed. */
 int mf_output_flush(struct mf_output *out, struct mf_failure *failure);
 
-/* For output to memory: returns the size in bytes; cuts the output to @len bytes and clears any error. */
+/*
+ * For output to memory: mf_output_tell() returns the size in bytes; mf_output_truncate() cuts the output to @len bytes
+ * and clears any error.
+ */
 size_t mf_output_tell(const struct mf_output *out);
 void mf_output_truncate(struct mf_output *out, size_t len);
 
-/* Appends to @out what was written to @memory. */
+/* Appends everything written to @memory to @out. */
 void mf_output_copy(struct mf_output *out, const struct mf_output *memory);
 
-/* Slow path of mf_output_bytes(), for bytes that do not fit into the buffer. */
+/* Slow path of mf_output_bytes(), used if the bytes do not fit into the buffer. */
 void mf_output_more_bytes(struct mf_output *out, const void *bytes, size_t len);
 
-/* Inline, because every line of a tree consists of a handful of pieces. */
+/* Inline, because every line of a tree is written in several pieces. */
 static inline void mf_output_bytes(struct mf_output *out, const void *bytes, size_t len)
 {
 	if (len > sizeof(out->data) - out->len) {
@@ -53,10 +57,10 @@ static inline void mf_output_bytes(struct mf_output *out, const void *bytes, siz
 void mf_output_string(struct mf_output *out, const char *string);
 void mf_output_repeat(struct mf_output *out, char c, size_t count);
 
-/* Prints a text right-justified in @width columns (bytes). A longer text is not cut. */
+/* Prints a text right-justified in @width columns (bytes). A longer text is not truncated. */
 void mf_output_right(struct mf_output *out, const char *text, size_t len, size_t width);
 
-/* The same, with a comma between every three of the leading digits. */
+/* Like mf_output_right(), but separates the leading digits into groups of three with commas. */
 void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_t width);
 
 /* Prints a percentage as %05.2f, without the percent sign. */

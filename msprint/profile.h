@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the graph needs from a massif.out file: a few numbers of each snapshot. */
+/* What the graph needs from a massif.out file: a few numbers per snapshot. */
 #ifndef MASSIF_MSPRINT_PROFILE_H
 #define MASSIF_MSPRINT_PROFILE_H
 
@@ -15,7 +15,7 @@ struct mf_snapshot {
 	struct mf_number time;	/* in the header's unit */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
-	bool is_peak;		/* its index equals the snapshot number of the last peak */
+	bool is_peak;		/* its index equals the snapshot number of the profile's last peak */
 };
 
 struct mf_profile {
@@ -29,13 +29,13 @@ struct mf_profile {
 
 #define MF_PROFILE_AUTO __attribute__((cleanup(mf_profile_deinit))) struct mf_profile
 
-/* Appends a snapshot. @total: mf_syntax_record_total(@record). A profile that is all zero is empty. */
+/* Appends a snapshot. @total: the result of mf_syntax_record_total(@record). An all-zero profile is empty. */
 void mf_profile_add(struct mf_profile *profile, const struct mf_record *record,
 		    struct mf_number total);
 
 /*
- * Called after the last snapshot: marks the peak. Fails if there is no snapshot, or if one is later than the last,
- * because such a profile cannot be drawn.
+ * Call this after the last snapshot; it marks the peak. Fails if there are no snapshots, or if a snapshot's time is
+ * later than the last one's, because such a profile cannot be drawn.
  */
 int mf_profile_finish(struct mf_profile *profile, const char *path, struct mf_failure *failure);
 void mf_profile_deinit(struct mf_profile *profile);

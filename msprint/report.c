@@ -2,11 +2,11 @@
 /*
  * Prints the whole report about a massif.out file.
  *
- * The graph comes before the table but needs the whole input, and so does the decision whether to print at all.
- * Valgrind's ms_print writes the table to a temporary file meanwhile. Here the table is kept in memory up to a limit;
- * the snapshots beyond it are read a second time when they are printed. So no temporary file can fail or be left
- * behind, and memory stays limited for files of any size, also if their trees are so deep that the printed text is many
- * times as large as the file.
+ * The graph is printed before the table but needs the whole input, and so does the decision whether to print at all.
+ * Meanwhile, Valgrind's ms_print writes the table to a temporary file. We keep the table in memory up to a limit;
+ * snapshots beyond the limit are read a second time when they are printed. So no temporary file can fail or be left
+ * behind, and memory use stays limited for files of any size, even if their trees are so deep that the printed text is
+ * many times as large as the file.
  */
 
 #include "report.h"
@@ -35,7 +35,7 @@ struct report {
 	struct mf_output *kept;		/* table of the first @kept_count snapshots */
 	size_t kept_count;
 	bool is_full;			/* the limit was reached */
-	struct mf_place rest;		/* where the first snapshot that is not kept begins */
+	struct mf_place rest;		/* start of the first snapshot that is not kept */
 };
 
 static void deinit(struct report *report)
@@ -45,7 +45,9 @@ static void deinit(struct report *report)
 	mf_output_deinit(report->kept);
 }
 
-/* Removes the part of a snapshot that exceeds the limit from the kept table, and returns to where it begins. */
+/*
+ * Removes the incomplete snapshot that exceeded the limit from the kept table, and goes back to its start in the input.
+ */
 static int leave_rest(struct report *report, struct mf_place start, size_t kept_len, bool headed,
 		      struct mf_record *record, struct mf_failure *failure)
 {
@@ -108,11 +110,14 @@ static int read_all(struct report *report, struct mf_failure *failure)
 
 	if (!ret)
 		ret = read_snapshots(report, failure);
-	/* The parser takes a failed read for the end of the file, so report the read error rather than the parser's. */
+	/*
+	 * The parser mistakes a failed read for the end of the file, so report the read error rather than the parser's
+	 * error.
+	 */
 	return mf_input_check(report->input, failure) ?: ret;
 }
 
-/* The input was checked before, so if it is wrong now, somebody has changed it. */
+/* The input was checked before, so if it is invalid now, it has been changed. */
 static int fail_changed(const struct mf_input *input, struct mf_failure *failure)
 {
 	return mf_input_check(input, failure) ?:

@@ -15,7 +15,7 @@ void mf_summary_print_preamble(const struct mf_header *header, const struct mf_t
 	mf_output_rule(out);
 	mf_output_string(out, "Command:            ");
 	mf_output_bytes(out, header->command.data, header->command.len);
-	/* The desc lines contain their newlines. Without desc lines, none is printed before the next title. */
+	/* The desc lines include their newlines. Without desc lines, no newline is printed before the next title. */
 	mf_output_string(out, "\nMassif arguments:  ");
 	mf_output_bytes(out, header->desc.data, header->desc.len);
 	mf_output_string(out, "ms_print arguments:");

@@ -8,7 +8,7 @@ struct mf_output;
 struct mf_profile;
 struct mf_text;
 
-/* Prints the program's command, and the arguments of massif and of ms_print (@args; see struct mf_options). */
+/* Prints the program's command and the arguments of massif and of ms_print (@args; see struct mf_options). */
 void mf_summary_print_preamble(const struct mf_header *header, const struct mf_text *args,
 			       struct mf_output *out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Parses the lines of a massif.out file; syntax.h has the format.
+// Parses the lines of a massif.out file; syntax.h describes the format.
 
 #include "syntax.h"
 
@@ -28,7 +28,10 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Returns the exit status for a malformed line. A line without a newline is the last: the file is probably cut off. */
+/*
+ * Returns the exit status for a malformed line. A line without a newline is the last line of a file that is probably
+ * truncated.
+ */
 static enum mf_failure_status line_status(const struct mf_line *line)
 {
 	return line->newline ? MF_FAILURE_FORMAT : MF_FAILURE_OTHER;
@@ -57,7 +60,7 @@ static bool begins_with(const struct mf_line *line, const char *word, size_t len
 	return line->len >= len && !memcmp(line->data, word, len);
 }
 
-/* Takes what follows @word and blanks. Returns false if the line does not begin with @word. */
+/* Sets *@value to what follows @word and blanks. Returns false if the line does not begin with @word. */
 static bool take_value(const struct mf_line *line, const char *word, struct mf_text *value)
 {
 	size_t i = strlen(word);
@@ -125,9 +128,9 @@ static int take_field(struct mf_input *input, const struct mf_line *line, const 
 }
 
 /*
- * Parses the digits at the beginning of eight bytes, all at once. Returns their number, 0 to 8. Every line of every
- * tree has two numbers; with a loop over the digits, the processor would mispredict the end whenever the length
- * changes.
+ * Parses the digits at the beginning of eight bytes, all at once. Returns the number of digits, 0 to 8. Every line of
+ * every tree contains two numbers; with a loop over the digits, the processor would mispredict the end of the loop
+ * whenever the length changes.
  */
 static unsigned int take_word(const char *at, uint64_t *number)
 {
@@ -137,13 +140,15 @@ static unsigned int take_word(const char *at, uint64_t *number)
 
 	memcpy(&word, at, sizeof(word));
 	word = le64toh(word) ^ zeros;
-	/* A digit is now a byte from 0 to 9. A carry out of a byte that is no digit only changes later bytes. */
+	/* Each digit is now a byte from 0 to 9. A carry out of a byte that is not a digit only changes later bytes. */
 	others = (word | (word + UINT64_C(0x0606060606060606))) & UINT64_C(0xf0f0f0f0f0f0f0f0);
 	digits = others ? __builtin_ctzll(others) / 8 : 8;
 	*number = 0;
 	if (!digits)
 		return 0;
-	/* Shift in leading zeros in place of what follows the digits; then combine pairs, fours and all eight. */
+	/*
+	 * Shift in leading zeros to replace what follows the digits; then combine pairs, groups of four, and all eight.
+	 */
 	word <<= 8 * (8 - digits);
 	word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
 	word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
@@ -151,7 +156,9 @@ static unsigned int take_word(const char *at, uint64_t *number)
 	return digits;
 }
 
-/* Parses digits; the number is UINT64_MAX if it does not fit. Returns where they end; NULL if there is no digit. */
+/*
+ * Parses digits; the number is UINT64_MAX if it does not fit. Returns the end of the digits, or NULL if there are none.
+ */
 static const char *take_digits(const char *at, const char *end, uint64_t *number)
 {
 	const char *first = at;
@@ -177,7 +184,7 @@ static const char *take_digits(const char *at, const char *end, uint64_t *number
 	return at > first ? at : NULL;
 }
 
-/* Refuses a field that is no number, which would otherwise be drawn and printed as a wrong one. */
+/* Rejects a field that is not a number; otherwise it would be drawn and printed as a wrong number. */
 static int check_number(const struct mf_input *input, const struct mf_line *line,
 			const struct mf_text *value, struct mf_failure *failure)
 {

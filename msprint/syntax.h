@@ -28,7 +28,7 @@
 struct mf_failure;
 
 struct mf_header {
-	struct mf_text desc;	/* the text of all desc lines, with their newlines */
+	struct mf_text desc;	/* the text of all desc lines, including their newlines */
 	struct mf_text command;
 	struct mf_text time_unit;
 };
@@ -43,7 +43,7 @@ enum mf_field {
 	MF_FIELDS
 };
 
-/* A snapshot's fields, as they are in the file. */
+/* A snapshot's fields, as they appear in the file. */
 struct mf_record {
 	struct mf_text fields[MF_FIELDS];
 	bool has_tree;
@@ -51,9 +51,9 @@ struct mf_record {
 };
 
 struct mf_node {
-	uint64_t children;	/* UINT64_MAX: that many or more */
+	uint64_t children;	/* UINT64_MAX means that many or more */
 	struct mf_number bytes;
-	const char *digits;	/* @bytes as it is written in the line */
+	const char *digits;	/* @bytes as written in the line */
 	size_t digits_len;
 	const char *details;	/* the rest of the line */
 	size_t details_len;
@@ -66,7 +66,10 @@ int mf_syntax_header_read(struct mf_input *input, struct mf_header *header,
 			  struct mf_failure *failure);
 void mf_syntax_header_deinit(struct mf_header *header);
 
-/* Reads a snapshot without its tree, which comes next. Returns 1, 0 at the end, or -EINVAL with @failure set. */
+/*
+ * Reads a snapshot without its tree, which comes next in the input. Returns 1, or 0 at the end of the file, or -EINVAL
+ * with @failure set.
+ */
 int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
 			  struct mf_failure *failure);
 void mf_syntax_record_deinit(struct mf_record *record);
@@ -75,7 +78,7 @@ void mf_syntax_record_deinit(struct mf_record *record);
 struct mf_number mf_syntax_record_total(const struct mf_record *record);
 
 /*
- * Reads a line of a tree. @total: bytes of its snapshot, which a node must not exceed. The texts in @node are valid
+ * Reads a line of a tree. @total: total bytes of its snapshot, which no node may exceed. The texts in @node are valid
  * until the next line is read. Returns 0, or -EINVAL with @failure set.
  */
 int mf_syntax_node_read(struct mf_input *input, struct mf_number total, struct mf_node *node,

@@ -14,7 +14,7 @@
 enum column { NUMBER, TIME, TOTAL, HEAP, EXTRA, STACKS, COLUMNS };
 
 static const struct {
-	const char *title;	/* NULL: depends on the profile */
+	const char *title;	/* NULL if it depends on the profile */
 	size_t width;
 } columns[COLUMNS] = {
 	[NUMBER] = { "n", 3 },
@@ -53,7 +53,7 @@ static void print_header(struct mf_table *table, struct mf_output *out)
 	mf_output_rule(out);
 }
 
-/* Prints the fields as they are in the file, and the total, which is not in the file. */
+/* Prints the fields as they appear in the file, and the total, which is not in the file. */
 static void print_row(const struct mf_record *record, struct mf_number total, struct mf_output *out)
 {
 	char sum[MF_NUMBER_TEXT];

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero is the empty string. @data is not terminated; it is NULL until something is appended. */
+/* An all-zero structure is the empty string. @data is not NUL-terminated; it is NULL until something is appended. */
 struct mf_text {
 	char *data;
 	size_t len;	/* bytes */
@@ -23,7 +23,7 @@ void mf_text_append(struct mf_text *text, const void *bytes, size_t len);
 /* Appends a C string. */
 void mf_text_append_string(struct mf_text *text, const char *string);
 
-/* Replaces the text by @len bytes. */
+/* Replaces the text with @len bytes. */
 void mf_text_set(struct mf_text *text, const void *bytes, size_t len);
 
 bool mf_text_equals(const struct mf_text *text, const char *string);

@@ -14,7 +14,7 @@
 
 int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_failure *failure)
 {
-	uint64_t pending = 1;	/* nodes that were announced but not read yet */
+	uint64_t pending = 1;	/* number of nodes announced but not read yet */
 	struct mf_node node;
 	int ret;
 
@@ -22,7 +22,7 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 		ret = mf_syntax_node_read(input, total, &node, failure);
 		if (ret)
 			return ret;
-		/* No file can have so many nodes, so the exact number does not matter. */
+		/* No file can contain that many nodes, so the exact number does not matter. */
 		if (__builtin_add_overflow(pending, node.children, &pending))
 			pending = UINT64_MAX;
 	}
@@ -32,8 +32,8 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 /* A node whose children are being read. */
 struct level {
 	uint64_t children;
-	uint64_t done;		/* children read so far */
-	uint64_t hidden;	/* children below the threshold */
+	uint64_t done;		/* number of children read so far */
+	uint64_t hidden;	/* number of children below the threshold */
 	struct mf_number hidden_bytes;
 	struct mf_number bytes;
 	size_t prefix;		/* length of the prefix of its children's lines */
@@ -43,7 +43,7 @@ struct level {
 /* A node's percentage and printed amount, kept because most children have as many bytes as their parent. */
 struct amount {
 	double share;
-	size_t digits_len;	/* 0: empty */
+	size_t digits_len;	/* 0 if empty */
 	size_t len;
 	char digits[20];
 	char text[64];
@@ -54,7 +54,7 @@ struct printer {
 	struct mf_number total;
 	double threshold;	/* percent */
 	struct mf_text prefix;	/* prefix of the innermost level; it begins with the prefixes of all other levels */
-	struct amount amount;	/* of the previous node */
+	struct amount amount;	/* amount of the previous node */
 	struct level *levels;
 	size_t depth;
 	size_t room;
@@ -73,7 +73,7 @@ static double percent(const struct printer *printer, struct mf_number bytes)
 
 	if (!mf_number_is_true(total))
 		return 0;
-	/* Fast path for the usual case: below 2^53 integers and doubles give the same result. */
+	/* Fast path for the usual case: below 2^53, integers and doubles give the same result. */
 	if (!bytes.is_real && !total.is_real && !total.negative &&
 	    bytes.magnitude < (UINT64_C(1) << 53) / 100)
 		return (double)(bytes.magnitude * 100) / (double)total.magnitude;
@@ -94,7 +94,7 @@ static void print_prefix(const struct printer *printer, size_t len)
 	mf_output_bytes(printer->out, printer->prefix.data, len);
 }
 
-/* Sets the amount to that of @node. Clears its text if the amount has changed. */
+/* Sets the current amount to that of @node. Clears the amount's text if it has changed. */
 static void find_amount(struct printer *printer, const struct mf_node *node)
 {
 	struct amount *amount = &printer->amount;
@@ -122,7 +122,7 @@ static void print_amount(struct printer *printer, const struct mf_node *node)
 	mf_output_bytes(out, "% (", 3);
 	mf_output_commas(out, node->digits, node->digits_len, 0);
 	mf_output_bytes(out, "B)", 2);
-	/* If the buffer was flushed meanwhile, the text is not in it as a whole: then keep nothing. */
+	/* If the buffer was flushed meanwhile, it does not contain the whole text: then keep nothing. */
 	if (amount->digits_len && out->len > start && out->len - start <= sizeof(amount->text)) {
 		amount->len = out->len - start;
 		memcpy(amount->text, out->data + start, amount->len);
@@ -161,7 +161,9 @@ static int begin(struct printer *printer, struct mf_input *input, struct mf_fail
 	shown = is_shown(printer, printer->amount.share);
 	if (shown)
 		print_node(printer, &node);
-	/* The root's children have no prefix. The last child is the last one in the input, even if it is hidden. */
+	/*
+	 * The root's children have no prefix. The last child is the last one in the input, even if that one is hidden.
+	 */
 	if (parent)
 		mf_text_append(&printer->prefix, parent->done == parent->children ? "  " : "| ", 2);
 	mf_memory_grow((void **)&printer->levels, &printer->room, printer->depth + 1,
