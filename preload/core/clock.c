@@ -151,7 +151,7 @@ static int64_t count_instructions(struct mf_clock *clock)
 /*
  * Milliseconds come from the kernel's coarse clock, which lags by up to one tick (4 ms at 250 ticks a second), or from
  * massif-ctl's last reading of the exact clock, whichever is later. massif-ctl reads the exact clock when a snapshot is
- * due, and every millisecond while snapshots are that close; see mf_timekeeper_look().
+ * due, and every millisecond while snapshots are due that often; see mf_timekeeper_look().
  *
  * The shim does not read an exact clock itself: that requires either the time-stamp counter, which a program can
  * disable for itself (PR_SET_TSC, strict seccomp), or a system call, for which a sandbox may kill the program. The

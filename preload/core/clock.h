@@ -7,7 +7,7 @@
 
 struct perf_event_mmap_page;
 
-/* A thread's counter of executed instructions. All zero: not opened yet. */
+/* A thread's counter of executed instructions. All zero until it is opened. */
 struct mf_clock {
 	const struct perf_event_mmap_page *page; /* page for rdpmc; NULL if it could not be mapped */
 	int fd;		  /* descriptor for read(2) if rdpmc is not available; else -1 */

@@ -14,7 +14,7 @@ struct mf_definitions {
 	const struct dl_phdr_info *object;
 	const ElfW(Sym) *symbols;
 	const char *names;
-	const char *soname; /* NULL if the object has none */
+	const char *soname; /* the object's DT_SONAME; NULL if there is none */
 	const uint32_t *gnu_hash;
 	const ElfW(Word) *hash;
 

@@ -18,9 +18,9 @@ struct mf_fork_calls {
 	void (*go_on)(void);
 
 	/*
-	 * Called for a thread without a state. In a forked child that has no session memory of its own yet, this gives
-	 * the child a copy of its parent's. Returns the state that the thread had before the fork if it is the thread
-	 * that forked; otherwise NULL.
+	 * Called for a thread without a state. In a forked child that has no session memory of its own yet, copies the
+	 * parent's session memory. Returns the state that the thread had before the fork if it is the thread that
+	 * forked; otherwise NULL.
 	 */
 	struct mf_thread *(*begin)(void);
 

@@ -111,9 +111,9 @@ static int call(void)
 }
 
 /*
- * Waits for an answer. Returns its code, or -errno if none came. Only an answer with code 0 can carry descriptors; @fds
- * receives them, or -1 for each missing one. Text that follows the answer is stored, NUL-terminated, in @text, which
- * has room for @room bytes.
+ * Waits for an answer. Returns the answer's code, or -errno if there was none. Only an answer with code 0 can carry
+ * descriptors; @fds receives them, or -1 for each missing one. Text that follows the answer is stored, NUL-terminated,
+ * in @text, which has room for @room bytes.
  */
 static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 {
@@ -367,9 +367,12 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
-#define DIGITS 12 /* size of an int in decimal, with sign and NUL */
+#define DIGITS 12 /* size of an int as decimal text, with sign and NUL */
 
-/* Prints @number (>= 0) to the end of @digits. Returns the beginning of the text, which is empty if @number is 0. */
+/*
+ * Writes @number (>= 0) in decimal to the end of @digits. Returns the beginning of the text, which is empty if @number
+ * is 0.
+ */
 static const char *print_number(char digits[DIGITS], int number)
 {
 	char *at = digits + DIGITS - 1;

@@ -12,7 +12,7 @@ struct mf_map {
 	int protection; /* PROT_READ, PROT_WRITE, PROT_EXEC */
 };
 
-/* An open listing. Allocates nothing. */
+/* An open list of mappings. Reading it allocates nothing. */
 struct mf_maps {
 	int fd;
 	size_t n, at;

@@ -37,7 +37,7 @@
 
 static uint32_t scanning;
 static bool are_announced;
-static bool is_overdue; /* the list may have changed since the last scan; atomic */
+static bool is_overdue; /* true if the list may have changed since the last scan; atomic */
 uint32_t mf_objects_retired = 1;
 struct mf_objects_watcher mf_objects_watcher;
 static unsigned long long last_adds, last_subs;
@@ -53,7 +53,7 @@ static uint32_t alike[1u << ALIKE_BITS];
 struct scan {
 	uint32_t round;
 	uint32_t at;	/* record to try first for the next object: the order of the list rarely changes */
-	bool any_gone;	/* an object was unloaded, so a record may match another object at its address */
+	bool any_gone;	/* true if an object was unloaded: its record may match a new object there */
 	bool any_new;
 	bool first;
 };
@@ -68,7 +68,9 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-/* Returns the object's absolute path, since the program may change its directory. The buffer is static. */
+/*
+ * Returns the object's path, made absolute because the program may change its working directory. The buffer is static.
+ */
 static const char *path_of(const struct dl_phdr_info *info)
 {
 	static char executable[PATH_MAX], buffer[2 * PATH_MAX];

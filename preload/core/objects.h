@@ -14,11 +14,11 @@ extern uint32_t mf_objects_retired MF_HIDDEN;
 /* Callbacks of the cache of unwind rules, which is keyed by address. Set before the first scan. */
 struct mf_objects_watcher {
 	/*
-	 * An object was loaded from @start to @end. @may_open is true if the object's file may be opened. Neither this
-	 * callback nor @gone is called by two threads at once.
+	 * Called when an object was loaded at addresses @start to @end. @may_open is true if the object's file may be
+	 * opened. Neither this callback nor @gone is called by two threads at once.
 	 */
 	void (*arrived)(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
-	/* The object from @start to @end was unloaded. */
+	/* Called when the object at addresses @start to @end was unloaded. */
 	void (*gone)(uint64_t start, uint64_t end);
 	/* Drops guessed unwind rules, which may be wrong now. Returns false if there were none. */
 	bool (*forget_guesses)(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests whether memory can be read by letting the kernel try to read it.
+// Tests whether memory is readable, by letting the kernel try to read it.
 //
 // Uses futex(2), which reads a word before it waits. Sandboxes allow this call because the program's own malloc makes
 // it when a thread has to wait. The arguments used here make the call return without waiting.

@@ -10,7 +10,7 @@ struct mf_stack_bounds {
 	uint64_t end;  /* upper end; for glibc's threads, the thread descriptor, which lies at the top of the mapping */
 	uint64_t low;  /* lowest address known to be readable; a multiple of the page size, like @hole + 1 */
 	uint64_t hole; /* highest address known to be unreadable; 0 if none is known */
-	bool is_first; /* the initial stack: the kernel grows it on any access, even a test for readability */
+	bool is_first; /* true for the initial stack, which the kernel grows on any access, even a readability test */
 };
 
 /* Assumed maximum size of a stack, in bytes. Addresses further apart are taken to be on different stacks. */

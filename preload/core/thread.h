@@ -42,7 +42,7 @@ struct mf_thread {
 	struct mf_thread_private *private;
 	const char *entry; /* name of the last allocation function called, if calls are reported; see trace.h */
 
-	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* the first n_deferred are in use */
+	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* only the first n_deferred entries are in use */
 
 	/* Cached data about the thread's stacks; see stack/context.c. */
 	uint32_t objects[MF_DEPTH_MAX];
@@ -57,8 +57,8 @@ struct mf_thread {
  */
 struct mf_thread_private {
 	struct mf_thread *thread;
-	struct mf_thread_private *next; /* in the list of states whose threads have ended */
-	struct mf_thread_private *made_before; /* in the list of all states, which only grows */
+	struct mf_thread_private *next; /* next in the list of states whose threads have ended */
+	struct mf_thread_private *made_before; /* next in the list of all states, which only grows */
 
 	struct mf_clock clock;
 	struct mf_depth depth; /* depth of the thread's stack, if stacks are counted */
@@ -71,7 +71,7 @@ struct mf_thread_private {
 	struct mf_block resizing;
 
 	uint32_t tally; /* number of the tally of the thread that uses this state */
-	uint32_t room;	/* words in the memo's pool */
+	uint32_t room;	/* size of the memo's pool in words */
 
 	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
 
@@ -92,17 +92,17 @@ struct mf_thread_private {
 struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */
 	uint8_t shortcut;     /* enum mf_fastpath */
-	bool binds_deep;      /* the thread is in a dlopen() with RTLD_DEEPBIND; see deepbind.c */
+	bool binds_deep;      /* the thread is inside dlopen() with RTLD_DEEPBIND; see deepbind.c */
 	bool is_absorbed;     /* the C++ library's operator new has allocated; see mf_slowpath_absorb() */
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };
 
-/* Reasons not to count a thread's next event at once: the thread is... */
+/* Reasons not to count a thread's next event at once. */
 enum mf_inside {
-	MF_INSIDE_SHIM = 1,    /* in the shim: events are deferred */
-	MF_INSIDE_LIBRARY = 2, /* in the C++ library's operator new or delete, which owns the first event */
-	MF_INSIDE_OWN = 4,     /* may be in one of the program's own allocation functions; see nesting.h */
+	MF_INSIDE_SHIM = 1,    /* the thread is in the shim: its events are deferred */
+	MF_INSIDE_LIBRARY = 2, /* the C++ library's operator new or delete is running; it owns the first event */
+	MF_INSIDE_OWN = 4,     /* the thread may be in one of the program's own allocation functions; see nesting.h */
 };
 
 /* Which fast path a thread's events may try; see fastpath.h. */

@@ -309,7 +309,7 @@ void mf_stack_start(void)
 	};
 }
 
-/* Context: with the trie's lock. */
+/* Context: the trie's lock is held. */
 static uint32_t interrupted_node(void)
 {
 	struct mf_frame frame = { .object = interrupted_object };

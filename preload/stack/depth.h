@@ -23,7 +23,7 @@ struct mf_thread;
 struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
 	uint64_t bytes;	    /* depth as last counted in the model */
-	uint64_t frozen;    /* depth in the copy for a forked child; see fork.c */
+	uint64_t frozen;    /* depth in the session copy for a forked child; see fork.c */
 };
 
 /* Finds out how far the main stack may reach. Called at the start, as it makes a system call. */

@@ -10,12 +10,12 @@
 #include "cfi/rows.h"
 
 /*
- * Registers an object that was loaded from @start to @end. Called by one thread at a time, before code of the object
- * runs. Reads the object's file if the object has no index and @may_open is true.
+ * Registers an object that was loaded at addresses @start to @end. Called by one thread at a time, before code of the
+ * object runs. Reads the object's file if the object has no index and @may_open is true.
  */
 void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 
-/* Removes the object that was loaded from @start to @end. Called by one thread at a time. */
+/* Removes the object that was loaded at addresses @start to @end. Called by one thread at a time. */
 void mf_eh_frame_gone(uint64_t start, uint64_t end);
 
 /* Finds the tables for the code at @pc, whose object has no index. Takes no lock. Returns false if there are none. */

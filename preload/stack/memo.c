@@ -83,7 +83,7 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 			path[n] = mf_memo_place(memo, node);
 		n++;
 		if (node->context) {
-			if (n >= MF_MEMO_PATH) /* the last element stays 0 */
+			if (n >= MF_MEMO_PATH) /* the last element must stay 0 */
 				memset(path, 0, sizeof(path));
 			memcpy(node->path, path, sizeof(path));
 			if (n > 1)

@@ -10,7 +10,7 @@
 #include "unwind.h"
 
 #define MF_MEMO_ROOTS (1u << 13) /* a power of two */
-#define MF_MEMO_WORDS 480u	 /* longest walk that is remembered, in words that it reads */
+#define MF_MEMO_WORDS 480u	 /* maximum number of words that a remembered walk may read */
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes are aligned to this many bytes, so that a node's head is one cache line */
 
@@ -48,9 +48,9 @@ struct mf_memo {
 	uint32_t used;	/* number of words in use in the pool */
 	uint32_t score; /* rises with hits, falls with misses; while it is 0, only some stacks are looked up */
 	uint32_t asked;
-	uint32_t pause, in_vain; /* while the score is 0: mask of @asked for stacks to look up; number of misses */
-	uint32_t last;			/* pool index of the last node of the stack found last */
-	uint32_t guess;			/* same, of the stack that followed it last time; 0 if unknown */
+	uint32_t pause, in_vain; /* while the score is 0: mask on @asked that selects stacks to look up; misses */
+	uint32_t last;			/* pool index of the last node of the most recently found stack */
+	uint32_t guess;			/* same, for the stack that followed it last time; 0 if unknown */
 	/* Scratch space for the words of a walk. It is here because the memo's first page is in use anyway. */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
 	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS]; /* pool indices of first nodes, hashed by registers */
@@ -94,7 +94,7 @@ struct mf_memo_node {
 	uint32_t context; /* context of the only stack that ends here; 0 if the node has children */
 	int32_t branch;	  /* offset of the word that selects the child */
 	union {
-		uint32_t latest; /* pool index of the child that was found last */
+		uint32_t latest; /* pool index of the most recently found child */
 		uint32_t after;	 /* in a stack's last node: pool index of the last node of the stack that followed */
 	};
 	uint32_t n_bytes; /* size of the groups in use */

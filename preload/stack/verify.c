@@ -65,7 +65,7 @@ static int32_t walking_pid; /* the process that @walking belongs to */
 struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
-	uint32_t n_links;  /* links of the frame pointer chain that are not frames; see mf_unwind() */
+	uint32_t n_links;  /* number of frame-pointer links that are not frames; see mf_unwind() */
 	uint64_t pc;	   /* 0 if the walk has ended */
 	uint64_t readable; /* an address in the last page that was found readable, or 0 */
 };
