@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes an execution tree of memory in Callgrind's format.
+// Writes a memory execution tree in Callgrind format.
 
 #include "report/callgrind_file.h"
 
@@ -15,7 +15,7 @@
 #include "report/location.h"
 #include "report/massif_file.h"
 
-/* A numbered name, in a tree of tsearch(3). */
+/* A numbered name, stored in a tsearch(3) tree. */
 struct numbered {
 	uint32_t number;
 	char name[];
@@ -31,11 +31,11 @@ static int compare_numbered(const void *a, const void *b)
 	return strcmp(((const struct numbered *)a)->name, ((const struct numbered *)b)->name);
 }
 
-/* One stack of the file. Contexts whose frames have the same addresses share a path. */
+/* A stack in the file, or its outer part. Contexts whose frames have the same addresses share a path. */
 struct path {
-	uint32_t parent; /* the path without the innermost frame; 0: the empty path */
-	uint32_t frame;	 /* the innermost frame, a number in frames */
-	bool is_stack;	 /* it is a complete stack, not only the outer part of others */
+	uint32_t parent; /* the path without the innermost frame; 0 is the empty path */
+	uint32_t frame;	 /* the number of the innermost frame */
+	bool is_stack;	 /* it is a complete stack, not just the outer part of other stacks */
 	uint64_t values[MF_LEDGER_VALUES];
 };
 
@@ -52,7 +52,7 @@ struct callgrind {
 	struct mf_symbolizer *symbolizer;
 	struct mf_frames *frames;
 	struct mf_index index; /* paths by (parent path, frame) */
-	struct path *paths;    /* the path [0] is the empty one */
+	struct path *paths;    /* paths[0] is the empty path */
 	uint32_t n_paths, room_paths;
 	uint32_t *order; /* paths that are complete stacks, in the order in which they were first seen */
 	uint32_t n_order;
@@ -61,7 +61,7 @@ struct callgrind {
 	struct numbering files, functions;
 };
 
-/* Returns the path that consists of @parent and the next inner frame, @frame; 0 if memory ran out. */
+/* Returns the path that consists of @parent and, as the next inner frame, @frame. Returns 0 if memory ran out. */
 static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 {
 	uint32_t *number;
@@ -92,7 +92,7 @@ static void expect_context(const struct mf_xtree *xtree, uint32_t number, struct
 	mf_filter_expect(filter, &context);
 }
 
-/* Adds the values of context @number to the path that its frames make after filtering. */
+/* Adds the values of context @number to the path formed by its filtered frames. */
 static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32_t number,
 		       struct mf_filter *filter, struct mf_error *err)
 {
@@ -127,7 +127,7 @@ static void find_place(struct callgrind *c, uint32_t path, struct place *place)
 	struct mf_frame frame = mf_frames_get(c->frames, c->paths[path].frame);
 	const struct mf_location *locations;
 
-	/* The line is that of the innermost inlined call, but the function is the one that was really called. */
+	/* The line is that of the innermost inlined call, but the function is the one that was actually called. */
 	mf_symbolizer_resolve(c->symbolizer, frame, &locations);
 	place->function = mf_location_function(mf_symbolizer_function(c->symbolizer, frame),
 					       c->options);
@@ -185,7 +185,7 @@ static void print_values(const struct callgrind *c, const uint64_t *values)
 	putc('\n', c->out);
 }
 
-/* Prints the frames of a path, outermost first, each with its call to the next frame. */
+/* Prints the frames of a path, outermost first, each with the call to the next frame. */
 static void print_path(struct callgrind *c, uint32_t path)
 {
 	const uint64_t *values = c->paths[path].values;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes an execution tree of memory in Callgrind's format, for callgrind_annotate and kcachegrind. */
+/* Writes a memory execution tree in Callgrind format, for callgrind_annotate and KCachegrind. */
 #ifndef MASSIF_REPORT_CALLGRIND_FILE_H
 #define MASSIF_REPORT_CALLGRIND_FILE_H
 

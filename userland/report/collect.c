@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes a finished profile from a store.
+// Builds a finished profile from a store.
 
 #include "report/collect.h"
 
@@ -18,8 +18,8 @@
 #include "base/held.h"
 
 /*
- * How often to try again if the program moved records meanwhile, and how long to wait for such a move to end. The wait
- * is limited, because a program that was killed during a move never ends it.
+ * How often to retry if the program moved records meanwhile, and how long to wait for such a move to finish. The wait
+ * is limited, because a program that was killed during a move never finishes it.
  */
 #define LOOK_TRIES 100
 #define MOVE_NAPS  50
@@ -35,8 +35,9 @@ static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 }
 
 /*
- * Replaces the path by what the kernel would show. The dynamic linker reports the path by which it found the object,
- * which may contain links such as libfoo.so.6. If the file is gone, the path is left unchanged.
+ * Replaces the path with the one that the kernel would show. The dynamic linker reports the path under which it found
+ * the object, which may contain symbolic links such as libfoo.so.6. If the file no longer exists, leaves the path
+ * unchanged.
  */
 static void resolve_path(struct mf_collection *collection, struct mf_object *object)
 {
@@ -44,7 +45,7 @@ static void resolve_path(struct mf_collection *collection, struct mf_object *obj
 
 	if (object->kind != MF_OBJECT_FILE)
 		return;
-	/* If the file is held open, its path is already resolved. Resolving it again could find another file. */
+	/* If the file is held open, its path is already resolved. Resolving it again could find a different file. */
 	if (object->held) {
 		object->path = object->held->path;
 		return;
@@ -98,7 +99,7 @@ static uint32_t read_context(const void *source, uint32_t number, struct mf_fram
 	return depth;
 }
 
-/* Adds a leaf for each of the @n values of @bytes that is not 0. */
+/* Adds a leaf for each of the @n values in @bytes that is not 0. */
 static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -120,7 +121,7 @@ static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, u
 	return 0;
 }
 
-/* Collects the tree of a snapshot. Call it for newer snapshots first. @bytes has room for all contexts. */
+/* Collects the tree of a snapshot. Must be called for newer snapshots first. @bytes has room for all contexts. */
 static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collection,
 			uint64_t capture, uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {
@@ -137,7 +138,7 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 	return 0;
 }
 
-/* Collects the present bytes of the contexts of @store as a tree. @bytes has room for all contexts. */
+/* Collects the current bytes of all contexts in @store as a tree. @bytes has room for all contexts. */
 static int collect_present_tree(const struct mf_store *store, struct mf_collection *collection,
 				uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {
@@ -147,7 +148,10 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 
 	if (n > n_contexts)
 		n = n_contexts;
-	/* A sum may be negative if it was read after one thread had subtracted and before another thread added. */
+	/*
+	 * A sum may be negative if it was read after one thread subtracted from it and before another thread added to
+	 * it.
+	 */
 	for (uint32_t i = 0; i < n; i++)
 		if ((int64_t)bytes[i] < 0)
 			bytes[i] = 0;
@@ -158,7 +162,10 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 	return 0;
 }
 
-/* Fills @views with the snapshots of the profile, which ends as @end says. Returns their number, or -errno. */
+/*
+ * Fills @views with the snapshots of the profile, whose end is given by @end. Returns the number of snapshots, or
+ * -errno.
+ */
 static int view_snapshots(const struct mf_store *store, struct mf_end end,
 			  struct mf_snapshot_view *views)
 {
@@ -177,8 +184,8 @@ static int view_snapshots(const struct mf_store *store, struct mf_end end,
 }
 
 /*
- * Collects the trees of all snapshots, from the newest to the oldest. If the newest tree is that of the present, it is
- * read separately.
+ * Collects the trees of all snapshots, from the newest to the oldest. If the newest tree is the current one, it is read
+ * separately.
  */
 static int collect_trees(const struct mf_store *store, const struct mf_snapshot_view *views, size_t n,
 			 struct mf_collection *collection, struct mf_profile_snapshot *snapshots)
@@ -200,7 +207,9 @@ static int collect_trees(const struct mf_store *store, const struct mf_snapshot_
 		if (views[n].tree != MF_TREE_EMPTY)
 			code = collect_tree(&rewind, collection, views[n].snapshot.capture, bytes,
 					    &snapshots[n]);
-		/* Release the records of tree versions: with many contexts, they are most of the session's memory. */
+		/*
+		 * Release the records of tree versions: with many contexts, they make up most of the session's memory.
+		 */
 		mf_store_let_go(store, MF_REGION_CAPTURES);
 	}
 	mf_store_let_go(store, MF_REGION_CONTEXT_BYTES);
@@ -221,7 +230,7 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 	n = view_snapshots(store, end, views);
 	if (n < 0)
 		return n;
-	/* Read the number of contexts after the snapshots, so that no snapshot has more. */
+	/* Read the number of contexts after the snapshots, so that no snapshot has more contexts than that. */
 	collection->profile.n_contexts = contexts_in(store);
 	snapshots = allocate(collection, (size_t)n, sizeof(*snapshots));
 	if (!snapshots)
@@ -237,7 +246,7 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 	code = collect_trees(store, views, (size_t)n, collection, snapshots);
 	if (code)
 		return code;
-	/* All leaves have been added, so the array does not move any more. */
+	/* All leaves have been added, so the array will no longer move. */
 	for (int i = n; i-- > 0;) {
 		if (!snapshots[i].n_leaves)
 			continue;
@@ -289,7 +298,7 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 	return code ? give_up(collection, code, err) : 0;
 }
 
-/* For a running program: waits while it moves the records of tree versions. */
+/* If the program is running: waits while it moves the records of tree versions. */
 static uint32_t moves_at_rest(const struct mf_store *store)
 {
 	const struct timespec nap = { .tv_nsec = MOVE_NAP_NS };

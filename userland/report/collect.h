@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Makes a finished profile from a store. */
+/* Builds a finished profile from a store. */
 #ifndef MASSIF_REPORT_COLLECT_H
 #define MASSIF_REPORT_COLLECT_H
 
@@ -14,7 +14,7 @@
 /* A profile and its memory. It must not be moved, because the profile points into it. */
 struct mf_collection {
 	struct mf_profile profile;
-	const struct mf_store *store; /* the session that contexts are read from */
+	const struct mf_store *store; /* the session from which contexts are read */
 	struct mf_leaf *leaves;	      /* leaves of all snapshots */
 	size_t n_leaves, room_leaves;
 	void *memory[8]; /* freed by mf_collection_release() */
@@ -24,22 +24,22 @@ struct mf_collection {
 };
 
 /*
- * Makes a profile of @store in @collection. @store must outlive it: contexts and paths are read when they are needed,
- * and are never removed. The profile ends as @end says; @store is not changed. The caller sets profile.desc and
- * profile.cmd. Returns 0 or -errno. The profile has no invalid references, whatever a killed or faulty program left in
- * the store.
+ * Builds a profile from @store in @collection. @store must outlive the profile: contexts and paths are read when
+ * needed, and are never removed from the store. @end gives the end of the profile; @store is not changed. The caller
+ * sets profile.desc and profile.cmd. Returns 0 or -errno. The profile contains no invalid references, whatever a killed
+ * or faulty program left in the store.
  */
 int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collection *collection,
 	       struct mf_error *err);
 
 /*
- * Like mf_collect(), with a single snapshot of the present state at @now, which has a tree if @detailed. If the program
- * is running, the parts of the snapshot are of slightly different moments.
+ * Like mf_collect(), but with a single snapshot of the current state at time @now, which has a tree if @detailed. If
+ * the program is running, the parts of the snapshot are from slightly different points in time.
  */
 int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
 		       struct mf_collection *collection, struct mf_error *err);
 
-/* Makes a profile that has only the objects of @store. */
+/* Builds a profile that contains only the objects of @store. */
 int mf_collect_objects(const struct mf_store *store, struct mf_collection *collection,
 		       struct mf_error *err);
 

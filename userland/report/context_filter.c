@@ -12,7 +12,7 @@
 #include "filter.h"
 #include "frames.h"
 
-#define FRAMES_MAX 512u /* more frames than any stack has */
+#define FRAMES_MAX 512u /* larger than the number of frames in any stack */
 
 struct mf_context_filter {
 	const struct mf_store *store;
@@ -20,7 +20,7 @@ struct mf_context_filter {
 	struct mf_symbolizer_options naming;
 	bool pages;
 
-	/* Created again when the program has loaded more objects than the last time. */
+	/* Recreated when the program has loaded more objects since the last time. */
 	struct mf_collection objects;
 	struct mf_frames *frames;
 	struct mf_symbolizer *symbolizer;
@@ -76,7 +76,7 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 	made->pages = pages;
 	made->options = options;
 	made->naming = *names;
-	made->naming.names = NULL; /* the names are not locked, and the filter may run in another thread */
+	made->naming.names = NULL; /* access to the names is not locked, and the filter may run in another thread */
 	*context_filter = made;
 	return 0;
 }

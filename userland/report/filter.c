@@ -9,7 +9,7 @@
 
 #include "report/location.h"
 
-/* Massif records this many frames more than the depth, since some may be removed. */
+/* Massif records this many frames beyond the depth, since some may be removed. */
 #define CAPTURE_EXTRA 50
 
 static const char *const default_alloc_fns[] = {
@@ -37,7 +37,10 @@ const struct mf_strings mf_filter_alloc_fns = {
 	.items = default_alloc_fns, .count = N_DEFAULT_ALLOC_FNS,
 };
 
-/* Facts about a frame. Each group of facts is determined at most once per frame, when one of them is needed. */
+/*
+ * Facts about a frame. Each group of facts is determined at most once per frame, when a fact of the group is first
+ * needed.
+ */
 enum {
 	KIND_KNOWN = 1 << 0,
 	IS_MAIN = 1 << 1,
@@ -51,7 +54,7 @@ enum {
 
 struct name {
 	const char *text;
-	bool *matched; /* set to true when a frame has this name; NULL: not recorded */
+	bool *matched; /* set to true when a frame has this name; NULL if that is not recorded */
 };
 
 struct names {
@@ -60,8 +63,8 @@ struct names {
 };
 
 /*
- * How many frames of a stack are nearly always examined: from the innermost up to one that is not an allocation
- * function, and from the outermost up to main.
+ * How many frames at each end of a stack are nearly always examined: from the innermost frame to the first one that is
+ * not an allocation function, and from the outermost frame to main.
  */
 enum { EXPECTED_INNER = 2, EXPECTED_OUTER = 4 };
 
@@ -71,7 +74,7 @@ struct mf_filter {
 	struct mf_symbolizer *symbolizer;
 	uint32_t capture_max;
 	struct names alloc_fns, ignore_fns;
-	struct mf_frame bottom[EXPECTED_OUTER]; /* outermost frames of the last announced stack, the outermost first */
+	struct mf_frame bottom[EXPECTED_OUTER]; /* outermost frames of the last announced stack, outermost first */
 	uint32_t n_bottom;
 	bool bottom_has_main;
 	uint8_t *facts; /* bits for each frame number */
@@ -99,7 +102,7 @@ static bool has_name(const struct names *names, const char *function)
 	return found;
 }
 
-/* Collects the built-in and the given names, sorted. Returns false if memory ran out. */
+/* Collects the built-in and the given names and sorts them. Returns false if memory ran out. */
 static bool collect_names(struct names *names, const char *const *builtin, size_t n_builtin,
 			  const struct mf_strings *given)
 {
@@ -126,7 +129,7 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 	filter->options = options;
 	filter->frames = frames;
 	filter->symbolizer = symbolizer;
-	/* In heap mode, Massif's stacks begin with malloc, which counts as a frame. */
+	/* In heap mode, Massif's stacks begin with malloc(), which counts as a frame. */
 	filter->capture_max = options->depth + CAPTURE_EXTRA - (pages ? 0 : 1);
 	if (!collect_names(&filter->alloc_fns, default_alloc_fns, N_DEFAULT_ALLOC_FNS,
 			   &options->alloc_fns) ||
@@ -164,7 +167,7 @@ static uint8_t find_kind(struct mf_filter *filter, struct mf_frame frame)
 	return KIND_KNOWN | (mf_location_is_below_main(function) ? IS_BELOW_MAIN : 0);
 }
 
-/* A frame with inlined calls is an allocation function only if all its functions are. */
+/* A frame with inlined calls is an allocation function only if all of its functions are. */
 static uint8_t find_alloc(struct mf_filter *filter, struct mf_frame frame)
 {
 	const char *outer = mf_symbolizer_function(filter->symbolizer, frame);
@@ -207,7 +210,7 @@ static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 	return IGNORE_KNOWN | HAS_NAME | (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
 }
 
-/* The functions that determine the facts, each with the bit that marks its facts as known. */
+/* The functions that determine the facts, each with the bit that marks those facts as known. */
 static const struct {
 	uint8_t known;
 	uint8_t (*find)(struct mf_filter *filter, struct mf_frame frame);
@@ -217,7 +220,7 @@ static const struct {
 	{ IGNORE_KNOWN, find_ignore },
 };
 
-/* Makes filter->facts large enough for frame @number. Returns false if memory ran out. */
+/* Grows filter->facts to include frame @number. Returns false if memory ran out. */
 static bool make_room(struct mf_filter *filter, uint32_t number)
 {
 	size_t n = (size_t)number * 2 + 1024;
@@ -235,7 +238,7 @@ static bool make_room(struct mf_filter *filter, uint32_t number)
 }
 
 /*
- * Determines the facts that the bit @known stands for, about frame @at of @context. Returns all facts known about the
+ * Determines the facts represented by the bit @known for frame @at of @context. Returns all facts known about the
  * frame, or -ENOMEM.
  */
 static int ask(struct mf_filter *filter, const struct mf_context *context, uint32_t at, uint8_t known)
@@ -282,7 +285,7 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_context *con
 	return 0;
 }
 
-/* Empties @span if the innermost function with a name, which is the one that allocates, is to be ignored. */
+/* Empties @span if the innermost function with a name, which is the allocating function, is to be ignored. */
 static int drop_ignored(struct mf_filter *filter, const struct mf_context *context,
 			const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
@@ -307,8 +310,8 @@ static int drop_ignored(struct mf_filter *filter, const struct mf_context *conte
 
 /*
  * Finds the index of the outermost frame to keep: the outermost main, otherwise the innermost function below main,
- * otherwise the last frame. All @count frames are searched, even those already removed, so that frames below main are
- * removed even if main itself is an allocation function.
+ * otherwise the last frame. All @count frames are searched, including those already removed, so that frames below main
+ * are removed even if main itself is an allocation function.
  */
 static int find_end(struct mf_filter *filter, const struct mf_context *context, uint32_t count,
 		    uint32_t *end)
@@ -358,7 +361,7 @@ static struct mf_frame outer_frame(const struct mf_context *context, uint32_t i)
 	return context->frames[context->n_frames - 1 - i];
 }
 
-/* Returns whether the outermost frames of @context are those that were examined last. */
+/* Returns whether the outermost frames of @context are the same as those examined last. */
 static bool is_known_bottom(const struct mf_filter *filter, const struct mf_context *context)
 {
 	if (!filter->n_bottom || context->n_frames < filter->n_bottom)
@@ -373,8 +376,8 @@ static bool is_known_bottom(const struct mf_filter *filter, const struct mf_cont
 }
 
 /*
- * Returns whether main is among the outermost frames of @context. All stacks of a program have few different outermost
- * frames.
+ * Returns whether main is among the outermost frames of @context. The stacks of a program have only a few different
+ * outermost frames.
  */
 static bool is_main_near(struct mf_filter *filter, const struct mf_context *context)
 {
@@ -396,7 +399,7 @@ void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context
 {
 	uint32_t count = context->n_frames < EXPECTED_INNER ? context->n_frames : EXPECTED_INNER;
 
-	/* If main is cut off, has no name, or is in another thread, all frames will be searched for it. */
+	/* If main is cut off, has no name, or is in a different thread, all frames will be searched for it. */
 	if (context->n_frames > filter->capture_max)
 		count = filter->capture_max;
 	else if (!is_main_near(filter, context))

@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 #include "symbols/symbolizer.h"
 
-/* The kept frames of a context: from frames[first] up to, not including, frames[first + count]. */
+/* The kept frames of a context: from frames[first] up to, but not including, frames[first + count]. */
 struct mf_filter_span {
 	uint32_t first, count;
 };
@@ -26,14 +26,15 @@ struct mf_filter;
 
 /* Decisions about a context, in the order in which they are made. */
 enum mf_filter_decision {
-	MF_FILTER_ALLOC_FN,   /* the innermost function, @function, is an allocation function: its frame is removed */
+	MF_FILTER_ALLOC_FN,   /* the innermost function, @function, is an allocation function and its frame is
+			       * removed */
 	MF_FILTER_IGNORE_FN,  /* all frames are removed, because of @function */
 	MF_FILTER_BELOW_MAIN, /* @count frames below main are removed */
-	MF_FILTER_KEEP_ONE,   /* main was removed already: one frame is kept */
-	MF_FILTER_DEPTH,      /* the outermost frames are removed, because there are too many */
+	MF_FILTER_KEEP_ONE,   /* main was already removed, so one frame is kept */
+	MF_FILTER_DEPTH,      /* the outermost frames are removed, because there are too many frames */
 };
 
-/* Receives the decisions. */
+/* Callback that receives the decisions. */
 struct mf_filter_listener {
 	void (*hear)(void *data, enum mf_filter_decision decision, const char *function,
 		     uint32_t count);
@@ -45,7 +46,7 @@ extern const struct mf_strings mf_filter_alloc_fns;
 
 /*
  * Creates a filter. @options, @frames and @symbolizer must outlive it. With @pages, contexts begin with the frame of
- * the system call. In heap mode they begin with the caller of malloc, so they have one frame less than Massif's.
+ * the system call. In heap mode, they begin with the caller of malloc(), so they have one frame fewer than Massif's.
  * Returns 0 or -ENOMEM.
  */
 int mf_filter_create(const struct mf_report_options *options, bool pages, struct mf_frames *frames,
@@ -54,7 +55,7 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 void mf_filter_destroy(struct mf_filter *filter);
 
 /*
- * Announces that @context will be given to mf_filter_apply(). If all contexts are announced first, their names are
+ * Announces that @context will be passed to mf_filter_apply(). If all contexts are announced first, their names are
  * looked up together.
  */
 void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context);

@@ -13,15 +13,15 @@
 #define POSITIONS 256u
 
 struct mf_frames {
-	uint32_t *same; /* for each object, the object with the same code that stands for it: one that is still
-			 * loaded, or the first */
+	uint32_t *same; /* for each object, the object with the same code that represents it: one that is still
+			 * loaded, or else the first */
 	size_t n_objects;
 	struct mf_frame *list;
 	uint32_t count, room;
-	struct mf_index index; /* numbers of frames by (pc, object) */
+	struct mf_index index; /* frame numbers by (pc, object) */
 	struct last {
 		struct mf_frame frame;
-		uint32_t next; /* number of the frame plus one; 0: none */
+		uint32_t next; /* number of the frame plus one, or 0 if none */
 	} last[POSITIONS]; /* the last frame at each position of a stack */
 };
 
@@ -108,7 +108,7 @@ uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame)
 {
 	uint32_t *value;
 
-	/* In a damaged store, a frame may name an object that does not exist. */
+	/* In a damaged store, a frame may refer to a nonexistent object. */
 	if (frame.object < frames->n_objects)
 		frame.object = frames->same[frame.object];
 	else
@@ -137,7 +137,7 @@ uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, ui
 
 	if (!last->next || last->frame.pc != frame.pc || last->frame.object != frame.object)
 		*last = (struct last){ frame, mf_frames_intern(frames, frame) + 1 };
-	/* If memory ran out, next is MF_FRAMES_NONE + 1, which is 0. */
+	/* If memory ran out, @next is MF_FRAMES_NONE + 1, which is 0. */
 	return last->next - 1;
 }
 

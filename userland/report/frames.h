@@ -3,8 +3,8 @@
  * Numbers the distinct frames of a profile, from 0.
  *
  * Two frames are the same if they have the same address in the same code. An object that was unmapped and mapped again
- * at the same place is the same code, although the profile lists it twice. A frame then names the object that was never
- * unloaded, if there is one.
+ * at the same address contains the same code, although the profile lists it twice. A frame then refers to the object
+ * that was never unloaded, if there is one.
  */
 #ifndef MASSIF_REPORT_FRAMES_H
 #define MASSIF_REPORT_FRAMES_H
@@ -24,7 +24,7 @@ int mf_frames_create(const struct mf_object *objects, size_t n_objects, struct m
 		     struct mf_error *err);
 void mf_frames_destroy(struct mf_frames *frames);
 
-/* Returns the number of @frame, a new one if it was not seen before; MF_FRAMES_NONE if memory ran out. */
+/* Returns the number of @frame, assigning a new number if it was not seen before; MF_FRAMES_NONE if memory ran out. */
 uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame);
 
 /*
@@ -33,10 +33,10 @@ uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame);
  */
 uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, uint32_t position);
 
-/* Returns how many numbers are in use. */
+/* Returns the number of distinct frames. */
 uint32_t mf_frames_count(const struct mf_frames *frames);
 
-/* Returns the frame of a number that mf_frames_intern() returned. */
+/* Returns the frame for a number returned by mf_frames_intern(). */
 struct mf_frame mf_frames_get(const struct mf_frames *frames, uint32_t number);
 
 #endif

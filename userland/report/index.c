@@ -50,7 +50,7 @@ uint32_t *mf_index_put(struct mf_index *index, uint64_t key, uint32_t key2, uint
 {
 	struct mf_index_entry *entry;
 
-	/* At most three quarters of the slots are used, so that probing is short and always ends. */
+	/* At most three quarters of the slots are used, so that probing is short and always terminates. */
 	if (index->count * 4 >= index->room * 3 && !grow(index))
 		return NULL;
 	entry = find(index, key, key2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A hash table from pairs of numbers to numbers. Initialise with zeroes. */
+/* A hash table from pairs of numbers to numbers. Zero-initialise it. */
 #ifndef MASSIF_REPORT_INDEX_H
 #define MASSIF_REPORT_INDEX_H
 
@@ -8,7 +8,7 @@
 
 struct mf_index_entry {
 	uint64_t key;
-	uint32_t key2, value; /* value UINT32_MAX: the entry is free */
+	uint32_t key2, value; /* the entry is free if value is UINT32_MAX */
 };
 
 struct mf_index {
@@ -17,8 +17,8 @@ struct mf_index {
 };
 
 /*
- * Returns the value of (@key, @key2), which is set to @value (less than UINT32_MAX) if the pair is new. Valid until the
- * next call. Returns NULL if memory ran out.
+ * Returns a pointer to the value for (@key, @key2), which is set to @value (less than UINT32_MAX) if the pair is new.
+ * Valid until the next call. Returns NULL if memory ran out.
  */
 uint32_t *mf_index_put(struct mf_index *index, uint64_t key, uint32_t key2, uint32_t value);
 

@@ -7,12 +7,12 @@
 #include <string.h>
 
 /*
- * Functions that may run before main. Names are compared without interpreting versions: a name with a version, as
- * separate debug files have them, is not recognised, and reports show such functions.
+ * Functions that may run before main. Names are compared without interpreting versions: a name with a version, as found
+ * in separate debug files, is not recognised, and reports show such functions.
  */
 static const struct {
 	const char *name;
-	bool suffixes; /* also the compiler's clones `name.something` */
+	bool suffixes; /* also match compiler-generated clones `name.something` */
 } below_main[] = {
 	{ "__libc_start_main", true },
 	{ "__libc_start_call_main", false },
@@ -42,7 +42,7 @@ const char *mf_location_function(const char *function, const struct mf_report_op
 	return function;
 }
 
-/* Returns the part of @directory that is shown; "" if none is. */
+/* Returns the part of @directory that is shown, or "" if none is. */
 static const char *shown_directory(const char *directory, const struct mf_strings *after)
 {
 	if (!directory || !after->count)

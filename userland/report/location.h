@@ -11,23 +11,24 @@
 #include "symbols/symbolizer.h"
 
 /*
- * Returns whether @function (may be NULL) is one of the C library's functions that call main. Names must match exactly,
+ * Returns whether @function (may be NULL) is one of the C library functions that call main. Names must match exactly,
  * without a version.
  */
 bool mf_location_is_below_main(const char *function);
 
 /*
- * Returns the name that reports show for @function; NULL if it is unknown. Functions below main are all shown as
+ * Returns the name that reports show for @function, or NULL if it is unknown. All functions below main are shown as
  * `(below main)` unless the options say otherwise.
  */
 const char *mf_location_function(const char *function, const struct mf_report_options *options);
 
 /*
- * Prints `0x<PC>: <function> (<file>:<line>)` without a newline; unknown parts are left out as in Massif. @pc is
- * printed as it is: callers pass the return address minus one where Massif shows that.
+ * Prints `0x<PC>: <function> (<file>:<line>)` without a newline; unknown parts are omitted as in Massif. @pc is printed
+ * unchanged: callers pass the return address minus one where Massif shows that.
  *
- * The file is only a base name, unless options->fullpath_after has strings. Then its directory is printed as well,
- * without everything up to the end of the first of these strings that occurs in it, and without a leading "./".
+ * The file is only a base name, unless options->fullpath_after contains strings. In that case its directory is printed
+ * as well, without everything up to the end of the first of these strings that occurs in it, and without a leading
+ * "./".
  */
 void mf_location_print(FILE *out, uint64_t pc, const struct mf_location *location,
 		       const struct mf_report_options *options);

@@ -14,14 +14,14 @@
 #include "report/percent.h"
 #include "report/tree.h"
 
-/* State that is common to all lines of one file. */
+/* State shared by all lines of one file. */
 struct writer {
 	FILE *out;
 	const struct mf_profile *profile;
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	struct mf_tree *tree;
-	uint64_t cut; /* smaller entries of the present snapshot are merged; in bytes */
+	uint64_t cut; /* entries of the current snapshot with fewer bytes than this are merged */
 };
 
 static const char *const time_units[] = {
@@ -88,9 +88,9 @@ static bool has_name(const struct writer *w, struct mf_frame frame)
 }
 
 /*
- * Prints the lines of a node that has @children. There is one line for each inlined call, innermost first. Each is one
- * level deeper than the line before, and all but the last have the next one as their only child. Returns the
- * indentation of the children.
+ * Prints the lines of a node that has @children. There is one line per inlined call, innermost first. Each is one level
+ * deeper than the line before, and each but the last has the next line as its only child. Returns the indentation of
+ * the children.
  */
 static unsigned int print_node(struct writer *w, unsigned int indent,
 			       const struct mf_tree_child *entry, size_t children)
@@ -167,8 +167,8 @@ static int print_tree(struct writer *w, uint64_t total, const char *root, struct
 }
 
 /*
- * Sets the bytes of the tree's nodes from @s, and returns their sum. Sets *@heap to the snapshot's heap bytes; they are
- * derived from the tree as well, so that no entry can be larger than the whole.
+ * Sets the bytes of the tree's nodes from @s, and returns their sum. Sets *@heap to the snapshot's heap bytes, which
+ * are also derived from the tree, so that no entry can be larger than the total.
  */
 static uint64_t weigh(struct writer *w, const struct mf_profile_snapshot *s, uint64_t *heap)
 {
@@ -222,7 +222,7 @@ static int prepare_names(struct writer *w, struct mf_error *err)
 	return 0;
 }
 
-/* The stream remembers that a write failed, but not why: write once more to learn the error. */
+/* The stream remembers that a write failed, but not why: write again to get the error. */
 static int write_failed(FILE *out, struct mf_error *err)
 {
 	int code;

@@ -14,8 +14,8 @@
  * Writes @profile to @out and flushes it. @symbolizer was created with the profile's objects; only frames that the text
  * or the filter needs are looked up. The caller owns and closes @out.
  *
- * Returns 0, -ENOMEM, or the -errno of the write that failed (-ENOSPC, ...): @out then holds part of the file, and the
- * caller should remove it.
+ * Returns 0, -ENOMEM, or the -errno of the write that failed (-ENOSPC, ...). After an error, @out contains an
+ * incomplete file, which the caller should remove.
  */
 int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
 			 const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
@@ -24,7 +24,7 @@ int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
 /* Prints a line "@name: @text" of a file's header. A line break in @text becomes the two characters \n. */
 void mf_massif_file_print_head(FILE *out, const char *name, const char *text);
 
-/* Flushes @out after printing without checks. Returns 0, or the -errno of the first failure. */
+/* Flushes @out after output whose errors were not checked. Returns 0, or -errno if any write failed. */
 int mf_massif_file_end(FILE *out, struct mf_error *err);
 
 #endif

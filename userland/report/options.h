@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Options of reports, shared by all writers. */
+/* Report options, shared by all writers. */
 #ifndef MASSIF_REPORT_OPTIONS_H
 #define MASSIF_REPORT_OPTIONS_H
 
@@ -7,27 +7,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings from the user, in the given order. They belong to whoever set them. */
+/* Strings from the user, in the given order. They belong to the code that set them. */
 struct mf_strings {
 	const char *const *items;
 	size_t count;
-	bool *matched; /* for each item: some frame had this name; NULL: not recorded */
+	bool *matched; /* for each item, whether a frame had this name; NULL if that is not recorded */
 };
 
 struct mf_report_options {
-	double threshold; /* per cent of the snapshot's total; smaller tree entries are merged */
-	uint32_t depth;	  /* most frames of a context that are kept, 1..200 */
+	double threshold; /* in per cent of the snapshot's total; smaller tree entries are merged */
+	uint32_t depth;	  /* maximum number of frames kept per context, 1..200 */
 	struct mf_strings alloc_fns;	  /* allocation functions in addition to the built-in ones */
-	struct mf_strings ignore_fns;	  /* contexts in which these functions allocate are ignored */
-	struct mf_strings fullpath_after; /* paths are printed from the end of one of these strings on; see
+	struct mf_strings ignore_fns;	  /* ignore contexts in which these functions allocate */
+	struct mf_strings fullpath_after; /* print only the part of a path that follows one of these strings; see
 					   * mf_location_print() */
 	bool show_below_main;		  /* keep the frames below main, with their own names */
 	bool sym_offsets;		  /* print function+offset */
-	bool keep_unloaded;		  /* also name code that was unloaded before the program ended */
-	bool whole_stacks;		  /* remove only frames below main and those beyond the depth */
+	bool keep_unloaded;		  /* also show names for code that was unloaded before the program ended */
+	bool whole_stacks;		  /* remove only frames below main and frames beyond the depth */
 };
 
-/* Sets the defaults of Massif. */
+/* Sets Massif's default options. */
 void mf_report_options_init(struct mf_report_options *options);
 
 #endif

@@ -9,7 +9,7 @@
 void mf_percent_print(FILE *out, double value)
 {
 	uint64_t whole = (uint64_t)value;
-	/* Subtract the whole part first: 33.335 * 100 would be rounded to 3333.5. */
+	/* Subtract the integer part first: 33.335 * 100 would be rounded to 3333.5. */
 	double hundredths = (value - (double)whole) * 100;
 	uint64_t fraction = (uint64_t)hundredths;
 

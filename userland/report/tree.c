@@ -10,13 +10,13 @@
 
 #define NO_GROUP UINT32_MAX
 
-/* A node. The contexts whose outer frames lead to it are adjacent in mf_tree.order. */
+/* A node. The contexts whose outer frames lead to this node are adjacent in mf_tree.order. */
 struct node {
 	uint32_t frame;		       /* number of its frame in mf_frames */
 	uint32_t depth;		       /* number of frames from the root, including this one */
 	uint32_t begin, end;	       /* range of its contexts in mf_tree.order */
-	uint32_t first_seen;	       /* the lowest number of its contexts */
-	uint32_t first_child, n_children; /* adjacent nodes; valid if @expanded */
+	uint32_t first_seen;	       /* the lowest number among its contexts */
+	uint32_t first_child, n_children; /* its children, which are adjacent nodes; valid if @expanded */
 	bool expanded;
 };
 
@@ -33,9 +33,9 @@ struct mf_tree {
 	uint32_t *order; /* contexts that are not ignored, grouped by node */
 	uint32_t n_order;
 	uint32_t *scratch; /* working memory of the same size as order */
-	uint32_t *group_of; /* while a node is expanded: for each frame, the child it leads to */
+	uint32_t *group_of; /* while a node is being expanded: for each frame, the child it leads to */
 
-	/* The present snapshot: live bytes of each context, and their running sums in order. */
+	/* The current snapshot: live bytes of each context, and their running sums in the order of @order. */
 	uint64_t *bytes, *sums;
 	size_t n_seen;
 };
@@ -175,7 +175,7 @@ void mf_tree_destroy(struct mf_tree *tree)
 	free(tree);
 }
 
-/* Updates the running sums from @begin to @end, after the order of the contexts in this range was changed. */
+/* Updates the running sums from @begin to @end after a change to the order of the contexts in this range. */
 static void sum_up(struct mf_tree *tree, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = begin; i < end; i++)
@@ -196,7 +196,7 @@ uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *s
 	return tree->sums[tree->n_order];
 }
 
-/* Returns the frame of @context at @depth; NO_GROUP if it has fewer frames. */
+/* Returns the frame of @context at @depth, or NO_GROUP if the context has fewer frames. */
 static uint32_t frame_at(const struct mf_tree *tree, uint32_t context, uint32_t depth)
 {
 	uint32_t at = tree->starts[context] + depth;
@@ -232,7 +232,7 @@ static bool make_children(struct mf_tree *tree, uint32_t parent)
 	return true;
 }
 
-/* Sorts the contexts of @node stably: those that end in @node come first, then those of each child. */
+/* Sorts the contexts of @node, using a stable sort: those that end in @node come first, then those of each child. */
 static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_t first_child)
 {
 	uint32_t ended = node->begin, behind = node->end;
@@ -290,7 +290,7 @@ static int compare_children(const void *left, const void *right)
 
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
-	/* The merged entry has no address and comes before those that have one. */
+	/* The merged entry has no address and comes before entries that have one. */
 	if ((a->node == MF_TREE_MERGED) != (b->node == MF_TREE_MERGED))
 		return a->node == MF_TREE_MERGED ? -1 : 1;
 	if (a->frame.pc != b->frame.pc)
@@ -303,13 +303,13 @@ static uint64_t bytes_of(const struct mf_tree *tree, const struct node *node)
 	return tree->sums[node->end] - tree->sums[node->begin];
 }
 
-/* Returns whether a context of @node had been seen by the time of the snapshot. */
+/* Returns whether any context of @node had been seen by the time of the snapshot. */
 static bool is_known(const struct mf_tree *tree, const struct node *node)
 {
 	return node->first_seen < tree->n_seen;
 }
 
-/* Returns how many entries @parent has, including the merged one. */
+/* Returns the number of entries of @parent, including the merged entry. */
 static size_t count_entries(const struct mf_tree *tree, const struct node *parent, uint64_t cut)
 {
 	size_t significant = 0, merged = 0;

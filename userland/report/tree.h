@@ -3,7 +3,7 @@
  * The tree of a detailed snapshot: contexts merged by the addresses of their frames.
  *
  * After mf_tree_weigh(), walk the tree from the root with mf_tree_children(). Its shape is the same for all snapshots
- * and is built only where it is walked, so not below entries that are too small to be shown.
+ * and is built only where the tree is walked, so not below entries that are too small to be shown.
  */
 #ifndef MASSIF_REPORT_TREE_H
 #define MASSIF_REPORT_TREE_H
@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 
 #define MF_TREE_ROOT   0
-#define MF_TREE_MERGED UINT32_MAX /* not a node: the merged insignificant entries of a level */
+#define MF_TREE_MERGED UINT32_MAX /* not a node, but the merged insignificant entries of a level */
 
 struct mf_tree;
 
@@ -26,7 +26,7 @@ struct mf_tree_child {
 	uint32_t node;	       /* number of the node, or MF_TREE_MERGED */
 	struct mf_frame frame; /* frame of the node; not set for MF_TREE_MERGED */
 	uint64_t bytes;
-	uint32_t places; /* number of merged nodes */
+	uint32_t places; /* number of nodes merged into this entry */
 };
 
 /* Creates the tree and filters all contexts of @profile. @frames must outlive the tree. Returns 0 or -ENOMEM. */
@@ -38,16 +38,16 @@ void mf_tree_destroy(struct mf_tree *tree);
 uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot);
 
 /*
- * Returns the least number of bytes that is significant, for a tree of @total bytes in a snapshot with @extra bytes of
- * overhead and @stacks bytes of stacks: @threshold per cent of all three, truncated to a whole number. If the tree has
- * no bytes it is 1, so that empty entries are merged.
+ * Returns the smallest number of bytes that is significant in a tree of @total bytes, in a snapshot with @extra bytes
+ * of overhead and @stacks bytes of stacks: @threshold per cent of the sum of all three, truncated to an integer.
+ * Returns 1 if the tree has no bytes, so that empty entries are merged.
  */
 uint64_t mf_tree_cut(uint64_t total, uint64_t extra, uint64_t stacks, double threshold);
 
 /*
- * Returns the entries under @node in *@children, which the caller frees. They are sorted by bytes, most first, then by
- * address, lowest first. Entries of less than @cut bytes are merged into one entry, which is sorted by its sum and
- * precedes others of equal bytes. Returns 0 or -ENOMEM.
+ * Returns the entries under @node in *@children, which the caller frees. They are sorted by bytes in descending order,
+ * then by address in ascending order. Entries of fewer than @cut bytes are merged into one entry, which is sorted by
+ * its sum and comes before other entries with the same number of bytes. Returns 0 or -ENOMEM.
  */
 int mf_tree_children(struct mf_tree *tree, uint32_t node, uint64_t cut,
 		     struct mf_tree_child **children, size_t *n_children, struct mf_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The table of report formats. A writer writes a profile (memory over time) or an execution tree (memory at one
- * moment); a format may have writers for both or for one of them.
+ * The table of report formats. A writer writes either a profile (memory over time) or an execution tree (memory at one
+ * point in time); a format may have writers for both or for only one of them.
  */
 #ifndef MASSIF_REPORT_WRITERS_H
 #define MASSIF_REPORT_WRITERS_H
@@ -22,13 +22,13 @@ enum mf_format {
 
 /*
  * A format. Its functions write to @out and flush it. @symbolizer was created with the objects of the profile or
- * execution tree. The caller owns and closes @out. They return 0, -ENOMEM, or the -errno of the write that failed: @out
- * then holds part of the file, and the caller should remove it.
+ * execution tree. The caller owns and closes @out. They return 0, -ENOMEM, or the -errno of the write that failed.
+ * After an error, @out contains an incomplete file, which the caller should remove.
  */
 struct mf_writer {
 	const char *name;
-	const char *mark; /* a file name that contains it selects this format; NULL: none does */
-	/* NULL: the format cannot express memory over time. */
+	const char *mark; /* a file name that contains this text selects this format; NULL if none does */
+	/* NULL if the format cannot express memory over time. */
 	int (*write_profile)(FILE *out, const struct mf_profile *profile, const struct mf_report_options *options,
 			     struct mf_symbolizer *symbolizer, struct mf_error *err);
 	int (*write_xtree)(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
@@ -39,8 +39,8 @@ struct mf_writer {
 extern const struct mf_writer mf_writers[MF_FORMATS];
 
 /*
- * Returns the format of an execution tree in the file @name, whose % sequences are expanded. It is Callgrind's unless
- * the name contains another format's mark.
+ * Returns the format for an execution tree in the file @name, whose % sequences have been expanded: Callgrind, unless
+ * the name contains the mark of another format.
  */
 enum mf_format mf_writers_xtree_format(const char *name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Collects an execution tree of memory from a store.
+// Collects a memory execution tree from a store.
 
 #include "report/xtree.h"
 
@@ -27,12 +27,12 @@ enum {
 };
 
 /*
- * Threshold in per cent, so small that each entry with bytes reaches it. It is not 0, so that the entries of a tree
- * without any bytes are merged into one.
+ * Threshold in per cent, small enough that every entry with bytes reaches it. It is not 0, so that the entries of a
+ * tree without any bytes are merged into one.
  */
 #define XTREE_THRESHOLD 1e-14
 
-/* The sums for each context of the store, while its blocks are visited. */
+/* The sums for each context of the store, collected while visiting its blocks. */
 struct sums {
 	struct mf_xtree_context *contexts;
 	uint32_t n;
@@ -113,7 +113,10 @@ static bool collect_ledger(const struct mf_store *store, struct mf_xtree *xtree)
 		context = &xtree->contexts[xtree->n_contexts++];
 		context->node = entry.node;
 		memcpy(context->values, entry.values, sizeof(context->values));
-		/* A sum may be negative if it was read after one thread had subtracted and before another thread added. */
+		/*
+		 * A sum may be negative if it was read after one thread subtracted from it and before another thread
+		 * added to it.
+		 */
 		for (size_t j = 0; j < MF_LEDGER_VALUES; j++)
 			if ((int64_t)context->values[j] < 0)
 				context->values[j] = 0;
@@ -129,7 +132,7 @@ int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struc
 	*xtree = (struct mf_xtree){ 0 };
 	done = store->header->keeps_ledger ? collect_ledger(store, xtree) :
 					     collect_blocks(store, xtree);
-	/* Read the objects after the stacks, so that all objects of the stacks are included. */
+	/* Read the objects after the stacks, so that every object used by a stack is included. */
 	rc = done ? mf_collect_objects(store, &xtree->collection, err) :
 		    mf_error_set(err, -ENOMEM, "not enough memory to read what was allocated");
 	xtree->collection.store = store;

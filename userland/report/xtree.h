@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An execution tree of memory: bytes and blocks of each stack, as in Valgrind's --xtree-memory. Only frames below main
- * are filtered. It counts live blocks and, if a ledger was kept, all allocations and frees.
+ * A memory execution tree: bytes and blocks of each stack, as in Valgrind's --xtree-memory. Only frames below main are
+ * filtered. It counts live blocks and, if a ledger was kept, all allocations and frees.
  */
 #ifndef MASSIF_REPORT_XTREE_H
 #define MASSIF_REPORT_XTREE_H
@@ -18,22 +18,22 @@
 #include "symbols/symbolizer.h"
 
 struct mf_xtree_context {
-	uint32_t node; /* trie node of the innermost frame; MF_NODE_ROOT: see below */
-	uint64_t values[MF_LEDGER_VALUES]; /* one sum for each event of the file, in the order of the file */
+	uint32_t node; /* trie node of the innermost frame; for MF_NODE_ROOT, see below */
+	uint64_t values[MF_LEDGER_VALUES]; /* one sum per event type of the file, in the order of the file */
 };
 
-/* The stack of a block that --ignore-fn excludes is not kept; it is shown as one frame without a name. */
+/* The stack of a block excluded by --ignore-fn is not kept; it is shown as a single frame without a name. */
 
 struct mf_xtree {
 	struct mf_collection collection; /* objects; the caller sets profile.cmd */
-	uint32_t n_events; /* number of values of struct mf_ledger_entry that are used, from the first on */
+	uint32_t n_events; /* number of leading values of struct mf_ledger_entry that are used */
 	struct mf_xtree_context *contexts; /* in the order in which they were first seen */
 	size_t n_contexts;
 };
 
-/* Further input of a writer, besides the tree. */
+/* Additional input for a writer, besides the tree. */
 struct mf_xtree_file {
-	bool compress; /* number the names of files and functions; only in Callgrind's format */
+	bool compress; /* replace repeated names of files and functions with numbers; only in Callgrind format */
 	pid_t pid;
 	int64_t time_ms;
 };
@@ -45,18 +45,18 @@ struct mf_xtree_file {
 int mf_xtree_collect(const struct mf_store *store, struct mf_xtree *xtree, struct mf_error *err);
 void mf_xtree_release(struct mf_xtree *xtree);
 
-/* The names of the values in output files: a name of one word, and a text of one line. */
+/* The names of the values in output files: a one-word name and a one-line description. */
 extern const struct mf_xtree_event {
 	const char *name, *text;
 } mf_xtree_events[MF_LEDGER_VALUES];
 
 /*
- * Copies the frames of context @number of @source, a struct mf_xtree, to @frames, innermost first. Returns their
- * number, at least one.
+ * Copies the frames of context @number of @source, a struct mf_xtree, to @frames, innermost first. Returns the number
+ * of frames, which is at least one.
  */
 uint32_t mf_xtree_read_context(const void *source, uint32_t number, struct mf_frame *frames);
 
-/* Returns @options changed for a tree that omits nothing: whole stacks, and no threshold. */
+/* Returns a copy of @options modified for a tree that omits nothing: whole stacks and no threshold. */
 struct mf_report_options mf_xtree_options(const struct mf_report_options *options);
 
 #endif

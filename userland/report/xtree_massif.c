@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes an execution tree of memory in Massif's format.
+// Writes a memory execution tree in Massif format.
 
 #include "report/xtree_massif.h"
 
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "report/massif_file.h"
 
-/* Writes one snapshot for each event, all of the same moment. */
+/* Writes one snapshot per event type, all for the same point in time. */
 int mf_xtree_massif_write(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			  const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			  struct mf_error *err)

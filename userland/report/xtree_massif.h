@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes an execution tree of memory in Massif's format, as Valgrind does for files named *.ms. */
+/* Writes a memory execution tree in Massif format, as Valgrind does for files named *.ms. */
 #ifndef MASSIF_REPORT_XTREE_MASSIF_H
 #define MASSIF_REPORT_XTREE_MASSIF_H
 
