@@ -45,7 +45,7 @@ void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place)
 	}
 }
 
-/* Removes the mark of a hook that was left without returning, and puts the block that it was resizing back. */
+/* Removes the mark of a hook that was left without returning, and puts back the block that it was resizing. */
 static void drop_mark(struct mf_thread *thread, uint32_t i)
 {
 	uint8_t inside = mf_thread_local.inside;

@@ -25,7 +25,7 @@
 
 struct mf_thread;
 
-#define MF_NESTING_MARKS 4u /* beyond that, the oldest is dropped; events nested in its hook are then counted */
+#define MF_NESTING_MARKS 4u /* maximum; if exceeded, the oldest is dropped, and events nested in its hook count */
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 

@@ -254,7 +254,7 @@ static __attribute__((noinline)) void settle(struct mf_thread *thread)
 }
 
 /*
- * Makes further events of the thread be deferred until leave(). Returns NULL if there is no memory for the thread's
+ * From now until leave(), the thread's further events are deferred. Returns NULL if there is no memory for the thread's
  * state; the event is then lost, and leave() must not be called.
  */
 static inline struct mf_thread *enter(void)
@@ -291,8 +291,8 @@ static inline void leave(struct mf_thread *thread)
 }
 
 /*
- * If the time unit is instructions, advances the clock by those that the thread has executed since its last event.
- * Returns false if the allowance is not sufficient, so the model must count the event.
+ * If the time unit is instructions, advances the clock by the number of instructions that the thread has executed since
+ * its last event. Returns false if the allowance is not sufficient, so the model must count the event.
  * Context: between mf_gate_enter() and mf_gate_leave().
  */
 static inline bool advance(struct mf_thread *thread)
@@ -357,7 +357,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* a change of the stack is not an event of its own */
+		mf_session_store.header->events--; /* a stack size change does not count as an event */
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Redirects all calls of a function to another one, and keeps a callable copy of the original.
+// Redirects all calls to a function to another one, and keeps a callable copy of the original.
 //
 // The instructions that the jump overwrites are copied to memory near the function, followed by a jump to the next
 // instruction. No return address may point into the copy, because stacks could not be unwound from there. So a call in
@@ -155,7 +155,7 @@ static bool is_relative(enum mf_flow flow)
 	       flow == MF_FLOW_CALL;
 }
 
-/* Can the whole function be decoded, without a jump into the bytes that the detour will overwrite? */
+/* Can the whole function be decoded, and does it not jump into the bytes that the detour will overwrite? */
 static bool is_clear(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site, *end = site + size;

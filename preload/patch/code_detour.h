@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Redirects all calls of a function to another one, and keeps a callable copy of the original. */
+/* Redirects all calls to a function to another one, and keeps a callable copy of the original. */
 #ifndef MASSIF_PRELOAD_CODE_DETOUR_H
 #define MASSIF_PRELOAD_CODE_DETOUR_H
 
@@ -15,12 +15,12 @@ struct mf_code_detour {
 };
 
 /*
- * Prepares the redirection of all calls of the function at @site, of @size bytes, to @target. At @target, all registers
- * are as the caller left them, except rsp: from the stack pointer upwards, the stack holds @datum, rbp and the return
- * address. The function's first instructions are copied elsewhere and adapted to their new address. The other
- * instructions are decoded to make sure that none of them jumps into the middle of the overwritten code. Returns 0,
- * -ENOEXEC if the function cannot be decoded or moved, or an error of patch.h. After success, call mf_patch_seal() and
- * then mf_code_detour_place().
+ * Prepares the redirection to @target of all calls to the function at @site, which has @size bytes. At @target, all
+ * registers are as the caller left them, except rsp: from the stack pointer upwards, the stack holds @datum, rbp and
+ * the return address. The function's first instructions are copied elsewhere and adapted to their new address. The
+ * other instructions are decoded to make sure that none of them jumps into the middle of the overwritten code. Returns
+ * 0, -ENOEXEC if the function cannot be decoded or moved, or an error of patch.h. After success, call mf_patch_seal()
+ * and then mf_code_detour_place().
  */
 int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t size, const void *target,
 		      const void *datum);
@@ -32,13 +32,14 @@ int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t siz
 int mf_code_detour_replace(struct mf_code_detour *detour, void *site, const void *target, const void *datum);
 
 /*
- * For an object that is loaded again at its old address. mf_code_detour_is_placed(): is the jump already in place?
- * mf_code_detour_fits(): is the function the same as when @detour was made, so that the jump can be placed again?
+ * For an object that has been loaded again at its old address. mf_code_detour_is_placed(): is the jump already in
+ * place? mf_code_detour_fits(): is the function still the same as when @detour was made, so that the jump can be placed
+ * again?
  */
 bool mf_code_detour_is_placed(const struct mf_code_detour *detour);
 bool mf_code_detour_fits(const struct mf_code_detour *detour, size_t size);
 
-/* Writes the jump. Context: no thread is in the function's first bytes. Return: 0 or an error of patch.h. */
+/* Writes the jump. Context: no thread is executing the function's first bytes. Return: 0 or an error of patch.h. */
 int mf_code_detour_place(const struct mf_code_detour *detour);
 
 #endif

@@ -247,7 +247,7 @@ struct block {
 	const struct mf_hook_frame *frame;
 	void *pointer;
 	size_t size;
-	size_t arguments[2]; /* for the trace */
+	size_t arguments[2]; /* arguments for the trace */
 };
 
 static uint64_t track_block(const void *data, uint64_t more)

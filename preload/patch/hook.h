@@ -6,7 +6,7 @@
  * A compiler that sees both the function and its caller may let the caller rely on registers that this function leaves
  * unchanged (gcc's -fipa-ra), even call-clobbered ones, vector registers included; and the caller may call the function
  * with an unaligned stack. So a hook changes no register except the one that holds the result, and calls the original
- * with the same stack alignment. (Status flags are not kept: no compiler keeps them across a call.)
+ * with the same stack alignment. (Status flags are not preserved, because no compiler relies on them across a call.)
  */
 #ifndef MASSIF_PRELOAD_HOOK_H
 #define MASSIF_PRELOAD_HOOK_H

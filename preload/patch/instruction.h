@@ -22,10 +22,10 @@ enum mf_flow {
 struct mf_instruction {
 	enum mf_flow flow;
 	uint8_t length;
-	uint8_t near_offset;  /* offset of a 4-byte distance from the instruction's end to data; 0: none */
+	uint8_t near_offset;  /* offset of the 4-byte RIP-relative displacement; 0 if there is none */
 	uint8_t opcode_offset; /* offset of the opcode's last byte; operands follow it */
 	bool is_padding;      /* a no-op, or an instruction that compilers emit only as padding */
-	int64_t distance;     /* from the instruction's end to the target of a relative jump or call */
+	int64_t distance;     /* distance from the instruction's end to the target of a relative jump or call */
 };
 
 /*

@@ -61,7 +61,7 @@ struct round {
 	bool no_room; /* not all objects could be recorded */
 };
 
-/* Doubles the room. Returns false if there is no memory. */
+/* Doubles the capacity for known objects. Returns false if there is no memory. */
 static bool grow(void)
 {
 	struct known *larger = mmap(NULL, 2 * room * sizeof(*known), PROT_READ | PROT_WRITE,
@@ -133,7 +133,7 @@ static void forget_the_gone(void)
 
 /*
  * Handles all new objects. Returns false if some could not be handled.
- * Context: with the dynamic linker's lock, or while the process has one thread.
+ * Context: the caller holds the dynamic linker's lock, or the process has only one thread.
  */
 static bool look(void)
 {

@@ -7,7 +7,7 @@
  * Handles all objects that are loaded now. From then on, handles every new object after it and its dependencies have
  * been mapped and before any of them is relocated or run. The table in object_loaded.c lists the functions that are
  * called for each object.
- * Context: while the process has one thread.
+ * Context: the process has only one thread.
  * Return: 0, or -errno if objects that are loaded later will not be handled.
  */
 int mf_object_loaded_start(void);

@@ -34,7 +34,7 @@
 /* Memory for code, near the program's code. While @is_open, the part from @open on is writable; the rest is executable. */
 struct pool {
 	uint64_t start;
-	uint32_t used, open; /* offsets from the start, in bytes; @open is a multiple of the page size */
+	uint32_t used, open; /* offsets from the start of the memory, in bytes; @open is a multiple of the page size */
 	bool is_open;
 };
 

@@ -7,7 +7,7 @@
  * process with one thread. Two threads must not use it at the same time; holding the dynamic linker's lock ensures
  * that. Nothing here calls malloc, and errno is preserved. On failure nothing is changed, and the functions return
  * -errno: -ENOTSUP on a processor for which there is no encoder (jump.h), -EACCES or -EPERM if writing to code is
- * forbidden (SELinux, a seccomp filter, PR_SET_MDWE), -ENOMEM if there is no room, or an error in reading
+ * forbidden (SELinux, a seccomp filter, PR_SET_MDWE), -ENOMEM if there is no room, or an error from reading
  * /proc/self/maps.
  */
 #ifndef MASSIF_PRELOAD_PATCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Redirects a loaded object's calls to a function to one of the shim's. */
+/* Redirects a loaded object's calls of a function to one of the shim's functions. */
 #ifndef MASSIF_PRELOAD_REDIRECT_H
 #define MASSIF_PRELOAD_REDIRECT_H
 

@@ -13,7 +13,7 @@
 /* Call this before the first mf_requests_arrived(). */
 void mf_requests_start(void);
 
-/* Redirects the requests in an object that has just been mapped. Context: as patch.h requires. */
+/* Redirects the requests in an object that has just been mapped. Context: see patch.h. */
 void mf_requests_arrived(const struct dl_phdr_info *info);
 
 #endif

@@ -102,7 +102,7 @@ struct taken {
 static struct taken taken[TAKEN_MAX];
 static uint32_t n_taken;
 static bool is_any;
-static bool is_any_of_c; /* at least one of them is not a C++ operator */
+static bool is_any_of_c; /* at least one function that was taken over is not a C++ operator */
 
 /* The definitions of each of @functions at start-up. */
 static struct {
@@ -114,7 +114,7 @@ static struct {
 } known[FUNCTIONS];
 
 /*
- * The only object that defines such functions. If there are several such objects, or if this one has no
+ * The only object that defines allocation functions. If there are several such objects, or if this one has no
  * malloc_usable_size(), the capacities of blocks are unknown.
  */
 static uintptr_t only_owner;
@@ -138,7 +138,7 @@ struct arrival {
 	const struct mf_definitions *definitions;
 	enum owner owner;
 	bool is_executable;
-	bool defines, allocates; /* defines any of @functions; defines one that does not only call others */
+	bool defines, allocates; /* defines any of @functions; defines one that does not merely call others */
 };
 
 static bool is_named(const char *soname, const char *pattern)

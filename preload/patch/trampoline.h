@@ -23,7 +23,7 @@ enum mf_request {
 struct mf_trampoline {
 	uint8_t code[24];
 	uint64_t entry;	/* the code shared by all trampolines */
-	uint64_t back;	/* the instruction after the site, which is also the address of the event's caller */
+	uint64_t back;	/* address of the instruction after the site; also the address of the event's caller */
 	struct mf_trampoline *next; /* the trampoline of the next site in the same code */
 };
 

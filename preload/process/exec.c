@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Wrappers of the functions that execute a program, in this process or in a new child.
+// Wrappers for the functions that execute a program, in this process or in a new child.
 //
 // massif-ctl is notified before the call, and again if the call failed. Otherwise, massif-ctl could not distinguish a
 // process that exited from one that executed a program which then exited immediately. The results that the program

@@ -59,7 +59,7 @@ static void put_back(bool back)
 
 /* State of a process that has forked and has not changed its session memory since then. Protected by the gate. */
 static struct {
-	unsigned int children;	   /* children announced to massif-ctl */
+	unsigned int children;	   /* number of children announced to massif-ctl */
 	struct mf_thread *alone;   /* the only thread, if it did not use the gate before the fork; otherwise NULL */
 } fork_state;
 

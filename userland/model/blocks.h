@@ -206,7 +206,7 @@ static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_
 	}
 }
 
-/* Clears the slots of a block whose first slot contained @first. */
+/* Clears the slots of the block whose first slot is @slot; @first is that slot's old value. */
 static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 {
 	uint32_t is_long = first & MF_BLOCKS_LONG;

@@ -12,8 +12,8 @@
 enum {
 	PATIENCE_MS = 200,    /* interval at which the program checks that the filter server still exists */
 	LONGEST_MS = 60000,   /* how long the program waits for the answer of an existing filter server */
-	VACANT_MS = 3000,     /* how long it waits for a filter server to appear: massif-ctl may be handing over to
-			       * another process */
+	VACANT_MS = 3000,     /* how long the program waits for a filter server to appear: massif-ctl may be handing
+			       * over to another process */
 };
 
 /*

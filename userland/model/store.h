@@ -44,7 +44,7 @@ enum mf_region_id {
 	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address of an unwind rule that was looked up, or
 				   * MF_NEW_RULE_SEARCHED */
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
-	MF_REGION_THREADS,	  /* the shim's own data, see preload/state.h; not a part of the profile */
+	MF_REGION_THREADS,	  /* the shim's own data, see preload/state.h; not part of the profile */
 	MF_REGION_COUNT,
 };
 
@@ -84,7 +84,7 @@ struct mf_store_header {
 	uint32_t full; /* enum mf_store_full: which regions filled up */
 	struct mf_region regions[MF_REGION_COUNT];
 
-	/* The process that writes the store. */
+	/* Information on the process that writes the store. */
 	int32_t pid;	       /* process id of the program; 0 until the shim has attached */
 	uint32_t depth;	       /* maximum number of frames in a stack */
 	uint32_t merge_recursive; /* maximum length of a cycle of recursive frames that is merged; 0: no merging */
@@ -116,15 +116,15 @@ struct mf_store_header {
 	uint32_t logs_steps;	    /* enum mf_log_level: what to log for the user; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to 0 bytes that returns a block counts as a resize */
 	uint32_t real_capacities;   /* use the real allocator's capacities, not the model's */
-	uint32_t is_elsewhere; /* the program has loaded libraries into a namespace of their own (dlmopen), which is
-			        * not profiled */
+	uint32_t is_elsewhere; /* the program has loaded libraries into a separate namespace (dlmopen), which is not
+			        * profiled */
 	int32_t late_objects_error; /* 0: late-loaded objects are searched; otherwise why not, -errno */
 	int32_t trace_fd;	    /* descriptor (greater than 2) to which allocation calls are traced; 0: no trace */
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
-	uint32_t went_on;	    /* forks after which the program continued although MF_JOIN_GO_ON failed; see
-				     * fork.c */
+	uint32_t went_on;	    /* number of forks after which the program continued although MF_JOIN_GO_ON
+				     * failed; see fork.c */
 
 	/* The program's own allocation functions; see preload/patch/takeover.h. */
 	uint32_t has_somalloc;	  /* patch only functions in objects whose names match somalloc */
@@ -141,8 +141,8 @@ struct mf_store_header {
 	uint32_t differs_context; /* the first context whose stack differed */
 	uint32_t differs_frame;	  /* the first frame in it that differed; libunwind's address there is differs_pc (0:
 				   * it has no such frame) */
-	uint32_t children_restricted; /* processes forked after the program restricted its system calls; they have no
-				       * profile */
+	uint32_t children_restricted; /* number of processes forked after the program restricted its system calls;
+				       * they have no profile */
 	uint32_t traces_children; /* whether programs that the program executes are profiled, too */
 	uint64_t differs_pc;
 	uint64_t verified, verify_differs; /* number of stacks compared, and of those that differed */

@@ -75,7 +75,7 @@ uint32_t mf_tally_least_used(const struct mf_store *store);
 void mf_tally_begin(struct mf_store *store, uint32_t number);
 void mf_tally_end(struct mf_store *store, uint32_t number);
 
-/* Marks all tallies as unused. For the copied store of a forked process, in which none of the threads exist. */
+/* Marks all tallies as unused; for the copied store of a forked process, in which none of the threads exist. */
 void mf_tally_end_all(struct mf_store *store);
 
 /*
@@ -86,7 +86,7 @@ void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
 
 /*
- * For a reader after the program has ended: adds all tallies to the totals. A delayed free is counted as a free, but
+ * Adds all tallies to the totals; for a reader after the program has ended. A delayed free is counted as a free, but
  * its block remains in the table of blocks; mf_tally_walk_put_off() finds these blocks.
  */
 void mf_tally_close(struct mf_store *store);
@@ -178,7 +178,7 @@ static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *ctx, uint32_t 
 	ctx->cells[context].bytes += (uint64_t)bytes;
 }
 
-/* Does what mf_stacks_change() does within the allowance. Otherwise changes nothing and returns false. */
+/* Like mf_stacks_change(), but only within the allowance; otherwise changes nothing and returns false. */
 static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t change)
 {
 	int64_t cost = change < 0 ? -change : change;

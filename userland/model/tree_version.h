@@ -63,8 +63,8 @@ uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
  * Records the bytes of @context in @shard, which have not changed since the newest version. After that, they may be
- * changed. If the shard has no room, returns false; then call mf_tree_version_keep_alone(). Context: the shard's
- * thread.
+ * changed. If the shard has no room, returns false; then call mf_tree_version_keep_alone(). Context: the thread that
+ * uses the shard.
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 
