@@ -262,7 +262,10 @@ static void set_signals(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1), REFUSE, RETURN(SECCOMP_RET_ALLOW)
 
-/* Allows the call only if argument @n equals @what (@how BPF_JEQ) or has any of the bits in @what (BPF_JSET). */
+/*
+ * Allows the call only if argument @n equals @what (if @how is BPF_JEQ) or has any of the bits in @what (if @how is
+ * BPF_JSET).
+ */
 #define ALLOW_IF(call, n, how, what)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | how | BPF_K, what, 1, 0), REFUSE, RETURN(SECCOMP_RET_ALLOW)
@@ -282,7 +285,7 @@ static bool filter_calls(void)
 		LOAD(nr),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
 		RETURN(SECCOMP_RET_KILL_PROCESS),
-		/* Input and output. */
+		/* System calls for input and output. */
 		ALLOW(read),
 		ALLOW(pread64),
 		ALLOW(write),

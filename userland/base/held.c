@@ -26,7 +26,7 @@
 
 struct mf_held {
 	pthread_mutex_t lock;
-	struct mf_held_file *files[BUCKETS]; /* hashed by path */
+	struct mf_held_file *files[BUCKETS]; /* hash table of the files, keyed by path */
 	uint32_t max, n_open;
 };
 

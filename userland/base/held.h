@@ -80,7 +80,10 @@ struct mf_held_file *mf_held_use(struct mf_held *held, struct mf_held_file *file
 /* Removes a user. Closes and frees the file when the last user is removed. @file may be NULL. */
 void mf_held_release(struct mf_held *held, struct mf_held_file *file);
 
-/* Opens @file. Returns a descriptor, which the caller closes, or -errno; -ESTALE if the path now leads to another file. */
+/*
+ * Opens @file. Returns a descriptor, which the caller closes, or -errno; -ESTALE if the path now leads to another
+ * file.
+ */
 int mf_held_open(const struct mf_held_file *file);
 
 /* Returns whether @fd is a descriptor of @file. */

@@ -24,7 +24,10 @@ uint8_t *mf_inflate(const void *compressed, size_t size, uint64_t plain_size)
 	decompressor = plain ? libdeflate_alloc_decompressor() : NULL;
 	if (!decompressor)
 		return NULL;
-	/* When no pointer for the actual size is passed, libdeflate requires the output to be exactly plain_size bytes. */
+	/*
+	 * When no pointer for the actual size is passed, libdeflate requires the output to be exactly plain_size
+	 * bytes.
+	 */
 	result = libdeflate_zlib_decompress(decompressor, compressed, size, plain, plain_size, NULL);
 	libdeflate_free_decompressor(decompressor);
 	return result == LIBDEFLATE_SUCCESS ? mf_take(plain, NULL) : NULL;

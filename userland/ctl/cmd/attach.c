@@ -188,7 +188,7 @@ static int record(struct attachment *a)
 	int ret;
 
 	ret = mf_pages_join(a->recording.pages, pid, &err);
-	/* The pidfd is still valid, so the pid was not reused before the attach. */
+	/* The pidfd is still valid, so the pid had not been reused before the attach. */
 	if (!ret && !mf_pidproc_is_alive(&a->process))
 		ret = mf_error_set(&err, -ESRCH, "process %d has just ended", (int)pid);
 	if (ret)
@@ -198,8 +198,8 @@ static int record(struct attachment *a)
 		       (int)strcspn(a->process.cmd, "\n"), a->process.cmd,
 		       a->timer < 0 ? "; Ctrl-C detaches" : "");
 	/*
-	 * Without the control socket, other commands cannot read the profile while it runs. The profile itself
-	 * is unaffected.
+	 * Without the control socket, other commands cannot read the running profile. The profile itself is
+	 * unaffected.
 	 */
 	if (mf_control_open(&control_ops, &a->recording, &a->control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);

@@ -22,7 +22,7 @@ extern const unsigned int mf_n_commands;
 /* Runs the command named by argv[1], or the run command if argv[1] names none. Returns the exit status. */
 int mf_command_dispatch(int argc, char **argv);
 
-/* Prints the help of the command @name. Returns the exit status. */
+/* Prints the help text of the command @name. Returns the exit status. */
 int mf_command_explain(const char *name);
 
 int mf_command_run(int argc, char **argv);

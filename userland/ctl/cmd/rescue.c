@@ -120,7 +120,10 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	options->log_fd = STDERR_FILENO;
 	options->wanted = MF_OPTIONS_RUN;
 	options->wait = false;
-	/* Without options, the description is "(none)". Drop that before the options of the command line are appended. */
+	/*
+	 * Without options, the description is "(none)". Drop that before the options of the command line are
+	 * appended.
+	 */
 	if (rescue->n_words && options->desc && *options->desc == '(')
 		free(mf_take(options->desc, NULL));
 	ret = mf_options_parse(options, rescue->n_words, rescue->words, &used, err);

@@ -96,8 +96,8 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
 	/*
-	 * Without the control socket, other commands cannot read the profile while it runs. The profile itself
-	 * is unaffected.
+	 * Without the control socket, other commands cannot read the running profile. The profile itself is
+	 * unaffected.
 	 */
 	if (mf_control_open(&mode->control, run, &control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);

@@ -45,7 +45,7 @@ struct mf_control_answer {
 	uint32_t reserved;
 };
 
-/* Implements the requests. Both functions print to @out. */
+/* Callbacks that implement the requests; both print to @out. */
 struct mf_control_ops {
 	/* Prints a line for each profile with mf_control_print_profile(). */
 	void (*list)(void *data, FILE *out);

@@ -23,7 +23,7 @@ int mf_outfile_explain(const char *path, int code, struct mf_error *err)
 	return mf_error_set(err, code, "cannot write '%.600s': %s", path, strerror(-code));
 }
 
-/* Returns the directory of @path with its slash, or "./". The caller frees the result. */
+/* Returns the directory of @path, including the trailing slash, or "./". The caller frees the result. */
 static char *directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -114,7 +114,10 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 		add(outputs, &claim);
 }
 
-/* Returns whether @claim is reserved for this file and has not been written yet: a later process may have the same pid. */
+/*
+ * Returns whether @claim is reserved for this file and has not been written yet: a later process may have the same
+ * pid.
+ */
 static bool is_own(const struct claim *claim, enum mf_output_kind kind, pid_t pid)
 {
 	return !claim->written && claim->kind == kind && claim->pid == pid;
@@ -130,7 +133,7 @@ static char *alternative(const char *path, pid_t pid, unsigned int n)
 	return length < 0 ? NULL : name;
 }
 
-/* Reports that @path is already used for @taken, so the file of @kind of process @pid goes to @name instead. */
+/* Reports that @path is already used for @taken, so process @pid's file of kind @kind goes to @name instead. */
 static void say_taken(const char *path, const struct claim *taken, enum mf_output_kind kind, pid_t pid,
 		      const char *name)
 {
@@ -150,7 +153,7 @@ static void say_taken(const char *path, const struct claim *taken, enum mf_outpu
 }
 
 /*
- * Chooses the name for the file of @kind of process @pid: @path, or an alternative that no other file of this run has.
+ * Chooses the name for process @pid's file of kind @kind: @path, or an alternative that no other file of this run has.
  * *@claim is set to the entry of this name, or to NULL if the name has none. Special files have none, because they are
  * never replaced. Returns NULL if out of memory.
  */

@@ -27,21 +27,21 @@ struct mf_outputs *mf_outputs_create(void);
 void mf_outputs_destroy(struct mf_outputs *outputs); /* @outputs may be NULL */
 
 /*
- * Reserves the name @path for the file of @kind of process @pid, which is written later. Does nothing if the name is
+ * Reserves the name @path for process @pid's file of kind @kind, which is written later. Does nothing if the name is
  * already taken or if out of memory.
  */
 void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path,
 			pid_t pid);
 
 /*
- * Writes the file of @kind of process @pid to @path, or elsewhere, with a message: if another file of this run has that
+ * Writes process @pid's file of kind @kind to @path, or elsewhere, with a message: if another file of this run has that
  * name, `.PID` is appended; if it cannot be written, it goes to $TMPDIR or /tmp. *@name is the name used, which the
  * caller frees. Returns 0, or -errno with a message in @err if the file is lost.
  */
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);
 
-/* Returns how many files of @kind were written. Special files, such as pipes, are not counted. */
+/* Returns how many files of kind @kind were written. Special files, such as pipes, are not counted. */
 size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind);
 
 /* Records the loss of a file that was never passed to mf_outputs_write(). */

@@ -42,7 +42,7 @@ enum {
 
 struct mf_heap_family {
 	const struct mf_options *options;
-	struct mf_heap_process *processes; /* newest first */
+	struct mf_heap_process *processes; /* the processes, newest first */
 	int files_ms; /* time until the next check for newly mapped files */
 	struct mf_join_conns conns; /* connections; their epoll descriptor also watches the processes */
 	struct mf_expected expected;
@@ -267,7 +267,7 @@ static void add(struct mf_heap_family *family, struct mf_heap_process *process, 
 	family->processes = process;
 }
 
-/* Watches process @pid, so that its end is noticed. Returns 0 or -errno. */
+/* Watches process @pid in order to notice when it ends. Returns 0 or -errno. */
 static int follow(struct mf_heap_family *family, struct mf_heap_process *process, pid_t pid)
 {
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -335,7 +335,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	return 0;
 }
 
-/* Serves MF_JOIN_FORK: a process is about to fork and waits for the answer. */
+/* Serves MF_JOIN_FORK: a process is about to fork and is waiting for the answer. */
 static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
 	struct mf_heap_process *parent = find_alive(family, join_request->pid), *made;
@@ -386,7 +386,7 @@ static int serve_executing(struct mf_heap_family *family, const struct mf_reques
 
 	if (process)
 		process->executes = join_request->request.verb == MF_JOIN_EXECUTES;
-	return -ENOTCONN; /* the connection was for this one message */
+	return -ENOTCONN; /* the connection was only for this message */
 }
 
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request);
@@ -452,7 +452,7 @@ static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *
 		say_departed(process);
 		drop(family, process);
 	} else if (sight == MF_MAPPED_ENDING) {
-		process->watch_ms = -1; /* the pidfd will report its end */
+		process->watch_ms = -1; /* the pidfd will report that the process ended */
 	}
 }
 

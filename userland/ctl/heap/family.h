@@ -59,7 +59,7 @@ void mf_heap_family_end_launched(struct mf_heap_family *family);
  */
 size_t mf_heap_family_survivors(struct mf_heap_family *family, mf_survivor_say *say, void *data);
 
-/* Returns whether no process of the run is left. */
+/* Returns true if no process of the run is left. */
 bool mf_heap_family_is_empty(struct mf_heap_family *family);
 
 /*

@@ -32,7 +32,10 @@ struct mf_join_conns {
 	void *data;
 };
 
-/* Initialises @conns; no process can connect before mf_join_conns_open(). Always call mf_join_conns_close() afterwards. */
+/*
+ * Initialises @conns; no process can connect before mf_join_conns_open(). Always call mf_join_conns_close()
+ * afterwards.
+ */
 void mf_join_conns_init(struct mf_join_conns *conns, mf_join_conns_serve *serve, void *data);
 
 /* Listens at @address, see mf_join_server_open(). Returns 0 or -errno. */

@@ -21,7 +21,10 @@ static uint32_t room_of(const struct mf_store *store)
 	return (uint32_t)(store->sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record));
 }
 
-/* Allocates entries for the maximum number of objects, because other threads read the array while it is being filled. */
+/*
+ * Allocates entries for the maximum number of objects, because other threads read the array while it is being
+ * filled.
+ */
 static bool make_files(struct mf_store *store)
 {
 	if (!store->files)
@@ -66,7 +69,10 @@ static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t firs
 			continue;
 		mapping->alias = object.path;
 		file = mf_held_take(mapped->held, mapping);
-		/* If the object has been unmapped in the meantime, @mapping may belong to the object that replaced it. */
+		/*
+		 * If the object has been unmapped in the meantime, @mapping may belong to the object that replaced
+		 * it.
+		 */
 		if (__atomic_load_n(&record->retired, __ATOMIC_ACQUIRE))
 			mf_held_release(mapped->held, file);
 		else

@@ -127,7 +127,10 @@ static int sooner(int one, int other)
 	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/* Returns whether the program announced an exec that @state->watch has not seen yet. (The exec may also have failed.) */
+/*
+ * Returns whether the program announced an exec that @state->watch has not seen yet. (The exec may also have
+ * failed.)
+ */
 static bool executes_unseen(const struct heap_state *state)
 {
 	return !state->watch.replaced_by && state->first->store.header->executes;

@@ -16,7 +16,7 @@
 int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request);
 
 /*
- * Handles the process's report that it wrote the file, or failed to. If it failed, saves the file in $TMPDIR or
+ * Handles the process's report that it wrote the file or failed to do so. If it failed, saves the file in $TMPDIR or
  * /tmp, with a message.
  */
 void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *join_request,

@@ -70,8 +70,8 @@ int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err)
 void mf_heap_process_destroy(struct mf_heap_process *process); /* @process may be NULL */
 
 /*
- * Creates the process for a child that @from will fork. The child shares the profile of @from until that profile
- * changes. Returns 0 or -ENOMEM.
+ * Creates the structure for a child that @from is about to fork. The child shares the profile of @from until that
+ * profile changes. Returns 0 or -ENOMEM.
  */
 int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_process **process,
 			   struct mf_error *err);
@@ -104,7 +104,7 @@ void mf_heap_process_note_end(struct mf_heap_process *process);
 /* Opens files that the process has mapped since the last call. Returns whether there were new ones. */
 bool mf_heap_process_look(struct mf_heap_process *process);
 
-/* These two implement struct mf_control_ops. */
+/* The following two functions implement struct mf_control_ops. */
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out);
 int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,
 			     FILE *out, struct mf_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Detects that a process executes another program. This requires polling, because the kernel does not notify the
+// Detects when a process executes another program. This requires polling, because the kernel does not notify the
 // parent.
 
 #include "exec_watch.h"
@@ -15,7 +15,10 @@ enum {
 	LAST_LOOK_MS = 500,
 };
 
-/* Calls stat() on the file that the process executes. Fails if the process has ended or this user may not inspect it. */
+/*
+ * Calls stat() on the file that the process executes. Fails if the process has ended or this user may not inspect
+ * it.
+ */
 static int stat_image(pid_t pid, char link[32], struct stat *image)
 {
 	snprintf(link, 32, "/proc/%d/exe", (int)pid);

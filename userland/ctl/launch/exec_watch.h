@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Detects that a process executes another program. */
+/* Detects when a process executes another program. */
 #ifndef MASSIF_CTL_EXEC_WATCH_H
 #define MASSIF_CTL_EXEC_WATCH_H
 
@@ -15,7 +15,7 @@ struct mf_exec_watch {
 
 /*
  * Starts watching @pid. @path is the program that it executed first and may since have replaced, or NULL for the
- * present program.
+ * current program.
  */
 void mf_exec_watch_init(struct mf_exec_watch *watch, pid_t pid, const char *path);
 void mf_exec_watch_deinit(struct mf_exec_watch *watch);

@@ -116,7 +116,10 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 	int ends[2];
 
 	*refused = false;
-	/* Two more entries than argv, for exec_by_shell(). Allocated here because the child must not allocate memory. */
+	/*
+	 * Two more entries than argv, for exec_by_shell(). Allocated here because the child must not allocate
+	 * memory.
+	 */
 	while (launch->argv[n])
 		n++;
 	arguments = calloc(n + 2, sizeof(*arguments));

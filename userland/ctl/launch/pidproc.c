@@ -60,7 +60,7 @@ static char *read_cmd(pid_t pid)
 	return words;
 }
 
-/* Returns the process that thread @tid belongs to; 0 if unknown. */
+/* Returns the pid of the process that thread @tid belongs to; 0 if unknown. */
 static pid_t process_of(pid_t tid)
 {
 	size_t size;

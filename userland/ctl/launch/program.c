@@ -21,8 +21,8 @@
 #define SHELL "/bin/sh"
 
 enum {
-	HEAD_SIZE = 256,     /* bytes of a script that the kernel reads (BINPRM_BUF_SIZE) */
-	INTERPRETERS_MAX = 5, /* depth of nested scripts at which the kernel fails with ELOOP */
+	HEAD_SIZE = 256,     /* number of bytes that the kernel reads from a script (BINPRM_BUF_SIZE) */
+	INTERPRETERS_MAX = 5, /* nesting depth of scripts at which the kernel fails with ELOOP */
 };
 
 /* Checks whether @path is an executable file. Returns 0 if so, otherwise -errno. */

@@ -158,7 +158,7 @@ static bool told_to_stop(const struct mf_supervision *supervision)
 
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 			stop |= number == ends[i] && !sigaction(number, NULL, &action) &&
-				action.sa_handler != SIG_IGN; /* nohup(1) lets the program ignore SIGHUP */
+				action.sa_handler != SIG_IGN; /* nohup(1) makes the program ignore SIGHUP */
 		if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
 			mf_signals_stop_self(number);
 	}

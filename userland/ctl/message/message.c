@@ -68,7 +68,10 @@ static int put_to(int fd, const char *text, size_t size)
 	return 0;
 }
 
-/* If the log cannot be written, this and all later messages go to standard error. Errors in writing those are ignored. */
+/*
+ * If the log cannot be written, this and all later messages go to standard error. Errors in writing those are
+ * ignored.
+ */
 static void put(const char *text, size_t size)
 {
 	int code = message_fd < 0 ? 0 : put_to(message_fd, text, size);

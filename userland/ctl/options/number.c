@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Parses numbers with the syntax of Massif's options, which differs from strtoll() and strtod().
+// Parses numbers with the syntax of Massif's options, which differs from that of strtoll() and strtod().
 
 #include "number.h"
 

@@ -74,7 +74,7 @@ struct mf_options {
 	char **owned; /* words that were constructed from others; both the array and the words are owned */
 	size_t n_owned;
 	const char **alloc_fns, **ignore_fns, **fullpath_after; /* storage of the lists in @report; owned */
-	bool *matched; /* flags for the lists in @report; owned */
+	bool *matched; /* match flags for the lists in @report; owned */
 };
 
 /* Sets the defaults and allocates room for @argc option words in total. Returns 0 or -ENOMEM. */

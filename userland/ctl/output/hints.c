@@ -12,7 +12,10 @@
 #define FAULTS_RATIO	2 /* print a hint if the children's page faults exceed this many times the program's own */
 #define UNMATCHED_SHOWN 5u /* maximum number of names to print per option */
 
-/* Lists the names that matched no function: they may be misspelt, or those functions may not have allocated anything. */
+/*
+ * Lists the names that matched no function: they may be misspelt, or those functions may not have allocated
+ * anything.
+ */
 static void say_unmatched(const char *option, const struct mf_strings *given)
 {
 	size_t n = 0;

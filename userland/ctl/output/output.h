@@ -60,8 +60,8 @@ int mf_output_write(const struct mf_options *options, const struct mf_output_of 
 /* The part of a running profile to print. */
 enum mf_output_part {
 	MF_OUTPUT_KEPT,	    /* all snapshots taken so far */
-	MF_OUTPUT_PRESENT,  /* one snapshot of the present state */
-	MF_OUTPUT_DETAILED, /* one detailed snapshot of the present state */
+	MF_OUTPUT_PRESENT,  /* one snapshot of the current state */
+	MF_OUTPUT_DETAILED, /* one detailed snapshot of the current state */
 };
 
 /* Prints a massif.out file of a profile that may be changing concurrently. Returns 0 or -errno. */
