@@ -286,7 +286,7 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
  * massif_enrol() - make the current process a member, and its address space a target.
  * @id: set to the number of the target.
  *
- * The mappings are reported at once. If the session follows the address space already, its target is used.
+ * The mappings are reported at once. If the session already follows the address space, the existing target is used.
  *
  * Context: process context of a program; may sleep.
  * Return: 0; -EPERM if the session's opener may not observe the process; -EBUSY if it, or its address space, is already

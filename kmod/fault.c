@@ -21,8 +21,8 @@
 #include "target.h"
 
 /*
- * These hooks run for every page fault of the system, but return after the first test if the address space is
- * not a target.
+ * These hooks run for every page fault in the system, but return after the first test if the address space is not a
+ * target.
  *
  * The function that handles faults is hooked by a detour, so the change that a fault has made is reported
  * when the function returns. Where detours are not available, a tracepoint reports that a fault begins, and

@@ -20,9 +20,9 @@
 #include "vma.h"
 
 /*
- * All hooked functions change mappings with mmap_lock held for writing. So the values read here are stable.
- * The record of a change is in the ring before the next change of the same address space can begin, and ring
- * order is the order of changes. There are two exceptions:
+ * All hooked functions change mappings with mmap_lock held for writing. So the values read here are stable. The record
+ * of a change is in the ring before the next change to the same address space can begin, and ring order is the order of
+ * changes. There are two exceptions:
  *
  * The kernel's munmap function downgrades the lock to reading before it changes total_vm. Some kernels keep the
  * lock until the function returns. Other kernels drop it earlier, and their MAP_FIXED does not use the munmap
@@ -37,8 +37,8 @@
  */
 
 /*
- * If total_vm has changed since the last record, the hooks have missed a change: reports that. before: total_vm
- * before the present change, pages.
+ * If total_vm has changed since the last record, reports that the hooks have missed a change. before: total_vm before
+ * the current change, in pages.
  */
 static void check_total(struct massif_target *target, unsigned long before)
 {

@@ -59,8 +59,8 @@ bool massif_rss_spans_idle(struct massif_target *target)
 }
 
 /*
- * Computes the change of the span since its begin or its last cut, in pages. last: the span ends now, so it
- * need not be prepared for another cut.
+ * Computes the change of the span, in pages, since it began or was last cut. last: the span ends now, so it need not be
+ * prepared for another cut.
  */
 static __always_inline void cut(struct massif_rss_span *span, const struct massif_target *target, long *change,
 				bool last)
@@ -564,8 +564,8 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			abandon(span, target);
 	}
 	/*
-	 * In the remaining case, an exiting thread adds its collected counts to the shared ones. They have been
-	 * reported already.
+	 * In the remaining case, an exiting thread adds its collected counts to the shared ones. These have already
+	 * been reported.
 	 */
 }
 

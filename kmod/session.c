@@ -30,7 +30,7 @@ static void wake_up_consumer(struct irq_work *work)
 }
 
 /**
- * massif_session_create() - create the session of an open of the device.
+ * massif_session_create() - create the session for an open of the device.
  * @file: the open file; the session takes references to its credentials.
  * Context: process context of the opener; may sleep.
  * Return: the session with one reference, or NULL if there is no memory.
@@ -190,7 +190,7 @@ void massif_session_put(struct massif_session *session)
 
 /**
  * massif_session_wake() - wake up the consumer if it waits in poll(); costs nothing if it does not.
- * Context: any, also in hooks with locks held: an irq_work wakes up the consumer.
+ * Context: any, including hooks with locks held: an irq_work wakes up the consumer.
  */
 void massif_session_wake(struct massif_session *session)
 {

@@ -109,7 +109,7 @@ static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 	return end - sp;
 }
 
-/* Copies want bytes of stack behind rec's registers. Returns the number of bytes that could be read. */
+/* Copies want bytes of the stack to the space after rec's registers. Returns the number of bytes that could be read. */
 static size_t copy_bytes(struct massif_rec_stack *rec, size_t fixed, unsigned long sp, size_t want)
 {
 	void *bytes = (void *)rec + fixed;

@@ -103,7 +103,7 @@ struct massif_target {
 	unsigned long grown_to;
 
 	bool test;			/* target of a hook test (hooktest.c): no session, no records */
-	bool yields;			/* hook test of a session that is not privileged; constant */
+	bool yields;			/* the hook test belongs to an unprivileged session; constant */
 
 	struct massif_resident resident;
 };

@@ -27,7 +27,7 @@ static inline void massif_vma_flags_clear(struct vm_area_struct *vma, unsigned l
 }
 
 /**
- * massif_vma_map() - map the pages of an array, beginning with pages[vma->vm_pgoff].
+ * massif_vma_map() - map an array of pages, beginning with pages[vma->vm_pgoff].
  * @nr: number of pages in @pages.
  *
  * If vm_map_pages() accepts pages that are charged to a memory cgroup, the page tables hold references to the

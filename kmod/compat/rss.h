@@ -15,11 +15,10 @@
 #endif
 
 /*
- * The kernel counts on two levels: shared counters of the address space, and collected changes that have not
- * been added to them yet. Before 6.2 each thread collects up to 64 pages, and more with the pages of a file
- * around a fault. Since 6.2 each processor collects up to 32 pages, or two for each processor. The resident
- * set is the sum of both levels. Before 6.2 the tracepoint rss_stat reports only changes of the shared
- * counters, since 6.2 all changes.
+ * The kernel counts on two levels: shared counters of the address space, and collected changes that have not been added
+ * to them yet. Before 6.2 each thread collects up to 64 pages, and more with the pages of a file around a fault. Since
+ * 6.2 each processor collects up to 32 pages, or two for each processor. The resident set is the sum of both levels.
+ * Before 6.2 the tracepoint rss_stat reports only changes to the shared counters, since 6.2 all changes.
  *
  * A base has the counter values that were last read. To note a change means to store the current value in the base and
  * to attribute the difference to current or to a processor. A base must be all zero before massif_rss_base_alloc().

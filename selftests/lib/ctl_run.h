@@ -50,7 +50,7 @@ pid_t ctl_start(void (*before)(void), const char *const *argv);
 /* Returns the exit status, or 128 + the signal. */
 int ctl_exit_code(const struct ctl_result *result);
 
-/* Returns the contents of a file, to be freed; NULL if it cannot be read. */
+/* Returns the contents of a file, which the caller must free, or NULL if it cannot be read. */
 char *ctl_read_file(const char *path);
 void ctl_write_file(const char *path, const char *text, mode_t mode);
 
@@ -67,8 +67,8 @@ size_t ctl_find_files(const char *prefix, char name[256]);
 void ctl_remove_files(const char *prefix);
 
 /*
- * Returns the name of the first file that was saved under another name according to a message in @err, to be freed;
- * NULL if there is none.
+ * Returns the name of the first file that was saved under another name according to a message in @err, or NULL if there
+ * is none. The caller must free it.
  */
 char *ctl_saved_file(const char *err);
 

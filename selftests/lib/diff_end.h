@@ -10,11 +10,11 @@
 #include <stdbool.h>
 
 /*
- * Returns @theirs, with a snapshot of the end added if one is due, to be freed; *@added is set to whether one was
- * added. @theirs is the massif.out file of a program run with @options and with libdiff_end.so preloaded. @end is what
- * that library wrote; NULL if it was not called because the program was killed. In that case, the last snapshot of
- * @theirs is assumed to show the end (which is true unless snapshots were skipped); if it has no tree, the tree is
- * taken from @ours.
+ * Returns a copy of @theirs, which the caller must free, with a snapshot of the end added if one is due; *@added is set
+ * to whether one was added. @theirs is the massif.out file of a program run with @options and with libdiff_end.so
+ * preloaded. @end is what that library wrote; NULL if it was not called because the program was killed. In that case,
+ * the last snapshot of @theirs is assumed to show the end (which is true unless snapshots were skipped); if it has no
+ * tree, the tree is taken from @ours.
  */
 char *diff_end_add(const char *theirs, const char *end, const char *ours, const char *const *options,
 		   bool *added);

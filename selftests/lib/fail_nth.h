@@ -20,7 +20,7 @@ int fail_nth_open(void);
 /* Makes the n-th attempt after this call fail; none if n is 0. */
 void fail_nth(int nth, unsigned int n);
 
-/* Returns whether a failure has occurred since fail_nth(), and disables further ones. */
+/* Returns whether a failure has occurred since fail_nth(), and disables further failures. */
 bool fail_nth_ended(int nth);
 
 #endif

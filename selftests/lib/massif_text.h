@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Returns a copy of @text without the desc and cmd lines and with all addresses in trees replaced by 0xADDRESS,
- * so that two runs of a program are equal. To be freed.
+ * Returns a copy of @text without the desc and cmd lines and with all addresses in trees replaced by 0xADDRESS, so that
+ * two runs of a program are equal. The caller must free the copy.
  */
 char *massif_text_normalise(const char *text);
 

@@ -15,7 +15,7 @@ struct trace_range {
 	uint64_t start, end;
 };
 
-/* The mappings of a process, without [vsyscall]; adjacent ones are joined. */
+/* The mappings of a process, without [vsyscall]; adjacent mappings are joined. */
 struct trace_maps {
 	pid_t pid;
 	unsigned int moment; /* number of the moment, counted from 1 over all processes; 0: at exit */

@@ -22,7 +22,7 @@ void fake_reset(void);
 /* Fills @frames with the stack described by @words. Returns the number of frames. */
 size_t fake_stack(const char *words, struct mf_frame frames[FAKE_FRAMES_MAX]);
 
-/* Returns the text of @frames, to be freed. */
+/* Returns the text of @frames, which the caller must free. */
 char *fake_words(const struct mf_frame *frames, size_t count);
 
 /* The objects that the frames refer to, of which [1] is "/bin/fake"; and their number. */

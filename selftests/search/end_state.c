@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lines of /proc/PID/status that the program itself decides. */
+/* Lines of /proc/PID/status that depend on the program itself. */
 static const char *const status_lines[] = {
 	"Umask:",  "Uid:",    "Gid:",	     "Groups:",	 "SigPnd:",  "ShdPnd:",	   "SigBlk:",
 	"SigIgn:", "SigCgt:", "CapInh:",     "CapPrm:",	 "CapEff:",  "CapBnd:",	   "CapAmb:",

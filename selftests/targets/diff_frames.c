@@ -179,7 +179,7 @@ static void callbacks(void)
 	realigned();
 }
 
-/* In a signal handler that did not interrupt the allocator. */
+/* A signal handler that does not interrupt the allocator, and allocates. */
 static void handle(int signal)
 {
 	see(malloc((size_t)signal * 100));

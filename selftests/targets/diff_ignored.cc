@@ -80,7 +80,7 @@ static void blocks()
 	visible(0);
 }
 
-/* Many ignored blocks are allocated and freed, and few visible ones. */
+/* Many ignored blocks are allocated and freed, but few visible blocks. */
 static void churn()
 {
 	void *list[16] = {};

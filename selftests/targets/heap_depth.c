@@ -133,7 +133,7 @@ static void in_thread(void)
 	mark(5);
 }
 
-/* Several stacks at once, with all ways in which threads end. */
+/* Uses several stacks at once, and ends threads in every possible way. */
 static pthread_barrier_t barrier;
 
 NOINLINE static void stay(size_t bytes)
@@ -155,7 +155,7 @@ static void *stay_and_end(void *data)
 	if (number % 3 == 1)
 		pthread_exit(NULL);
 	while (number % 3 == 2)
-		pause(); /* waits until it is cancelled */
+		pause(); /* wait until this thread is cancelled */
 	return NULL;
 }
 

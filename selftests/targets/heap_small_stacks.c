@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads with the smallest permitted stacks, one after the other: each allocates, resizes and frees. And a
-// coroutine with an even smaller stack, whose frames are mostly the same each time.
+// Threads with the smallest permitted stacks, one after the other: each allocates, resizes and frees. Also runs a
+// coroutine on an even smaller stack, whose frames are mostly the same each time.
 
 #include <limits.h>
 #include <pthread.h>

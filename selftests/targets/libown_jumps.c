@@ -11,7 +11,7 @@ void *_Znwm(size_t size)
 	return malloc(size);
 }
 
-/* As bytes, so that the assembler does not use longer jumps. */
+/* Written as bytes, so that the assembler does not use longer jumps. */
 __asm__(".text\n.p2align 4\n"
 	".globl _ZdlPv\n.type _ZdlPv, @function\n_ZdlPv:\n"
 	"	jmp	free@plt\n"

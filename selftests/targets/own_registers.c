@@ -27,7 +27,7 @@ uint64_t own_freed;
 #define FREE "incq own_freed(%rip)\nret"
 
 FUNCTION(malloc, "lea (%rdi), %rax\n" GIVE);
-/* calloc and realloc call others: one as a nested call, the other as a tail call. */
+/* calloc and realloc call other functions: one as a nested call, the other as a tail call. */
 FUNCTION(calloc, "push %rdi\nimul %rsi, %rdi\ncall malloc\npop %rdi\nret");
 FUNCTION(realloc, "push %rdi\nmov %rsi, %rdi\ncall malloc\npop %rdi\ncall free\nret");
 FUNCTION(reallocarray, "push %rsi\nimul %rdx, %rsi\ncall realloc\npop %rsi\nret");

@@ -200,7 +200,7 @@ static size_t pick_size(void)
 		return 0;
 	if (program.mood == &moods[MOOD_LARGE])
 		return ((size_t)1 + pick(most)) * program.large * UNIT - pick(program.slop);
-	/* Small sizes are more frequent, and so are equal ones. */
+	/* Small sizes are more common, and so are equal sizes. */
 	units = percent(50) ? 1 + pick(most) : 1 + pick(most) % 5;
 	return units * UNIT - pick(program.slop);
 }

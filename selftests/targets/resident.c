@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes pages resident and removes them in every possible way, and logs the counters of the kernel.
+// Makes pages resident and removes them in every possible way, and logs the kernel's counters.
 //
 // After each step a line is written to the file RESIDENT_LOG: the number of the moment; RssAnon, RssFile and RssShmem
 // of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just before, a page

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates from many kinds of functions: inlined, templates, clones, callbacks of libraries, threads. With an
-// argument, copies /proc/self/maps to that file, for resolving its addresses.
+// Allocates from many kinds of functions: inlined functions, templates, clones, library callbacks, threads. If a file
+// name is given, copies /proc/self/maps to it, for resolving addresses.
 
 #include <pthread.h>
 #include <search.h>

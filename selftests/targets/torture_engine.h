@@ -100,7 +100,7 @@ static void counts_open(void)
 		exit(2);
 }
 
-/* Copies the maps without malloc, stdio or any other change of the address space. */
+/* Copies the maps without malloc, stdio or anything else that changes the address space. */
 static void copy_maps(const char *path)
 {
 	static char text[1 << 20];

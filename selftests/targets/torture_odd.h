@@ -128,7 +128,7 @@ static int slow_unmap(void)
 	pthread_join(reader, NULL);
 	/* From now on, other threads may reuse the part moved to the arena. */
 	close(fd);
-	/* Threads allocate from the heap, above what was added here. */
+	/* Other threads may have allocated heap above what was added here. */
 	grown = 0;
 	return 0;
 }

@@ -252,7 +252,7 @@ struct massif_stack_cache_stack {
 struct massif_stack_cache {
 	__u32 size;
 	__u32 flags;		/* must be 0 */
-	__u64 stacks;		/* address of an array of massif_stack_cache_stack, each of its own size */
+	__u64 stacks;		/* address of an array of massif_stack_cache_stack; entries differ in size */
 	__u32 bytes;		/* size of the array: at most MASSIF_KNOWN_BATCH */
 	/* out: number of stacks added to the cache; undefined on an error */
 	__u32 taken;
@@ -350,7 +350,7 @@ struct massif_control {
 
 /* Consumer page: the module reads it and does not trust it. */
 struct massif_consumer {
-	__u64 tail;		/* position behind the last record that was read */
+	__u64 tail;		/* position after the last record that was read */
 	__u64 watermark;	/* number of unread bytes at which to wake up the consumer */
 };
 
@@ -565,9 +565,9 @@ struct massif_rec_move {
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* cut at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* cut where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* empty: the thread ended or executed another program first */
-#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no memory for the copy: registers only */
-#define MASSIF_STACK_COMPAT	(1U << 5)	/* a 32-bit thread: registers only */
-#define MASSIF_STACK_LIMITED	(1U << 6)	/* the stacks' part of the ring is full: registers only */
+#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the copy */
+#define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
+#define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the stacks' part of the ring is full */
 
 /* h.capture: records with the same number in capture have this stack. */
 struct massif_rec_stack {
