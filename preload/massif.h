@@ -2,7 +2,7 @@
 /*
  * Client requests: how a program reports its own memory to massif, and controls its profile. See client.rst.
  *
- * The program links nothing: the functions are in the library that massif-ctl preloads. In a run without
+ * The program need not link a library: the functions are in the library that massif-ctl preloads. In a run without
  * massif-ctl, and in a statically linked program, each call does nothing and costs a load and a branch.
  *
  *	#include <massif/massif.h>

@@ -70,7 +70,7 @@ size_t mf_follow_room(char *const *environment)
 {
 	struct found found;
 
-	/* If the environment is unreadable, the execution will fail, so nothing is added. */
+	/* If the environment is unreadable, the exec will fail, so nothing is added. */
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
