@@ -65,7 +65,7 @@ static inline uint64_t fuzz_u64(struct fuzz_input *input)
 /* A condition that the code under test must satisfy. Unlike assert(), it is checked with NDEBUG, too. */
 #define fuzz_require(condition) ((condition) ? (void)0 : abort())
 
-/* Returns a descriptor of a file in memory with these bytes, to be closed. */
+/* Returns a descriptor of an in-memory file with these bytes, which the caller must close. */
 static inline int fuzz_file(const void *bytes, size_t size)
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* System calls to the module and events it follows, each encoded in four bytes, for kmod_fuzz. */
+/* System calls to the module, and events that it follows, each encoded in four bytes, for kmod_fuzz. */
 #ifndef MASSIF_SELFTESTS_KMOD_CALLS_H
 #define MASSIF_SELFTESTS_KMOD_CALLS_H
 

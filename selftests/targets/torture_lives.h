@@ -353,7 +353,7 @@ static int move_vdso(void)
 	if (!pid) {
 		if (!find_named("[vdso]", &vdso, &vdso_end))
 			_exit(1);
-		/* A different length: refused after everything was copied, and undone. */
+		/* A different length: refused after everything has been copied, and then undone. */
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso + 2 * PAGE, MREMAP_MAYMOVE);
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso, MREMAP_MAYMOVE | MREMAP_FIXED,
 		       arena + 8 * PAGE);

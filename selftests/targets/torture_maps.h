@@ -240,7 +240,7 @@ static int attach_shm(void)
 	return 0;
 }
 
-/* Its rings exist until the process ends or destroys them, and their number is limited. */
+/* The rings of an AIO context exist until the process ends or destroys them, and their number is limited. */
 static int make_aio(void)
 {
 	aio_context_t ctx = 0;
