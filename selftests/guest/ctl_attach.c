@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(attach, for_a_while, SECONDS)
 	free(text);
 }
 
-/* Both spellings of --duration, and options before the pid. */
+/* Both spellings of --duration, and options given before the pid. */
 TEST_F_TIMEOUT(attach, options_in_any_place, SECONDS)
 {
 	char *text;
@@ -267,7 +267,7 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 
 	self->target = ctl_start(before_target, programs[i].argv);
 	usleep(1500000);
-	/* fzf is a child of the shell that ctl_start() has started. */
+	/* fzf is a child of the shell that ctl_start() started. */
 	if (!strcmp(programs[i].name, "Go")) {
 		out = popen("pidof fzf", "r");
 		ASSERT_NE(NULL, fgets(line, sizeof(line), out));
@@ -294,7 +294,7 @@ static bool equals_proc(const char *pid)
 	return same;
 }
 
-/* Returns the number of bytes mapped. */
+/* Returns the number of bytes that are mapped. */
 static unsigned long bytes_of(const char *pid)
 {
 	unsigned long pages = 0;
@@ -379,7 +379,7 @@ TEST_F_TIMEOUT(attach, programs_of_every_kind, 280)
 	}
 }
 
-/* One message for each process that cannot be profiled, with advice. */
+/* Each process that cannot be profiled gets one message, with advice. */
 TEST_F_TIMEOUT(attach, refusals, SECONDS)
 {
 	pid_t first;
@@ -538,7 +538,7 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.err, "CAP_SYS_PTRACE"));
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 	ctl_result_free(&self->result);
-	/* Root may attach to all processes. */
+	/* Root may attach to any process. */
 	ctl_run(&self->result, NULL, NULL, own);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	chmod("/dev/massif", st.st_mode & 0777);

@@ -12,7 +12,7 @@
 
 #define USER	1000
 
-#define SECONDS 250 /* time limit of a test, for slow debug kernels */
+#define SECONDS 250 /* timeout of a test, long enough for slow debug kernels */
 
 static struct ctl_result result;
 

@@ -61,7 +61,7 @@ FIXTURE_TEARDOWN(oom)
 	free(self->text);
 }
 
-/* Runs the program to its end. Returns the text of the file's last snapshot. */
+/* Runs the program to completion. Returns the text of the file's last snapshot. */
 static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *self, const char *option)
 {
 	char *events;

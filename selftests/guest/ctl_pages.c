@@ -49,7 +49,7 @@ static void expect_file(struct __test_metadata *_metadata, const char *name)
 	EXPECT_TRUE(ctl_is_massif_file(text));
 	EXPECT_EQ(NULL, strstr(text, "snapshot=0\n#-----------\ntime=0\nmem_heap_B=0\n"));
 	EXPECT_EQ(0, stat(name, &st));
-	/* Only the owner may read the file, since it is made from the program's stacks. */
+	/* Only the owner may read the file, since it is derived from the program's stacks. */
 	EXPECT_EQ(0600, st.st_mode & 0777);
 	free(text);
 }
@@ -112,7 +112,7 @@ TEST_F_TIMEOUT(pages, killed, SECONDS)
 	free(text);
 }
 
-/* A static program works, because nothing is preloaded. */
+/* A static program can be profiled, too, because nothing is preloaded. */
 TEST_F_TIMEOUT(pages, static_program, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", ctl_target("ctl_static"));
@@ -143,7 +143,7 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	CTL_RUN(&self->result, "massif-ctl", "-v", "-v", "--stats=yes", "--pages-as-heap",
 		"--time-unit=B", "--max-snapshots=10", "sh", "-c", "(:) ; exit 0");
 	err = self->result.err;
-	/* The forked process has its own lines, with its pid. */
+	/* The forked process has its own lines in the log, with its pid. */
 	EXPECT_EQ(2, count(err, "Massif: heap allocs:"));
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-v", "-v", "--stats=yes", "--pages-as-heap",
@@ -169,7 +169,7 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	free(text);
 }
 
-/* A file for each process that was forked and did not execute another program. */
+/* There is a file for each process that was forked and did not call exec. */
 TEST_F_TIMEOUT(pages, forks, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(pages, replaced, SECONDS)
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 }
 
-/* Returns whether exactly one process has the command @cmd; reads its file. */
+/* Returns whether exactly one process has the command @cmd, and reads its file. */
 static bool has_profile_of(const char *cmd)
 {
 	char pattern[128], command[256];
@@ -211,7 +211,7 @@ static bool has_profile_of(const char *cmd)
 	return system(command) == 0;
 }
 
-/* A file for each program, with its own command; an exec begins a new profile under the same pid. */
+/* There is a file for each program, with its own command; an exec begins a new profile under the same pid. */
 TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-v", "--trace-children=yes", "--pages-as-heap", "sh",
@@ -256,7 +256,7 @@ static bool is_gone_soon(pid_t pid)
 	return kill(pid, 0) != 0;
 }
 
-/* The forked shell waits for the pipe and outlives the program. */
+/* The forked shell waits for the pipe and outlives the launched program. */
 TEST_F_TIMEOUT(pages, left_behind, SECONDS)
 {
 	pid_t background;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The interface of /dev/massif: ioctls, mappings, poll and permissions, with valid and invalid use.
+// The interface of /dev/massif, used in valid and invalid ways: ioctls, mappings, poll and permissions.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -131,7 +131,7 @@ TEST_F(closed, every_size_flag_and_pad_is_checked)
 	}
 }
 
-/* Arguments that are unmapped, partly unmapped, kernel addresses, or read-only. */
+/* Passes arguments that are unmapped, partly unmapped, kernel addresses, or read-only. */
 TEST_F(closed, every_pointer_is_checked)
 {
 	struct massif_setup setup = good_setup();
@@ -435,7 +435,7 @@ TEST_F(opened, a_process_is_in_one_session_at_most)
 
 	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &second.fd)));
-	/* The session's own descriptor is closed in the child, so use a copy. */
+	/* The child closes the session's own descriptor, so use a copy. */
 	same = dup(self->session.fd);
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &same)));
 	close(same);
@@ -548,7 +548,7 @@ TEST_F(opened, a_mapping_outlives_close)
 }
 
 #ifdef __x86_64__
-/* An ioctl() as made by a 32-bit program: its system call number, and pointers below 4 GiB. */
+/* Makes an ioctl() as a 32-bit program does: with its system call number, and with pointers below 4 GiB. */
 static long ioctl_of_32_bits(int fd, unsigned int cmd, void *arg)
 {
 	long result;
@@ -637,7 +637,7 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	kmod_session_release(session);
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
-	/* A few mappings do not reach the watermark; the end wakes the poller anyway. */
+	/* A few mappings do not reach the watermark; the end of the process wakes the poller anyway. */
 	session->consumer->watermark = RING / 2;
 	ASSERT_EQ(1, write(fds[1], "x", 1));
 	EXPECT_EQ(0, poll_now(session->fd, 500));
@@ -687,7 +687,7 @@ TEST_F(opened, status_counts)
 	EXPECT_EQ(0, status.pending);
 }
 
-/* A session of an unprivileged user, in a child. Returns 0, or the number of the step that failed. */
+/* Runs the session of an unprivileged user in a child. Returns 0, or the number of the step that failed. */
 static int as_user(void)
 {
 	struct massif_setup setup = good_setup();

@@ -63,7 +63,7 @@ static int be_user(void)
 	       prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Drops the capability that permits access to all processes, and keeps all others. */
+/* Drops the capability that gives access to all processes, and keeps all others. */
 static int be_root_without_ptrace(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -689,7 +689,7 @@ static int attach_in_namespace(pid_t outside)
 	return err || pid > 10 ? 3 : 0;
 }
 
-/* The pids that a session reported. */
+/* The pids that a session has reported. */
 struct numbers {
 	uint32_t attached, parent, child, ended[2];
 	unsigned int ends;
@@ -713,7 +713,7 @@ static int note_numbers(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Conversely, members in their own pid namespace are reported with the opener's pids. */
+/* Conversely, members in their own pid namespace are reported with their pids in the opener's namespace. */
 TEST_F(access, a_member_in_another_pid_namespace)
 {
 	struct kmod_session session;
@@ -847,7 +847,7 @@ static int attach_amid_exec(const char *program)
 	return 0;
 }
 
-/* A set-uid program, and one with a file capability. */
+/* Attaches during the exec of a set-uid program, and of one with a file capability. */
 TEST_F_TIMEOUT(access, attach_in_a_race_with_an_exec_that_gains_rights, 120)
 {
 	const struct vfs_cap_data capability = {

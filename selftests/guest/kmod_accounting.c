@@ -26,7 +26,7 @@ FIXTURE_VARIANT(accounting)
 	char *words[8];		/* arguments of torture */
 	int saved;		/* number of exits at which the program saves its maps */
 	uint64_t moments;	/* minimum number of moments at which it saves its maps */
-	uint64_t totals;	/* minimum number of totals compared */
+	uint64_t totals;	/* minimum number of totals that are compared */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(accounting, name) { __VA_ARGS__ }

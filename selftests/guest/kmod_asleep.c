@@ -36,7 +36,7 @@ static pid_t start(struct kmod_session *session, int (*run)(void *), void *arg)
 	return pid;
 }
 
-/* Maps the device, which blocks until another process provides the memory; then stays idle. */
+/* Maps the device, which blocks until another process provides the memory, and then stays idle. */
 static int map_and_stay(void *arg)
 {
 	int *device = arg;
@@ -48,7 +48,7 @@ static int map_and_stay(void *arg)
 		pause();
 }
 
-/* Maps the device, which blocks until another process provides the memory; then ends. */
+/* Maps the device, which blocks until another process provides the memory, and then exits. */
 static int map_and_end(void *arg)
 {
 	int *device = arg;
@@ -68,7 +68,7 @@ FIXTURE(asleep)
 FIXTURE_VARIANT(asleep)
 {
 	const char *parameters;
-	uint32_t kind;		/* type of the hooks on system calls */
+	uint32_t kind;		/* the type of the hooks on system calls */
 };
 
 FIXTURE_VARIANT_ADD(asleep, in_detours) { "", MASSIF_HOOK_DETOUR };
@@ -295,7 +295,7 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	}
 }
 
-/* A call begins under one session and ends under another, whose hooks were armed in between. */
+/* A call begins under one session and ends under another, whose hooks were armed in the meantime. */
 TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 {
 	struct massif_attach arg = { .size = sizeof(arg) };

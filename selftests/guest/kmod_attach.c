@@ -32,7 +32,7 @@
 #define OTHER	1001
 #define PAGE	4096ul
 
-/* Retries for a process that may be in the middle of an exec. */
+/* Retries, because the process may be in the middle of an exec. */
 static int attach_patiently(int fd, pid_t pid)
 {
 	int err;
@@ -335,7 +335,7 @@ static const struct {
 	{ "no leader", map_without_leader },
 };
 
-/* While mappings change continuously, each total is correct from the first resync on. */
+/* While mappings change continuously, every total is correct from the first resync on. */
 TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 {
 	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
@@ -351,7 +351,7 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 	}
 }
 
-/* The same for a process that is enrolled by one of its threads. */
+/* The same for a process that one of its threads enrols. */
 TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 {
 	for (int n = 0; n < 100; n++) {
@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 	}
 }
 
-/* Duplicates a child's descriptor into the test. */
+/* Duplicates a child's descriptor into this process. */
 static int take_descriptor(pid_t pid, int theirs)
 {
 	int pidfd = syscall(SYS_pidfd_open, pid, 0);
@@ -465,7 +465,7 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 		fd = wait_for_others(&page, 0);
 		if (write(told[1], &fd, sizeof(fd)) != sizeof(fd))
 			_exit(1);
-		/* The exec closes the inherited descriptor of the session's device. */
+		/* The exec closes the inherited descriptor of the session. */
 		execl("/bin/sleep", "sleep", page, NULL);
 		_exit(2);
 	}
@@ -649,7 +649,7 @@ TEST_F_TIMEOUT(attach, amid_exec_and_fork, 120)
 	}
 }
 
-/* The EXEC record has the path, ARGS the program's arguments. */
+/* The EXEC record has the path, and ARGS the program's arguments. */
 TEST_F(attach, exec_and_its_arguments)
 {
 	char *argv[] = { "/bin/echo", "two words", "", "last", NULL };
@@ -722,7 +722,7 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 	EXPECT_LE(1, module_users());
 	kmod_session_close(&self->session);
 	EXPECT_FALSE(kernel_has_our_hooks());
-	/* Pending work of a thread is done when it next returns from a system call. */
+	/* A thread does its pending work when it next returns from a system call. */
 	for (int i = 0; i < 100 && module_users(); i++)
 		usleep(20000);
 	EXPECT_EQ(0, module_users());
@@ -742,7 +742,7 @@ enum subject {
 	BY_ROOT_FROM_USER,	/* root attaches; a user opened the device */
 };
 
-/* Each row: who attaches to which process, through a device opened by whom, and the expected result. */
+/* Each row says who attaches to which process through a device opened by whom, and the expected result. */
 static const struct permission {
 	const char *name;
 	uid_t ruid, euid, suid;	/* user ids of the target */
@@ -802,7 +802,7 @@ static void be_target(const struct permission *row, int ready)
 	sleep_on();
 }
 
-/* Returns the result of ptrace itself: 0 or an errno. */
+/* Returns the result of ptrace itself: 0 or an errno value. */
 static int ptrace_says(pid_t pid)
 {
 	int status;
@@ -815,7 +815,7 @@ static int ptrace_says(pid_t pid)
 	return 0;
 }
 
-/* Attaches as a user, in a child. Returns the errno; 98 if ptrace's result differs from the module's. */
+/* Attaches as a user, in a child. Returns the errno value, or 98 if ptrace's result differs from the module's. */
 static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 {
 	struct kmod_session session = { .fd = root_fd };

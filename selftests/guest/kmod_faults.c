@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Out of memory in the kernel: the n-th allocation, or copy from or to user space, of one call fails, for each
-// n that the call reaches.
+// Out of memory in the kernel: the n-th allocation, or copy from or to user space, of one call fails, for every n that
+// the call reaches.
 //
 // Needs a kernel with /proc/PID/fail-nth, such as the debug kernel. A failing call must return an error or be
 // counted, must work when repeated, and must leave the accounting exact after a resync. kmemleak finds leaks.
@@ -74,7 +74,7 @@ FIXTURE_TEARDOWN(faults)
 	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
 }
 
-/* The first line of each test, because a skip in the fixture would not prevent the test from running. */
+/* Must be the first line of each test, because a skip in the fixture would not prevent the test from running. */
 #define NEED_FAULTS() \
 	do { \
 		if (self->nth < 0) \
@@ -351,7 +351,10 @@ TEST_F_TIMEOUT(faults, of_each_call, 600)
 	}
 }
 
-/* A process enrols itself with the n-th attempt failing. Returns 0, 1 if it failed, or another value on an error. */
+/*
+ * A process enrols itself while the n-th attempt fails. Returns 0, 1 if enrolling failed, or another value on an
+ * error.
+ */
 static int enrol_with(int fd, unsigned int n)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -456,7 +459,7 @@ static bool op_fork(int nth, unsigned int n)
 	return pid > 0;
 }
 
-/* Runs an operation in a child, whose own attempts are counted. */
+/* Runs an operation in a child, in which the n-th attempt fails. */
 static bool in_a_child(void (*run)(void), unsigned int n)
 {
 	pid_t pid = fork();
@@ -512,7 +515,7 @@ static const struct op {
 /* What a member reports after each operation. */
 struct answer {
 	uint32_t failures;
-	uint32_t processes;	/* number of processes it has created */
+	uint32_t processes;	/* number of processes that the member has created */
 };
 
 struct pipes {
@@ -573,7 +576,7 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	ASSERT_EQ(0, pipe(pipes.answer));
 	pid = kmod_session_call(&self->session, member, &pipes);
 	ASSERT_LT(0, pid);
-	/* A member that has died sends no answer. */
+	/* A member that has been killed sends no answer. */
 	close(pipes.answer[1]);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		struct answer answer;

@@ -212,7 +212,7 @@ static void become_program(FIXTURE_DATA(fuzz) *self)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Waits for the process with a timeout: it may have stopped itself, or be blocked. Returns its status. */
+/* Waits for the process, with a timeout because it may have stopped itself or may be blocked. Returns its status. */
 static int wait_for(FIXTURE_DATA(fuzz) *self, pid_t pid)
 {
 	int status = 0;
@@ -244,7 +244,7 @@ static unsigned int try_program(FIXTURE_DATA(fuzz) *self, const struct program *
 		__atomic_store_n(&self->trace[0], 0, __ATOMIC_RELAXED);
 		run_program(program);
 		/*
-		 * KCOV continues until the thread ends, so that the effects of an exec, or of closing
+		 * KCOV stays enabled until the thread ends, so that the effects of an exec, or of closing
 		 * descriptors, are included.
 		 */
 		if (program->n % 2)
@@ -288,7 +288,7 @@ static void remove_call(struct program *program, unsigned int at)
 	memmove(&program->calls[at], &program->calls[at + 1], (program->n - at) * sizeof(program->calls[0]));
 }
 
-/* Returns a mutated copy of a program that was kept. */
+/* Returns a mutated copy of one of the programs that were kept. */
 static struct program change(FIXTURE_DATA(fuzz) *self)
 {
 	uint32_t *state = &self->state;

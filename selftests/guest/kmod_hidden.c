@@ -52,7 +52,7 @@ static int exit_status(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Makes the calling process one that the session may not observe, and maps a page, so that the module notices. */
+/* Makes the calling process one that the session may not observe, then maps a page so that the module notices. */
 static void be_hidden(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
@@ -164,7 +164,7 @@ static int watch_exec(void)
 	if (!hear(told[0], 1))
 		return 21;
 	read_all(&session, &seen);
-	/* The member has the session's file open, too. */
+	/* The member has the session's file open as well. */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	if (seen.forks != 1)
@@ -192,7 +192,7 @@ static int stay(void *arg)
 	return 0;
 }
 
-/* Creates count processes that share the caller's address space, and its process group. */
+/* Creates @count processes that share the caller's address space, and its process group. */
 static bool add_crowd(unsigned int count)
 {
 	const size_t bytes = 8192;
@@ -214,7 +214,7 @@ static void lead(unsigned int crowd, unsigned int hidden, int told, const int go
 {
 	char byte;
 
-	/* Before any process is created, because each would inherit the write end and hold it open. */
+	/* Done before any process is created, because each would inherit the write end and hold it open. */
 	close(go[1]);
 	if (!add_crowd(crowd))
 		_exit(4);
@@ -339,7 +339,10 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 	munmap(shared, PAGE);
 }
 
-/* Runs in an unprivileged process. After the write to @ready, root attaches to its members and takes them over. */
+/*
+ * Runs in an unprivileged process. After it has written to @ready, root attaches to its members and takes them
+ * over.
+ */
 static int lose_crowd(struct shared *shared, int ready)
 {
 	struct kmod_session session;
@@ -357,7 +360,7 @@ static int lose_crowd(struct shared *shared, int ready)
 	say(ready);
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
-	/* The EXIT record may follow after the session's last target has gone, that is, after the drain. */
+	/* The EXIT record may come after the session's last target has gone, that is, after the drain. */
 	usleep(100 * 1000);
 	read_all(&session, &seen);
 	kill(-pid, SIGKILL);

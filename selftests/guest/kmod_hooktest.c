@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each hook is tested before a session is used; a hook that does not fire is named.
+// Each hook is tested before a session is used; a hook that does not fire is reported by name.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -141,7 +141,7 @@ TEST_F(hooktest, names_the_one_that_did_not_fire)
 	EXPECT_EQ(0, test(fd, 0, self->dead));
 	EXPECT_STREQ("", self->dead);
 
-	/* The child has mapped no vdso, and its stack has not grown. */
+	/* The child has not mapped a vdso, and its stack has not grown. */
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_SPECIAL, self->dead));
 	EXPECT_STREQ("_install_special_mapping", self->dead);
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_STACK, self->dead));
@@ -157,7 +157,7 @@ TEST_F(hooktest, is_begun_anew_when_the_hooks_are_armed)
 	EXPECT_EQ(-ENODEV, test(self->session.fd, 0, NULL));
 }
 
-/* The test result of the first session is valid for a second one. */
+/* The result of the first session's test is also valid for the second session. */
 TEST_F(hooktest, is_the_systems_not_the_sessions)
 {
 	struct kmod_session second;
@@ -296,7 +296,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(0, status);
 }
 
-/* A child that has joined the hook test of a session continues after the session has ended. */
+/* A child that has joined a session's hook test continues after the session has ended. */
 TEST_F(hooktest, outlived_by_its_process)
 {
 	pid_t pid = start_joined(self->session.fd);

@@ -40,7 +40,7 @@ struct said {
 
 static struct said *said;
 
-/* Two callers that differ only in their address. */
+/* Two callers that differ only in their addresses. */
 #define CALLER(name) \
 __attribute__((noinline)) static void name(void) \
 { \
@@ -75,7 +75,7 @@ static void move(void)
 {
 	static char *at;
 
-	/* Followed by memory that the program does not use. */
+	/* The mapping is followed by memory that the program does not use. */
 	if (!at) {
 		at = mmap(NULL, 1024 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(at + 4 * PAGE, 1020 * PAGE);
@@ -123,7 +123,7 @@ static int work(void *arg)
 	return 0;
 }
 
-/* The last MAP and STACK records that were read. */
+/* The last MAP and STACK records that have been read. */
 struct seen {
 	struct massif_rec_map map;
 	struct massif_rec_stack *stack; /* a copy of the STACK record; NULL: none */
@@ -212,7 +212,7 @@ static bool ask(struct kmod_session *session, struct worker *worker, struct seen
 	return true;
 }
 
-/* Reports to the module what a walk over the two frames of the last copy would have read. */
+/* Reports to the module what a walk over the two frames of the last copy would have read from the stack. */
 static int tell(FIXTURE_DATA(known) *self)
 {
 	const struct massif_rec_stack *stack = self->seen.stack;
@@ -269,7 +269,7 @@ TEST_F_TIMEOUT(known, is_recognised_until_a_word_differs, 60)
 	ASSERT_EQ(1, tell(self));
 	ASK('1');
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
-	/* Called from another place: one return address differs. */
+	/* Called from a different place: one return address differs. */
 	ASK('2');
 	EXPECT_TRUE(captured(&self->seen));
 	EXPECT_EQ(self->told.head.sp, self->seen.stack->sp);

@@ -127,7 +127,7 @@ static int look_at_record(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Programs that fork, execute, map files and end, with names and arguments of many lengths. */
+/* Programs that fork, call exec, map files and exit, with names and arguments of many lengths. */
 TEST_F_TIMEOUT(leaks, records, 240)
 {
 	static char *const argv[] = { "/bin/sh", "-c",
@@ -183,7 +183,7 @@ TEST_F(leaks, answers)
 		ioctl(opened, MASSIF_IOC_HOOK, &info);
 		look_at(self, "MASSIF_IOC_HOOK", &info, 0, sizeof(info));
 	}
-	/* Refused calls, and calls on a descriptor without a session. */
+	/* Calls that are refused, and calls on a descriptor without a session. */
 	ASK(MASSIF_IOC_SETUP, struct massif_setup, .abi = MASSIF_ABI, .ring_bytes = 1);
 	self->session.fd = closed;
 	ASK(MASSIF_IOC_STATUS, struct massif_status);
@@ -194,7 +194,7 @@ TEST_F(leaks, answers)
 	EXPECT_STREQ("", self->found);
 }
 
-/* The mapped pages, before anything was written to them. */
+/* The mapped pages before anything was written to them. */
 TEST_F(leaks, pages)
 {
 	look_at(self, "control page", self->session.control, 0, 4096);

@@ -49,7 +49,7 @@ static int churn_for_ever(void *arg)
 	return 0;
 }
 
-/* Maps and unmaps with pauses, because arming the hooks waits for every processor. */
+/* Maps and unmaps with pauses, because arming the hooks involves waiting for every processor. */
 static int churn_now_and_then(void)
 {
 	for (;;) {
@@ -133,7 +133,7 @@ static int short_session(int round)
 	while (__atomic_load_n(&session.control->head, __ATOMIC_ACQUIRE) < 4096 && ++waited < 5000)
 		usleep(1000);
 	usleep(round % 7 * 1000);
-	/* Some programs outlive their session, some end before it. */
+	/* Some programs outlive their session; others end before it. */
 	if (round % 3 == 0)
 		end(pid);
 	if (session.control->head == 0)
@@ -179,8 +179,8 @@ static bool may_hold_ours(const char *cache)
 }
 
 /*
- * Returns the objects of a cache right after it was shrunk. A slab reserved by a processor counts as full (512
- * objects for kmalloc-8), so take the minimum of several readings.
+ * Returns the number of objects in a cache right after it was shrunk. A slab reserved by a processor counts as
+ * full (512 objects for kmalloc-8), so take the minimum of several readings.
  */
 static long objects_of(const char *cache)
 {
@@ -210,7 +210,7 @@ static void count_objects(struct caches *caches)
 	DIR *dir;
 	struct dirent *entry;
 
-	/* RCU frees late: some kernels collect kfree_rcu() calls for five seconds. */
+	/* RCU may free memory late: some kernels collect kfree_rcu() calls for five seconds. */
 	sleep(6);
 	dir = opendir("/sys/kernel/slab");
 	caches->count = 0;

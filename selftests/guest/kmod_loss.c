@@ -97,7 +97,7 @@ FIXTURE_TEARDOWN(loss)
 	kmod_session_close(&self->session);
 }
 
-/* Returns the milliseconds until the worker has answered; -1 if it does not. */
+/* Returns after how many milliseconds the worker answered, or -1 if it did not. */
 static long ask(struct worker *worker, char letter)
 {
 	struct timespec from, to;
@@ -143,7 +143,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 
-	/* Two series of mappings without reading the ring in between: records are lost. */
+	/* Makes two series of mappings without reading the ring in between, so records are lost. */
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
@@ -235,7 +235,7 @@ TEST_F_TIMEOUT(loss, the_program_resyncs_by_itself, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
 
-	/* There is room for the target's next record, so the module lists its mappings again. */
+	/* There is room for the target's next record now, so the module lists its mappings again. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
@@ -284,7 +284,7 @@ TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 {
 	long empty, full;
 
-	/* Fills the ring, since nobody reads it. */
+	/* Fills the ring, which nobody reads. */
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	full = ask(&self->worker, 'c');
 	kmod_session_close(&self->session);

@@ -29,7 +29,7 @@
 #define PAGE	4096ul
 #define RING	(1ul << 20)
 #define KNOWN	(256u << 10)
-/* Locked pages of a session: control page, consumer page, data area, and known stacks. */
+/* Locked pages of one session: control page, consumer page, data area, and known stacks. */
 #define PAGES	(2 + RING / PAGE + KNOWN / PAGE)
 
 static int exit_status(pid_t pid)
@@ -91,8 +91,8 @@ FIXTURE_TEARDOWN(memory)
 }
 
 /*
- * Returns how many of ten sessions can be opened with a lock limit of @pages, twice, with everything released
- * in between.
+ * Opens ten sessions with a lock limit of @pages, twice, and releases everything in between. Returns how many
+ * could be opened.
  */
 static int count_sessions(unsigned long pages, bool user)
 {
@@ -271,7 +271,7 @@ static int be_user_and_close_below_a_sleeper(int told, int asked, bool in_file)
 	if (waitpid(pid, NULL, WNOHANG))
 		return 5;
 	kill(pid, SIGKILL);
-	/* A process that waits for a file waits until its server ends. */
+	/* A process that waits for a file keeps waiting until the file's server ends. */
 	if (in_file)
 		kill(server, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -357,7 +357,7 @@ static void *page_that_waits(uint64_t mode)
 	return page;
 }
 
-/* A user whose SETUP blocks until its argument is provided, or is writable again. */
+/* A user whose SETUP is blocked until its argument is provided, or becomes writable again. */
 static void set_up_with(uint64_t mode)
 {
 	void *page;
@@ -605,7 +605,7 @@ static int fork_sleepers(void *arg)
 	return 0;
 }
 
-/* Returns the duration of a poll() in seconds, the shortest of several. */
+/* Returns the duration of a poll() in seconds: the shortest of several. */
 static double time_of_poll(int fd)
 {
 	struct pollfd what = { fd, POLLIN, 0 };
@@ -669,7 +669,7 @@ TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 	time_many = time_of_poll(session.fd);
 	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, quarter,
 		time_many * 1e3, all);
-	/* Four times as many. Quadratic time would be 16 times as long. */
+	/* Four times as many targets. Quadratic time would be 16 times as long. */
 	EXPECT_GT(9 * time_few, time_many);
 	close(asked[1]);
 	waitpid(pid, NULL, 0);

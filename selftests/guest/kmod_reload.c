@@ -2,7 +2,7 @@
 // The module is loaded and unloaded while the whole system forks, executes, maps and faults, and sessions are
 // opened.
 //
-// MASSIF_RELOADS is the number of times (default 20).
+// MASSIF_RELOADS is how many times (default 20).
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/massif.h>
@@ -85,7 +85,7 @@ static int live(void *arg)
 	return 0;
 }
 
-/* Opens a session whenever the module is loaded, with a member that does or does not outlive it. */
+/* Opens a session whenever the module is loaded, with a member that may or may not outlive the session. */
 static void have_session(unsigned int round)
 {
 	struct massif_setup setup = { .ring_bytes = RING, .max_stack_bytes = 1024,

@@ -26,7 +26,7 @@
 #define MARKS	0x600000000000ull
 #define MARK	0x10000ull
 
-/* Sums of the records of one target. */
+/* Sums over the records of one target. */
 struct resident {
 	uint32_t target;
 	bool told;
@@ -41,14 +41,14 @@ struct replay {
 		uint64_t rss[MASSIF_RSS_COUNT];
 	} moments[MOMENTS];
 	uint64_t causes[8];
-	uint64_t drifted;	/* pages corrected by DRIFT records, in either direction */
+	uint64_t drifted;	/* number of pages corrected by DRIFT records, in either direction */
 	uint64_t swapped;	/* pages swapped out */
 	uint64_t no_stack;	/* faults that should have a stack but do not */
 	uint64_t captures, stacks;
 	uint64_t moves;
 	uint64_t lost;
-	uint64_t wrong;		/* records whose rss is not the previous one plus the change */
-	uint64_t empty;		/* GONE records whose pages were attributed to another thread */
+	uint64_t wrong;		/* number of records whose rss is not the previous rss plus the change */
+	uint64_t empty;		/* number of GONE records whose pages were attributed to another thread */
 };
 
 static struct resident *find(struct replay *replay, uint32_t target)
@@ -194,7 +194,7 @@ FIXTURE_TEARDOWN(resident)
 	unlink(self->log);
 }
 
-/* Compares with what the program has read. Returns the number of moments, or -1. */
+/* Compares with what the program has read itself. Returns the number of moments, or -1. */
 static int compare(const struct replay *replay, const char *path)
 {
 	unsigned long anon, file, shmem, all, swap;
@@ -380,7 +380,7 @@ static int read_by_worker(void *arg)
 }
 
 struct reading {
-	long pages;	/* pages of the buffer recorded as faults */
+	long pages;	/* number of pages of the buffer that were recorded as faults */
 	uint32_t tid;	/* thread that caused the changes */
 	uint32_t first;	/* thread id of the program's first thread */
 };

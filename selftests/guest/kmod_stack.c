@@ -32,7 +32,7 @@
 struct said {
 	uint64_t addr;		/* address of the mapping that the child made */
 	uint64_t returns[2];	/* return addresses on its stack */
-	uint64_t after;		/* address of the instruction after syscall */
+	uint64_t after;		/* address of the instruction after the syscall instruction */
 	uint64_t sp;
 	uint64_t canary;
 };
@@ -109,7 +109,7 @@ static const struct massif_rec_map *map_at(const struct kept *kept, uint64_t add
 	return NULL;
 }
 
-/* Returns the position of @value on the copied stack, in words from sp; -1 if it is not there. */
+/* Returns the position of @value in the stack copy, in words from sp, or -1 if it is not there. */
 static long word_at(const struct massif_rec_stack *stack, uint64_t value)
 {
 	const uint64_t *words = (const void *)((const char *)stack + stack->data_off);
@@ -443,7 +443,7 @@ static int watch_secret(const char *program, uint32_t reason)
 	}
 	if (ends != 1 || tgid != (uint32_t)pid)
 		return 5;
-	/* No record follows the END: the executed image is not a target. */
+	/* No record follows the END record: the executed image is not a target. */
 	if (ended != kept.count - 1)
 		return 6;
 	return 0;

@@ -81,7 +81,7 @@ OP(pr_set_mm,		"move-marks",		"200");
 OP(io_uring,		"use-uring",		"60");
 OP(own_stacks,		"grow-own-stack",	"300");
 OP(main_stack,		"cut-stack",		"300");
-/* The lists of mappings are written while other threads unmap, so the totals must be consistent then. */
+/* The mappings are listed while other threads unmap, so totals must be consistent at that time. */
 FIXTURE_VARIANT_ADD(torture, remap_many) { "remap-many", { "21", "200", "only=remap-many", "threads=3" } };
 FIXTURE_VARIANT_ADD(torture, vdso) { "vdso", { "22", "20", "vdso" } };
 FIXTURE_VARIANT_ADD(torture, uprobe) { "uprobe", { "23", "20", "uprobe" } };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Other tracers on functions that massif.ko hooks: both see all calls; if another tracer uses the direct call
-// of a function, massif.ko falls back to kretprobes.
+// Other tracers use functions that massif.ko hooks: both see all calls; if the other tracer uses a function's direct
+// call, massif.ko falls back to kretprobes.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +35,10 @@ FIXTURE(tracers)
 
 FIXTURE_VARIANT(tracers)
 {
-	/* returns 0 or -errno; -ENOENT, -EINVAL: not supported by this kernel */
+	/* returns 0 or -errno; -ENOENT and -EINVAL mean that this kernel does not support it */
 	int (*start)(const char *function);
 	void (*stop)(void);
-	const char *seen;	/* line in the trace that proves it was called */
+	const char *seen;	/* line in the trace that proves that the tracer was called */
 	/* function that this kernel must have if the tracer is to see functions with a direct call */
 	const char *needs;
 	bool takes_the_place;
@@ -119,7 +119,7 @@ static void expect_seen(struct __test_metadata *_metadata, const char *seen, con
 
 	if (!seen)
 		return;
-	/* In 5.10, function_graph omits functions with a direct call. */
+	/* In 5.10, function_graph omits functions that have a direct call. */
 	if (needs && !kernel_has(needs)) {
 		EXPECT_EQ(0, count);
 	} else {

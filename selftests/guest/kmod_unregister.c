@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // A kprobe that the kernel failed to unregister is not used again.
 //
-// Unregistering needs memory, for taking the function out of ftrace's filter; without it the kernel keeps the probe in
-// its lists for ever. The test closes sessions while the n-th allocation fails. The module cannot be unloaded
+// Unregistering needs memory to remove the function from ftrace's filter; if there is none, the kernel keeps the probe
+// in its lists for ever. The test closes sessions while the n-th allocation fails. The module cannot be unloaded
 // afterwards (tests.conf: stays). Needs a kernel with /proc/PID/fail-nth, such as the debug kernel.
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static unsigned int count(const char *log, const char *text)
 	return times;
 }
 
-/* Returns the kernel's log since it was last cleared, to be freed by the caller; NULL if there is no memory. */
+/* Returns the kernel's log since it was last cleared, to be freed by the caller, or NULL if there is no memory. */
 static char *read_log(void)
 {
 	int size = klogctl(10, NULL, 0); /* SYSLOG_ACTION_SIZE_BUFFER */
@@ -163,7 +163,7 @@ static void use_session(struct __test_metadata *_metadata, struct kmod_session *
 FIXTURE(unregister)
 {
 	int nth;
-	int panics;	/* kernel.panic_on_warn before the test */
+	int panics;	/* value of kernel.panic_on_warn before the test */
 };
 
 FIXTURE_SETUP(unregister)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Attaches repeatedly, at random moments, to a program that maps, touches and unmaps continuously.
+// Attaches repeatedly, at random moments, to a program that keeps mapping, touching and unmapping memory.
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

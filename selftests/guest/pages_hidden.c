@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks through files that are not found at their path: deleted, replaced, or in another namespace. They are
-// complete and have names.
+// Stacks that lead through files that are not at their path, because they were deleted, replaced, or are in another
+// namespace, are complete and have names.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ static const char sql[] =
 	"insert into t select x, hex(x)||'abcdefghijklmnop' from c;"
 	"create index i on t(b); select count(*) from t;";
 
-/* The figures of a dump, summed over its processes. */
+/* The figures of a dump, summed over all of its processes. */
 struct figures {
 	uint64_t recognised, captured, walked, limited, none, verified, wrong;
 	uint64_t lost, mismatches;
@@ -41,9 +41,9 @@ FIXTURE(known)
 
 FIXTURE_VARIANT(known)
 {
-	const char *words[5]; /* target/... is a program of the tests */
+	const char *words[5]; /* target/... is a test program */
 	unsigned int recognised; /* minimum percentage of stacks that must be recognised */
-	bool differs;		 /* the report differs from run to run */
+	bool differs;		 /* true if the report differs from run to run */
 };
 
 FIXTURE_VARIANT_ADD(known, python3){{"python3", "-c", python}, 5, false};
@@ -73,7 +73,7 @@ static void same_addresses(void)
 	personality(ADDR_NO_RANDOMIZE);
 }
 
-/* Runs the program with stacks in @mode, and returns its report, to be freed. */
+/* Runs the program with stacks in @mode. Returns its report, to be freed. */
 static char *run(FIXTURE_DATA(known) *self, const FIXTURE_VARIANT(known) *variant, const char *mode)
 {
 	const char *argv[16] = {
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 	say(_metadata, "off", &off);
 	EXPECT_EQ(off.recognised, 0);
 	EXPECT_EQ(off.captured, off.walked);
-	/* Equal lengths, because the environment is on the stack. */
+	/* All have the same length, because the environment is on the stack. */
 	known = run(self, variant, "yes");
 	say(_metadata, "on", &self->figures);
 	EXPECT_EQ(ctl_exit_code(&self->result), 0) {
@@ -163,7 +163,7 @@ TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 	all = self->figures.recognised + self->figures.captured;
 	EXPECT_GE(self->figures.recognised * 100, all * variant->recognised);
 	EXPECT_LE(self->figures.walked, self->figures.captured);
-	/* EXPECT_STREQ would print the whole reports. */
+	/* EXPECT_STREQ would print both reports in full. */
 	if (!variant->differs)
 		EXPECT_EQ(strcmp(plain, known), 0);
 	free(plain);

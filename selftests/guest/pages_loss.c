@@ -73,7 +73,7 @@ static void start(FIXTURE_DATA(loss) *self, bool profiled, const char *third)
 	close(out_pipe[1]);
 }
 
-/* Returns the nanoseconds per pair of the next series; -1 if the program does not answer. */
+/* Returns the nanoseconds per pair in the next series, or -1 if the program does not answer. */
 static long next(FIXTURE_DATA(loss) *self, bool go)
 {
 	char line[32];
@@ -152,7 +152,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	EXPECT_EQ(mismatches, 0);
 	EXPECT_GT(lost, 10000);
 
-	/* The loss is reported on stderr, and in the file, where ms_print shows it. */
+	/* The loss is reported on stderr and in the file, where ms_print shows it. */
 	said = ctl_read_file(SAID);
 	report = ctl_read_file(REPORT);
 	ASSERT_NE(said, NULL);

@@ -26,7 +26,7 @@ struct snapshot {
 	int64_t time, heap, extra, stacks;
 	char tree[16];
 	int64_t root;
-	int64_t at[FUNCTIONS];	/* bytes below a frame of that function */
+	int64_t at[FUNCTIONS];	/* number of bytes below a frame of that function */
 	bool ours;		/* true if the tree has bytes of a function that the script calls */
 };
 

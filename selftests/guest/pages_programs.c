@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(programs)
 	trace_set_free(&self->model);
 }
 
-/* Compares a profile, at a moment or at its end, with the kernel's mappings. */
+/* Compares a profile with the kernel's mappings, at some moment or at its end. */
 static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
 		       const struct trace_maps *real)
 {
@@ -110,7 +110,10 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 		const struct trace_maps *real =
 			trace_find(&self->real, model->pid, model->moment);
 
-		/* At each moment, only one process is stopped. The others run, so their dumps are not compared. */
+		/*
+		 * Only one process is stopped at each moment. The others keep running, so their dumps are not
+		 * compared.
+		 */
 		if (model->moment && !real)
 			continue;
 		check_maps(_metadata, model, real);
@@ -126,7 +129,7 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 	TH_LOG("%s: equal at %zu moments and %zu ends", self->argv[6], moments, ends);
 	EXPECT_EQ(ends, n_profiles);
 	EXPECT_GE(moments, n_moments);
-	/* Every dump requested was written, except for processes that are not profiled. */
+	/* Every requested dump was written, except for processes that are not profiled. */
 	for (size_t i = 0; i < self->real.n_maps; i++) {
 		const struct trace_maps *real = &self->real.maps[i];
 
@@ -172,7 +175,7 @@ TEST_F_TIMEOUT(programs, a_forking_shell, 120)
 	expect_output(_metadata, "bash\n/bin/true\nend\n");
 }
 
-/* Debian programs, each with a task that fits into a table. */
+/* Debian programs, each with a task that can be described in a table row. */
 FIXTURE(debian)
 {
 	FIXTURE_DATA(programs) programs;
@@ -270,7 +273,7 @@ FIXTURE_VARIANT_ADD(debian, go) {
 	.n_profiles = 1,
 };
 
-/* What is mapped before main runs is shown separately, and the stacks of the rest are complete. */
+/* Memory mapped before main runs is shown separately, and the stacks of all other memory are complete. */
 static void check_tree(struct __test_metadata *_metadata)
 {
 	struct pages_tree tree;

@@ -43,7 +43,7 @@ FIXTURE_VARIANT(resident)
 	enum mf_pages_what what;
 	const char *argv[5]; /* command line; the first word is NULL for selftests/targets/resident */
 	int moments;	     /* minimum number of moments */
-	bool attach;	     /* attach after it has run for a while */
+	bool attach;	     /* true to attach after the program has run for a while */
 	bool loses;	     /* the ring is too small and is read too rarely */
 };
 
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 			TH_LOG("%s", self->err.text);
 		}
 	}
-	/* Growing intervals, so that both short and long programs have enough moments. */
+	/* The intervals grow, so that both short and long programs have enough moments. */
 	for (int i = 0; ; i++) {
 		struct pollfd device = { .fd = mf_pages_fd(self->pages), .events = POLLIN };
 

@@ -9,7 +9,10 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
 
-/* Returns the bytes of the lines in the last tree of @report whose text after the address begins with @text. */
+/*
+ * Returns the sum of the bytes on those lines of the last tree of @report whose text after the address begins
+ * with @text.
+ */
 static uint64_t bytes_of(const char *report, const char *text)
 {
 	const char *tree = NULL, *line;

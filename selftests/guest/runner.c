@@ -54,7 +54,7 @@ FIXTURE_VARIANT(runner)
 {
 	const char *what;
 	int status;		/* expected status of the batch: 75 means that the kernel is not trusted any more */
-	const char *line;	/* a pattern expected in the frames */
+	const char *line;	/* a pattern that the frames must contain */
 	const char *summary;
 };
 
@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(runner, nothing) { "nothing", 0, "^end\t0", "^1 passed, 0 fa
 FIXTURE_VARIANT_ADD(runner, warning) { "warn", 75, "^kernel\t.*WARNING:.*massif_warn", "1 failed" };
 FIXTURE_VARIANT_ADD(runner, refcount) { "refcount", 75, "^kernel\t.*refcount_t", "1 failed" };
 
-/* Returns whether a line of the file matches. */
+/* Returns whether any line of the file matches. */
 static int fits(const char *pattern, const char *file)
 {
 	char command[256];
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(runner, notices_the_kernel, 60)
 	EXPECT_EQ(variant->status == 0, reported == 0);
 	EXPECT_TRUE(fits(variant->line, "frames"));
 	EXPECT_TRUE(fits(variant->summary, "summary"));
-	/* The test itself passed; only the kernel's warning failed the batch. */
+	/* The test itself passed; the batch failed only because of the kernel's warning. */
 	EXPECT_TRUE(fits("content", "frames"));
 }
 

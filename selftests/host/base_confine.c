@@ -275,7 +275,7 @@ TEST_F(confined, can_do_nothing_else)
 	EXPECT_EQ(0, kill(other, 0));
 }
 
-/* Checks what /proc shows: ids, capabilities and filter. */
+/* Checks what /proc shows: ids, capabilities and the seccomp filter. */
 TEST_F(confined, seen_from_outside)
 {
 	char path[64], text[8192] = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit of a run, and the messages about it, on machines with and without an instruction counter. A
-// process of the test answers perf_event_open() instead of the kernel.
+// The time unit of a run, and the messages about it, on machines with and without an instruction counter. In place of
+// the kernel, a process of the test answers perf_event_open().
 
 #include <errno.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ TEST_F(clock, of_instructions_is_refused_with_the_reason)
 	EXPECT_EQ(0, self->broker->asked_else);
 }
 
-/* Without --time-unit the program runs, and -v says why the unit is not instructions. */
+/* Without --time-unit the program runs, and -v prints the reason why the unit is not instructions. */
 TEST_F(clock, is_of_milliseconds_where_there_is_no_counter)
 {
 	char text[512];
@@ -148,7 +148,7 @@ TEST_F(clock, is_of_instructions_where_there_is_a_counter)
 	EXPECT_EQ(0, self->broker->asked_else);
 }
 
-/* The kernel module does not count instructions, even if the machine can. */
+/* The kernel module does not count instructions, even if the machine is able to. */
 TEST_F(clock, of_instructions_is_refused_to_pages)
 {
 	RUN(self, "--pages-as-heap=yes", "--time-unit=i", "echo", "started");

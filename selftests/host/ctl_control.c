@@ -48,7 +48,7 @@ static void write_id_map(const char *path, unsigned int id)
 	close(fd);
 }
 
-/* Denies setgroups(2), which is required before a user namespace can map a group. */
+/* Denies setgroups(2); this is required before a user namespace can map a group. */
 static void write_setgroups(void)
 {
 	FILE *file = fopen("/proc/self/setgroups", "w");
@@ -82,7 +82,7 @@ FIXTURE_SETUP(control)
 	ctl_remove_files("c.");
 }
 
-/* Waits for the file c.out to have a line "ready PID". */
+/* Waits for a line "ready PID" in the file c.out. */
 static pid_t wait_for_program(void)
 {
 	pid_t pid = 0;

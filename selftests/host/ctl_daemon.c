@@ -52,7 +52,7 @@ FIXTURE_SETUP(daemon)
 	ctl_remove_files("massif.");
 	ctl_remove_files("d.");
 	ASSERT_NE(NULL, realpath(ctl_target("ctl_daemon"), target));
-	/* An absolute path, because the daemon changes its directory. */
+	/* The path is absolute, because the daemon changes its directory. */
 	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
 	ASSERT_EQ(0, setenv("D_FILE", directory, 1));
 }
@@ -151,7 +151,7 @@ static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *
 	self->daemon = self->background = 0;
 }
 
-/* Checks that the file @name has @bytes at its end. */
+/* Checks that the profile in file @name ends with @bytes. */
 static void expect_profile(struct __test_metadata *_metadata, const char *name, int bytes)
 {
 	char *text = ctl_read_file(name);
@@ -204,7 +204,7 @@ TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 
 	end_daemon(_metadata, self);
 	expect_profile(_metadata, self->name, 300000);
-	/* The files of the program and of the intermediate process. */
+	/* These are the files of the program and of the intermediate process. */
 	EXPECT_EQ(3, ctl_find_files("massif.out.", NULL));
 	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
 }
@@ -420,7 +420,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		text = ctl_read_file(self->name);
 		ASSERT_NE(NULL, text);
 		EXPECT_EQ(100000, atoi(ctl_last(text, "mem_heap_B=")));
-		/* The profile is cut off, so its end has a tree. */
+		/* The profile was cut off, so its end has a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
 		/* The daemon continues even though no massif-ctl is running. */
@@ -688,7 +688,7 @@ TEST_F_TIMEOUT(daemon, redis, SECONDS)
 	for (int profiled = 0; profiled < 2; profiled++) {
 		struct ctl_result *result = profiled ? &self->result : &plain;
 
-		/* massif-ctl's messages go to a file. */
+		/* massif-ctl's own messages go to a file. */
 		CTL_RUN(result, "sh", "-c", "\"$@\" 2>&1 | cat", "sh",
 			profiled ? ctl_path() : "env", profiled ? "--log-file=d.log" : "A=b",
 			"redis-server", "--daemonize", "yes", "--port", "0", "--save", "",

@@ -56,7 +56,7 @@ FIXTURE_TEARDOWN(defaults)
 	free(self->home);
 }
 
-/* Returns the first line of the profile, "" if there is none; to be freed. */
+/* Returns the first line of the profile, to be freed; "" if there is none. */
 static char *first_line(void)
 {
 	char *text = ctl_read_file(OUT);
@@ -161,7 +161,7 @@ static char *with_our_name(const char *text)
 	return result;
 }
 
-/* Removes the line with the origin of an option, which only massif-ctl prints. */
+/* Removes the line that says where an option comes from, which only massif-ctl prints. */
 static void remove_origin(char *text)
 {
 	char *line = strstr(text, "massif-ctl: This was set in ");
@@ -332,7 +332,7 @@ TEST_F(trust, comments)
 	unsetenv("MASSIF_OPTS");
 }
 
-/* All words of a long file are read. */
+/* All the words of a long file are read. */
 TEST_F(trust, many_words)
 {
 	char text[20000] = "";

@@ -11,7 +11,7 @@
 #include "selftests/lib/ctl_run.h"
 
 
-#define SECONDS 250 /* time limit of a test, for slow debug kernels */
+#define SECONDS 250 /* timeout of a test, long enough for slow debug kernels */
 
 static struct ctl_result result;
 
@@ -89,7 +89,7 @@ TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 	EXPECT_SAYS("  -     trial          needs all of the above\n");
 	EXPECT_SAYS("  This mode does not work.\n");
 	ctl_result_free(&result);
-	/* One mode that does not work is enough for status 1. */
+	/* If one mode does not work, the status is 1. */
 	CTL_RUN(&result, "massif-ctl", "doctor");
 	EXPECT_EQ(1, ctl_exit_code(&result));
 	EXPECT_SAYS("heap mode: ");

@@ -170,7 +170,7 @@ TEST_F(errors, no_module)
 	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "echo", "started");
 	EXPECT_STREQ("", self->result.out);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
-	/* A single line, which names the device. */
+	/* Only one line is printed, and it names the device. */
 	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: "));
 	EXPECT_NE(NULL, strstr(self->result.err, "/dev/massif"));
 	end = strchr(self->result.err, '\n');

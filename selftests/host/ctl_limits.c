@@ -115,7 +115,7 @@ TEST_F(limits, programs_that_are_not_seen)
 		const char *more = strstr(text, "massif-ctl: further programs ");
 
 		EXPECT_EQ(numbers[i] < 100 ? numbers[i] : 100, lines);
-		/* The message about further programs is printed once. */
+		/* The message about further programs is printed only once. */
 		EXPECT_EQ(numbers[i] > 100, more != NULL);
 		EXPECT_TRUE(!more || !strstr(more + 1, "massif-ctl: "));
 		free(text);

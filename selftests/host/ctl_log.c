@@ -69,8 +69,8 @@ static bool is_of_massif(const char *line)
 }
 
 /*
- * Returns the lines of @text about the program, without its pid. With @from, only Massif's lines, from the one
- * that contains @from on.
+ * Returns those lines of @text that concern the program, without its pid. With @from, returns only Massif's
+ * lines, starting with the one that contains @from.
  */
 static char *lines_of(const char *text, const char *from)
 {
@@ -101,7 +101,7 @@ static char *lines_of(const char *text, const char *from)
 struct comparison {
 	const char *program, *argument;
 	const char *options[4];
-	const char *from; /* text in the first line to compare; NULL: compare all */
+	const char *from; /* text in the first line that is compared; NULL: compare all lines */
 };
 
 static void fill(const char **argv, const char *const *first, const struct comparison *c)

@@ -376,7 +376,7 @@ TEST(suggestions_for_long_words)
 	}
 }
 
-/* Messages about a prefixed option name its plain form. */
+/* If an option has a prefix, messages about it use its plain form. */
 TEST(prefixed)
 {
 	static const char *const bad[] = { "--massif:depth=0", "--massif:deep=1", "--massif:vgdb=no" };
@@ -487,7 +487,7 @@ TEST(foreign_options)
 	}
 }
 
-/* All three lines are printed however long the word is. */
+/* All three lines are printed, however long the word is. */
 TEST(long_words)
 {
 	char arg[8192] = "--depth=";

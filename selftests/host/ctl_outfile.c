@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files: complete or absent; their modes; links, pipes and descriptors.
+// Output files: they are complete or absent; their modes; output to links, pipes and descriptors.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -272,7 +272,7 @@ TEST_F(special, next_one)
 	EXPECT_EQ(1, ctl_find_files("w.out", name));
 }
 
-/* Tests the registry of names directly, with chosen pids. */
+/* Tests the registry of names directly, with pids of its choice. */
 FIXTURE(outputs) {
 	struct mf_outputs *outputs;
 };
@@ -317,7 +317,7 @@ static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid,
 		EXPECT_STREQ(text, text_ ? text_ : "(none)");                     \
 	} while (0)
 
-/* Several processes of a run have the same name and the same pid, because the kernel reuses pids. */
+/* Several processes of a run have the same name and even the same pid, because the kernel reuses pids. */
 TEST_F(outputs, number_comes_again)
 {
 	EXPECT_WRITTEN("w.7", "w.7", 7, "first");

@@ -119,7 +119,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_FALSE(self->program.by_shell);
 	mf_program_deinit(&self->program);
 
-	/* A script run by a script run by a static program. */
+	/* A script that is run by a script that is run by a static program. */
 	snprintf(line, sizeof(line), "#!%s\n", ctl_target("ctl_static"));
 	ctl_write_file("p.inner", line, 0755);
 	ctl_write_file("p.outer", "#!./p.inner\n", 0755);

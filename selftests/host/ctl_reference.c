@@ -148,7 +148,7 @@ static const char *const options[] = {
 	"-",
 };
 
-/* Copies @text with each `valgrind: ` at the start of a line replaced. */
+/* Copies @text, replacing each `valgrind: ` at the start of a line. */
 static void put_name(const char *text, char *out, size_t size)
 {
 	static const char theirs[] = "valgrind: ", ours[] = "massif-ctl: ";
@@ -214,10 +214,7 @@ TEST_F_TIMEOUT(reference, options, SECONDS)
 		EXPECT_EQ(ctl_exit_code(&self->theirs), ctl_exit_code(&self->ours)) {
 			TH_LOG("%s", options[i]);
 		}
-		/*
-		 * Where Massif calls an option unknown because of its value, our message lists the possible
-		 * values.
-		 */
+		/* If Massif calls an option unknown because of its value, our message lists the possible values. */
 		if (strstr(expected, "Unknown option: ")) {
 			char *name = strstr(expected, "option: ");
 

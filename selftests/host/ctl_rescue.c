@@ -366,7 +366,7 @@ TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 	CTL_RUN(&self->result, "rm", "-r", "r.directory");
 }
 
-/* Cases in which there is nothing to rescue. */
+/* Cases in which there is nothing that could be rescued. */
 TEST_F_TIMEOUT(rescue, refused, SECONDS)
 {
 	static const struct {

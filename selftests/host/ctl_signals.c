@@ -70,7 +70,7 @@ static const char *const *command(void)
 	return argv;
 }
 
-/* Starts the job; if @fd >= 0, on that terminal in the foreground. */
+/* Starts the job; if @fd >= 0, in the foreground of that terminal. */
 static bool start(struct job *job, int fd)
 {
 	int ends[2];
@@ -229,14 +229,14 @@ static bool type(const struct terminal *terminal, const char *keys)
 	return write(terminal->master, keys, strlen(keys)) == (ssize_t)strlen(keys);
 }
 
-/* Ends the process of the scenario and reports the failed line. */
+/* Ends the process of the scenario and reports which line failed. */
 #define NEED(condition)                   \
 	do {                              \
 		if (!(condition))         \
 			_exit(__LINE__ % 251 + 1); \
 	} while (0)
 
-/* Runs @scenario on a terminal in its own process. Returns 0, or the failed line. */
+/* Runs @scenario on a terminal in a process of its own. Returns 0, or the line that failed. */
 static int on_terminal(void (*scenario)(const struct terminal *terminal, struct job *job))
 {
 	int status;

@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(transparent, as_without, 120)
 	}
 }
 
-/* A MASSIF_SESSION in the program's original environment is ignored. */
+/* If the program's original environment contains a MASSIF_SESSION, it is ignored. */
 TEST_F(transparent, stale_session)
 {
 	const char *argv[] = { "massif-ctl", "-q", "env", NULL };
@@ -210,7 +210,7 @@ static bool ends_soon(int fd)
 	return false;
 }
 
-/* Starts massif-ctl with its output in a pipe; *@output is the reading end. Returns -1 on failure. */
+/* Starts massif-ctl with its output in a pipe; *@output becomes the reading end. Returns -1 on failure. */
 static pid_t start_piped(const char *const *argv, int *output)
 {
 	int ends[2];

@@ -162,7 +162,7 @@ FIXTURE_VARIANT(unwritable) {
 	void (*before)(void);
 	const char *options[4];
 	const char *deed; /* command that the program runs before it exits with 3 */
-	const char *name, *why; /* the file and the reason in the message */
+	const char *name, *why; /* the file and the reason that the message contains */
 	enum place place;
 	int status; /* exit status as a shell reports it; 0 means 3 */
 	bool isolated;
@@ -424,7 +424,7 @@ TEST_F(others, log)
 	EXPECT_NE(NULL, strstr(self->result.err, "; wrote u.out\n"));
 }
 
-/* The file of a client request, written by the program itself. */
+/* A file requested by a client request, which the program itself writes. */
 TEST_F(others, monitor_command)
 {
 	char *saved, *text;

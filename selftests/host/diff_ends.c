@@ -57,7 +57,7 @@ SCENARIO(sigfpe, "diff_ends", ARGS("fpe"), WITH(ALL_TREES));
 SCENARIO(sigill, "diff_ends", ARGS("ill"), WITH(ALL_TREES));
 SCENARIO(sigbus, "diff_ends", ARGS("bus"), WITH(ALL_TREES));
 SCENARIO(stack_overflow, "diff_ends", ARGS("stack_overflow"), WITH(ALL_TREES));
-/* Valgrind cannot unwind from a handler on the alternate stack after a stack overflow. */
+/* After a stack overflow, Valgrind cannot unwind from a handler on the alternate stack. */
 SCENARIO(stack_overflow_handled, "diff_ends", ARGS("stack_overflow_handled", "14"),
 	 WITH(ALL_TREES, "--depth=1"));
 

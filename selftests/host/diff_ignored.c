@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Contexts excluded by --ignore-fn, or consisting only of functions of --alloc-fn: as in Massif, they change no
-// total, time or snapshot.
+// Contexts that are excluded by --ignore-fn, or consist only of --alloc-fn functions, change no total, time or
+// snapshot, as in Massif.
 
 #include "kselftest_harness.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The summary line at the end of a profile: program, peak, its time, what was left, and the file. Its format is
-// fixed, and its numbers are those of the file and of ms_print's graph.
+// The summary line at the end of a profile: program, peak, the time of the peak, the bytes left, and the file. Its
+// format is fixed, and its numbers are those of the file and of ms_print's graph.
 
 #include <regex.h>
 #include <stdlib.h>

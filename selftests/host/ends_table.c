@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(ends)
 FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
-	bool has_stacks; /* the C library allocates blocks for threads, too */
+	bool has_stacks; /* true if the C library allocates blocks for threads, too */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }
@@ -120,7 +120,7 @@ static void expect_end(struct __test_metadata *_metadata, struct _test_data_ends
 	EXPECT_NE(NULL, strstr(self->result.err, LINE_PEAK));
 	EXPECT_NE(NULL, strstr(self->result.err, LINE_END));
 	if (strcmp(unit, "--time-unit=ms") == 0) {
-		EXPECT_GE(time, CHURN_MS - 1); /* time starts at the first event */
+		EXPECT_GE(time, CHURN_MS - 1); /* true if time starts at the first event */
 		EXPECT_LE(time, CHURN_MS * 100);
 	}
 }

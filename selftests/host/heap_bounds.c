@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// More stacks, live blocks and addresses than usual programs have, and what remains of a profile when the
-// session's memory is full.
+// Programs with more stacks, live blocks and addresses than usual, and what remains of a profile when the session's
+// memory is full.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 	ASSERT_EQ(2, sscanf(line, "the profile is incomplete: %lu of %lu allocations", &lost, &all));
 	EXPECT_LT(1000, lost);
 	EXPECT_LT(lost, all);
-	/* 10,000 blocks, 5,000 frees, and events of the C library. */
+	/* 10,000 blocks, 5,000 frees, and some events of the C library. */
 	EXPECT_GT(15100, all);
 
 	self->text = ctl_read_file("massif.out.shortage");

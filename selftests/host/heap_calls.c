@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// All allocation and deallocation functions are intercepted, with the requested size.
+// All allocation and deallocation functions are intercepted, and blocks have the requested size.
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ TEST_F(calls, each_allocates)
 			TH_LOG("size %lu", size);
 		}
 	}
-	/* A resized block is counted once. */
+	/* A resized block counts only once. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 80000));
 	EXPECT_EQ(0, heap_session_count(&self->session, 10));
 }

@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Reads and removes the files that begin with @prefix. */
+/* Reads and removes the files whose names begin with @prefix. */
 static size_t take_files(const char *prefix, char *files[FILES_MAX])
 {
 	char name[256];
@@ -662,7 +662,7 @@ TEST_F_TIMEOUT(children, killed_child, 60)
 	unsetenv("CHILD_SIGNAL");
 }
 
-/* A static program runs although the shim cannot be loaded. */
+/* A static program runs, although the shim cannot be loaded into it. */
 TEST_F(children, static_one)
 {
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
@@ -724,7 +724,7 @@ TEST_F(children, obstacles)
 		EXPECT_EQ(1, count(self->result.err, "/ctl_static is statically linked, "));
 		forget_files(self);
 	}
-	/* Programs skipped by the options are not reported. */
+	/* Programs that are skipped because of the options are not reported. */
 	run_side(self, 0, "--trace-children=yes",
 		 ARGS("--trace-children-skip=*/ctl_static", target, "spawn", path));
 	EXPECT_EQ(9, ctl_exit_code(&self->result));

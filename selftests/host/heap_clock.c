@@ -130,7 +130,7 @@ FIXTURE_TEARDOWN(counted)
 	ctl_remove_files(OUT);
 }
 
-/* Runs the target heap_counted with @way. massif-ctl chooses the unit of time. */
+/* Runs the target heap_counted with @way. massif-ctl chooses the time unit. */
 static bool run_counted(FIXTURE_DATA(counted) *self, const char *way, const char *n)
 {
 	self->broker->asked = self->broker->ready = 0;
@@ -183,7 +183,7 @@ TEST_F(counted, threads_begin_and_end)
 	EXPECT_EQ(variant->kind == COUNTER_OF_TIME, self->reads == 0);
 }
 
-/* A forked child continues from its parent's time, with a counter of its own. */
+/* A forked child continues from its parent's time, but with its own counter. */
 TEST_F(counted, child_goes_on)
 {
 	uint64_t parent, child = 0;

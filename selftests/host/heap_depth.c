@@ -98,7 +98,7 @@ static bool run(FIXTURE_DATA(depth) *self, const char *way, const char *option)
 	return self->n && self->n < SNAPSHOTS_MAX;
 }
 
-/* Returns the stack bytes at mark @i of the last run. */
+/* Returns the number of stack bytes at mark @i of the last run. */
 static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 {
 	for (size_t j = 1; j < self->n; j++)
@@ -107,7 +107,10 @@ static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 	return UNKNOWN;
 }
 
-/* Returns the stack bytes of the snapshot that the target requested at mark @i, in a file named @points and @i. */
+/*
+ * Returns the number of stack bytes in the snapshot that the target requested at mark @i, in a file named @points
+ * and @i.
+ */
 static uint64_t at_point(const char *points, int i)
 {
 	struct snapshot snapshot = { .stacks = UNKNOWN };
@@ -352,7 +355,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_STACK, &limit);
 }
 
-/* A main stack deeper than the gap that the kernel keeps free below main stacks. */
+/* A main stack that is deeper than the gap that the kernel keeps free below main stacks. */
 TEST_F(depth, of_a_stack_that_may_be_large)
 {
 	const char *const words[] = { "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
@@ -451,7 +454,7 @@ TEST_F(depth, moves_the_clock)
 	}
 }
 
-/* ms_print has a column for stacks, and its total is the sum of the others. */
+/* ms_print has a column for stacks, and its total is the sum of the other columns. */
 TEST_F(depth, has_a_column)
 {
 	char program[4096], *slash;

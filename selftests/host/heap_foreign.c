@@ -44,9 +44,9 @@ FIXTURE_TEARDOWN(foreign)
 }
 
 /*
- * In the scripts, $M is empty or massif-ctl with its options and a blank; they run in an empty directory.
- * Output that varies anyway is removed. Programs that must exist are given by their full path, since there may
- * be others with the same name.
+ * In the scripts, $M is either empty or massif-ctl with its options and a blank; the scripts run in an empty
+ * directory. Output that varies in any case is removed. Programs that must exist are given by their full path,
+ * since there may be others with the same name.
  */
 FIXTURE_VARIANT(foreign)
 {
@@ -162,7 +162,7 @@ FIXTURE_VARIANT_ADD(foreign, cc1)
 	.cmd = "/", .files = 2,
 };
 
-/* The compiler, assembler and linker, started with vfork. */
+/* The compiler, the assembler and the linker, which are started with vfork. */
 FIXTURE_VARIANT_ADD(foreign, gcc)
 {
 	.program = "/usr/bin/gcc", .package = "gcc",

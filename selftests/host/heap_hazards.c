@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Situations in which a shim could do harm: small stacks, libraries that come and go, little address space.
+// Situations in which a shim could do harm: small stacks, libraries that come and go, a small address space.
 
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@ FIXTURE_TEARDOWN(libraries)
 	free(self->text);
 }
 
-/* Returns the peak of a run of @target; NULL if the run or the file is wrong. @before: see ctl_run(). */
+/* Runs @target and returns its peak, or NULL if the run or the file is wrong. @before: see ctl_run(). */
 static const char *profile(struct _test_data_libraries *self, void (*before)(void), const char *target,
 			   const char *const *arguments)
 {

@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(names)
 	clear();
 }
 
-/* Disables address randomisation, because the file contains addresses. */
+/* Disables address randomisation, because the profile contains addresses. */
 static void stay_in_place(void)
 {
 	personality(ADDR_NO_RANDOMIZE);

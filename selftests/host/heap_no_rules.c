@@ -40,7 +40,10 @@ FIXTURE_VARIANT_ADD(no_rules, no_table) {
 	.no_table = true,
 };
 
-/* Writes the library to COPY, with @entries in its table, or with no table. Returns whether it had a table. */
+/*
+ * Writes the library to COPY, with @entries in its table or without a table. Returns whether it originally had
+ * one.
+ */
 static bool copy_library(uint32_t entries, bool no_table)
 {
 	static _Alignas(16) char bytes[1 << 17];

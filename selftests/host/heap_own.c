@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(own)
 
 #define READ(self) ((self)->text = ctl_read_file("massif.out.own"))
 
-/* A program that counts its own calls prints the same counts as without massif. */
+/* A program that counts its own calls prints the same counts as it does without massif. */
 static void runs_as_alone(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self,
 			  const char *target)
 {
@@ -164,7 +164,7 @@ TEST_F(own, what_cannot_be_moved_is_told)
 						 "instructions cannot be patched)"));
 }
 
-/* A function that only jumps to an intercepted one needs no patch, and nothing is reported about it. */
+/* A function that only jumps to an intercepted one needs no patch, and is not mentioned in any message. */
 TEST_F(own, jumps_to_what_is_taken_over)
 {
 	RUN(self, "--peak-inaccuracy=0.0", ctl_target("own_linked_jumps"));
@@ -176,7 +176,7 @@ TEST_F(own, jumps_to_what_is_taken_over)
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
 }
 
-/* An allocator chosen by IFUNC: it also frees its blocks, and calls that bypass the shim are not counted. */
+/* An allocator chosen by IFUNC: its blocks are also freed by it, and calls that bypass the shim are not counted. */
 TEST_F(own, chosen_when_loaded_is_told)
 {
 	RUN(self, ctl_target("own_linked_chosen"));

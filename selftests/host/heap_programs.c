@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(programs, as_without_and_as_massif, 200)
 	ctl_run(&ours, NULL, NULL, our_argv);
 	EXPECT_EQ(ctl_exit_code(&native), ctl_exit_code(&ours));
 	EXPECT_STREQ(native.out, ours.out);
-	/* The program also forks, so there is a message that its file name is taken. */
+	/* The program also forks, so there is a message that the name of its file is already taken. */
 	if (variant->threads)
 		remove_lines(ours.err, "' is reserved for the profile of process ");
 	EXPECT_STREQ(native.err, ours.err);

@@ -48,7 +48,7 @@ FIXTURE_VARIANT_ADD(zero, freed_all_the_same) {
 	.heaps = "0 3000 4000 4000 3000 0 ",
 };
 
-/* The block returned is a new one of size 0. */
+/* The returned block is a new one of size 0. */
 FIXTURE_VARIANT_ADD(zero, freed_and_allocated) {
 	.option = "--realloc-zero-bytes-frees=yes", .library = "libctl_zero.so",
 	.allocs = 3, .frees = 3,
@@ -61,7 +61,7 @@ FIXTURE_VARIANT_ADD(zero, resized) {
 	.heaps = "0 3000 4000 4000 3001 3000 0 ",
 };
 
-/* Returns mem_heap_B of all snapshots in @text, separated by blanks; to be freed. */
+/* Returns the mem_heap_B of all snapshots in @text, separated by blanks; to be freed. */
 static char *heaps_of(const char *text)
 {
 	static const char field[] = "mem_heap_B=";

@@ -150,7 +150,7 @@ static int different_snapshot(uint32_t *trees)
 	return different;
 }
 
-/* Compares totals and tree of the peak, but not its time. */
+/* Compares totals and tree of the peak, but not the time. */
 static bool is_same_peak(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

@@ -121,7 +121,10 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 
 		while (line > text && line[-1] != '\n')
 			line--;
-		/* Skip churn() further out in a stack: a signal has interrupted it, and the handler allocated. */
+		/*
+		 * Skip occurrences of churn() further out in a stack: a signal interrupted it, and the handler
+		 * allocated.
+		 */
 		if (line[1] == ' ')
 			continue;
 		EXPECT_EQ(0, strncmp(line, " n1: 0 0x", 9));

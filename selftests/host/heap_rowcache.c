@@ -188,7 +188,7 @@ static void make_lie(void)
 	mf_rowfile_seal(&wrong.file);
 }
 
-/* Returns whether the last run has written the original file again. */
+/* Returns whether the last run wrote the original file again. */
 static bool is_rebuilt(void)
 {
 	static struct bytes now;
@@ -259,7 +259,7 @@ TEST_F_TIMEOUT(cache, damaged, SECONDS)
 		EXPECT_EQ(0, RUN("heap_stacks"));
 		EXPECT_TRUE(is_rebuilt());
 	}
-	/* An empty file, and one without an end. */
+	/* An empty file, and an endless one. */
 	ASSERT_TRUE(store(&wrong, 0, 0600));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
@@ -544,7 +544,7 @@ TEST(damaged_tables)
 	copy.header = memory + (map.object.header - map.object.start);
 	tables = (size_t)(copy.end - copy.header);
 	if (tables > 400000)
-		tables = 400000; /* the size of .eh_frame_hdr and .eh_frame */
+		tables = 400000; /* size of .eh_frame_hdr and .eh_frame together */
 	for (int i = 0; i < 200; i++) {
 		uint8_t *header = memory + (copy.header - copy.start);
 

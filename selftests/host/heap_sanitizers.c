@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(sanitizers)
 	ctl_remove_files("massif.out");
 }
 
-/* Returns the highest total of the profile in OUT. */
+/* Returns the highest total of the profile in the file OUT. */
 static unsigned long peak(void)
 {
 	char *text = ctl_read_file(OUT);
@@ -95,7 +95,10 @@ TEST_F_TIMEOUT(sanitizers, profiled_as_without, 120)
 	EXPECT_GE(without + without / 100, with);
 }
 
-/* If the shim called MemorySanitizer's functions, its reports of uninitialised memory would include the shim's. */
+/*
+ * If the shim called MemorySanitizer's functions, reports of uninitialised memory would include reports about the
+ * shim.
+ */
 TEST(memory_sanitizer)
 {
 	unsigned long with, without;

@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(storm)
 
 FIXTURE_VARIANT(storm) {
 	const char *threads, *rounds;
-	bool watched; /* run with a ledger and --stacks=yes */
+	bool watched; /* true to run with a ledger and --stacks=yes */
 };
 
 FIXTURE_VARIANT_ADD(storm, one_thread) { "1", "400000" };

@@ -48,7 +48,7 @@
 	"python3 -c 'print(\"<list>\" + \"<item id=\\\"x\\\">text<b/></item>\" * 300 + \"</list>\")' " \
 	"> verify.xml"
 
-/* Creates commits of a file that changes. */
+/* Creates commits of a file that keeps changing. */
 #define HISTORY                                                                                     \
 	"rm -rf verify.git && git init -q verify.git && cd verify.git && "                          \
 	"git config user.name tester && git config user.email tester@example.org && "               \

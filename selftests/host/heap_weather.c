@@ -34,7 +34,7 @@ FIXTURE_VARIANT(weather) {
 };
 
 FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };
-/* massif-ctl filters each new stack. */
+/* massif-ctl filters every new stack. */
 FIXTURE_VARIANT_ADD(weather, ignoring) { "--ignore-fn=nothing" };
 FIXTURE_VARIANT_ADD(weather, following) { "--trace-children=yes" };
 FIXTURE_VARIANT_ADD(weather, counting_frees) { "--xtree-memory=full" };

@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "kmod/btf.h"
 
-/* Kernel types constructed by the test. */
+/* Kernel type information constructed by the test. */
 static struct {
 	unsigned char types[8192];
 	char strings[2048];
@@ -125,7 +125,7 @@ static unsigned char *make_with_head(size_t *size, size_t head_size)
 	enum_ = put_type(BTF_KIND_ENUM, 1, "choice", 4);
 	put_word(put_string("ONE"));
 	put_word(1);
-	/* Types of all other kinds, which must be skipped. */
+	/* Types of all the other kinds, which must be skipped. */
 	array = put_type(BTF_KIND_ARRAY, 0, NULL, 0);
 	put_word(int_);
 	put_word(int_);

@@ -29,7 +29,7 @@ static const char *source(void)
 	return getenv("MASSIF_SRC") ?: ".";
 }
 
-/* Copies the field before " | ", or the last one; returns what follows. */
+/* Copies the field before " | ", or the last field; returns what follows it. */
 static char *take(char *line, char *field, size_t size)
 {
 	char *end = line ? strstr(line, " |") : NULL;

@@ -218,7 +218,7 @@ FIXTURE_TEARDOWN(stream)
 	mf_store_detach(&store);
 }
 
-/* Returns whether the profile, if it ended now, equals the slow model after a peak check. */
+/* Returns whether the profile, if it ended now, would equal the slow model after a peak check. */
 static bool ends_as_slow_model(int64_t now)
 {
 	uint32_t n = end(MF_END_PEAK, now);
@@ -269,7 +269,7 @@ TEST_F(stream, equals_slow_model)
 		peaks += ended.peak_total != oracle.peak_total;
 		cullings += ended.cullings != oracle.cullings;
 	}
-	/* The test is meaningful only if many ends were peaks, and some caused a culling. */
+	/* The test is meaningful only if many ends were peaks and some of them caused a culling. */
 	EXPECT_GT(peaks, 50);
 	EXPECT_GT(cullings, 0);
 }

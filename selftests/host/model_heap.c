@@ -190,7 +190,7 @@ static uint64_t random_size(uint64_t *seed)
 		return 0;
 	case 1: /* near the size from which blocks take whole pages */
 		return 4194240 - 40 + oracle_below(seed, 80);
-	case 2: /* too large for the table's usual entries */
+	case 2: /* blocks too large for the table's usual entries */
 		return (1ull << 40) - 5 + oracle_below(seed, 10);
 	case 3:
 		return (1ull << 41) + oracle_below(seed, 1000);
@@ -213,7 +213,7 @@ static int random_context(uint64_t *seed)
 static uint64_t a_live_address(uint64_t *seed)
 {
 	if (!oracle.n_blocks || !oracle_below(seed, 20))
-		return random_address(seed); /* an address that is usually unknown */
+		return random_address(seed); /* usually an unknown address */
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 

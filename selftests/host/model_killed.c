@@ -98,7 +98,7 @@ static void settle(const struct event *event)
 	mf_tally_grant(&store);
 }
 
-/* Half of the frees are deferred, if possible. */
+/* Half of the frees are deferred where that is possible. */
 static void write_free(const struct event *event)
 {
 	struct mf_block block;
@@ -375,7 +375,7 @@ FIXTURE_TEARDOWN(killed)
 	munmap(progress, 4096);
 }
 
-/* Creates a store that children inherit: its mappings have no MADV_DONTFORK here. */
+/* Creates a store that children inherit: here its mappings are not MADV_DONTFORK. */
 static bool make_store(const struct mf_model_options *options)
 {
 	int fd;

@@ -256,8 +256,8 @@ TEST(no_peak_without_free)
 }
 
 /*
- * A block of 1600 bytes makes a peak; then a block of @total bytes is allocated and freed. Returns the number
- * of peaks.
+ * A block of 1600 bytes makes a peak; after that, a block of @total bytes is allocated and freed. Returns the
+ * number of peaks.
  */
 static uint32_t peaks_with(double inaccuracy, uint64_t total)
 {

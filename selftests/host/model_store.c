@@ -353,7 +353,7 @@ static uint32_t wrong_value(uint64_t *seed)
 	case 2:
 		return (uint32_t)oracle_random(seed);
 	default:
-		return (uint32_t)oracle_below(seed, 4096); /* plausible, so it can close cycles */
+		return (uint32_t)oracle_below(seed, 4096); /* a plausible value, so it can close cycles */
 	}
 }
 

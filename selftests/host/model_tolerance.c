@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The peak's tolerance, computed with integers, equals the result in double precision to the last bit.
+// The tolerance of the peak, computed with integers, equals the result in double precision to the last bit.
 
 #include <fenv.h>
 #include <float.h>
@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "model/tolerance.h"
 
-/* Massif's computation, with doubles. */
+/* Massif's own computation, which uses doubles. */
 static uint64_t in_doubles(uint64_t total, double per_cent)
 {
 	volatile double excess = (double)total * per_cent / 100;

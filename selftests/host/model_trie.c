@@ -73,7 +73,7 @@ static int by_stack(const void *a, const void *b)
 	return memcmp(x->frames, y->frames, x->n * sizeof(*x->frames));
 }
 
-/* Equal stacks have the same context, different stacks have different ones. */
+/* Equal stacks have the same context; different stacks have different contexts. */
 TEST(random_stacks)
 {
 	struct known *known = calloc(STACKS, sizeof(*known));
@@ -304,7 +304,7 @@ TEST(full)
 	EXPECT_EQ(last - MF_CONTEXT_FIRST + 1, collection.profile.n_contexts);
 	mf_collection_release(&collection);
 
-	/* Bytes without a known stack can be counted in the overflow context. */
+	/* Bytes without a known stack can be counted towards the overflow context. */
 	overflow = mf_trie_overflow(&store);
 	EXPECT_EQ(last + 1, overflow);
 	EXPECT_EQ(overflow, mf_trie_overflow(&store));

@@ -262,11 +262,11 @@ TEST(pipe_as_input)
 	EXPECT_STREQ(file.out, pipe.out);
 }
 
-/* Compressed input in files and pipes, in one or several parts; and damaged input. */
+/* Compressed input from files and pipes, in one or several parts; and damaged input. */
 TEST(compressed)
 {
 	static const struct {
-		const char *how;	/* command that makes "packed" from "good" */
+		const char *how;	/* command that creates "packed" from "good" */
 		const char *words;	/* error message; NULL: the output is the same as for "good" */
 	} cases[] = {
 		{ "gzip -c good > packed", NULL },

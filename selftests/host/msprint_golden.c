@@ -159,7 +159,7 @@ static void write_rounding(FILE *file)
 	}
 }
 
-/* Comments: everything from the first # on, anywhere in a line. */
+/* Comments, which are everything from the first # on, anywhere in a line. */
 static void write_comments(FILE *file)
 {
 	fprintf(file, "# before\n\n   \t\ndesc: a # b\ndesc: second #\ncmd: ./prog #1 x\n"
@@ -420,10 +420,7 @@ static void write_large_number(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/*
- * A file larger than ms_print's memory limit, with one deep tree, where the prefixes of the lines are most of
- * the output.
- */
+/* A file larger than ms_print's memory limit, with one deep tree, so that most of the output is prefixes of lines. */
 static void write_large_tree(FILE *file, const char *after)
 {
 	unsigned int i;
@@ -466,7 +463,7 @@ TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
 	}
 }
 
-/* perl, the reference's own interpreter, is a program with deep stacks that is always available. */
+/* perl, the reference's own interpreter, is always available and has deep stacks. */
 static const char script[] =
 	"my @a; push @a, 'x' x ($_ * 7) for 1 .. 1500; my %h = map { $_ => [1 .. 9] } 1 .. 400;"
 	"@a = (); my $s = join ',', sort keys %h; $s =~ s/(\\d+)/<$1>/g;";

@@ -79,12 +79,12 @@ static void write_function(FILE *file, unsigned int number, const char *body)
 		number, number, number, number, number, body, number, number);
 }
 
-/* Number of functions within the reach of a two-byte jump. */
+/* Number of functions within reach of a two-byte jump. */
 #define JUMPS_OF_ONE 32
 
 /*
- * Generates the library many.so with @whole functions, and with @jumps functions that only jump, plus as many
- * targets as these need. Returns the number of functions.
+ * Generates the library many.so with @whole ordinary functions, @jumps functions that only jump, and as many
+ * targets as the latter need. Returns the number of functions.
  */
 static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole,
 				 unsigned int jumps)

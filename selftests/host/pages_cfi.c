@@ -143,7 +143,7 @@ TEST(augmentations_that_make_no_sense)
  */
 #define FDE_HEAD 17u
 
-/* Builds the rules of an object whose only FDE has the instructions @program. */
+/* Builds the rules of an object whose only FDE has the @n bytes of instructions at @program. */
 static struct mf_cfi rules_with(const void *program, size_t n)
 {
 	struct section section = make("zR", &(uint8_t){ PC_RELATIVE }, 1);

@@ -197,7 +197,7 @@ static uint32_t walk(void)
 /* Returns whether the last walk has all frames of in_a_handler(), as listed by libc's backtrace(). */
 static bool is_whole(void)
 {
-	/* backtrace() was called one frame further out, by the caller of take(). */
+	/* backtrace() was called one frame further out, in take()'s caller. */
 	if (walked.n != (uint32_t)n_expected + 1 || walked.end != MF_UNWIND_OUTERMOST)
 		return false;
 	for (int i = 1; i < n_expected; i++) {

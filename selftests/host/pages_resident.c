@@ -97,7 +97,10 @@ static bool sums_up(kernel_t *kernel)
 	return tree(kernel) == model->heap + model->extra && model->extra <= PAGES * PAGE;
 }
 
-/* Checks the state between two system calls: the invariant, the mappings, and who mapped and touched each page. */
+/*
+ * Checks the state between two system calls: the invariant, the mappings, and which site mapped and touched each
+ * page.
+ */
 static bool is_right(kernel_t *kernel)
 {
 	const struct mf_model *model = mf_model_of(&kernel->ours->store);
@@ -205,7 +208,7 @@ static int touch(kernel_t *kernel, uint32_t first, uint32_t n, uint32_t site)
 	return code;
 }
 
-/* mremap to a free address: resident pages move with it. */
+/* mremap to a free address: resident pages move along with the mapping. */
 static int move(struct __test_metadata *_metadata, kernel_t *kernel, uint32_t from, uint32_t to,
 		uint32_t n, uint32_t site)
 {

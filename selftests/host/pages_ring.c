@@ -299,7 +299,7 @@ TEST(contradictions_are_refused_in_words)
 	free(stream);
 }
 
-/* Any outcome is accepted except a crash, a hang, or a read outside the ring. */
+/* Any outcome is acceptable except a crash, a hang, or a read outside the ring. */
 TEST(random_damage_does_no_harm)
 {
 	struct stream *stream = new_stream();

@@ -292,7 +292,7 @@ TEST_F(stream, a_move_is_never_counted_twice)
 
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
-	stream_unmap(&self->stream, 2, 16, 8, 17); /* a mapping that is moved and grown by 2 pages */
+	stream_unmap(&self->stream, 2, 16, 8, 17); /* a mapping that is moved and grows by 2 pages */
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	ASSERT_EQ(drain(self), 0);
 	process = process_of(self, MAIN);
@@ -421,7 +421,7 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, pages);
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* The child's mapping is lost; the parent's stack is not. */
+	/* The child's mapping was lost, but not the parent's stack. */
 	self->stream.seq += 1;
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	self->stream.capture = 0;

@@ -226,7 +226,7 @@ static bool load(size_t at, const void *bytes, size_t size)
 
 static uint64_t fake_frame[2];
 
-/* During the call, the frame pointer contains the address of @fake_frame. */
+/* Calls the code while the frame pointer contains the address @frame. */
 static __attribute__((noinline)) int call_with_pointer_to(void *frame)
 {
 	asm volatile("push %%rbp\n\t"
@@ -324,7 +324,7 @@ TEST_F(stack, goes_on_by_frame_pointers)
 		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
 		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
 		EXPECT_FALSE(walked.guessed[1]);
-		/* The callers in order: [second code], call_..., see_outside, then as given by backtrace(). */
+		/* The callers in order: [second code], call_..., see_outside, and then as reported by backtrace(). */
 		ASSERT_EQ(n, first + 2 + (uint32_t)n_outside - 1);
 		for (uint32_t j = 2; j < n; j++)
 			EXPECT_EQ(walked.guessed[j], j >= 2 && j <= first);

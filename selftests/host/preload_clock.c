@@ -32,7 +32,7 @@ static struct {
 	uint64_t value, width;
 	uint32_t selected; /* the counter selected by the last rdpmc */
 	unsigned int reads;
-	void (*meanwhile)(void); /* called once while the counter is read; acts as the kernel */
+	void (*meanwhile)(void); /* called once while the counter is being read; acts as the kernel */
 } hardware;
 
 static struct perf_event_mmap_page page;
@@ -324,7 +324,7 @@ TEST_F(clock, ends_with_its_thread)
 	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
 	EXPECT_EQ(-1, mincore(mapped, size, &resident));
 	EXPECT_EQ(0, self->clock.process);
-	/* Ending it twice has no effect. */
+	/* Ending the clock twice has no effect. */
 	mf_clock_end(&self->clock);
 	EXPECT_EQ(100, mf_session_store.header->instructions);
 }
@@ -354,7 +354,7 @@ TEST_F(clock, of_a_thread_without_a_counter_stands_still)
 	EXPECT_EQ(0, mf_clock_advance(&none));
 	EXPECT_EQ(4711, errno);
 	EXPECT_EQ(1, mf_session_store.header->counters_missing);
-	/* The next thread with the same state tries again. */
+	/* The next thread that uses the same state tries again. */
 	mf_clock_end(&none);
 	EXPECT_EQ(0, none.process);
 	EXPECT_EQ(0, mf_clock_advance(&none));

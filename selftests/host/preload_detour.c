@@ -148,7 +148,7 @@ TEST_F(detour, stays_itself)
 	EXPECT_EQ(variant->calls ? variant->calls : 1, seen.calls);
 	if (variant->site != returns)
 		EXPECT_EQ(3 * alone, led);
-	/* With 0 as argument, the function takes its other branch. */
+	/* If the argument is 0, the function takes its other branch. */
 	if (variant->site == branches || variant->site == branches_far)
 		EXPECT_EQ(-1, call(0, 7));
 }

@@ -10,7 +10,7 @@
 #include "preload/process/follow.h"
 #include "preload/core/seccomp.h"
 
-/* Replaces the shim's variable, which is set when the program installs a seccomp filter. */
+/* Replaces the shim's variable of the same name, which is set when the program installs a seccomp filter. */
 bool mf_seccomp_on;
 
 #define LIBRARY "/usr/lib/massif/libmassif-preload.so"

@@ -275,7 +275,7 @@ TEST(realigned_stacks)
 
 #ifdef __x86_64__
 
-/* As in SBCL's runtime: the callee gets a frame that is linked to this one, and the rule uses that link. */
+/* As in SBCL's runtime: the callee gets a frame that is linked to this one, and the unwind rule uses that link. */
 int linked(int (*callee)(int), int n);
 
 __asm__(".text\n"

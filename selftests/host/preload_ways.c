@@ -303,7 +303,7 @@ TEST(links_that_are_no_frames)
 		memset(turns, 13, sizeof(turns));
 		for (int i = 0; i < 9; i++)
 			turn(TURNS);
-		EXPECT_EQ(n - 1, walks.compared.n_ours); /* turn_about() is not on this stack */
+		EXPECT_EQ(n - 1, walks.compared.n_ours); /* this time without turn_about() on the stack */
 		EXPECT_EQ(heard, walks_repeatable());
 		EXPECT_EQ(0, turn_about(3000, 15, n));
 		EXPECT_EQ(0, walks.wrong_after_another);

@@ -25,7 +25,7 @@
 #define PROGRAMS 200
 #define BATCHES	 20
 #define WORKERS	 2
-/* The runner limits the total time; the time per batch depends on the number requested. */
+/* The runner limits the total time; how long a batch takes depends on the number requested. */
 #define NO_LIMIT 1000000
 
 static uint64_t setting(const char *name, uint64_t otherwise)

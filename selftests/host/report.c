@@ -172,7 +172,7 @@ TEST(every_way_to_fail)
 	}
 }
 
-// The lanes' data arrive in parts, alternating.
+// The lanes' data arrive in parts, alternately.
 TEST(lanes_side_by_side)
 {
 	static const struct {

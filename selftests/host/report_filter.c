@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which frames of a stack are shown: allocation functions, ignored functions, below main, depth.
+// Which frames of a stack are shown, given allocation functions, ignored functions, frames below main, and the depth.
 
 #include <stdio.h>
 #include <stdlib.h>

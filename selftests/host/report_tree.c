@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The text of a profile: merged entries, sums, order, whole files, failing writes.
+// The text of a profile: merged entries, sums, order, complete files, and writes that fail.
 
 #include <errno.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ static const struct {
 		  "  n0: 7 0x20: main" HERE },
 };
 
-/* A profile with one detailed snapshot, and its storage. */
+/* A profile with one detailed snapshot, and the memory that it uses. */
 struct sample {
 	struct mf_frame frames[CONTEXTS_MAX][FAKE_FRAMES_MAX];
 	struct mf_context contexts[CONTEXTS_MAX];

@@ -368,7 +368,7 @@ TEST_F(files, names_for_the_next)
 	ASSERT_NE(NULL, names);
 	dl_iterate_phdr(own_build_id, &self->objects[1]);
 	ASSERT_NE(0, self->objects[1].build_id_size);
-	/* Before mf_names_begin(), that is, for a single process, no names are kept. */
+	/* Before mf_names_begin() is called, that is, for a single process, no names are kept. */
 	EXPECT_STREQ("resolve", resolve_next(self, names, self->program, pc).function ?: "(none)");
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 

@@ -277,7 +277,7 @@ TEST_F(names, cold_and_warm)
 	EXPECT_STREQ(without, more);
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_LT(before.st_size, status.st_size);
-	/* The file contains everything now, so the debug information is not used. */
+	/* By now the file contains everything, so the debug information is not used. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] -= 24;
 	free(mf_take(warm, NULL));
@@ -652,7 +652,7 @@ TEST_F(names, at_once)
 		pids[i] = fork();
 		if (pids[i])
 			continue;
-		/* Each process first looks up some of the addresses, and finally all. */
+		/* Each process looks up some of the addresses first, and all of them at the end. */
 		for (size_t n = self->n_pcs, round = 0; round < 40; round++) {
 			self->n_pcs = 1 + (round * 7 + (size_t)i * 11) % n;
 			free(tell(self, CACHE, true));

@@ -47,7 +47,7 @@ enum evil {
 	ENDS,
 	CLOSES,	     /* closes its end of the connection */
 	TELLS_NOISE,
-	TELLS_LARGE, /* the header of a message that is too large */
+	TELLS_LARGE, /* sends the header of a message that is too large */
 	TELLS_EMPTY, /* a message of each kind, without contents */
 	ASKS_FOR_EVER,
 	FLOODS,
@@ -406,7 +406,7 @@ static size_t count_children(void)
 	return n < 0 ? SIZE_MAX : count;
 }
 
-/* The number of waiting processes is limited, even if there are more files. */
+/* The number of waiting processes is limited, even if there are more files than that. */
 TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 {
 	static const size_t counts[] = { PARSERS_MAX, PARSERS_MAX + 1, 10 * PARSERS_MAX };
@@ -518,7 +518,7 @@ TEST_F(opener, links_lead_to_three_places)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "good.debug", 10 * MF_OPENER_PLACES));
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "../" GOOD, 0));
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "", 0));
-	/* The object itself is not accepted as its debug file. */
+	/* The object itself is not accepted as its own debug file. */
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_BY_LINK, "good", 0));
 }
 

@@ -159,7 +159,7 @@ TEST(code_around_the_end)
 	}
 }
 
-/* Offsets in .eh_frame_hdr, as unwind_object_make() writes it. */
+/* Offsets in .eh_frame_hdr as written by unwind_object_make(). */
 enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
 
 /* The tables do not describe this code. The rule counts as unknown only if they cannot be read. */
