@@ -25,7 +25,7 @@ struct mf_line {
 struct mf_input {
 	const char *path;
 	int fd;
-	int error;		/* errno of a failed read, after which the input ends; otherwise 0 */
+	int error;		/* errno of a failed read, which ends the input; otherwise 0 */
 	uint64_t line;		/* number of lines read so far, including comments and blank lines */
 	char *data;
 	size_t room;
@@ -39,7 +39,7 @@ struct mf_input {
 /* A position between two lines. */
 struct mf_place {
 	uint64_t offset;
-	uint64_t line;		/* number of lines before it */
+	uint64_t line;		/* number of lines before this position */
 };
 
 #define MF_INPUT_AUTO __attribute__((cleanup(mf_input_close))) struct mf_input

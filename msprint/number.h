@@ -30,7 +30,7 @@ struct mf_number {
 		double real;
 	};
 	bool is_real;		/* the value is in @real; otherwise it is in @negative and @magnitude */
-	bool stays_real;	/* never treated as an integer, because it comes from a text */
+	bool stays_real;	/* never treated as an integer, because it comes directly from a text */
 	bool negative;
 };
 
@@ -50,7 +50,7 @@ struct mf_number mf_number_multiply(struct mf_number a, struct mf_number b);
 /* The divisor must not be zero. */
 struct mf_number mf_number_divide(struct mf_number a, struct mf_number b);
 
-/* As in IEEE 754, comparisons with NaN are false. */
+/* As in IEEE 754, any comparison with NaN is false. */
 bool mf_number_less(struct mf_number a, struct mf_number b);
 bool mf_number_equal(struct mf_number a, struct mf_number b);
 

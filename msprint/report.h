@@ -8,7 +8,7 @@ struct mf_input;
 struct mf_options;
 struct mf_output;
 
-/* Prints nothing before the whole input has been checked. Returns 0, or -EINVAL with @failure set. */
+/* Checks the whole input before printing anything. Returns 0, or -EINVAL with @failure set. */
 int mf_report_print(const struct mf_options *options, struct mf_input *input,
 		    struct mf_output *out, struct mf_failure *failure);
 

@@ -226,7 +226,7 @@ int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
 		if (ret)
 			return ret;
 	}
-	/* Any text that contains one of the words announces a tree; only the exact word marks the peak. */
+	/* Any text that contains "detailed" or "peak" announces a tree; only the exact word "peak" marks the peak. */
 	record->has_tree = !mf_text_equals(tree, "empty");
 	record->is_peak = mf_text_equals(tree, "peak");
 	if (record->has_tree && !mf_text_contains(tree, "detailed") &&

@@ -66,7 +66,7 @@ static void deinit(struct printer *printer)
 	free(printer->levels);
 }
 
-/* Returns the percentage of the snapshot; 0 if the snapshot is empty. */
+/* Returns @bytes as a percentage of the snapshot's total, or 0 if the snapshot is empty. */
 static double percent(const struct printer *printer, struct mf_number bytes)
 {
 	struct mf_number total = printer->total;
@@ -81,7 +81,7 @@ static double percent(const struct printer *printer, struct mf_number bytes)
 	return mf_number_double(mf_number_divide(bytes, total));
 }
 
-/* A percentage is at most 100, so a double is exact enough. */
+/* A percentage is at most 100, so a double is precise enough. */
 static bool is_shown(const struct printer *printer, double share)
 {
 	if (!printer->depth || printer->threshold == 0)
@@ -199,7 +199,7 @@ static void print_hidden(const struct printer *printer, const struct level *leve
 	mf_output_bytes(out, "\n", 1);
 }
 
-/* Leaves the innermost level after all its children have been read. */
+/* Leaves the innermost level once all its children have been read. */
 static void end(struct printer *printer)
 {
 	const struct level *level = &printer->levels[--printer->depth];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Recognises the call instruction before a return address.
+// Recognises the call instruction that precedes a return address.
 
 #include "callsite.h"
 

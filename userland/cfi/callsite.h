@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Recognises the call instruction before a return address. */
+/* Recognises the call instruction that precedes a return address. */
 #ifndef MASSIF_CFI_CALLSITE_H
 #define MASSIF_CFI_CALLSITE_H
 
@@ -10,9 +10,9 @@
 #define MF_CALLSITE_BYTES 7u /* length of the longest call instruction that we recognise */
 
 /*
- * Returns whether the bytes before @end are a call instruction. @size bytes are readable there; at most
- * MF_CALLSITE_BYTES are read. *@distance is the called address relative to @end, or 0 if the instruction does not
- * contain it.
+ * Returns whether the bytes before @end are a call instruction. @size bytes before @end are readable; at most
+ * MF_CALLSITE_BYTES of them are read. *@distance is the called address relative to @end, or 0 if the instruction does
+ * not contain it.
  */
 bool mf_callsite_ends(const uint8_t *end, size_t size, int64_t *distance);
 

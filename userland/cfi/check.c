@@ -169,7 +169,7 @@ struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *rememb
 	case DW_CFA_nop:
 	case DW_CFA_restore:
 #if defined(__aarch64__)
-	case DW_CFA_GNU_window_save: /* toggles whether the return address is signed */
+	case DW_CFA_GNU_window_save: /* arm64: toggles whether the return address is signed */
 #endif
 		break;
 	case MF_CFI_STOP_OPCODE:

@@ -19,8 +19,8 @@ struct mf_cie {
 };
 
 /*
- * Reads a CIE of .eh_frame or .debug_frame. @entry is its bytes after the identifier. Returns false if it is truncated
- * or has an unknown form.
+ * Reads a CIE of .eh_frame or .debug_frame. @entry contains its bytes after the identifier. Returns false if the CIE is
+ * truncated or in an unknown format.
  */
 bool mf_cie_read(struct mf_dwarf entry, struct mf_cie *cie);
 

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DWARF's register numbers on x86-64, for registers with a special meaning. */
+/* DWARF register numbers on x86-64 of the registers that have a special meaning. */
 enum { MF_DWARF_RBP = 6, MF_DWARF_RSP = 7, MF_DWARF_RA = 16 };
 
-/* The bytes still to be read. Reading beyond @end gives 0, moves the reader to @end and sets @overrun. */
+/* The bytes still to be read. Reading past @end returns 0, moves the reader to @end and sets @overrun. */
 struct mf_dwarf {
 	const uint8_t *at, *end;
 	bool overrun;
@@ -25,7 +25,7 @@ static inline uint8_t mf_dwarf_byte(struct mf_dwarf *reader)
 	return 0;
 }
 
-/* Read a little-endian number of @size bytes (at most 8), or one in DWARF's LEB128 encoding. */
+/* Read a little-endian number of @size bytes (at most 8), or a number in DWARF's LEB128 encoding. */
 uint64_t mf_dwarf_fixed(struct mf_dwarf *reader, size_t size);
 uint64_t mf_dwarf_uleb(struct mf_dwarf *reader);
 int64_t mf_dwarf_sleb(struct mf_dwarf *reader);

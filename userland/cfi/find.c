@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds rules in tables that are not trusted.
+// Finds rules in untrusted tables.
 
 #include "index.h"
 

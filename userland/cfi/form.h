@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The fixed parts of the entries that index.h describes. */
+/* The fixed parts of the entries described in index.h. */
 #ifndef MASSIF_CFI_FORM_H
 #define MASSIF_CFI_FORM_H
 

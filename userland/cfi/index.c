@@ -43,10 +43,10 @@ struct mf_cfi_builder {
 	bool failed; /* memory ran out, or there are too many rules */
 };
 
-/* An FDE, read up to its instructions. */
+/* An FDE, parsed up to its instructions. */
 struct fde {
 	enum mf_cfi_table table;
-	uint64_t listed_start; /* start of the code according to the search table */
+	uint64_t listed_start; /* start of its code according to the search table */
 	uint64_t start, size;
 	struct mf_dwarf program;
 };
@@ -147,8 +147,8 @@ static void put_program(struct mf_cfi_builder *b, const struct mf_cie *cie, stru
 			break;
 		case MF_CFI_SET_LOC:
 			/*
-			 * Only absolute addresses, as in .debug_frame, are supported. A relative one would need its
-			 * position in the file.
+			 * Only absolute addresses, as in .debug_frame, are supported. A relative address would require
+			 * its position in the file.
 			 */
 			put(b, from, (size_t)(at - from));
 			to = cie->encoding & 0xf0 ? 0 : mf_dwarf_encoded(&program, cie->encoding);
@@ -176,7 +176,7 @@ static bool is_too_long(struct mf_dwarf program)
 	return program.end - program.at > (ptrdiff_t)MF_CFI_PROGRAM_MAX;
 }
 
-/* Reads the start address of an FDE's code. @field is the address of that field. */
+/* Reads the start address of an FDE's code. @field is the address of that field itself. */
 static bool read_start(struct mf_dwarf *reader, uint8_t encoding, uint64_t field, uint64_t *start)
 {
 	uint8_t base = encoding & 0xf0;

@@ -41,9 +41,9 @@ struct mf_cfi {
 
 /* The rules found for an address. */
 struct mf_cfi_found {
-	uint32_t rules;	      /* offset of the FDE, which was checked */
+	uint32_t rules;	      /* offset of the FDE, which has been checked */
 	uint64_t begin, size; /* link-time address of its code, and its size in bytes */
-	bool signal;	      /* the CIE says that a signal interrupted the caller */
+	bool signal;	      /* according to the CIE, a signal interrupted the caller */
 };
 
 /*

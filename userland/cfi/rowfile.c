@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MAGIC	0x73776f726673616dull /* "masfrows" */
-#define VERSION 3u /* increase it also when the meaning of a number in struct mf_cfi_rule changes */
+#define VERSION 3u /* must also be increased when the meaning of a number in struct mf_cfi_rule changes */
 
 #define FACTOR 0x9e3779b97f4a7c15ull
 
@@ -143,7 +143,7 @@ static bool read_all(int fd, char *to, size_t size)
 struct mf_rowfile *mf_rowfile_read(int dirfd, const char *name, const uint8_t *build_id,
 				   uint8_t build_id_size, size_t *size)
 {
-	/* System calls are made directly, because the C library's functions are cancellation points. */
+	/* System calls are made directly, because the C library functions are cancellation points. */
 	int fd = (int)syscall(SYS_openat, dirfd, name,
 			      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct mf_rowfile *file = MAP_FAILED;

@@ -9,13 +9,13 @@
 #include "description.h"
 
 enum mf_cfa_kind {
-	MF_CFA_UNKNOWN,	    /* none of the following: use frame.h */
+	MF_CFA_UNKNOWN,	    /* none of the following; use frame.h instead */
 	MF_CFA_NONE,	    /* this code has no unwind rules */
 	MF_CFA_END,	    /* the outermost frame: the return address is undefined */
 	MF_CFA_SP,	    /* CFA = stack pointer + offset */
 	MF_CFA_FP,	    /* CFA = frame register + offset */
 	MF_CFA_FP_INDIRECT, /* CFA = word at frame register + offset (realigned stacks) */
-	MF_CFA_SIGNAL,	    /* a signal frame: the interrupted registers are at the stack pointer */
+	MF_CFA_SIGNAL,	    /* a signal frame: the interrupted registers are saved at the stack pointer */
 	MF_CFA_FP_LINK,	    /* CFA = word at frame register (a saved frame register), plus offset */
 	MF_CFA_BORDER,	    /* like MF_CFA_NONE, immediately before code that has rules; never in a row file */
 };

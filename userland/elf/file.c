@@ -22,7 +22,7 @@
 /* Maximum size of a section with unwind rules. */
 #define CFI_MAX (256ull << 20)
 
-/* The encodings for which the binary search of the table is defined. All linkers use these. */
+/* The encodings for which a binary search in the table is defined. All linkers use these. */
 #define EH_VERSION		1
 #define EH_COUNT_UDATA4		0x03
 #define EH_TABLE_DATAREL_SDATA4 0x3b
@@ -49,7 +49,7 @@ struct mf_elf_file {
 	unsigned int n_segments;
 	uint64_t table_header; /* address of .eh_frame_hdr */
 	uint64_t table_offset, n_entries; /* file offset of the table in .eh_frame_hdr; its size, 0 if there is none */
-	struct mf_cfi cfi; /* @cfi.rules is NULL if there are no rules */
+	struct mf_cfi cfi; /* the unwind rules; @cfi.rules is NULL if there are none */
 	bool cfi_tried;
 	uint64_t entry;
 	uint8_t build_id[MF_BUILD_ID_MAX];
@@ -165,7 +165,7 @@ static void read_table(struct mf_elf_file *binary, const ElfW(Phdr) *segment)
 	binary->n_entries = header.count;
 }
 
-/* Returns the decompressed bytes of a section, from malloc; NULL if they cannot be read. */
+/* Returns the decompressed bytes of a section, allocated with malloc(), or NULL if they cannot be read. */
 static uint8_t *read_section(struct mf_elf_file *binary, const ElfW(Shdr) *section, size_t *size)
 {
 	mf_auto_free uint8_t *bytes = NULL;

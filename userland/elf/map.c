@@ -150,7 +150,7 @@ static int find_parts(const struct segments *segments, struct mf_elf_map *map,
 	return same ? 0 : -ESTALE;
 }
 
-/* Records the code segments. If there are too many, none is recorded. */
+/* Records the code segments. If there are too many, records none. */
 static void note_code(const struct segments *segments, struct mf_elf_map *map)
 {
 	for (int i = 0; i < segments->n; i++) {

@@ -16,13 +16,13 @@
 
 struct mf_elf_map {
 	struct mf_rows_object object;
-	uint64_t bias; /* address in @memory - link-time address */
+	uint64_t bias; /* address in @memory minus link-time address */
 	void *memory;
 	size_t size;
 	int fd; /* descriptor of the file, which stays open */
 	int n_code;
 	struct mf_elf_map_part {
-		uint64_t offset, size; /* position and size in the file */
+		uint64_t offset, size; /* file offset and size of the segment */
 	} code[MF_ELFMAP_CODE_MAX]; /* readable and executable segments */
 };
 

@@ -19,7 +19,7 @@
 
 /* Texts that a report shows as a frame if the stack is unknown. Below, "words" means such a text. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
-#define MF_WORDS_ANON	  "[anon]"     /* mapped like [exec], but without a name */
+#define MF_WORDS_ANON	  "[anon]"     /* like [exec], but the mapping has no name */
 #define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the caller's
 					     * frame */
 #define MF_WORDS_LOST	  "[lost]"     /* mapped while records were lost */
@@ -53,13 +53,13 @@ struct mf_accounting {
 
 	struct mf_note *notes; /* words used so far, each with its object */
 	size_t n_notes;
-	struct mf_object_key *objects; /* objects of the store that are files, by load address */
+	struct mf_object_key *objects; /* the store's objects that are files, by load address */
 	size_t n_objects;
 
 	/* Decides which contexts count; if NULL, all do. The answers are cached in @visible. */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
-	uint8_t *visible; /* indexed by context: enum visibility of accounting.c */
+	uint8_t *visible; /* indexed by context: enum visibility, see accounting.c */
 	uint32_t n_visible;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The parts of an address space that unwinding depended on.
+// The parts of an address space on which unwinding depended.
 
 #include "pages/code.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parts of an address space that unwinding depended on: code, and the unwind rules for it. */
+/* The parts of an address space on which unwinding depended: code, and the unwind rules for it. */
 #ifndef MASSIF_PAGES_CODE_H
 #define MASSIF_PAGES_CODE_H
 

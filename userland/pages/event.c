@@ -32,7 +32,7 @@ static uint32_t context_of(struct mf_target *target, const struct mf_event *even
 	return mf_wait_context(target, event->wait, event->known, event->flags);
 }
 
-/* Compares our total with the kernel's. They must be equal at every event while the target is in sync. */
+/* Compares our total with the kernel's. The two must be equal at every event while the target is in sync. */
 static void compare(struct mf_target *target, const struct mf_event *event)
 {
 	struct mf_pages_process *process = &target->process;

@@ -14,11 +14,11 @@
 #include "elf/binary.h"
 #include "base/held.h"
 
-/* number of a mapping without a name */
+/* file number of a mapping without a name */
 #define MF_FILE_NONE 0u
 
 struct mf_file {
-	char *path; /* as the kernel prints it: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]" */
+	char *path; /* path as printed by the kernel: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]" */
 	struct mf_file_identity identity;
 	struct mf_held_file *held; /* NULL if not on disk or not opened yet */
 	struct mf_binary *binary;

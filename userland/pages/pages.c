@@ -44,7 +44,8 @@ struct mf_pages {
 	struct mf_target_common common;
 	struct mf_target *buckets[BUCKETS]; /* the profiled address spaces, by number */
 	pid_t launched;			    /* the process that enrolled, or 0 if none has yet */
-	bool started;			    /* the launched process has executed the program, or was attached to */
+	bool started;			    /* the launched process has executed the program, or a process was
+					     * attached to */
 	struct mf_members members; /* with traces_children: the processes that get a profile for every program they
 				    * execute */
 	bool traces_children;
@@ -261,7 +262,7 @@ int mf_pages_enrol_error(int code, struct mf_error *err)
 	}
 }
 
-/* Messages for a process that cannot be attached to. */
+/* Messages for processes that cannot be attached to. */
 static const struct {
 	int code;
 	const char *words;
@@ -659,7 +660,7 @@ static int take_in(struct mf_pages *pages, const struct massif_record *record, u
 	return code;
 }
 
-/* Ends the profiles of processes that have left. */
+/* Ends the profiles of processes that have left their targets. */
 static int settle(struct mf_pages *pages, struct mf_error *err)
 {
 	struct mf_target *target;

@@ -80,7 +80,7 @@ struct mf_pages_options {
 
 enum mf_pages_state {
 	MF_PAGES_RUNNING,  /* the profile is growing */
-	MF_PAGES_EXITED,   /* the address space is gone: the profile is complete */
+	MF_PAGES_EXITED,   /* the address space no longer exists: the profile is complete */
 	MF_PAGES_STOPPED,  /* ended by mf_pages_end(): complete up to that time */
 	MF_PAGES_REPLACED, /* it executed another program: the profile is dropped, the store empty */
 	MF_PAGES_SECURE,   /* it executed a set-uid or unreadable program: like MF_PAGES_REPLACED */

@@ -115,7 +115,7 @@ static void count(struct mf_resident *r, uint8_t kind, int64_t pages)
 		r->huge += (uint64_t)pages;
 }
 
-/* Puts @page at its address, which is mapped and has no resident page. */
+/* Puts @page at its address, which must be mapped and have no resident page. */
 static int place(struct mf_resident *r, const struct mf_page *page)
 {
 	struct mf_window *window = mf_windows_make(&r->windows, page->address);
@@ -169,7 +169,7 @@ static bool is_mapped(const struct mf_resident *r, uint64_t address)
 	return mf_space_find(&r->accounting->space, address);
 }
 
-/* Returns whether some mapped address has no resident page. */
+/* Returns whether there is a mapped address without a resident page. */
 static bool has_room(const struct mf_resident *r)
 {
 	return r->placed < r->accounting->space.total / PAGE_BYTES;
@@ -214,7 +214,7 @@ static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint
 	return code;
 }
 
-/* Like fill(), but only where something is mapped. @file, if not NULL, selects mappings with or without a file. */
+/* Like fill(), but only uses mapped addresses. If @file is not NULL, *@file selects mappings with or without a file. */
 static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64_t start,
 		       uint64_t end, const bool *file, uint64_t *n)
 {
@@ -349,7 +349,7 @@ struct search {
 	struct mf_resident *resident;
 	unsigned int counter;
 	bool uncertain;
-	uint64_t n; /* pages still to be removed */
+	uint64_t n; /* number of pages still to be removed */
 };
 
 static bool take_some(struct mf_window *window, uint16_t pages, void *data)

@@ -66,7 +66,7 @@ struct mf_resident {
 					  * yet */
 	uint32_t thread; /* thread that caused the current event */
 	uint64_t cursor; /* where the last page with an unknown address was put */
-	const char *base_words; /* words for pages of a BASE record whose first touch was not recorded */
+	const char *base_words; /* words for the pages of a BASE record whose first touch was not recorded */
 	struct mf_page_list homeless; /* pages with an unknown address that did not fit into any mapping */
 	struct mf_page_list going; /* pages whose mapping was removed but whose own removal has not been reported yet */
 	struct mf_page_list inherited; /* after a fork: the parent's pages, until the child's BASE record */

@@ -54,7 +54,10 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 	}
 }
 
-/* Maps the hole @start..@end, a part of @vma; after a fork, only up to where the parent's context changes. */
+/*
+ * Maps the hole @start..@end, which is part of @vma; after a fork, only up to the point where the parent's context
+ * changes.
+ */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
 {

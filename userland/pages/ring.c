@@ -154,7 +154,7 @@ static int map_ring(struct mf_ring *ring, struct mf_error *err)
 
 int mf_ring_forked(struct mf_ring *ring, struct mf_error *err)
 {
-	/* The module does not let forked processes inherit the mappings. */
+	/* The module does not allow forked processes to inherit the mappings. */
 	return map_ring(ring, err);
 }
 

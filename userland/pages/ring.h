@@ -67,7 +67,7 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 /* Advances past the record returned by mf_ring_next(). */
 void mf_ring_advance(struct mf_ring *ring, const struct massif_record *record);
 
-/* Returns the space of all records read so far to the module. */
+/* Releases the space of all records read so far, so that the module can reuse it. */
 void mf_ring_publish(struct mf_ring *ring);
 
 /*

@@ -44,7 +44,7 @@ static int reserve(struct mf_space *space)
 	return 0;
 }
 
-/* Marsaglia's xorshift. The priorities only have to be independent of the addresses. */
+/* Marsaglia's xorshift generator. The priorities only have to be independent of the addresses. */
 static uint32_t next_random(struct mf_space *space)
 {
 	space->random ^= space->random << 13;

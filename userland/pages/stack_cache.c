@@ -15,7 +15,7 @@
 
 struct stack {
 	uint64_t pc, sp;
-	uint32_t words; /* index of the stack's first word in words */
+	uint32_t words; /* index in @words of the stack's first word */
 	uint32_t n_regs, n_slots;
 	uint32_t next; /* next stack in the hash chain, by number */
 	uint32_t context;
@@ -29,7 +29,7 @@ struct mf_stack_cache {
 	uint32_t n_stacks, max_stacks;
 	struct massif_stack_cache_word *words; /* words of the stacks in this epoch */
 	uint32_t n_words, max_words;
-	uint32_t *table; /* hash table of this epoch: first number of each chain */
+	uint32_t *table; /* hash table of this epoch: number of the first stack in each chain */
 	uint32_t table_bits;
 	uint32_t n_current; /* number of stacks in this epoch */
 	uint32_t epoch;

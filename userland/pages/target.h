@@ -42,7 +42,7 @@ struct mf_target_common {
 	struct mf_files files;
 	uint32_t frames;       /* maximum number of frames to unwind */
 	enum mf_pages_what what;
-	const char *dump_path; /* file name in MASSIF_DUMP_INTERVALS, or NULL */
+	const char *dump_path; /* file name from MASSIF_DUMP_INTERVALS, or NULL */
 	uint64_t held_bytes;   /* memory used by waiting events and stacks */
 	uint64_t held_bytes_max;
 	const struct mf_report_options *filter; /* filter and names: as in struct mf_pages_options */
@@ -56,7 +56,7 @@ struct mf_target {
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
 	struct mf_context_filter *context_filter; /* decides which contexts count; if NULL, all do */
-	struct mf_unwinder *unwinder; /* created with the first stack */
+	struct mf_unwinder *unwinder; /* created when the first stack arrives */
 	struct mf_stack_cache *known;	      /* created with the unwinder; NULL if memory ran out or the cache is
 					       * off */
 	struct mf_pages_process process;
@@ -65,12 +65,12 @@ struct mf_target {
 
 	struct mf_event *first, **last; /* events that have not been accounted yet */
 	struct mf_stack_wait *waits;	/* stacks that these events wait for */
-	bool blocked;			/* forked from a target that has not accounted the fork yet */
+	bool blocked;			/* it was forked from a target that has not accounted the fork yet */
 	bool in_sync;			/* our total may be compared with the kernel's */
-	bool resyncing;			/* between the first and the last part of a resync */
+	bool resyncing;			/* a resync is in progress: its last part has not arrived yet */
 	bool exited;			/* its EXIT record was accounted */
-	bool executed;			/* its program was executed by a profiled process; false: launched, attached or
-					 * forked */
+	bool executed;			/* its program was executed by a profiled process, rather than launched,
+					 * attached to or forked */
 	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING if it has not */
 	bool reported;			/* mf_pages_next_ended() has returned it */
 };
@@ -80,7 +80,7 @@ int mf_target_create(struct mf_target_common *common, const struct mf_model_opti
 		     uint32_t number, pid_t pid, uint64_t time_ns, struct mf_target **target,
 		     struct mf_error *err);
 
-/* Frees the target and the events it still holds. */
+/* Frees the target and the events still in its queue. */
 void mf_target_destroy(struct mf_target *target);
 
 /* Checks that the range consists of pages in user space. Returns 0, or -EPROTO with a message that names @record. */
@@ -131,7 +131,7 @@ int mf_target_flush(struct mf_target *target, struct mf_error *err);
 int mf_target_finish(struct mf_target *target, enum mf_pages_state state, uint64_t time_ns,
 		     struct mf_error *err);
 
-/* Writes the target's mappings at @moment to the file of MASSIF_DUMP_INTERVALS. */
+/* Writes the target's mappings at @moment to the file named in MASSIF_DUMP_INTERVALS. */
 int mf_target_dump(const struct mf_target *target, const char *moment, struct mf_error *err);
 
 #endif

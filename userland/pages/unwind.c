@@ -26,7 +26,7 @@
 /* Assumed maximum size of a function, used to decide whether a direct call may have led to an address. */
 #define FUNCTION_BYTES (64u << 10)
 
-/* Maximum size of the function that signal handlers return to. They return to its start. */
+/* Maximum size of the function to which signal handlers return. They return to its start. */
 #define SIGRETURN_BYTES 64u
 
 /* Slots of the cache of is_signal_frame(). */
@@ -79,8 +79,8 @@ struct mf_unwinder {
 	struct mf_interval last; /* the mapping from which memory was last read; the next read is usually nearby */
 
 	struct mf_trace trace;
-	bool trace_full; /* the walk read more than fits into trace */
-	bool trace_cut;	 /* the walk depended on where the copy ends, or on an unmapped address */
+	bool trace_full; /* the walk read more than fits into @trace */
+	bool trace_cut;	 /* the walk depended on the end of the copy or on an unmapped address */
 	uint32_t regs_read;
 	uint64_t words_read[TRACE_WORDS / 64];
 
@@ -106,7 +106,7 @@ static void note_slot(struct mf_unwinder *u, uint64_t offset)
 		trace->slots[trace->n_slots++] = (uint32_t)offset;
 }
 
-/* Reads the word of the stack at @address. */
+/* Reads the stack word at @address. */
 static bool read_stack(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 {
 	const struct mf_user_stack *stack = u->stack;
@@ -344,7 +344,7 @@ void mf_unwinder_flush(struct mf_unwinder *unwinder)
 	memset(unwinder->returns, 0, sizeof(unwinder->returns));
 }
 
-/* The code that a signal handler returns to: the call of rt_sigreturn. */
+/* The code to which a signal handler returns: the rt_sigreturn system call. */
 #if defined(__x86_64__)
 static const uint8_t sigreturn_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 #elif defined(__aarch64__)

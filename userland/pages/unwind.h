@@ -23,23 +23,23 @@
 
 /* The registers and stack of a thread at one point in time. The memory belongs to the caller. */
 struct mf_user_stack {
-	const uint64_t *regs; /* indexed by DWARF number; the last is the instruction pointer */
+	const uint64_t *regs; /* indexed by DWARF number; the last register is the instruction pointer */
 	uint32_t n_regs;
 	uint64_t sp; /* address of the first byte */
 	const uint8_t *bytes;
 	uint64_t n_bytes;
-	bool at_limit; /* the bytes end at the size limit of copies, not at the end of the stack */
+	bool at_limit; /* the bytes end at the size limit for copies, not at the end of the stack */
 };
 
 /* Why a walk ended. */
 enum mf_unwind_end {
 	MF_UNWIND_OUTERMOST, /* as the unwind rules say, at _start or at a thread's first function */
-	MF_UNWIND_CUT,	     /* the caller's frame is not in the copy */
+	MF_UNWIND_CUT,	     /* the caller's frame is not in the stack copy */
 	MF_UNWIND_NO_RULES,  /* code has no unwind rules, and its frame pointers lead nowhere */
 	MF_UNWIND_FULL,	     /* the requested number of frames was found */
 };
 
-/* A call chain, innermost frame first. */
+/* A call chain; the innermost frame comes first. */
 struct mf_walk {
 	uint32_t n;
 	enum mf_unwind_end end;
@@ -65,7 +65,7 @@ struct mf_trace {
 	uint32_t slots[MF_TRACE_SLOTS_MAX]; /* offsets from sp, in eight-byte words */
 };
 
-/* The unwinder of one address space. It caches the unwind rules of addresses. */
+/* The unwinder of one address space. It caches unwind rules by address. */
 struct mf_unwinder;
 
 /*

@@ -166,7 +166,7 @@ uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, u
 	return wait->context;
 }
 
-/* A thread waits for one stack copy at a time, so an older copy that has not arrived yet will never arrive. */
+/* A thread waits for only one stack copy at a time, so an older copy that has not arrived yet never will. */
 struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, uint32_t tid)
 {
 	struct mf_stack_wait *wait, *found = NULL;

@@ -110,7 +110,7 @@ static bool is_empty(const struct mf_window *window)
 	return !window->touched && !memcmp(window->kind, none, sizeof(none));
 }
 
-/* Returns the bits of the pages of @window that are between @start and @end. */
+/* Returns a bitmap of the pages of @window that are between @start and @end. */
 static uint16_t pages_in(const struct mf_window *window, uint64_t start, uint64_t end)
 {
 	uint32_t first = 0, last = MF_WINDOW_PAGES;

@@ -16,7 +16,7 @@ struct mf_window {
 	uint32_t context[MF_WINDOW_PAGES]; /* context to which the page is charged, if its kind is not 0 */
 	uint8_t kind[MF_WINDOW_PAGES];	   /* the owner's number for the kind; 0 if not resident */
 	uint16_t uncertain; /* the address is a guess: a page elsewhere may be resident instead */
-	uint16_t touched;   /* resident now, or was since it was mapped */
+	uint16_t touched;   /* the page is resident, or has been since it was mapped */
 	uint32_t next;	    /* next window in the same bucket or in the free list */
 };
 
@@ -36,7 +36,7 @@ struct mf_window *mf_windows_find(const struct mf_windows *windows, uint64_t add
 /* Like mf_windows_find(), but creates a missing window. Returns NULL if memory ran out. */
 struct mf_window *mf_windows_make(struct mf_windows *windows, uint64_t address);
 
-/* Called with a window and the bits of its pages that are in the range. Returns false to stop. */
+/* Called with a window and a bitmap of its pages that are in the range. Returns false to stop. */
 typedef bool (*mf_windows_visit)(struct mf_window *window, uint16_t pages, void *data);
 
 /*

@@ -22,7 +22,7 @@ struct mf_held_file; /* defined in base/held.h */
 struct mf_object {
 	enum mf_object_kind kind;
 	uint64_t start, end;	/* addresses of the mapping, end exclusive */
-	uint64_t bias;		/* run-time address - link-time (ELF) address */
+	uint64_t bias;		/* run-time address minus link-time (ELF) address */
 	const char *path;
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;	/* 0 if unknown */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What pages mode profiles (--pages). */
+/* Defines what pages mode profiles (--pages). */
 #ifndef MASSIF_PROFILE_PAGES_WHAT_H
 #define MASSIF_PROFILE_PAGES_WHAT_H
 
@@ -7,7 +7,7 @@
 enum mf_pages_what {
 	MF_PAGES_VIRTUAL,  /* mapped bytes, charged to the stack that mapped them */
 	MF_PAGES_RESIDENT, /* resident bytes, charged to the stack that first touched them */
-	MF_PAGES_BOTH, /* heap is resident, extra is mapped but not resident; the tree has both */
+	MF_PAGES_BOTH, /* heap counts resident bytes, extra the other mapped bytes; the tree includes both */
 };
 
 #endif

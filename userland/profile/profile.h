@@ -38,7 +38,7 @@ enum mf_tree_kind {
 
 struct mf_profile_snapshot {
 	int64_t time;		/* in the profile's time unit */
-	uint64_t heap_bytes;	/* requested by live blocks, or mapped */
+	uint64_t heap_bytes;	/* bytes requested by live blocks, or mapped bytes */
 	uint64_t extra_bytes;	/* overhead of the allocator */
 	uint64_t stack_bytes;
 	enum mf_tree_kind tree;

@@ -39,7 +39,7 @@ struct path {
 	uint64_t values[MF_LEDGER_VALUES];
 };
 
-/* A frame as Callgrind's format describes it. */
+/* A frame as described in the Callgrind format. */
 struct place {
 	char file[4096];
 	const char *function;

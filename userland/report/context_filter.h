@@ -14,7 +14,10 @@
 
 struct mf_context_filter;
 
-/* Creates a context filter. All arguments must outlive it. @pages: as for mf_filter_create(). Returns 0 or -ENOMEM. */
+/*
+ * Creates a context filter. All pointer arguments must outlive it. @pages: as for mf_filter_create(). Returns 0 or
+ * -ENOMEM.
+ */
 int mf_context_filter_create(const struct mf_store *store, bool pages,
 		    const struct mf_report_options *options,
 		    const struct mf_symbolizer_options *names, struct mf_context_filter **context_filter,

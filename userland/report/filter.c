@@ -77,7 +77,7 @@ struct mf_filter {
 	struct mf_frame bottom[EXPECTED_OUTER]; /* outermost frames of the last announced stack, outermost first */
 	uint32_t n_bottom;
 	bool bottom_has_main;
-	uint8_t *facts; /* bits for each frame number */
+	uint8_t *facts; /* known facts about each frame, a bitmask indexed by frame number */
 	size_t n_facts;
 };
 
@@ -174,7 +174,7 @@ static uint8_t find_alloc(struct mf_filter *filter, struct mf_frame frame)
 	const struct mf_location *locations;
 	size_t count;
 
-	/* The name from the symbol table is nearly always sufficient, and needs no DWARF. */
+	/* The name from the symbol table is nearly always sufficient and does not require DWARF. */
 	if (!has_name(&filter->alloc_fns, shown(filter, outer)))
 		return ALLOC_KNOWN;
 	count = mf_symbolizer_resolve(filter->symbolizer, frame, &locations);

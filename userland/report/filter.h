@@ -28,7 +28,7 @@ struct mf_filter;
 enum mf_filter_decision {
 	MF_FILTER_ALLOC_FN,   /* the innermost function, @function, is an allocation function and its frame is
 			       * removed */
-	MF_FILTER_IGNORE_FN,  /* all frames are removed, because of @function */
+	MF_FILTER_IGNORE_FN,  /* all frames are removed, because @function is to be ignored */
 	MF_FILTER_BELOW_MAIN, /* @count frames below main are removed */
 	MF_FILTER_KEEP_ONE,   /* main was already removed, so one frame is kept */
 	MF_FILTER_DEPTH,      /* the outermost frames are removed, because there are too many frames */

@@ -244,7 +244,10 @@ static bool has_trees(const struct mf_profile *profile)
 	return false;
 }
 
-/* Massif writes a line break in an argument unchanged, which ms_print cannot read. So we replace it. */
+/*
+ * Massif writes a line break in an argument unchanged, and ms_print then cannot read the file. So we replace line
+ * breaks.
+ */
 void mf_massif_file_print_head(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "%s: ", name);

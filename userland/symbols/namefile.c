@@ -13,7 +13,7 @@
 #include "symbols/positions.h"
 
 #define MAGIC	0x73656d616e73616dull /* "masnames" */
-#define VERSION 3u /* increase it also when the way names are found changes, so that output does not depend on the
+#define VERSION 3u /* must also be increased when the lookup of names changes, so that output does not depend on the
 		    * cache */
 
 #define ID_LEAST 8u /* minimum size of a build id in bytes; a shorter one does not identify a file */
@@ -249,7 +249,7 @@ static bool grow_texts(struct mf_namefile_draft *draft)
 	return true;
 }
 
-/* Each text is stored once: many addresses have the same directory and file. */
+/* Each text is stored only once, since many addresses have the same directory and file. */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text)
 {
 	uint32_t *place;

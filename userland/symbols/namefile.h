@@ -51,7 +51,7 @@ struct mf_namefile {
 	uint8_t build_id_size;
 	uint8_t reserved[3];
 	uint32_t n_records, n_positions, n_sources, n_text;
-	struct mf_namefile_record records[]; /* sorted by address; then positions, sources and text */
+	struct mf_namefile_record records[]; /* records sorted by address, followed by positions, sources and text */
 };
 
 /* Returns whether @object can have a name file. */
@@ -90,7 +90,7 @@ struct mf_namefile_draft {
 	char *text;
 	uint32_t n_records, n_positions, n_text;
 	uint32_t records_room, positions_room, text_room;
-	uint32_t *texts; /* hash table, open addressing: offsets of the texts in @text; 0: free */
+	uint32_t *texts; /* hash table, open addressing: offsets of the texts in @text; 0 marks a free slot */
 	uint32_t n_texts, texts_room; /* texts_room: a power of two, or 0 */
 	bool failed; /* memory ran out, or the file is too large */
 };
@@ -112,7 +112,7 @@ void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_nam
 struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const struct mf_object *object,
 				     const struct mf_sources *sources, size_t *size);
 
-/* Writes @file into the directory @path. Errors are ignored: they only cost the next run some time. */
+/* Writes @file to the directory @path. Errors are ignored: they merely cost the next run some time. */
 void mf_namefile_write(const char *path, const struct mf_namefile *file, size_t size);
 
 void mf_namefile_draft_deinit(struct mf_namefile_draft *draft);

@@ -159,7 +159,7 @@ static struct mf_names_answer *make_answer(struct mf_names_file *file, uint64_t 
 	return answer;
 }
 
-/* Copies @text, which may be NULL, to *@to. Returns false if memory ran out. */
+/* Stores a copy of @text, which may be NULL, in *@to. Returns false if memory ran out. */
 static bool copy(struct mf_arena *arena, const char *text, const char **to)
 {
 	size_t bytes = text ? strlen(text) + 1 : 0;
@@ -184,7 +184,7 @@ void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sou
 				file->sources.others = true;
 		}
 	} else if (!mf_sources_are_same(&file->sources, sources)) {
-		/* The files have changed during this run. */
+		/* The files changed during this run. */
 		file->sources.others = true;
 	}
 }
@@ -327,7 +327,7 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 	mf_namefile_add_shown(draft, shown);
 	for (size_t i = 0; i < answer->n_locations; i++) {
 		const struct mf_location *location = &answer->locations[i];
-		bool inlined = i + 1 < answer->n_locations; /* the last location's function is the symbol */
+		bool inlined = i + 1 < answer->n_locations; /* the function of the last location is the symbol itself */
 
 		mf_namefile_add_position(draft, (struct mf_namefile_position){
 			.function = inlined ? mf_namefile_add_text(draft, location->function) : 0,

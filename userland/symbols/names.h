@@ -21,7 +21,7 @@ struct mf_names;
 struct mf_names_file;
 struct mf_sources;
 
-/* What is known about the code at one link-time address. */
+/* Everything known about the code at one link-time address. */
 struct mf_names_answer {
 	uint64_t address;
 	bool function_known;

@@ -47,7 +47,7 @@ static int only_elf(int fd)
 	return -ENOEXEC;
 }
 
-/* Like only_elf(), but for other files returns a descriptor that cannot be read. */
+/* Like only_elf(), but for files that are not ELF, returns a descriptor that cannot be read. */
 static int readable_if_elf(int fd)
 {
 	char path[32];

@@ -28,7 +28,7 @@ struct mf_opener_request {
 	uint32_t what;
 	uint32_t place;
 	uint32_t size; /* size of @name in bytes */
-	uint8_t name[MF_OPENER_BYTES_MAX]; /* bytes of a build id, or text without NUL */
+	uint8_t name[MF_OPENER_BYTES_MAX]; /* bytes of a build id, or text without a terminating NUL */
 };
 
 struct mf_opener {

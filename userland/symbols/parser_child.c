@@ -18,7 +18,7 @@
 #include "symbols/wire.h"
 
 #define FLUSH_BYTES 32768u /* collected answers are sent when they reach this total size ... */
-#define FLUSH_MS    20	   /* ... and at the latest after this time */
+#define FLUSH_MS    20	   /* ... or when this much time has passed since the last time */
 
 /* Answers not sent yet. The buffer only contains whole messages, because a signal handler may send them, too. */
 static uint8_t waiting[FLUSH_BYTES];
@@ -72,7 +72,7 @@ static void send_message(enum mf_wire_kind kind, const void *contents, size_t si
 	n_waiting += sizeof(head) + size;
 }
 
-/* Returns false if the other end was closed. */
+/* Returns false if the other end of the socket was closed. */
 static bool receive_all(void *bytes, size_t size)
 {
 	uint8_t *at = bytes;

@@ -236,7 +236,7 @@ static bool next_sibling(struct walk *walk, Dwarf_Die *die)
 	return true;
 }
 
-/* Returns whether functions with code may be found inside an entry with this tag. */
+/* Returns whether an entry with this tag may contain functions with code. */
 static bool holds_functions(int tag, bool deep)
 {
 	switch (tag) {
@@ -301,7 +301,7 @@ static bool find_function(struct unit *unit, uint64_t address, Dwarf_Die *functi
 	}
 	if (!range)
 		return false;
-	/* With split DWARF the offset refers to the other file. */
+	/* With split DWARF, the offset refers to the other file. */
 	return dwarf_offdie(dwarf_cu_getdwarf(unit->code.cu), range->value, function);
 }
 

@@ -23,7 +23,7 @@ struct mf_sources {
 	struct mf_source files[MF_SOURCES_MAX];
 	const char *paths[MF_SOURCES_MAX];
 	uint32_t count;
-	bool others; /* there were more sources than these */
+	bool others; /* there were more sources than those listed */
 };
 
 /*

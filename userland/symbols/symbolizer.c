@@ -22,7 +22,7 @@
 
 #define THREADS_MAX 2
 #define PARSERS_MAX 16 /* maximum number of processes kept for further questions */
-#define PATIENCE_S 1 /* seconds before progress is reported */
+#define PATIENCE_S 1 /* number of seconds before progress is reported */
 #define PERIOD_MS 200
 
 /* One file, shared by all objects mapped from it. */
@@ -39,7 +39,7 @@ struct module {
 	struct mf_arena arena; /* strings of the answers */
 };
 
-/* What is known about one frame. */
+/* Everything known about one frame. */
 struct answer {
 	struct mf_frame frame;
 	bool used, function_known;
@@ -507,7 +507,7 @@ const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame fram
 	return answer->function;
 }
 
-/* Looks up the positions and, if it is not known yet, the function. */
+/* Looks up the positions of @answer and, if it is not known yet, its function. */
 static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 {
 	static const struct mf_position unknown;
@@ -717,7 +717,7 @@ static void run_threads(struct work *work)
 	bool told = false;
 
 	clock_gettime(CLOCK_REALTIME, &start);
-	/* Signals are for the main thread only. */
+	/* Only the main thread should receive signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (n < THREADS_MAX && n < work->n_tasks &&

@@ -40,8 +40,8 @@ struct mf_symbolizer_options {
 	 */
 	void (*unreadable)(const char *path, const char *why);
 	/*
-	 * If not NULL: called when a process that reads files could give up only the rights @confined (MF_CONFINED_*),
-	 * because the kernel refused the others. May be called from any thread and several times.
+	 * If not NULL: called when a process that reads files could only give up the rights @confined (MF_CONFINED_*),
+	 * because the kernel refused to drop the others. May be called from any thread, and several times.
 	 */
 	void (*loose)(unsigned int confined);
 	unsigned int patience_ms; /* time limit for one file; 0: MF_PARSER_PATIENCE_S */

@@ -17,7 +17,7 @@ struct mf_symtab_source {
 			   * shared by the others */
 	size_t n_sections, n_symbols;
 	size_t strings; /* number of the section that contains the names */
-	bool owns_code, wide; /* owns_code: free code; wide: entries are Elf64_Sym */
+	bool owns_code, wide; /* owns_code: @code must be freed; wide: entries are Elf64_Sym */
 };
 
 struct mf_symtab_entry {
@@ -268,7 +268,7 @@ static bool sort_interval(const struct mf_symtab *table, struct mf_symtab_interv
 	return true;
 }
 
-/* Returns how many symbols of @interval begin at or below @address. */
+/* Returns the number of symbols in @interval that begin at or below @address. */
 static uint32_t count_below(const struct mf_symtab_interval *interval, uint64_t address)
 {
 	uint32_t low = 0, high = interval->count;

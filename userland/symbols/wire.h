@@ -45,7 +45,7 @@ struct mf_wire_reply {
 struct mf_wire_buffer {
 	uint8_t *bytes;
 	size_t size, room;
-	bool failed; /* memory ran out or the message is too long: do not use the bytes */
+	bool failed; /* memory ran out or the message is too long; the bytes must not be used */
 };
 
 /* Appends @size bytes. On failure @buffer->failed is set. */
