@@ -61,7 +61,7 @@ static unsigned long sites[MASSIF_HOOK_COUNT];
 static unsigned int nr_sites;
 static struct massif_direct direct;
 
-/* The same for the fault handler, which is hooked separately. */
+/* The same variables for the fault handler, which is hooked separately. */
 static unsigned long fault_body;
 static unsigned long fault_site;
 static struct massif_direct fault_direct;

@@ -12,7 +12,7 @@ void massif_fault_put(void);
 
 void massif_fault_touch(unsigned long addr);
 
-/* For hook tests (hooktest.c). */
+/* Used by hook tests (hooktest.c). */
 extern atomic_t massif_fault_tests;
 void massif_fault_test(struct mm_struct *mm, int by);
 int massif_fault_missing(const char **dead);

@@ -77,7 +77,7 @@ static const struct {
  */
 void massif_probe_disarm(void)
 {
-	/* All at once, because each unregistration waits for RCU. */
+	/* Unregister all of them in one call, because each call waits for RCU. */
 	unregister_kretprobes(probes, armed);
 	while (armed) {
 		struct kretprobe *probe = probes[--armed];

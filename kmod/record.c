@@ -37,7 +37,7 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 		rec->flags |= MASSIF_RF_IN_EXEC;
 }
 
-/* Not inlined: LOST is rare, and other writers should not need stack space for it. */
+/* Kept out of line: LOST is rare, and other writers should not need stack space for it. */
 static noinline bool put_lost(struct massif_session *session, struct massif_target *target, u32 reason,
 		     u64 count, enum massif_ring_use use)
 {

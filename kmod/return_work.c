@@ -18,8 +18,8 @@
 #include "vma.h"
 
 /*
- * An mmap makes one mapping, an mremap of a file two. If a system call makes more mappings, a resync reports
- * the names of their files.
+ * An mmap creates one mapping, and an mremap of a file mapping creates two. If a system call creates more mappings, a
+ * resync reports the names of their files.
  */
 #define MAX_NAMES	4
 

@@ -108,7 +108,7 @@ static __always_inline bool has_moved(const struct massif_rss_span *span, const 
 	return any;
 }
 
-/* Not inlined; massif_rss_span_leave() inlines the same function for speed. */
+/* Kept out of line; massif_rss_span_leave() inlines the same function for speed. */
 static noinline void tell(struct massif_target *target, const struct massif_place *place,
 			  const long *change, bool ends)
 {

@@ -137,7 +137,10 @@ static int __init compare(void)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	/* Not kernel_read_file(): some security modules warn about reads whose purpose they do not know. */
+	/*
+	 * kernel_read_file() is not used, because some security modules warn about reads whose purpose they do not
+	 * know.
+	 */
 	size = read_all(file, &data);
 	err = size < 0 ? size : compare_with(data, size);
 	if (size >= 0)

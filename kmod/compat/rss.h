@@ -187,8 +187,8 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 }
 
 /*
- * A processor is offline: the kernel has added its collected changes to the shared counters, and left 0. For
- * one base, calls of this function and of massif_rss_note() are serialised.
+ * A processor is offline: the kernel has added its collected changes to the shared counters, and left 0. For one base,
+ * calls to this function and to massif_rss_note() are serialised.
  */
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {
@@ -221,7 +221,7 @@ static inline long massif_rss_collected(int member)
 #endif
 
 #ifdef MASSIF_HAVE_task_rss_stat
-/* A thread of mm's process, or NULL. Called under RCU. */
+/* Returns a thread of mm's process, or NULL. Called under RCU. */
 static inline struct task_struct *massif_rss_thread(struct mm_struct *mm)
 {
 	struct task_struct *task = current;

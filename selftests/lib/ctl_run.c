@@ -249,7 +249,7 @@ static bool next_line(const char **text, const char *format, void *value)
 	int length = -1;
 	char line[256];
 
-	/* A copy of one line, because sscanf() measures the whole text it is given. */
+	/* Copy one line, because sscanf() measures the whole text that it is given. */
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(*text, "\n"), *text);
 	/* Every format ends in %n, so a line that differs anywhere leaves length unset. */
 	if (value)

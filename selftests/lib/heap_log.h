@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A log of all allocator calls of a program under libheap_log.so (selftests/targets), as the allocator itself
- * sees them. That library is loaded below the shim, which calls it.
+ * A log of all allocator calls made by a program under libheap_log.so (selftests/targets), as the allocator itself sees
+ * them. That library is loaded below the shim, which calls it.
  */
 #ifndef MASSIF_SELFTESTS_HEAP_LOG_H
 #define MASSIF_SELFTESTS_HEAP_LOG_H

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 
 #if defined(__x86_64__)
-/* In the order of DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
+/* Registers in the order of their DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
 static const int dwarf_order[] = {
 	REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
 	REG_R9,	 REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,

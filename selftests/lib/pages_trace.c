@@ -144,7 +144,7 @@ static struct tracee *tracee_of(struct trace *trace, pid_t tid)
 	tracee = zalloc(sizeof(*tracee));
 	tracee->tid = tid;
 	tracee->pid = process_of(tid);
-	/* A new thread has the properties of the other threads of its process. */
+	/* A new thread inherits the properties of the other threads of its process. */
 	for (struct tracee *other = trace->tracees; other; other = other->next)
 		if (other->pid == tracee->pid)
 			tracee->watched = other->watched;

@@ -227,7 +227,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 
 	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
 		return;
-	/* More than one -v is needed, because -q comes first. */
+	/* More than one -v is needed, because -q precedes them. */
 	add_option(the, "-v");
 	while (level--)
 		add_option(the, "-v");

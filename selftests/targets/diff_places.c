@@ -174,7 +174,7 @@ static NOINLINE void use_wrap(void)
 	keep(malloc(50));
 }
 
-/* A function that calls itself and another one. */
+/* A function that calls itself and another function. */
 static NOINLINE void *wrap_deep(int level)
 {
 	void *block = level ? wrap_deep(level - 1) : wrap(700);

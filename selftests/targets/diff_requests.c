@@ -275,7 +275,7 @@ static void plugin(void)
 	}
 }
 
-/* A forked child continues, and so does the program it executes, if followed. */
+/* A forked child continues, and so does the program that it executes, if that is followed. */
 static void forks(void)
 {
 	make(ONE, 1000);

@@ -113,7 +113,7 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
-/* An environment without massif's variables; only the variable in the name of Valgrind's file is kept. */
+/* Passes an environment without massif's variables; only the variable in the name of Valgrind's file is kept. */
 static char *bare[] = { "A=b", NULL, NULL };
 
 static int spawn_bare(char **argv)
@@ -273,7 +273,7 @@ static int forked(char **argv)
 	return 7;
 }
 
-/* A grandchild, and a child whose exec fails. */
+/* Creates a grandchild, and a child whose exec fails. */
 static int forked_twice(char **argv)
 {
 	pid_t pid = fork(), inner;
@@ -345,7 +345,7 @@ static int late(char **argv)
 	return say(child);
 }
 
-/* Several children, some of which never allocate. */
+/* Creates several children, some of which never allocate. */
 static int late_ones(char **argv)
 {
 	static void (*const deeds[])(void) = { change, nothing, change, nothing };
@@ -433,7 +433,7 @@ static int run_thread(void)
 	return pthread_create(&thread, NULL, change_in_thread, NULL) || pthread_join(thread, NULL);
 }
 
-/* An existing thread is the first to allocate. */
+/* In the child, a new thread is the first to allocate. */
 static int late_thread(char **argv)
 {
 	pid_t pid;
@@ -450,7 +450,7 @@ static int late_thread(char **argv)
 	return wait_for(pid);
 }
 
-/* Two children, one idle and one that has allocated. Reports when both exist. */
+/* Creates two children, one idle and one that allocates. Reports when both exist. */
 static int idle(char **argv)
 {
 	fork_waiting(nothing);
@@ -468,7 +468,7 @@ static int idle(char **argv)
 
 #define MANY 40
 
-/* Many children with profiles at the same time; the limit of descriptors must be unchanged. */
+/* Creates many children with profiles at the same time; the limit on descriptors must be unchanged. */
 static int many(char **argv)
 {
 	int word[2], ready[2], bad = 0, status;

@@ -183,7 +183,7 @@ static void many(void)
 	mark(3);
 }
 
-/* A thread forks, so the child has no main thread. */
+/* A thread other than the main thread forks, so the child has no main thread. */
 static void *fork_deep(void *data)
 {
 	mark_deep(1, STAY_BYTES);

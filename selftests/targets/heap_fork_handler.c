@@ -14,8 +14,8 @@ static volatile sig_atomic_t is_child, forks, bad;
 static int at_once;
 
 /*
- * A single-shot timer; otherwise the next signal would be pending when the handler returns, and arrive at the
- * same point.
+ * Use a single-shot timer; otherwise the next signal would be pending when the handler returns, and arrive at the same
+ * point.
  */
 static void come_again(void)
 {

@@ -84,7 +84,7 @@ static void execute(void)
 	say("parent");
 }
 
-/* A program started with posix_spawn has the limits of its parent from its first instruction on. */
+/* A program started with posix_spawn has its parent's limits from its first instruction on. */
 static int spawned(void)
 {
 	char *argv[] = { "sh", "-c", "sleep 0.5; ulimit -S -v; ulimit -H -v; ulimit -S -d; ulimit -H -d", NULL };

@@ -7,7 +7,7 @@
 void *library_allocate(size_t size, void *(*allocate)(size_t));
 int library_described(void);
 
-/* In .text.unlikely, which the linker places before .text. */
+/* Placed in .text.unlikely, which the linker places before .text. */
 #define FUNCTION(name, call)                                         \
 	".section .text.unlikely, \"ax\"\n"                          \
 	".type " name ", @function\n" name ":\n"                     \

@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	char *large, *small, *hidden, *p;
 	int i;
 
-	/* More than is mapped at the start, so that peaks depend on what follows. */
+	/* Map more than is mapped at the start, so that peaks depend on what follows. */
 	large = map_large(8000);
 	if (over && sbrk(PAGE - over) == (void *)-1)
 		return 3;

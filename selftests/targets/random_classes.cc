@@ -114,7 +114,7 @@ static function *const functions[] = {
 	by_lambda,
 };
 
-/* A function, not a macro, because the table is defined after the functions in it. */
+/* This is a function and not a macro, because the table is defined after the functions in it. */
 static NOINLINE void *go_on(struct walk *walk)
 {
 	void *block;

@@ -184,7 +184,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.chain_max = chain_lengths[pick(sizeof(chain_lengths) / sizeof(*chain_lengths))];
 	if (strchr(rules, 's') && program.chain_max > SHORT_CHAIN)
 		program.chain_max = SHORT_CHAIN;
-	/* A program of few functions has more recursion. */
+	/* A program with few functions has more recursion. */
 	program.functions = percent(60) ? all : pick(all) + 1;
 	program.slop = percent(70) ? 16 : 1;
 	for (unsigned int i = 0; i < program.n_chains; i++)

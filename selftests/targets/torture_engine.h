@@ -22,8 +22,8 @@
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
 
 /*
- * An operation returns 0 if the kernel did it, or refused it as expected; an errno if this kernel or process cannot do
- * it at all. rare: executed once in this many turns.
+ * An operation returns 0 if the kernel performed it, or refused it as expected; an errno if this kernel or process
+ * cannot perform it at all. rare: executed once in this many turns.
  */
 struct op {
 	const char *name;

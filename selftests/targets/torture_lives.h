@@ -57,7 +57,7 @@ static void with_vfork(void)
 	}
 }
 
-/* Many descendants at the same time, most of which do little. */
+/* Creates many descendants at the same time, most of which do little. */
 static void storm(int children, int levels)
 {
 	pid_t pids[8];
@@ -370,7 +370,7 @@ static int move_vdso(void)
 	return WEXITSTATUS(status);
 }
 
-/* A uprobe in our own text, for which the kernel maps a page to execute the instruction in. */
+/* Sets a uprobe in our own text; the kernel maps a page for it, in which it executes the instruction. */
 __attribute__((noinline, aligned(16))) void torture_probed(void);
 __asm__(".text\n"
 	".globl torture_probed\n"

@@ -181,7 +181,7 @@ static int map_file(void)
 	if (p == MAP_FAILED)
 		return 0;
 	if (rnd(2)) {
-		/* Only the first page is moved and grows to three. */
+		/* Only the first page is moved, and it grows to three pages. */
 		q = mremap(p, PAGE, 3 * PAGE, MREMAP_MAYMOVE);
 		if (q != MAP_FAILED) {
 			munmap(q, 3 * PAGE);

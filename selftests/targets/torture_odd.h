@@ -268,8 +268,8 @@ static int at_the_limit(void)
 }
 
 /*
- * As many mappings as permitted (the test has set vm.max_map_count low): a call that needs one more fails in the
- * middle, and what MAP_FIXED or mremap have unmapped before that may or may not be gone.
+ * Creates as many mappings as permitted (the test has set vm.max_map_count low): a call that needs one more fails in
+ * the middle, and what MAP_FIXED or mremap have unmapped before that may or may not be gone.
  */
 static int too_many(void)
 {

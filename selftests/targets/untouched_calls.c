@@ -148,7 +148,7 @@ static void *wait_for_all(void *data)
 	return NULL;
 }
 
-/* More threads alive at once than the shim has prepared for. */
+/* Keeps more threads alive at once than the shim has prepared for. */
 static void run_crowd(void)
 {
 	pthread_t threads[CROWD];
@@ -229,7 +229,7 @@ static void run_strict(void)
 	work(1, 3000, 50000);
 }
 
-/* In generated code whose frame pointer does not lead to a return address. */
+/* Allocates in generated code whose frame pointer does not lead to a return address. */
 static void allocate_in_made_code(unsigned char *page)
 {
 	/* push rax; push 0x7ead0000; push rbp; mov rbp, rsp; call rsi; pop rbp; pop rcx; pop rcx; ret */

@@ -35,7 +35,7 @@ static void *take_lock(void *data)
 	return NULL;
 }
 
-/* In generated code, which belongs to no object. */
+/* Allocates in generated code, which belongs to no object. */
 static void *allocate(size_t size)
 {
 	/* push rbp; mov rbp, rsp; call rsi; pop rbp; ret */

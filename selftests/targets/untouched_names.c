@@ -19,7 +19,7 @@
 static unsigned int calls;
 static const char *last = "nothing";
 
-/* Each allocates as well, so that a call from within the shim would re-enter the shim. */
+/* Each function also allocates, so that a call from within the shim would re-enter the shim. */
 #define CALLED (last = __func__, calls++, free(malloc(100)))
 
 int pthread_setspecific(pthread_key_t key, const void *value)
