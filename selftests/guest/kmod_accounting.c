@@ -90,7 +90,7 @@ TEST_F_TIMEOUT(program, bin_true, 60)
 	EXPECT_LE(12, self->run.totals);
 }
 
-/* This program prints no counts, which are: seven moments of its own, one of its child, and two exits. */
+/* This program prints no counts, so they are set here: seven moments of its own, one of its child, and two exits. */
 TEST_F_TIMEOUT(program, of_32_bits, 120)
 {
 	char *argv[] = { torture_run_program("torture_i386"), NULL };

@@ -19,7 +19,7 @@
 
 #define RING	(16 << 20)
 #define PAGE	4096ul
-/* More calls than the kretprobe of one function can follow at once (CALLS in kmod/probe.c), and how many too many. */
+/* More calls than the kretprobe of one function can follow at once (CALLS in kmod/probe.c), and by how many more. */
 #define MANY	300
 #define BEYOND	(MANY - 256)
 

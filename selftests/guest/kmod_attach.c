@@ -742,7 +742,7 @@ enum subject {
 	BY_ROOT_FROM_USER,	/* root attaches; a user opened the device */
 };
 
-/* Each row says who attaches to which process through a device opened by whom, and the expected result. */
+/* Each row: who attaches to which process, who opened the device, and the expected result. */
 static const struct permission {
 	const char *name;
 	uid_t ruid, euid, suid;	/* user ids of the target */

@@ -83,7 +83,10 @@ static int take_touched(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* When a processor goes offline, the kernel adds up what it had collected, and attributes it to nobody. */
+/*
+ * When a processor goes offline, the kernel adds up the changes that it had collected, and attributes them to
+ * nobody.
+ */
 TEST(taken_off_and_back)
 {
 	struct massif_setup setup = { .ring_bytes = 1 << 20, .flags = MASSIF_SETUP_RESIDENT };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Valgrind's Massif with --pages-as-heap=yes, compared with pages mode on the same system calls.
 //
-// The way to main differs (differences.rst). From there on, each snapshot must be equal in the changes of the time, of
-// the total and of each function's bytes, in the extra bytes, and in the peaks.
+// What happens before main differs (differences.rst). From there on, each snapshot must be equal in the changes of the
+// time, of the total and of each function's bytes, in the extra bytes, and in the peaks.
 
 #include <inttypes.h>
 #include <stdio.h>

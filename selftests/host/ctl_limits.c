@@ -367,7 +367,7 @@ TEST_F(limits, bytes_of_a_command)
 		EXPECT_STREQ("", self->result.err);
 		line = command_line(words);
 		ASSERT_NE(NULL, line);
-		/* Each NUL becomes a blank or the end; a command that was truncated ends in "...". */
+		/* Each NUL becomes a blank, or ends the command; a command that was truncated ends in "...". */
 		EXPECT_EQ(i ? MF_JOIN_ARGS_MAX + strlen("...") : MF_JOIN_ARGS_MAX - 1, strlen(line));
 		EXPECT_EQ(i > 0, !strcmp(line + strlen(line) - 3, "..."));
 		EXPECT_EQ(0, strncmp(line + head, arguments[0], MF_JOIN_ARGS_MAX - head - 1));

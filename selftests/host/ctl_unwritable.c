@@ -424,7 +424,7 @@ TEST_F(others, log)
 	EXPECT_NE(NULL, strstr(self->result.err, "; wrote u.out\n"));
 }
 
-/* A file requested by a client request, which the program itself writes. */
+/* A file that a client request asks for, and that the program itself writes. */
 TEST_F(others, monitor_command)
 {
 	char *saved, *text;

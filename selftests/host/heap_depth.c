@@ -108,8 +108,8 @@ static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 }
 
 /*
- * Returns the number of stack bytes in the snapshot that the target requested at mark @i, in a file named @points
- * and @i.
+ * Returns the number of stack bytes in the snapshot that the target requested at mark @i, in the file named
+ * @points followed by @i.
  */
 static uint64_t at_point(const char *points, int i)
 {

@@ -73,7 +73,7 @@ TEST_F(own, new_runs)
 	runs_as_alone(_metadata, self, "own_new");
 }
 
-/* An operator that is excluded still runs, in the middle of calls of the C++ library's operators. */
+/* An operator that is not intercepted still runs, in the middle of calls of the C++ library's operators. */
 TEST_F(own, new_that_is_left_alone_runs)
 {
 	CTL_RUN(&self->alone, ctl_target("own_new"));

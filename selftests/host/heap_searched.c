@@ -91,7 +91,7 @@ static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *t
 	return strstr(self->text, "mem_heap_B=5000") != NULL;
 }
 
-/* Returns the contents of the programs' cache file; also 0 if there is none. */
+/* Returns the value in the programs' cache file, or 0 if there is no file. */
 static uint64_t noted(void)
 {
 	struct mf_rowfile *file;

@@ -73,7 +73,7 @@ FIXTURE_VARIANT_ADD(threads, in_turn_2000_milliseconds) { "in_turn", 2000, MILLI
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_cpu_time) { "in_turn", 2000, CPU_TIME };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_stacks) { "in_turn", 2000, STACKS };
 FIXTURE_VARIANT_ADD(threads, in_turn_2000_ledger) { "in_turn", 2000, LEDGER };
-/* As many threads as fit into a small session, including the first one; one more, and ten times as many. */
+/* As many threads as fit into a small session, including the first one; one more than that; and ten times as many. */
 FIXTURE_VARIANT_ADD(threads, alive_65_in_a_small_session) { "alive", 65, .budget = SMALL_SESSION };
 FIXTURE_VARIANT_ADD(threads, alive_66_in_a_small_session) { "alive", 66, .budget = SMALL_SESSION };
 FIXTURE_VARIANT_ADD(threads, alive_660_in_a_small_session) { "alive", 660, .budget = SMALL_SESSION };

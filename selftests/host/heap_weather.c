@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads, cancellation, all kinds of children, libraries that come and go, and signals, all at the same time: there
-// is no crash and no deadlock, and sums are correct. MASSIF_STORM is the duration in seconds.
+// Threads, their cancellation, all kinds of children, libraries that come and go, and signals, all at the same time:
+// there is no crash and no deadlock, and sums are correct. MASSIF_STORM is the duration in seconds.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ static int compare(const void *a, const void *b)
  */
 #define POOL " 72704 1"
 
-/* Splits a file at empty lines into stacks, one string each, and sorts them; the head stays first. */
+/* Splits a file at empty lines into stacks, one string each, and sorts them; the header stays first. */
 static size_t split(char *text, char **stacks)
 {
 	char *events = strstr(text, "\nevents: "), *pid = strstr(text, "\npid: ");

@@ -468,7 +468,7 @@ TEST_F(heap, equals_naive_list)
 
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
 
-/* A deferred free counts for those who read the store, and when the program ends. */
+/* For readers of the store, and when the program ends, a deferred free counts as done. */
 FIXTURE(put_off)
 {
 	uint32_t context;

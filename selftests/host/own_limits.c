@@ -2,7 +2,8 @@
 // More allocation functions in a program than the shim has room for: those that cannot be intercepted run as usual and
 // are reported by massif-ctl.
 //
-// With symbol versions, a library can have any number of functions malloc: it is generated here as assembly.
+// With symbol versions, a library can have any number of functions named malloc; the library is generated here as
+// assembly.
 
 #include <inttypes.h>
 #include <stdio.h>

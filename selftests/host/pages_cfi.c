@@ -296,7 +296,7 @@ TEST(instructions)
 	}
 }
 
-/* DW_CFA_set_loc is replaced with an advance, because only in .debug_frame is its address certain to be absolute. */
+/* DW_CFA_set_loc is replaced with an advance, because its address is certain to be absolute only in .debug_frame. */
 TEST(addresses_that_are_set)
 {
 	static const uint8_t program[] = { 0x01, 0x10, 0x10, 0, 0, 0, 0, 0, 0, 0x0e, 16 };

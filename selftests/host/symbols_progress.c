@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// If names take long to read, progress is reported from the second second on, and so is the end.
+// If names take long to read, progress is reported once a second has passed, and the end is reported, too.
 
 #include <dlfcn.h>
 #include <gelf.h>

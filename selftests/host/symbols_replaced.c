@@ -358,7 +358,7 @@ TEST_F_TIMEOUT(held, own_bound, 120)
 	free(files);
 }
 
-/* Profiles take precedence in the use of file descriptors. */
+/* Profiles take precedence over held files when file descriptors are scarce. */
 TEST_F(held, share_of_descriptors)
 {
 	struct rlimit limit;
