@@ -7,7 +7,7 @@
 
 #define LEB_BYTES 10 /* longest LEB128 encoding of a 64-bit number */
 
-/* Greater than any register number in the unwind tables of any architecture. */
+/* A limit greater than any register number in the unwind tables of any architecture. */
 #define REGISTERS 128u
 
 void mf_cfi_skip_leb(struct mf_dwarf *reader)
@@ -169,7 +169,7 @@ struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *rememb
 	case DW_CFA_nop:
 	case DW_CFA_restore:
 #if defined(__aarch64__)
-	case DW_CFA_GNU_window_save: /* arm64: toggles whether the return address is signed */
+	case DW_CFA_GNU_window_save: /* arm64: toggles signing of the return address */
 #endif
 		break;
 	case MF_CFI_STOP_OPCODE:

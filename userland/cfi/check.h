@@ -16,8 +16,8 @@
 #define MF_CFI_REMEMBERED_MAX 16u /* maximum number of states remembered at once (DW_CFA_remember_state) */
 
 enum mf_cfi_kind {
-	MF_CFI_PLAIN,	/* does not change the code address */
-	MF_CFI_ADVANCE, /* adds @operand to the code address, in units of the code alignment */
+	MF_CFI_PLAIN,	/* any other safe instruction: does not change the code address */
+	MF_CFI_ADVANCE, /* adds @operand, in units of the code alignment, to the code address */
 	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, has not been read yet */
 	MF_CFI_STOP,	/* MF_CFI_STOP_OPCODE */
 	MF_CFI_UNSAFE,	/* unknown, truncated, or not safe for libunwind */

@@ -7,7 +7,7 @@
 
 struct machine {
 	struct mf_dwarf code;
-	const uint8_t *start; /* first byte of the whole expression */
+	const uint8_t *start; /* first byte of the expression */
 	const struct mf_expression_registers *registers;
 	mf_expression_read *read;
 	void *data;

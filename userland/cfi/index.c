@@ -194,7 +194,7 @@ static void write_cie(struct mf_cfi_builder *b, struct common *common)
 	size_t start = b->size;
 
 	put_number(b, 0, 4);
-	put_number(b, 0, 4); /* marks the entry as a CIE */
+	put_number(b, 0, 4); /* the id field, which is 0 for a CIE */
 	put_number(b, MF_CFI_VERSION, 1);
 	if (cie->signal)
 		put(b, "zRS", 4);

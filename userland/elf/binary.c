@@ -28,7 +28,7 @@ struct mf_binary {
 	const struct mf_held_file *held; /* NULL: the vdso */
 	struct mf_binary_options options;
 	struct mf_elf_summary *summary;
-	struct mf_cfi cfi; /* points into the summary */
+	struct mf_cfi cfi; /* the unwind rules; points into the summary */
 	struct mf_elf_file *own; /* the file, if this process reads it itself; NULL otherwise */
 
 	/* The fetched bytes of the file. */

@@ -87,7 +87,7 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	free(a);
 }
 
-/* Returns the context of a stack or, if resident pages are accounted, its site. */
+/* Returns the context of the stack @frames or, if resident pages are accounted, its site. */
 static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;
@@ -102,7 +102,7 @@ static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, u
 	return node;
 }
 
-/* The inverse of insert(): copies the frames of a context or site. */
+/* The inverse of insert(): copies the frames of a context or site to @frames. */
 static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct mf_frame *frames,
 			  uint32_t max)
 {

@@ -19,14 +19,14 @@
 
 /* Texts that a report shows as a frame if the stack is unknown. Below, "words" means such a text. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
-#define MF_WORDS_ANON	  "[anon]"     /* like [exec], but the mapping has no name */
+#define MF_WORDS_ANON	  "[anon]"     /* mapped like [exec], but the mapping has no name */
 #define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the caller's
 					     * frame */
 #define MF_WORDS_LOST	  "[lost]"     /* mapped while records were lost */
 #define MF_WORDS_EXTERNAL "[external]" /* mapped by a thread in another address space */
 #define MF_WORDS_NO_STACK "[no stack]" /* a stack was expected but is not available */
 #define MF_WORDS_FORK	  "[fork]"     /* already resident when the process was forked */
-#define MF_WORDS_KERNEL	  "[kernel]"   /* made resident by the kernel, outside a page fault */
+#define MF_WORDS_KERNEL	  "[kernel]"   /* made resident by the kernel, not by a page fault */
 #define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* marks the frames below it as found through frame
 								  * pointers */
 

@@ -53,8 +53,8 @@ struct mf_event {
 			struct mf_resync *resync;
 			bool first_part;
 		} resync;
-		struct mf_target *child; /* FORK: the new target */
-		struct massif_rec_resident *resident; /* a copy of the record, owned */
+		struct mf_target *child; /* FORK: the forked child's target */
+		struct massif_rec_resident *resident; /* RESIDENT: an owned copy of the record */
 		uint64_t from;			      /* MOVE: address from which the pages move */
 	};
 };

@@ -128,7 +128,7 @@ struct mf_pages_process {
 	uint64_t verified;     /* in verify mode: number of cached stacks that were copied nevertheless ... */
 	uint64_t wrong_stacks; /* ... and how many of them turned out to be wrong; expected to be 0 */
 	bool exact;	       /* the process exited, nothing was lost, and model_pages == kernel_pages without
-			        * mismatches */
+				* mismatches */
 };
 
 struct mf_pages;

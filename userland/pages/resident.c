@@ -368,7 +368,7 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 	return search->n;
 }
 
-/* Like take_some(), for the pages of @list from @start to @end. */
+/* Like take_some(), but for the pages in @list from @start to @end. */
 static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
 {
 	uint32_t left = 0;

@@ -33,7 +33,7 @@ struct mf_stack_cache {
 	uint32_t table_bits;
 	uint32_t n_current; /* number of stacks in this epoch */
 	uint32_t epoch;
-	uint32_t fresh; /* numbers below this are stale */
+	uint32_t fresh; /* stacks with lower numbers are stale */
 };
 
 struct mf_stack_cache *mf_stack_cache_create(void)

@@ -56,12 +56,12 @@ struct mf_target {
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
 	struct mf_context_filter *context_filter; /* decides which contexts count; if NULL, all do */
-	struct mf_unwinder *unwinder; /* created when the first stack arrives */
+	struct mf_unwinder *unwinder; /* NULL until the first stack arrives */
 	struct mf_stack_cache *known;	      /* created with the unwinder; NULL if memory ran out or the cache is
 					       * off */
 	struct mf_pages_process process;
 	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record in which it could be compared with
-			        * ours */
+				* ours */
 
 	struct mf_event *first, **last; /* events that have not been accounted yet */
 	struct mf_stack_wait *waits;	/* stacks that these events wait for */

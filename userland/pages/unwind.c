@@ -157,7 +157,7 @@ static uint64_t rules_address(uint32_t file, uint32_t offset)
 	return RULES_BIT | (uint64_t)file << 32 | offset;
 }
 
-/* Reads a word at a rules address. Expressions can contain any address. */
+/* Reads a word from the rules. @address need not be valid, because expressions can contain any address. */
 static bool read_rules(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 {
 	static const int32_t entry[2] = { INT32_MIN, 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks that events wait for, and how their contexts are found.
+// The stacks that events wait for, and how their contexts are found.
 
 #include "pages/wait.h"
 
@@ -56,7 +56,7 @@ static void tell(struct mf_target *target, const struct massif_rec_stack *stack,
 }
 
 /*
- * In verify mode: checks whether @context is that of the cached stack that the module recognised, and counts the
+ * In verify mode: checks that @context is the context of the cached stack recognised by the module, and counts the
  * result.
  */
 static void verify(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t context)

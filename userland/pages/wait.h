@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stacks that events wait for. The copy of a stack may arrive long after the records that it explains, or never. It can
- * only be unwound while the mappings are the same as when it was copied.
+ * The stacks that events wait for. The copy of a stack may arrive long after the records that it explains, or never. It
+ * can only be unwound while the mappings are the same as when it was copied.
  */
 #ifndef MASSIF_PAGES_WAIT_H
 #define MASSIF_PAGES_WAIT_H

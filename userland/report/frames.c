@@ -22,7 +22,7 @@ struct mf_frames {
 	struct last {
 		struct mf_frame frame;
 		uint32_t next; /* number of the frame plus one, or 0 if none */
-	} last[POSITIONS]; /* the last frame at each position of a stack */
+	} last[POSITIONS]; /* the frame most recently seen at each position of a stack */
 };
 
 static int compare_code(const struct mf_object *a, const struct mf_object *b)

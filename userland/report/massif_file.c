@@ -21,7 +21,7 @@ struct writer {
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	struct mf_tree *tree;
-	uint64_t cut; /* entries of the current snapshot with fewer bytes than this are merged */
+	uint64_t cut; /* tree entries of the current snapshot with fewer bytes than this are merged */
 };
 
 static const char *const time_units[] = {

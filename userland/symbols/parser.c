@@ -35,7 +35,7 @@ struct mf_parser {
 	int socket;
 	uint8_t *bytes; /* received bytes; those from @at to @end are not decoded yet */
 	size_t at, end, room;
-	struct mf_reader *reader; /* reads in this process; NULL if a child reads */
+	struct mf_reader *reader; /* reader in this process, or NULL if a child reads */
 	struct mf_reader_answer answer;
 };
 
