@@ -63,11 +63,11 @@ TEST_F(hints, many_names_that_match_nothing)
 {
 	static const struct {
 		size_t given;
-		const char *rest; /* the line after "the same is true of"; NULL if there is none */
+		const char *rest; /* the line after "the same applies to"; NULL if there is none */
 	} cases[] = {
 		{ 5, NULL },
-		{ 6, "massif-ctl: the same is true of 1 more --alloc-fn\n" },
-		{ 50, "massif-ctl: the same is true of 45 more --alloc-fn\n" },
+		{ 6, "massif-ctl: the same applies to 1 more --alloc-fn\n" },
+		{ 50, "massif-ctl: the same applies to 45 more --alloc-fn\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

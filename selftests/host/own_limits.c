@@ -160,7 +160,7 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, un
 	} else {
 		EXPECT_NE(NULL, strstr(self->result.err, "malloc is defined by "));
 		EXPECT_NE(NULL, strstr(self->result.err, "could not be intercepted"));
-		EXPECT_EQ(missed > 1, !!strstr(self->result.err, "; the same is true of other functions"));
+		EXPECT_EQ(missed > 1, !!strstr(self->result.err, "; the same applies to other functions"));
 	}
 	self->text = ctl_read_file("massif.out.own");
 	ASSERT_NE(NULL, self->text);

@@ -19,7 +19,7 @@ const struct mf_command mf_commands[] = {
 	  mf_command_attach,
 	  "  Records every change of the memory mappings of process PID, with its call stack. Memory that was\n"
 	  "  mapped earlier is shown from the first snapshot on, without call stacks. The profile ends after S\n"
-	  "  seconds (--duration), at Ctrl-C or SIGTERM, or when the process ends; the process itself goes on.\n"
+	  "  seconds (--duration), at Ctrl-C or SIGTERM, or when the process ends; the process keeps running.\n"
 	  "  The file (massif.out.PID by default, see --massif-out-file) ends with a detailed snapshot.\n"
 	  "\n"
 	  "  attach needs the kernel module massif.ko (massif-ctl doctor reports what is missing) and the\n"

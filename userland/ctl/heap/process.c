@@ -430,7 +430,7 @@ static void say_missed(const struct mf_heap_process *process)
 		 "profiled%s",
 		 name ? name : symbol, object.path ? object.path : "the program",
 		 reason_of(header->missed_error),
-		 header->n_missed > 1 ? "; the same is true of other functions" : "");
+		 header->n_missed > 1 ? "; the same applies to other functions" : "");
 }
 
 static void say_losses(const struct mf_heap_process *process)

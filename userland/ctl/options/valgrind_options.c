@@ -44,7 +44,7 @@ static const struct {
 			    "allocations out" },
 	{ "--gen-suppressions", ERRORS ", so there is nothing to suppress" },
 	{ "--default-suppressions", ERRORS ", so there is nothing to suppress" },
-	{ "--input-fd", ERRORS ", so it asks no questions" },
+	{ "--input-fd", ERRORS ", so it never asks for input" },
 	{ "--dump-error", ERRORS },
 	{ "--dsymutil", "this is for Mac OS X" },
 

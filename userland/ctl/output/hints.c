@@ -29,7 +29,7 @@ static void say_unmatched(const char *option, const struct mf_strings *given)
 			       option, given->items[i]);
 	}
 	if (n > UNMATCHED_SHOWN)
-		mf_message_say(MF_MESSAGE_NOTE, "the same is true of %zu more %s", n - UNMATCHED_SHOWN,
+		mf_message_say(MF_MESSAGE_NOTE, "the same applies to %zu more %s", n - UNMATCHED_SHOWN,
 			       option);
 }
 
