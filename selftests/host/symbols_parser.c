@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/confine.h"
 #include "kselftest_harness.h"
+#include "selftests/lib/ctl_run.h"
 #include "selftests/lib/skip.h"
 #include "symbols/opener.h"
 #include "symbols/parser.h"
@@ -165,6 +166,8 @@ FIXTURE_SETUP(parser)
 {
 	if (variant->user == 0 && geteuid())
 		SKIP_SETUP("not root");
+	if (variant->user && geteuid() == 0 && ctl_not_by(variant->user))
+		SKIP_SETUP("%s", ctl_not_by(variant->user));
 	ASSERT_EQ(0, system("rm -rf " PLACE " && mkdir -m 777 " PLACE));
 	n_told = n_loose = 0;
 	no_fork = false;
