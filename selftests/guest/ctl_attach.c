@@ -18,6 +18,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/kmod_session.h"
 #include "selftests/lib/kmod_model.h"
 
 #define SECONDS 120
@@ -495,7 +496,7 @@ TEST_F_TIMEOUT(attach, a_number_that_is_used_again, SECONDS)
 
 static void become(uid_t id)
 {
-	if (setgroups(0, NULL) || setgid(id) || setuid(id))
+	if (kmod_session_allow() || setgroups(0, NULL) || setgid(id) || setuid(id))
 		_exit(98);
 }
 

@@ -9,6 +9,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/kmod_session.h"
 
 #define USER	1000
 
@@ -31,7 +32,7 @@ FIXTURE_TEARDOWN(doctor)
 
 static void become_user(void)
 {
-	if (setgroups(0, NULL) || setgid(USER) || setuid(USER))
+	if (kmod_session_allow() || setgroups(0, NULL) || setgid(USER) || setuid(USER))
 		_exit(98);
 }
 

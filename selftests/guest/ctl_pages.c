@@ -15,6 +15,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/kmod_session.h"
 
 #define SECONDS 120
 #define NOBODY	65534
@@ -309,7 +310,7 @@ TEST_F_TIMEOUT(pages, waited_for, SECONDS)
 
 static void become_nobody(void)
 {
-	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+	if (kmod_session_allow() || setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
 		_exit(98);
 }
 
