@@ -502,7 +502,7 @@ TEST(of_an_undumpable_process_is_not_recognised)
 	ASSERT_EQ(0, chmod(MASSIF_DEVICE, 0666));
 	pid = fork();
 	if (!pid) {
-		if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
+		if (kmod_session_allow() || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
 		    prctl(PR_SET_DUMPABLE, 1))
 			_exit(20);
 		_exit(guess_undumpable());

@@ -454,7 +454,7 @@ static int run_secret(const char *program, uint32_t reason)
 	pid_t pid = fork();
 
 	if (!pid) {
-		if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
+		if (kmod_session_allow() || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
 		    prctl(PR_SET_DUMPABLE, 1))
 			_exit(20);
 		_exit(watch_secret(program, reason));
@@ -523,7 +523,7 @@ TEST_F_TIMEOUT(stack, of_an_undumpable_process_is_not_seen, 60)
 	ASSERT_EQ(0, chmod(MASSIF_DEVICE, 0666));
 	pid = fork();
 	if (!pid) {
-		if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
+		if (kmod_session_allow() || setresgid(USER, USER, USER) || setresuid(USER, USER, USER) ||
 		    prctl(PR_SET_DUMPABLE, 1))
 			_exit(20);
 		_exit(watch_undumpable());
