@@ -18,8 +18,8 @@
 #include "vma.h"
 
 /*
- * An mmap creates one mapping, and an mremap of a file mapping creates two. If a system call creates more mappings, a
- * resync reports the names of their files.
+ * An mmap creates one mapping, and an mremap of a file mapping creates two. If a system call creates more
+ * than MAX_NAMES, a resync reports the names of their files.
  */
 #define MAX_NAMES	4
 

@@ -70,7 +70,7 @@ int massif_ring_init(struct massif_ring *ring, u64 bytes)
  *
  * No mapping of the ring is left: each mapping holds the file, and so the session. The control and consumer
  * pages stay: a thread that still has a reference to the session may be about to write a record. It reads the
- * tail, and finds that there is no room.
+ * tail, finds that there is no room, and counts the loss in the control page.
  *
  * Context: process context; may sleep.
  */

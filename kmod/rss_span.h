@@ -45,7 +45,7 @@ struct massif_rss_span {
 	bool robbed;			/* a change by this task was charged to another task's span */
 	unsigned int depth;		/* nesting depth of range removals */
 	struct massif_place place;	/* range and cause of changes other than range removals */
-	long change[NR_MM_COUNTERS];	/* change in pages of the shared counters since the last charge */
+	long change[NR_MM_COUNTERS];	/* counter changes charged to the span since the last cut, in pages */
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
 
 	/* Members used only in the span of a fault. */
@@ -58,7 +58,7 @@ struct massif_rss_span {
 
 	/* Members used only in spans that end with the return to user mode (task_work). */
 	struct callback_head work;
-	struct massif_target *target;	/* holds a reference; use target->session only while that is alive */
+	struct massif_target *target;	/* holds a reference; use its session only while the target is alive */
 };
 
 /* All spans of a target, except those of faults. */

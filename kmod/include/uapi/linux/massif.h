@@ -127,14 +127,14 @@
  * moves the resident pages of [from, from + len) to addr; it follows the MAP of the destination. If a call
  * moves several mappings, each has a MOVE.
  *
- * Access. The mode of the device decides who may open it. As for ptrace, the opener may observe a process in
- * two cases only (otherwise EPERM). Either all user and group ids of the process (real, effective, saved) equal
- * the opener's real ids, and the process has no capability that the opener lacks, is in the opener's user
- * namespace, and is dumpable; or the opener has CAP_SYS_PTRACE over the user namespaces of the process and of
- * its program. The descriptor can be passed on, so ATTACH checks the caller, too. A process is in at most one
- * session (EBUSY). But if the opener has CAP_SYS_PTRACE over the initial user namespace, ATTACH takes a process
- * over from a session whose opener lacks it. The other session gets END of reason TAKEN. A hook test of such a
- * session is ended as well.
+ * Access. The mode of the device decides who may open it. The module refuses what ptrace would refuse to the
+ * opener. The opener may observe a process in two cases only (otherwise EPERM). Either all user and group ids
+ * of the process (real, effective, saved) equal the opener's real ids, and the process has no capability that
+ * the opener lacks, is in the opener's user namespace, and is dumpable; or the opener has CAP_SYS_PTRACE over
+ * the user namespaces of the process and of its program. The descriptor can be passed on, so ATTACH checks the
+ * caller, too. A process is in at most one session (EBUSY). But if the opener has CAP_SYS_PTRACE over the
+ * initial user namespace, ATTACH takes a process over from a session whose opener lacks it. The other session
+ * gets END of reason TAKEN. A hook test of such a session is ended as well.
  *
  * The check is repeated when the process executes a program, before a record about a thread whose credentials
  * have changed or that is not dumpable, and by MASSIF_IOC_RESYNC. If the check fails, nothing more is reported
@@ -199,7 +199,7 @@ struct massif_setup {
 	__u64 flags;		/* MASSIF_SETUP_* */
 	__u64 ring_bytes;	/* power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
 	__u32 max_stack_bytes;	/* 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
-	__u32 known_bytes;	/* size of the stack cache; 0 (no cache) to MASSIF_KNOWN_MAX */
+	__u32 known_bytes;	/* kernel memory for the stack cache; 0 (no cache) to MASSIF_KNOWN_MAX */
 	/* out, on ENODEV: the hook that cannot be armed. */
 	char dead_hook[MASSIF_HOOK_NAME];
 };
@@ -240,7 +240,7 @@ struct massif_stack_cache_word {
 struct massif_stack_cache_stack {
 	__u32 size;		/* size of this struct in bytes, including its words */
 	__u32 target;
-	__u32 number;		/* chosen by the consumer, not 0; replaces an earlier stack with the same number */
+	__u32 number;		/* chosen by the consumer, not 0; replaces a stack of equal target, pc, sp and number */
 	__u32 code_gen;		/* as in the STACK record whose stack was unwound */
 	__u64 pc;
 	__u64 sp;
@@ -268,10 +268,10 @@ struct massif_status {
 	__u64 unseen;		/* how often total_vm had changed without a record */
 	__u64 captures;		/* STACK records requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
-	__u64 captures_limited;	/* STACK records without bytes: the stacks' part of the ring was full */
+	__u64 captures_limited;	/* STACK records without bytes, or not requested: no room in the ring */
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
 	__u64 known_used;	/* records and STACK records that refer to a cached stack */
-	__u64 known_forgotten;	/* cached stacks dropped because the cache was full */
+	__u64 known_forgotten;	/* cached stacks dropped to make room for others */
 	__u32 known_stacks;	/* stacks in the cache */
 	__u32 known_bytes;	/* kernel memory used by the stack cache */
 	__u32 processes;	/* processes in the session now */
@@ -293,7 +293,7 @@ struct massif_status {
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* must be 0 */
-	__u32 index;		/* in: index to search from; out: index of the hook described */
+	__u32 index;		/* in: index to search from, at first 0; out: index of the hook described */
 	/* out: */
 	__u32 kind;
 	__u32 state;
@@ -543,7 +543,7 @@ struct massif_rec_resident {
 	struct massif_record h;
 	__u64 addr;
 	__u64 len;		/* length in bytes; 0: unknown range */
-	__u64 rss[MASSIF_RSS_COUNT];	/* resident set in pages */
+	__u64 rss[MASSIF_RSS_COUNT];	/* in pages */
 	__s32 change[MASSIF_RSS_COUNT];	/* in pages */
 	__u32 cause;		/* MASSIF_RESIDENT_* */
 	__u32 __pad;
