@@ -57,7 +57,7 @@ struct mf_parser *mf_parser_create(const struct mf_object *object, const struct 
 
 /*
  * Kills the child and returns its wait status as from waitpid(2), or 0 if there is no child. If the child has already
- * exited, returns the status it exited with.
+ * ended, by itself or because it crashed, returns the status it ended with.
  */
 static int end_child(struct mf_parser *parser)
 {

@@ -22,7 +22,7 @@
 
 enum {
 	PATIENCE_S = 60, /* timeout for one answer in seconds; reading the symbols of a large program takes time */
-	LIST_PATIENCE_MS = 10000, /* timeout in seconds for receiving all lists */
+	LIST_PATIENCE_MS = 10000, /* timeout in milliseconds for all lists together */
 	/* connection attempts while the socket's queue is full; the socket of another program may never accept */
 	CONNECT_TRIES = 5,
 	CONNECT_WAIT_MS = 10,

@@ -651,7 +651,10 @@ int mf_heap_family_look(struct mf_heap_family *family)
 		if (!process->source)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
-	/* If files were mapped, check again soon: libraries are usually mapped several at a time. */
+	/*
+	 * If files were mapped, check again soon: libraries are usually mapped several at a time. (A new process, which
+	 * will map some soon, also makes the interval short; see add().)
+	 */
 	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
 	if (family->files_ms > LAST_FILES_MS)
 		family->files_ms = LAST_FILES_MS;

@@ -75,7 +75,7 @@ int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_err
 	sigset_t all, before;
 	int ret;
 
-	/* Only the main thread handles signals, so block them in this one. */
+	/* Only the main thread handles signals, so block them in the new thread, which inherits the mask. */
 	sem_init(&filter_server->seated, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -113,7 +113,7 @@ static pid_t go_on(struct mf_background *background, struct mf_error *err)
 	return background->resume(background->data, err);
 }
 
-/* Reads the child's report from the pipe. End of file means that the child ended without sending a report. */
+/* What the child reports through the pipe. End of file means that the child ended without sending a report. */
 struct report {
 	int code;
 	struct mf_error err;

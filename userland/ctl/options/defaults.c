@@ -128,7 +128,7 @@ static char *read_all(int fd)
 	return mf_take(text, NULL);
 }
 
-/* The file determines where massif-ctl writes, so only this user may have write access to it. */
+/* The file determines where massif-ctl writes, so it must belong to this user and not be writable by everybody. */
 static bool is_trusted(int fd)
 {
 	struct stat st;

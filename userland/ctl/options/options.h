@@ -45,7 +45,7 @@ struct mf_options {
 	bool stats;	      /* print the model's counters at the end */
 	bool trace_malloc;    /* print every call to an allocation function */
 	bool client_requests; /* honour client requests in the program's code */
-	bool heap_extra_real; /* ask the allocator for extra bytes instead of modelling them */
+	bool heap_extra_real; /* use the extra bytes that the allocator reports instead of modelling them */
 	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */
 	uint32_t merge_recursive; /* maximum length of recursive cycles of frames to merge; 0 merges none */
 	bool trace_children;	  /* also profile programs that the program executes */

@@ -42,8 +42,8 @@ struct mf_output_of {
 };
 
 /*
- * Returns how a profile ends. If @cut_off is true, the process was killed prematurely, so its last state is of interest
- * and gets a detailed snapshot.
+ * Returns how a profile ends. If @cut_off is true, the process did not reach its own end: it was killed or is still
+ * running. So its last state is of interest and gets a detailed snapshot.
  */
 static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *options, bool cut_off)
 {
