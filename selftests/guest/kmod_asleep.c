@@ -398,7 +398,7 @@ static void note_stack(const struct massif_record *rec, struct explained *told)
 	}
 }
 
-/* A killed thread ends without waiting for its stack to be copied. */
+/* The stack of a killed thread is not copied, so that the copy does not delay the thread's end. */
 TEST_F_TIMEOUT(asleep, killed_has_no_stack, 60)
 {
 	const struct massif_record *rec;

@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(reload, under_everything, 36000)
 
 	for (i = 0; i < reloads; i++) {
 		ASSERT_EQ(0, kmod_module_load(""));
-		/* Keep the module loaded for a random time, from none to long enough for some sessions. */
+		/* Keep the module loaded for varying times, from none at all to long enough for some sessions. */
 		usleep(i % 5 * 30 * 1000);
 		for (tries = 0; (err = kmod_module_unload("massif")) == -EWOULDBLOCK && tries < 60 * 1000; tries++)
 			usleep(1000);

@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 	say(_metadata, "off", &off);
 	EXPECT_EQ(off.recognised, 0);
 	EXPECT_EQ(off.captured, off.walked);
-	/* All have the same length, because the environment is on the stack. */
+	/* "yes" is as long as "off", because the environment is on the stack and must not change its size. */
 	known = run(self, variant, "yes");
 	say(_metadata, "on", &self->figures);
 	EXPECT_EQ(ctl_exit_code(&self->result), 0) {

@@ -105,7 +105,7 @@ static void get_ready(void)
 
 /*
  * Returns whether the call opens a counter of the calling thread's own instructions. Assumes that it does if the
- * arguments cannot be read (on some systems, only a debugger may read its children's memory).
+ * arguments may not be read: on some systems, only an ancestor may read a program's memory, and this process is none.
  */
 static bool is_expected(const struct seccomp_notif *asked)
 {

@@ -16,12 +16,12 @@ enum counter_kind {
 struct counter_broker {
 	/* How to answer perf_event_open(). */
 	enum counter_kind kind;
-	int error;	/* errno with which calls fail, except for the first @spared calls */
+	int error;	/* errno with which calls fail, except for the first @spared calls; 0: none fails */
 	uint32_t spared;
 
 	/*
-	 * Number of perf_event_open() calls for a user-mode instruction counter of the calling thread, and of other
-	 * calls.
+	 * Number of perf_event_open() calls, and how many of them were for anything other than a user-mode instruction
+	 * counter of the calling thread.
 	 */
 	uint32_t asked, asked_else;
 	uint32_t ready; /* set when pages have an index for rdpmc; triggered by perf_event_open(NULL) */

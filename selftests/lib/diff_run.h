@@ -33,7 +33,7 @@ struct diff_scenario {
 	bool options_are_new; /* Valgrind 3.19 does not have these options */
 	/* Valgrind counts up to this many more or fewer extra bytes; times differ accordingly. */
 	uint64_t more_extra, fewer_extra;
-	uint64_t more_heap_at_end; /* number of extra bytes in Valgrind's last snapshot */
+	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more heap bytes than ours */
 	const char *their_unnamed; /* Valgrind prints ??? where our description contains these words */
 };
 

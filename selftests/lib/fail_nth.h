@@ -12,8 +12,8 @@
 bool fail_nth_prepare(void);
 
 /*
- * Opens the file that makes the calling thread's n-th attempt fail. The file belongs to the thread that opens it, so a
- * child must open its own. Returns a descriptor, or -1 if the kernel has none.
+ * Opens the file that makes the calling thread's n-th attempt fail. The file is that of the process that opens it, and
+ * acts on its first thread; so a child must open its own. Returns a descriptor, or -1 if the kernel has none.
  */
 int fail_nth_open(void);
 

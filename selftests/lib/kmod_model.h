@@ -23,7 +23,7 @@ struct kmod_intervals {
 struct kmod_target {
 	uint32_t id;
 	uint32_t tgid;
-	uint32_t execs;			/* number of execs of its process before it became a target */
+	uint32_t execs;			/* number of execs of its process at the time when it became a target */
 	bool first;			/* the first part of a resync was seen; changes count from then on */
 	bool synced;
 	bool exited;

@@ -450,7 +450,7 @@ static int late_thread(char **argv)
 	return wait_for(pid);
 }
 
-/* Creates two children, one idle and one that allocates. Reports when both exist. */
+/* Creates two children that stay idle and never allocate. Reports when both exist, then allocates and reports again. */
 static int idle(char **argv)
 {
 	fork_waiting(nothing);

@@ -121,7 +121,7 @@ static struct program {
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions used */
 	int recursing;	    /* the function that ends many chains, or -1 */
-	uint8_t slop;	    /* bytes by which sizes are below a multiple of 32; less than 16 */
+	uint8_t slop;	    /* sizes are fewer bytes than this below a multiple of 32; at most 16 */
 	uint16_t large;	    /* factor between the largest blocks and the next smaller ones */
 	bool resizes, plain; /* plain: no functions that Valgrind implements through another one */
 	struct block slots[SLOTS];
@@ -177,7 +177,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.recursing = rules[strcspn(rules, "0123456789")] - '0';
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
-	/* Large blocks have up to 32 MiB, and a few up to 512 MiB, so that the clock exceeds 32 bits. */
+	/* Large blocks have up to 32 MiB; or there are few, of up to 512 MiB, so that the clock exceeds 32 bits. */
 	program.large = percent(90) ? 16 : 256;
 	if (program.large > 16)
 		program.n_slots = 1 + pick(6);

@@ -149,7 +149,7 @@ UNUSED static uint64_t piece_fp_values(unsigned int p)
 	return mix(sum, (uint64_t)(y * 1e9l));
 }
 
-/* Recursion with frames of different sizes. */
+/* Recursion with frames of different sizes, up to thousands of levels deep. */
 UNUSED NOINLINE static uint64_t dive(unsigned int depth, unsigned int p)
 {
 	volatile char *pad = (volatile char *)alloca(16 + (p * depth) % 512);
