@@ -124,8 +124,8 @@ static int by_age(const void *a, const void *b)
 }
 
 /*
- * Removes the oldest files of @kind, a file name suffix, if there are too many. Also matches files that are still being
- * written; their names have a pid after the suffix.
+ * Called before a new file is created: removes the oldest files of @kind, a file name suffix, if there are too many.
+ * Also matches files that are still being written; their names have a pid after the suffix.
  */
 static void make_room(int directory, const char *kind)
 {

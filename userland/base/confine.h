@@ -14,7 +14,7 @@
 #define MF_CONFINE_SOCKET 0
 #define MF_CONFINE_FILE	  1
 
-#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* limit on the confined process's address space, in bytes */
+#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* bytes of address space that it may have beyond what it has already */
 
 /* Privileges that were dropped. If a bit is missing, the kernel refused to drop that privilege. */
 enum {
@@ -30,7 +30,7 @@ bool mf_confine_has_rights(void);
 
 /*
  * Confines the calling process permanently. It must be a single-threaded child that was forked for this purpose. All
- * descriptors except @socket and @file (which may be -1) are closed; these two become MF_CONFINE_SOCKET and
+ * descriptors except @socket and @file (-1 if there is none) are closed; these two become MF_CONFINE_SOCKET and
  * MF_CONFINE_FILE. Memory that it shares with other processes is unmapped. The kernel kills the process after @cpu_s
  * seconds of CPU time.
  *

@@ -90,8 +90,8 @@ uint32_t mf_held_count(struct mf_held *held)
 }
 
 /*
- * Returns whether another file may be kept open. Most of the descriptors that this process may have are reserved for
- * other uses.
+ * Returns whether another file may be kept open. The other descriptors that this process may have are left for what
+ * the profiled processes themselves need.
  */
 static bool has_room(const struct mf_held *held)
 {

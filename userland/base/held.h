@@ -3,9 +3,8 @@
  * Keeps open the files that processes have mapped, so that symbol names can be read from them even after they are
  * deleted, moved or replaced. It also records the identity of each file, so that no other file is mistaken for it.
  *
- * A file is kept while it has users. The number of descriptors is limited. For a file beyond the limit, the table holds
- * only the path and the identity; the file is reopened by its path when it is needed, provided it is still the same
- * file.
+ * A file is kept while it has users. The number of descriptors is limited. A file beyond the limit stays in the table
+ * but is not kept open; it is reopened by its path when it is needed, provided it is still the same file.
  *
  * Context: all functions may be called from any thread.
  */

@@ -49,7 +49,10 @@ static inline size_t mf_rowfile_size(uint32_t n_rows)
 /* Initialises an empty file for the object with this build id, whose size must be valid. */
 void mf_rowfile_init(struct mf_rowfile *file, const uint8_t *build_id, uint8_t size);
 
-/* Returns whether a file may contain @rule: false if it is MF_CFA_UNKNOWN or says that the code has no unwind rules. */
+/*
+ * Returns whether a file may contain @rule, that is, whether it is a valid rule that never changes. MF_CFA_UNKNOWN and
+ * the rules of code without unwind rules (MF_CFA_NONE, MF_CFA_BORDER) are not.
+ */
 bool mf_rowfile_holds(const struct mf_cfi_rule *rule);
 
 /* Computes the checksum of @file; call it after writing the rows. */

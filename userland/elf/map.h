@@ -22,7 +22,7 @@ struct mf_elf_map {
 	int fd; /* descriptor of the file, which stays open */
 	int n_code;
 	struct mf_elf_map_part {
-		uint64_t offset, size; /* file offset and size of the segment */
+		uint64_t offset, size; /* the segment's position and size in the file */
 	} code[MF_ELFMAP_CODE_MAX]; /* readable and executable segments */
 };
 

@@ -25,7 +25,7 @@ struct mf_end {
 struct mf_ending {
 	struct mf_store store; /* a store that consists of the fields below */
 	struct mf_store_header header;
-	struct mf_model model; /* the snapshots: copy of the model after the end has been computed */
+	struct mf_model model; /* copy of the model, including the end */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* snapshots from before the end */
 	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16]; /* log of only the end: mf_log_view() of @store */
 };

@@ -407,8 +407,8 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	uint32_t n, tries = 0;
 
 	/*
-	 * A slot may be overwritten while it is being copied; if so, copy again. Writes are so rare that this does not
-	 * repeat for long.
+	 * A slot may be overwritten while it is being copied; if so, copy again. The writer cannot win this race for
+	 * long.
 	 */
 	do {
 		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);

@@ -249,7 +249,10 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 
 	if (__builtin_expect(!slot, 0))
 		return false;
-	/* If a usual block that is not large begins here, this XOR clears all bits above the context. */
+	/*
+	 * If a usual block begins here, which is never a large one, this XOR clears all bits above the context, except
+	 * the flag of a shrunk block.
+	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];
 	usual = mf_blocks_parse_fresh(first, second);

@@ -12,7 +12,7 @@
 /* One event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* Unneeded chunks are freed only if at least this many chunks are in use. */
+/* Chunks that may be added after a pruning, besides half as many as are in use, before the next one is due. */
 #define FEW_CHUNKS 32u
 
 /* Maximum number of chunks (64 MiB) to add while a reader relies on records not being moved. */

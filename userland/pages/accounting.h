@@ -51,9 +51,9 @@ struct mf_accounting {
 	 */
 	bool taking_over;
 
-	struct mf_note *notes; /* words used so far, each with its object */
+	struct mf_note *notes; /* words used so far, each with its object and context */
 	size_t n_notes;
-	struct mf_object_key *objects; /* the store's objects that are files, by load address */
+	struct mf_object_key *objects; /* the store's objects that are files, by file and bias */
 	size_t n_objects;
 
 	/* Decides which contexts count; if NULL, all do. The answers are cached in @visible. */

@@ -53,7 +53,7 @@
 
 struct mf_pages_options {
 	const char *device;	       /* NULL for /dev/massif */
-	struct mf_model_options model; /* time_unit: ms or bytes; heap_admin is assumed to be 0 */
+	struct mf_model_options model; /* time_unit: ms or bytes; heap_admin is treated as 0 */
 	enum mf_pages_what what;
 	uint32_t depth;		       /* number of frames that a report keeps; 50 more are recorded */
 	uint64_t ring_bytes;	       /* power of two, or 0 to let mf_pages_open() choose */

@@ -483,7 +483,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	return code || !n ? code : fill_anywhere(r, page, n);
 }
 
-/* Gives a forked child those of its parent's pages that it still shares, up to the numbers in @record. */
+/* Gives a forked child those of its parent's pages that it still has, up to the numbers in @record. */
 static int come_home(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	int code = 0;

@@ -210,7 +210,10 @@ static bool continues(const struct mf_interval *low, const struct mf_interval *h
 	       (!low->file || low->offset + (low->end - low->start) == high->offset);
 }
 
-/* Inserts @interval between the trees @low and @high, and merges it with contiguous neighbours. Returns the root. */
+/*
+ * Inserts @interval between the trees @low and @high, and merges it with neighbours that continue it: see continues().
+ * Returns the root.
+ */
 static uint32_t insert(struct mf_space *space, uint32_t low, uint32_t high,
 		       const struct mf_interval *interval)
 {

@@ -62,7 +62,7 @@ struct mf_walk {
 struct mf_trace {
 	uint32_t n_regs, n_slots;
 	uint8_t regs[MF_TRACE_REGS_MAX];    /* DWARF register numbers */
-	uint32_t slots[MF_TRACE_SLOTS_MAX]; /* offsets from sp, in eight-byte words */
+	uint32_t slots[MF_TRACE_SLOTS_MAX]; /* offsets from sp in bytes, of eight-byte words */
 };
 
 /* The unwinder of one address space. It caches unwind rules by address. */
