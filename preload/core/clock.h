@@ -19,8 +19,8 @@ struct mf_clock {
 void mf_clock_start(void);
 
 /*
- * Returns the current time in the session's unit, or 0 if the unit is bytes. If the unit is instructions, the time is
- * the sum over all threads, each counted from its first event.
+ * Returns the current time in the session's unit; 0, at no cost, if the unit is bytes. If the unit is instructions,
+ * the time is the sum over all threads, each counted from its first event.
  * Context: the calling thread has closed the gate (gate.h).
  */
 int64_t mf_clock_now(struct mf_clock *clock);

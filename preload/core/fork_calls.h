@@ -28,7 +28,7 @@ struct mf_fork_calls {
 	void (*thread_ended)(const struct mf_thread_private *private);
 };
 
-/* All NULL if children are not profiled. Set before any thread has a state. */
+/* All NULL if children are not profiled; nothing is called then. Set before any thread has a state. */
 extern struct mf_fork_calls mf_fork_calls MF_HIDDEN;
 
 /* Is this a forked child that has had no event yet, and so still uses its parent's session memory? */

@@ -24,8 +24,8 @@ extern char __libc_single_threaded __attribute__((weak));
 /*
  * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of its blocks, and
  * must not call anything that could wait. The tally is locked during this time: other threads that share the tally
- * wait, and so does a thread that closes the gate. Returns false if another thread has closed the gate; the caller must
- * then use mf_gate_close() instead. Not recursive.
+ * wait, and so does a thread that closes the gate. Returns false if the gate is closed, which it also is while the
+ * session is frozen, whoever froze it; the caller must then use mf_gate_close() instead. Not recursive.
  *
  * mf_gate_try_shared() is for a thread that knows that the process has other threads. It never waits, but also returns
  * false if another thread holds the tally.

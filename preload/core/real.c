@@ -141,7 +141,10 @@ bool mf_real_resolve(void)
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
-	/* Even the lookup may call into a library that insists on being first, so move behind that library now. */
+	/*
+	 * The first function that is found may also be the first one that is called in a library that insists on being
+	 * first. So move behind that library before any function is looked up.
+	 */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \
 	found.member = (__typeof__(found.member))search(symbol); \

@@ -86,7 +86,10 @@ MF_ALIGNED_STACK void mf_allocator_resize_begin(struct mf_allocator_resize *resi
 	resize->is_early = mf_real_is_early(resize->old);
 	if (resize->is_early)
 		return;
-	/* realloc(pointer, 0): either an allocation or a free; even after a free, some allocators return a block. */
+	/*
+	 * realloc(NULL, size) is an allocation. realloc(pointer, 0) may be a free, after which some allocators
+	 * nevertheless return a block.
+	 */
 	resize->is_new = !resize->old || (!resize->size && !mf_slowpath_realloc_zero_keeps());
 	if (resize->is_new) {
 		mf_slowpath_free_at(resize->old, resize->caller);

@@ -120,8 +120,8 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation whose stack has more than one node in the memo. @node: the stack's first node, which it shares
- * with other stacks, or NULL if the memo's roots do not have it.
+ * Counts an allocation whose context the memo's roots do not give. @node: the stack's first node, which several known
+ * stacks share, or NULL if the roots do not have it; the stack may then be unknown.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
@@ -157,7 +157,10 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 	return alloc_at(thread, slot, pointer, size, node->context, shared);
 }
 
-/* Like alloc(), for a thread whose pending free needs its bytes saved first, as in free_keeping(). */
+/*
+ * Like alloc(), for a thread whose pending free could not be completed on the fastest path. Tries again, and if needed
+ * saves bytes for the latest snapshot, as free_keeping() does; other cases are left to the slow path.
+ */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,
 									  const void *frame)

@@ -195,7 +195,10 @@ bool mf_slowpath_absorbed(void)
 	return absorbed;
 }
 
-/* Adds a free to the ledger. @node: trie node of the stack that called free(); UINT32_MAX if there is no ledger. */
+/*
+ * Adds a free to the ledger. @node: trie node of the stack that called free(); UINT32_MAX if there is no ledger, or no
+ * room for the node.
+ */
 static void enter_free(uint32_t node, const struct mf_block *block)
 {
 	if (node != UINT32_MAX)
@@ -254,8 +257,8 @@ static __attribute__((noinline)) void settle(struct mf_thread *thread)
 }
 
 /*
- * From now until leave(), the thread's further events are deferred. Returns NULL if there is no memory for the thread's
- * state; the event is then lost, and leave() must not be called.
+ * From now until leave(), the thread's further events are deferred. Returns NULL if the thread has no state (see
+ * mf_thread_take()); the event is then lost, and leave() must not be called.
  */
 static inline struct mf_thread *enter(void)
 {
@@ -357,7 +360,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* a stack size change does not count as an event */
+		mf_session_store.header->events--; /* the change belongs to the event of the current call */
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);
@@ -385,7 +388,7 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
 
 /*
  * Like recall_stack(), but uses the memo's guesses only in a session that verifies stacks, so that the guesses are
- * verified too. In other sessions, the fast path has already tried the guesses.
+ * verified too. In a plain session, the fast path has already tried the guesses.
  */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {

@@ -104,7 +104,10 @@ static int execute(const char *text, const char *name, struct scratch *scratch, 
 	return code;
 }
 
-/* Like execute(), but can be called in any thread. Returns 0 or -errno. */
+/*
+ * Like execute(), with scratch memory of its own. Returns 0 or -errno from massif-ctl; -ESRCH in a process that is not
+ * profiled, or in a signal handler that interrupted the shim. *@written changes only if there was a file to write.
+ */
 static int perform(const char *text, const char *name, int *written)
 {
 	uint8_t inside = mf_thread_local.inside;

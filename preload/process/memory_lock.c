@@ -51,7 +51,7 @@ EXPORT int mlockall(int flags)
 	const struct mf_real *real = mf_start();
 	int saved = errno, code = 0;
 
-	/* None of the shim's memory would be locked, or the flags are invalid: call the real mlockall(). */
+	/* There is nothing to leave out, or the flags are invalid, and the real mlockall() will refuse them. */
 	if (!mf_session_store.header || !(flags & MCL_CURRENT) ||
 	    flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return real->mlockall(flags);

@@ -41,7 +41,7 @@ struct mf_registers {
  */
 struct mf_walk_frame {
 	uint64_t sp, pc, fp;
-	uint64_t pc_slot;    /* address of the caller's pc; 0 if the frame is the outermost one */
+	uint64_t pc_slot;    /* address of the caller's pc; the word there is 0 if the frame is the outermost one */
 	uint64_t fp_slot;    /* address of the caller's fp; 0 if the caller's fp is the same */
 	uint64_t other_slot; /* address of another word that was read */
 	uint64_t other;	     /* value of that word */

@@ -348,7 +348,7 @@ static bool begin(void)
 {
 	struct mf_store_header *header = mf_session_store.header;
 
-	/* A forked child begins with one thread, so the parent's count does not apply to it. */
+	/* A forked child has its own session and begins with one thread, so the parent's count does not apply to it. */
 	if (walking_pid != header->pid) {
 		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
 			header->verify = MF_VERIFY_FORKED;
