@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	const char *peak, *held, *when; /* expected text, or how it begins; NULL: any text */
+	const char *peak, *held, *when; /* expected texts; @when is only how its text begins */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }

@@ -121,7 +121,7 @@ static void expect_end(struct __test_metadata *_metadata, struct _test_data_ends
 	EXPECT_NE(NULL, strstr(self->result.err, LINE_PEAK));
 	EXPECT_NE(NULL, strstr(self->result.err, LINE_END));
 	if (strcmp(unit, "--time-unit=ms") == 0) {
-		/* True if time starts at the first event: the time of a peak may be one tick early. */
+		/* Time starts at the first event, and the time of a peak may be up to one tick early. */
 		EXPECT_GE(time, CHURN_MS - TICK_MS);
 		EXPECT_LE(time, CHURN_MS * 100);
 	}

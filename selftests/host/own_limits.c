@@ -135,7 +135,7 @@ static uint64_t bytes_of_main(const char *text)
 }
 
 /*
- * Calls all functions of such a library, alone and under massif-ctl, which must behave the same. All but
+ * Calls all functions of such a library, alone and under massif-ctl; both runs must behave the same. All but
  * @uncounted of the functions count; massif-ctl must report @missed functions that it could not intercept.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole, unsigned int jumps,
