@@ -50,7 +50,7 @@ struct mf_number mf_number_multiply(struct mf_number a, struct mf_number b);
 /* The divisor must not be zero. */
 struct mf_number mf_number_divide(struct mf_number a, struct mf_number b);
 
-/* As in IEEE 754, any comparison with NaN is false. */
+/* Both return false if @a or @b is NaN, as IEEE 754 requires. */
 bool mf_number_less(struct mf_number a, struct mf_number b);
 bool mf_number_equal(struct mf_number a, struct mf_number b);
 

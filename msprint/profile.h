@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the graph needs from a massif.out file: a few numbers per snapshot. */
+/* The snapshots of a massif.out file without their trees: the numbers from which the graph is drawn. */
 #ifndef MASSIF_MSPRINT_PROFILE_H
 #define MASSIF_MSPRINT_PROFILE_H
 

@@ -123,7 +123,7 @@ static int exit_status(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What a call operates on: a session and a process. */
+/* The state on which each call of the table below operates: a session, a descriptor and a child process. */
 struct scene {
 	struct kmod_session *session;
 	int fd;

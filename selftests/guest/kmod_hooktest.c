@@ -18,7 +18,7 @@
 
 #define RING	(256 << 10)
 
-/* What a child does, as bits. */
+/* Bits of the argument of act(): which hooked functions the child calls, beside mmap() and munmap(). */
 #define DO_BRK	1
 #define DO_GROW	2
 #define DO_MOVE	4

@@ -543,8 +543,9 @@ static pid_t start_member(int fd)
 }
 
 /*
- * As a user, opens many sessions with one member each. Once all are closed, the full limit is available again.
- * Returns 0, or the number of the step that failed.
+ * Runs as an unprivileged user. Opens as many sessions as the limit of locked memory allows, with one member each,
+ * closes all, and opens as many again, which fails if closing has not given all memory back. Returns 0, or the number
+ * of the step that failed.
  */
 static int have_many_sessions(void)
 {

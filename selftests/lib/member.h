@@ -39,7 +39,7 @@ struct member {
 	struct kmod_model model;
 	struct member_shared *shared;
 	pid_t pid;		/* pid of the member; 0: none */
-	pthread_t reader;	/* child that runs while the member is busy */
+	pthread_t reader;	/* thread that reads the records while the member is busy */
 	bool reading, stop;
 	char wrong[512];	/* description of the first error */
 };

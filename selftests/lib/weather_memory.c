@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "selftests/lib/take_descriptor.h"
 #include "selftests/lib/weather.h"
 #include "selftests/lib/zram_swap.h"
 
@@ -240,22 +241,12 @@ const struct weather weather_nodes = {
 
 /* --- another process provides pages */
 
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open	434
-#endif
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd	438
-#endif
-
 static int userfault;
 
 static const char *begin_userfault(struct member *member)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, member->pid, 0);
-
 	effects = 0;
-	userfault = (int)syscall(SYS_pidfd_getfd, pidfd, member->shared->userfault, 0);
-	close(pidfd);
+	userfault = take_descriptor(member->pid, member->shared->userfault);
 	return userfault < 0 ? "pidfd_getfd" : NULL;
 }
 
