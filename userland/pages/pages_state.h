@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The state of a session of pages mode. Private to pages.c and record.c; see pages.h for its functions. */
+#ifndef MASSIF_PAGES_PAGES_STATE_H
+#define MASSIF_PAGES_PAGES_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pages/members.h"
+#include "pages/ring.h"
+#include "pages/target.h"
+#include "pages/targets.h"
+
+struct mf_pages {
+	struct mf_ring ring;
+	struct mf_model_options model;
+	struct mf_target_common common;
+	struct mf_targets targets;
+	pid_t launched;			    /* the process that enrolled, or 0 if none has yet */
+	bool started;			    /* the launched process has executed the program, or a process was
+					     * attached to */
+	struct mf_members members; /* with traces_children: the processes that get a profile for every program they
+				    * execute */
+	bool traces_children;
+	bool (*skips)(void *data, const char *path, const char *args, size_t n_bytes);
+	void *skips_data;
+	bool resync_wanted;
+	bool done;
+	uint64_t unexplained; /* number of records missing according to sequence numbers and not yet reported by a
+			       * LOST record */
+	uint64_t now_ns;      /* time of the last record */
+
+	/* The part of a resync that is being read; NULL if there is none or the target has no profile. */
+	struct mf_resync *resync;
+	struct mf_target *resync_target;
+	uint32_t resync_room;
+};
+
+#endif
