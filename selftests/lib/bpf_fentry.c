@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -99,10 +100,14 @@ int bpf_fentry(const char *function)
 		.insn_cnt = 2,
 		.license = (uintptr_t)"GPL",
 	};
+	/* Before Linux 5.11, programs count as locked memory, as do the rings of sessions, even root's. */
+	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	int id = find_in_kernel(function), program, link;
 
 	if (id < 0)
 		return id;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+		return -errno;
 	attr.attach_btf_id = id;
 	program = bpf(BPF_PROG_LOAD, &attr);
 	if (program < 0)
