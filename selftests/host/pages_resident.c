@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Resident pages, and pages that are only mapped, compared page by page with a simulated kernel.
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "kselftest_harness.h"
 #include "model/trie.h"
@@ -403,6 +405,39 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 	EXPECT_TRUE(sums_up(self));
 	EXPECT_EQ(tree(self), 100 * PAGE);
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
+}
+
+/* Number of pages whose list needs more memory than a heap has free. */
+#define MANY (1u << 17)
+
+/* If there is no memory for the list of the pages that move, that is an error: they must not get lost in silence. */
+TEST_F(resident, no_memory_for_the_pages_of_a_move)
+{
+	struct mf_interval interval = {
+		.start = BASE,
+		.end = BASE + MANY * PAGE,
+		.context = self->sites[0],
+	};
+	struct rlimit limit, none;
+
+#ifdef __SANITIZE_ADDRESS__
+	SKIP(return, "AddressSanitizer ends a process that has no memory");
+#endif
+	ASSERT_EQ(0, mf_accounting_turn(self->ours, THREAD));
+	ASSERT_EQ(0, mf_accounting_map(self->ours, &interval, 0));
+	ASSERT_EQ(0, tell(self, MASSIF_RESIDENT_FAULT, 0, MANY, MASSIF_RSS_ANON, MANY, self->sites[0]));
+	ASSERT_EQ(0, getrlimit(RLIMIT_AS, &limit));
+	none = (struct rlimit){ 0, limit.rlim_max };
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &none));
+	EXPECT_EQ(-ENOMEM, mf_resident_lift(&self->ours->resident, BASE, MANY * PAGE));
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
+	/* With memory, all of another such range move. */
+	interval.start += 2 * MANY * PAGE;
+	interval.end += 2 * MANY * PAGE;
+	ASSERT_EQ(0, mf_accounting_map(self->ours, &interval, 0));
+	ASSERT_EQ(0, tell(self, MASSIF_RESIDENT_FAULT, 2 * MANY, MANY, MASSIF_RSS_ANON, MANY, self->sites[0]));
+	EXPECT_EQ(0, mf_resident_lift(&self->ours->resident, interval.start, MANY * PAGE));
+	EXPECT_EQ(MANY, self->ours->resident.moving.n);
 }
 
 TEST_HARNESS_MAIN
