@@ -213,7 +213,7 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* True if the type matches text, the length characters of a prototype that describe it. */
+/* True if the type is the one that the first length characters of text, a part of a prototype, describe. */
 static bool is_same(const struct massif_btf *btf, __u32 number, const char *text, size_t length)
 {
 	unsigned int stars = 0;

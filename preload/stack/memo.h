@@ -97,7 +97,7 @@ struct mf_memo_node {
 		uint32_t latest; /* pool index of the most recently found child */
 		uint32_t after;	 /* in a stack's last node: pool index of the last node of the stack that followed */
 	};
-	uint32_t n_bytes; /* size of the groups in use */
+	uint32_t n_bytes; /* total size of the groups in use, in bytes */
 	uint16_t n_words;
 	uint8_t room; /* number of groups for which there is room */
 	/*
@@ -201,9 +201,10 @@ static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_nod
 }
 
 /*
- * Returns the first node of the stack that begins with @sp and @pc (as in MF_CALLER), if that node is in the roots and
- * its words are unchanged; otherwise NULL. If the node has a context, it is the stack's context, and the caller must
- * call mf_memo_note_hit(). Otherwise, try mf_memo_recall_below().
+ * Looks up the stack that begins with @sp and @pc (as in MF_CALLER) in the table of roots. Returns its first node if
+ * there is one and the stack words that it names are unchanged; otherwise NULL. If the returned node has a context,
+ * that is the context of the stack, and the caller must call mf_memo_note_hit(). If the returned node has none, call
+ * mf_memo_recall_below().
  */
 static inline __attribute__((always_inline)) const struct mf_memo_node *
 mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)

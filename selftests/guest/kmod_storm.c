@@ -104,7 +104,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 	ASSERT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	effects = weather->effects();
 	EXPECT_TRUE(weather->end(member));
-	/* Restoring the settings may have changed the member once more. */
+	/* weather->end() restores the machine's settings, which may change the member's pages: compare again. */
 	EXPECT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	EXPECT_TRUE(member_end(member)) TH_LOG("%s", member->wrong);
 	EXPECT_EQ(0, member->model.drifted);

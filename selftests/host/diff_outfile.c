@@ -182,7 +182,7 @@ static void expect_left(struct __test_metadata *_metadata, const FIXTURE_VARIANT
 	}
 }
 
-/* The file that could not be written is in TMPDIR; it is complete, and only its owner can read it. */
+/* A profile that could not be written to its place is saved in TMPDIR, complete, and readable only by its owner. */
 static void expect_saved(struct __test_metadata *_metadata, const FIXTURE_VARIANT(outfile) * variant,
 			 const char *err)
 {

@@ -41,7 +41,7 @@ enum wanted {
 	LEDGER,
 	MERGED,
 	REAL_CAPACITIES,
-	CPU_TIME, /* the CPU time instead of instructions, as in heap_clock.c */
+	CPU_TIME, /* time is the CPU time, from a stand-in for the instruction counter (heap_clock.c) */
 };
 
 FIXTURE_VARIANT(threads) {

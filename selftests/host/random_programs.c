@@ -58,7 +58,7 @@ static bool is_equal(uint64_t seed, unsigned int number)
 	return equal;
 }
 
-/* Tests every WORKERS-th program; returns how many of them differ. */
+/* Tests every WORKERS-th program; returns the number of programs whose file differs from Massif's. */
 static int work(uint64_t seed, unsigned int number, unsigned int end)
 {
 	int different = 0;

@@ -89,7 +89,7 @@ static void print_strings(pid_t pid, const char *what)
 	size_t size = 0;
 
 	while (file && getdelim(&string, &size, '\0', file) > 0) {
-		/* Skip the remains of longer values that massif had set before: they have no "=". */
+		/* Skip leftovers in the environment: the tails of longer values that massif has overwritten have no "=". */
 		if (!is_ours(string) && (strcmp(what, "environ") || strchr(string, '=')))
 			say(what, "%s\n", string);
 	}

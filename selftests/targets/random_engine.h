@@ -105,7 +105,7 @@ static const struct mood moods[] = {
 	{ 45, 10, 20, 60, 250 },   /* phase: allocates and frees */
 	{ 50, 0, 0, 1, 250 },	   /* phase: allocates and frees equal blocks */
 	{ 10, 80, 10, 60, 120 },   /* phase: mostly resizes */
-	{ 2, 95, 90, 60, 100 },	   /* phase: resizes mostly to the same size, so no time passes */
+	{ 2, 95, 90, 60, 100 },	   /* phase: resizes mostly to the same size, so time in bytes does not advance */
 	{ 45, 10, 10, 0, 60 },	   /* phase: empty blocks only */
 	{ 40, 20, 10, 65535, 12 }, /* phase: blocks up to 2 MiB */
 	{ 45, 10, 10, 65535, 12 }, /* phase: blocks larger by a factor, see pick_size() */

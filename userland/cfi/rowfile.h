@@ -34,7 +34,7 @@ struct mf_rowfile {
 	uint32_t version;
 	uint32_t n_rows;
 	uint64_t sum; /* checksum of everything else */
-	uint64_t searched_bytes; /* total size of the code segments if they contain no client request; 0 if unknown */
+	uint64_t searched_bytes; /* bytes of code that were searched and have no client request; else 0 */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];

@@ -17,7 +17,7 @@
 struct mf_elf_summary {
 	uint64_t magic;
 	uint64_t base; /* as in struct mf_cfi */
-	uint64_t entry; /* link-time address of the first instruction of the program or, in ld.so, of the process */
+	uint64_t entry; /* link-time address of the entry point (e_entry) */
 	uint32_t is_elf; /* 0 if the file is not an ELF file for this machine; then the rest is empty */
 	uint32_t n_segments;
 	uint32_t n_entries[MF_CFI_TABLES];

@@ -151,7 +151,7 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 		/* As in Massif, attempt another snapshot when the program's first code is about to run. */
 		if (resync->reason == MF_RESYNC_EXEC)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
-		/* If resident pages are accounted, the BASE record that follows takes the first snapshot. */
+		/* If resident pages are tracked, the BASE record that follows causes the first snapshot. */
 		if (a->what == MF_PAGES_VIRTUAL)
 			mf_accounting_taken_over(a, time_ns);
 	}

@@ -31,7 +31,7 @@ static int compare_numbered(const void *a, const void *b)
 	return strcmp(((const struct numbered *)a)->name, ((const struct numbered *)b)->name);
 }
 
-/* A stack in the file, or its outer part. Contexts whose frames have the same addresses share a path. */
+/* A stack in the file, or the outermost frames of one. Contexts whose frames have the same addresses share a path. */
 struct path {
 	uint32_t parent; /* the path without the innermost frame; 0 is the empty path */
 	uint32_t frame;	 /* the number of the innermost frame */

@@ -21,7 +21,7 @@ struct mf_image {
 	const char *why;  /* reason why names were lost; NULL if none were, or if the object cannot have any */
 	Elf *debug_elf;	  /* NULL if there is no separate file */
 	struct mf_sections sections; /* decompressed sections of both files */
-	bool shares; /* some names are in a third file */
+	bool shares; /* some names are in a file that several objects share (.gnu_debugaltlink, made by dwz) */
 	mf_image_opening *open;
 	void *opener;
 };

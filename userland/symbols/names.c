@@ -20,7 +20,7 @@ struct mf_names_file {
 	struct mf_names_file *next;
 	struct mf_object object; /* the object, with its own copy of the path */
 	struct mf_names_answer *answers; /* hash table, open addressing; address is 0 in a free slot */
-	size_t n_answers, room; /* room: a power of two, or 0 */
+	size_t n_answers, room; /* room: capacity of the table, a power of two, or 0 */
 	struct mf_namefile *saved; /* names from earlier runs; those looked up in this run are also in answers */
 	struct mf_sources sources; /* files that the answers were read from; the paths belong to arena or saved */
 	bool grown;    /* some answers are not in saved */

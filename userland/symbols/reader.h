@@ -38,7 +38,7 @@ struct mf_reader_answer {
 	const char *shown;  /* name as printed */
 	uint64_t offset;    /* bytes from the start of the function to the address */
 	bool split;	    /* some positions came from other files (.dwo) */
-	uint32_t n;	    /* number of positions, innermost first; 0 if they were not asked for */
+	uint32_t n;	    /* number of positions, which are ordered from the innermost one; 0 if none were requested */
 	struct mf_position positions[MF_POSITIONS_MAX];
 };
 

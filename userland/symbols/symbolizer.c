@@ -33,7 +33,7 @@ struct module {
 	struct mf_parser *parser; /* NULL if it was not used yet or memory ran out */
 	bool told_open, told_lost; /* what was already reported about the parser's state */
 	const char *function; /* function in the last answer that had one */
-	uint64_t used; /* time of its last use, counted in questions */
+	uint64_t used; /* time of its last use, counted in lookups */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
 	size_t n_expected, expected_room;
 	struct mf_arena arena; /* strings of the answers */
@@ -195,7 +195,7 @@ static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, 
 	return find_module(s, frame.object);
 }
 
-/* Copies the function from names found by another symbolizer or an earlier run. Returns false if there is none. */
+/* Fills in the function name as another symbolizer or an earlier run found it. Returns false if it is not known. */
 static bool recall_function(const struct module *module, uint64_t address, struct answer *answer)
 {
 	const struct mf_names_answer *known = mf_names_find(module->known, address);
@@ -593,7 +593,7 @@ static int compare_tasks(const void *left, const void *right)
 	return a->count > b->count ? -1 : a->count < b->count;
 }
 
-/* Copies the answer from names found earlier. Returns false if any part of it is missing. */
+/* Fills in the result from names found earlier. Returns false if any part of it is missing. */
 static bool recall(const struct module *module, uint64_t address, struct answer *answer)
 {
 	if (!answer->function_known)
