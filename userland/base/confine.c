@@ -188,10 +188,25 @@ static void limit(int resource, uint64_t most)
 	setrlimit((__rlimit_resource_t)resource, &limits);
 }
 
+/*
+ * The kernel sends SIGXCPU at the soft limit, and SIGKILL at the hard one. So the hard limit is a second later: a process
+ * that SIGXCPU has ended is known to have taken too long.
+ */
+static void limit_cpu_time(unsigned int cpu_s)
+{
+	struct rlimit limits;
+
+	limit(RLIMIT_CPU, cpu_s + 1ull);
+	if (getrlimit(RLIMIT_CPU, &limits) || limits.rlim_cur <= cpu_s)
+		return;
+	limits.rlim_cur = cpu_s;
+	setrlimit(RLIMIT_CPU, &limits);
+}
+
 static void set_limits(unsigned int cpu_s)
 {
 	limit(RLIMIT_AS, size_of_self() + MF_CONFINE_MEMORY_MAX);
-	limit(RLIMIT_CPU, cpu_s);
+	limit_cpu_time(cpu_s);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_NOFILE, FILES);
