@@ -90,11 +90,16 @@ static void by_library(const char *folder, unsigned int round)
 
 static unsigned int rounds;
 static const char *folder;
+static pthread_barrier_t all_threads;
 
-/* Gives massif-ctl time to fill the stack cache again: stacks through the old code are no longer valid. */
-static void let_it_be_told(void)
+/*
+ * Gives massif-ctl time to walk the stacks that were copied and to report them to the module, which has emptied its stack
+ * cache because code was mapped. All threads wait together: while one of them maps, massif-ctl has no rest.
+ */
+static void wait_for_stack_cache(void)
 {
-	usleep(20000);
+	pthread_barrier_wait(&all_threads);
+	usleep(100000);
 }
 
 static void *work(void *alone)
@@ -103,14 +108,13 @@ static void *work(void *alone)
 		deep(i % 7, callers[i % (sizeof(callers) / sizeof(callers[0]))]);
 		if (i % 16 == 0)
 			raise(SIGUSR1);
-		if (i % 512 == 0) {
+		if (i % 512 == 0)
 			by_new_code(callers[i / 512 % 3]);
-			let_it_be_told();
-		}
-		if (alone && i % 512 == 256) {
+		if (alone && i % 512 == 256)
 			by_library(folder, i / 512);
-			let_it_be_told();
-		}
+		/* By now each stack has come at least once since code was mapped. */
+		if (i % 256 == 64)
+			wait_for_stack_cache();
 	}
 	return NULL;
 }
@@ -123,6 +127,7 @@ int main(int argc, char **argv)
 	rounds = argc > 1 ? (unsigned int)atoi(argv[1]) : 1000;
 	*strrchr(argv[0], '/') = '\0';
 	folder = argv[0];
+	pthread_barrier_init(&all_threads, NULL, argc < 3 ? 1 : 4);
 	if (argc < 3) {
 		work(argv);
 	} else {
