@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The program is killed with SIGKILL: the file exists, is complete up to that moment, and can be read by ms_print.
 
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -142,6 +143,40 @@ TEST_F_TIMEOUT(killed, at_any_moment, 120)
 		ASSERT_STREQ("", printed.err);
 		ctl_result_free(&printed);
 	}
+}
+
+/* Followed children are killed while they begin: whatever they had reached, their files can be read. */
+TEST_F_TIMEOUT(killed, while_they_begin, 120)
+{
+	struct ctl_result result, printed;
+	DIR *directory = opendir(".");
+	const struct dirent *entry;
+	unsigned int files = 0;
+	char target[4096];
+
+	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
+	ctl_remove_files("k.");
+	ctl_run(&result, NULL, NULL,
+		(const char *[]){ "massif-ctl", "--trace-children=yes", "--massif-out-file=k.%p", target, "killed_early",
+				  ctl_target("ctl_zero"), NULL });
+	EXPECT_EQ(7, ctl_exit_code(&result)) {
+		TH_LOG("%s", result.err);
+	}
+	ctl_result_free(&result);
+	ASSERT_NE(NULL, directory);
+	while ((entry = readdir(directory))) {
+		if (strncmp(entry->d_name, "k.", 2))
+			continue;
+		files++;
+		CTL_RUN(&printed, ms_print, entry->d_name);
+		EXPECT_EQ(0, ctl_exit_code(&printed)) {
+			TH_LOG("%s", printed.err);
+		}
+		ctl_result_free(&printed);
+	}
+	closedir(directory);
+	ctl_remove_files("k.");
+	EXPECT_LT(10, files);
 }
 
 TEST_HARNESS_MAIN

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -217,6 +219,22 @@ static int killed(char **argv)
 		return 94;
 	kill(pid, SIGKILL);
 	return wait_for(pid);
+}
+
+/* Many children execute argv[0] and are killed at growing delays, most of them before they have allocated anything. */
+static int killed_early(char **argv)
+{
+	for (long i = 0; i < 200; i++) {
+		const struct timespec delay = { .tv_nsec = i * 15000 };
+		pid_t pid;
+
+		if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ))
+			return 93;
+		nanosleep(&delay, NULL);
+		kill(pid, SIGKILL);
+		wait_for(pid);
+	}
+	return 7;
 }
 
 /* A child with a profile of its own is killed by the signal in $CHILD_SIGNAL. */
@@ -631,6 +649,7 @@ static const struct {
 	{ "cleared", cleared },
 	{ "elsewhere", elsewhere },
 	{ "killed", killed },
+	{ "killed_early", killed_early },
 	{ "killed_child", killed_child },
 	{ "forked", forked },
 	{ "forked_twice", forked_twice },

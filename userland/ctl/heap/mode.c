@@ -17,7 +17,6 @@
 #include "origin.h"
 #include "ctl/launch/shim.h"
 #include "timekeeper.h"
-#include "model/model.h"
 
 struct heap_state {
 	struct mf_heap_family *family;
@@ -227,17 +226,10 @@ static void ended(struct mf_run *run)
 
 	if (first)
 		mf_heap_process_note_end(first);
-	if (first && first == state->first) {
-		if (!first->store.header->pid) {
-			if (state->shim)
-				mf_message_say(MF_MESSAGE_PROBLEM,
-					       "%s did not load the preload library, so heap mode cannot "
-					       "profile it; use --pages-as-heap=yes",
-					       run->program->path);
-			/* If the shim never attached, the snapshot at the start is the only one. */
-			mf_model_attempt(&first->store, 0);
-		}
-	}
+	if (first && first == state->first && !first->store.header->pid && state->shim)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "%s did not load the preload library, so heap mode cannot profile it; use "
+			       "--pages-as-heap=yes", run->program->path);
 	if (first && first == state->first && executed_another(state))
 		tell_of_another_program(run, state);
 	else if (first)

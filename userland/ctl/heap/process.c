@@ -513,8 +513,12 @@ static uint64_t now_ns(void)
 
 void mf_heap_process_note_end(struct mf_heap_process *process)
 {
-	if (!process->end_ns)
-		process->end_ns = now_ns();
+	if (process->end_ns)
+		return;
+	process->end_ns = now_ns();
+	/* If it ended before the shim attached, the snapshot at the start is the only one. */
+	if (!process->source && !process->store.header->pid)
+		mf_model_attempt(&process->store, 0);
 }
 
 /* Returns the milliseconds from the first event, by the shim's clock, until the process ended, or until now. */
