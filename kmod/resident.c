@@ -25,6 +25,9 @@
 #define SPANS_BETWEEN_LOOKS	32
 #define SPANS_BETWEEN_SUMS	64
 
+/* How long the call of rss_stat can follow the change that it reports: a virtual processor may be stopped between. */
+#define UNNOTED_PATIENCE	HZ
+
 atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
 u64 massif_resident_epoch;
@@ -72,16 +75,32 @@ static int count_all(struct mm_struct *mm, long *rss)
 	return massif_rss_add_collected(mm, rss);
 }
 
-/**
- * massif_resident_look_for_drift() - report a difference between the kernel's counters and the reported sums.
- * @mm: the target's address space.
- *
- * Compares only if no thread is changing the counters. A difference then means that some change was not seen,
- * and is written as a DRIFT record.
- *
- * Context: RCU read-side section; resident.lock is held.
+/*
+ * Returns false if a change may still be reported by its own hook: another process that changes a counter, by
+ * UFFDIO_COPY for example, has no span, and rss_stat is called a moment later. If that moment lasts too long, nobody
+ * reports the change. It is noted here then, and counted as drift. last: do not wait.
  */
-void massif_resident_look_for_drift(struct massif_target *target, struct mm_struct *mm)
+static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
+{
+	int i;
+
+	lockdep_assert_held(&resident->lock);
+	if (massif_rss_is_noted(&resident->base, mm))
+		return true;
+	if (!resident->unnoted_since)
+		resident->unnoted_since = jiffies ?: 1;
+	if (!last && time_before(jiffies, resident->unnoted_since + UNNOTED_PATIENCE))
+		return false;
+	for (i = 0; i < NR_MM_COUNTERS; i++)
+		massif_rss_note(&resident->base, mm, i);
+	return true;
+}
+
+/*
+ * Reports a difference between the kernel's counters and the reported sums, unless it is only that of a change that
+ * will still be reported. last: the consumer takes the sums as they are after this.
+ */
+static void look_for_drift(struct massif_target *target, struct mm_struct *mm, bool last)
 {
 	const struct massif_place place = { .cause = MASSIF_RESIDENT_DRIFT };
 	struct massif_resident *resident = &target->resident;
@@ -89,13 +108,17 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 	struct massif_rec_resident rec;
 	int i;
 
-	lockdep_assert_held(&resident->lock);
 	if (!massif_rss_spans_idle(target))
 		return;
 	resident->until_drift = count_all(mm, now) > THREADS_SUMMED_OFTEN ?
 				SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
-	if (!memcmp(now, resident->told, sizeof(now)))
+	if (!memcmp(now, resident->told, sizeof(now))) {
+		resident->unnoted_since = 0;
 		return;
+	}
+	if (!settled(resident, mm, last))
+		return;
+	resident->unnoted_since = 0;
 	/* Read again: an exiting thread may just have added its collected counts to the shared ones. */
 	count_all(mm, again);
 	if (memcmp(now, again, sizeof(now)))
@@ -105,12 +128,28 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 	 * cannot report its change without resident.lock, which we hold.
 	 */
 	smp_mb();
-	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target))
+	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target) ||
+	    !massif_rss_is_noted(&resident->base, mm))
 		return;
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		now[i] -= resident->told[i];
 	massif_rss_record_fill(&rec, target, &place);
 	massif_rss_record_write(target, &rec, now);
+}
+
+/**
+ * massif_resident_look_for_drift() - report a difference between the kernel's counters and the reported sums.
+ * @mm: the target's address space.
+ *
+ * Compares only if no thread is changing the counters, and if each change that rss_stat reports has been reported.
+ * A difference then means that some change was not seen, and is written as a DRIFT record.
+ *
+ * Context: RCU read-side section; resident.lock is held.
+ */
+void massif_resident_look_for_drift(struct massif_target *target, struct mm_struct *mm)
+{
+	lockdep_assert_held(&target->resident.lock);
+	look_for_drift(target, mm, false);
 }
 
 /**
@@ -210,7 +249,7 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 	rcu_read_lock();
 	massif_rss_record_fill(&rec, target, &place);
 	raw_spin_lock_irqsave(&resident->lock, irq);
-	massif_resident_look_for_drift(target, mm);
+	look_for_drift(target, mm, true);
 	massif_rss_record_write(target, &rec, NULL);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
 	rcu_read_unlock();

@@ -49,6 +49,7 @@ struct massif_resident {
 	struct massif_rss_base base;	/* counter values when they were last read */
 	long told[NR_MM_COUNTERS];	/* pages: sums that the records have reported */
 	unsigned int until_drift;	/* number of spans with a change until the next check for drift */
+	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
 	u64 epoch;			/* value given to massif_resident_epoch when the target was attached */
 
 	struct massif_rss_spans spans;	/* changes that are in progress */

@@ -55,7 +55,7 @@ bool massif_rss_spans_idle(struct massif_target *target)
 	const struct task_struct *taker = READ_ONCE(resident->spans.taker.task);
 
 	lockdep_assert_held(&resident->lock);
-	return (!taker || taker == current) && list_empty(&resident->spans.list);
+	return (!taker || taker == current) && list_empty(&resident->spans.list) && !resident->spans.unreported;
 }
 
 /*
@@ -569,25 +569,28 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 	 */
 }
 
-/*
- * Charges a change to current's span. span: current's span; NULL: look for it in the list. noted: by is the
- * change; otherwise the counters are read to compute it.
- */
+/* Notes a change, and charges it to current's span. span: current's span; NULL: look for it in the list. */
 static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
-			     struct massif_rss_span *span, bool noted, long by)
+			     struct massif_rss_span *span)
 {
 	struct massif_resident *resident = &target->resident;
 	unsigned long irq;
+	long by;
 
 	raw_spin_lock_irqsave(&resident->lock, irq);
-	if (!noted)
-		by = massif_rss_note(&resident->base, mm, member);
+	by = massif_rss_note(&resident->base, mm, member);
 	if (!span)
 		span = find_locked(resident);
+	if (!span && by)
+		resident->spans.unreported++;
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
 	if (!span) {
-		if (by)
-			changed_alone(target, mm, member, by);
+		if (!by)
+			return;
+		changed_alone(target, mm, member, by);
+		raw_spin_lock_irqsave(&resident->lock, irq);
+		resident->spans.unreported--;
+		raw_spin_unlock_irqrestore(&resident->lock, irq);
 		return;
 	}
 	span->change[member] += by;
@@ -617,14 +620,13 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 	preempt_disable();
 	target = massif_target_find_resident(mm);
 	if (target) {
-		bool noted = massif_rss_note_quickly(&target->resident.base, mm, member, &by);
-
 		if (!span && is_taker(target))
 			span = &target->resident.spans.taker;
-		if (likely(noted && span))
+		/* Without a span, a noted change would look like drift until it is reported: note it under the lock. */
+		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;
 		else
-			changed(target, mm, member, span, noted, by);
+			changed(target, mm, member, span);
 	}
 	preempt_enable();
 }

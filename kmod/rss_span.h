@@ -66,6 +66,7 @@ struct massif_rss_spans {
 	struct massif_rss_span taker;	/* free if task is NULL (set by cmpxchg()), and change is then all 0 */
 	struct list_head list;		/* resident.lock */
 	struct massif_rss_span *spare;	/* free span kept for the next use; resident.lock */
+	unsigned int unreported;	/* changes without a span, noted but not reported yet; resident.lock */
 };
 
 void massif_rss_spans_init(struct massif_rss_spans *spans);

@@ -80,6 +80,17 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 	return change;
 }
 
+/* True if no change of the counters still waits for rss_stat to be called. Serialised with massif_rss_note(). */
+static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struct mm_struct *mm)
+{
+	int member;
+
+	for (member = 0; member < NR_MM_COUNTERS; member++)
+		if (base->shared[member] != atomic_long_read(&mm->rss_stat.count[member]))
+			return false;
+	return true;
+}
+
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {
 }
@@ -184,6 +195,21 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 	for_each_possible_cpu(cpu)
 		change += massif_rss_note_cpu(base, mm, member, cpu);
 	return change;
+}
+
+static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struct mm_struct *mm)
+{
+	int member, cpu;
+
+	for (member = 0; member < NR_MM_COUNTERS; member++) {
+		if (base->shared[member] != READ_ONCE(mm->rss_stat[member].count))
+			return false;
+		for_each_possible_cpu(cpu)
+			if (per_cpu_ptr(base->seen, cpu)->collected[member] !=
+			    READ_ONCE(*massif_rss_of_cpu(mm, member, cpu)))
+				return false;
+	}
+	return true;
 }
 
 /*
