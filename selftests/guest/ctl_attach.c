@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl attach: profiles of running processes, and messages for processes that cannot be profiled.
+// Tests massif-ctl attach: it profiles running processes, or prints a message if a process cannot be profiled.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -120,7 +120,10 @@ static char *read_profile(struct __test_metadata *_metadata, pid_t pid)
 	return text;
 }
 
-/* Memory mapped before the attach is shown as a text, memory mapped afterwards with its stack; the profile grows. */
+/*
+ * Memory mapped before the attach is shown as one line of text; memory mapped afterwards is shown with its call stack.
+ * The total grows during the attach.
+ */
 TEST_F_TIMEOUT(attach, for_a_while, SECONDS)
 {
 	char *text;
@@ -146,7 +149,7 @@ TEST_F_TIMEOUT(attach, for_a_while, SECONDS)
 	free(text);
 }
 
-/* Both spellings of --duration, and options given before the pid. */
+/* Tests both spellings of --duration, and options given before the pid. */
 TEST_F_TIMEOUT(attach, options_in_any_place, SECONDS)
 {
 	char *text;
@@ -195,8 +198,8 @@ TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
 }
 
 /*
- * A program that only grows has no peak under the usual rules, and has a tree only by chance; but the user wants
- * to know what made it grow.
+ * By the usual rules, a program that only grows has no peak, and the last snapshot has a tree only by chance. But the
+ * user wants to know what made it grow, so attach always ends with a tree.
  */
 TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 {
@@ -218,7 +221,7 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	}
 	last = ctl_last(text, "snapshot=");
 	EXPECT_EQ(most, last_of(text, "mem_heap_B="));
-	/* The last snapshot is the peak, and the only one. */
+	/* The last snapshot is the peak, and no other snapshot is marked as one. */
 	EXPECT_EQ(strstr(text, "heap_tree=peak\n"), strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, ": _PyEval_EvalFrameDefault "));
@@ -226,7 +229,7 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	free(text);
 }
 
-/* Stays attached until the process ends: the file covers the rest of the process's life. */
+/* Stays attached until the process ends, so the file covers the rest of the process's life. */
 TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 {
 	char mappings[16];
@@ -279,7 +282,7 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 	}
 }
 
-/* Returns whether the model's mappings equal those in /proc; both must be at rest. */
+/* Returns whether the model's mappings equal those in /proc. The process must be stopped and the model up to date. */
 static bool equals_proc(const char *pid)
 {
 	struct kmod_intervals model, truth;
@@ -312,7 +315,7 @@ static unsigned long bytes_of(const char *pid)
 	return pages * 4096;
 }
 
-/* Waits one second, and then until the process has grown, however slow the machine is. */
+/* Waits one second, then until the process has grown by 2 * @bytes. The timeout is longer on slow machines. */
 static void let_grow(const char *pid, unsigned long bytes)
 {
 	unsigned long from = bytes_of(pid);
@@ -546,11 +549,13 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 	EXPECT_TRUE(runs(self->target));
 }
 
-/* Takes a snapshot on command while attached; everything stored at that time is in the final file. */
 /* massif-ctl's default for --max-snapshots. */
 #define MAX_SNAPSHOTS 100
 
-/* Returns whether every snapshot of the first file, except its last one, is also in the second; matched by time. */
+/*
+ * Returns whether the second file has a snapshot with the same time for each snapshot of the first file except the
+ * last.
+ */
 static bool times_are_among(const char *first, const char *second)
 {
 	const char *at = strstr(first, "\ntime="), *next;
@@ -567,6 +572,7 @@ static bool times_are_among(const char *first, const char *second)
 	return true;
 }
 
+/* A snapshot command during the attach writes a file. The final file repeats everything that this file contains. */
 TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 {
 	unsigned long first, second;
@@ -618,8 +624,8 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	final = read_profile(_metadata, self->target);
 	ASSERT_NE(NULL, text);
 	/*
-	 * The final file has the same snapshots and one more for the end, which is not a new peak here. If that
-	 * snapshot fills the table, half of them are culled.
+	 * The final file has the same snapshots, plus one taken at the end, which is not a new peak here. If this last
+	 * snapshot fills the table, half of the snapshots are culled.
 	 */
 	if (last_of(text, "snapshot=") + 2 < MAX_SNAPSHOTS) {
 		EXPECT_EQ(0, strncmp(final, text, strlen(text)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl doctor with the module: for root everything works; for other users it says what is missing.
+// Tests massif-ctl doctor with the module loaded: for root, all checks pass; for other users, it says what is missing.
 
 #include <grp.h>
 #include <string.h>

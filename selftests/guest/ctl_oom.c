@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The OOM killer kills the program: the file shows what held the memory at that time.
+// After the OOM killer has killed the program, the file shows what held the memory at that time.
 
 #include <errno.h>
 #include <signal.h>
@@ -96,7 +96,7 @@ static void expect_leak(struct __test_metadata *_metadata, const char *last)
 {
 	unsigned long heap = ctl_number(last, "mem_heap_B=");
 
-	/* The group also includes the shim's own memory. */
+	/* Less than LIMIT, because the cgroup's memory includes the shim's own. */
 	EXPECT_LT(LIMIT / 100 * 80, heap);
 	EXPECT_LT(heap / 100 * 90, bytes_at(last, ": leak (ctl_oom.c:")) {
 		TH_LOG("%lu bytes:\n%s", heap, last);
@@ -120,7 +120,10 @@ TEST_F_TIMEOUT(oom, of_pages, SECONDS)
 	expect_leak(_metadata, last);
 }
 
-/* In the meantime some of the pages are written to disk and read back, so the end is not necessarily the peak. */
+/*
+ * Before the OOM kill, the kernel writes some pages to disk and reads them back, so the end is not necessarily the
+ * peak.
+ */
 TEST_F_TIMEOUT(oom, of_resident_pages, SECONDS)
 {
 	const char *last = run(_metadata, self, "--pages=resident");

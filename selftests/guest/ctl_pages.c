@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl --pages-as-heap: a file for each process, or a message that says why there is none.
+// Tests massif-ctl --pages-as-heap: each process gets a file, or a message says why it has none.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -77,8 +77,8 @@ TEST_F_TIMEOUT(pages, one_process, SECONDS)
 }
 
 /*
- * massif-ctl runs at a higher priority, because its delays slow the program down; children do not inherit the
- * priority.
+ * massif-ctl runs at a higher priority, because delays in massif-ctl slow the program down. The programs that it starts
+ * do not inherit this priority.
  */
 TEST_F_TIMEOUT(pages, comes_first, SECONDS)
 {
@@ -104,7 +104,7 @@ TEST_F_TIMEOUT(pages, killed, SECONDS)
 	EXPECT_EQ(SIGKILL, WTERMSIG(self->result.status));
 	ASSERT_EQ(1, ctl_find_files("massif.out.", self->name));
 	expect_file(_metadata, self->name);
-	/* Under the usual rules for snapshots, the last one would have no tree. */
+	/* By the usual rules, the last snapshot would have no tree. */
 	text = ctl_read_file(self->name);
 	ASSERT_NE(NULL, text);
 	last = ctl_last(text, "snapshot=");
@@ -133,8 +133,8 @@ static unsigned int count(const char *text, const char *part)
 }
 
 /*
- * The log has the same lines as in heap mode, as many as the counters say, and pages added minus pages removed is
- * correct.
+ * The log has the same lines as in heap mode, and their number agrees with the counters. The pages added minus the
+ * pages removed agree with the total.
  */
 TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 {
@@ -164,13 +164,13 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	last = text;
 	for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 		last = at;
-	/* The last event may have unmapped a range, of which the file shows only the first page as removed. */
+	/* The last event may have unmapped a range; then the file counts only the first page of that range as removed. */
 	EXPECT_GE(ctl_number(last, "mem_heap_B="),
 		  4096 * (ctl_number(err, "heap allocs:") - ctl_number(err, "heap frees:")));
 	free(text);
 }
 
-/* There is a file for each process that was forked and did not call exec. */
+/* A forked process that does not call exec has a file of its own. */
 TEST_F_TIMEOUT(pages, forks, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",
@@ -202,7 +202,7 @@ TEST_F_TIMEOUT(pages, replaced, SECONDS)
 	EXPECT_EQ(0, ctl_find_files("massif.out", NULL));
 }
 
-/* Returns whether exactly one process has the command @cmd, and reads its file. */
+/* Returns whether exactly one massif.out file has the command @cmd, which is a regular expression. */
 static bool has_profile_of(const char *cmd)
 {
 	char pattern[128], command[256];
@@ -212,7 +212,7 @@ static bool has_profile_of(const char *cmd)
 	return system(command) == 0;
 }
 
-/* There is a file for each program, with its own command; an exec begins a new profile under the same pid. */
+/* Each program has a file with its own command. An exec begins a new profile under the same pid. */
 TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-v", "--trace-children=yes", "--pages-as-heap", "sh",
@@ -231,7 +231,10 @@ TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
 }
 
-/* A program started by a skipped program is skipped, too; one matching pattern of either kind is sufficient. */
+/*
+ * If a program is skipped, so are the programs that it starts. A program is skipped if a pattern of either option
+ * matches.
+ */
 TEST_F_TIMEOUT(pages, children_skipped, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "--trace-children=yes", "--pages-as-heap",
@@ -257,7 +260,7 @@ static bool is_gone_soon(pid_t pid)
 	return kill(pid, 0) != 0;
 }
 
-/* The forked shell waits for the pipe and outlives the launched program. */
+/* The forked shell waits for the FIFO, so it outlives the program that massif-ctl started. */
 TEST_F_TIMEOUT(pages, left_behind, SECONDS)
 {
 	pid_t background;
@@ -297,7 +300,10 @@ TEST_F_TIMEOUT(pages, left_behind, SECONDS)
 	}
 }
 
-/* The same in the foreground: the shell's profile is complete, and the exit status is the program's. */
+/*
+ * With --wait=yes, massif-ctl stays in the foreground until the forked shell has ended. The shell's profile is then
+ * complete, and massif-ctl returns the program's exit status.
+ */
 TEST_F_TIMEOUT(pages, waited_for, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "--wait=yes", "sh", "-c",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// However a process ends in pages mode, the memory mapped at its end is the peak if that was the maximum.
+// In pages mode, if a process has the most memory mapped at its end, the peak shows that memory, however the process
+// ends.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ FIXTURE_TEARDOWN(ends)
 FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
-	bool has_more_before; /* the C library maps twice the size of a thread's arena and unmaps half of it */
+	bool has_more_before; /* for a thread's arena, the C library maps twice the size and unmaps half */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }
@@ -69,7 +70,7 @@ static char *largest(void)
 	return found;
 }
 
-/* Each block is a mapping of its own: the C library gets it from the kernel separately. */
+/* Each block is so large that the C library creates a mapping just for it. */
 TEST_F_TIMEOUT(ends, as_the_peak, SECONDS)
 {
 	static const char *const units[] = { "--time-unit=B", "--time-unit=ms" };
@@ -97,7 +98,7 @@ TEST_F_TIMEOUT(ends, as_the_peak, SECONDS)
 	}
 }
 
-/* With --end-snapshot=yes each file ends with a tree: the files of a shell and of its forked children. */
+/* With --end-snapshot=yes, the file of a shell and the files of its forked children all end with a tree. */
 TEST(with_a_tree)
 {
 	struct ctl_result result;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The guest is set up as the other tests expect: the right kernel for the module, and writable directories.
+// Checks that the guest is set up as the other tests expect: the right kernel for the module, and writable
+// directories.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The interface of /dev/massif, used in valid and invalid ways: ioctls, mappings, poll and permissions.
+// Tests the interface of /dev/massif with valid and invalid calls: ioctls, mappings, poll and permissions.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -218,7 +218,7 @@ TEST_F(closed, setup_checks_everything)
 			TH_LOG("row %zu", i);
 		}
 	}
-	/* None of these calls prevents a valid SETUP. */
+	/* After all these invalid calls, a valid SETUP still succeeds. */
 	setup = good_setup();
 	EXPECT_EQ(0, ioctl(self->fd, MASSIF_IOC_SETUP, &setup));
 	EXPECT_EQ(0, setup.dead_hook[0]);
@@ -264,7 +264,7 @@ TEST_F(opened, every_hook_has_a_name)
 	}
 	EXPECT_EQ(ENOENT, errno);
 	EXPECT_EQ(3, events);
-	/* The hooks have not been tested yet. */
+	/* No hook has fired yet, because the hook test has not run. */
 	EXPECT_EQ(0, fired);
 	EXPECT_LE(10, count);
 	info.index = UINT32_MAX;
@@ -283,7 +283,7 @@ TEST_F(opened, control_page_describes_the_ring)
 TEST_F(opened, only_the_consumer_page_can_be_written)
 {
 	static const struct {
-		long pages;	/* 0: one page more than the whole data area */
+		long pages;	/* number of pages; 0: one more than the whole data area */
 		long at;
 		int prot;
 		int flags;
@@ -351,7 +351,7 @@ TEST_F(opened, fork_does_not_inherit_the_ring)
 	EXPECT_EQ(ENOMEM, exit_status(pid));
 }
 
-/* A mapping of the ring may be moved and shrunk, but it can never be made to show more, or with other permissions. */
+/* A mapping of the ring can be moved and shrunk, but it can neither be extended nor get other permissions. */
 TEST_F(opened, mremap_gives_no_more_of_it)
 {
 	size_t page = self->page;
@@ -406,7 +406,7 @@ TEST_F(opened, a_tail_that_lies_only_hurts_the_liar)
 		self->session.consumer->tail = lies[i];
 		EXPECT_EQ(0, exit_status(kmod_session_call(&self->session, map_some, &count)));
 		ASSERT_EQ(0, kmod_session_status(&self->session, &after));
-		/* The ring is treated as full. */
+		/* With an invalid tail, the ring is treated as full. */
 		EXPECT_EQ(before.records, after.records);
 		EXPECT_LT(before.lost + count, after.lost);
 		self->session.consumer->tail = self->session.control->head;
@@ -503,7 +503,7 @@ static int map_until_the_end(void *arg)
 	return 0;
 }
 
-/* The session continues as long as a part of it is mapped, and ends with the last mapping. */
+/* The session continues as long as any part of it is mapped. It ends when the last mapping is removed. */
 TEST_F(opened, a_mapping_outlives_close)
 {
 	struct massif_attach attach = { .size = sizeof(attach) };
@@ -637,7 +637,7 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	kmod_session_release(session);
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
-	/* A few mappings do not reach the watermark; the end of the process wakes the poller anyway. */
+	/* The records of a few mappings do not reach the watermark, but the end of the process wakes the poller anyway. */
 	session->consumer->watermark = RING / 2;
 	ASSERT_EQ(1, write(fds[1], "x", 1));
 	EXPECT_EQ(0, poll_now(session->fd, 500));
@@ -693,7 +693,7 @@ static int as_user(void)
 	struct massif_setup setup = good_setup();
 	int fd;
 
-	/* The mode of the node decides whether a user can open it; here it is opened with the user's permissions. */
+	/* The device node's mode decides who can open it. Here the node belongs to the user's group. */
 	if (kmod_session_allow() || chown(MASSIF_DEVICE, 0, USER) || setresgid(USER, USER, 0) || setresuid(USER, USER, 0))
 		return 1;
 	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
@@ -739,7 +739,7 @@ static unsigned int lines_of_the_module(void)
 	return n;
 }
 
-/* Makes calls fail in every possible way, including because of very low limits. */
+/* Makes calls fail in as many ways as possible, for example because of very low resource limits. */
 static int fail_often(void)
 {
 	static const int resources[] = { RLIMIT_AS, RLIMIT_STACK, RLIMIT_MEMLOCK, RLIMIT_DATA };

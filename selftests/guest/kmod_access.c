@@ -34,7 +34,7 @@
 #define BACK	(103 * PAGE)
 #define CHILDS	(104 * PAGE)
 
-/* Number of user namespaces allowed during attach_without_room_keeps_nothing. */
+/* Limit on user namespaces in the test attach_without_room_keeps_nothing. */
 #define NAMESPACES	10
 #define NAMESPACES_TEXT	"10"
 
@@ -106,8 +106,8 @@ static int change_nothing(void)
 }
 
 /*
- * A change that a member makes, and whether it may still be profiled afterwards; the result is compared with
- * ptrace's.
+ * A change that a member makes, and whether the change ends the permission to profile it. The module must decide as
+ * ptrace does.
  */
 static const struct change {
 	const char *name;
@@ -124,7 +124,7 @@ static const struct change {
 	{ "another saved group", be_root_without_ptrace, change_saved_group, true },
 };
 
-/* Runs in the member: after each step, writes to @told, then waits for a byte from @asked before the next step. */
+/* Runs in the member. After each step, it writes a byte to @told and waits for a byte from @asked. */
 static void change_and_map(const struct change *change, int told, int asked)
 {
 	char byte;
@@ -140,7 +140,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 	wait(NULL);
 	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)
 		_exit(2);
-	/* The member becomes dumpable again, but too late: a hidden process is not followed again. */
+	/* The member becomes dumpable again, but a hidden process is never followed again. */
 	prctl(PR_SET_DUMPABLE, 1);
 	map(BACK);
 	if (write(told, "", 1) != 1)
@@ -149,7 +149,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 		pause();
 }
 
-/* Which of the lengths above the consumer saw, and how it saw the member end. */
+/* What the consumer saw: which of the lengths above, and how the member ended. */
 struct seen {
 	bool before, after, back, childs;
 	unsigned int forks, hidden, exits;
@@ -285,7 +285,7 @@ static int count_mappings(const struct massif_record *rec, void *arg)
 	return note(rec, &told->seen);
 }
 
-/* Like watch(), but the member is idle after its change, and the consumer requests a resync. */
+/* Like watch(), but the member does nothing after its change. The consumer requests a resync instead. */
 static int ask_again(const struct change *change)
 {
 	struct massif_resync resync = { .size = sizeof(resync), .flags = MASSIF_RESYNC_ALL };
@@ -408,7 +408,7 @@ static int end_reason(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* A process that enrols itself with its own session, and keeps it open. */
+/* Runs in a process that enrols itself in a session of its own and keeps the session open. */
 static void enrol_first(int ready, int asked)
 {
 	struct kmod_session session;
@@ -473,7 +473,7 @@ static bool fill(struct kmod_session *session)
 	return kmod_session_attach(session->fd, getpid()) == -ENOSPC;
 }
 
-/* Attaches this process, in a new user namespace, which exists as long as the process's credentials. */
+/* Creates a user namespace and attaches to this process. The namespace exists as long as the process's credentials do. */
 static int attach_without_room(void)
 {
 	struct kmod_session session;
@@ -489,7 +489,7 @@ static int attach_without_room(void)
 		return 2;
 	if (!fill(&session))
 		return 3;
-	/* The lack of room was reported as an error, so nothing counts as lost. */
+	/* ATTACH failed with ENOSPC because the ring was full, so nothing is counted as lost. */
 	return session.control->lost ? 4 : 0;
 }
 
@@ -518,8 +518,8 @@ static bool limit_namespaces(const char *limit)
 }
 
 /*
- * A process that attaches to itself when the ring has no room leaves nothing behind: if credentials were kept,
- * the limit on namespaces would be exceeded in the end.
+ * If attaching fails because the ring is full, the module keeps no reference to the process's credentials. If it did,
+ * the limit on user namespaces would eventually be exceeded.
  */
 TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 {
@@ -537,7 +537,7 @@ TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 	EXPECT_TRUE(limit_namespaces(before));
 }
 
-/* A process that joins the hook test of its own session, and stays in it. */
+/* Runs in a process that joins the hook test of its own session and stays in it. */
 static void join_first(int ready, int asked)
 {
 	struct massif_test join = { .size = sizeof(join), .flags = MASSIF_TEST_JOIN };
@@ -614,8 +614,8 @@ static int count_ends(const struct massif_record *rec, void *arg)
 #define RACES	200
 
 /*
- * Runs as an unprivileged user. RACES times, starts a process that executes @program, which gains privileges, and
- * attaches to it after a varying delay, so that some attaches come before the exec and some after it. Returns 0, or
+ * Runs as an unprivileged user. Starts, RACES times, a process that executes @program, which gains privileges. Attaches
+ * to each process after a varying delay, so that some attaches come before the exec and some after it. Returns 0, or
  * the number of the step that failed.
  */
 static int attach_amid_exec(const char *program)

@@ -24,8 +24,8 @@ FIXTURE_TEARDOWN(accounting)
 FIXTURE_VARIANT(accounting)
 {
 	char *words[8];		/* arguments of torture */
-	int saved;		/* number of exits at which the program saves its maps */
-	uint64_t moments;	/* minimum number of moments at which it saves its maps */
+	int saved;		/* number of process exits at which the maps are saved */
+	uint64_t moments;	/* minimum number of times the maps are saved */
 	uint64_t totals;	/* minimum number of totals that are compared */
 };
 
@@ -90,7 +90,10 @@ TEST_F_TIMEOUT(program, bin_true, 60)
 	EXPECT_LE(12, self->run.totals);
 }
 
-/* This program prints no counts, so they are set here: seven moments of its own, one of its child, and two exits. */
+/*
+ * This program does not print its counts, so they are set here: the maps are saved seven times by the program, once by
+ * its child, and at the exit of both.
+ */
 TEST_F_TIMEOUT(program, of_32_bits, 120)
 {
 	char *argv[] = { torture_run_program("torture_i386"), NULL };

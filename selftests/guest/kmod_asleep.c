@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls that are asleep in a hooked function when sessions begin and end, and more such calls than can be followed.
+// Tests calls that sleep in a hooked function while a session begins or ends, and more such calls than the kretprobe
+// has instances for.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 
 #define RING	(16 << 20)
 #define PAGE	4096ul
-/* More calls than the kretprobe of one function can follow at once (CALLS in kmod/probe.c), and by how many more. */
+/* A kretprobe can follow 256 calls at once (CALLS in kmod/probe.c). MANY is BEYOND more than that. */
 #define MANY	300
 #define BEYOND	(MANY - 256)
 
@@ -134,7 +135,10 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 	kmod_session_release(session);
 }
 
-/* A process that was attached twice has two targets; the last one counts. */
+/*
+ * Returns whether the model of @pid equals its maps. A process that was attached to twice has two targets; use the
+ * last.
+ */
 static bool equals_maps(struct kmod_model *model, pid_t pid)
 {
 	struct kmod_target *target = NULL;
@@ -155,8 +159,8 @@ static bool equals_maps(struct kmod_model *model, pid_t pid)
 }
 
 /*
- * A session ends and the module is unloaded while two calls are asleep: one will succeed, the other will be
- * killed. Unloading must wait for calls that are in a wrapper; with a kretprobe it need not.
+ * A session ends and the module is unloaded while two calls are asleep. Later one of them succeeds and the other is
+ * killed. Unloading must wait for calls that are inside a wrapper, but not for calls followed by a kretprobe.
  */
 TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
 {
@@ -202,7 +206,7 @@ static pid_t start_resync(struct kmod_session *session)
 	return pid;
 }
 
-/* Returns whether the process is blocked and ends as soon as it is killed. If not, it is left running. */
+/* Kills the process. Returns whether it was still running before and ended within five seconds. */
 static bool can_be_killed(pid_t *pid)
 {
 	if (waitpid(*pid, NULL, WNOHANG))
@@ -233,7 +237,7 @@ static void resync_and_be_killed(struct __test_metadata *_metadata, pid_t *pids,
 
 	pids[1] = start_resync(&session);
 	pids[2] = start_resync(&session);
-	/* The second process waits for the first. */
+	/* pids[2] waits for pids[1]. */
 	EXPECT_TRUE(can_be_killed(&pids[2]));
 	EXPECT_TRUE(can_be_killed(&pids[1]));
 
@@ -295,7 +299,7 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	}
 }
 
-/* A call begins under one session and ends under another, whose hooks were armed in the meantime. */
+/* A call begins during one session and ends during the next, for which the hooks have been armed again. */
 TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 {
 	struct massif_attach arg = { .size = sizeof(arg) };
@@ -338,7 +342,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	}
 	ASSERT_EQ(MANY, asleep(self->device, MANY));
 	wake_up(_metadata, self->device);
-	/* A process that has woken up is about to leave the call. */
+	/* Wait until each process is asleep in pause(): then it has left the call. */
 	for (int i = 0; i < MANY; i++) {
 		char path[64], state = 0;
 
@@ -377,7 +381,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	EXPECT_EQ(0, status.out_of_sync);
 }
 
-/* The STACK record of the call that mapped the device. */
+/* What the STACK record of the call that mapped the device contains. */
 struct explained {
 	uint32_t capture;
 	bool seen, gone;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Attaching to a process at any moment of its life: all records are written, and nothing is left behind.
+// Tests attaching to a process at any moment of its life: all records are written, and nothing is left behind.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -76,8 +76,8 @@ static void sleep_on(void)
 }
 
 /*
- * Maps a different number of pages in each call, so that mappings do not merge, and unmaps all but the first or
- * last page. Nothing beyond the mapping is touched: that could be a page of a library, or data of a new thread.
+ * Maps a different number of pages in each call and unmaps all but the first or last page, so that mappings do not
+ * merge. Never unmaps beyond the mapping, where a library or the data of a new thread may be.
  */
 static void map_on(void)
 {
@@ -109,7 +109,7 @@ static void map_in_threads(void)
 	map_on();
 }
 
-/* Enrols its own process while its other threads map memory. */
+/* State of a process that enrols itself while its other threads map memory. */
 static int enrols_by;
 static unsigned int enrols_after; /* delay before the enrolment in us */
 
@@ -190,7 +190,7 @@ static bool equals_maps(struct kmod_target *target, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	if (!target || kmod_intervals_read(&truth, path))
 		return false;
-	/* If the first thread has ended, read the maps of another one. */
+	/* If the first thread has ended, read the maps of another thread. */
 	for (pid_t tid = pid + 1; !truth.count && tid < pid + 20; tid++) {
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", (int)pid, (int)tid);
 		if (kmod_intervals_read(&truth, path))
@@ -285,8 +285,8 @@ TEST_F(attach, refuses_with_a_reason)
 }
 
 /*
- * Stops @pid, a member of @session that maps continuously, and checks that all totals were correct and that the
- * mappings are known.
+ * Stops @pid, a member of @session that maps and unmaps continuously. Checks that all totals were correct and that the
+ * model's mappings equal the kernel's.
  */
 static void check_busy(struct __test_metadata *_metadata, struct kmod_session *session, pid_t pid, const char *name, int n)
 {
@@ -331,7 +331,7 @@ static const struct {
 	{ "no leader", map_without_leader },
 };
 
-/* While mappings change continuously, every total is correct from the first resync on. */
+/* Even if mappings change continuously, every total is correct after the first resync. */
 TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 {
 	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
@@ -347,7 +347,7 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 	}
 }
 
-/* The same for a process that one of its threads enrols. */
+/* Like to_busy_processes, but one of the process's threads enrols the process. */
 TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 {
 	for (int n = 0; n < 100; n++) {
@@ -371,7 +371,10 @@ TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 	}
 }
 
-/* Creates a page whose faults (or an address space whose forks) block until another process handles them. */
+/*
+ * Creates a userfaultfd and registers a page with it. A fault on the page (or a fork, depending on @features) blocks
+ * until another process handles the event.
+ */
 static int wait_for_others(char **page, uint64_t features)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = features };
@@ -387,7 +390,10 @@ static int wait_for_others(char **page, uint64_t features)
 	return fd;
 }
 
-/* Waits for a message that a process is blocked there. */
+/*
+ * Waits for the next message of the userfaultfd. Returns whether it is an @event, which means that a process is
+ * blocked.
+ */
 static bool await(int fd, uint8_t event, struct uffd_msg *message)
 {
 	for (int i = 0; i < 10000; i++) {
@@ -398,7 +404,7 @@ static bool await(int fd, uint8_t event, struct uffd_msg *message)
 	return false;
 }
 
-/* fork() can appear as either of two system call numbers, or a third one that the C library uses. */
+/* Returns whether the process is blocked in fork(). The C library may make it with any of three system calls. */
 static bool waits_in_fork(pid_t pid)
 {
 	char path[64], state = 0;
@@ -430,7 +436,7 @@ static void wait_for_record(struct kmod_session *session, struct kmod_model *mod
 	}
 }
 
-/* The process is blocked while its own arguments are read, when the exec can still fail. */
+/* The process is blocked while the kernel reads its arguments; at this point the exec can still fail. */
 TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 {
 	struct uffdio_copy copy = { .len = PAGE };
@@ -483,7 +489,7 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 }
 
 /*
- * The process is blocked while its interpreter is opened: attaching must be retried, and then finds the new
+ * The process is blocked while the kernel opens its interpreter. Attaching must be retried, and then sees the new
  * program.
  */
 TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
@@ -538,7 +544,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	close(fd);
 }
 
-/* The child exists, and its parent is blocked until the userfaultfd event is handled. */
+/* The child exists, but its parent is blocked until the userfaultfd event is handled. */
 TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 {
 	int told[2], theirs = -1, fd;
@@ -567,7 +573,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	ASSERT_EQ(sizeof(theirs), read(told[0], &theirs, sizeof(theirs)));
 	fd = take_descriptor(pid, theirs);
 	ASSERT_LE(0, fd);
-	/* The child has hardly any mappings; /proc shows where the parent is blocked. */
+	/* The child has hardly any mappings yet. Wait until /proc shows that the parent is blocked in fork(). */
 	for (int i = 0; i < 10000 && !waits_in_fork(pid); i++)
 		usleep(1000);
 	ASSERT_TRUE(waits_in_fork(pid));
@@ -635,7 +641,7 @@ TEST_F_TIMEOUT(attach, amid_exec_and_fork, 120)
 	}
 }
 
-/* The EXEC record has the path, and ARGS the program's arguments. */
+/* The EXEC record contains the path, and the ARGS record the arguments. */
 TEST_F(attach, exec_and_its_arguments)
 {
 	char *argv[] = { "/bin/echo", "two words", "", "last", NULL };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Out of memory in the kernel: the n-th allocation, or copy from or to user space, of one call fails, for every n that
+// Makes calls fail inside the kernel: the n-th memory allocation or user-space copy of a call fails, for every n that
 // the call reaches.
 //
 // Needs a kernel with /proc/PID/fail-nth, such as the debug kernel. A failing call must return an error or be
@@ -123,7 +123,7 @@ static int exit_status(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The state on which each call of the table below operates: a session, a descriptor and a child process. */
+/* The state that each call in the table below operates on: a session, a descriptor and a child process. */
 struct scene {
 	struct kmod_session *session;
 	int fd;
@@ -182,7 +182,7 @@ static int do_setup_resident(struct scene *scene)
 	return set_up(scene, MASSIF_SETUP_RESIDENT, KNOWN);
 }
 
-/* Repeats SETUP without the table of known stacks: anything left over from the first attempt must not be used. */
+/* The second SETUP requests no table of known stacks. It must not use a table left over from the failed first attempt. */
 static int do_setup_with_less(struct scene *scene)
 {
 	return set_up(scene, 0, scene->setups++ ? 0 : KNOWN);
@@ -267,13 +267,13 @@ static int undo_setup_with_less(struct scene *scene)
 	struct scene told = { .session = &session, .number = scene->number };
 	int err = do_known(&told);
 
-	/* The table exists if all that failed in the first attempt was copying out the answer. */
+	/* KNOWN succeeds here if the first attempt created the table and failed only in copying out the answer. */
 	return err && err != EOPNOTSUPP ? err : do_close(scene);
 }
 
 /*
- * have and undo run without injected failures; undo may be NULL. done: the expected result of repeating a call
- * that failed only in copying out its answer.
+ * have() and undo() run without injected failures; either may be NULL. done is the expected result when a call is
+ * repeated that failed only in copying out its answer.
  */
 static const struct call {
 	const char *name;
@@ -352,8 +352,8 @@ TEST_F_TIMEOUT(faults, of_each_call, 600)
 }
 
 /*
- * A process enrols itself while the n-th attempt fails. Returns 0, 1 if enrolling failed, or another value on an
- * error.
+ * Enrols the calling process while its @n-th allocation or copy fails. Returns 0 if no failure was injected, 1 if one
+ * was, and another value on an error.
  */
 static int enrol_with(int fd, unsigned int n)
 {
@@ -394,7 +394,7 @@ TEST_F_TIMEOUT(faults, of_enrol, 120)
 	}
 }
 
-/* The operations of a member, each of which may fail. They return true if a process was created. */
+/* Operations that a member performs while failures are injected. Each returns true if it has created a process. */
 static bool op_mmap(int nth, unsigned int n)
 {
 	munmap(mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 3 * PAGE);
@@ -453,13 +453,13 @@ static bool op_fork(int nth, unsigned int n)
 		op_mmap(-1, 0);
 		_exit(0);
 	}
-	/* Otherwise failures during the child's exit would count for the parent. */
+	/* Without this, failures during the child's exit would be counted as failures of the parent. */
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	return pid > 0;
 }
 
-/* Runs an operation in a child, in which the n-th attempt fails. */
+/* Runs an operation in a child process in which the @n-th allocation or copy fails. */
 static bool in_a_child(void (*run)(void), unsigned int n)
 {
 	pid_t pid = fork();
@@ -498,7 +498,10 @@ static bool op_exit(int nth, unsigned int n)
 static const struct op {
 	const char *name;
 	bool (*run)(int nth, unsigned int n);
-	/* number of attempts for a child, whose failures are not visible here; 0: repeat until nothing fails */
+	/*
+	 * number of repetitions if a child does the operation, because its failures are not visible here; 0: until
+	 * nothing fails
+	 */
 	unsigned int rounds;
 } ops[] = {
 	{ "mmap", op_mmap },
@@ -600,7 +603,7 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 		}
 		ASSERT_EQ(0, kmod_session_status(&self->session, &status));
 		forks = self->model.records[MASSIF_REC_FORK] - forks;
-		/* Every process is recorded, or counted as not recorded. */
+		/* Every created process is either recorded or counted as unseen or lost. */
 		EXPECT_LE(answer.processes, forks + status.unseen - unseen + status.lost - lost) {
 			TH_LOG("%s: %lu told of %u", ops[i].name, forks, answer.processes);
 		}
@@ -621,7 +624,10 @@ static unsigned int next(unsigned int n)
 	return n < 10 ? n + 1 : n + n / 3;
 }
 
-/* No other session is open, so SETUP has to arm the hooks: it fails with an error, and works afterwards. */
+/*
+ * As no other session is open, SETUP has to arm the hooks. While failures are injected, it returns an error; afterwards
+ * it succeeds.
+ */
 TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
 {
 	unsigned int n, failures = 0;

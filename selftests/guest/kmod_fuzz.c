@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// An unprivileged user makes random system calls to the module and causes events that it follows. Programs that reach
-// new code are kept and mutated further.
+// Fuzzes the module: an unprivileged user makes random calls to it and causes the events that it follows. Programs
+// that reach new code are kept and mutated further.
 //
-// A program is a list of four-byte calls, executed by one process: ioctls, and mmap, fork, exec and the like as
-// a member of its own sessions. Needs a kernel with KCOV, such as the debug kernel, which reports the code
-// reached; errors stop that kernel or appear in its log. `make fuzz-kernel` runs it for an hour.
+// A program is a list of calls, encoded in four bytes each, that one process executes: ioctls, and mmap, fork, exec
+// and the like as a member of its own sessions. Needs a kernel with KCOV, which reports the code reached, such as the
+// debug kernel. Errors stop that kernel or appear in its log. `make fuzz-kernel` runs this test for an hour.
 //
 // MASSIF_FUZZ_SECONDS is the duration (default 20), MASSIF_FUZZ_SEED the first seed. The offsets reached in the
 // module are written to the file MASSIF_FUZZ_REACHED, for vm/coverage.sh.
@@ -37,14 +37,14 @@
 #define TRACE_WORDS  (256 << 10)
 #define PLACES	     (1 << 20) /* upper limit for the size of the module's code */
 #define NOBODY	     65534
-#define LEAST	     300     /* number of places in the code that even the shortest run reaches */
+#define LEAST	     300     /* minimum number of code offsets that even the shortest run reaches */
 
 struct program {
 	unsigned int n;
 	struct kmod_call calls[CALLS_MAX];
 };
 
-/* The calls with which most programs begin; without them, hardly any code is reached. */
+/* Most programs begin with these calls; without them, hardly any code is reached. */
 static const struct program first = {
 	.n = 8,
 	.calls = {
@@ -212,7 +212,10 @@ static void become_program(FIXTURE_DATA(fuzz) *self)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Waits for the process, with a timeout because it may have stopped itself or may be blocked. Returns its status. */
+/*
+ * Waits for the process and returns its status. Has a timeout, because the process may have stopped itself or be
+ * blocked.
+ */
 static int wait_for(FIXTURE_DATA(fuzz) *self, pid_t pid)
 {
 	int status = 0;
@@ -228,7 +231,7 @@ static int wait_for(FIXTURE_DATA(fuzz) *self, pid_t pid)
 	return status;
 }
 
-/* Runs @program. Returns the number of places reached for the first time. */
+/* Runs @program. Returns the number of code offsets that were reached for the first time. */
 static unsigned int try_program(FIXTURE_DATA(fuzz) *self, const struct program *program)
 {
 	unsigned int before = self->n_reached;
@@ -350,7 +353,7 @@ static void write_reached(FIXTURE_DATA(fuzz) *self)
 	fclose(file);
 }
 
-/* Runs for the given time; errors appear in the kernel's log, or stop the kernel. */
+/* Runs random programs for MASSIF_FUZZ_SECONDS. Errors appear in the kernel's log, or stop the kernel. */
 TEST_F_TIMEOUT(fuzz, any_calls, 40000)
 {
 	time_t end = time(NULL) + (time_t)setting("MASSIF_FUZZ_SECONDS", 20), told = time(NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Members that leave a session because it has lost the right to observe them, or because root has attached to
-// them: many at once, and members that share an address space.
+// Tests members that leave a session because it may no longer observe them, or because root has attached to them. Many
+// members leave at once, and some share an address space.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,17 +22,20 @@
 #define RING	(4 << 20)
 #define PAGE	4096ul
 
-/* The number of members that share one address space, and the number with their own that become hidden. */
+/*
+ * CROWD is the number of members that share one address space. HIDDEN is the number of members that have an address
+ * space of their own and become hidden.
+ */
 #define CROWD	4000
 #define HIDDEN	200
 
-/* Smaller on slow kernels. */
+/* Returns CROWD, or less on slow kernels. */
 static unsigned int crowd_size(void)
 {
 	return CROWD / (patience() ?: 1);
 }
 
-/* Empty: only a test with a fixture can have its own time limit. */
+/* Empty. The fixture exists because only tests with a fixture can have a time limit of their own. */
 FIXTURE(hidden)
 {
 };
@@ -52,7 +55,10 @@ static int exit_status(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Makes the calling process one that the session may not observe, then maps a page so that the module notices. */
+/*
+ * Makes the calling process non-dumpable, so the session may no longer observe it. Then maps a page, so that the module
+ * notices the change.
+ */
 static void be_hidden(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
@@ -104,7 +110,7 @@ static int note(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Reads whatever is in the ring. Does not call poll(), because that is where the module removes hidden members. */
+/* Reads whatever is in the ring. Does not call poll(), because the module removes hidden members there. */
 static void read_all(struct kmod_session *session, struct seen *seen)
 {
 	const struct massif_record *rec;
@@ -124,7 +130,10 @@ static int execute(void *arg)
 	_exit(2);
 }
 
-/* Runs in a member: creates a process that shares its address space, hides both, and has that process call exec. */
+/*
+ * Runs in a member. Creates a process that shares the member's address space, hides both, and then lets the new process
+ * call exec.
+ */
 static void share_and_hide(int told)
 {
 	static char stack[64 << 10] __attribute__((aligned(16)));
@@ -143,7 +152,7 @@ static void share_and_hide(int told)
 		pause();
 }
 
-/* Runs in an unprivileged process. Returns 0, or a code for what was wrong. */
+/* Runs in an unprivileged process. Returns 0, or the number of the check that failed. */
 static int watch_exec(void)
 {
 	struct kmod_session session;
@@ -192,7 +201,7 @@ static int stay(void *arg)
 	return 0;
 }
 
-/* Creates @count processes that share the caller's address space, and its process group. */
+/* Creates @count processes that share the caller's address space and process group. */
 static bool add_crowd(unsigned int count)
 {
 	const size_t bytes = 8192;
@@ -207,14 +216,14 @@ static bool add_crowd(unsigned int count)
 }
 
 /*
- * Runs in a member: creates @crowd processes that share its address space, and @hidden children with address spaces of
- * their own, which hide when the write end of @go has been closed.
+ * Runs in a member. Creates @crowd processes that share the member's address space, and @hidden children with address
+ * spaces of their own. The children become hidden when the write end of @go is closed.
  */
 static void lead(unsigned int crowd, unsigned int hidden, int told, const int go[2])
 {
 	char byte;
 
-	/* Done before any process is created, because each would inherit the write end and hold it open. */
+	/* Close the write end before creating any process, because each would inherit it and hold it open. */
 	close(go[1]);
 	if (!add_crowd(crowd))
 		_exit(4);
@@ -267,7 +276,10 @@ struct shared {
 	pid_t pid;
 };
 
-/* Runs in an unprivileged process: measures the poll() that removes HIDDEN members, created after @crowd others. */
+/*
+ * Runs in an unprivileged process. Measures a poll() that removes HIDDEN members, which were created after @crowd
+ * others.
+ */
 static int time_leaving(unsigned int crowd, struct shared *shared)
 {
 	struct kmod_session session;
@@ -332,16 +344,16 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 	behind = least_of(_metadata, crowd_size(), shared);
 	TH_LOG("%d leave in %.0f us, behind %u others in %.0f us", HIDDEN, alone, crowd_size(), behind);
 	/*
-	 * When the module still searched all members for each hidden one, 2000 other members made removal 9 times
-	 * as slow.
+	 * An earlier version of the module searched all members for each hidden one. Then 2000 other members made
+	 * removal 9 times slower.
 	 */
 	EXPECT_LT(behind, 5 * alone);
 	munmap(shared, PAGE);
 }
 
 /*
- * Runs in an unprivileged process. After it has written to @ready, root attaches to its members and takes them
- * over.
+ * Runs in an unprivileged process. When it has written to @ready, root attaches to its members, which then belong to
+ * root's session.
  */
 static int lose_crowd(struct shared *shared, int ready)
 {
@@ -360,7 +372,7 @@ static int lose_crowd(struct shared *shared, int ready)
 	say(ready);
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
-	/* The EXIT record may come after the session's last target has gone, that is, after the drain. */
+	/* The EXIT record may be written after the session's last target has been removed, that is, after the drain. */
 	usleep(100 * 1000);
 	read_all(&session, &seen);
 	kill(-pid, SIGKILL);

@@ -18,7 +18,7 @@
 
 #define RING	(256 << 10)
 
-/* Bits of the argument of act(): which hooked functions the child calls, beside mmap() and munmap(). */
+/* Argument bits of act(): which hooked functions the child calls in addition to those for mmap() and munmap(). */
 #define DO_BRK	1
 #define DO_GROW	2
 #define DO_MOVE	4
@@ -55,7 +55,7 @@ static bool act(int what)
 	return true;
 }
 
-/* Returns the child's status, which is 0 if everything was done. */
+/* Runs act(@what) in a child that has joined the hook test. Returns the child's status, which is 0 on success. */
 static int run_child(int fd, int what)
 {
 	pid_t pid = fork();
@@ -125,7 +125,7 @@ FIXTURE_TEARDOWN(hooktest)
 	kmod_session_close(&self->session);
 }
 
-/* The name of the function that grows a mapping differs between kernels. */
+/* The function that grows a mapping has different names in different kernels, so only check that a name is reported. */
 TEST_F(hooktest, names_the_one_that_did_not_fire)
 {
 	int fd = self->session.fd;
@@ -141,7 +141,7 @@ TEST_F(hooktest, names_the_one_that_did_not_fire)
 	EXPECT_EQ(0, test(fd, 0, self->dead));
 	EXPECT_STREQ("", self->dead);
 
-	/* The child has not mapped a vdso, and its stack has not grown. */
+	/* These hooks have not fired: the child has not mapped a vdso, and its stack has not grown. */
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_SPECIAL, self->dead));
 	EXPECT_STREQ("_install_special_mapping", self->dead);
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_STACK, self->dead));
@@ -157,7 +157,7 @@ TEST_F(hooktest, is_begun_anew_when_the_hooks_are_armed)
 	EXPECT_EQ(-ENODEV, test(self->session.fd, 0, NULL));
 }
 
-/* The result of the first session's test is also valid for the second session. */
+/* The hooks are tested once for all sessions, so a second session can use the first session's result. */
 TEST_F(hooktest, is_the_systems_not_the_sessions)
 {
 	struct kmod_session second;
@@ -217,8 +217,8 @@ TEST_F(hooktest, of_faults)
 }
 
 /*
- * SETUP does not touch the caller's memory, so the caller cannot make others wait (userfaultfd, FUSE); and the
- * caller's limits do not look like a failing hook.
+ * SETUP does not touch the caller's memory, so a caller cannot block others with userfaultfd or FUSE. The caller's
+ * resource limits must not look like a failing hook either.
  */
 TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 {
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 		}
 		EXPECT_EQ(0, end_of(pid));
 	}
-	/* If such a limit makes a test impossible, the hook does not count as failing. */
+	/* If such a limit makes the hook test impossible, no hook is reported as failing. */
 	pid = fork();
 	if (!pid) {
 		struct rlimit small = { .rlim_cur = 4096, .rlim_max = 4096 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Known stacks (the module's stack cache): recognised if everything reported about them matches, and never otherwise.
+// Tests known stacks, the module's stack cache: a stack is recognised if, and only if, everything reported about it
+// matches.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@
 #define RSP	7
 #define RIP	16
 
-/* A process that executes one-letter commands and answers each with a letter, until end of file. */
+/* A child process that executes one-letter commands and answers each with a letter, until end of file. */
 struct worker {
 	int ask[2];
 	int answer[2];
@@ -48,7 +49,7 @@ __attribute__((noinline)) static void name(void) \
 	asm volatile("" : : : "memory"); \
 }
 
-/* mmap of one page with a bare syscall instruction. Both frames have a frame pointer. */
+/* Maps one page with a bare syscall instruction. This function and @caller both have a frame pointer. */
 __attribute__((noinline)) static void raw_mmap(void *caller)
 {
 	register long r10 asm("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -75,7 +76,7 @@ static void move(void)
 {
 	static char *at;
 
-	/* The mapping is followed by memory that the program does not use. */
+	/* The addresses after the mapping are unused, so that it can move there. */
 	if (!at) {
 		at = mmap(NULL, 1024 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(at + 4 * PAGE, 1020 * PAGE);
@@ -212,7 +213,7 @@ static bool ask(struct kmod_session *session, struct worker *worker, struct seen
 	return true;
 }
 
-/* Reports to the module what a walk over the two frames of the last copy would have read from the stack. */
+/* Reports to the module the words that unwinding the two frames of the last stack copy would have read. */
 static int tell(FIXTURE_DATA(known) *self)
 {
 	const struct massif_rec_stack *stack = self->seen.stack;
@@ -305,7 +306,7 @@ TEST_F_TIMEOUT(known, a_word_cannot_be_read, 60)
 {
 	ASK('1');
 	ASSERT_EQ(1, tell(self));
-	/* Far above the stack pointer, beyond the end of the stack's mapping. */
+	/* This word would be far above the stack pointer, beyond the end of the stack's mapping. */
 	self->told.head.words[2].place = MASSIF_STACK_MAX - 8;
 	self->told.head.words[2].value = 0;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
@@ -343,7 +344,7 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
 }
 
-/* The copy made for a move has a STACK record of its own, which contains the stack's number. */
+/* The stack copy of an mremap move is in a STACK record of its own, which contains the stack's number. */
 TEST_F_TIMEOUT(known, of_a_move, 60)
 {
 	uint64_t *words;
@@ -404,13 +405,13 @@ TEST_F_TIMEOUT(known, nonsense_is_refused, 60)
 	EXPECT_EQ(-EINVAL, kmod_session_tell(&self->session, head, MASSIF_KNOWN_BATCH + 8));
 	EXPECT_EQ(-EFAULT, kmod_session_tell(&self->session, (void *)8, size));
 	EXPECT_EQ(0, kmod_session_tell(&self->session, NULL, 0));
-	/* A word with an address outside user space counts as different. */
+	/* If a word's address is outside user space, the stack never matches. */
 	head->sp = 0xffff888000000000;
 	EXPECT_EQ(1, kmod_session_tell(&self->session, head, size));
 	ASK('1');
 }
 
-/* Memory for known stacks is limited, however many are reported, and those in use are kept. */
+/* However many stacks are reported, the memory for known stacks stays limited, and the stacks in use are kept. */
 TEST_F_TIMEOUT(known, room_is_bounded, 120)
 {
 	struct massif_stack_cache_stack *head = &self->told.head;
@@ -434,8 +435,8 @@ TEST_F_TIMEOUT(known, room_is_bounded, 120)
 	EXPECT_LT(1000, self->status.known_forgotten);
 	EXPECT_EQ(20000, self->status.known_stacks + self->status.known_forgotten);
 	/*
-	 * The number of stacks with one program counter and stack pointer is limited, because a lookup tries
-	 * all of them.
+	 * A lookup tries all stacks with the same program counter and stack pointer, so the number of such stacks is
+	 * limited.
 	 */
 	for (i = 0; i < 100; i++) {
 		head->number++;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// No information leaks from the kernel: no record or answer of the module contains a kernel address, or memory
-// that was used for something else.
+// Checks that the module leaks no kernel information: none of its records and answers contains a kernel address, or
+// leftovers of memory that was used for something else.
 //
-// If the kernel fills memory on allocation and release with a pattern (slub_debug=P), the pattern is searched for;
-// addresses are searched for in any case. The program's own data may look like either and are skipped.
+// Kernel addresses are always searched for. If the kernel fills allocated and freed memory with patterns
+// (slub_debug=P), these are searched for, too. The program's own data is skipped, because it may look like either.
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
 /* The first kernel address. */
 #define KERNEL 0xffff800000000000ull
 
-/* SLUB's patterns: allocated and not yet written; free; and page poisoning. */
+/* SLUB's patterns for allocated but unwritten memory and for free memory, and the pattern of page poisoning. */
 static const uint32_t patterns[] = { 0x5a5a5a5a, 0x6b6b6b6b, 0xaaaaaaaa };
 
 FIXTURE(leaks)
@@ -66,7 +66,7 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 			found |= half == patterns[i];
 		if (at % 8 == 0 && at + 8 <= to) {
 			memcpy(&word, (const char *)bytes + at, sizeof(word));
-			/* UINT64_MAX means the end of the address space, or no address. */
+			/* UINT64_MAX is not an address: it stands for the end of the address space, or for none. */
 			found |= word >= KERNEL && word != UINT64_MAX;
 		}
 		if (found && !self->found[0])
@@ -74,7 +74,7 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 	}
 }
 
-/* Returns the part of a record that contains data of the program, or signed numbers. */
+/* Returns, in @start and @end, the part of a record to skip: data of the program, or signed numbers. */
 static void own_part(const struct massif_record *rec, size_t *start, size_t *end)
 {
 	const struct massif_rec_stack *stack = (const void *)rec;
@@ -183,7 +183,7 @@ TEST_F(leaks, answers)
 		ioctl(opened, MASSIF_IOC_HOOK, &info);
 		look_at(self, "MASSIF_IOC_HOOK", &info, 0, sizeof(info));
 	}
-	/* Calls that are refused, and calls on a descriptor without a session. */
+	/* Test calls that fail, and calls on a descriptor without a session. */
 	ASK(MASSIF_IOC_SETUP, struct massif_setup, .abi = MASSIF_ABI, .ring_bytes = 1);
 	self->session.fd = closed;
 	ASK(MASSIF_IOC_STATUS, struct massif_status);
@@ -194,7 +194,7 @@ TEST_F(leaks, answers)
 	EXPECT_STREQ("", self->found);
 }
 
-/* The mapped pages before anything was written to them. */
+/* Looks at the mapped pages before anything was written to them. */
 TEST_F(leaks, pages)
 {
 	look_at(self, "control page", self->session.control, 0, 4096);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The module is loaded and unloaded, and sessions are opened, many times: unloading is refused while the module is in
-// use, and nothing is left behind.
+// Loads and unloads the module, and opens sessions, many times: unloading fails while the module is in use, and
+// nothing is left behind.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,10 @@
 
 #define RING	(256 << 10)
 
-/* Returns the number of areas in vmallocinfo that the module's code has allocated. */
+/*
+ * Returns the number of areas in /proc/vmallocinfo that the module's code has allocated. If @module_too is set, the
+ * areas of the module itself are included.
+ */
 static int areas(bool module_too)
 {
 	FILE *file = fopen("/proc/vmallocinfo", "r");
@@ -49,7 +52,7 @@ static int churn_for_ever(void *arg)
 	return 0;
 }
 
-/* Maps and unmaps with pauses, because arming the hooks involves waiting for every processor. */
+/* Maps and unmaps, with pauses because arming the hooks involves waiting for every processor. */
 static int churn_now_and_then(void)
 {
 	for (;;) {
@@ -179,8 +182,8 @@ static bool may_hold_ours(const char *cache)
 }
 
 /*
- * Returns the number of objects in a cache right after it was shrunk. A slab reserved by a processor counts as
- * full (512 objects for kmalloc-8), so take the minimum of several readings.
+ * Shrinks a cache and returns the number of its objects. A slab that a processor has reserved counts as full (512
+ * objects for kmalloc-8), so this takes the minimum of several readings.
  */
 static long objects_of(const char *cache)
 {
@@ -228,8 +231,8 @@ static void count_objects(struct caches *caches)
 }
 
 /*
- * Returns whether a cache has grown by about one object per session. The rest of the system allocates, too, but
- * not in proportion to the number of sessions.
+ * Returns whether any cache has grown by about one object per session. The rest of the system also allocates, but not
+ * in proportion to the number of sessions.
  */
 static bool grew(const struct caches *before, const struct caches *now, long count, bool say)
 {
@@ -275,7 +278,7 @@ TEST_F_TIMEOUT(load, sessions_leave_nothing, 300)
 	EXPECT_EQ(0, areas(true));
 }
 
-/* This is right after the last close, when threads may still be leaving the module's code. */
+/* Unloads the module right after the last close, when threads may still be leaving its code. */
 TEST_F_TIMEOUT(load, and_unload_right_after_a_session, 300)
 {
 	int i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A consumer that does not read: the program continues, losses are counted and reported, and a resync corrects
-// the model.
+// Tests a consumer that does not read the ring: the program continues, lost records are counted and reported, and a
+// resync corrects the model.
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -18,14 +18,17 @@
 #define RING	MASSIF_RING_MIN
 #define PAGE	4096UL
 
-/* A process that executes one-letter commands and answers each with a letter, until end of file. */
+/* A child process that executes one-letter commands and answers each with a letter, until end of file. */
 struct worker {
 	int ask[2];
 	int answer[2];
 	pid_t pid;
 };
 
-/* Maps every second page of a range: @count mappings that cannot merge, each with one system call. */
+/*
+ * Maps a range and unmaps every second page, which leaves @count mappings that cannot merge. Each takes one system
+ * call.
+ */
 static void many_mappings(int count)
 {
 	char *at = mmap(NULL, 2 * count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -153,7 +156,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	lost = self->status.lost;
 
 	/*
-	 * Records that fit into the ring are correct; where records were lost there is a gap, reported with their
+	 * The records that fitted into the ring are correct. Where records were lost, the gap is reported with their
 	 * number.
 	 */
 	read_all(&self->session, &self->model);
@@ -173,7 +176,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	EXPECT_EQ(lost, self->model.gaps);
 }
 
-/* Stack copies leave room for accounting records: they are dropped first. */
+/* Stack copies are dropped first, so that there is room for accounting records. */
 TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 {
 	unsigned int whole = 0, limited = 0;
@@ -184,7 +187,7 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 		const struct massif_rec_stack *stack = (const void *)rec;
 
 		kmod_model_apply(rec, &self->model);
-		/* Near the end of the ring, short records may still fit while longer ones do not. */
+		/* When the ring is nearly full, short records may still fit while longer ones do not. Ignore these. */
 		if (rec->type != MASSIF_REC_STACK || self->model.gaps)
 			continue;
 		whole += stack->bytes != 0;
@@ -196,7 +199,10 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 	}
 	kmod_session_release(&self->session);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
-	/* Three quarters of 64 KiB hold a few stacks, the rest about a hundred records. */
+	/*
+	 * Stack copies fill up to three quarters of the 64 KiB, which is a few stacks. The rest holds about a hundred
+	 * records.
+	 */
 	EXPECT_LT(3, whole);
 	EXPECT_LT(10, limited);
 	EXPECT_LE(limited, self->status.captures_limited);
@@ -284,7 +290,7 @@ TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 {
 	long empty, full;
 
-	/* Fills the ring, which nobody reads. */
+	/* This fills the ring, because nobody reads it. */
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	full = ask(&self->worker, 'c');
 	kmod_session_close(&self->session);

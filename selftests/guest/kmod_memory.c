@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The memory of sessions: limited and released at once, and no operation takes unbounded time.
+// Tests the memory of sessions: it is limited and released at once. No operation takes unbounded time.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -63,7 +63,7 @@ static int set_up(uint64_t ring_bytes)
 	return err;
 }
 
-/* Must be called as root: before Linux 5.16 a user's limit is 64 KiB, and only root can raise it. */
+/* Call this as root: before Linux 5.16, a user's limit is 64 KiB, and only root can raise it. */
 static int lock_at_most(unsigned long pages)
 {
 	struct rlimit limit = { pages * PAGE, pages * PAGE };
@@ -91,8 +91,8 @@ FIXTURE_TEARDOWN(memory)
 }
 
 /*
- * Opens ten sessions with a lock limit of @pages, twice, and releases everything in between. Returns how many
- * could be opened.
+ * Opens up to ten sessions with RLIMIT_MEMLOCK set to @pages, closes them, and checks that as many can be opened again.
+ * Returns how many could be opened.
  */
 static int count_sessions(unsigned long pages, bool user)
 {
@@ -183,8 +183,8 @@ TEST_F(memory, is_the_users)
 }
 
 /*
- * If root opened the descriptor but a user sets it up, the user's limit applies, and memory locked as root
- * counts, too.
+ * If root opened the descriptor but a user calls SETUP on it, the memory is charged to root, but the user's limit
+ * applies.
  */
 TEST_F(memory, of_a_descriptor_that_was_passed_on)
 {
@@ -222,8 +222,8 @@ static char *unfilled_stack(void)
 }
 
 /*
- * Calls mmap on a stack whose memory is never provided, so that copying the stack blocks. The memory belongs to a
- * file (a descriptor) or to userfaultfd (-1).
+ * Calls brk on a stack whose memory is never provided, so that copying the stack blocks. *@arg is the file that the
+ * memory belongs to, or -1 for userfaultfd.
  */
 static int sleep_in_the_copy(void *arg)
 {
@@ -233,7 +233,7 @@ static int sleep_in_the_copy(void *arg)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (stack == MAP_FAILED)
 		return 1;
-	/* A system call does not change the stack; the code after it is never reached. */
+	/* The system call itself does not need the stack. The code after it is never reached. */
 	__asm__ volatile("mov %%rsp, %%rbx; mov %1, %%rsp; xor %%r9d, %%r9d; syscall; mov %%rbx, %%rsp"
 			 : "=a"(pid)
 			 : "r"(stack + PAGE), "a"(SYS_brk), "D"((char *)sbrk(0) + PAGE)
@@ -332,7 +332,10 @@ TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close_below_a_file, 60)
 	close_below_a_sleeper(_metadata, true);
 }
 
-/* Returns a page whose first use of the kind @mode (UFFDIO_REGISTER_MODE_*) blocks. */
+/*
+ * Returns a page registered with a userfaultfd. The first access blocks: any access for UFFDIO_REGISTER_MODE_MISSING, a
+ * write for UFFDIO_REGISTER_MODE_WP.
+ */
 static void *page_that_waits(uint64_t mode)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
@@ -357,7 +360,10 @@ static void *page_that_waits(uint64_t mode)
 	return page;
 }
 
-/* A user whose SETUP is blocked until its argument is provided, or becomes writable again. */
+/*
+ * Runs as a user. Calls SETUP with an argument on such a page, so that the call blocks until the page is provided or
+ * becomes writable, which never happens.
+ */
 static void set_up_with(uint64_t mode)
 {
 	void *page;
@@ -403,7 +409,7 @@ static bool waits_in_ioctl(pid_t pid)
 	return false;
 }
 
-/* A process that is blocked in the module on its own memory blocks nobody else, and can be killed. */
+/* A process that is blocked in the module because its own memory is not available blocks nobody else and can be killed. */
 TEST_F_TIMEOUT(memory, that_is_not_there_is_waited_for_alone, 60)
 {
 	static const uint64_t modes[] = { UFFDIO_REGISTER_MODE_MISSING, UFFDIO_REGISTER_MODE_WP };
@@ -481,7 +487,7 @@ static int set_up_in(const char *cgroup)
 	session.fd = set_up(4 * RING);
 	if (before < 0 || session.fd < 0)
 		return 2;
-	/* The cgroup's counter is inexact, because each processor keeps a reserve. */
+	/* The cgroup's counter is inexact, because each processor holds a reserve of charged pages. */
 	if (read_number(path) - before < (long)(3 * RING))
 		return 3;
 	if (kmod_session_map(&session, 4 * RING))
@@ -489,7 +495,7 @@ static int set_up_in(const char *cgroup)
 	return session.control->data_bytes == 4 * RING && !session.data[4 * RING - 1] ? 0 : 5;
 }
 
-/* A limit that root sets for a group of processes includes their rings. */
+/* If root limits the memory of a cgroup, the rings of its processes count. */
 TEST_F(memory, is_the_cgroups)
 {
 	char root[256], path[PATH_MAX];
@@ -588,7 +594,7 @@ TEST_F_TIMEOUT(memory, of_hundreds_of_sessions, 200)
 	EXPECT_EQ(0, exit_status(pid));
 }
 
-/* The number of targets is MASSIF_TARGETS; 10,000 need a guest with 3 GB. */
+/* The default for the environment variable MASSIF_TARGETS. With 10,000 targets the guest needs 3 GB of memory. */
 #define TARGETS	1200
 
 /* A member that forks as many children as requested. */
@@ -638,8 +644,8 @@ static void until_targets(struct __test_metadata *_metadata, struct kmod_session
 }
 
 /*
- * A walk over all targets disables interrupts only for one step at a time, and the time per step does not grow
- * with the number of targets.
+ * A walk over all targets disables interrupts only for one step at a time. The time per step does not grow with the
+ * number of targets.
  */
 TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 {
@@ -670,7 +676,7 @@ TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 	time_many = time_of_poll(session.fd);
 	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, quarter,
 		time_many * 1e3, all);
-	/* Four times as many targets. Quadratic time would be 16 times as long. */
+	/* There are four times as many targets, so quadratic time would be 16 times as long. */
 	EXPECT_GT(9 * time_few, time_many);
 	close(asked[1]);
 	waitpid(pid, NULL, 0);

@@ -50,7 +50,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* Which user opens the device, and which user attaches. */
+/* Which user attaches; unless noted, the same user opens the device. */
 enum subject {
 	BY_ROOT,
 	BY_USER,
@@ -132,7 +132,10 @@ static int ptrace_says(pid_t pid)
 	return 0;
 }
 
-/* Attaches as a user, in a child. Returns the errno value, or 98 if ptrace's result differs from the module's. */
+/*
+ * Runs in a child. Attaches to @pid as an unprivileged user. Returns the errno value, or 98 if ptrace's result differs
+ * from the module's.
+ */
 static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 {
 	struct kmod_session session = { .fd = root_fd };
@@ -177,7 +180,7 @@ static int open_by_user(void)
 	return fd;
 }
 
-/* Checks that attaching to the row's process has the expected result. */
+/* Starts a process as described by @row and checks that attaching to it has the expected result. */
 static void check_permission(struct __test_metadata *_metadata, FIXTURE_DATA(permission) *self, const struct permission *row)
 {
 	int status, ready[2];

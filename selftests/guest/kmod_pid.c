@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Process ids: errors do not reveal which exist, a reused id is another process, and ids are those of the opener's
-// namespace.
+// Tests process ids: errors do not reveal which pids exist, a reused pid is a different process, and pids are reported
+// as in the opener's namespace.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(pid, a_number_that_is_used_again, 60)
 	kmod_session_close(&second);
 }
 
-/* Pids are in the opener's namespace, where processes outside the namespace have none. */
+/* Runs in a pid namespace of its own, in which @outside has no pid. Pids are looked up in the opener's namespace. */
 static int attach_in_namespace(pid_t outside)
 {
 	struct kmod_session session;
@@ -190,7 +190,7 @@ static int note_numbers(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Conversely, members in their own pid namespace are reported with their pids in the opener's namespace. */
+/* Conversely, members in a pid namespace of their own are reported with their pids in the opener's namespace. */
 TEST_F(pid, a_member_in_another_pid_namespace)
 {
 	struct kmod_session session;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A processor goes offline and comes back while a member touches pages on it: each page is recorded where it
-// was touched.
+// Takes a processor offline and online again while a member touches pages: each page must be recorded where it was
+// touched.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #define MARKS	0x600000000000ull
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
-#define BEFORE		5	/* number of pages, fewer than a processor collects before adding them up */
+#define BEFORE		5	/* number of pages, fewer than a processor collects before it updates the total */
 #define BEHIND		9
 
 static bool put_online(char on)
@@ -38,8 +38,8 @@ static bool run_on(int processor)
 }
 
 /*
- * Touches pages on one processor before it goes offline, on the other one while it is offline, and on it again
- * afterwards.
+ * Touches pages on processor 1, takes it offline and online again, touches pages on processor 0, does the same again,
+ * and touches the last pages on processor 1.
  */
 static int touch_and_take_off(void *arg)
 {
@@ -67,7 +67,7 @@ static int touch_and_take_off(void *arg)
 }
 
 struct touched {
-	int single, other;	/* records of one page each; records of several pages, or without a known cause */
+	int single, other;	/* records of one page; records of several pages, or without known cause */
 };
 
 static int take_touched(const struct massif_record *rec, void *arg)
@@ -84,8 +84,8 @@ static int take_touched(const struct massif_record *rec, void *arg)
 }
 
 /*
- * When a processor goes offline, the kernel adds up the changes that it had collected, and attributes them to
- * nobody.
+ * When a processor goes offline, the kernel adds the changes that were collected there to the totals. It does so in no
+ * process's context.
  */
 TEST(taken_off_and_back)
 {

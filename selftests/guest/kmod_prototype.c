@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// If the arguments of a kernel function differ from what the module expects, no session begins.
+// If the prototype of a kernel function is not the one that the module expects, no session can begin.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The module is loaded and unloaded while processes all over the system fork, call exec, map memory and fault, and
-// sessions are opened.
+// Loads and unloads the module while processes all over the system fork, call exec, map memory, fault and open
+// sessions.
 //
 // MASSIF_RELOADS is how many times (default 20).
 #include <errno.h>
@@ -27,7 +27,7 @@
 static struct counts {
 	unsigned int children, programs, mappings, faults;
 	unsigned int sessions, resident, records, refused;
-	unsigned int wrong;	/* session errors other than the module not being loaded */
+	unsigned int wrong;	/* errors on opening a session, other than that the module is not loaded */
 } *counts;
 
 static void count(unsigned int *which)
@@ -95,7 +95,7 @@ static void have_session(unsigned int round)
 	pid_t pid;
 
 	usleep(1000);
-	/* The module is being loaded or unloaded: its device cannot be opened, or does not exist. */
+	/* The module is not loaded, or is just being loaded or unloaded. */
 	if (err == -ENOENT || err == -ENODEV || err == -ENXIO) {
 		count(&counts->refused);
 		return;
@@ -120,7 +120,7 @@ static void have_session(unsigned int round)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	/* Gives the module a chance to be unloaded, sometimes without having opened a session. */
+	/* Give the module a chance to be unloaded; every fourth time, wait longer. */
 	usleep(round % 4 ? 20 * 1000 : 1000 * 1000);
 }
 
@@ -166,7 +166,7 @@ FIXTURE_TEARDOWN(reload)
 	kmod_module_unload_soon("massif");
 }
 
-/* Returns the number of memory areas of the module itself and of those that its code allocated. */
+/* Returns the number of vmalloc areas of the module itself and of those that its code allocated. */
 static int areas(void)
 {
 	FILE *file = fopen("/proc/vmallocinfo", "r");

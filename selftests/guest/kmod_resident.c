@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RESIDENT records add up to the kernel's own counters, whatever a program does.
+// Checks that the sum of the RESIDENT records equals the kernel's own counters, whatever a program does.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -43,12 +43,12 @@ struct replay {
 	uint64_t causes[8];
 	uint64_t drifted;	/* number of pages corrected by DRIFT records, in either direction */
 	uint64_t swapped;	/* pages swapped out */
-	uint64_t no_stack;	/* faults that should have a stack but do not */
+	uint64_t no_stack;	/* number of faults that should have a stack but do not */
 	uint64_t captures, stacks;
 	uint64_t moves;
 	uint64_t lost;
-	uint64_t wrong;		/* number of records whose rss is not the previous rss plus the change */
-	uint64_t empty;		/* number of GONE records whose pages were attributed to another thread */
+	uint64_t wrong;		/* number of records whose rss differs from the previous rss plus the change */
+	uint64_t empty;		/* number of GONE records without change; their pages were attributed elsewhere */
 };
 
 static struct resident *find(struct replay *replay, uint32_t target)
@@ -149,9 +149,9 @@ static bool has_resident(void)
 
 FIXTURE_VARIANT(resident)
 {
-	const char *word;	/* argument of the program */
+	const char *word;	/* argument of the program; NULL: none */
 	int moments;
-	bool swaps;		/* needs swap space */
+	bool swaps;		/* true if the program needs swap space */
 };
 
 FIXTURE_VARIANT_ADD(resident, one_thread) { NULL, 24, false };
@@ -194,7 +194,10 @@ FIXTURE_TEARDOWN(resident)
 	unlink(self->log);
 }
 
-/* Compares with what the program has read itself. Returns the number of moments, or -1. */
+/*
+ * Compares the replayed counters with those that the program itself has read from /proc and logged. Returns the number
+ * of moments, or -1 if they differ.
+ */
 static int compare(const struct replay *replay, const char *path)
 {
 	unsigned long anon, file, shmem, all, swap;
@@ -270,8 +273,8 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 }
 
 /*
- * Calls @run in a child that is followed with its resident pages, and @each for every record. Returns the child's
- * status as of waitpid(), or -1 if it could not be followed.
+ * Calls @run in a child that a session follows with its resident pages, and calls @each for every record. Returns the
+ * child's status as of waitpid(), or -1 if the child could not be followed.
  */
 static int follow(int (*run)(void *arg), int (*each)(const struct massif_record *rec, void *arg), void *arg)
 {
@@ -292,7 +295,7 @@ static int follow(int (*run)(void *arg), int (*each)(const struct massif_record 
 	return code;
 }
 
-/* A mapping that is unmapped with all its pages. */
+/* Number of pages of a mapping that is unmapped while all its pages are resident. */
 #define UNMAPPED	8
 
 static int unmap_one(void *arg)
@@ -308,7 +311,7 @@ static int unmap_one(void *arg)
 
 struct unmapping {
 	int unmaps;
-	bool told_before;	/* true if the UNMAP record says that the page records come first */
+	bool told_before;	/* true if the UNMAP record says that the page records precede it */
 	int gone_before, gone_behind;	/* pages reported as gone before and after the UNMAP record */
 };
 
@@ -328,7 +331,7 @@ static int take_unmapping(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* The order depends on the kernel, and the UNMAP record says which it is. */
+/* Whether the pages' records come before or after the UNMAP record depends on the kernel. The UNMAP record says which. */
 TEST(pages_go_before_their_mapping_or_behind_it)
 {
 	struct unmapping seen = {};
@@ -343,7 +346,7 @@ TEST(pages_go_before_their_mapping_or_behind_it)
 
 #define READ	256	/* pages read through io_uring */
 
-/* A kernel worker, created for io_uring, reads into pages that were never touched. */
+/* Has a kernel worker thread, which io_uring creates, read into pages that were never touched. */
 static int read_by_worker(void *arg)
 {
 	struct io_uring_params params = {};
@@ -408,13 +411,16 @@ TEST(pages_that_a_worker_brings)
 	ASSERT_EQ(0, follow(read_by_worker, take_reading, &seen));
 	EXPECT_EQ(READ, seen.pages);
 	EXPECT_NE(seen.first, seen.tid);
-	/* A worker never returns to user mode, so no work may be deferred until then. */
+	/* A worker never returns to user mode, so the module must not defer any of its work until such a return. */
 	for (int i = 0; i < 500 && (users = kmod_module_users()); i++)
 		usleep(10 * 1000);
 	EXPECT_EQ(0, users);
 }
 
-/* Three mappings, separated by gaps of two pages, are moved by a single call; its result is the exit status. */
+/*
+ * Moves three mappings, separated by gaps of two pages, with a single mremap call. The exit status is its errno value,
+ * or 0.
+ */
 #define MANY		3
 #define APART		4
 #define MOVED_BY	(64 * PAGE)
@@ -452,7 +458,7 @@ static int take_move(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Each mapping is recorded separately, with its resident pages. */
+/* The move of each mapping, with its resident pages, has a record of its own. */
 TEST(a_move_of_many)
 {
 	struct moves moves = {};

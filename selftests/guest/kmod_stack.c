@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stack copies: registers and bytes are correct, there is one copy per system call, and it shows nothing that must
-// stay hidden.
+// Tests stack copies: the registers and bytes are correct, each system call has one copy, and no copy shows anything
+// that must stay hidden.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,7 +30,7 @@
 
 /* Addresses that the child reports, in shared memory. */
 struct said {
-	uint64_t addr;		/* address of the mapping that the child made */
+	uint64_t addr;		/* address of the mapping that the child has created */
 	uint64_t returns[2];	/* return addresses on its stack */
 	uint64_t after;		/* address of the instruction after the syscall instruction */
 	uint64_t sp;
@@ -39,7 +39,7 @@ struct said {
 
 static struct said *said;
 
-/* Copies of records, because the ring is overwritten. */
+/* Copies of all records. They are needed because the ring is overwritten. */
 struct kept {
 	struct massif_record *at[4096];
 	size_t count;
@@ -223,11 +223,11 @@ TEST_F_TIMEOUT(stack, of_a_thread_is_its_own, 60)
 	check_stack(_metadata, &self->kept);
 	map = map_at(&self->kept, said->addr);
 	EXPECT_NE(pid, map->h.tid);
-	/* Up to the end of the thread's stack, with a page of thread-local storage above it, and no further. */
+	/* The copy must end where the thread's stack and the page of thread-local storage above it end. */
 	EXPECT_GT(MASSIF_STACK_MAX, stack_of(&self->kept, map->h.capture)->bytes);
 }
 
-/* mmap of one page with another stack pointer. */
+/* Maps one page with @sp as the stack pointer. */
 __attribute__((noinline)) static uint64_t raw_mmap_on(void *sp)
 {
 	register long r10 asm("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -246,7 +246,7 @@ __attribute__((noinline)) static uint64_t raw_mmap_on(void *sp)
 	return addr;
 }
 
-/* A coroutine: its stack is a mapping of four pages that cannot merge with others. */
+/* Calls mmap like a coroutine: on a stack that is a mapping of four pages, which cannot merge with others. */
 static int map_on_own_stack(void *arg)
 {
 	char *stack = mmap(NULL, 6 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -322,10 +322,7 @@ TEST_F_TIMEOUT(stack, is_one_for_a_system_call, 60)
 		ASSERT_GT(4096, rec->capture);
 		switch (rec->type) {
 		case MASSIF_REC_MAP:
-			/*
-			 * As there is only one thread, the stack of the previous call must have been recorded by
-			 * now.
-			 */
+			/* There is only one thread, so the stack of the previous call must already have been recorded. */
 			EXPECT_TRUE(!open_capture || open_capture == rec->capture);
 			EXPECT_EQ(0, seen[rec->capture]);
 			open_capture = rec->capture;
@@ -398,12 +395,12 @@ TEST_F_TIMEOUT(stack, can_be_turned_off, 60)
 	kmod_session_close(&without);
 }
 
-/* The session of an unprivileged user, who executes a program that they may not inspect. */
+/* In the session of an unprivileged user, a member executes a program that the user may not inspect. */
 struct secret {
 	mode_t mode;
 	uid_t owner;
 	uint32_t reason;
-	bool capability;	/* the file has a capability that its user does not have */
+	bool capability;	/* the file has a capability that the user does not have */
 };
 
 static int exec_as_user(void *arg)
@@ -443,7 +440,7 @@ static int watch_secret(const char *program, uint32_t reason)
 	}
 	if (ends != 1 || tgid != (uint32_t)pid)
 		return 5;
-	/* No record follows the END record: the executed image is not a target. */
+	/* The executed program is not a target, so no record follows the END record. */
 	if (ended != kept.count - 1)
 		return 6;
 	return 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A member of a session keeps running and is accounted exactly while the kernel around it, or the member itself, is
-// disturbed.
+// Disturbs the kernel, or a member of a session. The member must keep running and must be accounted exactly.
 //
 // MASSIF_STORM is the duration of each kind of disturbance in seconds (default 3).
 #include <stdio.h>
@@ -13,7 +12,7 @@
 
 #define SECONDS		3
 #define BALANCING	"/proc/sys/kernel/numa_balancing"
-/* Additional time, on a slow machine, for the disturbance and the member to make progress. */
+/* Additional time that slow machines get until both the disturbance and the member have made progress. */
 #define SECONDS_MORE	90
 #define ROUNDS		100	/* minimum number of rounds of the member */
 
@@ -94,7 +93,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 		SKIP(return, "this kernel has no %s", missing);
 	while (goes_on(weather, member, round, start, lasts)) {
 		weather->blow(member, ++round);
-		/* Compare several times along the way, each time with the disturbance paused. */
+		/* Compare every 64 rounds, with the disturbance paused. */
 		if (round % 64)
 			continue;
 		rests++;
@@ -104,7 +103,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 	ASSERT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	effects = weather->effects();
 	EXPECT_TRUE(weather->end(member));
-	/* weather->end() restores the machine's settings, which may change the member's pages: compare again. */
+	/* weather->end() restores the machine's settings, which may change the member's pages, so compare again. */
 	EXPECT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	EXPECT_TRUE(member_end(member)) TH_LOG("%s", member->wrong);
 	EXPECT_EQ(0, member->model.drifted);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Rare operations, one per row, are accounted exactly, and so is any number of random operations.
+// Checks that rare operations, each in a row of its own, are accounted exactly, and so is any number of random
+// operations.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ FIXTURE(torture)
 
 FIXTURE_VARIANT(torture)
 {
-	char *op;		/* operation that must be executed, unless this kernel lacks it */
+	char *op;		/* operation that must be executed, unless the kernel lacks it */
 	char *words[4];		/* arguments of torture */
 	int map_count;		/* setting of vm.max_map_count; 0: unchanged */
 	int huge_pages;
@@ -81,7 +82,7 @@ OP(pr_set_mm,		"move-marks",		"200");
 OP(io_uring,		"use-uring",		"60");
 OP(own_stacks,		"grow-own-stack",	"300");
 OP(main_stack,		"cut-stack",		"300");
-/* The mappings are listed while other threads unmap, so totals must be consistent at that time. */
+/* The module lists the mappings while other threads unmap, so totals must be consistent even then. */
 FIXTURE_VARIANT_ADD(torture, remap_many) { "remap-many", { "21", "200", "only=remap-many", "threads=3" } };
 FIXTURE_VARIANT_ADD(torture, vdso) { "vdso", { "22", "20", "vdso" } };
 FIXTURE_VARIANT_ADD(torture, uprobe) { "uprobe", { "23", "20", "uprobe" } };
@@ -125,7 +126,7 @@ FIXTURE_TEARDOWN(long)
 	torture_run_close(&self->run);
 }
 
-/* torture executes STEPS operations and half as many again in its first thread, and STEPS in each of three others. */
+/* The first thread of torture executes 1.5 * STEPS operations, and each of three other threads STEPS. */
 TEST_F_TIMEOUT(long, random_operations, 36000)
 {
 	const char *wanted = getenv("MASSIF_TORTURE");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Other tracers use functions that massif.ko hooks: both see all calls; if the other tracer uses a function's direct
-// call, massif.ko falls back to kretprobes.
+// Tests massif.ko with other tracers on the functions that it hooks: both must see all calls. If another tracer uses a
+// function's direct call, massif.ko falls back to kretprobes.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +35,11 @@ FIXTURE(tracers)
 
 FIXTURE_VARIANT(tracers)
 {
-	/* returns 0 or -errno; -ENOENT and -EINVAL mean that this kernel does not support it */
+	/* returns 0 or -errno; -ENOENT and -EINVAL mean that this kernel does not support the tracer */
 	int (*start)(const char *function);
 	void (*stop)(void);
-	const char *seen;	/* line in the trace that proves that the tracer was called */
-	/* function that this kernel must have if the tracer is to see functions with a direct call */
+	const char *seen;	/* text in trace lines that proves that the tracer was called */
+	/* kernel function without which the tracer cannot see functions that have a direct call; NULL: none needed */
 	const char *needs;
 	bool takes_the_place;
 };
@@ -119,7 +119,7 @@ static void expect_seen(struct __test_metadata *_metadata, const char *seen, con
 
 	if (!seen)
 		return;
-	/* In 5.10, function_graph omits functions that have a direct call. */
+	/* In Linux 5.10, function_graph does not show functions that have a direct call. */
 	if (needs && !kernel_has(needs)) {
 		EXPECT_EQ(0, count);
 	} else {
@@ -142,7 +142,7 @@ TEST_F_TIMEOUT(tracers, that_were_there_before, 120)
 	variant->stop();
 	torture_run_close(&self->run);
 
-	/* The next session, with no other one open, uses the direct calls again. */
+	/* As no other session is open, the next one uses direct calls again. */
 	ASSERT_EQ(0, torture_run_open(&self->run));
 	EXPECT_EQ(MASSIF_HOOK_DETOUR, kind(self->run.session.fd));
 }
@@ -157,8 +157,8 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 		int err = variant->start(FUNCTION);
 
 		/*
-		 * massif.ko keeps its direct calls as long as its session lasts: a live patch fails with EBUSY;
-		 * so does BPF, except that newer kernels return EINVAL.
+		 * massif.ko keeps its direct calls for the whole session. So a live patch fails with EBUSY, and BPF
+		 * with EBUSY or, on newer kernels, EINVAL.
 		 */
 		EXPECT_TRUE(err == -EBUSY || err == -EINVAL) TH_LOG("%d", err);
 	} else {
@@ -167,13 +167,13 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	run_exactly(_metadata, &self->run);
 	if (!variant->takes_the_place)
 		expect_seen(_metadata, variant->seen, variant->needs);
-	/* This time the session ends before the tracer stops. */
+	/* Unlike in the previous test, the session ends before the tracer stops. */
 	torture_run_close(&self->run);
 	variant->stop();
 	ASSERT_EQ(0, variant->start(FUNCTION));
 }
 
-/* With kretprobes, other tracers can use the direct call, even during a session. */
+/* If massif.ko uses kretprobes, other tracers can use the direct call even during a session. */
 TEST_F_TIMEOUT(tracers, that_come_later_than_kretprobes, 120)
 {
 	if (!self->started || !variant->takes_the_place)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A kprobe that the kernel failed to unregister is not used again.
+// Checks that a kprobe is not used again if the kernel has failed to unregister it.
 //
 // Unregistering needs memory to remove the function from ftrace's filter; if there is none, the kernel keeps the probe
 // in its lists for ever. The test closes sessions while the n-th allocation fails. The module cannot be unloaded
@@ -25,12 +25,12 @@
 /* A length that no other mapping has. */
 #define MAPPED	(101 * PAGE)
 
-/* More allocations than closing a session makes; if closing makes more, the test fails. */
+/* Upper limit for the number of allocations made by closing a session. If there are more, the test fails. */
 #define MOST	500
 
 #define PANIC	"/proc/sys/kernel/panic_on_warn"
 
-/* The kernel's own warnings about the failure, which are the only ones expected, and the module's message. */
+/* The kernel's two warnings about the failure, which are the only warnings expected, and the module's message. */
 #define FAILED	"Failed to disarm kprobe-ftrace at "
 #define FAILED_LAST "Failed to unregister kprobe-ftrace"
 #define STAYS	"the kernel cannot remove the probe on "
@@ -94,7 +94,7 @@ static void unmap(struct kmod_session *session)
 	munmap(session->data, session->bytes);
 }
 
-/* Calls the hooked functions: maps, populates and unmaps memory. */
+/* Maps, populates and unmaps memory, which calls the hooked functions. */
 static int map_once(void *arg)
 {
 	char *at = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -137,7 +137,7 @@ static int note(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Opens a session and runs a program in it: each of its calls must be reported exactly once. */
+/* Opens a session and runs a program in it. Each of the program's calls must be reported exactly once. */
 static void use_session(struct __test_metadata *_metadata, struct kmod_session *session)
 {
 	struct massif_hook_info first = { .size = sizeof(first) };

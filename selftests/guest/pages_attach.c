@@ -49,7 +49,7 @@ FIXTURE_SETUP(attach)
 	ASSERT_LE(0, self->pid);
 	if (!self->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* A file with more pages than a single fault maps. */
+		/* The last argument is a file with more pages than one fault maps. */
 		execl(self->target, self->target, variant->threads, "/bin/bash", NULL);
 		_exit(127);
 	}
@@ -74,7 +74,7 @@ static void run_for(struct mf_pages *pages, unsigned int ms, struct mf_error *er
 	}
 }
 
-/* One session that lasts for several moments, at each of which the program is at rest. */
+/* Attaches with a new session, then stops the program at several moments and compares the pages each time. */
 static void attach_once(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self,
 			const FIXTURE_VARIANT(attach) *variant, int time)
 {

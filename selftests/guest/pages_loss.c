@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl is stopped or killed: the program runs as fast as before, losses are reported, and a resync
-// corrects the model.
+// Stops or kills massif-ctl: the program must run as fast as before, losses are reported, and a resync corrects the
+// model.
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 
 FIXTURE(loss)
 {
-	int in, out; /* the test's ends of the pipes for the program's standard input and output */
+	int in, out; /* the test's ends of the pipes to the program's standard input and output */
 	pid_t ctl;
 };
 
@@ -118,7 +118,7 @@ static int end(FIXTURE_DATA(loss) *self)
 	return status;
 }
 
-/* Runs series with massif-ctl stopped, with it running, and without it. */
+/* Measures a series of pairs with massif-ctl stopped, with massif-ctl running, and without massif-ctl. */
 TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 {
 	uint64_t model = 0, kernel = 1, lost = 0, mismatches = 1;
@@ -130,12 +130,12 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	start(self, true, PAIRS);
 	EXPECT_LT(0, next(self, false));
 	stop(self);
-	/* Fills the ring, and keeps going. */
+	/* The program fills the ring and keeps running. */
 	stopped = next(self, true);
 	EXPECT_LT(0, stopped);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
-	/* massif-ctl reads the ring, gets a resync, and everything is as before. */
+	/* massif-ctl reads the ring and gets a resync. After that, everything works as before the stop. */
 	sleep(1);
 	running = next(self, true);
 	status = end(self);
@@ -180,7 +180,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
 	/*
-	 * The factor given in the manual, plus a tolerance for a busy machine; if the program had to wait, it
+	 * The manual gives this factor; the addend is a tolerance for a busy machine. If the program had to wait, it
 	 * would take seconds.
 	 */
 	EXPECT_LT(stopped, 3 * running + alone);
@@ -211,7 +211,10 @@ TEST_F_TIMEOUT(loss, a_killed_aggregator_ends_the_session, 120)
 	EXPECT_LT(0, next(self, true));
 }
 
-/* Stopped from the first to the last mapping: everything that fit into the ring is in the report, with a remark. */
+/*
+ * massif-ctl is stopped until the program has ended. The report contains everything that fitted into the ring, and
+ * massif-ctl remarks that it is incomplete.
+ */
 TEST_F_TIMEOUT(loss, stopped_until_the_program_has_ended, 240)
 {
 	char *said;

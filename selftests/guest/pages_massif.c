@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Valgrind's Massif with --pages-as-heap=yes, compared with pages mode on the same system calls.
+// Compares pages mode with Valgrind's Massif and --pages-as-heap=yes on the same system calls.
 //
-// What happens before main differs (differences.rst). From there on, each snapshot must be equal in the changes of the
-// time, of the total and of each function's bytes, in the extra bytes, and in the peaks.
+// Before main, the two differ (differences.rst). From main on, corresponding snapshots must have the same changes of
+// the time and of the total, the same bytes of each function, the same extra bytes, and the same peaks.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,8 +26,8 @@ struct snapshot {
 	int64_t time, heap, extra, stacks;
 	char tree[16];
 	int64_t root;
-	int64_t at[FUNCTIONS];	/* number of bytes below a frame of that function */
-	bool ours;		/* true if the tree has bytes of a function that the script calls */
+	int64_t at[FUNCTIONS];	/* number of bytes below the frames of each function */
+	bool ours;		/* true if the tree contains a function that the script calls */
 };
 
 struct profile {
@@ -55,7 +55,7 @@ static void take_line(struct snapshot *snapshot, const char *line)
 		}
 }
 
-/* Reads the script's snapshots, beginning with main's first mapping. */
+/* Reads the snapshots from the script's first mapping on. */
 static void read_profile(struct __test_metadata *_metadata, const char *path,
 			 struct profile *profile)
 {
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(massif, ignored_functions_do_not_count, 150)
 		EXPECT_EQ(self->ours.snapshots[i].at[2], 0);
 }
 
-/* If 20 pages replace 20 others, Massif counts both; pages mode counts what is mapped. */
+/* If 20 new pages replace 20 mapped ones, Massif counts all 40; pages mode counts only those that are mapped. */
 TEST_F_TIMEOUT(massif, what_is_replaced_goes, 150)
 {
 	const struct profile *ours = &self->ours, *theirs = &self->theirs;
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(massif, what_is_replaced_goes, 150)
 	run_both(_metadata, self, "--heap=yes", "fixed");
 	EXPECT_EQ(ours->snapshots[ours->n - 1].heap - ours->snapshots[0].heap + 20 * PAGE,
 		  theirs->snapshots[theirs->n - 1].heap - theirs->snapshots[0].heap);
-	/* The removal of the replaced pages is a snapshot of its own, possibly preceded by a peak. */
+	/* The removal of the replaced pages causes an additional snapshot, possibly with a peak before it. */
 	EXPECT_GT(ours->n, theirs->n);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl --pages-as-heap on real programs: the model equals /proc/PID/maps at chosen moments and at the
+// Runs massif-ctl --pages-as-heap on real programs: the model must equal /proc/PID/maps at chosen moments and at the
 // end.
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(programs)
 	trace_set_free(&self->model);
 }
 
-/* Compares a profile with the kernel's mappings, at some moment or at its end. */
+/* Compares the model of a process with the kernel's mappings, as of the same moment or of the end. */
 static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
 		       const struct trace_maps *real)
 {
@@ -93,7 +93,10 @@ static void check_report(struct __test_metadata *_metadata, pid_t pid)
 	free(report);
 }
 
-/* Runs the program, and compares each of @n_profiles profiles at its end, and at @n_moments moments or more. */
+/*
+ * Runs the program. Each of its @n_profiles profiles must equal the kernel's mappings at its end, and also, for all
+ * profiles together, at @n_moments moments or more.
+ */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
 		  const char *in, size_t n_profiles, size_t n_moments)
 {
@@ -111,7 +114,7 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 			trace_find(&self->real, model->pid, model->moment);
 
 		/*
-		 * Only one process is stopped at each moment. The others keep running, so their dumps are not
+		 * At each moment, only one process is stopped. The others keep running, so their dumps cannot be
 		 * compared.
 		 */
 		if (model->moment && !real)
@@ -165,7 +168,7 @@ TEST_F_TIMEOUT(programs, four_threads, 120)
 	EXPECT_EQ(pages_tree_read(name, &tree), 0);
 }
 
-/* The shell forks twice: for the parentheses, where the child remains a shell, and for ls, which it executes. */
+/* The shell forks twice: once for the subshell in parentheses, which does not call exec, and once for ls. */
 TEST_F_TIMEOUT(programs, a_forking_shell, 120)
 {
 	add(self, "bash");
@@ -188,7 +191,7 @@ FIXTURE_VARIANT(debian)
 	const char *before;	/* shell command that prepares the run, or starts a peer for it to talk to */
 	bool input;		/* standard input is the output of the previous command */
 	size_t n_profiles;
-	bool under_main;	/* nearly all that it maps itself is under main */
+	bool under_main;	/* nearly all memory that it maps itself is below main in the tree */
 };
 
 FIXTURE_SETUP(debian)
@@ -273,7 +276,10 @@ FIXTURE_VARIANT_ADD(debian, go) {
 	.n_profiles = 1,
 };
 
-/* Memory mapped before main runs is shown separately, and the stacks of all other memory are complete. */
+/*
+ * Memory mapped before main is shown separately. At least 95 % of all other memory must be below main, so stacks are
+ * complete.
+ */
 static void check_tree(struct __test_metadata *_metadata)
 {
 	struct pages_tree tree;

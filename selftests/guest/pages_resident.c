@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resident pages of real programs: the profile agrees with the kernel at many moments.
+// Checks the resident pages of real programs: the profile must agree with the kernel at many moments.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 #define MOMENTS_MAX 40
 
-/* Long enough for all moments also on a fast machine. */
+/* A program that runs long enough for all moments even on a fast machine. */
 static const char python[] =
 	"import json, mmap\n"
 	"for n in range(4):\n"
@@ -43,10 +43,10 @@ FIXTURE(resident)
 FIXTURE_VARIANT(resident)
 {
 	enum mf_pages_what what;
-	const char *argv[5]; /* command line; the first word is NULL for selftests/targets/resident */
+	const char *argv[5]; /* command line; if argv[0] is NULL, selftests/targets/resident */
 	int moments;	     /* minimum number of moments */
 	bool attach;	     /* true to attach after the program has run for a while */
-	bool loses;	     /* the ring is too small and is read too rarely */
+	bool loses;	     /* true for a ring that is too small and is read too rarely */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(resident, name) { __VA_ARGS__ }
@@ -110,7 +110,7 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 			TH_LOG("%s", self->err.text);
 		}
 	}
-	/* The intervals grow, so that both short and long programs have enough moments. */
+	/* The intervals between moments grow, so that both short and long programs have enough moments. */
 	for (int i = 0; ; i++) {
 		struct pollfd device = { .fd = mf_pages_fd(self->pages), .events = POLLIN };
 

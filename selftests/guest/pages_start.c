@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Memory mapped by exec is shown with the file's name or the kernel's name for it: code, data, BSS, heap, stack, vdso.
+// Memory mapped by exec (code, data, BSS, heap, stack, vdso) is shown with the name of the file or the kernel's name.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,10 +9,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
 
-/*
- * Returns the sum of the bytes on those lines of the last tree of @report whose text after the address begins
- * with @text.
- */
+/* Returns the sum of bytes in the last tree of @report, over the lines whose text after the address begins with @text. */
 static uint64_t bytes_of(const char *report, const char *text)
 {
 	const char *tree = NULL, *line;
@@ -54,7 +51,7 @@ TEST(code_data_bss_and_the_stack)
 	EXPECT_GT(grown, 600000);
 	snprintf(words, sizeof(words), "[exec] (in %s)", ctl_target("pages_segments"));
 	EXPECT_EQ(bytes_of(report, words), image);
-	/* Only the recursion has grown the stack, by its full size. */
+	/* Only the recursion grows the stack, so "[stack]" still has its initial size. */
 	EXPECT_EQ(bytes_of(report, "[stack]"), stack);
 	EXPECT_GE(bytes_of(report, "grow (pages_segments.c"), grown);
 	EXPECT_GT(bytes_of(report, "[vdso]"), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The runner of guest tests notices kernel warnings, even if the test itself passes.
+// Checks that the runner of guest tests notices kernel warnings even if the test itself passes.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 
 #include "kselftest_harness.h"
 
-/* A batch inside the batch: a single test, listed in tests.conf. */
+/* The only test of an inner batch, which this test runs itself. It is listed in tests.conf. */
 #define INNER	"runner_inner"
 
-/* The intended warning must not appear in the outer batch's log, nor stop the debug kernel. */
+/* The deliberate warning must neither appear in the outer batch's log nor stop the debug kernel. */
 static const char begin[] = "cat /proc/sys/kernel/panic_on_warn > panic_on_warn; echo 0 > /proc/sys/kernel/panic_on_warn";
 static const char end[] = "dmesg -C; cat panic_on_warn > /proc/sys/kernel/panic_on_warn";
 
@@ -53,7 +53,7 @@ FIXTURE_TEARDOWN(runner)
 FIXTURE_VARIANT(runner)
 {
 	const char *what;
-	int status;		/* expected status of the batch: 75 means that the kernel is not trusted any more */
+	int status;		/* expected exit status of the batch; 75: the kernel can no longer be trusted */
 	const char *line;	/* a pattern that the frames must contain */
 	const char *summary;
 };
