@@ -62,7 +62,10 @@ void massif_resize_like(const void *block, size_t size) MASSIF_WEAK;
 void massif_stop(void) MASSIF_WEAK;
 void massif_start(void) MASSIF_WEAK;
 
-/* Takes a detailed snapshot. Like any other, it may be dropped again when the profile has too many snapshots. */
+/*
+ * Takes a detailed snapshot. Like any other snapshot, it may be discarded later, when the profile has too many
+ * snapshots.
+ */
 void massif_snapshot(void) MASSIF_WEAK;
 
 /*
@@ -78,7 +81,7 @@ int massif_is_there(void) MASSIF_WEAK;
 }
 #endif
 
-/* Each macro calls its function only if the function is defined, as is the case only under massif-ctl. */
+/* Each macro calls its function only if the function is defined. It is defined only in a run under massif-ctl. */
 #define massif_malloc_like(block, size) \
 	(massif_malloc_like ? massif_malloc_like(block, size) : (void)0)
 #define massif_free_like(block) (massif_free_like ? massif_free_like(block) : (void)0)

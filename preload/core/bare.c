@@ -34,7 +34,10 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 			 : "rcx", "r11", "memory");
 	if ((unsigned long)result < -4095ul)
 		return result;
-	/* Setting errno needs the C library, which is normally bound at the first event; this code may run before that. */
+	/*
+	 * The thread's errno is in the C library, which mf_libc_bind() looks up. Usually the first event has done so
+	 * already, but this code may run earlier.
+	 */
 	mf_libc_bind();
 	errno = (int)-result;
 	return -1;
@@ -66,7 +69,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 BARE(int, close, SYS_close, (int fd), W(fd))
 BARE(int, fcntl, SYS_fcntl, (int fd, int command, long more), W(fd), W(command), more)
-/* The same system call that glibc uses for fstat(): some sandboxes allow no other. */
+/* Use the same system call as glibc's fstat(), because some sandboxes allow only that one. */
 BARE(int, fstat, SYS_newfstatat, (int fd, struct stat *status), W(fd), W(""), W(status), W(AT_EMPTY_PATH))
 BARE(int, ftruncate, SYS_ftruncate, (int fd, off_t size), W(fd), W(size))
 BARE(int, getrlimit, SYS_getrlimit, (int resource, struct rlimit *limit), W(resource), W(limit))

@@ -2,9 +2,9 @@
 // The time of an event, in milliseconds or instructions.
 //
 // To count instructions, each thread has its own counter. It is read in user mode with rdpmc where the kernel allows
-// this (the protocol is described at the head of linux/perf_event.h), and with read(2) elsewhere. A single counter
-// that all threads inherit could be read only by the kernel, which takes twenty times as long. The sum over all
-// threads is kept in the session memory.
+// this (linux/perf_event.h describes how), and with read(2) elsewhere. A single counter that all threads inherit could
+// only be read with a system call, which takes twenty times as long. The sum over all threads is kept in the session
+// memory.
 
 #include "clock.h"
 
@@ -151,7 +151,7 @@ static int64_t count_instructions(struct mf_clock *clock)
 /*
  * Milliseconds come from the kernel's coarse clock, which lags by up to one tick (4 ms at 250 ticks a second), or from
  * massif-ctl's last reading of the exact clock, whichever is later. massif-ctl reads the exact clock when a snapshot is
- * due, and every millisecond while snapshots are due that often; see mf_timekeeper_look().
+ * due, and every millisecond if snapshots are due that often; see mf_timekeeper_look().
  *
  * The shim does not read an exact clock itself: that requires either the time-stamp counter, which a program can
  * disable for itself (PR_SET_TSC, strict seccomp), or a system call, for which a sandbox may kill the program. The
@@ -236,7 +236,7 @@ void mf_clock_end(struct mf_clock *clock)
 			syscall(SYS_close, clock->fd);
 	}
 	/*
-	 * Cleared even if it is COUNTER_NONE, so that the next thread that uses this state tries to open a counter
+	 * Clear the struct even if no counter could be opened, so that the next thread that uses this state tries
 	 * again.
 	 */
 	*clock = (struct mf_clock){ 0 };

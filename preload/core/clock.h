@@ -11,7 +11,7 @@ struct perf_event_mmap_page;
 struct mf_clock {
 	const struct perf_event_mmap_page *page; /* page for rdpmc; NULL if it could not be mapped */
 	int fd;		  /* descriptor for read(2) if rdpmc is not available; else -1 */
-	uint32_t process; /* process that opened the counter: a forked child does not inherit it */
+	uint32_t process; /* ID of the process that opened the counter; forked children must not use it */
 	uint64_t last;	  /* the count at the thread's last event */
 };
 
@@ -19,8 +19,8 @@ struct mf_clock {
 void mf_clock_start(void);
 
 /*
- * Returns the current time in the session's unit; 0, at no cost, if the unit is bytes. If the unit is instructions,
- * the time is the sum over all threads, each counted from its first event.
+ * Returns the current time in the session's unit, or 0 if that unit is bytes. If the unit is instructions, the time is
+ * the sum over all threads, each counted from its first event.
  * Context: the calling thread has closed the gate (gate.h).
  */
 int64_t mf_clock_now(struct mf_clock *clock);

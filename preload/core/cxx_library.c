@@ -24,7 +24,7 @@ static const char *const names[MF_LIBRARY_N] = { MF_LIBRARY_FUNCTIONS(NAME) };
 struct search {
 	void *found[MF_LIBRARY_N];
 	uintptr_t bias[MF_LIBRARY_N];  /* load bias of the object that defines the function */
-	bool is_library[MF_LIBRARY_N]; /* true if the object is a C++ library, not just any object after the shim */
+	bool is_library[MF_LIBRARY_N]; /* true if that object is libstdc++ or libc++ */
 	bool passed_us;
 };
 
@@ -32,7 +32,7 @@ static void *initial[MF_LIBRARY_N];
 
 /* Functions of objects that were loaded after the start. */
 static struct search late;
-static bool is_late_known; /* atomic; false if the last load or unload was not reported here */
+static bool is_late_known; /* atomic; false if @late may be out of date, because a load or unload was not reported */
 
 /* Results that find_late() caches when loads are not reported. An address is valid until any object is unloaded. */
 static struct {

@@ -32,8 +32,8 @@ enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRAR
 void mf_cxx_library_start(void);
 
 /*
- * Report, after mf_cxx_library_start(), that an object was loaded, or that the object with load bias @bias was
- * unloaded.
+ * Update the functions after an object was loaded, or after the object with load bias @bias was unloaded. Not called
+ * before mf_cxx_library_start().
  * Context: the dynamic linker's lock is held, or the process has one thread.
  */
 void mf_cxx_library_arrived(const struct dl_phdr_info *object);

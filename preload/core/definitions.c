@@ -195,7 +195,7 @@ static uint32_t beginning_of(const char *name)
 	return word * 0x9e3779b1u >> 22;
 }
 
-/* Makes a set of the @n @names, each of at least BEGINNING characters. */
+/* Makes a set of @n @names. Each name must have at least BEGINNING characters. */
 static struct wanted want(const char *const *names, uint32_t n)
 {
 	struct wanted wanted = { .names = names, .n = n };

@@ -25,13 +25,13 @@ struct mf_definitions {
 	} relocations[MF_DEFINITIONS_RELOCATIONS];
 };
 
-/* Returns false if @object has no dynamic symbol table. There is nothing to close. */
+/* Returns false if @object has no dynamic symbol table. Allocates nothing, so there is no matching close function. */
 bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phdr_info *object);
 
 struct mf_definition {
 	void *address;
 	uint64_t size; /* bytes; 0 if unknown */
-	uint32_t name; /* index of the name searched for */
+	uint32_t name; /* the name's number (mf_definitions_find()) or index (mf_definitions_find_in_file()) */
 	bool chosen_late; /* IFUNC: the address is that of the resolver, which picks the function at run time */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* File descriptors that the shim opens in the program, which does not expect them. */
+/* File descriptors that the shim opens in the program's process. */
 #ifndef MASSIF_PRELOAD_DESCRIPTOR_H
 #define MASSIF_PRELOAD_DESCRIPTOR_H
 

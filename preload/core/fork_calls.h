@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Callbacks through which thread.c and gate.c call process/fork.c. Since fork.c uses these two files, they must not
- * depend on it directly; so fork.c registers its functions here.
+ * Callbacks through which thread.c and gate.c call process/fork.c. These two files must not depend on fork.c directly,
+ * because fork.c depends on them. So fork.c registers its functions here.
  */
 #ifndef MASSIF_PRELOAD_FORK_CALLS_H
 #define MASSIF_PRELOAD_FORK_CALLS_H
@@ -14,21 +14,21 @@ struct mf_thread;
 struct mf_thread_private;
 
 struct mf_fork_calls {
-	/* Called, with the gate held, when the gate was frozen for a fork and data that it protects is about to change. */
+	/* Called before the session memory changes for the first time after a fork has frozen it. The gate is held. */
 	void (*go_on)(void);
 
 	/*
-	 * Called for a thread without a state. In a forked child that has no session memory of its own yet, copies the
-	 * parent's session memory. Returns the state that the thread had before the fork if it is the thread that
-	 * forked; otherwise NULL.
+	 * Called when a thread without a state needs one. In a forked child that has no session memory of its own yet,
+	 * copies the parent's session memory. If the thread is the one that forked, returns the state that it had
+	 * before the fork; otherwise NULL.
 	 */
 	struct mf_thread *(*begin)(void);
 
-	/* Called when the thread that had the state @private has ended. */
+	/* Called after the thread that used the state @private has ended. */
 	void (*thread_ended)(const struct mf_thread_private *private);
 };
 
-/* All NULL if children are not profiled; nothing is called then. Set before any thread has a state. */
+/* If children are not profiled, all pointers are NULL and nothing is called. Set before any thread has a state. */
 extern struct mf_fork_calls mf_fork_calls MF_HIDDEN;
 
 /* Is this a forked child that has had no event yet, and so still uses its parent's session memory? */

@@ -71,7 +71,7 @@ bool mf_gate_hold(void)
 		return false;
 	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * It is enough to wait for the tallies in use now: a thread that starts using another one finds the gate
+	 * Only the tallies that are in use now can be busy. A thread that starts using another tally finds the gate
 	 * closed.
 	 */
 	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);

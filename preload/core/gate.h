@@ -24,11 +24,12 @@ extern char __libc_single_threaded __attribute__((weak));
 /*
  * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of its blocks, and
  * must not call anything that could wait. The tally is locked during this time: other threads that share the tally
- * wait, and so does a thread that closes the gate. Returns false if the gate is closed, which it also is while the
- * session is frozen, whoever froze it; the caller must then use mf_gate_close() instead. Not recursive.
+ * wait, and so does a thread that closes the gate. Returns false if the gate is closed; the caller must then use
+ * mf_gate_close() instead. The gate is also closed while the session is frozen, even for the thread that froze it. Not
+ * recursive.
  *
- * mf_gate_try_shared() is for a thread that knows that the process has other threads. It never waits, but also returns
- * false if another thread holds the tally.
+ * mf_gate_try_shared() is for threads of a multithreaded process. It never waits: it also returns false if another
+ * thread holds the tally.
  */
 static inline bool mf_gate_try_shared(struct mf_tally *tally)
 {
@@ -59,8 +60,8 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
 		/*
-		 * A process that has only ever had one thread needs no atomic exchange. @shares stays set after the
-		 * other threads have ended.
+		 * If the process has only ever had one thread, no atomic exchange is needed. Once set, @shares stays
+		 * set, even after the other threads have ended.
 		 */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->ctx.tally->busy = 1;

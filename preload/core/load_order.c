@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Parts of the file names of libraries that insist on being first. */
+/* Parts of the file names of libraries that end the program if they are not first in the list. */
 static const char *const first_ones[] = { "libasan.so", "libclang_rt.asan" };
 
 static bool wants_to_be_first(const struct link_map *object)

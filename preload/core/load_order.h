@@ -6,9 +6,9 @@
 #include "real.h"
 
 /*
- * Call these before and after looking up the real functions, while the process has one thread. If a library insists on
- * being first in the list, mf_load_order_yield() moves the shim behind that library; mf_load_order_return() makes the
- * library check its position and then moves the shim back. @real: the functions that were found.
+ * Call these before and after looking up the real functions, while the process has one thread. If a library requires
+ * that it is first in the list, mf_load_order_yield() moves the shim behind that library; mf_load_order_return() makes
+ * the library check its position and then moves the shim back. @real: the real functions.
  */
 void mf_load_order_yield(void);
 void mf_load_order_return(const struct mf_real *real);

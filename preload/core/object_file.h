@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The file of a loaded object, for sections that are not in memory. */
+/* Maps the file of a loaded object, to read sections that are not in memory. */
 #ifndef MASSIF_PRELOAD_OBJECT_FILE_H
 #define MASSIF_PRELOAD_OBJECT_FILE_H
 
@@ -17,7 +17,7 @@ struct mf_object_file {
 /*
  * Maps the file at @object's path. Returns false if there is no such file, or if another file has replaced it since it
  * was loaded. Preserves errno.
- * Context: the program has not restricted its system calls, because this opens a file.
+ * Context: opens a file, so must not be called if the program has restricted its system calls.
  */
 bool mf_object_file_open(struct mf_object_file *file, const struct dl_phdr_info *object);
 void mf_object_file_close(const struct mf_object_file *file);

@@ -5,9 +5,9 @@
 // may allocate. So no function here may wait indefinitely for a lock whose holder may be waiting for the dynamic
 // linker: the scan lock is only tried, a limited number of times.
 //
-// Allocations do not take the dynamic linker's lock, for two reasons: a callback of the program may wait for a lock
-// whose holder allocates; and in a forked child the lock stays held forever if another thread held it during the fork.
-// Instead the list is scanned after it has changed, at a point where the dynamic linker itself has just held its lock
+// Allocations do not take the dynamic linker's lock, for two reasons. A callback of the program may wait for a lock
+// whose holder is allocating. And if another thread held the lock during a fork, the lock stays held forever in the
+// child. So the list is not scanned during an allocation, but after each change, from within the dynamic linker
 // (object_loaded.c).
 
 #include "objects.h"
@@ -53,7 +53,7 @@ static uint32_t alike[1u << ALIKE_BITS];
 struct scan {
 	uint32_t round;
 	uint32_t at;	/* record to try first for the next object: the order of the list rarely changes */
-	bool any_gone;	/* true if an object was unloaded: its record may match a new object there */
+	bool any_gone;	/* true if an object was unloaded, so its record may match a new object at its address */
 	bool any_new;
 	bool first;
 };
@@ -77,7 +77,7 @@ static const char *path_of(const struct dl_phdr_info *info)
 	size_t length;
 
 	if (!info->dlpi_name[0]) {
-		/* Cached: the first call is made at the start, since a sandbox may forbid the system call later. */
+		/* The path is cached at the start, because a sandbox may forbid the system call later. */
 		if (!executable[0] && readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0)
 			executable[0] = '\0';
 		return executable;

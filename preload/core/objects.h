@@ -11,7 +11,7 @@
 
 extern uint32_t mf_objects_retired MF_HIDDEN;
 
-/* Callbacks of the cache of unwind rules, which is keyed by address. Set before the first scan. */
+/* Callbacks that keep the cache of unwind rules up to date. Set before the first scan. */
 struct mf_objects_watcher {
 	/*
 	 * Called when an object was loaded at addresses @start to @end. @may_open is true if the object's file may be
@@ -20,7 +20,7 @@ struct mf_objects_watcher {
 	void (*arrived)(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 	/* Called when the object at addresses @start to @end was unloaded. */
 	void (*gone)(uint64_t start, uint64_t end);
-	/* Drops guessed unwind rules, which may be wrong now. Returns false if there were none. */
+	/* Drops guessed unwind rules, because a new object may have invalidated them. Returns false if there were none. */
 	bool (*forget_guesses)(void);
 };
 
@@ -32,7 +32,10 @@ extern struct mf_objects_watcher mf_objects_watcher MF_HIDDEN;
  */
 void mf_objects_scan(void);
 
-/* Promises that mf_objects_change() and mf_objects_scan() will be called whenever the list of objects has changed. */
+/*
+ * Declares that from now on, every change of the list of objects is followed by calls of mf_objects_change() and
+ * mf_objects_scan().
+ */
 void mf_objects_are_announced(void);
 
 /*
@@ -48,8 +51,8 @@ void mf_objects_change(void);
 uint32_t mf_objects_of(uint64_t address);
 
 /*
- * Reports that objects were loaded whose code has not run yet. If this is called at all, it must be called for every
- * load; see mf_rule_cache_keep_guesses.
+ * Must be called after objects were loaded and before their code runs. If some loads are not reported in this way,
+ * mf_rule_cache_keep_guesses must be false.
  */
 void mf_objects_come(void);
 

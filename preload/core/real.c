@@ -137,13 +137,13 @@ bool mf_real_resolve(void)
 	saved = errno;
 	/*
 	 * The first event occurs while the process has one thread. So a second call can only come from an allocation by
-	 * dlsym() below; the early arena serves it.
+	 * dlsym() below. That allocation is made from the early arena.
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
 	/*
-	 * The first function that is found may also be the first one that is called in a library that insists on being
-	 * first. So move behind that library before any function is looked up.
+	 * Move the shim behind a library that requires that it is first in the list (load_order.c). Do so before
+	 * looking up any function, because each function found may be in that library.
 	 */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \

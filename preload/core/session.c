@@ -17,7 +17,7 @@ const volatile int *mf_session_active_word = &never_active;
 bool mf_session_traces;
 
 static int *active_word; /* writable alias of mf_session_active_word */
-static int active_value; /* value of that word; in a new child, whose word is 0, the parent's value */
+static int active_value; /* copy of the word; in a forked child, whose word is 0, still the parent's value */
 
 bool mf_session_make_word(void)
 {

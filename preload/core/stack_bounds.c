@@ -11,7 +11,7 @@
 
 #define PAGE_SIZE 4096ull
 
-/* Number of bytes below the end of the initial stack in which the kernel maps nothing else. */
+/* The kernel keeps this many bytes below the end of the initial stack free of other mappings. */
 #define FIRST_STACK_ALONE (64ull << 20)
 
 /* The initial stack, where the kernel stored argc. */

@@ -8,8 +8,8 @@
 
 struct mf_stack_bounds {
 	uint64_t end;  /* upper end; for glibc's threads, the thread descriptor, which lies at the top of the mapping */
-	uint64_t low;  /* lowest address known to be readable; a multiple of the page size, like @hole + 1 */
-	uint64_t hole; /* highest address known to be unreadable; 0 if none is known */
+	uint64_t low;  /* lowest address known to be readable; page-aligned */
+	uint64_t hole; /* highest address known to be unreadable: the last byte of a page; 0 if none is known */
 	bool is_first; /* true for the initial stack, which the kernel grows on any access, even a readability test */
 };
 
@@ -27,7 +27,7 @@ static inline bool mf_stack_bounds_holds(const struct mf_stack_bounds *own, uint
 	return address - own->low < own->end - own->low;
 }
 
-/* Is @address on the current thread's stack? Asks the kernel if this is not known yet. */
+/* Is @address on the current thread's stack? If this is not known yet, tests whether the memory is readable. */
 bool mf_stack_bounds_reaches(uint64_t address);
 
 /*

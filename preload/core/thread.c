@@ -19,7 +19,7 @@
 #include "session.h"
 #include "thread_memory.h"
 
-/* Private states for this many threads are in the shim's own data; further ones are mapped in chunks. */
+/* Number of private states in the shim's static data. More are mapped in chunks when they are needed. */
 #define PRIVATES_FIRST 256u
 #define CHUNK_BYTES    65536u
 
@@ -69,7 +69,7 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->n_deferred = 0;
 	thread->entry = NULL;
 	thread->memo.room = private->room;
-	/* Not the current generation, so that the caches are emptied before they are first used. */
+	/* Any generation but the current one, so that the caches are emptied before they are first used. */
 	thread->generation = mf_objects_generation() - 1;
 }
 
@@ -135,8 +135,8 @@ void mf_thread_release(void)
 	mf_thread_local.inside = MF_INSIDE_SHIM;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/*
-	 * A signal handler may have released the state already. While the thread resizes a block, the state is still
-	 * needed.
+	 * A signal handler may have released the state already. Do not release it while the thread resizes a block,
+	 * because the state holds the block.
 	 */
 	thread = mf_thread_local.thread;
 	if (thread && thread->private->resizing.context == MF_CONTEXT_NONE)

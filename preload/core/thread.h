@@ -28,8 +28,8 @@ struct mf_deferred {
 };
 
 /*
- * The part of a thread's state that every event needs, and the cached data about the thread's stacks. It is in memory
- * that a forked child shares with its parent (thread_memory.h) until the child has a session of its own.
+ * The part of a thread's state that every event needs, and the cached data about the thread's stacks. Parent and forked
+ * child share the memory of this struct (thread_memory.h) until the child has a session of its own.
  */
 struct mf_thread {
 	struct mf_tally_ctx ctx; /* pointers to the thread's tally and shard, which other threads may share */
@@ -70,7 +70,7 @@ struct mf_thread_private {
 	 */
 	struct mf_block resizing;
 
-	uint32_t tally; /* number of the tally of the thread that uses this state */
+	uint32_t tally; /* number of the tally that the state's thread uses */
 	uint32_t room;	/* size of the memo's pool in words */
 
 	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
@@ -86,14 +86,14 @@ struct mf_thread_private {
 };
 
 /*
- * In the static TLS block, because an access must not allocate. Kept small, because that block takes space from every
- * thread's stack, and stacks can be small.
+ * This struct is in the static TLS block, because accessing it must not allocate. It is kept small, because the static
+ * TLS block takes space from every thread's stack, and stacks can be small.
  */
 struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */
 	uint8_t shortcut;     /* enum mf_fastpath */
 	bool binds_deep;      /* the thread is inside dlopen() with RTLD_DEEPBIND; see deepbind.c */
-	bool is_absorbed;     /* the C++ library's operator new has allocated; see mf_slowpath_absorb() */
+	bool is_absorbed;     /* the C++ library's operator new has made its first allocation; see mf_slowpath_absorb() */
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };
@@ -101,7 +101,7 @@ struct mf_thread_local {
 /* Reasons not to count a thread's next event at once. */
 enum mf_inside {
 	MF_INSIDE_SHIM = 1,    /* the thread is in the shim: its events are deferred */
-	MF_INSIDE_LIBRARY = 2, /* the C++ library's operator new or delete is running; it owns the first event */
+	MF_INSIDE_LIBRARY = 2, /* the C++ library's operator new or delete is running: its first event is absorbed */
 	MF_INSIDE_OWN = 4,     /* the thread may be in one of the program's own allocation functions; see nesting.h */
 };
 
@@ -128,12 +128,15 @@ struct mf_thread *mf_thread_take(void);
  */
 struct mf_thread_private *mf_thread_all(void);
 
-/* Called after an event of a thread that is ending: releases the state, which nothing else would do. */
+/*
+ * Releases the current thread's state. Called after each event of a thread that is ending, because nothing else would
+ * release the state.
+ */
 void mf_thread_release(void);
 
 /*
- * Saves the stack depths that the child's copy of the session will contain. Called when the session is frozen. Context:
- * the gate is held.
+ * Saves the threads' stack depths as counted in the frozen session, which a forked child will copy. Called when the
+ * session is frozen. Context: the gate is held.
  */
 void mf_thread_frozen(void);
 

@@ -10,8 +10,8 @@
 #include <cpuid.h>
 
 /*
- * The registers that compiled code may use besides the general-purpose ones: SSE, AVX, AVX-512, APX. Neither the shim
- * nor what it calls uses the x87 stack, MMX, tiles or protection keys.
+ * The registers that compiled code may use besides the general-purpose ones: SSE, AVX, AVX-512, APX. The x87 stack,
+ * MMX, tiles and protection keys are used neither by the shim nor by the functions that it calls.
  */
 #define STATE_MASK   0x800e6u
 #define STATE_LEGACY 512u

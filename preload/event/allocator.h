@@ -47,9 +47,9 @@ struct mf_allocator_resize {
 	size_t size;
 	const struct mf_registers *caller;
 
-	bool is_early; /* set by mf_allocator_resize_begin(): @old is in the early arena: call the real one with NULL */
+	bool is_early; /* set by mf_allocator_resize_begin() if @old is in the early arena: pass NULL instead of @old */
 	bool is_new;   /* the result is counted as a new block, and the old block, if any, as freed */
-	bool is_resized; /* until the end, the old block is in state.block, not in the table */
+	bool is_resized; /* the old block is in state.block, not in the table, until mf_allocator_resize_end() */
 	struct mf_slowpath_realloc state;
 };
 

@@ -120,8 +120,8 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation whose context the memo's roots do not give. @node: the stack's first node, which several known
- * stacks share, or NULL if the roots do not have it; the stack may then be unknown.
+ * Counts an allocation if the memo's roots do not determine its context. @node: the stack's first node, with which
+ * several known stacks begin, or NULL if the roots do not contain that node.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
@@ -158,8 +158,9 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 }
 
 /*
- * Like alloc(), for a thread whose pending free could not be completed on the fastest path. Tries again, and if needed
- * saves bytes for the latest snapshot, as free_keeping() does; other cases are left to the slow path.
+ * Like alloc(), but called after the fastest path has failed to complete the thread's pending free. Tries again and, if
+ * necessary, saves bytes for the latest snapshot, as free_keeping() does. If this fails too, leaves the event to the
+ * slow path.
  */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,

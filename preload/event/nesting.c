@@ -99,9 +99,10 @@ struct search {
 };
 
 /*
- * Handles the marks inside @frame, which extends from its own stack pointer to that of @outer. A hook with a mark there
- * was left without returning, so the mark is dropped. But a guess may skip frames: if code without unwind rules has no
- * frame pointer, the walk follows a caller's. So after a guess, the mark is kept.
+ * Handles the marks inside @frame, which extends from its own stack pointer to that of @outer. A mark inside a frame
+ * belongs to a hook that was left without returning, so the mark is dropped. After a guess, however, marks are kept,
+ * because a guess may skip frames: in code that has neither unwind rules nor a frame pointer, the walk follows the
+ * frame pointer of a caller.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -217,7 +218,7 @@ static void remember(const struct search *search)
 		__atomic_store_n(&memo->pc, caller->pc, __ATOMIC_RELAXED);
 }
 
-/* Is there a mark so close above the last frame that the walk would probably have reached it, had it not failed? */
+/* Is there a mark close above the last frame, so that the walk would probably have reached it if it had not failed? */
 static bool is_near(const struct search *search)
 {
 	const struct mf_nesting *nesting = &search->thread->private->nesting;

@@ -5,9 +5,9 @@
  *
  * Only the stack shows whether an event is nested. A function can be left without returning (longjmp, an exception),
  * and the next event may then be deeper on the same stack; or the function's work may run on another stack
- * (-fsplit-stack, a coroutine) while this one is used for something else. So we walk the event's stack up to the hook's
- * frame, and the event is nested only if the walk gets there. There is one mark for each hook that may still be on a
- * stack; without marks, no walk is needed.
+ * (-fsplit-stack, a coroutine) while this one is used for something else. So the stack is walked from the event
+ * outwards, and the event is nested only if the walk reaches the frame of a hook. There is one mark for each hook that
+ * may still be on a stack; without marks, no walk is needed.
  *
  * Events of a signal handler are never nested, whatever the handler interrupted. If the walk cannot continue (code
  * without unwind tables), the event counts as nested if a mark lies at most 1 MiB above the last frame found.
@@ -25,7 +25,7 @@
 
 struct mf_thread;
 
-#define MF_NESTING_MARKS 4u /* maximum; if exceeded, the oldest is dropped, and events nested in its hook count */
+#define MF_NESTING_MARKS 4u /* maximum; a further mark replaces the oldest, so events nested in that hook are counted */
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 
@@ -52,7 +52,7 @@ struct mf_nesting_memo {
 /* A hook that has called the original function. */
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
-	struct mf_block resizing; /* block being resized, so not in the table; no block: context MF_CONTEXT_NONE */
+	struct mf_block resizing; /* block being resized, which is not in the table; context MF_CONTEXT_NONE if none */
 };
 
 /* The per-thread state for detecting nested calls. */

@@ -64,9 +64,9 @@ typedef void delete_sized_aligned_type(void *pointer, size_t size, align_val_t a
 typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, const void *nothrow);
 
 /*
- * Defines the plain operator @symbol of @type; @arguments passes @parameters on. If memory runs out, calls the C++
- * library, whose allocations (for new-handlers, exceptions and the block) are counted like any malloc(), or, without a
- * library, executes @missing.
+ * Defines the plain operator @symbol, which has the type @type. @arguments: the names of @parameters. If memory runs
+ * out, the operator calls the C++ library's version, whose allocations (for new-handlers, exceptions and the block) are
+ * counted like any malloc(). If there is no C++ library, it executes @missing.
  */
 #define NEW(symbol, type, parameters, arguments, missing)                            \
 	void *symbol parameters;                                                     \
@@ -98,7 +98,7 @@ NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (
 
 /*
  * Called before the library's aligned operator new. Returns whether the library's next allocation is the program's
- * block. Returns false if the operator will throw, because its next allocation is then the exception object. Also
+ * block. It is not if the operator is going to throw, because the next allocation is then the exception object. Also
  * returns false if the library itself called this operator, as when operator new[] calls operator new.
  */
 static bool begin_library_new(size_t size, align_val_t alignment)
@@ -143,7 +143,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 			if (!pointer)                                                 \
 				missing;                                              \
 		}                                                                     \
-		/* Must come before the counting, which uses the name recorded here. */   \
+		/* Record the name before counting, which uses it. */   \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
 		if (library)                                                          \
 			end_library_new(pointer, size, MF_FRAME);                     \

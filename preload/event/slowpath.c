@@ -360,7 +360,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* the change belongs to the event of the current call */
+		mf_session_store.header->events--; /* undo the count by begin_alone(): part of the call's event */
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);

@@ -18,7 +18,7 @@
 void mf_slowpath_alloc(const void *pointer, size_t size, const struct mf_registers *caller);
 
 /*
- * Is the event of the entry point whose MF_FRAME is @frame nested in another one? The functions below check this as
+ * Is the current event nested in another event? @frame: MF_FRAME of the entry point. The functions below check this as
  * well, but later. malloc() and free() check it first, because the program's own operators new and delete call them.
  */
 bool mf_slowpath_is_nested(const void *frame);

@@ -7,7 +7,7 @@
 
 /*
  * Starts writing lines, if the session's header has a descriptor for them. If the session logs filtering, also starts
- * recording, in the thread's state, the name of the function called last. Sets mf_session_traces.
+ * recording the name of the last function that each thread called, in the thread's state. Sets mf_session_traces.
  */
 void mf_trace_start(void);
 

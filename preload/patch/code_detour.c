@@ -16,9 +16,9 @@
 
 #ifdef __x86_64__
 
-#define COPY_MAX 128u /* maximum size of the copy in bytes: the last instruction may extend beyond the 5 */
+#define COPY_MAX 128u /* bytes for the copied instructions, which may grow when they are moved, and a jump back */
 #define ENTRY_MAX 16u
-#define ALIGNMENT 16u /* maximum alignment of functions, in bytes; there is padding between them */
+#define ALIGNMENT 16u /* another function may begin at any multiple of this many bytes */
 
 /* The buffer for generated code: the next byte is written at @at; @end is the limit. */
 struct writer {
@@ -155,7 +155,7 @@ static bool is_relative(enum mf_flow flow)
 	       flow == MF_FLOW_CALL;
 }
 
-/* Can the whole function be decoded, and does it not jump into the bytes that the detour will overwrite? */
+/* Can the whole function be decoded, and does none of its jumps lead into the bytes that the detour will overwrite? */
 static bool is_clear(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site, *end = site + size;
@@ -175,7 +175,7 @@ static bool is_clear(const uint8_t *site, size_t size)
 	return at == end;
 }
 
-/* If the function is shorter than the jump, are the bytes after it only padding, which is never executed? */
+/* If the function is shorter than the jump, are the bytes after the function padding that is never executed? */
 static bool is_padded(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site + size, *end = site + MF_PATCH_BYTES;
@@ -213,7 +213,7 @@ static void put_original(struct writer *writer, const uint8_t *site, size_t size
 }
 
 /*
- * Writes the code that the detour jumps to: it pushes rbp and @datum, unless @datum is NULL, and makes a far jump to
+ * Writes the code that the detour jumps to. Unless @datum is NULL, this code pushes rbp and @datum. Then it jumps to
  * @target.
  */
 static void put_entry(struct writer *writer, const void *target, const void *datum)

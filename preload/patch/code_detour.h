@@ -26,8 +26,8 @@ int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t siz
 		      const void *datum);
 
 /*
- * Like mf_code_detour_prepare(), but makes no callable copy of the original function, so it can never run again. If
- * @datum is NULL, neither rbp nor @datum is pushed.
+ * Like mf_code_detour_prepare(), but makes no callable copy of the original function, which can then no longer be
+ * called. If @datum is NULL, neither rbp nor @datum is pushed.
  */
 int mf_code_detour_replace(struct mf_code_detour *detour, void *site, const void *target, const void *datum);
 

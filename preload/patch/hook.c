@@ -149,7 +149,7 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 	return _URC_CONTINUE_UNWIND;
 }
 
-/* Returns the value that MF_FRAME has in an entry point. */
+/* Returns the hook's equivalent of MF_FRAME in an entry point. */
 static inline const void *frame_of(const struct mf_hook_frame *frame)
 {
 	return &frame->rbp;
@@ -197,9 +197,9 @@ static inline struct mf_nesting *nesting_here(void)
 }
 
 /*
- * Returns the thread's nesting state, or NULL if the call is not counted, because it is nested or the process is not
- * profiled. The nesting state is in private memory because the original may fork, and the child then returns to the
- * hook without a thread state.
+ * Returns the thread's nesting state, or NULL if the call must not be counted: it is nested, the process is not
+ * profiled, or the thread has no state. The nesting state is in private memory, because the original may fork, and the
+ * child then returns to the hook without a struct mf_thread.
  */
 static inline struct mf_nesting *begin(const struct mf_hook_frame *frame)
 {
@@ -292,7 +292,7 @@ static bool take_size(struct mf_hook_frame *frame)
 	return made(frame, pointer_to(frame->rax), size, 0, 0);
 }
 
-/* Handles an allocation of @size bytes by a function with two arguments; @a and @b are those arguments for the trace. */
+/* Handles an allocation of @size bytes by a function whose trace line shows two arguments, @a and @b. */
 static inline bool take_two(struct mf_hook_frame *frame, size_t size, size_t a, size_t b)
 {
 	struct mf_nesting *nesting = begin(frame);

@@ -36,47 +36,47 @@ enum form {
 #define EIGHT(x) x, x, x, x, x, x, x, x
 
 static const uint8_t one_byte[256] = {
-	ALU, ALU, ALU, ALU, ALU, ALU, ALU, ALU, /* 00 */
-	EIGHT(NONE), EIGHT(NONE), /* 40: REX */
-	EIGHT(PLAIN), EIGHT(PLAIN), /* 50 */
-	NONE, NONE, NONE, M, NONE, NONE, NONE, NONE, /* 60 */
+	ALU, ALU, ALU, ALU, ALU, ALU, ALU, ALU, /* opcodes 00-3f */
+	EIGHT(NONE), EIGHT(NONE), /* opcodes 40-4f: REX prefixes */
+	EIGHT(PLAIN), EIGHT(PLAIN), /* opcodes 50-5f */
+	NONE, NONE, NONE, M, NONE, NONE, NONE, NONE, /* opcodes 60-6f */
 	IMMZ, MZ, IMM8, MB, PLAIN, PLAIN, PLAIN, PLAIN,
-	EIGHT(REL8), EIGHT(REL8), /* 70 */
-	MB, MZ, NONE, MB, M, M, M, M, EIGHT(M), /* 80 */
-	EIGHT(PLAIN), PLAIN, PLAIN, NONE, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, /* 90 */
-	OFFS, OFFS, OFFS, OFFS, PLAIN, PLAIN, PLAIN, PLAIN, /* a0 */
+	EIGHT(REL8), EIGHT(REL8), /* opcodes 70-7f */
+	MB, MZ, NONE, MB, M, M, M, M, EIGHT(M), /* opcodes 80-8f */
+	EIGHT(PLAIN), PLAIN, PLAIN, NONE, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, /* opcodes 90-9f */
+	OFFS, OFFS, OFFS, OFFS, PLAIN, PLAIN, PLAIN, PLAIN, /* opcodes a0-af */
 	IMM8, IMMZ, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN,
-	EIGHT(IMM8), EIGHT(IMMV), /* b0 */
-	MB, MB, IMM16, PLAIN, NONE, NONE, MB, MZ, /* c0 */
+	EIGHT(IMM8), EIGHT(IMMV), /* opcodes b0-bf */
+	MB, MB, IMM16, PLAIN, NONE, NONE, MB, MZ, /* opcodes c0-cf */
 	ENTR, PLAIN, NONE, NONE, PLAIN, IMM8, NONE, NONE,
-	M, M, M, M, NONE, NONE, NONE, PLAIN, EIGHT(M), /* d0 */
-	REL8, REL8, REL8, REL8, NONE, NONE, NONE, NONE, /* e0 */
+	M, M, M, M, NONE, NONE, NONE, PLAIN, EIGHT(M), /* opcodes d0-df */
+	REL8, REL8, REL8, REL8, NONE, NONE, NONE, NONE, /* opcodes e0-ef */
 	RELZ, RELZ, NONE, REL8, NONE, NONE, NONE, NONE,
-	NONE, NONE, NONE, NONE, PLAIN, PLAIN, GROUP3 | MODRM | IMM8, GROUP3 | MODRM | IMMZ, /* f0 */
+	NONE, NONE, NONE, NONE, PLAIN, PLAIN, GROUP3 | MODRM | IMM8, GROUP3 | MODRM | IMMZ, /* opcodes f0-ff */
 	PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, M, M,
 };
-/* Opcodes after 0f. */
+/* Opcodes of two bytes, the first of which is 0f; indexed by the second. */
 static const uint8_t two_bytes[256] = {
-	M, M, M, M, NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, PLAIN, NONE, M, NONE, NONE, /* 00 */
-	EIGHT(M), EIGHT(M), /* 10 */
-	NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, EIGHT(M), /* 20 */
-	NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, NONE, EIGHT(NONE), /* 30 */
-	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* 40 */
-	MB, MB, MB, MB, M, M, M, PLAIN, NONE, NONE, NONE, NONE, M, M, M, M, /* 70 */
-	EIGHT(RELZ), EIGHT(RELZ), /* 80 */
-	EIGHT(M), EIGHT(M), /* 90 */
-	PLAIN, PLAIN, PLAIN, M, MB, M, NONE, NONE, PLAIN, PLAIN, NONE, M, MB, M, M, M, /* a0 */
-	EIGHT(M), M, M, MB, M, M, M, M, M, /* b0 */
-	M, M, MB, M, MB, MB, MB, M, EIGHT(PLAIN), /* c0 */
-	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* d0 */
+	M, M, M, M, NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, PLAIN, NONE, M, NONE, NONE, /* second byte 00-0f */
+	EIGHT(M), EIGHT(M), /* second byte 10-1f */
+	NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, EIGHT(M), /* second byte 20-2f */
+	NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, NONE, EIGHT(NONE), /* second byte 30-3f */
+	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* second byte 40-6f */
+	MB, MB, MB, MB, M, M, M, PLAIN, NONE, NONE, NONE, NONE, M, M, M, M, /* second byte 70-7f */
+	EIGHT(RELZ), EIGHT(RELZ), /* second byte 80-8f */
+	EIGHT(M), EIGHT(M), /* second byte 90-9f */
+	PLAIN, PLAIN, PLAIN, M, MB, M, NONE, NONE, PLAIN, PLAIN, NONE, M, MB, M, M, M, /* second byte a0-af */
+	EIGHT(M), M, M, MB, M, M, M, M, M, /* second byte b0-bf */
+	M, M, MB, M, MB, MB, MB, M, EIGHT(PLAIN), /* second byte c0-cf */
+	EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), EIGHT(M), /* second byte d0-ff */
 };
 
 /* Decoder state for one instruction. */
 struct reader {
 	const uint8_t *code;
 	size_t size, at;
-	bool operand_size, wide; /* the prefix 66; REX.W */
-	bool repeats, odd;	 /* prefix f2 or f3; prefix 67, which changes the address size */
+	bool operand_size, wide; /* has prefix 66; has REX.W */
+	bool repeats, odd;	 /* has prefix f2 or f3; has prefix 67, which changes the address size */
 	uint8_t modrm;
 	uint8_t near_offset;
 };

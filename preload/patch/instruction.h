@@ -12,7 +12,7 @@
 enum mf_flow {
 	MF_FLOW_ON,	       /* execution continues with the next instruction */
 	MF_FLOW_BRANCH,	       /* conditional jump to a relative address */
-	MF_FLOW_SHORT_BRANCH,  /* the same, for an instruction that only exists with an 8-bit distance */
+	MF_FLOW_SHORT_BRANCH,  /* conditional jump that can only be encoded with an 8-bit distance */
 	MF_FLOW_JUMP,	       /* jump to a relative address */
 	MF_FLOW_CALL,	       /* call to a relative address */
 	MF_FLOW_INDIRECT_CALL, /* call to an address in a register or memory */
@@ -29,8 +29,8 @@ struct mf_instruction {
 };
 
 /*
- * Decodes the instruction at @code; @size bytes may be read. Returns false if it is invalid, not an instruction that
- * compilers generate in functions, or if there is no decoder for this processor.
+ * Decodes the instruction at @code; @size bytes may be read. Returns false if the instruction is invalid or one that
+ * compilers do not generate in functions, or if there is no decoder for this processor.
  */
 bool mf_instruction_read(const uint8_t *code, size_t size, struct mf_instruction *instruction);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Monitor commands from the program itself: massif-ctl generates the file's content, and the program writes the file.
 //
-// So a relative path refers to the program's directory, and the file can only be in a place where the program may
-// write: massif-ctl, which may have different privileges, never opens a file that the program names.
+// As a result, a relative path refers to the program's working directory, and the file can only be created where the
+// program may write. massif-ctl may have different privileges, so it never opens a file that the program names.
 
 #include "monitor_command.h"
 
@@ -88,8 +88,8 @@ static const char *path_of(struct scratch *scratch)
 }
 
 /*
- * Executes the command and writes its file to @name or, if @name is NULL, to the path in the command. If there was a
- * file to write, *@written becomes 0 or -errno.
+ * Executes the command and writes its file to @name or, if @name is NULL, to the path in the command. If there is a
+ * file to write, sets *@written to 0 or -errno.
  */
 static int execute(const char *text, const char *name, struct scratch *scratch, int *written)
 {
@@ -105,8 +105,8 @@ static int execute(const char *text, const char *name, struct scratch *scratch, 
 }
 
 /*
- * Like execute(), with scratch memory of its own. Returns 0 or -errno from massif-ctl; -ESRCH in a process that is not
- * profiled, or in a signal handler that interrupted the shim. *@written changes only if there was a file to write.
+ * Like execute(), but allocates the scratch memory. Returns 0 or -errno from massif-ctl; -EAGAIN if there is no memory;
+ * -ESRCH in a process that is not profiled, or in a signal handler that interrupted the shim.
  */
 static int perform(const char *text, const char *name, int *written)
 {

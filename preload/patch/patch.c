@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Changes the program's code in memory.
 //
-// Pages of the program's code become writable briefly and stay executable: other threads may be running in them, and
-// so may the shim. So a change fails if the system forbids pages that are both writable and executable. Briefly
-// removing execute permission is not a solution: it might be impossible to restore. The shim's own code pages are
-// never writable and executable at the same time.
+// Pages of the program's code are made writable only briefly. They stay executable meanwhile, because other threads,
+// or the shim itself, may be executing code in them. So a change fails if the system forbids pages that are both
+// writable and executable. Removing execute permission instead is not a solution, because it might be impossible to
+// restore. The shim's own code pages are never writable and executable at the same time.
 
 #include "patch.h"
 
@@ -61,8 +61,8 @@ static int protect(uint64_t start, uint64_t end, int protection)
 }
 
 /*
- * Cached mapping of the last write, used between mf_patch_begin() and mf_patch_end(). It stays valid because each write
- * restores the protection of the mapping.
+ * The mapping that was last read from /proc/self/maps, cached between mf_patch_begin() and mf_patch_end(). It stays
+ * valid because each write restores the mapping's protection.
  */
 static struct mf_map seen;
 static bool keeps_seen;
@@ -151,7 +151,10 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	return code;
 }
 
-/* Returns the highest address between @start and @end for a pool that is within reach of @site, or 0. */
+/*
+ * Returns the highest address at which a pool fits between @start and @end and is within reach of @site, or 0 if there
+ * is none.
+ */
 static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 {
 	uint64_t least = site > POOL_REACH ? site - POOL_REACH : 0;

@@ -44,9 +44,12 @@ struct origin {
 
 static struct origin origins[ORIGINS_MAX];
 static uint32_t n_origins;
-static bool wanted; /* a copy of the session's option, because a forked child may not have a session yet */
+static bool wanted; /* are requests handled? Copied from the session, which a forked child may not have yet */
 
-/* Executes a request. For requests to other tools, returns @unheard: the result that the request has without Valgrind. */
+/*
+ * Handles a request and returns its result. For a request to another tool, or if the process is not profiled, that is
+ * @unheard, the result without Valgrind.
+ */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {
 	const struct mf_registers caller = {
@@ -91,7 +94,10 @@ struct table {
 	} entries[];
 };
 
-/* Are the @size bytes at @address in a readable segment of the object? Other headers may describe more than was mapped. */
+/*
+ * Are the @size bytes at @address in a readable segment of the object? Program headers other than PT_LOAD may describe
+ * memory that was not mapped.
+ */
 static bool is_there(const struct dl_phdr_info *info, uint64_t address, uint64_t size)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -145,7 +151,7 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 	if (!is_there(info, at, sizeof(description)))
 		return false;
 	memcpy(description, (const void *)(uintptr_t)at, sizeof(description));
-	/* This fails if the FDE uses another encoding. */
+	/* This comparison fails if the FDE uses another pointer encoding. */
 	return at + 8 + (uint64_t)(int64_t)description[2] == start &&
 	       address - start < (uint32_t)description[3];
 }
@@ -182,7 +188,7 @@ static const uint8_t *find_request(struct code *code, const uint8_t *at)
 	return NULL;
 }
 
-/* Are the requests in @code those for which the trampolines in @list were made? */
+/* Do the trampolines in @list belong to exactly the requests in @code? */
 static bool are_known(const struct mf_trampoline *list, struct code *code)
 {
 	const uint8_t *at = code->at;
@@ -195,7 +201,10 @@ static bool are_known(const struct mf_trampoline *list, struct code *code)
 	return !list && !find_request(code, at);
 }
 
-/* Makes trampolines for all requests. *@failed becomes the number that could not be made, and *@error the reason. */
+/*
+ * Makes trampolines for all requests in @code. Adds the number of failures to *@failed and stores the last error in
+ * *@error.
+ */
 static struct mf_trampoline *make_trampolines(struct code *code, uint32_t *failed, int *error)
 {
 	struct mf_trampoline *list = NULL, **last = &list;

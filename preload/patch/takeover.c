@@ -9,11 +9,11 @@
 //
 // Allocation functions call each other; such inner calls are not counted (nesting.h).
 //
-// The functions that the shim exports take precedence over those of libraries, and behave like the C library's. In a
-// program with other definitions, the first instruction of each shim function redirects to the next definition: so a
-// library's operator new runs, and the C++ library's operator delete calls the program's. If the program defines only
-// C++ operators, malloc() and the like are not redirected to the C library: the shim's functions call it anyway, and a
-// hook would slow down every event, since it saves registers.
+// The functions that the shim exports take precedence over those of libraries, and behave like the C library's. If the
+// program has other definitions, each of the shim's functions is redirected to the next definition at its first
+// instruction. So a library's operator new runs, and the C++ library's operator delete calls the program's functions.
+// If the program defines only C++ operators, malloc() and the like are not redirected to the C library: the shim's
+// functions call it anyway, and a hook would slow down every event, since it saves registers.
 
 #include "takeover.h"
 
@@ -34,7 +34,7 @@
 #include "core/session.h"
 #include "event/trace.h"
 
-/* The text is a format for mf_trace_line(); the kind determines its arguments. */
+/* The last string is a format for mf_trace_line(). The hook's kind determines the arguments. */
 #define SIZE(symbol)	       { #symbol, MF_HOOK_SIZE, #symbol "(%u) = %p" }
 #define SIZE_ALIGNMENT(symbol) { #symbol, MF_HOOK_SIZE_ALIGNMENT, #symbol "(size %u, al %u) = %p" }
 #define ALIGNED(symbol, kind)  { #symbol, kind, "memalign(al %u, size %u) = %p" }
@@ -46,8 +46,9 @@ static const struct function {
 	enum mf_hook_kind kind;
 	const char *trace;
 	/*
-	 * Does this function always call another allocation function? Objects that define only such functions do so for
-	 * systems that lack them. (libbsd, which all X11 programs are linked with, has reallocarray.)
+	 * Does this function always call another allocation function? An object that defines only such functions
+	 * provides them for systems that lack them. (For example, libbsd, which all X11 programs are linked with,
+	 * defines reallocarray.)
 	 */
 	bool is_built_on_others;
 } functions[] = {
@@ -104,7 +105,7 @@ static uint32_t n_taken;
 static bool is_any;
 static bool is_any_of_c; /* at least one function that was taken over is not a C++ operator */
 
-/* The definitions of each of @functions at start-up. */
+/* For each of @functions, its definitions at start-up. */
 static struct {
 	void *ours; /* the shim's definition */
 	void *next; /* the first definition after the shim's, ignoring the executable's; NULL if none */
@@ -123,10 +124,10 @@ static bool no_capacities;
 static bool started; /* the initial objects have been handled */
 static bool ours_came;
 
-/* Classes of objects. */
+/* Whose allocation functions an object defines, which decides how they are treated. */
 enum owner {
 	OWNER_US,
-	OWNER_SYSTEM,	 /* the C and C++ libraries: called through the shim */
+	OWNER_SYSTEM,	 /* the C and C++ libraries: their functions are called through the shim */
 	OWNER_LINKER,	 /* the dynamic linker, which initially uses an allocator of its own */
 	OWNER_PROGRAM,
 	OWNER_UNCOUNTED, /* like OWNER_PROGRAM, but excluded by the user */
@@ -138,7 +139,7 @@ struct arrival {
 	const struct mf_definitions *definitions;
 	enum owner owner;
 	bool is_executable;
-	bool defines, allocates; /* defines any of @functions; defines one that does not merely call others */
+	bool defines, allocates; /* defines at least one of @functions; defines one that does not just call others */
 };
 
 static bool is_named(const char *soname, const char *pattern)
@@ -176,7 +177,7 @@ static void miss(const struct mf_definition *definition, int code)
 	struct mf_store_header *header = mf_session_store.header;
 
 	mf_gate_thaw();
-	/* A function may be found twice, in another table or under another name. Count it once. */
+	/* The same function may be found twice, in another table or under another name. Count it only once. */
 	if (header->missed_address == (uintptr_t)definition->address || header->n_missed++)
 		return;
 	header->missed_error = code;
@@ -195,8 +196,8 @@ static struct taken *find_taken(const void *site)
 
 /*
  * Definitions that consist of only a jump, which are too short for a detour. For example, linkers and compilers turn
- * all of a library's operators delete into jumps to one of them. If the jump's target is taken over, calls are counted
- * there.
+ * all of a library's operators delete into jumps to one of them. Calls of such a definition are counted at the jump's
+ * target, if the target is taken over.
  */
 #define JUMPS_MAX 64u
 
@@ -215,8 +216,8 @@ static const struct jump *find_jump(const void *site)
 }
 
 /*
- * If the function is only a jump, records it for miss_jumps(), which runs when all functions of the object have been
- * found, and returns true.
+ * If the function consists of only a jump, records the jump and returns true. miss_jumps() checks the recorded jumps
+ * after all functions have been found.
  */
 static bool note_jump(const struct mf_definition *definition)
 {
@@ -258,7 +259,7 @@ static void take(const struct mf_definition *definition)
 	int code;
 
 	if (own && (own->is_new || mf_code_detour_is_placed(&own->detour)))
-		return; /* found again, in another table or under another name */
+		return; /* the same function, found in another table or under another name */
 	if (own && own->function->kind == function->kind &&
 	    mf_code_detour_fits(&own->detour, definition->size)) {
 		own->is_new = true;

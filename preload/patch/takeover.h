@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 /*
- * Calls to these functions are then counted like calls to the C library's functions. Their behaviour does not change.
- * object_loaded.c calls mf_takeover_arrived() and mf_takeover_done().
+ * mf_takeover_arrived() takes over the allocation functions of a new object. mf_takeover_done() completes this after
+ * the last new object. Calls to the functions are then counted like calls to the C library's; their behaviour does not
+ * change. Called by object_loaded.c.
  */
 void mf_takeover_arrived(const struct dl_phdr_info *object);
 void mf_takeover_done(void);

@@ -67,7 +67,7 @@ __asm__(
 "	pushq	21(%rcx)\n"	   /* the trampoline's member @back */
 "	.cfi_offset rip, -232\n"
 "	movq	mf_trampoline_answers(%rip), %rdi\n"
-"	movq	%rsp, %rsi\n"	   /* the frame; rdx holds the result of an unhandled request */
+"	movq	%rsp, %rsi\n"	   /* arguments: the frame, and in rdx the result of an unhandled request */
 "	call	mf_xstate_call\n"
 "	movq	%rax, %rdx\n"
 "	leaq	-64(%rbp), %rsp\n"

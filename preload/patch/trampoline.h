@@ -11,7 +11,7 @@
 
 #include "cfi/request_site.h"
 
-/* Valgrind's request numbers (VG_USERREQ__ in valgrind.h). trampoline.c uses the numbers as well. */
+/* Valgrind's request numbers (VG_USERREQ__ in valgrind.h). The assembly in trampoline.c repeats them. */
 enum mf_request {
 	MF_REQUEST_MONITOR_COMMAND = 0x1202,
 	MF_REQUEST_MALLOCLIKE_BLOCK = 0x1301,
@@ -33,7 +33,10 @@ struct mf_trampoline_frame {
 	const uint64_t *args; /* the request's number and up to five arguments */
 };
 
-/* Answers a request. Called only for the numbers above; @unheard is the result if nobody handles the request. */
+/*
+ * Handles a request, whose number is one of those above, and returns its result. @unheard: the result of a request that
+ * is not handled.
+ */
 typedef uint64_t mf_trampoline_answer(const struct mf_trampoline_frame *frame, uint64_t unheard);
 
 /* Sets the function that answers requests. Call this before the first trampoline is made. */
