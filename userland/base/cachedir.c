@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 
 /*
- * Limits per kind of file, that is, per file name suffix. When a limit is reached, the oldest files are removed until
- * usage is down to three quarters of it. Each new build of a program adds a file.
+ * Limits for all files with the same suffix, needed because each new build of a program adds files. When a limit is
+ * reached, the oldest files are removed until three quarters of the limit are used.
  */
 #define FILES_MAX 512u
 #define BYTES_MAX (64u << 20)
@@ -63,7 +63,7 @@ int mf_cachedir_open(const char *path)
 	return fd;
 }
 
-/* Creates at most the last two components of @path; creating the directories above them is left to the user. */
+/* Creates at most the last two components of @path; the directories above them must already exist. */
 int mf_cachedir_make(const char *path)
 {
 	int fd = mf_cachedir_open(path);
@@ -124,8 +124,8 @@ static int by_age(const void *a, const void *b)
 }
 
 /*
- * Called before a new file is created: removes the oldest files of @kind, a file name suffix, if there are too many.
- * Also matches files that are still being written; their names have a pid after the suffix.
+ * Removes the oldest files with the suffix @kind if there are too many. Called before a new file is created. This
+ * includes files that are still being written, whose names have a pid after the suffix.
  */
 static void make_room(int directory, const char *kind)
 {

@@ -28,7 +28,7 @@ static inline void mf_cleanup_fclose(FILE **file)
 #define mf_auto_close  __attribute__((cleanup(mf_cleanup_close)))
 #define mf_auto_fclose __attribute__((cleanup(mf_cleanup_fclose)))
 
-/* Moves the value out of @variable, which is set to @none and no longer owns the value. */
+/* Returns the value of @variable and sets @variable to @none, so that the variable no longer owns the value. */
 #define mf_take(variable, none)                       \
 	({                                            \
 		__typeof__(variable) taken_ = (variable); \

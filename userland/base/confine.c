@@ -26,7 +26,7 @@
 
 #define NOBODY 65534u /* the kernel's uid for "nobody" */
 
-enum { FILES = 64 }; /* maximum number of open descriptors: for the object, its debug files, and files of split units */
+enum { FILES = 64 }; /* maximum number of open descriptors: the object, its debug files, .dwo files */
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -118,8 +118,8 @@ static bool is_shared(const char *line, uint64_t *start, uint64_t *end)
 }
 
 /*
- * Unmaps shared memory, because the sessions of profiled processes are mapped and writable. Does not use stdio, because
- * another thread may have held its locks at the fork. It is safe to continue reading after an munmap: the kernel
+ * Unmaps shared memory: it includes the writable sessions of profiled processes. Does not use stdio, because another
+ * thread may have held a stdio lock at the time of the fork. It is safe to continue reading after an munmap: the kernel
  * resumes after the last mapping that it reported.
  */
 static void unmap_shared(void)
@@ -189,8 +189,8 @@ static void limit(int resource, uint64_t most)
 }
 
 /*
- * The kernel sends SIGXCPU at the soft limit, and SIGKILL at the hard one. So the hard limit is a second later: a process
- * that SIGXCPU has ended is known to have taken too long.
+ * The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard limit. The hard limit is one second higher, so
+ * that a process that takes too long dies of SIGXCPU, which the parent can recognise.
  */
 static void limit_cpu_time(unsigned int cpu_s)
 {
@@ -216,8 +216,8 @@ static void set_limits(unsigned int cpu_s)
 }
 
 /*
- * Handles a refused system call that opens a file (SECCOMP_RET_TRAP), by calling open_for_us(). libdw itself opens the
- * files of split units, and debug files that several objects share.
+ * SIGSYS handler: the filter traps system calls that open a file (SECCOMP_RET_TRAP), and open_for_us() is called
+ * instead. Needed because libdw opens .dwo files and shared debug files (dwz) by itself.
  */
 static void answer_open(int number, siginfo_t *info, void *context)
 {
@@ -323,7 +323,7 @@ static bool filter_calls(void)
 		ALLOW(madvise),
 		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
 		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
-		/* Calls that libraries make incidentally. */
+		/* Other calls that libraries make. */
 		ALLOW(futex),
 		ALLOW(getrandom),
 		ALLOW(sysinfo),
@@ -353,7 +353,7 @@ unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(co
 	open_for_us = open;
 	set_signals();
 	offer_to_oom_killer();
-	/* Do this before setting the limits: if massif-ctl has many files open, the socket has a high number. */
+	/* Do this before setting the limits: @socket may be above the limit if massif-ctl has many open files. */
 	close_others(socket, file);
 	unmap_shared();
 	set_limits(cpu_s);

@@ -14,7 +14,7 @@
 #define MF_CONFINE_SOCKET 0
 #define MF_CONFINE_FILE	  1
 
-#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* bytes of address space that it may have beyond what it has already */
+#define MF_CONFINE_MEMORY_MAX (16ull << 30) /* address space, in bytes, that a confined process may allocate */
 
 /* Privileges that were dropped. If a bit is missing, the kernel refused to drop that privilege. */
 enum {
@@ -34,8 +34,8 @@ bool mf_confine_has_rights(void);
  * MF_CONFINE_FILE. Memory that it shares with other processes is unmapped. The kernel kills the process after @cpu_s
  * seconds of CPU time.
  *
- * If @open is not NULL, it is called in place of the system call whenever code in this process opens a file for
- * reading. It returns a descriptor or -errno, and must not use functions that take locks.
+ * If @open is not NULL, it replaces the system call whenever code in this process opens a file for reading. @open
+ * returns a descriptor or -errno and must not take any lock.
  *
  * Returns which privileges of MF_CONFINED_ALL were dropped.
  */

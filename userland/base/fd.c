@@ -17,7 +17,10 @@ int mf_fd_move_high(int fd)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= HIGH_DESCRIPTOR)
 		lowest = limit.rlim_cur > 1 ? (int)limit.rlim_cur - 1 : 0;
-	/* Usually the first attempt succeeds. Lower numbers may be in use for descriptors that the program inherits. */
+	/*
+	 * The first attempt usually succeeds. Try high numbers first: the program may have inherited descriptors with
+	 * low numbers.
+	 */
 	for (; lowest > STDERR_FILENO; lowest--) {
 		high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
 		if (high >= 0 || errno != EMFILE)

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Code addresses are regular: a library may be loaded a thousand times, or a thousand libraries lie one page apart.
- * After a single multiplication such addresses would fill a run of adjacent slots, and each lookup would walk all of
- * them.
+ * Code addresses are often evenly spaced, for example if a library is loaded a thousand times, or a thousand libraries
+ * are one page apart. After a single multiplication, such addresses would fill a run of adjacent slots, and each lookup
+ * would walk the whole run.
  */
 static inline uint64_t mf_hash(uint64_t first, uint64_t second)
 {

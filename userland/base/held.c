@@ -90,8 +90,8 @@ uint32_t mf_held_count(struct mf_held *held)
 }
 
 /*
- * Returns whether another file may be kept open. The other descriptors that this process may have are left for what
- * the profiled processes themselves need.
+ * Returns whether another file may be kept open. The rest of the descriptor limit is reserved for other purposes, such
+ * as the sessions of profiled processes.
  */
 static bool has_room(const struct mf_held *held)
 {
@@ -165,14 +165,14 @@ struct way {
 	char root[32]; /* root directory that the path is relative to; "" for our own */
 	char path[WAY_BYTES];
 	bool is_sure; /* this path always leads to the mapped file */
-	bool is_guess; /* this path may lead to another file of the process, so compare() must return SAME */
+	bool is_guess; /* this path may lead to another file, so compare() must return SAME */
 };
 
 /*
- * Lists ways to open the file of @mapping. The path belongs to the process's mount namespace, which may not be ours,
- * and by now the path may lead to another file. So the path is also tried relative to the process's own root directory.
- * A deleted file can be reached through the mapping itself (which needs privileges), through the process's own
- * descriptor of it, or as the program that the process runs.
+ * Lists ways to open the file of @mapping. The path is valid in the process's mount namespace, which may differ from
+ * ours, so it is also tried relative to the process's root directory. By now, the path may lead to another file. A
+ * deleted file can be opened through /proc/PID/map_files (which needs privileges), through the process's own link in
+ * /proc/self, or through /proc/PID/exe.
  */
 static int list_ways(const struct mf_held_mapping *mapping, struct way ways[WAYS])
 {
@@ -215,7 +215,10 @@ static int open_mapped(const struct mf_held_mapping *mapping, struct stat *statu
 		enum likeness likeness;
 
 		if (fd < 0) {
-			/* A permission error on a path in /proc says nothing about the file itself. */
+			/*
+			 * Ignore an error on a path in /proc: it may only mean that we lack the privileges for that
+			 * path.
+			 */
 			if (!ways[i].is_sure && !ways[i].is_guess)
 				code = fd;
 			continue;

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #define MF_HELD_MAX   1024u /* maximum number of descriptors in one table */
-#define MF_HELD_SHARE 4u    /* a table uses at most 1/4 of the descriptors that the process may have */
+#define MF_HELD_SHARE 4u    /* a table uses at most 1/4 of RLIMIT_NOFILE */
 
 /* Identifies a file. The device is major << 32 | minor. */
 struct mf_file_identity {
@@ -43,7 +43,7 @@ struct mf_held_mapping {
 	pid_t pid; /* 0 if unknown or if the process has ended */
 	uint64_t start, end;
 	const char *path; /* ends in " (deleted)" if the file was deleted */
-	const char *alias; /* the path that the process uses; may be NULL */
+	const char *alias; /* the path by which the process opened the file, such as "/proc/self/fd/3"; may be NULL */
 	struct mf_file_identity file;
 };
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-/* Maximum number of output bytes per input byte, plus a remainder (RFC 1951: two bits can stand for 258 bytes). */
+/* Maximum number of output bytes per input byte: two bits can stand for 258 bytes (RFC 1951). */
 #define MOST_BY_ONE_BYTE 1032u
 
 uint8_t *mf_inflate(const void *compressed, size_t size, uint64_t plain_size)

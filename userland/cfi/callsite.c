@@ -8,8 +8,8 @@
 #if defined(__x86_64__)
 
 /*
- * Returns the length of the indirect call (ff /2) at @code, which depends on its operand; 0 if it is not one. @size
- * bytes are readable.
+ * Returns the length of the indirect call (ff /2) at @code, or 0 if there is no such call. The length depends on the
+ * operand. @size bytes are readable.
  */
 static size_t indirect_length(const uint8_t *code, size_t size)
 {

@@ -22,7 +22,7 @@ uint64_t mf_cfi_uleb(struct mf_dwarf *reader)
 {
 	struct mf_dwarf start = *reader;
 
-	/* Nearly all numbers take a single byte. */
+	/* Fast path: nearly all numbers take a single byte. */
 	if (reader->at < reader->end && *reader->at < 0x80)
 		return *reader->at++;
 	mf_cfi_skip_leb(reader);
@@ -83,8 +83,8 @@ static bool skip_operation(struct mf_dwarf *code)
 }
 
 /*
- * Skips the length of an expression and the expression itself. Because jumps are refused, evaluating it takes no more
- * steps than it has operations.
+ * Skips the length of an expression and the expression itself. Since jumps are not allowed, each operation of the
+ * expression is evaluated at most once.
  */
 static void skip_expression(struct mf_dwarf *program)
 {
@@ -176,7 +176,7 @@ struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *rememb
 		next.kind = MF_CFI_STOP;
 		break;
 	default:
-		/* Among these is DW_CFA_val_offset, whose operands libunwind 1.6 executes as instructions. */
+		/* This includes DW_CFA_val_offset, whose operands libunwind 1.6 executes as instructions. */
 		next.kind = MF_CFI_UNSAFE;
 	}
 	if (program->overrun)

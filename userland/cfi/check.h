@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which call frame instructions are safe to hand to libunwind, which was not written for hostile input: it follows
- * endless loops in expressions, uses unchecked register numbers as array indexes, and remembers an unlimited number of
- * states.
+ * Checks which call frame instructions are safe to pass to libunwind. libunwind was not written for hostile input: it
+ * never leaves an endless loop in an expression, uses unchecked register numbers as array indexes, and remembers an
+ * unlimited number of states.
  */
 #ifndef MASSIF_CFI_CHECK_H
 #define MASSIF_CFI_CHECK_H

@@ -40,7 +40,7 @@ bool mf_cie_read(struct mf_dwarf entry, struct mf_cie *cie)
 
 	*cie = (struct mf_cie){ .encoding = DW_EH_PE_absptr };
 	entry.at += strnlen(augmentation, (size_t)(entry.end - entry.at));
-	mf_dwarf_fixed(&entry, 1); /* the NUL of the augmentation */
+	mf_dwarf_fixed(&entry, 1); /* the terminating NUL of the augmentation string */
 	if (entry.overrun)
 		return false;
 	/* Addresses must be 8 bytes long, without a segment selector. */

@@ -10,7 +10,7 @@
 /* The encoding that all linkers use for the sorted table of .eh_frame_hdr. */
 #define ENCODING_TABLE (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 
-/* Returns the part of the @size bytes at @at that lies within @object, whose tables may be damaged. */
+/* Returns the @size bytes at @at, limited to those that lie within @object, because its tables may be damaged. */
 static struct mf_dwarf bytes_in(const struct mf_rows_object *object, const uint8_t *at, uint64_t size)
 {
 	if (at < object->start || at > object->end)
@@ -38,9 +38,9 @@ static bool read_cie(const struct mf_rows_object *object, const uint8_t *at, str
 }
 
 /*
- * Searches the sorted table of .eh_frame_hdr for the FDE whose code begins at or before @pc. Returns
- * MF_DESCRIPTION_FOUND with it in *@fde; MF_DESCRIPTION_NONE if all described code is above @pc or no code is
- * described; MF_DESCRIPTION_UNKNOWN if the table's format is unsupported.
+ * Searches the sorted table of .eh_frame_hdr for the last FDE whose code begins at or before @pc. Returns
+ * MF_DESCRIPTION_FOUND and sets *@fde; MF_DESCRIPTION_NONE if there is no such FDE; or MF_DESCRIPTION_UNKNOWN if the
+ * table's format is unsupported.
  */
 static enum mf_description_found search_table(const struct mf_rows_object *object, uint64_t pc,
 				     const uint8_t **fde)
@@ -83,7 +83,7 @@ static bool read_description(const struct mf_rows_object *object, const uint8_t 
 	const uint8_t *cie;
 
 	found->program = read_entry(object, fde);
-	/* This field contains the distance back to the CIE. */
+	/* This field is the distance from itself back to the CIE. */
 	cie = found->program.at;
 	cie -= mf_dwarf_fixed(&found->program, 4);
 	if (!read_cie(object, cie, &found->cie))

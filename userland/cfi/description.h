@@ -9,11 +9,11 @@
 #include "cie.h"
 #include "dwarf.h"
 
-/* An object in memory, either loaded or read into the same layout; at least the part that contains its tables. */
+/* An object in memory: loaded, or read from its file into the same layout. Only the tables have to be present. */
 struct mf_rows_object {
 	const uint8_t *start, *end;
 	const uint8_t *header; /* its .eh_frame_hdr, or NULL if it has none */
-	const uint8_t *frames; /* without .eh_frame_hdr: its .eh_frame, searched linearly, or NULL if it has none */
+	const uint8_t *frames; /* only if there is no .eh_frame_hdr: its .eh_frame, or NULL if it has none */
 	uint64_t frames_size;
 };
 

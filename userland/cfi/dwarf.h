@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DWARF register numbers on x86-64 of the registers that have a special meaning. */
+/* DWARF numbers of rbp, rsp and the return address on x86-64. */
 enum { MF_DWARF_RBP = 6, MF_DWARF_RSP = 7, MF_DWARF_RA = 16 };
 
 /* The bytes still to be read. Reading past @end returns 0, moves the reader to @end and sets @overrun. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Evaluates DWARF expressions, as they occur in unwind rules. */
+/* Evaluates the DWARF expressions that occur in unwind rules. */
 #ifndef MASSIF_CFI_EXPRESSION_H
 #define MASSIF_CFI_EXPRESSION_H
 

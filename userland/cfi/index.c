@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Builds tables of unwind rules from those of a file.
+// Translates the unwind rules of a file to our own format (index.h).
 
 #include "index.h"
 
@@ -13,7 +13,7 @@
 
 #define LENGTH_OF_64_BIT 0xfffffff0u
 
-/* Size of the CIE cache. FDEs alternate between a few CIEs. */
+/* Size of the CIE cache. Neighbouring FDEs use only a few different CIEs. */
 #define COMMONS 256u
 
 struct entry {
@@ -363,7 +363,7 @@ void mf_cfi_add_listed(struct mf_cfi_builder *b, uint64_t start, uint64_t addres
 		write_fde(b, common, &fde);
 }
 
-/* Compares two entries by start address; equal ones by their order in the file. */
+/* Compares two entries by start address, and those with the same start by their order in the file. */
 static int by_start(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -373,7 +373,7 @@ static int by_start(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The entries of .eh_frame_hdr usually are sorted, so they need not be sorted again. */
+/* The entries of .eh_frame_hdr are usually sorted already. */
 static bool is_sorted(const struct entries *entries)
 {
 	for (uint32_t i = 1; i < entries->n; i++)

@@ -3,10 +3,9 @@
  * The unwind rules of an object in a single format of our own. The process that reads the file translates its .eh_frame
  * and .debug_frame, which come in many forms; the process that unwinds checks the result and uses it.
  *
- * The rules are CIEs and FDEs as in .eh_frame, one after another. The augmentation of a CIE is "zR", or "zRS" for the
- * frames of signal handlers' return code, and the addresses in its FDEs have four bytes and are relative to @base. An
- * instruction that is not safe for libunwind (check.h) is replaced by MF_CFI_STOP_OPCODE, and the rest of its program
- * is omitted.
+ * The rules are a sequence of CIEs and FDEs, as in .eh_frame. The augmentation of a CIE is "zR", or "zRS" for signal
+ * frames. Addresses in FDEs are four bytes long and relative to @base. An instruction that is not safe for libunwind
+ * (check.h) is replaced by MF_CFI_STOP_OPCODE, and the instructions after it are omitted.
  */
 #ifndef MASSIF_CFI_INDEX_H
 #define MASSIF_CFI_INDEX_H
@@ -43,7 +42,7 @@ struct mf_cfi {
 struct mf_cfi_found {
 	uint32_t rules;	      /* offset of the FDE, which has been checked */
 	uint64_t begin, size; /* link-time address of its code, and its size in bytes */
-	bool signal;	      /* according to the CIE, a signal interrupted the caller */
+	bool signal;	      /* the CIE marks this as a signal frame: the caller was interrupted */
 };
 
 /*

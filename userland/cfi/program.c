@@ -73,7 +73,7 @@ static struct mf_place read_expression(struct mf_dwarf *reader, enum mf_place_ki
 	};
 }
 
-/* The next two functions change only the CFA's register and only its offset, respectively. */
+/* Change only the register, or only the offset, of the CFA rule. */
 static void set_cfa_register(struct run *run, uint8_t reg)
 {
 	struct mf_place *cfa = &run->state->cfa;

@@ -31,9 +31,9 @@ static bool is_equal(const uint8_t *a, const uint8_t *b, size_t n)
 }
 
 /*
- * Looks at the last three bytes of each possible position. If they occur nowhere in the sequence, most of the preceding
- * positions can be skipped. Speed matters because all of a program's code is searched; memmem() is not available in the
- * shim.
+ * Compares the last three bytes at each possible position. If these bytes occur nowhere in the sequence, several
+ * positions can be skipped at once. Speed matters because all of a program's code is searched; memmem() is not
+ * available in the shim.
  */
 const uint8_t *mf_request_site_find(const uint8_t *code, size_t n)
 {

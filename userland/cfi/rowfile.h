@@ -6,7 +6,7 @@
  * records the size of the searched code.
  *
  * A file is named by the object's build id: an object with this id has these rows, whatever its path and modification
- * time. The file holds every row that was ever looked up, sorted, with 32-bit link-time addresses. Before any of it is
+ * time. The rows are those that were ever looked up, sorted by their 32-bit link-time addresses. Before any of it is
  * used, its layout, build id, checksum and every row are verified; a file that fails verification is treated as
  * missing. It is read, not mapped, so that it cannot change or be truncated while in use.
  */
@@ -34,7 +34,7 @@ struct mf_rowfile {
 	uint32_t version;
 	uint32_t n_rows;
 	uint64_t sum; /* checksum of everything else */
-	uint64_t searched_bytes; /* bytes of code that were searched and have no client request; else 0 */
+	uint64_t searched_bytes; /* size of the searched code; 0 if it was not searched or contains client requests */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Call frame information as rows. A row can express what compilers emit for nearly all x86-64 functions: the CFA
-// relative to the stack pointer or rbp, the return address just below the CFA, and rbp saved or unchanged. Anything
+// Converts call frame information to rows. A row can express what compilers emit for nearly all x86-64 functions: the
+// CFA relative to the stack pointer or rbp, the return address just below the CFA, and rbp saved or unchanged. Anything
 // else is MF_CFA_UNKNOWN (see frame.h).
 
 #include "rows.h"
@@ -61,7 +61,7 @@ static bool set_fp(struct mf_cfi_rule *rule, const struct mf_place *place)
 
 	switch (place->kind) {
 	case MF_PLACE_KEPT:
-	case MF_PLACE_UNDEFINED: /* the outer frames do not use its value */
+	case MF_PLACE_UNDEFINED: /* no frame further out uses its value */
 		rule->fp = MF_FP_KEPT;
 		return true;
 	case MF_PLACE_AT_CFA:
@@ -118,8 +118,8 @@ static struct mf_cfi_rule rule_of(const struct mf_program_state *state)
 }
 
 /*
- * Returns the rule of a signal frame. In the frame to which a signal handler returns, an expression gives the CFA.
- * Other code that claims to have been interrupted, such as a jump that replaces an instruction, needs the full rules.
+ * Returns the rule of a signal frame. In the frame to which a signal handler returns, the CFA is an expression. Other
+ * code that is marked as a signal frame, such as a jump that replaces an instruction, needs the full rules.
  */
 static struct mf_cfi_rule signal_rule(const struct mf_program_state *state)
 {

@@ -9,7 +9,7 @@
 #include "description.h"
 
 enum mf_cfa_kind {
-	MF_CFA_UNKNOWN,	    /* none of the following; use frame.h instead */
+	MF_CFA_UNKNOWN,	    /* the rule is none of the following kinds; use frame.h instead */
 	MF_CFA_NONE,	    /* this code has no unwind rules */
 	MF_CFA_END,	    /* the outermost frame: the return address is undefined */
 	MF_CFA_SP,	    /* CFA = stack pointer + offset */
