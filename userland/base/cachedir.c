@@ -124,8 +124,8 @@ static int by_age(const void *a, const void *b)
 }
 
 /*
- * Removes the oldest files with the suffix @kind if there are too many. Called before a new file is created. This
- * includes files that are still being written, whose names have a pid after the suffix.
+ * Removes the oldest files with the suffix @kind if there are too many. Called before a new file is created. Files that
+ * are still being written are included; their names have a pid after the suffix.
  */
 static void make_room(int directory, const char *kind)
 {

@@ -17,15 +17,15 @@
 #define BLOCK_BYTES 4096ull
 
 /*
- * The first child fetches FETCH_FIRST bytes. Each later child fetches GROWTH times as many as the one before, up to
- * FETCH_LAST.
+ * The first child fetches FETCH_FIRST bytes. Each further child fetches GROWTH times as much as the previous one, but
+ * at most FETCH_LAST bytes.
  */
 #define FETCH_FIRST (256ull << 10)
 #define FETCH_LAST  (16ull << 20)
 #define GROWTH	    4u
 
 struct mf_binary {
-	const struct mf_held_file *held; /* NULL: the vdso */
+	const struct mf_held_file *held; /* the mapped file, or NULL for the vdso */
 	struct mf_binary_options options;
 	struct mf_elf_summary *summary;
 	struct mf_cfi cfi; /* the unwind rules; points into the summary */
@@ -101,7 +101,10 @@ static const char *why_not(int64_t code)
 	}
 }
 
-/* Returns whether @code, from send_child(), is an error that was not the file's fault: no child could be started. */
+/*
+ * Returns whether the error @code of send_child() means that no child could be started, rather than that the file is
+ * bad.
+ */
 static bool is_no_fault_of_file(int64_t code)
 {
 	return code < 0 && code != -ESTALE && code != -ETIME && code != -EFBIG && code != -ENODATA;

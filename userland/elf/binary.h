@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An ELF file that a profiled process has mapped. It is read in unprivileged child processes (base/errand.h). The first
- * child builds the summary. In the rare case that bytes of the file are needed too, further children fetch them, each
- * child more than the one before. If no child can be started, this process reads the file itself, unless it has
- * privileges.
+ * child builds the summary. In the rare case that bytes of the file are needed as well, further children fetch them in
+ * increasingly large pieces. If no child can be started, this process reads the file itself, unless it has privileges.
  */
 #ifndef MASSIF_ELF_BINARY_H
 #define MASSIF_ELF_BINARY_H

@@ -50,8 +50,8 @@ bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint
 const uint8_t *mf_elf_file_bytes(struct mf_elf_file *binary, uint64_t offset, uint64_t size);
 
 /*
- * Returns the rules of all code: those listed in .eh_frame_hdr, those of .debug_frame and, without .eh_frame_hdr, those
- * of .eh_frame. The first call builds them. Returns NULL if there are none.
+ * Returns all unwind rules of the file: those listed in .eh_frame_hdr (or, without it, those of .eh_frame) and those of
+ * .debug_frame. The first call builds them. Returns NULL if there are none.
  */
 const struct mf_cfi *mf_elf_file_cfi(struct mf_elf_file *binary);
 

@@ -73,7 +73,10 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Returns whether @path is the loader itself, under any name. When run as a program, the loader loads the shim. */
+/*
+ * Returns whether @path is the dynamic loader itself, under any name. A loader that is run as a program does load the
+ * shim.
+ */
 static bool is_loader(const char *path, const char *loader)
 {
 	mf_auto_free char *real_path = realpath(path, NULL);

@@ -90,7 +90,7 @@ static bool is_wanted(const struct segments *segments, const Elf64_Phdr *segment
 	return false;
 }
 
-/* Reads the segments that are needed. The rest of the memory stays zero and untouched. */
+/* Reads only the segments that are needed. The rest of the memory is not touched. */
 static int read_wanted(int fd, const struct segments *segments, struct mf_elf_map *map)
 {
 	map->size = segments->end - segments->start;

@@ -14,8 +14,8 @@
 #define PAGE_BYTES 4096ull
 
 /*
- * Address space reserved for one store. It is small because there may be many processes, and because the large regions,
- * which hold heap blocks, are not used here.
+ * Address space reserved for one store. A small amount suffices because pages mode does not use the large regions,
+ * which hold heap blocks. It must be small because there may be many processes.
  */
 #define STORE_BUDGET (2ull << 30)
 
@@ -87,7 +87,7 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	free(a);
 }
 
-/* Returns the context of the stack @frames or, if resident pages are accounted, its site. */
+/* Returns the context of the stack @frames or, if resident pages are accounted, its site (resident.h). */
 static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;
@@ -119,7 +119,7 @@ static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct 
 	return n;
 }
 
-/* Returns the index of @words in the notes, adding them if they are new; SIZE_MAX if memory ran out. */
+/* Returns the index of the placeholder text @words in a->notes, adding it if it is new; SIZE_MAX if memory ran out. */
 static size_t find_note(struct mf_accounting *a, const char *words)
 {
 	struct mf_object object = {.kind = MF_OBJECT_NOTE, .path = words};
@@ -176,7 +176,7 @@ uint32_t mf_accounting_object(struct mf_accounting *a, const char *words)
 	return note == SIZE_MAX ? MF_OBJECT_NONE : a->notes[note].object;
 }
 
-/* Makes the open file available to readers of the store's objects. */
+/* Records @held as the open file of @object, so that the file can be read when names are looked up. */
 static void hold(struct mf_accounting *a, uint32_t object, struct mf_held_file *held)
 {
 	size_t room = a->store.sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record);
@@ -236,7 +236,7 @@ static uint32_t object_at(struct mf_accounting *a, uint64_t pc)
 	return interval && interval->file ? find_object(a, interval, pc) : MF_OBJECT_NONE;
 }
 
-/* Texts shown below the outermost frame of an incomplete stack, in place of the missing callers. */
+/* Placeholder texts for the missing callers of an incomplete stack. */
 static const char *const end_words[] = {
 	[MF_UNWIND_OUTERMOST] = NULL,
 	[MF_UNWIND_CUT] = "[rest of the stack not captured]",
@@ -244,7 +244,10 @@ static const char *const end_words[] = {
 	[MF_UNWIND_FULL] = NULL,
 };
 
-/* Appends a frame with @words to the @n frames, if there is room. Returns the new number of frames. */
+/*
+ * Appends a placeholder frame with the text @words to the @n frames, if there is room. Returns the new number of
+ * frames.
+ */
 static uint32_t put_words(struct mf_accounting *a, struct mf_frame *frames, uint32_t n,
 			  const char *words)
 {
@@ -344,8 +347,9 @@ static void follow(struct mf_accounting *a)
 }
 
 /*
- * Removes the bytes that are mapped but not resident; the resident pages are removed by the module's records, earlier
- * or later. Pages are not counted as blocks here, and the caller attempts one snapshot for all parts.
+ * Removes the bytes that are mapped but not resident. The resident pages are removed when the module reports their
+ * removal, which may be before or after this. Pages are not counted as blocks here, and the caller attempts one
+ * snapshot for all parts.
  */
 static void part_left_resident(const struct mf_interval *part, struct removal *removal)
 {
@@ -369,8 +373,8 @@ static int settle(struct mf_accounting *a)
 }
 
 /*
- * As in Massif, a region is removed page by page: a peak is checked for before the first page is removed, and a
- * snapshot attempted after it. No snapshot is attempted for the other pages.
+ * As in Massif, a region is removed page by page. We check for a peak before removing the first page, and attempt a
+ * snapshot after it. No snapshot is attempted for the other pages.
  */
 static void part_left(const struct mf_interval *part, void *data)
 {
@@ -413,7 +417,7 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		follow(a);
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
-	/* Pages that had to leave their addresses can now be placed in the new mapping. */
+	/* Pages that were displaced from their addresses can now be placed in the new mapping. */
 	return code || !removal->begun ? code : settle(a);
 }
 
@@ -494,7 +498,7 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 		return code;
 	follow(a);
 	if (model->heap != after)
-		return -EPROTO; /* cannot happen: agree() has made the sums equal */
+		return -EPROTO; /* cannot happen: mf_resident_take() makes the sums equal */
 	if (change < 0)
 		model->heap_frees += (uint32_t)(-change / (int64_t)PAGE_BYTES);
 	else

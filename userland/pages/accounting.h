@@ -17,7 +17,7 @@
 #include "pages/unwind.h"
 #include "profile/pages_what.h"
 
-/* Texts that a report shows as a frame if the stack is unknown. Below, "words" means such a text. */
+/* Placeholder texts: a report shows them as a frame where the stack, or part of it, is unknown. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
 #define MF_WORDS_ANON	  "[anon]"     /* mapped like [exec], but the mapping has no name */
 #define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the caller's
@@ -30,7 +30,7 @@
 #define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* marks the frames below it as found through frame
 								  * pointers */
 
-/* The maximum number of frames in a context: those of a walk, plus a few words (MF_WORDS_*). */
+/* The maximum number of frames in a context: those of a walk, plus a few placeholders (MF_WORDS_*). */
 #define MF_CONTEXT_FRAMES_MAX (MF_UNWIND_FRAMES_MAX + 8)
 
 struct mf_note;
@@ -51,7 +51,7 @@ struct mf_accounting {
 	 */
 	bool taking_over;
 
-	struct mf_note *notes; /* words used so far, each with its object and context */
+	struct mf_note *notes; /* placeholder texts used so far, each with its object and context */
 	size_t n_notes;
 	struct mf_object_key *objects; /* the store's objects that are files, by file and bias */
 	size_t n_objects;
@@ -88,20 +88,21 @@ int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accountin
 			  struct mf_error *err);
 
 /*
- * Returns the context whose only frame is @words, or MF_CONTEXT_NONE if memory runs out. If resident pages are
- * accounted, this function and the next two return a site instead: the trie node of the stack, to which the page kind
- * is added as the innermost frame (resident.h). In that case, the contexts of mappings are sites, too.
+ * Returns the context whose only frame is the placeholder text @words, or MF_CONTEXT_NONE if memory runs out. If
+ * resident pages are accounted, this function and the next two return a site instead: the trie node of the stack, to
+ * which the page kind is added as the innermost frame (resident.h). In that case, the contexts of mappings are sites,
+ * too.
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 
-/* Like mf_accounting_note(), with @below as the caller of @words. */
+/* Like mf_accounting_note(), but with a second placeholder frame @below as the caller of @words. */
 uint32_t mf_accounting_notes(struct mf_accounting *accounting, const char *words,
 			     const char *below);
 
 /* Returns the context of a walked stack. The mappings must be the same as when the stack was copied. */
 uint32_t mf_accounting_stack(struct mf_accounting *accounting, const struct mf_walk *walk);
 
-/* Returns the number of the object that is printed as @words. */
+/* Returns the number of the object that represents the text @words, which is printed as it is. */
 uint32_t mf_accounting_object(struct mf_accounting *accounting, const char *words);
 
 /* Converts an event's time to model time: milliseconds since the start of the profile. */
@@ -122,7 +123,7 @@ int mf_accounting_map(struct mf_accounting *accounting, const struct mf_interval
 int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64_t end, bool gone,
 			uint64_t time_ns);
 
-/* Puts the pages that mf_resident_lift() took out at @from back at @to. Returns 0 or -ENOMEM. */
+/* Puts the pages that mf_resident_lift() took from address @from back at address @to. Returns 0 or -ENOMEM. */
 int mf_accounting_land(struct mf_accounting *accounting, uint64_t from, uint64_t to);
 
 /*

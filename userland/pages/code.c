@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The parts of an address space on which unwinding depended.
+// Tracks the address ranges that unwinding depended on.
 
 #include "pages/code.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parts of an address space on which unwinding depended: code, and the unwind rules for it. */
+/* Tracks the address ranges that unwinding depended on: code, and the unwind rules for it. */
 #ifndef MASSIF_PAGES_CODE_H
 #define MASSIF_PAGES_CODE_H
 
@@ -21,8 +21,8 @@ struct mf_code {
 void mf_code_deinit(struct mf_code *code);
 
 /*
- * Records that start..end was read. If memory runs out, code->left is set: then caches are dropped, which is always
- * safe.
+ * Records that start..end was read. If memory runs out, sets code->left, which makes the caller drop its caches; that
+ * is always safe.
  */
 void mf_code_note(struct mf_code *code, uint64_t start, uint64_t end);
 

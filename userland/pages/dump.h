@@ -10,17 +10,17 @@
 #include "pages/pages.h"
 #include "pages/space.h"
 
-/* Maximum size of the name of a moment, including its NUL. */
+/* Maximum size of the word in a request file FILE.now (pages.h), including the terminating NUL. */
 #define MF_DUMP_MOMENT_MAX 32
 
 /*
  * Appends the mappings of @process to the file @path, in the format described in pages.h under MASSIF_DUMP_INTERVALS.
- * @moment is "" at the end of a profile. Returns 0 or -errno.
+ * @moment is the word from the request, or "" at the end of a profile. Returns 0 or -errno.
  */
 int mf_dump_intervals(const char *path, const struct mf_pages_process *process, const char *moment,
 		      const struct mf_space *space, struct mf_error *err);
 
-/* Returns whether a test is requesting a dump; if so, copies the name of the moment to @moment. */
+/* Returns whether a test is requesting a dump; if so, copies the word in the request file to @moment. */
 bool mf_dump_is_wanted(const char *path, char moment[MF_DUMP_MOMENT_MAX]);
 
 /* Removes the file that requested the dump, so that the test can continue. */

@@ -59,8 +59,9 @@ static int remove_mapped(struct mf_accounting *a, const struct mf_event *unmap)
 }
 
 /*
- * Accounts a move by mremap. The kernel makes the copy first but counts the memory only once. So we remove the source
- * first, then add as many bytes at the destination; any growth is added as a separate mapping.
+ * Accounts a move by mremap(). The kernel creates the destination before it removes the source, but counts the memory
+ * only once. So we remove the source first, then add a mapping of the same size at the destination. If the mapping also
+ * grew, the growth is added as a separate mapping.
  */
 static int account_move(struct mf_target *target, struct mf_event *copy, struct mf_event *unmap)
 {

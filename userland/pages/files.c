@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Numbers for the files that the session's processes map. A file is opened and read as ELF only when it is needed.
+// The files that the session's processes map, each with a number. A file is read as ELF only when it is needed.
 
 #include "pages/files.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbers for the files that the session's processes map. A file is opened when its code is mapped. It is read as ELF
- * only when needed, by a process without rights.
+ * The files that the session's processes map, each with a number. A file is opened when its code is mapped. It is read
+ * as ELF only when needed, by an unprivileged process.
  */
 #ifndef MASSIF_PAGES_FILES_H
 #define MASSIF_PAGES_FILES_H
@@ -27,7 +27,7 @@ struct mf_file {
 };
 
 struct mf_files {
-	struct mf_held *held, *own; /* own: the table created if the caller passed none */
+	struct mf_held *held, *own; /* own: our own table, if the caller passed none; otherwise NULL */
 	struct mf_file *files; /* indexed by number; [0] is unused */
 	uint32_t count, max;
 	uint32_t *table; /* hash table of numbers; 0 marks a free slot */
@@ -73,8 +73,7 @@ static inline struct mf_held_file *mf_files_held(const struct mf_files *files, u
 }
 
 /*
- * Returns what was read from the file, or NULL if it is neither an ELF file nor the vdso. The result belongs to the
- * table.
+ * Returns the ELF data of the file, or NULL if it is neither an ELF file nor the vdso. The result belongs to the table.
  */
 struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number);
 

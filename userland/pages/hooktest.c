@@ -22,11 +22,14 @@
 /* An arch_prctl() command for which the C library's headers define no name. */
 #define ARCH_MAP_VDSO_64 0x2003
 
-/* How long to wait for the child's address space to disappear. A reader in /proc can briefly keep it alive. */
+/*
+ * How long to wait for the child's address space to disappear: a process that reads a /proc file can briefly keep it
+ * alive.
+ */
 #define PATIENCE_US 1000000
 #define STEP_US	    10000
 
-/* Exit status of the child: bits for the optional operations that worked, or why it did nothing. */
+/* Exit status of the child: either a bit for each optional operation that worked, or the reason why it did nothing. */
 enum {
 	DID_SPECIAL = 1, /* a vdso was mapped */
 	DID_STACK = 2,	 /* a stack was grown */
@@ -41,10 +44,7 @@ struct range {
 
 #define RANGES_MAX 8
 
-/*
- * Finds the vdso and its data pages. They have to be unmapped first, because the kernel maps a vdso only if there is
- * none.
- */
+/* Finds the vdso and its data pages, which must be unmapped before a new vdso is mapped: the kernel allows only one. */
 static size_t find_vdso(struct range *ranges)
 {
 	struct mf_proc_mappings maps;
@@ -99,9 +99,9 @@ static int grow_heap(void)
 }
 
 /*
- * Makes a stack grow by a page fault inside a system call: if the fault fails, the call fails too, but the child is not
- * killed. Below the stack are a hole and then an inaccessible mapping; the kernel does not enforce a guard gap above
- * such a mapping.
+ * Makes a stack grow by a page fault inside a system call, so that if the fault fails, the call fails and the child is
+ * not killed. Below the stack are a hole and then an inaccessible mapping; the kernel does not enforce a guard gap
+ * above such a mapping.
  */
 static bool grow_stack(void)
 {
@@ -135,7 +135,7 @@ static int touch(void)
 	return munmap(base, 2 * page);
 }
 
-/* Runs in the child. It may damage the child's memory, because the child exits afterwards. */
+/* Runs in the child, and may damage its memory: the child exits afterwards. */
 static int act(int fd, const struct range *vdso, size_t count)
 {
 	struct massif_test join = {.size = sizeof(join), .flags = MASSIF_TEST_JOIN};

@@ -115,15 +115,17 @@ struct mf_pages_process {
 	/* How far the profile can be trusted. */
 	uint64_t model_pages;  /* number of mapped pages according to our accounting */
 	uint64_t kernel_pages; /* the kernel's count of mapped pages (total_vm) at the end; 0 if unknown */
-	uint64_t mismatches;   /* number of records at which the two differed although nothing was lost */
+	uint64_t mismatches;   /* number of records at which model_pages and kernel_pages differed although nothing
+			        * was lost */
 	uint64_t lost;	       /* number of records and changes that were lost ... */
 	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* ... and when they were lost, in order */
 	uint32_t n_losses;
 	uint64_t events;       /* number of mappings created and removed */
 	uint64_t no_stack;     /* number of mappings whose stack was not available */
 	uint64_t captured;     /* number of stack copies received, whole or registers only */
-	uint64_t walked;       /* number of those walked by libunwind because no equal stack was cached */
-	uint64_t limited;      /* number of those with registers only because the ring had no room for more */
+	uint64_t walked;       /* number of stack copies walked by libunwind because no equal stack was cached */
+	uint64_t limited;      /* number of stack copies that contain only registers because the ring had no room for
+			        * more */
 	uint64_t recognised;   /* number of stacks that the module found in its cache and did not copy */
 	uint64_t verified;     /* in verify mode: number of cached stacks that were copied nevertheless ... */
 	uint64_t wrong_stacks; /* ... and how many of them turned out to be wrong; expected to be 0 */
@@ -188,10 +190,12 @@ int mf_pages_fd(const struct mf_pages *pages);
  */
 int mf_pages_drain(struct mf_pages *pages, struct mf_error *err);
 
-/* Returns whether a process was enrolled, none is left, and the ring has been read completely. */
+/*
+ * Returns whether the session is over: processes were enrolled, all have exited, and the ring has been read completely.
+ */
 bool mf_pages_done(const struct mf_pages *pages);
 
-/* Returns a process whose profile has ended and that has not been returned before, or NULL. */
+/* Returns the next process whose profile has ended, or NULL. Each process is returned once. */
 struct mf_pages_process *mf_pages_next_ended(struct mf_pages *pages);
 
 /* Frees a process that mf_pages_next_ended() returned. */

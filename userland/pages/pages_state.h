@@ -27,8 +27,8 @@ struct mf_pages {
 	void *skips_data;
 	bool resync_wanted;
 	bool done;
-	uint64_t unexplained; /* number of records missing according to sequence numbers and not yet reported by a
-			       * LOST record */
+	uint64_t unexplained; /* number of records that are missing according to the sequence numbers but that no
+			       * LOST record has reported yet */
 	uint64_t now_ns;      /* time of the last record */
 
 	/* The part of a resync that is being read; NULL if there is none or the target has no profile. */

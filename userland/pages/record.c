@@ -52,7 +52,7 @@ static int take_attach(struct mf_pages *pages, const struct massif_record *recor
 	struct mf_target *target;
 	int code;
 
-	/* @pid shares its address space with another process, which already has a target. */
+	/* The address space already has a target: @pid shares it with another process. */
 	if (mf_targets_find(&pages->targets, record->target))
 		return 0;
 	code = add_target(pages, record->target, pid, record->time_ns, &target, err);
@@ -205,8 +205,8 @@ static int take_end(struct mf_pages *pages, const struct massif_record *record,
 }
 
 /*
- * For each target that lost records, the module writes a LOST record before the target's next record. The gap in the
- * sequence numbers may be seen earlier, but does not say which target it concerns.
+ * For each target that lost records, the module writes a LOST record before the target's next record. A gap in the
+ * sequence numbers may be noticed earlier, but it does not show which target lost records.
  */
 static int take_lost(struct mf_pages *pages, const struct massif_record *record,
 		     struct mf_error *err)

@@ -10,8 +10,8 @@ struct mf_error;
 struct mf_pages;
 
 /*
- * Applies @record, before which @gap records are missing by their sequence numbers. Returns 0 or -errno with a message
- * in @err.
+ * Applies @record. @gap is the number of records missing before it, according to the sequence numbers. Returns 0 or
+ * -errno with a message in @err.
  */
 int mf_record_apply(struct mf_pages *pages, const struct massif_record *record, uint64_t gap,
 		    struct mf_error *err);

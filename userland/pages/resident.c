@@ -24,7 +24,7 @@ static const char *const kind_words[MF_PAGE_KINDS] = {
 	[MF_PAGE_ABSENT] = "[mapped, not resident any more]",
 };
 
-/* Words for a record that never had a stack; they say what caused it. */
+/* Placeholder texts (accounting.h) for records that never had a stack, by the cause of the record. */
 static const char *const cause_words[] = {
 	[MASSIF_RESIDENT_FAULT] = MF_WORDS_NO_STACK,
 	[MASSIF_RESIDENT_POPULATE] = MF_WORDS_NO_STACK,
@@ -90,7 +90,7 @@ static void charge(struct mf_resident *r, uint32_t context, int64_t pages)
 	mf_trie_charge(&r->accounting->store, context, pages * (int64_t)PAGE_BYTES);
 }
 
-/* Charges @pages non-resident pages to @site, which mapped them. */
+/* Charges @pages mapped but non-resident pages to @site, whose stack mapped them. */
 static void charge_absent(struct mf_resident *r, uint32_t site, bool touched, int64_t pages)
 {
 	if (!r->both || !pages)
@@ -136,7 +136,7 @@ static int place(struct mf_resident *r, const struct mf_page *page)
 	return 0;
 }
 
-/* Removes and returns the page with index @i. Its mapping must still be there. */
+/* Removes and returns page number @i of @window. The page must still be mapped. */
 static struct mf_page take(struct mf_resident *r, struct mf_window *window, unsigned int i)
 {
 	uint16_t bit = (uint16_t)(1u << i);
@@ -176,8 +176,8 @@ static bool has_room(const struct mf_resident *r)
 }
 
 /*
- * Moves @page to @list; the page remains counted. If memory runs out, the page is dropped and no longer counted, and
- * the next record corrects the sum.
+ * Moves @page to @list, where it is still counted. If memory runs out, the page is dropped and no longer counted; the
+ * next record corrects the sum.
  */
 static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
 {
@@ -187,7 +187,7 @@ static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const
 	count(r, page->kind, -1);
 }
 
-/* Adds @page, which became resident although nothing is mapped at any of its possible addresses. */
+/* Adds @page, which is resident but does not have an address in a mapping yet. */
 static void come_outside(struct mf_resident *r, const struct mf_page *page)
 {
 	charge(r, page->context, 1);
@@ -214,7 +214,10 @@ static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint
 	return code;
 }
 
-/* Like fill(), but only uses mapped addresses. If @file is not NULL, *@file selects mappings with or without a file. */
+/*
+ * Like fill(), but only uses mapped addresses. If @file is not NULL, uses only mappings of files (if *@file is true) or
+ * only anonymous mappings.
+ */
 static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64_t start,
 		       uint64_t end, const bool *file, uint64_t *n)
 {
@@ -251,8 +254,8 @@ static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 }
 
 /*
- * Puts @page, which had to leave its address and is not counted, near that address or, if there is no room there,
- * anywhere.
+ * Finds a new address for the displaced page @page, which is not counted: near the old one or, if there is no room
+ * there, anywhere.
  */
 static int resettle(struct mf_resident *r, struct mf_page page)
 {
@@ -397,9 +400,9 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	/*
-	 * The module may attribute pages removed by one thread to another thread, and then reports fewer pages or none
-	 * for the first one. This has certainly happened if more pages were removed than fit into the range, and
-	 * probably if no such pages are recorded in the range.
+	 * If one thread removes pages, the module may attribute some or all of them to another thread. This has
+	 * certainly happened if more pages were removed than fit into the range, and probably if no such pages are
+	 * recorded in the range.
 	 */
 	if (search.n > (end - start) / PAGE_BYTES)
 		take_outside(&search, &r->going, 0, UINT64_MAX);
@@ -416,8 +419,8 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 }
 
 /*
- * Called when @thread (0 for every thread) has finished its unmapping. Pages that the module was expected to report as
- * gone, but did not, must be at other addresses.
+ * Called when @thread (0: every thread) has finished unmapping. If the module has not reported the removal of a page by
+ * now, the page must be at another address.
  */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {
@@ -483,7 +486,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	return code || !n ? code : fill_anywhere(r, page, n);
 }
 
-/* Gives a forked child those of its parent's pages that it still has, up to the numbers in @record. */
+/* Gives a forked child those pages of its parent that the child still maps, up to the numbers in @record. */
 static int come_home(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	int code = 0;
@@ -500,7 +503,7 @@ static int come_home(struct mf_resident *r, const struct massif_rec_resident *re
 	return code;
 }
 
-/* Corrects our sums to match the record's, which are the kernel's own. */
+/* Adds or removes pages until our sums equal those in @record, which come from the kernel. */
 static int agree(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	bool base = record->cause == MASSIF_RESIDENT_BASE;
@@ -531,7 +534,7 @@ int mf_resident_take(struct mf_resident *r, const struct massif_rec_resident *re
 {
 	int code = 0;
 
-	/* At a BASE record, the list of mappings is complete and no report of removed pages is outstanding. */
+	/* When a BASE record arrives, the list of mappings is complete and every removal of pages has been reported. */
 	if (record->cause == MASSIF_RESIDENT_BASE) {
 		stop_going(r, 0);
 		code = settle(r, true);
@@ -588,9 +591,9 @@ struct leaving {
 };
 
 /*
- * Called for pages whose mapping is being removed. Normally the kernel will report the removal of each page. If the
- * report for this range has already arrived, or if the page's address was uncertain, the page must be elsewhere: when
- * threads map and unmap at the same time, pages may be attributed to the wrong thread.
+ * Called for pages whose mapping is being removed. Normally the module will report the removal of each page later. If
+ * it has already reported the removals in this range, or if the page's address was uncertain, the page must be at
+ * another address: when threads map and unmap at the same time, the module may attribute pages to the wrong thread.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {

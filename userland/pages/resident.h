@@ -19,14 +19,13 @@ enum mf_page_kind {
 	MF_PAGE_ANON, /* the first three have the same order as MASSIF_RSS_* */
 	MF_PAGE_FILE,
 	MF_PAGE_SHMEM,
-	MF_PAGE_HUGE, /* a flag, added to one of the first three */
+	MF_PAGE_HUGE, /* a flag, added to one of the three kinds above */
 	MF_PAGE_UNTOUCHED = 8,
 	MF_PAGE_ABSENT,
 	MF_PAGE_KINDS
 };
 
-#define MF_RESIDENT_COUNTERS 3u /* number of the module's counters of resident pages; MASSIF_RSS_SWAP is not one of
-				 * them */
+#define MF_RESIDENT_COUNTERS 3u /* number of counters of resident pages, that is, without MASSIF_RSS_SWAP */
 
 /* A page that is temporarily not in a window (windows.h). */
 struct mf_page {
@@ -52,12 +51,13 @@ struct mf_page_list {
  */
 struct mf_resident {
 	struct mf_accounting *accounting;
-	bool both; /* also charge pages that are mapped but not resident, to the stack that mapped them */
+	bool both; /* also account pages that are mapped but not resident, and charge them to the stack that mapped
+		    * them */
 	struct mf_windows windows;
 	uint64_t pages[MF_RESIDENT_COUNTERS]; /* numbers of resident pages, indexed by MASSIF_RSS_* */
 	uint64_t placed;		      /* number of resident pages with an address in a mapping */
-	uint64_t absent;		      /* number of mapped but not resident pages; only counted if @both is
-					       * set */
+	uint64_t absent;		      /* number of pages that are mapped but not resident; only counted if
+					       * @both is set */
 	uint64_t huge;			      /* number of resident pages that belong to huge pages */
 	uint64_t swapped;
 	uint64_t faults;	/* number of FAULT records */
@@ -66,7 +66,7 @@ struct mf_resident {
 					  * yet */
 	uint32_t thread; /* thread that caused the current event */
 	uint64_t cursor; /* where the last page with an unknown address was put */
-	const char *base_words; /* words for the pages of a BASE record whose first touch was not recorded */
+	const char *base_words; /* placeholder text for pages of a BASE record whose first touch was not recorded */
 	struct mf_page_list homeless; /* pages with an unknown address that did not fit into any mapping */
 	struct mf_page_list going; /* pages whose mapping was removed but whose own removal has not been reported yet */
 	struct mf_page_list inherited; /* after a fork: the parent's pages, until the child's BASE record */
@@ -84,8 +84,8 @@ void mf_resident_deinit(struct mf_resident *resident);
 int mf_resident_turn(struct mf_resident *resident, uint32_t thread);
 
 /*
- * Applies a RESIDENT record. @site is the site of its stack, or 0 if it has no stack; words (MF_WORDS_*) are used
- * instead. Returns 0 or -ENOMEM.
+ * Applies a RESIDENT record. @site is the site of its stack, or 0 if it has no stack; then a placeholder (MF_WORDS_*)
+ * is used. Returns 0 or -ENOMEM.
  */
 int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resident *record,
 		     uint32_t site);
@@ -109,8 +109,8 @@ int mf_resident_lift(struct mf_resident *resident, uint64_t from, uint64_t bytes
 int mf_resident_land(struct mf_resident *resident, uint64_t from, uint64_t to);
 
 /*
- * Copies the pages of @parent to @child, which is new. At its BASE record, the child looks for its own pages among
- * these copies. Returns 0 or -ENOMEM.
+ * Copies the pages of @parent to @child, which is new. The child's BASE record then determines which of these copies it
+ * keeps. Returns 0 or -ENOMEM.
  */
 int mf_resident_inherit(struct mf_resident *child, const struct mf_resident *parent);
 
