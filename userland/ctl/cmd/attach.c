@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl attach: profiles the pages of a running process until a signal arrives, --duration is over or the process
-// ends.
+// massif-ctl attach: profiles the pages of a running process until it ends, --duration expires or massif-ctl is
+// stopped by a signal.
 
 #include <errno.h>
 #include <math.h>
@@ -29,7 +29,7 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125,	   /* an output file could not be written at all */
+	STATUS_LOST = 125,	   /* an output file could not be written anywhere */
 	DURATION_MAX = 1000000000, /* maximum duration in seconds */
 };
 
@@ -124,7 +124,7 @@ static int make_timer(double seconds, int *timer, struct mf_error *err)
 	return 0;
 }
 
-/* Reads pending signals; returns whether one of them ends massif-ctl. Obeys the terminal's stop signals. */
+/* Handles pending signals; the terminal's stop signals suspend massif-ctl. Returns whether massif-ctl must exit. */
 static bool told_to_stop(struct attachment *a)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -154,7 +154,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 
 static const struct mf_control_ops control_ops = { .list = list, .snapshot = snapshot };
 
-/* Records until the process ends, the duration is over or a signal arrives. Returns 0 or -errno. */
+/* Records until the process ends, the duration expires or a signal ends massif-ctl. Returns 0 or -errno. */
 static int follow(struct attachment *a, struct mf_error *err)
 {
 	struct pollfd polled[] = {
@@ -188,7 +188,7 @@ static int record(struct attachment *a)
 	int ret;
 
 	ret = mf_pages_join(a->recording.pages, pid, &err);
-	/* The pidfd is still valid, so the pid had not been reused before the attach. */
+	/* If the process is still alive, its pid was not reused before the attach. */
 	if (!ret && !mf_pidproc_is_alive(&a->process))
 		ret = mf_error_set(&err, -ESRCH, "process %d has just ended", (int)pid);
 	if (ret)
@@ -266,7 +266,7 @@ static int attach_with(struct mf_options *options, const struct mf_defaults *def
 				      "Use --help for more information.");
 		return refuse(&err);
 	}
-	/* A program that was not started by massif-ctl can be profiled in pages mode only. */
+	/* A program that was not started by massif-ctl can be profiled only in pages mode. */
 	options->heap = true;
 	options->pages_as_heap = true;
 	mf_message_set_level(options->verbosity);

@@ -33,17 +33,17 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125, /* an output file could not be written at all */
+	STATUS_LOST = 125, /* an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
-	LOOSE_TRIES = 10,  /* number of initial attempts that fail if any event occurs meanwhile */
-	EXTRA_WORDS = 4096, /* room for the profile's original options, in addition to those of the command line */
+	LOOSE_TRIES = 10,  /* the first LOOSE_TRIES attempts fail if any event occurs while reading */
+	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */
 };
 
 /* The state of one rescue command. */
 struct rescue {
 	pid_t pid;
 	struct mf_options *options;
-	char **words; /* words of the command line, without the pid */
+	char **words; /* words on the command line, except the pid */
 	int n_words;
 	struct mf_pidproc process;
 	struct mf_mappings mappings;
@@ -87,8 +87,8 @@ static char *anchor(const char *directory, const char *name)
 }
 
 /*
- * Parses the profile's original options and then those of the command line. If the process belongs to another user, its
- * options do not determine where this massif-ctl writes.
+ * Parses the profile's original options and then those of the command line. If the process belongs to another user, the
+ * original file names are ignored, so that the other user cannot choose where this massif-ctl writes.
  */
 static int take_options(struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
@@ -179,8 +179,8 @@ static const char *path_of(const struct rescue *rescue, char path[static 4096])
 }
 
 /*
- * Generates all output once, so that every page it needs is copied into the replica. Returns whether the copies
- * are consistent.
+ * Does a dry run that discards its output, so that every page that the output needs is copied into the replica. Returns
+ * whether the copies are consistent.
  */
 static bool look_through(const struct mf_heap_process *process, int try)
 {
@@ -197,7 +197,7 @@ static bool look_through(const struct mf_heap_process *process, int try)
 	return mf_replica_is_current(try < LOOSE_TRIES);
 }
 
-/* Writes the profile as it currently is in the process's memory. Returns 0 or -errno. */
+/* Writes the current profile, read from the process's memory. Returns 0 or -errno. */
 static int write_now(struct rescue *rescue, struct mf_error *err)
 {
 	__attribute__((cleanup(mf_logfile_close))) struct mf_logfile log = { .fd = -1 };
@@ -242,7 +242,7 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 				   (int)rescue->pid);
 	else
 		mf_heap_process_write(process);
-	/* The store belongs to the replica, so destroying @process must not detach it. */
+	/* The store belongs to the replica, so mf_heap_process_destroy() must not unmap it. */
 	mf_mapped_deinit(&process->mapped, &process->store);
 	memset(&process->store, 0, sizeof(process->store));
 	mf_heap_process_destroy(process);
@@ -252,8 +252,8 @@ out:
 }
 
 /*
- * Opens the file of the session for reading and writing. Returns a descriptor, or a negative value if this user may not
- * open the file.
+ * Opens the session's file for reading and writing, through /proc/PID/map_files. Returns a descriptor, or a negative
+ * value if this user may not open the file.
  */
 static int open_session(const struct rescue *rescue)
 {

@@ -24,8 +24,8 @@
 
 enum {
 	STATUS_REFUSED = 1,	    /* the options are invalid, or massif itself failed */
-	STATUS_LOST = 125,	    /* an output file could not be written at all */
-	/* the program cannot be executed; this status and the next are the same as in env(1) */
+	STATUS_LOST = 125,	    /* an output file could not be written anywhere */
+	/* the program cannot be executed, or was not found; same values as env(1) */
 	STATUS_NOT_EXECUTABLE = 126,
 	STATUS_NOT_FOUND = 127,
 };
@@ -87,7 +87,10 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 
 	run->status = W_EXITCODE(STATUS_REFUSED, 0);
 
-	/* This changes the handling of a signal, so do it only now: the program must inherit the original handling. */
+	/*
+	 * This changes the disposition of SIGBUS. Do it only now, after the program has inherited the original
+	 * disposition.
+	 */
 	mf_truncation_endure();
 	mf_logfile_name(run->log, run->pid);
 	mf_statistics_begin(run->options, run->pid);

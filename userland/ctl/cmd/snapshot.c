@@ -68,7 +68,7 @@ static int parse(int argc, char **argv, struct request *request, struct mf_error
 	return code;
 }
 
-/* Appends to the message a line for each process that was launched or attached to, or as many lines as fit. */
+/* Appends to the message a line for the first process of each aggregator. Stops when the message is full. */
 static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
 {
 	size_t used = strlen(err->text);

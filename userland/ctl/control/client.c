@@ -22,8 +22,8 @@
 
 enum {
 	PATIENCE_S = 60, /* timeout for one answer in seconds; reading the symbols of a large program takes time */
-	LIST_PATIENCE_MS = 10000, /* timeout in milliseconds for all lists together */
-	/* connection attempts while the socket's queue is full; the socket of another program may never accept */
+	LIST_PATIENCE_MS = 10000, /* overall timeout of a LIST request to all instances, in ms */
+	/* number of connection attempts if the socket's backlog is full; a foreign program may never accept */
 	CONNECT_TRIES = 5,
 	CONNECT_WAIT_MS = 10,
 };
@@ -70,7 +70,7 @@ static int send_request(int guest, enum mf_control_verb verb, pid_t pid)
 		       -errno;
 }
 
-/* Returns the descriptor in @message, or -1 if there is none. The message has room for one descriptor only. */
+/* Returns the descriptor in @message, or -1 if there is none. @message has room for only one. */
 static int take_descriptor(struct msghdr *message)
 {
 	struct cmsghdr *control = CMSG_FIRSTHDR(message);
@@ -186,16 +186,16 @@ static int add_lines(struct mf_profiled_list *list, const char *socket, char *te
 	return code;
 }
 
-/* A massif-ctl instance that is asked for its list of profiles. */
+/* An instance of massif-ctl, to which a LIST request is sent. */
 struct asked {
 	char *socket; /* name of the control socket; owned, like @text */
-	char *text;   /* the list that the instance has sent */
+	char *text;   /* the list that was received */
 	int tries;    /* remaining attempts to connect */
 };
 
 /*
- * Requests to all sockets whose names look like those of massif-ctl. They are sent in parallel, because another program
- * may have created such a socket and never answer.
+ * LIST requests to all sockets with massif-ctl's name prefix. They are sent in parallel, because such a socket may
+ * belong to another program that never answers.
  */
 struct round {
 	struct asked *asked;
@@ -256,7 +256,7 @@ static int find_asked(struct round *round, FILE *sockets)
 	return code;
 }
 
-/* Connects and sends the request. Returns true if the queue was full, so that another attempt is needed. */
+/* Connects and sends the request. Returns true if the backlog was full and another attempt should be made. */
 static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 {
 	int fd;

@@ -18,7 +18,7 @@ struct mf_profiled {
 	uint64_t bytes;
 	int64_t ms;
 	char *cmd;
-	int is_first; /* true if this is the process that its aggregator was started for */
+	int is_first; /* true for the first process that its aggregator lists, normally the launched one */
 };
 
 struct mf_profiled_list {

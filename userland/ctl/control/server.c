@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 
 enum {
-	/* maximum number of connections that have not sent a request yet; another one replaces the oldest */
+	/* maximum number of connections whose request is pending; if exceeded, the oldest is dropped */
 	CONNS_MAX = 8,
 	TRIES = 8,
 };
@@ -28,7 +28,7 @@ struct mf_control {
 	const struct mf_control_ops *ops;
 	void *data;
 	int poller, listener;
-	int conns[CONNS_MAX]; /* connections, oldest first */
+	int conns[CONNS_MAX]; /* connections whose request is pending, oldest first */
 	int n_conns;
 };
 

@@ -5,8 +5,9 @@
  * It is a SOCK_SEQPACKET socket with an abstract, unguessable name, "massif-ctl/<pid>/<random>", which clients find in
  * /proc/net/unix. Anybody can create a socket with such a name, so each side checks the other's credentials: the server
  * answers only its own user and root; a client trusts only sockets of its own user (root trusts any). A connection
- * carries one struct mf_control_request and one answer: a struct mf_control_answer followed by text and, for files, a
- * descriptor of memory with the contents. The server never opens a file that a client names.
+ * carries one struct mf_control_request and one answer: a struct mf_control_answer followed by text. If a file was
+ * requested, the answer also carries the descriptor of a memfd with its contents. The server never opens a file that a
+ * client names.
  */
 #ifndef MASSIF_CTL_SERVER_H
 #define MASSIF_CTL_SERVER_H

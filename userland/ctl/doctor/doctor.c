@@ -69,7 +69,7 @@ char *mf_doctor_read_line(const char *path)
 	return mf_take(line, NULL);
 }
 
-/* Runs in a child: executes this massif-ctl; the output file goes to @out and the messages go to @err. */
+/* Runs in a child: executes massif-ctl itself, with its output file at descriptor @out and its messages at @err. */
 static void run_trial(const char *mode, int out, int err) __attribute__((noreturn));
 
 static void run_trial(const char *mode, int out, int err)
@@ -146,7 +146,7 @@ void mf_doctor_try(const char *mode, struct mf_finding *finding)
 static void print(const char *name, const struct mf_finding *finding)
 {
 	printf("  %-5s %-14s %s\n", words[finding->health], name, finding->text);
-	/* Print each line of the advice below the text. */
+	/* Print the advice below the finding, line by line. */
 	for (const char *rest = finding->advice; *rest;) {
 		int length = (int)strcspn(rest, "\n");
 

@@ -49,7 +49,7 @@ static void try_it(struct mf_patient *patient, struct mf_finding *finding)
 					   "LD_PRELOAD=libmassif-preload.so /bin/true prints an error");
 }
 
-/* Checks the confinement of the process that reads debug information, which heap and pages mode both start. */
+/* Checks how well the process that reads debug information is confined. Both modes use such a process. */
 static void look_at_confinement(struct mf_patient *patient, struct mf_finding *finding)
 {
 	int confined = mf_parser_probe();

@@ -194,7 +194,7 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 	return 0;
 }
 
-/* The stream does not keep the error code of a failed write, so write again to obtain it. */
+/* stdio does not save the errno of a failed write, so write again to obtain it. */
 static int reason_of_failure(FILE *stream)
 {
 	clearerr(stream);
@@ -280,7 +280,7 @@ static int fill_and_commit(struct mf_outfile *file, const struct mf_outfile_sour
 	return code;
 }
 
-/* Returns the base name for saving @path elsewhere. For a device or a descriptor, this is the stem of @source. */
+/* Returns the base name to use if @path must be saved elsewhere: its own, or source->stem if @path is special. */
 static const char *stem_of(const char *path, const struct mf_outfile_source *source)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -288,7 +288,10 @@ static const char *stem_of(const char *path, const struct mf_outfile_source *sou
 	return mf_outfile_is_special(path) || !*base ? source->stem : base;
 }
 
-/* Opens a new file, with an unguessable name, for what could not be written to @path. Returns 0 or -errno. */
+/*
+ * Creates a file with an unguessable name in @directory, to replace @path, which could not be written. Returns 0 or
+ * -errno.
+ */
 static int open_elsewhere(struct mf_outfile *file, const char *directory, const char *path,
 			  const struct mf_outfile_source *source)
 {
@@ -307,7 +310,7 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 		return code;
 	}
 	/*
-	 * The file already has its final name. Use that as the temporary name, too, so that the file is removed if
+	 * The file already has its final name. Use the same name as the temporary name, so that the file is removed if
 	 * writing fails.
 	 */
 	file->temporary = strdup(file->path);
@@ -322,9 +325,9 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 }
 
 #define REFUGES		 2
-#define REFUGE_BYTES_MAX 300 /* the whole name must fit into a message */
+#define REFUGE_BYTES_MAX 300 /* so that the whole file name fits into a message */
 
-/* Returns the @i-th world-writable directory to save files in, best first; NULL if there is none. */
+/* Returns the directory for the @i-th attempt to save a file elsewhere, $TMPDIR or /tmp; NULL to skip the attempt. */
 static const char *refuge(size_t i)
 {
 	const char *chosen = getenv("TMPDIR");

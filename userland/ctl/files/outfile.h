@@ -15,7 +15,7 @@ struct mf_outfile {
 	char *temporary; /* temporary name in the same directory; NULL if @path is special and written directly */
 };
 
-/* Formats the message that @path could not be written. @code is the reason, a negative errno. Returns @code. */
+/* Formats an error message for a failure to write @path. @code is the reason, a negative errno. Returns @code. */
 int mf_outfile_explain(const char *path, int code, struct mf_error *err);
 
 /*
@@ -40,7 +40,7 @@ bool mf_outfile_is_special(const char *path);
 int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, struct mf_error *err);
 
 /*
- * Closes the stream and puts the file in place. Returns 0 or -errno; after an error nothing is left, as with
+ * Closes the stream and puts the file in place. Returns 0 or -errno; on error, deletes what was written, like
  * mf_outfile_discard().
  */
 int mf_outfile_commit(struct mf_outfile *file, struct mf_error *err);
@@ -51,7 +51,7 @@ int mf_outfile_commit(struct mf_outfile *file, struct mf_error *err);
  */
 void mf_outfile_discard(struct mf_outfile *file);
 
-/* The contents of a file. */
+/* Describes a file to write: its contents, its mode and its fallback name. */
 struct mf_outfile_source {
 	/*
 	 * Writes the contents to @out; called once for each file that is tried. Returns 0, or -errno with a message in
@@ -60,7 +60,7 @@ struct mf_outfile_source {
 	int (*fill)(FILE *out, void *data, struct mf_error *err);
 	void *data;
 	mode_t mode;
-	const char *stem; /* base name under which the contents are saved elsewhere if the file is special */
+	const char *stem; /* base name for the fallback file if the original file is special */
 };
 
 /*
@@ -75,8 +75,8 @@ int mf_outfile_write(const char *path, const struct mf_outfile_source *source, c
 int mf_outfile_fill_from(FILE *out, void *data, struct mf_error *err);
 
 /*
- * Performs only the second step of mf_outfile_write(): saves the contents elsewhere. On entry @err says why @path could
- * not be written.
+ * The fallback of mf_outfile_write(): writes a new file in $TMPDIR or /tmp. On entry, @err says why @path could not be
+ * written.
  */
 int mf_outfile_save(const char *path, const struct mf_outfile_source *source, char **saved,
 		    struct mf_error *err);

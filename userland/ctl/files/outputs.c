@@ -55,7 +55,10 @@ void mf_outputs_destroy(struct mf_outputs *outputs)
 	free(outputs);
 }
 
-/* Sets device, inode and base of @claim; base points into @path. Returns false if the name cannot be identified. */
+/*
+ * Sets device, inode and base of @claim; base points into @path. Returns false for a special file, and if the directory
+ * cannot be examined.
+ */
 static bool locate(const char *path, struct claim *claim)
 {
 	const char *slash = strrchr(path, '/');
@@ -115,8 +118,8 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 }
 
 /*
- * Returns whether @claim is reserved for this file and has not been written yet: a later process may have the same
- * pid.
+ * Returns whether @claim is reserved for process @pid's file of kind @kind and has not been written yet. A claim that
+ * has been written belongs to an earlier process with the same pid.
  */
 static bool is_own(const struct claim *claim, enum mf_output_kind kind, pid_t pid)
 {
@@ -153,9 +156,9 @@ static void say_taken(const char *path, const struct claim *taken, enum mf_outpu
 }
 
 /*
- * Chooses the name for process @pid's file of kind @kind: @path, or an alternative that no other file of this run has.
- * *@claim is set to the entry of this name, or to NULL if the name has none. Special files have none, because they are
- * never replaced. Returns NULL if out of memory.
+ * Chooses the name for process @pid's file of kind @kind: @path, or an alternative if another file of this run is named
+ * @path. Sets *@claim to the entry of the chosen name, or to NULL if there is none. Special files have no entry,
+ * because they are never replaced. Returns NULL if out of memory.
  */
 static char *choose(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		    struct claim **claim)

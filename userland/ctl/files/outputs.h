@@ -34,9 +34,9 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 			pid_t pid);
 
 /*
- * Writes process @pid's file of kind @kind to @path, or elsewhere, with a message: if another file of this run has that
- * name, `.PID` is appended; if it cannot be written, it goes to $TMPDIR or /tmp. *@name is the name used, which the
- * caller frees. Returns 0, or -errno with a message in @err if the file is lost.
+ * Writes process @pid's file of kind @kind to @path. If another file of this run has that name, appends `.PID` to it.
+ * If the file cannot be written, writes it to $TMPDIR or /tmp instead. Reports both cases. *@name is the name that was
+ * used; the caller frees it. Returns 0, or -errno with a message in @err if the file is lost.
  */
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Counts the programs that processes of a family are about to execute and that have yet to join.
+// Counts the programs that profiled processes are about to execute and that have not joined yet.
 
 #include "expected.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts the programs that processes of a family are about to execute and that have yet to join. */
+/* Counts the programs that profiled processes are about to execute and that have not joined yet. */
 #ifndef MASSIF_CTL_EXPECTED_H
 #define MASSIF_CTL_EXPECTED_H
 
@@ -10,22 +10,22 @@
 #include "ctl/launch/shim_unsupported.h"
 #include "ctl/options/options.h"
 
-/* A count of the expected programs; zero-initialise it. */
+/* The number of programs that are expected to join. Initialise it to zero. */
 struct mf_expected {
 	/* programs already reported to the user as unsupported */
 	struct mf_unsupporteds obstacles;
 	unsigned int n;
-	int64_t until; /* when to stop waiting, because some programs never join; on the clock of mf_timekeeper_now() */
+	int64_t until; /* when to stop waiting for programs that never join; see mf_timekeeper_now() */
 };
 
 /*
- * Notes that the program of @join_request is about to be executed and should join. A program that the options exclude
- * is not expected; if the shim cannot be loaded into the program, that is reported instead.
+ * Counts the program that @join_request announces. Does nothing if the options exclude the program. If the shim cannot
+ * be loaded into it, reports that instead of counting it.
  */
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
 		       const struct mf_request *join_request);
 
-/* Notes that an expected program has joined, or could not be executed. */
+/* Decrements the count: an expected program has joined, or its execution failed. */
 void mf_expected_joined(struct mf_expected *expected);
 
 /* Returns whether a program is still expected to join at time @now. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A thread that answers the program's queries about whether the blocks of a context count (--ignore-fn, --alloc-fn).
+// A thread that tells the program whether to count the blocks of a context, according to --ignore-fn and --alloc-fn.
 
 #include "filter_server.h"
 
@@ -13,7 +13,7 @@
 #include "model/filter_client.h"
 #include "report/context_filter.h"
 
-/* The maximum time that the thread may take to notice that it must end. */
+/* Interval at which the thread checks whether it must stop. */
 #define PERIOD_MS 20
 
 struct mf_filter_server {
@@ -92,8 +92,8 @@ int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_err
 	}
 	filter_server->started = true;
 	/*
-	 * Wait until the thread has registered itself. From then on the program notices if massif-ctl is killed and
-	 * cannot answer any more.
+	 * Wait until the thread has registered itself. From then on, the program will notice if massif-ctl is killed
+	 * and so cannot answer any more.
 	 */
 	while (sem_wait(&filter_server->seated))
 		;
@@ -113,7 +113,7 @@ void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 {
 	if (!filter_server)
 		return;
-	/* If the server was stopped before a fork, it continues in the child, which still answers the program. */
+	/* If the server was stopped before a fork, the child has restarted it and now answers the queries. */
 	if (filter_server->started) {
 		mf_filter_server_stop(filter_server);
 		/* The thread has ended, so the program must no longer wait for an answer. */

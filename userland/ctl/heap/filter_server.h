@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread that answers the program's queries about whether the blocks of a context count (--ignore-fn, --alloc-fn). */
+/* A thread that tells the program whether to count the blocks of a context, according to --ignore-fn and --alloc-fn. */
 #ifndef MASSIF_CTL_FILTER_SERVER_H
 #define MASSIF_CTL_FILTER_SERVER_H
 
@@ -13,15 +13,16 @@ struct mf_filter_server;
 bool mf_filter_server_is_needed(const struct mf_options *options);
 
 /*
- * Creates the server, and marks @store so that the program will query the server. Call this before the program starts.
- * @store and @options must outlive the server. Returns 0 or -ENOMEM.
+ * Creates the server, and sets a flag in @store that makes the program query the server. Call this before the program
+ * starts. @store and @options must outlive the server. Returns 0 or -ENOMEM.
  */
 int mf_filter_server_create(struct mf_store *store, const struct mf_options *options,
 			 struct mf_filter_server **filter_server, struct mf_error *err);
 
 /*
- * mf_filter_server_start() starts the thread and returns 0 or -errno. mf_filter_server_stop() ends it before massif-ctl
- * forks, since a fork does not copy threads; the program's queries wait until the child restarts it.
+ * mf_filter_server_start() starts the thread and returns 0 or -errno. mf_filter_server_stop() ends the thread. Call it
+ * before massif-ctl forks, because fork() does not copy threads. The program's queries then wait until the child starts
+ * the thread again.
  */
 int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_error *err);
 void mf_filter_server_stop(struct mf_filter_server *filter_server);

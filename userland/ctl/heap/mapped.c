@@ -55,7 +55,7 @@ void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
 	mf_mapped_program(mapped, link);
 }
 
-/* Assigns the file of @mapping to those of the objects from @first to @end that start inside @mapping. */
+/* Opens the file of @mapping and assigns it to each object in [@first, @end) that starts inside @mapping. */
 static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t first, uint32_t end,
 		 struct mf_held_mapping *mapping)
 {
@@ -101,7 +101,7 @@ static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint3
 	}
 }
 
-/* If the process ended before its maps were read, at least uses the file of its program. */
+/* Assigns the executable's file to its object. Used if the process ended before its mappings could be read. */
 static void take_program(struct mf_mapped *mapped, struct mf_store *store, uint32_t end)
 {
 	for (uint32_t i = mapped->n; i < end; i++) {

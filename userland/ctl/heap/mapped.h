@@ -16,7 +16,7 @@
 struct mf_mapped {
 	struct mf_held *held;
 	struct mf_held_file *program; /* the file that the process executes, or NULL if unknown */
-	uint32_t n; /* number of leading objects that were already looked up */
+	uint32_t n; /* number of objects already looked up, from the start of the store's table */
 };
 
 /* @held must outlive @mapped; if it is NULL, no file is kept open. */
@@ -32,12 +32,12 @@ void mf_mapped_program(struct mf_mapped *mapped, const char *path);
 void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid);
 
 /*
- * Opens the files of objects that are new in @store. @pid is the process that has these mapped, or 0 if it has ended.
- * Returns whether there were new objects.
+ * Opens the files of objects added to @store since the last call. @pid is the process that has mapped them, or 0 if it
+ * has ended. Returns whether there were new objects.
  */
 bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid);
 
-/* Keeps the files of @from_store open for its copy @store as well. */
+/* Shares the open files of @from_store with @store, which is a copy of it. */
 void mf_mapped_copy(struct mf_mapped *mapped, struct mf_store *store, const struct mf_mapped *from,
 		    const struct mf_store *from_store);
 

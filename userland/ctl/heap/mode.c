@@ -20,7 +20,7 @@
 
 struct heap_state {
 	struct mf_heap_family *family;
-	struct mf_heap_process *first; /* the launched process of the family until another one replaces it */
+	struct mf_heap_process *first; /* the launched process, until it executes a program that joins */
 	bool shim;    /* whether the program loads the shim */
 	int session;  /* descriptor of the store until the program has inherited it */
 	int trace;    /* descriptor for --trace-malloc until the program has inherited it */
@@ -29,7 +29,10 @@ struct heap_state {
 	int64_t watch_at;	     /* when to check @watch next, on the clock of mf_timekeeper_now() */
 };
 
-/* Passes the program a copy of the descriptor that messages go to, since the program's standard error may be closed. */
+/*
+ * Passes the program a copy of the descriptor that messages are written to, because the program may have closed its
+ * standard error.
+ */
 static int prepare_trace(struct mf_run *run, struct heap_state *state,
 			 const struct mf_heap_process *first, struct mf_error *err)
 {
@@ -108,10 +111,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	mf_origin_note(&first->store, run->options, run->cmd, mf_heap_family_address(state->family));
 	if (!mf_options_look_inside(run->options))
 		return 0;
-	/*
-	 * Only the launched program can fail to load the shim because of @obstacle; programs that join later have
-	 * loaded it.
-	 */
+	/* @obstacle applies only to the launched program: programs that join later have already loaded the shim. */
 	if (!obstacle) {
 		state->shim = true;
 		return prepare_shim(run, state, first, err);
@@ -126,10 +126,7 @@ static int sooner(int one, int other)
 	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/*
- * Returns whether the program announced an exec that @state->watch has not seen yet. (The exec may also have
- * failed.)
- */
+/* Returns whether the program announced an exec that state->watch has not detected. (The exec may also have failed.) */
 static bool executes_unseen(const struct heap_state *state)
 {
 	return !state->watch.replaced_by && state->first->store.header->executes;
@@ -208,7 +205,7 @@ static bool executed_another(const struct heap_state *state)
 	return state->watch.replaced_by || state->first->store.header->executes;
 }
 
-/* Reports that the program executed another one, so the profile covers only the time before that. */
+/* Reports that the program executed another program, and that the profile ends there. */
 static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
 {
 	const char *path = state->watch.replaced_by;

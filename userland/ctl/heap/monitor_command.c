@@ -74,12 +74,12 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 struct file {
 	char *name;   /* name of the file, as given or the default; NULL if there is no file; owned */
 	int contents; /* descriptor of the contents, or -1 if there is no file */
-	bool is_told; /* inform the user when the file is written */
+	bool is_told; /* print a message when the file has been written */
 };
 
 /*
- * Executes the command @text of @process, which waits for the answer. Returns 0, -ENOSYS if there is no such
- * command, or another -errno with a message in @err. The caller releases *@file.
+ * Executes the command line @text, which @process sent. @process is blocked until it receives the answer. Returns 0,
+ * -ENOSYS if there is no such command, or another -errno with a message in @err. The caller releases *@file.
  */
 static int execute(struct mf_heap_process *process, const char *text, struct file *file,
 		   struct mf_error *err)
@@ -156,7 +156,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest
 	return code ? code : EINPROGRESS;
 }
 
-/* Writes a file that the process itself failed to write; massif-ctl may succeed. */
+/* Saves a file elsewhere if the process itself failed to write it. */
 static void save(const struct mf_join_conn *guest, const char *path, int code, struct mf_outputs *outputs)
 {
 	int contents = guest->contents;

@@ -8,10 +8,9 @@
 #include "ctl/files/outputs.h"
 
 /*
- * Executes the monitor command of @process, which waits for the answer on the connection @guest. If the process has
- * ended, @process may be NULL, and nothing is done. The contents of the file that the command produces are sent to the
- * process, which writes the file, and are also kept in @guest->contents. Returns EINPROGRESS, -ENOSYS if there is no
- * such command, or another -errno.
+ * Executes a monitor command for @process, which waits for the answer on the connection @guest. If the command produces
+ * a file, sends its contents to the process, which writes the file; guest->contents keeps a copy. Returns EINPROGRESS,
+ * -ENOSYS if there is no such command, -ESRCH if @process is NULL because the process has ended, or another -errno.
  */
 int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request);
 

@@ -16,8 +16,8 @@
 struct mf_origin {
 	char *text; /* the text that all pointers below point into; owned */
 	const char *directory; /* directory where massif-ctl was started; empty if unknown */
-	const char *address;   /* address at which other processes join (see join_server.h); empty if they cannot */
-	const char *cmd;       /* the command line as the file shows it */
+	const char *address;   /* socket address for processes that join (see join_server.h); empty if none can */
+	const char *cmd;       /* the program's command line, as shown in the massif.out file */
 	char **options; /* NULL-terminated array of command-line words; the array is owned, the words are in @text */
 	size_t n_options;
 };
@@ -36,10 +36,10 @@ void mf_origin_note(struct mf_store *store, const struct mf_options *options, co
 int mf_origin_read(const struct mf_store *store, struct mf_origin *origin);
 void mf_origin_free(struct mf_origin *origin); /* also accepts an all-zero @origin */
 
-/* Makes this process the aggregator of @store. */
+/* Records this process as the aggregator of @store. */
 void mf_origin_claim(struct mf_store *store);
 
-/* Returns the pid of the process that aggregates @store, or 0 if that process is gone. */
+/* Returns the pid of the aggregator of @store, or 0 if it has ended. */
 pid_t mf_origin_aggregator(const struct mf_store *store);
 
 #endif

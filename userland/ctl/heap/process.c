@@ -28,12 +28,12 @@
 #include "symbols/demangle.h"
 
 enum {
-	/* number of frames recorded beyond --depth, because the report removes allocation functions */
+	/* number of extra frames recorded beyond --depth, because the report later removes allocation functions */
 	FRAMES_BEYOND = 50,
 	ADDRESS_SHARE = 4,  /* the store takes at most a quarter of RLIMIT_AS and leaves the rest to the program */
 };
 
-/* In bytes of address space. A much smaller store would be sufficient only for small programs. */
+/* Preferred minimum address space of a store, in bytes. A much smaller store is enough only for small programs. */
 #define SMALL_STORE (512ull << 20)
 
 static const struct {
@@ -60,8 +60,8 @@ static uint64_t share_of(pid_t pid)
 }
 
 /*
- * Returns the number of bytes of address space that a store may take so that it fits both here and in process @pid (0
- * for a process that is not started yet). Returns 0 if there is no limit.
+ * Returns how many bytes of address space a store may occupy, given the limits of massif-ctl and of process @pid (0 if
+ * the process has not started yet). Returns 0 if there is no limit.
  */
 static uint64_t budget_for(pid_t pid)
 {
@@ -81,7 +81,7 @@ static bool wants_verification(void)
 	return value && strcmp(value, "") && strcmp(value, "0");
 }
 
-/* Sets the fields of the store that depend on the options. */
+/* Initialises the fields of the store that depend on the options. */
 static void set_up(struct mf_store *store, const struct mf_options *options)
 {
 	struct mf_model_options model = options->model;
@@ -89,7 +89,10 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 
 	model.no_trees = !options->heap;
 	model.logs_steps = mf_statistics_log_level(options);
-	/* Without a minimum interval, each event in the first milliseconds would cause a snapshot at native speed. */
+	/*
+	 * At native speed, many events fall into the first milliseconds. Without a minimum interval, each would cause a
+	 * snapshot.
+	 */
 	if (model.time_unit == MF_TIME_MS)
 		model.least_interval = 1;
 	mf_model_init(store, &model);
@@ -249,8 +252,8 @@ static int copy_range(int to, int from, const char *source, off_t start, off_t e
 }
 
 /*
- * Returns whether @region contains the addresses of live blocks, as opposed to their sums, which are all that a
- * massif.out file needs.
+ * Returns whether @region holds individual live blocks. A massif.out file needs only the sums, which are in other
+ * regions.
  */
 static bool is_of_blocks(int region)
 {
@@ -285,7 +288,7 @@ static const struct mf_store *store_of(const struct mf_heap_process *process)
 	return process->source ? &process->source->store : &process->store;
 }
 
-/* Returns whether the shared profile is unchanged since the fork. */
+/* Returns whether the shared profile is still in the state that it had at the fork. */
 static bool is_true(const struct mf_heap_process *process)
 {
 	return __atomic_load_n(&store_of(process)->header->went_on, __ATOMIC_SEQ_CST) ==
@@ -516,12 +519,12 @@ void mf_heap_process_note_end(struct mf_heap_process *process)
 	if (process->end_ns)
 		return;
 	process->end_ns = now_ns();
-	/* If it ended before the shim attached, the snapshot at the start is the only one. */
+	/* If the process ended before the shim attached, take an initial snapshot, which remains the only one. */
 	if (!process->source && !process->store.header->pid)
 		mf_model_attempt(&process->store, 0);
 }
 
-/* Returns the milliseconds from the first event, by the shim's clock, until the process ended, or until now. */
+/* Returns the milliseconds since the first event, which the shim timestamped, until the process ended or until now. */
 static int64_t age_ms(const struct mf_heap_process *process)
 {
 	uint64_t first = store_of(process)->header->first_time_ns;
@@ -537,7 +540,7 @@ static int64_t time_of(const struct mf_heap_process *process)
 		       age_ms(process);
 }
 
-/* If the shim never attached, there is no snapshot at the end. */
+/* If the shim never attached, no final snapshot is taken. */
 static struct mf_end end_of(const struct mf_heap_process *process)
 {
 	return (struct mf_end){
@@ -595,7 +598,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (mf_output_write(process->options, &output, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_set_level(process->options->verbosity);
-	/* The program may have changed the path in the header, so determine the path again. */
+	/* Do not trust the path in the header, because the program may have overwritten it. */
 	if (process->options->unwind_cache) {
 		char path[MF_STORE_PATH_MAX];
 

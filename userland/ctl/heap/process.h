@@ -19,35 +19,35 @@
 #include "model/store.h"
 
 struct mf_heap_process {
-	struct mf_heap_process *next; /* the next process of the family */
+	struct mf_heap_process *next; /* next process in the list of profiled processes */
 	const struct mf_options *options;
 	struct mf_store store;
 	int memory;	/* descriptor of the store's memory */
 	uint64_t budget; /* address space for the store in bytes, the same for all copies; 0 if there is no limit */
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
-	uint32_t went_on; /* value of went_on in the header of that store when sharing began */
+	uint32_t went_on; /* value of header->went_on of that store when sharing began */
 	pid_t pid;	/* 0 if not known yet */
-	char *cmd;	/* command line as the file shows it; owned */
+	char *cmd;	/* command line, as shown in the massif.out file; owned */
 	char title[64];	/* beginning of @cmd, for messages */
 	struct mf_output_name name; /* name of the program */
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
 	bool executes;	/* about to execute another program */
 	bool departs;	/* already running another program, which has not joined yet */
-	bool cut_off;	/* the profile ends before the program does */
+	bool cut_off;	/* the process was killed, or still runs when its profile ends; see mf_output_end_rule() */
 	bool without;	/* the process could not map its copy of the profile, so it has none */
 	struct mf_mapped mapped; /* open files of the store's objects */
-	struct mf_filter_server *filter_server; /* NULL if every context counts */
-	/* number of files with %n in their names that the program's monitor commands have written */
+	struct mf_filter_server *filter_server; /* NULL without --ignore-fn and --alloc-fn */
+	/* number of files written by the program's monitor commands that have %n in their names */
 	unsigned int n_xtrees;
 
 	/* The following fields are used for processes that joined: */
 	int pidfd, connection; /* pidfd, and connection to the shim; -1 if there is none */
 	bool ended;
-	uint64_t end_ns; /* time (CLOCK_MONOTONIC) when the end was noticed; 0 if not ended */
-	/* interval between checks of whether it is still running the same program; -1 for no checks */
+	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */
+	/* interval at which to check whether the process has executed another program; -1 for no checks */
 	int watch_ms;
-	int64_t watch_at; /* time of the next check, on the clock of mf_timekeeper_now() */
+	int64_t watch_at; /* time of the next check; see mf_timekeeper_now() */
 };
 
 /*
@@ -82,7 +82,7 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
  */
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err);
 
-/* Hands the profile of @source, which no longer needs it, over to @process. Returns 0 or -errno. */
+/* Transfers the profile of @source, which no longer needs it, to @process. Returns 0 or -errno. */
 int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_process *source,
 			    struct mf_error *err);
 
@@ -98,7 +98,7 @@ void mf_heap_process_start(struct mf_heap_process *process);
  */
 void mf_heap_process_write(struct mf_heap_process *process);
 
-/* Records that the process, or the program that it was running, has just ended: its profile ends at this time. */
+/* Sets the end of the profile to the current time. Called when the process has ended or has executed another program. */
 void mf_heap_process_note_end(struct mf_heap_process *process);
 
 /* Opens files that the process has mapped since the last call. Returns whether there were new ones. */

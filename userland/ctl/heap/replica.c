@@ -32,7 +32,7 @@ enum {
 	TALLIES_BYTES = MF_SHARDS_MAX * sizeof(struct mf_tally),
 };
 
-/* The part of the session that is compared to detect changes. */
+/* The parts of the session that mf_replica_is_current() compares to detect changes. */
 struct state {
 	char header[PAGE];
 	char tallies[TALLIES_BYTES];
@@ -139,7 +139,10 @@ static void copy_page(int number, siginfo_t *info, void *context)
 	int region = region_at(page), saved = errno;
 
 	if (region == MF_REGION_COUNT || mprotect(page, PAGE, PROT_READ | PROT_WRITE)) {
-		/* This is not a page of the replica: on return, the fault is raised again and terminates massif-ctl. */
+		/*
+		 * The address is not in the replica, so this is a real fault. On return it recurs and terminates
+		 * massif-ctl.
+		 */
 		sigaction(number, &usual, NULL);
 		return;
 	}

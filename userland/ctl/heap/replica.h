@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "model/store.h"
 
-/* A part of the session that is mapped in the process. */
+/* A mapping of part of the session in the process. */
 struct mf_mapping {
 	uint64_t start, end; /* addresses in that process */
 	uint64_t offset;     /* offset of @start in the session, in bytes */
@@ -42,11 +42,11 @@ void mf_replica_refresh(void);
 
 /*
  * Returns whether the pages copied since the last refresh are consistent with each other. If @all is true, any event
- * since then makes them inconsistent; otherwise only an event that moves the records of tree versions does.
+ * since then makes them inconsistent. Otherwise events are tolerated unless they move the records of tree versions.
  */
 bool mf_replica_is_current(bool all);
 
-/* Returns whether all pages read so far could be copied, that is, whether the process still existed. */
+/* Returns whether every page read so far could be copied. Copying fails if the process has ended. */
 bool mf_replica_is_whole(void);
 
 void mf_replica_close(struct mf_store *store);

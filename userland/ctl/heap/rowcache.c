@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Adds to the user's directory of unwind row files.
+// Saves unwind rows in the user's cache directory, in one file per object.
 //
 // massif-ctl writes these files after the program has ended, when nothing is waiting for massif-ctl. If two instances
 // write the same file at once, the last one overwrites the other one's rows. The rows that are lost are computed again
@@ -21,7 +21,7 @@
 #include "elf/map.h"
 #include "cfi/rowfile.h"
 
-/* Do not save fewer new rules per object than this: reading a file takes about as long as computing ten rules. */
+/* Minimum number of new rules worth saving for an object: reading a file takes as long as computing about ten rules. */
 #define NEW_LEAST 16u
 
 #define PATIENCE_MS 20000 /* time limit per object */
@@ -63,7 +63,10 @@ static void tidy(struct mf_rowfile *file, uint32_t n)
 	}
 }
 
-/* Appends the rows that cover the @n sorted link-time addresses in @addresses. Returns the number of rows added. */
+/*
+ * Finds the rows for the @n sorted link-time addresses in @addresses, and stores in @rows those that @old lacks.
+ * Returns the number of rows stored.
+ */
 static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *old,
 			 const uint64_t *addresses, size_t n, struct mf_rowfile_row *rows)
 {
@@ -80,7 +83,10 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 		if (!mf_rowfile_holds(&row.rule))
 			continue;
 		end = row.end - map->bias;
-		/* The object's tables may be wrong; a row with bad bounds would invalidate the whole file. */
+		/*
+		 * Wrong unwind tables may yield rows with bad bounds. Skip these, because one would invalidate the
+		 * whole file.
+		 */
 		if (row.start < map->bias || row.end <= row.start || end >> 32)
 			continue;
 		rows[added++] = (struct mf_rowfile_row){

@@ -10,9 +10,9 @@
 #include "model/tally.h"
 
 enum {
-	NOT_BEGUN_MS = 1, /* interval between checks until the shim has attached */
+	NOT_BEGUN_MS = 1, /* interval between checks while the shim has not attached yet */
 	LONGEST_MS = 50,  /* maximum interval between checks */
-	IDLE_PART = 32,	  /* after a long idle time, a snapshot may be late by 1/32 of that time */
+	IDLE_PART = 32,	  /* after an idle period, a snapshot may be late by up to 1/32 of that period */
 };
 
 int64_t mf_timekeeper_now(void)
@@ -28,7 +28,7 @@ static int within(int64_t period)
 	return period < 1 ? 1 : period > LONGEST_MS ? LONGEST_MS : (int)period;
 }
 
-/* Returns the milliseconds since the first event, computed from nanoseconds; the shim's own clock is coarser. */
+/* Returns the milliseconds since the first event. Uses the precise clock; the shim's is coarser. */
 static int64_t passed_since(uint64_t first_time_ns)
 {
 	struct timespec now;
@@ -53,9 +53,9 @@ int mf_timekeeper_look(struct mf_store *store)
 		return within(next - passed);
 	mf_tally_hurry(store);
 	/*
-	 * The snapshot is taken at the next event, and the following one is due no sooner than one interval later. So
-	 * one check per interval suffices. Each check wakes up a processor, though, and a server may be idle for a long
-	 * time, so the interval grows with the idle time.
+	 * The program takes the snapshot at its next event, and the one after that is due at least one interval later.
+	 * So one check per interval is enough. But each check wakes up a CPU, and a server may be idle for a long time,
+	 * so increase the interval with the idle time.
 	 */
 	return within(model->interval + (passed - next) / IDLE_PART);
 }

@@ -35,7 +35,7 @@ char *mf_background_join(const char *directory, const char *name)
 	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* Returns the absolute path of the working directory, which the caller frees; NULL if no path leads to it. */
+/* Returns the absolute path of the working directory, which the caller frees; NULL if it cannot be reached by a path. */
 static char *find_directory(void)
 {
 	mf_auto_free char *name = getcwd(NULL, 0);
@@ -67,7 +67,7 @@ static void leave_directory(struct mf_background *background)
 		if (background->names[i])
 			*relative[i] = background->names[i];
 	if (chdir("/"))
-		return; /* the absolute names are also valid in the old directory */
+		return; /* harmless: the absolute names work from any directory */
 }
 
 static void let_go(const struct mf_background *background)
@@ -84,7 +84,7 @@ out:
 		close(null);
 }
 
-/* Discards signals that were sent to the parent's process group, such as a terminal hang-up. */
+/* Discards pending signals, such as SIGHUP, that were sent to the parent's process group. */
 static void forget_signals(const struct mf_background *background)
 {
 	struct signalfd_siginfo info;

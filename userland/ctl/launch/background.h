@@ -15,7 +15,7 @@
 #include "signals.h"
 
 struct mf_background {
-	struct mf_options *options; /* options; the child makes the file names in them absolute */
+	struct mf_options *options; /* the child makes the file names in the options absolute */
 	struct mf_logfile *log;
 	const struct mf_signals *signals;
 	/* the output file is an inherited descriptor, so the child keeps inherited descriptors open */
@@ -40,8 +40,8 @@ char *mf_background_join(const char *directory, const char *name);
 void mf_background_deinit(struct mf_background *background);
 
 /*
- * Determines where the background process @pid reports problems: in the log file, or in a file next to the output file
- * that is created when needed. The caller frees *@name. Returns 0 or -ENOMEM.
+ * Makes the name of the file in which the background process @pid reports problems if its messages do not go to a log
+ * file. The file is next to the output file, and is created when needed. The caller frees *@name. Returns 0 or -ENOMEM.
  */
 int mf_background_log(const struct mf_background *background, pid_t pid, char **name);
 

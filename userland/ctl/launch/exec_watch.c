@@ -59,7 +59,7 @@ void mf_exec_watch_look(struct mf_exec_watch *watch)
 	if (length < 0)
 		return;
 	path[length] = '\0';
-	/* There may be a chain of programs; the user is interested in the last one. */
+	/* The process may execute several programs in turn; report only the last one. */
 	free(watch->replaced_by);
 	watch->replaced_by = strdup(path);
 	watch->image = image;

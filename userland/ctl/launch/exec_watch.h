@@ -10,18 +10,18 @@ struct mf_exec_watch {
 	pid_t pid;
 	struct stat image; /* the file that the process was last seen to execute */
 	int period_ms;	   /* milliseconds until the next check, or -1 if the process cannot be checked */
-	char *replaced_by; /* path of that file, or NULL if it is still the first program; owned */
+	char *replaced_by; /* path of the program that replaced the first one; NULL if none did; owned */
 };
 
 /*
- * Starts watching @pid. @path is the program that it executed first and may since have replaced, or NULL for the
- * current program.
+ * Starts watching @pid. @path is the program that the process was started with, even if it has executed another one
+ * since; NULL stands for the current program.
  */
 void mf_exec_watch_init(struct mf_exec_watch *watch, pid_t pid, const char *path);
 void mf_exec_watch_deinit(struct mf_exec_watch *watch);
 
 /*
- * Checks once. Wrapper scripts execute their program early, so the interval starts at 2 ms and grows to 500 ms. A
+ * Checks once. Wrapper scripts call exec soon after they start, so the interval starts at 2 ms and grows to 500 ms. A
  * program that runs for less than one interval may be missed.
  */
 void mf_exec_watch_look(struct mf_exec_watch *watch);

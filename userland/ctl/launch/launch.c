@@ -49,8 +49,8 @@ void mf_launch_lift_limit(struct mf_launch *launch)
 	launch->address_space = most;
 	most.rlim_cur = most.rlim_max;
 	/*
-	 * Raise the hard limit only as root: the session will be sized for the new limit, and the shim of an
-	 * unprivileged program could not raise the program's limit that far.
+	 * Raise the hard limit only as root. The session is sized for the new limit, and an unprivileged shim could not
+	 * raise the program's own limit that far.
 	 */
 	if (geteuid() || setrlimit(RLIMIT_AS, &none))
 		setrlimit(RLIMIT_AS, &most);

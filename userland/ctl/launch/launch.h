@@ -19,7 +19,7 @@ struct mf_launch {
 	char *const *environment;
 	const struct mf_signals *signals;
 	int inherited[MF_LAUNCH_INHERITED_MAX]; /* descriptors that stay open in the program; unused entries are -1 */
-	/* the program's limit if massif-ctl's own limit was raised; otherwise rlim_max is 0 */
+	/* the original RLIMIT_AS, which the program gets if massif-ctl raised its own; otherwise rlim_max is 0 */
 	struct rlimit address_space;
 
 	/* Called in the child just before exec; async-signal-safe. Returns 0 or -errno. May be NULL. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A larger stack for massif-ctl if the limit (ulimit -s) is too low for it.
+// Gives massif-ctl a larger stack if the limit (ulimit -s) is too low.
 //
 // The libraries that read debug information and demangle names are recursive, and receiving one message from a
-// profiled process takes 64 KiB. It must nevertheless be possible to profile a program with a low limit.
+// profiled process takes 64 KiB. Programs with a low limit must still be profiled.
 
 #include "main_stack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A larger stack for massif-ctl if the limit (ulimit -s) is too low for it. */
+/* Gives massif-ctl a larger stack if the limit (ulimit -s) is too low. */
 #ifndef MASSIF_CTL_MAIN_STACK_H
 #define MASSIF_CTL_MAIN_STACK_H
 

@@ -19,11 +19,11 @@
 #include "supervise.h"
 #include "survivor.h"
 
-/* One run of massif-ctl; the modes fill @launch and @supervision. */
+/* One run of massif-ctl. Each mode fills in @launch and @supervision. */
 struct mf_run {
 	struct mf_options *options;
 	const struct mf_program *program;
-	const char *cmd;	/* the command line as the file shows it */
+	const char *cmd;	/* the command line, as shown in the massif.out file */
 	struct mf_logfile *log;
 	struct mf_error note;	/* message to print as soon as the program can be started; may be empty */
 	bool keep_descriptors;	/* the output file is an inherited descriptor, so inherited descriptors stay open */
@@ -37,8 +37,8 @@ struct mf_run {
 };
 
 /*
- * Returns whether the program was killed from outside, for example by the OOM killer. If so, its last state is of
- * interest. (A program that sends itself SIGKILL looks the same.)
+ * Returns whether the program was killed by SIGKILL, for example by the OOM killer. If so, the profile ends with a
+ * detailed snapshot, because the user wants to see the program's last state.
  */
 static inline bool mf_run_was_cut_off(const struct mf_run *run)
 {
@@ -53,7 +53,7 @@ struct mf_mode {
 	/* Called when the program has ended: writes its file and reports problems. */
 	void (*ended)(struct mf_run *run);
 	/*
-	 * Calls @say, unless it is NULL, for each profiled process that is still running. Returns the number of such
+	 * Calls @say, which may be NULL, for each profiled process that is still running. Returns the number of such
 	 * processes.
 	 */
 	size_t (*survivors)(struct mf_run *run, mf_survivor_say *say, void *data);
@@ -67,7 +67,7 @@ struct mf_mode {
 	void (*finish)(struct mf_run *run);
 	/* Releases what @prepare allocated; also called after @prepare failed. */
 	void (*cleanup)(struct mf_run *run);
-	/* its functions are called between @started and @cleanup, with the run as @data */
+	/* callbacks of the control socket; called only between @started and @cleanup, with the run as their @data */
 	struct mf_control_ops control;
 };
 

@@ -52,7 +52,7 @@ static char *read_cmd(pid_t pid)
 		text[size] = '\0';
 		return text;
 	}
-	/* There are no arguments: the process has overwritten them, or this user may not read them. */
+	/* The command line is empty: the process has overwritten it, or this user may not read it. */
 	free(text);
 	name = read_proc(pid, "comm", &name_size);
 	if (asprintf(&words, "[%.*s]", name ? (int)strcspn(name, "\n") : 1, name ? name : "?") < 0)

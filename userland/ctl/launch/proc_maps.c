@@ -12,7 +12,7 @@
 
 #include "base/proc_mapping.h"
 
-/* The files mapped by a process that does not have the session mapped. */
+/* Which files a process has mapped; used to classify a process that does not have the session mapped. */
 struct files {
 	char executable[PATH_MAX];
 	bool any; /* true if there is at least one mapping */

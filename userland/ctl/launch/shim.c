@@ -112,8 +112,8 @@ int mf_shim_make_environment(char *const *environment, const char *path, int ses
 	}
 
 	/*
-	 * Append it at the end even if LD_PRELOAD already exists: the dynamic linker uses the last one, and the shim
-	 * can remove ours without moving other variables.
+	 * Append our LD_PRELOAD even if the environment already contains one. The dynamic linker uses the last one, and
+	 * the shim can later remove ours without moving other variables.
 	 */
 	if (asprintf(&copy[n], PRELOAD "%s%s%s", path, old ? ":" : "", old ? old : "") < 0) {
 		copy[n] = NULL;

@@ -13,9 +13,9 @@ int mf_shim_find(char **path, struct mf_error *err);
 
 /*
  * Copies @environment with two changes. The shim at @path is added to the front of LD_PRELOAD. MASSIF_SESSION is set to
- * the number of the session's descriptor and @address, at which other processes join (NULL if they cannot; see
- * protocol/join.h). Inside the program, the shim reverts both changes, or keeps them if the programs that it executes
- * are to join. The caller frees *@result with mf_shim_free_environment(). Returns 0 or -ENOMEM.
+ * `SESSION@ADDRESS`: the number of the session's descriptor, and the address at which other processes join. @address is
+ * NULL if they cannot join; see protocol/join.h. Inside the program, the shim reverts both changes unless the programs
+ * that it executes must join, too. The caller frees *@result with mf_shim_free_environment(). Returns 0 or -ENOMEM.
  */
 int mf_shim_make_environment(char *const *environment, const char *path, int session,
 			     const char *address, char ***result, struct mf_error *err);

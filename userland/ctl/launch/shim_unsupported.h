@@ -18,7 +18,7 @@ const char *mf_unsupported_of(enum mf_program_kind kind);
 struct mf_unsupporteds {
 	char **paths;
 	size_t n;
-	bool more; /* the user was informed that further programs are not listed */
+	bool more; /* the message that further programs are not listed was printed */
 };
 
 /* Reports @program if heap mode cannot profile it. */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Signals raised by massif-ctl's own faults; blocking them would hide the faults. */
+/* Synchronous signals, caused by bugs in massif-ctl itself. They are not blocked, because that would hide the bugs. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 
 int mf_signals_take(struct mf_signals *signals, struct mf_error *err)
@@ -54,9 +54,10 @@ bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *
 }
 
 /*
- * Returns whether a signal must be forwarded to the program. Signals from the kernel (Ctrl-C, hang-up, window size
- * change) go to the whole foreground process group, which includes the program, and signals that the program sends to
- * its own group have reached it, too. An alarm that was set before massif-ctl was executed is meant for the program.
+ * Returns whether a signal must be forwarded to the program. The kernel sends terminal signals (Ctrl-C, hang-up, window
+ * size change) to the whole foreground process group, so the program receives them, too. The same applies to signals
+ * that the program sends to its own process group. SIGALRM from a timer that was set before massif-ctl was executed is
+ * meant for the program.
  */
 static bool concerns_program(const struct signalfd_siginfo *info, pid_t pid)
 {
@@ -117,8 +118,8 @@ void mf_signals_die(int signal)
 	const struct rlimit none = { 0 };
 
 	/*
-	 * Only the program's own core dump is of interest. A piped core_pattern ignores RLIMIT_CORE, hence
-	 * PR_SET_DUMPABLE.
+	 * Prevent a core dump of massif-ctl: only the program's own is useful. A piped core_pattern ignores
+	 * RLIMIT_CORE, hence PR_SET_DUMPABLE.
 	 */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

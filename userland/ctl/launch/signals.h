@@ -21,8 +21,8 @@ struct mf_signals {
 };
 
 /*
- * Blocks all signals except those of massif-ctl's own faults. The only disposition that changes is that of SIGCHLD: if
- * it were ignored, waiting for the program would fail. Returns 0 or -errno.
+ * Blocks all signals except SIGSEGV and other synchronous ones. Sets SIGCHLD to its default disposition, because
+ * waitpid() for the program would fail if SIGCHLD were ignored; other dispositions are unchanged. Returns 0 or -errno.
  */
 int mf_signals_take(struct mf_signals *signals, struct mf_error *err);
 

@@ -70,8 +70,9 @@ static int look(struct watch *watch)
 }
 
 /*
- * If the terminal stopped the program, stops massif-ctl as well, because the shell watches massif-ctl, not the program.
- * Ignores SIGSTOP: its sender will continue only the program, which would leave massif-ctl stopped forever.
+ * If the terminal stopped the program, stops massif-ctl as well, because the shell monitors massif-ctl, not the
+ * program. SIGSTOP does not stop massif-ctl: its sender will later continue only the program, so massif-ctl would
+ * remain stopped.
  */
 static void follow_stop(struct watch *watch, int signal)
 {

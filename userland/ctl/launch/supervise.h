@@ -13,7 +13,7 @@
 struct mf_supervision {
 	pid_t pid;
 	const struct mf_signals *signals;
-	int fd;	       /* descriptor that is readable when there are events; -1 if there is no source of events */
+	int fd;	       /* descriptor that becomes readable when there are events, or -1 */
 	/*
 	 * Maximum interval between calls of @drain; -1 to call it only when @fd is readable. @drain may change the
 	 * interval.
@@ -29,8 +29,8 @@ struct mf_supervision {
 };
 
 /*
- * Page faults of the program and of the children that it has waited for; they show which of these used memory. Both are
- * 0 if unknown.
+ * Page faults of the program and of the children that it has waited for, as an estimate of who used the memory. Both
+ * are 0 if unknown.
  */
 struct mf_faults {
 	uint64_t own, children;

@@ -29,7 +29,7 @@ void mf_survivor_say_cut_off(size_t n)
 			       "%zu processes of the program are still running; their profiles end here", n);
 }
 
-/* The messages about the survivors, which are collected before the fork and printed after it. */
+/* Collects the lines about the survivors, so that they can be printed as one message. */
 struct account {
 	const struct mf_options *options;
 	FILE *out;
@@ -47,8 +47,8 @@ static void print_program(FILE *out, const char *title)
 }
 
 /*
- * Returns the name that the file of process @pid will have, or NULL if unknown. The caller frees it. If the name has no
- * %p, the program's own file takes that name, and other processes get their pid appended.
+ * Predicts the name of the output file of process @pid; NULL on error. The caller frees it. If the pattern has no %p,
+ * the launched program's file has that name, and the pid is appended for other processes.
  */
 static char *foresee(const struct mf_options *options, pid_t pid)
 {

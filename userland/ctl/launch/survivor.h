@@ -18,8 +18,8 @@ struct mf_run;
 
 /*
  * Continues the profiles of the surviving processes until they end, and writes their files: in this process if
- * --wait=yes, otherwise in a background child. If there is a child, the function returns in both processes. It returns
- * true in the process that has finished the profiles.
+ * --wait=yes, otherwise in a background child. If there is a child, the function returns in both processes. Returns
+ * true in the process that has completed the profiles.
  */
 bool mf_survivor_follow(struct mf_run *run, const struct mf_mode *mode);
 

@@ -52,7 +52,10 @@ int mf_message_target(void)
 	return message_fd;
 }
 
-/* Writes everything at once, so that the program's output does not end up in the middle. Returns 0 or -errno. */
+/*
+ * Writes the whole text in one call if possible, so that the program's output does not appear in the middle of it.
+ * Returns 0 or -errno.
+ */
 static int put_to(int fd, const char *text, size_t size)
 {
 	while (size) {
@@ -69,8 +72,8 @@ static int put_to(int fd, const char *text, size_t size)
 }
 
 /*
- * If the log cannot be written, this and all later messages go to standard error. Errors in writing those are
- * ignored.
+ * If the log cannot be written, this and all later messages go to standard error. Errors while writing to standard
+ * error are ignored.
  */
 static void put(const char *text, size_t size)
 {

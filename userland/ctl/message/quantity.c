@@ -14,7 +14,7 @@ struct step {
 
 #define STEPS_MAX 7 /* the last entry has no unit and ends the list */
 
-/* The same steps as in ms_print (msprint/label.c), so that the numbers agree with its graph. */
+/* Use the same units and limits as ms_print (msprint/label.c), so that messages show the same numbers as its graph. */
 static const struct step bytes_steps[STEPS_MAX] = {
 	{ "KB", 1000, 1024 }, { "MB", 1000, 1024 }, { "GB", 1000, 1024 },
 	{ "TB", 1000, 1024 }, { "PB", 1000, 1024 }, { "EB", 1000, 1024 },

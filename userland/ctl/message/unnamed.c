@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reports files whose symbol names cannot be read, and reports if the process that reads them is not fully confined.
+// Reports files whose symbol names cannot be read, and warns if the process that reads them is not fully confined.
 
 #include "unnamed.h"
 
@@ -45,7 +45,7 @@ void mf_unnamed_say(const char *path, const char *why)
 	pthread_mutex_unlock(&lock);
 }
 
-/* In order of importance, because only the first missing protection is reported. */
+/* The tests are in order of importance, because only the first missing protection is reported. */
 const char *mf_unnamed_what_is_loose(unsigned int confined)
 {
 	if (!(confined & MF_CONFINED_CALLS))

@@ -43,10 +43,10 @@ static const char *copy_word(const char *text, FILE *out)
 	return text;
 }
 
-/* The origin of a text that is split into words. */
+/* The source of default options: a file or the environment variable. */
 struct source {
 	const char *name;
-	bool is_file; /* true for a file, in which lines are counted and comments are skipped */
+	bool is_file; /* if true, count lines and skip comments */
 	unsigned int line;
 };
 

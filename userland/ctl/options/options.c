@@ -24,7 +24,7 @@ struct option;
 
 /*
  * Parses @value, the text after the `=`, or NULL if there is none. Returns 0; -EINVAL with the reason in @err; or -EDOM
- * if the value is not one of those in the table, in which case the caller prints these.
+ * if the table does not list @value, in which case the caller prints the values listed there.
  */
 typedef int (*option_parser)(const struct option *option, struct mf_options *options,
 			     const char *value, struct mf_error *err);
@@ -32,7 +32,7 @@ typedef int (*option_parser)(const struct option *option, struct mf_options *opt
 enum {
 	OPTION_CORE = 1u << 0, /* does not affect the profile's contents, so it is omitted from the file's first line */
 	OPTION_BARE = 1u << 1, /* may be given without `=` */
-	OPTION_WIDE = 1u << 2, /* numbers beyond 32 bits are reported as out of range, not as invalid */
+	OPTION_WIDE = 1u << 2, /* for a number that does not fit into 32 bits, say "out of range", not "invalid" */
 };
 
 struct option {
@@ -73,7 +73,10 @@ static int parse_integer(const struct option *option, struct mf_options *options
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	/* Massif stores most of these in a signed 32-bit integer and rejects other values as invalid. */
+	/*
+	 * Massif stores most integer options in a signed 32-bit integer, and reports numbers that do not fit as
+	 * invalid.
+	 */
 	if (!mf_number_parse_integer(value, &number) ||
 	    (!(option->flags & OPTION_WIDE) && number != (int32_t)number))
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
@@ -91,7 +94,7 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	/* Massif stores this in an unsigned 32-bit integer and rejects other values as invalid. */
+	/* Massif stores the alignment in an unsigned 32-bit integer, and reports numbers that do not fit as invalid. */
 	if (!mf_number_parse_integer(value, &number) || number < 0 || number > UINT32_MAX)
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
 	if (number < option->min || number > option->max || (number & (number - 1)))
@@ -218,7 +221,7 @@ static int parse_synonyms(const struct option *option, struct mf_options *option
 	return 0;
 }
 
-/* Appends to a list; mf_options_init() has allocated room for every word. */
+/* Appends @value to a list. mf_options_init() has already allocated enough room. */
 static int parse_item(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -228,7 +231,7 @@ static int parse_item(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
-/* Adds the option's @max to the target; the option takes no value. */
+/* For options without a value, such as -v and -q: adds option->max to the target. */
 static int parse_step(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -533,7 +536,7 @@ static void put_choices(FILE *out, const char *values)
 	fputs(values, out);
 }
 
-/* Reports that the value of @option is missing, not allowed, or superfluous. */
+/* Reports that the value of @option is missing or wrong, or that @option takes no value. */
 static int refuse_value(const struct option *option, const char *arg, const char *value,
 			struct mf_error *err)
 {
@@ -556,7 +559,7 @@ static int refuse_value(const struct option *option, const char *arg, const char
 	return -EINVAL;
 }
 
-/* Appends @arg unchanged, so that a reader of the file can repeat the run. */
+/* Appends @arg to the profile's desc line, unchanged, so that the run can be repeated. */
 static int add_to_desc(struct mf_options *options, const char *arg, struct mf_error *err)
 {
 	char *longer;

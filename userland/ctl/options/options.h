@@ -23,7 +23,7 @@ enum mf_options_request {
 	MF_OPTIONS_VERSION,
 };
 
-/* The execution tree that is written at the end. */
+/* The contents of the execution tree that is written when the program ends. */
 enum mf_xtree_request {
 	MF_XTREE_NONE,
 	MF_XTREE_ALLOCS, /* only the blocks that are still live */
@@ -45,14 +45,14 @@ struct mf_options {
 	bool stats;	      /* print the model's counters at the end */
 	bool trace_malloc;    /* print every call to an allocation function */
 	bool client_requests; /* honour client requests in the program's code */
-	bool heap_extra_real; /* use the extra bytes that the allocator reports instead of modelling them */
+	bool heap_extra_real; /* measure the overhead of each block instead of computing it by Massif's rule */
 	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */
-	uint32_t merge_recursive; /* maximum length of recursive cycles of frames to merge; 0 merges none */
+	uint32_t merge_recursive; /* merge recursive cycles of at most this many frames; 0: do not merge */
 	bool trace_children;	  /* also profile programs that the program executes */
 	const char *trace_children_skip;	/* path patterns, or NULL; see skipped_children.h */
 	const char *trace_children_skip_by_arg; /* argument patterns, or NULL */
 	enum mf_xtree_request xtree; /* which execution tree to write */
-	/* pattern (up to a comma) for the objects whose functions are intercepted; NULL for all objects */
+	/* pattern, ended by a comma or NUL, for objects whose allocation functions are intercepted; NULL for all */
 	const char *somalloc;
 	const char *xtree_file;	  /* name of the xtree file, not yet expanded (may contain %) */
 	bool xtree_compress;	  /* replace repeated names by numbers */
@@ -66,15 +66,15 @@ struct mf_options {
 	struct mf_symbolizer_options symbolizer;
 
 	struct mf_held *held; /* files that processes of this run have mapped; owned */
-	const char **words; /* all option words as given; only the array is owned */
+	const char **words; /* all option words as given; the array is owned, but not the words */
 	size_t n_words;
 	struct mf_outputs *outputs; /* the output files of this run; owned */
 
-	char *desc; /* the options as given, to be listed in the file, or "(none)"; owned */
-	char **owned; /* words that were constructed from others; both the array and the words are owned */
+	char *desc; /* the options as given, for the profile's desc line, or "(none)"; owned */
+	char **owned; /* option words that were rewritten, such as --massif:depth=5; array and words are owned */
 	size_t n_owned;
-	const char **alloc_fns, **ignore_fns, **fullpath_after; /* storage of the lists in @report; owned */
-	bool *matched; /* match flags for the lists in @report; owned */
+	const char **alloc_fns, **ignore_fns, **fullpath_after; /* arrays that the lists in @report point to; owned */
+	bool *matched; /* for each item of the lists in @report, whether it matched anything; owned */
 };
 
 /* Sets the defaults and allocates room for @argc option words in total. Returns 0 or -ENOMEM. */
@@ -111,10 +111,10 @@ bool mf_options_has_command_line_only(int argc, char *const *argv);
 int mf_options_parse(struct mf_options *options, int argc, char *const *argv, int *used,
 		     struct mf_error *err);
 
-/* Checks for mutually exclusive options. Returns 0, or -EINVAL with a message for the user. */
+/* Rejects mutually exclusive options. Returns 0, or -EINVAL with a message for the user. */
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err);
 
-/* Formats the message that @arg was refused because of @reason, which may span several lines. */
+/* Formats an error message: the option @arg is invalid because of @reason, which may span several lines. */
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason);
 
 /* Prints the table of options for --help. */

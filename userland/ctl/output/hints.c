@@ -13,8 +13,8 @@
 #define UNMATCHED_SHOWN 5u /* maximum number of names to print per option */
 
 /*
- * Lists the names that matched no function: they may be misspelt, or those functions may not have allocated
- * anything.
+ * Lists the names in @given that matched no function. Such a name may be misspelt, or the function may never have
+ * allocated anything.
  */
 static void say_unmatched(const char *option, const struct mf_strings *given)
 {
@@ -33,7 +33,7 @@ static void say_unmatched(const char *option, const struct mf_strings *given)
 			       option);
 }
 
-/* In a short run, most events fall into the same few milliseconds and hence into one column of the graph. */
+/* In a short run with a time unit of milliseconds, most events fall into a single column of the graph. */
 static void say_short(const struct mf_options *options, int64_t took_ms)
 {
 	if (options->model.time_unit == MF_TIME_MS && !options->time_unit_given && took_ms < SHORT_RUN_MS)
@@ -43,8 +43,8 @@ static void say_short(const struct mf_options *options, int64_t took_ms)
 }
 
 /*
- * With a compiler driver or a shell script, the memory of the programs that it starts is of interest. If children have
- * written profiles, the user already knows about them.
+ * If the program is a compiler driver or a shell script, most of the memory is used by the programs that it starts. No
+ * hint is needed if the children have written profiles of their own.
  */
 static void say_others(const struct mf_options *options, const struct mf_faults *faults)
 {

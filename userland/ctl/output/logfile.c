@@ -105,7 +105,7 @@ static int open_file(struct mf_logfile *log, struct mf_error *err)
 			free(mf_take(log->temporary, NULL));
 		return explain(name, ret, err);
 	}
-	/* This helps tell the logs of several runs apart. */
+	/* Record the parent's pid, which helps to distinguish the logs of several runs. */
 	mf_message_say(MF_MESSAGE_NOTE, "Parent PID: %d", (int)getppid());
 	return 0;
 }
@@ -186,7 +186,7 @@ int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error 
 
 void mf_logfile_close(struct mf_logfile *log)
 {
-	/* No program was started, so use massif-ctl's own pid. */
+	/* The log still has its temporary name because no program was started. Use massif-ctl's own pid in its name. */
 	if (log->temporary)
 		mf_logfile_name(log, getpid());
 	if (log->fd < 0)

@@ -27,13 +27,16 @@ int mf_logfile_open(struct mf_logfile *log, const struct mf_options *options,
 /* Gives the file its final name, now that @pid is known. Reports errors itself. */
 void mf_logfile_name(struct mf_logfile *log, pid_t pid);
 
-/* Returns whether messages go to a regular file; if so, nobody waits for the descriptor to be closed. */
+/*
+ * Returns whether messages go to a regular file. Unlike a pipe, its descriptor can be kept open, because no reader
+ * waits for the end of file.
+ */
 bool mf_logfile_is_file(void);
 
 /*
- * Prepares messages for the background. If they go to a regular file, they continue to do so, through a descriptor
- * other than standard input and output. Otherwise they go to the file @name, which is created when the first problem is
- * reported; the string must stay valid. Returns 0 or -errno.
+ * Redirects messages for a background process. If they go to a regular file, duplicates its descriptor, so that the
+ * standard descriptors can be closed. Otherwise, messages go to the file @name, which is created when the first problem
+ * is reported. The string @name must stay valid. Returns 0 or -errno.
  */
 int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error *err);
 

@@ -30,7 +30,7 @@ static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
 		mf_symbolizer_destroy(*symbolizer);
 }
 
-/* The largest known total of a profile, and when it was first reached. */
+/* The largest total in a profile, and the time at which it was first reached. */
 struct summit {
 	uint64_t bytes;
 	int64_t time;
@@ -47,7 +47,7 @@ static struct summit summit_of(const struct mf_profile *profile, uint64_t held, 
 		if (total > summit.bytes)
 			summit = (struct summit){ total, s->time };
 	}
-	/* The peak in the snapshots may be too low, by up to --peak-inaccuracy. */
+	/* The total at the end may be higher than the recorded peak, by up to --peak-inaccuracy. */
 	return held > summit.bytes ? (struct summit){ held, end } : summit;
 }
 
@@ -66,7 +66,7 @@ void mf_output_make_name(struct mf_output_name *name, const char *path, size_t l
 	name->text[i] = '\0';
 }
 
-/* The summary line of a run. massif-ctl(1), "Messages", promises its format. */
+/* Prints the summary line of a run. Its format is documented in massif-ctl(1), "Messages", so do not change it. */
 static void say_written(const struct mf_output_of *of, const struct mf_profile *profile,
 			const char *file)
 {
@@ -173,7 +173,7 @@ int mf_output_write(const struct mf_options *options, const struct mf_output_of 
 	return ret;
 }
 
-/* The files that are written at the end. */
+/* The files that are written when the profile ends. */
 static const struct {
 	enum mf_output_kind kind;
 	const char *option;
@@ -200,7 +200,10 @@ static int check_file(const char *pattern, const char *option, bool *own, struct
 	const char *number;
 	int ret;
 
-	/* The program has no pid yet. That matters only if the pid is part of a directory's name. */
+	/*
+	 * The program has no pid yet, so %p is not expanded. If %p is part of a directory's name, the file cannot be
+	 * checked.
+	 */
 	ret = mf_outname_expand(pattern, 0, 1, &name, &reason);
 	if (ret) {
 		if (asprintf(&arg, "%s=%s", option, pattern) < 0)

@@ -37,13 +37,13 @@ struct mf_output_of {
 	const char *name; /* name of the program, for messages */
 	pid_t pid;
 	bool pages;	    /* true in pages mode; the file is then readable only by its owner */
-	const char *remark; /* a remark for the reader that is appended to the desc line, or NULL */
+	const char *remark; /* a remark that is appended to the desc line of the file, or NULL */
 	struct mf_end end;  /* the end of the profile, or the current time if the process is still running */
 };
 
 /*
- * Returns how a profile ends. If @cut_off is true, the process did not reach its own end: it was killed or is still
- * running. So its last state is of interest and gets a detailed snapshot.
+ * Returns how a profile ends. If @cut_off is true, the process was killed or is still running. In that case the profile
+ * ends with a detailed snapshot, because the user wants to see the last state.
  */
 static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *options, bool cut_off)
 {

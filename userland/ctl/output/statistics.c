@@ -145,7 +145,7 @@ static void tell_alloc_end(pid_t pid, const struct mf_step *step)
 	mf_message_tell(pid, ">>>");
 }
 
-/* The minus sign is printed even for zero. */
+/* Like Massif, print the minus sign even for zero. */
 static void tell_free_end(pid_t pid, const struct mf_step *step)
 {
 	mf_message_tell(pid, ">>> (-%" PRIu64 ", -%" PRIu64 ")", step->heap, step->extra);
@@ -213,8 +213,8 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 }
 
 /*
- * Massif also reports that it removes the allocation function that was called; our stacks begin with the caller of that
- * function. Each stack is filtered only once, when it first occurs.
+ * Massif also reports the removal of the allocation function itself, so print that line here, although our stacks begin
+ * with the caller of that function. Each stack is filtered only once, when it first occurs.
  */
 static void tell_capture(const struct mf_options *options, struct mf_context_filter *context_filter, pid_t pid,
 			 struct mf_step *step)
@@ -246,13 +246,13 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 	const struct mf_step *steps = mf_log_view(store, &n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* Use a copy, which cannot change between the check and the use. */
+		/* Copy the step, because the program could change it between the check and the use. */
 		struct mf_step step = steps[i];
 
 		if (step.kind == MF_STEP_CAPTURE) {
 			held = step;
 			holds = true;
-			/* The stack is recorded before its block, but Massif prints it after the block. */
+			/* The log contains a stack before its block, but Massif prints the stack after the block. */
 			if (i + 1 < n && (steps[i + 1].kind == MF_STEP_ALLOC ||
 					  steps[i + 1].kind == MF_STEP_REALLOC))
 				continue;

@@ -12,7 +12,7 @@
 #include "model/store.h"
 #include "report/writers.h"
 
-/* The process that an execution tree describes, and the moment in time. */
+/* Input for writing an execution tree: a process and a point in time. */
 struct mf_xtree_of {
 	const struct mf_store *store;
 	const char *cmd;

@@ -103,7 +103,7 @@ static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
 	const struct mf_recording *recording = run->state;
 	size_t n = 0;
 
-	/* If the end of the first process was not recorded, the records are unreliable. */
+	/* Without a record of the first process's end, do not rely on the other records. */
 	if (!recording->first_ended || recording->broken)
 		return 0;
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {

@@ -19,8 +19,8 @@
 #include "model/model.h"
 
 enum {
-	REMARK_BYTES = 1024, /* size of the buffer for a remark that lists all losses */
-	HURRY = 5,	     /* amount by which massif-ctl's nice value is lowered */
+	REMARK_BYTES = 1024, /* size of the buffer for a remark that lists all lost events */
+	HURRY = 5,	     /* how much massif-ctl lowers its nice value */
 };
 
 /* Converts a time to the unit used in reports, milliseconds since the start of the process. */
@@ -252,7 +252,7 @@ static void hurry(struct mf_recording *recording)
 	(void)setpriority(PRIO_PROCESS, 0, recording->nice - HURRY);
 }
 
-/* Restores the priority once no program depends on this thread any more. */
+/* Restores the priority when no profiled program depends on this thread any more. */
 static void hurry_no_more(struct mf_recording *recording)
 {
 	if (recording->hurries)

@@ -16,15 +16,15 @@
 
 struct mf_recording {
 	const struct mf_options *options;
-	const char *cmd; /* command line of the first process, as the file shows it */
-	struct mf_output_name name; /* name of the first process's program */
+	const char *cmd; /* command line of the first process, as shown in the massif.out file */
+	struct mf_output_name name; /* name of the program that the first process runs */
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is complete */
-	/* keep the first process's profile until mf_recording_end_first(), which knows how the process ended */
+	/* keep the first process's profile until mf_recording_end_first(), whose caller knows how it ended */
 	bool keeps_first;
-	struct mf_pages_process *first; /* the first process, whose profile is kept for mf_recording_end_first() */
+	struct mf_pages_process *first; /* the first process, if ended and its profile is still kept; otherwise NULL */
 	uint64_t end_ns;  /* end of the session (CLOCK_MONOTONIC) */
-	bool broken;	  /* reading the records failed; no more are read */
+	bool broken;	  /* reading records failed, so reading has stopped */
 	bool hurries;	  /* this thread's priority has been raised */
 	int nice;	  /* this thread's nice value before its priority was raised */
 };
@@ -50,7 +50,7 @@ void mf_recording_list(const struct mf_recording *recording, FILE *out);
 int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
 			  pid_t pid, FILE *out, struct mf_error *err);
 
-/* Closes the session. Also accepts an all-zero structure, or one that could not be opened. */
+/* Closes the session. Accepts an all-zero structure, and one for which mf_recording_open() failed. */
 void mf_recording_close(struct mf_recording *recording);
 
 #endif
