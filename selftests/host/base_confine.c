@@ -46,7 +46,7 @@ static char executable[] = "/bin/true";
 
 static long try_open(void)
 {
-	/* A bare system call: other tests cover the C library's wrapper functions. */
+	/* Make the system call directly; other tests cover the wrapper functions of the C library. */
 	return syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", &(uint64_t[3]){ O_RDONLY }, 24);
 }
 
@@ -235,7 +235,7 @@ FIXTURE_SETUP(confined)
 		SKIP_SETUP("not root");
 	if (geteuid() == 0)
 		ASSERT_EQ(0, setresuid(variant->user, variant->user, variant->user));
-	/* setresuid() has cleared the flag; a process that has always belonged to that user is dumpable. */
+	/* setresuid() cleared the dumpable flag, which is set in a process that has always run as that user. */
 	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	parent = getpid();
 	other = fork();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit of a run, and the messages about it, on machines with and without an instruction counter. In place of
-// the kernel, a process of the test answers perf_event_open().
+// The time unit of a run, and the messages about it, on machines with and without an instruction counter. A process of
+// the test answers perf_event_open() instead of the kernel.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(clock)
 	ctl_remove_files(OUT);
 }
 
-/* Runs massif-ctl with @words: its options up to a NULL, then the program; adds the name of the file. */
+/* Runs massif-ctl. @words contains its options, a NULL, and then the program; the name of the output file is added. */
 static void run(FIXTURE_DATA(clock) *self, const char *const *words)
 {
 	ctl_result_free(&self->result);
@@ -148,7 +148,7 @@ TEST_F(clock, is_of_instructions_where_there_is_a_counter)
 	EXPECT_EQ(0, self->broker->asked_else);
 }
 
-/* The kernel module does not count instructions, even if the machine is able to. */
+/* The kernel module does not count instructions, even on a machine that has a counter. */
 TEST_F(clock, of_instructions_is_refused_to_pages)
 {
 	RUN(self, "--pages-as-heap=yes", "--time-unit=i", "echo", "started");

@@ -25,7 +25,7 @@
 #include "selftests/lib/diff_end.h"
 #include "ctl/control/server.h"
 
-/* On a busy machine, what otherwise takes seconds can take minutes. */
+/* On a busy machine, what usually takes seconds can take minutes. */
 #define SECONDS 600
 #define NOBODY	65534
 
@@ -162,8 +162,8 @@ static void expect_file(struct __test_metadata *_metadata, const char *name, con
 }
 
 /*
- * Takes snapshots of a heap of 500 blocks at rest with each of the three commands; this does not change the
- * stored ones.
+ * Takes a snapshot of an idle heap of 500 blocks with each of the three commands. This does not change the snapshots of
+ * the profile itself.
  */
 TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 {
@@ -205,8 +205,8 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
 	/*
-	 * The final file has one more snapshot, for the end, which is the peak since the heap only grew. Its heap
-	 * equals that in c.detailed.
+	 * The final file has one more snapshot than c.all, for the end. Because the heap only grew, this is the peak,
+	 * and it equals the one in c.detailed.
 	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);
@@ -219,7 +219,7 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	free(final);
 }
 
-/* While the program is at rest, the tree of blocks is the same as at its end. */
+/* While the program is idle, its execution tree is the same as at its end. */
 TEST_F_TIMEOUT(control, xtmemory, SECONDS)
 {
 	char *meanwhile, *final;
@@ -383,7 +383,7 @@ static int connect_to_it(void)
 	return fd;
 }
 
-/* Malformed requests get no answer and delay nobody else. */
+/* Malformed requests get no answer and do not delay other clients. */
 TEST_F_TIMEOUT(control, bad_requests_are_harmless, SECONDS)
 {
 	static const struct mf_control_request requests[] = {
@@ -411,7 +411,7 @@ TEST_F_TIMEOUT(control, bad_requests_are_harmless, SECONDS)
 		EXPECT_EQ(0, recv(fds[0], buffer, sizeof(buffer), 0));
 		close(fds[0]);
 	}
-	/* Many connections that send nothing, and one that is closed before its answer. */
+	/* Open many connections that send nothing, then some that are closed without waiting for the answer. */
 	for (int i = 0; i < 40; i++) {
 		fds[i] = connect_to_it();
 		EXPECT_LE(0, fds[i]);
@@ -444,7 +444,7 @@ static void run_as_nobody(void)
 	become_nobody();
 }
 
-/* Another user sees no profiles and gets no answer; root sees all. */
+/* Another user can neither list the profiles nor get an answer; root can do both. */
 TEST_F_TIMEOUT(control, other_users, SECONDS)
 {
 	struct mf_control_request request = { MF_CONTROL_MAGIC, MF_CONTROL_LIST };
@@ -487,7 +487,7 @@ TEST_F_TIMEOUT(control, other_users, SECONDS)
 	EXPECT_NE(NULL, strstr(self->result.out, "/ctl_grow 4\n"));
 }
 
-/* A socket that is named like one of massif-ctl's but belongs to another user is not even sent a request. */
+/* massif-ctl sends no request to a socket of another user, even if its name looks like that of a massif-ctl socket. */
 TEST_F_TIMEOUT(control, imposters, SECONDS)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -542,10 +542,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/*
- * Sockets of another user never answer root: a single timeout applies to all of them together, and the other
- * profiles are listed.
- */
+/* Another user's sockets never answer root: one timeout covers all of them, and the other profiles are still listed. */
 TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 {
 	int ready[2], status;
@@ -578,7 +575,7 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
 	begin = seconds();
 	RUN("list");
-	/* Waiting for each of them separately would take ten seconds each. */
+	/* Waiting for one socket after another would take ten seconds for each. */
 	EXPECT_GT(25, seconds() - begin);
 	EXPECT_LT(9, seconds() - begin);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Processes that outlive the program: massif-ctl ends when the program ends, and continues in the background.
+// Processes that outlive the program: massif-ctl exits when the program does, and keeps profiling them in the
+// background.
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,12 +22,12 @@
 #include "selftests/lib/ctl_run.h"
 
 enum {
-	SECONDS = 300, /* on a busy machine, what otherwise takes seconds can take minutes */
+	SECONDS = 300, /* on a busy machine, what usually takes seconds can take minutes */
 	STEP_MS = 20,
 	STEPS = 60000 / STEP_MS,
 };
 
-/* All snapshots are kept, so the last one belongs to the last event. */
+/* No snapshot is culled, so the last one shows the last event. */
 #define OPTIONS	     "--time-unit=B", "--max-snapshots=1000"
 #define OPTIONS_TEXT "--time-unit=B --max-snapshots=1000"
 
@@ -66,7 +67,7 @@ static bool is_there(pid_t pid)
 	file = fopen(path, "r");
 	if (!file)
 		return false;
-	/* If nothing reaps the process, it remains as a zombie, so look at its state. */
+	/* A process that nobody reaps remains as a zombie, so check its state, too. */
 	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
 		state = 'X';
 	fclose(file);
@@ -141,7 +142,7 @@ static const char *number_file(void)
 	CTL_RUN(&self->other, "massif-ctl", __VA_ARGS__);	\
 } while (0)
 
-/* Ends the daemon, after which the massif-ctl that profiles it must end, too. */
+/* Ends the daemon; the massif-ctl that profiles it must then exit, too. */
 static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *self)
 {
 	kill(self->daemon, SIGTERM);
@@ -204,7 +205,7 @@ TEST_F_TIMEOUT(daemon, goes_on, SECONDS)
 
 	end_daemon(_metadata, self);
 	expect_profile(_metadata, self->name, 300000);
-	/* These are the files of the program and of the intermediate process. */
+	/* One file each for the program, the intermediate process and the daemon. */
 	EXPECT_EQ(3, ctl_find_files("massif.out.", NULL));
 	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
 }
@@ -236,9 +237,8 @@ static bool is_mapped(pid_t pid, const char *path)
 }
 
 /*
- * Counts the descriptors of @pid other than /dev/null and objects without a name, that is, pipes, terminals and
- * files. Files that @daemon has mapped are not counted: massif-ctl keeps them open for their symbol names, and
- * the daemon keeps them in use anyway.
+ * Counts those descriptors of @pid that are pipes, terminals or files other than /dev/null. Files that @daemon has
+ * mapped are not counted: massif-ctl keeps them open for their symbol names, and the daemon keeps them in use anyway.
  */
 static size_t count_held(pid_t pid, pid_t daemon)
 {
@@ -275,7 +275,7 @@ static void give_many(void)
 {
 	int ends[2];
 
-	/* The program inherits descriptors that massif-ctl does not know about, too. */
+	/* Let the program inherit descriptors that massif-ctl does not know about. */
 	if (pipe(ends) || dup2(ends[0], 60) < 0 || dup2(ends[1], 61) < 0)
 		_exit(97);
 }
@@ -301,7 +301,7 @@ TEST_F_TIMEOUT(daemon, holds_nothing, SECONDS)
 	EXPECT_EQ(self->background, session);
 	EXPECT_EQ(self->background, group);
 	EXPECT_EQ(0, terminal);
-	/* The background massif-ctl's parent is the process that adopts orphans here. */
+	/* The background massif-ctl was reparented to the process that adopts orphans here. */
 	EXPECT_NE(self->result.pid, parent);
 	end_daemon(_metadata, self);
 }
@@ -337,8 +337,8 @@ TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 }
 
 /*
- * A child that closes nothing keeps the pipes open by itself, as it does without massif-ctl. massif-ctl keeps no
- * further ends open.
+ * A child that does not close the pipes keeps them open, as it does without massif-ctl. massif-ctl itself holds no end
+ * open.
  */
 TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 {
@@ -350,7 +350,7 @@ TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 	self->result.err = ctl_read_file("d.err");
 	self->background = background_of(self->result.err);
 	ASSERT_LT(0, self->background);
-	/* Messages still go to the file, since nothing is waiting for it to be closed. */
+	/* Standard error is a file, and nobody waits for a file to be closed, so messages still go there. */
 	EXPECT_NE(NULL, strstr(self->result.err, "which also writes its messages here"));
 	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
 	end_daemon(_metadata, self);
@@ -378,7 +378,7 @@ TEST_F_TIMEOUT(daemon, log_file, SECONDS)
 	free(log);
 }
 
-/* Without a log file, problems are reported in a separate file. */
+/* Without a log file, massif-ctl creates a file for messages about problems. */
 TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 {
 	char name[256];
@@ -402,10 +402,7 @@ TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 	CTL_RUN(&self->other, "rm", "-r", "d.directory");
 }
 
-/*
- * A signal ends the massif-ctl in the background: the file has the state at that time, and the daemon is not
- * affected.
- */
+/* A signal ends the background massif-ctl: the file shows the state at that time, and the daemon is not affected. */
 TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
@@ -532,7 +529,7 @@ TEST_F_TIMEOUT(daemon, killed_program, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* The daemon executes or spawns another program, including after the launched one has ended. */
+/* The daemon executes or spawns another program, even after the launched program has ended. */
 TEST_F_TIMEOUT(daemon, executed, SECONDS)
 {
 	static const char *const scripts[] = { "execute", "spawn" };
@@ -628,7 +625,9 @@ TEST_F_TIMEOUT(daemon, directory, SECONDS)
 	CTL_RUN(&self->other, "rm", "-r", "d.100%p %");
 }
 
-/* The program's file has the given name, and the daemon's file the name that was announced. */
+/*
+ * The program's profile has the name given by the user; the daemon's profile has the name that the message announced.
+ */
 TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 {
 	const char *words = " is still running; its profile will be written to d.one.";
@@ -636,7 +635,7 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 
 	RUN("--massif-out-file=d.one", WAY("daemon"));
 	snprintf(self->name, sizeof(self->name), "d.one.%d", (int)self->daemon);
-	/* The intermediate process may be announced instead, if it has not ended yet. */
+	/* The message may announce the intermediate process instead, if that has not ended yet. */
 	at = strstr(self->result.err, words);
 	ASSERT_NE(NULL, at) {
 		TH_LOG("%s", self->result.err);
@@ -753,7 +752,7 @@ TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 	kill(self->daemon, SIGQUIT);
 	EXPECT_TRUE(is_gone_soon(self->daemon));
 	EXPECT_TRUE(is_gone_soon(self->background));
-	/* The program, the intermediate process, the master and the worker. */
+	/* One file each for the program, the intermediate process, the master and the worker. */
 	EXPECT_EQ(4, ctl_find_files("massif.out.", NULL));
 	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
 	unlink("d.socket");

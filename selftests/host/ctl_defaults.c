@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Options from ~/.massifrc, $MASSIF_OPTS and ./.massifrc: what is read, in which order, and what is refused.
 //
-// Valgrind has the same sources of options under other names, so each case runs with both.
+// Valgrind reads options from the same places under other names, so each case runs under both profilers.
 
 #include <fcntl.h>
 #include <stdlib.h>

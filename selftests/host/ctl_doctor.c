@@ -55,7 +55,7 @@ static void have_another_shim(void)
 	setenv("MASSIF_PRELOAD", "/bin/true", 1);
 }
 
-/* The trial run decides whether heap mode works: it also notices if the file is not the shim. */
+/* A trial run decides whether heap mode works; it fails if the file is not the shim. */
 TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 {
 	static const char *const heap[] = { "massif-ctl", "doctor", "--mode=heap", NULL };

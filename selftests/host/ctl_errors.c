@@ -34,7 +34,7 @@ static const struct {
 	{ { "--command-line-only=x", "true" }, 1,
 	  "massif-ctl: Bad option: --command-line-only=x\n"
 	  "massif-ctl: Invalid boolean value 'x' (should be 'yes' or 'no')\n" ADVICE },
-	/* Even if the option contains no newline, the reason has several lines, each with the prefix. */
+	/* This reason has several lines although the option contains no newline; each line has the prefix. */
 	{ { "--massif-out-file=~/x", "true" }, 1,
 	  "massif-ctl: Bad option: --massif-out-file=~/x\n"
 	  "massif-ctl: Filename begins with '~'\n"

@@ -51,19 +51,19 @@ TEST_F(hints, names_that_match_nothing)
 	EXPECT_SAYS(false, "--alloc-fn=inner:");
 	RUN("--time-unit=B", "--ignore-fn=inner", "--alloc-fn=leaf", ctl_target("ctl_hints"));
 	EXPECT_SAYS(false, "no function of this name");
-	/* main allocates only through another function, so it is never the allocation function. */
+	/* main allocates only through other functions, so --alloc-fn=main matches nothing. */
 	RUN("--time-unit=B", "--alloc-fn=main", ctl_target("ctl_hints"));
 	EXPECT_SAYS(true, UNMATCHED("--alloc-fn=main"));
 	RUN("-q", "--time-unit=B", "--alloc-fn=no_such", ctl_target("ctl_hints"));
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* The maximum number of names that are printed individually, one more than that, and ten times as many. */
+/* As many names as are printed individually, one more than that, and ten times as many. */
 TEST_F(hints, many_names_that_match_nothing)
 {
 	static const struct {
 		size_t given;
-		const char *rest; /* the line after "the same applies to"; NULL if there is none */
+		const char *rest; /* the line that counts the other names; NULL if there is none */
 	} cases[] = {
 		{ 5, NULL },
 		{ 6, "massif-ctl: the same applies to 1 more --alloc-fn\n" },
@@ -94,8 +94,8 @@ TEST_F(hints, many_names_that_match_nothing)
 }
 
 /*
- * With milliseconds, a short run fits into one column and gets a hint. There is none with bytes or for a longer
- * run.
+ * If the time unit is milliseconds, a short run fits into one column of the graph and gets a hint. There is no hint if
+ * the unit is bytes or the run is longer.
  */
 TEST_F(hints, short_run)
 {
@@ -117,8 +117,8 @@ TEST_F(hints, short_run)
 }
 
 /*
- * A script whose memory is used by the programs that it starts gets a hint, but not if the script itself uses
- * memory or its forked children have profiles.
+ * A script gets a hint if the programs that it starts use the memory, but not if the script itself uses memory or its
+ * forked children have profiles.
  */
 TEST_F(hints, programs_that_start_others)
 {

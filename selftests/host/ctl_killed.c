@@ -126,7 +126,7 @@ TEST_F(killed, by_others_too)
 		  strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
 }
 
-/* The program is killed at an arbitrary point of the accounting. */
+/* The program is killed at an arbitrary moment, possibly while the shim accounts an event. */
 TEST_F_TIMEOUT(killed, at_any_moment, 120)
 {
 	for (long i = 0; i < 25; i++) {
@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(killed, at_any_moment, 120)
 	}
 }
 
-/* Followed children are killed while they begin: whatever they had reached, their files can be read. */
+/* Followed children are killed while they start: however far they got, their files can be read. */
 TEST_F_TIMEOUT(killed, while_they_begin, 120)
 {
 	struct ctl_result result, printed;

@@ -64,7 +64,7 @@ TEST_F(limits, seconds_of_attaching)
 	}
 }
 
-/* Even the largest possible numbers have a unit. */
+/* Even the largest numbers are printed with a suitable unit. */
 TEST_F(limits, largest_quantities)
 {
 	EXPECT_STREQ("999 B", mf_quantity_bytes(999).text);
@@ -250,7 +250,7 @@ TEST_F(limits, strangers_that_say_nothing)
 		ASSERT_EQ(0, mf_join_conns_open(&conns, NULL));
 		size = sizeof(address);
 		ASSERT_EQ(0, getsockname(conns.join_server.listener, (struct sockaddr *)&address, &size));
-		/* A connection of the same user, even if it was made first, is never closed. */
+		/* A connection of the same user is never closed, even if it is the oldest. */
 		own = reach(&address, size);
 		ASSERT_LE(0, own);
 		ASSERT_TRUE(mf_join_conns_look(&conns, conns.join_server.listener));
@@ -333,7 +333,7 @@ static char *command_line(const char *words)
 	return line;
 }
 
-/* All words of an executed command, each with its NUL. */
+/* The limit on the length of an executed command, counting all its words and their terminating NULs. */
 TEST_F(limits, bytes_of_a_command)
 {
 	static const size_t numbers[] = {
@@ -367,7 +367,7 @@ TEST_F(limits, bytes_of_a_command)
 		EXPECT_STREQ("", self->result.err);
 		line = command_line(words);
 		ASSERT_NE(NULL, line);
-		/* Each NUL becomes a blank, or ends the command; a command that was truncated ends in "...". */
+		/* Each NUL is printed as a blank, except the last one. A command that was truncated ends in "...". */
 		EXPECT_EQ(i ? MF_JOIN_ARGS_MAX + strlen("...") : MF_JOIN_ARGS_MAX - 1, strlen(line));
 		EXPECT_EQ(i > 0, !strcmp(line + strlen(line) - 3, "..."));
 		EXPECT_EQ(0, strncmp(line + head, arguments[0], MF_JOIN_ARGS_MAX - head - 1));

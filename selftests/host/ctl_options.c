@@ -324,7 +324,7 @@ TEST(refusals)
 	}
 }
 
-/* If at most one letter in four of a word is wrong, the option is suggested. */
+/* An option is suggested if at most a quarter of the letters are wrong. */
 TEST(suggestions)
 {
 	static const struct {
@@ -359,7 +359,7 @@ TEST(suggestions)
 	}
 }
 
-/* Words at the maximum length for suggestions, words longer than that, and words ten times as long. */
+/* Words about as long as the maximum for suggestions, longer words, and words ten times as long. */
 TEST(suggestions_for_long_words)
 {
 	for (size_t length = 63; length <= 640; length = length < 66 ? length + 1 : length * 9 / 2) {
@@ -376,7 +376,7 @@ TEST(suggestions_for_long_words)
 	}
 }
 
-/* If an option has a prefix, messages about it use its plain form. */
+/* Messages about an option with a prefix show the option without it. */
 TEST(prefixed)
 {
 	static const char *const bad[] = { "--massif:depth=0", "--massif:deep=1", "--massif:vgdb=no" };

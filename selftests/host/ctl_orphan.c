@@ -19,7 +19,7 @@
 enum {
 	SECONDS = 900,
 	RUNS = 25,
-	SLACK_MS = 6000, /* less than how long the program waits for a running massif-ctl that does not answer */
+	SLACK_MS = 6000, /* shorter than the program's timeout for a massif-ctl that runs but does not answer */
 };
 
 FIXTURE(orphan) {

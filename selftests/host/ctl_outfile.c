@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files: they are complete or absent; their modes; output to links, pipes and descriptors.
+// Output files: they are complete or absent, have the right modes, and may be links, pipes or descriptors.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,8 +129,8 @@ TEST_F(outfile, failed_write_leaves_nothing)
 }
 
 /*
- * These functions replace the C library's. They simulate a file server that reports a lack of space only when
- * data are synced.
+ * These replacements for functions of the C library simulate a file server that reports a lack of space only when data
+ * are synced.
  */
 static int server_error;
 
@@ -197,7 +197,7 @@ TEST_F(outfile, pipe_is_written_into)
 	free(text);
 }
 
-/* The descriptor itself is used, at its current position; the file is not opened again. */
+/* Output to /dev/fd/N goes to the descriptor itself, at its current position; the file is not reopened. */
 TEST_F(outfile, own_descriptor)
 {
 	char path[32];

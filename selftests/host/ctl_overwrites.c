@@ -86,7 +86,7 @@ FIXTURE_VARIANT_ADD(run, traced_programs) {
 	.options = { "--massif-out-file=w.out", "--trace-children=yes" },
 	.script = "env true; env true; exit 3", .profiles = 3, .said = 2, .kept = "w.out",
 };
-/* The same process executes another program; the first one has no file. */
+/* The process executes another program; only the last program has a file. */
 FIXTURE_VARIANT_ADD(run, traced_into_another) {
 	.options = { "--massif-out-file=w.out", "--trace-children=yes" },
 	.script = "exec env env sh -c 'exit 3'", .profiles = 1, .kept = "w.out",
@@ -113,7 +113,7 @@ FIXTURE_VARIANT_ADD(run, tree_and_profile_by_a_link) {
 		     "--xtree-memory-file=w.out" },
 	.script = "exit 3", .profiles = 1, .trees = 1, .said = 1, .kept = "w.out",
 };
-/* A symbolic link is replaced rather than followed, so its name differs from that of its target. */
+/* A symbolic link is replaced rather than followed, so its name does not clash with its target's. */
 FIXTURE_VARIANT_ADD(run, link_to_the_other) {
 	.options = { "--massif-out-file=w.out", "--xtree-memory=allocs", "--xtree-memory-file=w.soft" },
 	.script = "exit 3", .profiles = 1, .trees = 1, .kept = "w.out",
@@ -272,7 +272,7 @@ TEST_F(special, next_one)
 	EXPECT_EQ(1, ctl_find_files("w.out", name));
 }
 
-/* Tests the registry of names directly, with pids of its choice. */
+/* Tests the registry of names directly, with made-up pids. */
 FIXTURE(outputs) {
 	struct mf_outputs *outputs;
 };
@@ -317,7 +317,7 @@ static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid,
 		EXPECT_STREQ(text, text_ ? text_ : "(none)");                     \
 	} while (0)
 
-/* Several processes of a run have the same name and even the same pid, because the kernel reuses pids. */
+/* Several processes of a run have the same file name and even the same pid, because the kernel reuses pids. */
 TEST_F(outputs, number_comes_again)
 {
 	EXPECT_WRITTEN("w.7", "w.7", 7, "first");
@@ -336,7 +336,7 @@ TEST_F(outputs, reserved)
 	EXPECT_WRITTEN("w.out.5", "w.out", 5, "another fifth");
 }
 
-/* A name derived from another is reserved, too. */
+/* A derived name (w.out.3) may itself be taken already. */
 TEST_F(outputs, made_names)
 {
 	EXPECT_WRITTEN("w.out.3", "w.out.3", 1, "first");
@@ -360,7 +360,7 @@ TEST_F(outputs, many)
 	EXPECT_WRITTEN("w.0.4000", "w.0", 4000, "text");
 }
 
-/* A new directory with the name of a removed one is a different directory. */
+/* A new directory with the old name of a renamed one is a different directory. */
 TEST_F(outputs, directory_goes)
 {
 	ASSERT_EQ(0, mkdir("w.d", 0755));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which programs heap mode can profile, the messages about the others, and that the others run nevertheless.
+// Which programs heap mode can profile, and the messages about those that it cannot. They run nevertheless.
 
 #include <elf.h>
 #include <errno.h>
@@ -168,7 +168,7 @@ TEST_F(program, script_without_interpreter)
 	EXPECT_TRUE(self->program.by_shell);
 }
 
-/* As in execvp(3), a file that may not be executed is skipped, but determines the error returned. */
+/* As in execvp(3), the search skips a file that may not be executed; if it finds no other file, it returns EACCES. */
 TEST_F(program, search)
 {
 	mkdir("p.first", 0755);
@@ -224,7 +224,7 @@ TEST_F(program, static_one_runs)
 					       "--pages-as-heap=yes\n");
 }
 
-/* If the file is some other library, the program never attaches; this is reported. */
+/* If the shim's file is really some other library, the program never attaches, which is reported. */
 TEST_F(program, without_the_shim)
 {
 	setenv("MASSIF_PRELOAD", "/lib/x86_64-linux-gnu/libm.so.6", 1);
@@ -244,7 +244,7 @@ TEST_F(program, replaced_one_is_told_of)
 	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
 }
 
-/* A program that executed another one and ended before massif-ctl's first check. */
+/* The program executes another one, which ends before massif-ctl checks for the first time. */
 TEST_F(program, replaced_for_a_moment_is_told_of)
 {
 	for (int i = 0; i < 20; i++) {

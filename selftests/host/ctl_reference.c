@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Options are accepted and refused as Valgrind does it: with the same messages, except for the program's name, and the
-// same first line of the file.
+// massif-ctl accepts and refuses options as Valgrind does: with the same messages, except for the program's name, and
+// with the same first line of the file.
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +148,7 @@ static const char *const options[] = {
 	"-",
 };
 
-/* Copies @text, replacing each `valgrind: ` at the start of a line. */
+/* Copies @text, replacing each `valgrind: ` at the start of a line with `massif-ctl: `. */
 static void put_name(const char *text, char *out, size_t size)
 {
 	static const char theirs[] = "valgrind: ", ours[] = "massif-ctl: ";

@@ -104,7 +104,7 @@ static void become_another(void)
 		_exit(98);
 }
 
-/* Starts a daemon and kills its aggregator. All snapshots are kept, so the last one belongs to the last event. */
+/* Starts a daemon and kills its aggregator. No snapshot is culled, so the last one shows the last event. */
 static void leave(struct __test_metadata *_metadata, FIXTURE_DATA(rescue) *self, void (*before)(void),
 		  const char *option)
 {
@@ -258,7 +258,7 @@ TEST_F_TIMEOUT(rescue, waits, SECONDS)
 	}
 }
 
-/* Stacks that could not be filtered are included, which is reported; later ones are filtered again. */
+/* Stacks that nobody could filter before the rescue are included, with a message; later stacks are filtered again. */
 TEST_F_TIMEOUT(rescue, ignored_function, SECONDS)
 {
 	char *text;
@@ -366,7 +366,7 @@ TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 	CTL_RUN(&self->result, "rm", "-r", "r.directory");
 }
 
-/* Cases in which there is nothing that could be rescued. */
+/* Cases in which there is nothing to rescue. */
 TEST_F_TIMEOUT(rescue, refused, SECONDS)
 {
 	static const struct {

@@ -115,7 +115,7 @@ static char state_of(pid_t pid)
 	return state;
 }
 
-/* Waits until the process is stopped, or until it is not. */
+/* Waits until the process is stopped or, if @stopped is false, running again. */
 static bool becomes_stopped(pid_t pid, bool stopped)
 {
 	const struct timespec moment = { .tv_nsec = 5000000 };
@@ -256,7 +256,10 @@ static int on_terminal(void (*scenario)(const struct terminal *terminal, struct 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Ctrl-C goes to both: the program receives it only once, and massif-ctl waits for the program. */
+/*
+ * Ctrl-C signals both massif-ctl and the program: the program receives only one SIGINT, and massif-ctl waits for it to
+ * end.
+ */
 static void interrupt(const struct terminal *terminal, struct job *job)
 {
 	int status;

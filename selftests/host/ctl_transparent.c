@@ -231,7 +231,7 @@ static pid_t start_piped(const char *const *argv, int *output)
 	return pid;
 }
 
-/* massif-ctl keeps running but holds none of the ends of the program's pipes. */
+/* While massif-ctl runs, it holds no end of the program's pipes. */
 TEST_F(transparent, closed_output_is_noticed)
 {
 	const char *argv[] = { "massif-ctl", "-q", "sh", "-c",

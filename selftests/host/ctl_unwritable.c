@@ -162,7 +162,7 @@ FIXTURE_VARIANT(unwritable) {
 	void (*before)(void);
 	const char *options[4];
 	const char *deed; /* command that the program runs before it exits with 3 */
-	const char *name, *why; /* the file and the reason that the message contains */
+	const char *name, *why; /* file name and reason in the message */
 	enum place place;
 	int status; /* exit status as a shell reports it; 0 means 3 */
 	bool isolated;
@@ -295,7 +295,7 @@ static bool can_isolate(void)
 	return status == 0;
 }
 
-/* The process that reads descriptor 90 ends before massif-ctl starts. */
+/* Makes descriptor 90 the write end of a pipe without a reader. */
 static void break_pipe(void)
 {
 	int ends[2];
@@ -424,7 +424,7 @@ TEST_F(others, log)
 	EXPECT_NE(NULL, strstr(self->result.err, "; wrote u.out\n"));
 }
 
-/* A file that a client request asks for, and that the program itself writes. */
+/* The file of a monitor command, which the program itself writes. */
 TEST_F(others, monitor_command)
 {
 	char *saved, *text;

@@ -12,7 +12,7 @@
 #include "selftests/lib/diff_table.h"
 #include "selftests/lib/massif_text.h"
 
-/* The shim has thread-local variables; Valgrind keeps its own outside the program. */
+/* The shim's thread-local variables are part of the program; Valgrind's variables are not. */
 #define MORE_TLS                                                                             \
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"
@@ -27,7 +27,7 @@ SCENARIO(exit_twice, "diff_ends", ARGS("exit_twice", "8"), WITH(ALL_TREES));
 SCENARIO(exit_handlers, "diff_ends", ARGS("exit_handlers", "9"), WITH(ALL_TREES));
 SCENARIO(destructors, "diff_ends", ARGS("destructors", "10"), WITH(ALL_TREES));
 
-/* Programs ended by a signal that is sent to them, */
+/* Programs that are sent a signal, by themselves or by another process. */
 SCENARIO(sighup, "diff_ends", ARGS("signal", "1"), WITH(ALL_TREES));
 SCENARIO(sigint, "diff_ends", ARGS("signal", "2"), WITH(ALL_TREES));
 SCENARIO(sigquit, "diff_ends", ARGS("signal", "3"), WITH(ALL_TREES));
@@ -44,7 +44,7 @@ SCENARIO(sigkill_of_another, "diff_ends", ARGS("killed", "9"), WITH(ALL_TREES),
 	 .why = "Massif leaves no file of a program that another one killed with SIGKILL",
 	 .they_have_none = true, .their_args = { "signal", "9" });
 
-/* or by a signal caused by a fault. */
+/* Programs that cause a signal: by a fault, by abort(), or by writing to a broken pipe. */
 SCENARIO(sigpipe, "diff_ends", ARGS("pipe"), WITH(ALL_TREES));
 SCENARIO(abort, "diff_ends", ARGS("abort"), WITH(ALL_TREES));
 SCENARIO(assert, "diff_ends", ARGS("assert"), WITH(ALL_TREES));

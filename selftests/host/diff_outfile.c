@@ -2,9 +2,9 @@
 // Output files that cannot be written, under Valgrind's Massif and under massif-ctl: the program keeps its
 // status, existing files are kept, and there is a message.
 //
-// Even if the error can be detected before the program runs, Massif runs it and reports at the end that there is no
-// profile, while massif-ctl refuses to start. Otherwise massif-ctl saves the file elsewhere. Massif does not notice a
-// full disk.
+// If the error can be detected before the program runs, massif-ctl refuses to start, while Massif runs the program and
+// reports at the end that there is no profile. If the error occurs later, massif-ctl saves the file elsewhere. Massif
+// does not notice a full disk.
 
 #include <grp.h>
 #include <limits.h>
@@ -182,7 +182,7 @@ static void expect_left(struct __test_metadata *_metadata, const FIXTURE_VARIANT
 	}
 }
 
-/* A profile that could not be written to its place is saved in TMPDIR, complete, and readable only by its owner. */
+/* A profile that cannot be written to the given file is saved in TMPDIR: complete, and readable only by its owner. */
 static void expect_saved(struct __test_metadata *_metadata, const FIXTURE_VARIANT(outfile) * variant,
 			 const char *err)
 {

@@ -190,7 +190,7 @@ SCENARIO(no_debuginfo_tail_calls, "diff_frames_bare", ARGS("tails"), WITH(ALL_TR
 SCENARIO(no_debuginfo_offsets, "diff_frames_bare", ARGS("callbacks"),
 	 WITH(ALL_TREES, "--sym-offsets=yes", "--show-below-main=yes"));
 
-/* The shim has thread-local variables; Valgrind keeps its own outside the program. */
+/* The shim's thread-local variables are part of the program; Valgrind's variables are not. */
 #define MORE_TLS                                                                             \
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"

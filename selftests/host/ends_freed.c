@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Programs whose C or C++ library still holds memory at the end. Valgrind's Massif makes the library free it, and
-// therefore checks for a peak at the end, as we do: our file equals Massif's up to that snapshot.
+// therefore checks for a peak at the end. massif-ctl does the same, so both files are equal up to that snapshot.
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,9 @@ static void forget(struct _test_data_freed *self)
 			SKIP(return, "there is no Valgrind");  \
 	} while (0)
 
-/* The program grows until its end, which comes at any distance from the last snapshot, or triggers culling. */
+/*
+ * The program grows until its end, which is at various distances from the last snapshot and sometimes triggers culling.
+ */
 TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 {
 	static const char *const maxima[] = { "--max-snapshots=10", "--max-snapshots=11",
@@ -111,7 +113,10 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			more = compare(self, options, program);
 			n = atoi(ctl_last(self->files[OURS], "snapshot=")) + 1;
 			EXPECT_TRUE(ends_with_peak(self->files[OURS]));
-			/* The additional snapshot for the freed memory makes Massif cull. */
+			/*
+			 * Massif's additional snapshot for the freed memory made it cull, so the files cannot be
+			 * compared.
+			 */
 			if (more < 0 && n == max - 1)
 				left_out++;
 			else
@@ -121,7 +126,7 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			forget(self);
 		}
 	}
-	/* There were enough difficult cases, and few of them cannot be compared. */
+	/* Enough cases were difficult, and only few files could not be compared. */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);
 	EXPECT_GT(6, left_out);

@@ -19,7 +19,7 @@
 
 enum { NAME = 1, PID, PEAK, WHEN = 6, HELD, FILE_WRITTEN = 10, PARTS };
 
-/* The parts of the summary line, numbered like the groups of LINE. */
+/* The parts of the summary line, numbered like the groups of the regular expression LINE. */
 struct line {
 	char parts[PARTS][128];
 };
@@ -62,12 +62,12 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	const char *peak, *held, *when; /* expected texts; @when is only how its text begins */
+	const char *peak, *held, *when; /* expected texts; @when has only the beginning */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }
 
-/* 10 * 1008 + 2000 + 2 * 4000 bytes requested, plus 13 * 8 bytes of admin; the ten blocks are freed. */
+/* 10 * 1008 + 2000 + 2 * 4000 bytes requested, plus 13 * 8 bytes of overhead; the ten blocks are freed. */
 ROW(bytes, "heap_example", { NULL }, "B", "19.71 KB", "9.789 KB", "19.71 KB allocated and freed");
 ROW(milliseconds, "heap_example", { NULL }, "ms", "19.71 KB", "9.789 KB", "");
 ROW(nothing_at_all, "ends", { "return", "0", "0" }, "B", "0 B", "0 B", "0 B allocated and freed");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// However a process ends, and in every time unit, the memory held at its end is the peak if that was the maximum, with
-// a tree and the time of the end.
+// If a process holds the most memory at its end, the end is the peak, with a tree and the right time, however the
+// process ends and in every time unit.
 //
 // The program first allocates and frees small blocks for a while, so that snapshots are far apart, and then
 // allocates 300 MB between two of them.
@@ -20,7 +20,7 @@
 
 #define FILE_PREFIX "massif.out.e"
 #define CHURN_MS    400
-#define TICK_MS     10 /* of a kernel with CONFIG_HZ=100, the longest there is */
+#define TICK_MS     10 /* with CONFIG_HZ=100, the longest possible tick */
 #define CHURN	    "400"
 #define BLOCKS	    "300"
 #define BYTES	    300000000ul
@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(ends, as_the_peak, 200)
 	}
 }
 
-/* Another process ends the program, or massif-ctl receives a signal and forwards it. */
+/* Another process sends the program a signal, or massif-ctl receives a signal and forwards it. */
 TEST(by_another)
 {
 	static const struct {

@@ -64,8 +64,8 @@ TEST_F(calls, before_our_constructor)
 }
 
 /*
- * The aligned forms of operator new are the library's own, including which alignments they refuse, how they round
- * up, and how they call new-handlers. Each block counts once, with the requested size.
+ * The library's own aligned forms of operator new run: they refuse the same alignments, round up in the same way, and
+ * call new-handlers as usual. Each block counts once, with the requested size.
  */
 TEST_F(calls, operators_are_the_librarys_own)
 {
@@ -93,7 +93,7 @@ TEST_F(calls, operators_count_once)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	for (uint64_t size = 70111; size <= 70116; size++)
 		EXPECT_EQ(0, heap_session_count(&self->session, size));
-	/* The size to which the library rounds up a request does not count. */
+	/* No block has the size to which the library rounds up a request. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 73728));
 	for (uint64_t size = (1 << 30) + 1; size <= (1 << 30) + 3; size++)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit "i" with another counter, because this machine may not count instructions: the CPU time of each thread
-// in ns. The tests check that the times of threads are added up, that time never goes back, and that the program keeps
-// its descriptors. The counter is either one of perf's, or pages that a process of the test provides, which count
-// without the kernel or make the program execute rdpmc.
+// The time unit "i" with a substitute for the instruction counter, which this machine may not have: the CPU time of
+// each thread in ns. The tests check that the times of threads are added up, that time never goes back, and that the
+// program keeps its descriptors. The substitute is either a perf counter, or pages provided by a process of the test,
+// which count without the kernel or make the program execute rdpmc.
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -59,7 +59,7 @@ static void time_by_cpu(struct mf_store *store)
 	store->header->counter_config = PERF_COUNT_SW_TASK_CLOCK;
 }
 
-/* Two busy threads take about as much time as the kernel reports for the process. */
+/* The time counted for two busy threads is about the CPU time that the kernel reports for the process. */
 TEST_F(heap_clock, threads_add_up)
 {
 	uint64_t counted, least;
@@ -170,7 +170,7 @@ TEST_F(counted, threads_begin_and_end)
 
 	ASSERT_TRUE(run_counted(self, "threads", "8")) TH_LOG("%s%s", self->result.out, self->result.err);
 	EXPECT_EQ(NULL, strstr(self->result.err, "time"));
-	/* massif-ctl's test opens one counter, and so does each thread, including the first one. */
+	/* massif-ctl opens one counter to check that this works, and each thread opens one, including the first. */
 	EXPECT_EQ(1 + 1 + THREADS, self->broker->asked);
 	EXPECT_EQ(0, self->broker->asked_else);
 	EXPECT_EQ(0, self->descriptors);

@@ -19,7 +19,10 @@
 #define SNAPSHOTS_MAX 1000
 #define UNKNOWN	      UINT64_MAX
 
-/* Upper limit for the size of a thread's frames before its first event, and of main's while it waits for a thread. */
+/*
+ * Upper limit for the size of a thread's frames before its first event, and of main's frames while main waits for a
+ * thread.
+ */
 #define FRAMES_BYTES 4096
 
 struct snapshot {
@@ -317,7 +320,7 @@ TEST_F(depth, of_a_thread_that_forks)
 	EXPECT_TRUE(found);
 }
 
-/* On a stack other than its own, a thread's depth is unchanged. */
+/* While a thread runs on a stack other than its own, its measured depth does not change. */
 TEST_F(depth, of_coroutines_does_not_count)
 {
 	static const char *const ways[] = { "main_coroutine", "small_coroutine" };
@@ -373,7 +376,7 @@ TEST_F(depth, of_a_stack_that_may_be_large)
 	EXPECT_GT(HUGE_BYTES + FRAMES_BYTES, at_mark(self, 2));
 }
 
-/* Frames of nearly 64 MiB: 16 of them end just before 1 GiB below the stack's start, 17 beyond. */
+/* Frames of nearly 64 MiB: 16 of them stay just within 1 GiB of the stack's start, 17 of them do not. */
 TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 {
 	static const unsigned int depths[] = { 16, 17, 160 };
@@ -395,7 +398,7 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 		ctl_result_free(&self->result);
 		text = ctl_read_file("d.ours");
 		ASSERT_NE(NULL, text);
-		/* One tree contains the block, whose frames reach main. */
+		/* One tree contains the block, with a stack that reaches main. */
 		for (const char *at = strstr(text, ": 1000000 "); at; at = strstr(at + 1, "go_down (heap_far_stack.c"))
 			frames++;
 		EXPECT_EQ(depths[i] + 1, frames);

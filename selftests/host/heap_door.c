@@ -116,7 +116,7 @@ static void await_door(struct __test_metadata *_metadata, pid_t pid, struct sock
 	ASSERT_LT(tries, 1000);
 }
 
-/* A peer that does not know the secret gets nothing and disturbs nobody. */
+/* A peer that does not know the secret gets nothing and does not disturb other connections. */
 TEST_F(door, strangers)
 {
 	static const char *const sent[] = { "", "x", "nioj\0\0\0\0\0\0\0\0\0\0\0\0"
@@ -146,7 +146,7 @@ TEST_F(door, strangers)
 	EXPECT_EQ(5, WEXITSTATUS(status));
 }
 
-/* Another user, who opens as many connections as possible and sends nothing. */
+/* Starts a process of another user that opens as many connections as possible and sends nothing. */
 static pid_t start_crowd(const struct sockaddr_un *address, socklen_t size)
 {
 	const struct rlimit many = { CROWD + 100, CROWD + 100 };

@@ -44,16 +44,16 @@ FIXTURE_TEARDOWN(foreign)
 }
 
 /*
- * In the scripts, $M is either empty or massif-ctl with its options and a blank; the scripts run in an empty
- * directory. Output that varies in any case is removed. Programs that must exist are given by their full path,
- * since there may be others with the same name.
+ * In the scripts, $M is either empty or massif-ctl with its options and a blank; the scripts run in an empty directory.
+ * Output that varies even without massif is removed. Programs that must exist are given by their full path, since there
+ * may be others with the same name.
  */
 FIXTURE_VARIANT(foreign)
 {
 	/* the program, or a file of the build directory, and the package that contains it */
 	const char *program, *package;
 	const char *script;
-	const char *cmd; /* how the command of at least @files profiles begins */
+	const char *cmd; /* the beginning of the command in at least @files profiles */
 	size_t files;
 	bool follows; /* true to profile with --trace-children=yes */
 };

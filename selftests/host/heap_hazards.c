@@ -70,7 +70,7 @@ TEST_F(hazards, another_library_at_the_same_place)
 	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
 }
 
-/* Code that belongs to no object is recognised by words on the stack; a library may replace it later. */
+/* Code that belongs to no object is recognised by words on the stack. A library may later be mapped in its place. */
 TEST_F(hazards, a_library_in_the_place_of_made_code)
 {
 	const char *peak;
@@ -89,7 +89,7 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	EXPECT_NE(NULL, strstr(peak, "allocate_in_a"));
 }
 
-/* Without unwind tables only the frame pointer can be followed, and that may contain anything. */
+/* Without unwind tables, only the frame pointer can be followed, but it may contain any value. */
 TEST_F(hazards, frame_pointers_that_are_none)
 {
 	RUN(self, NULL, ctl_target("heap_guess"));
@@ -101,7 +101,7 @@ TEST_F(hazards, frame_pointers_that_are_none)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* If unwind tables are wrong, the stack ends there, and no unmapped memory is read. */
+/* A stack ends where the unwind tables are wrong, and no unmapped memory is read. */
 TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 {
 	static const char *const cases[] = {

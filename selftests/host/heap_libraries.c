@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// However many libraries are loaded, at once or one after another, all bytes have the right names.
+// However many libraries are loaded, at once or one after another, all bytes are shown under the right functions.
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static unsigned long bytes_of(const char *text, const char *name, unsigned int *
 	return bytes;
 }
 
-/* There used to be a limit of 16,384, which counted every load of a library. */
+/* There used to be a limit of 16,384 objects, and every load of a library counted towards it. */
 TEST_F_TIMEOUT(libraries, one_after_another, 600)
 {
 	static const char *const times[] = { "1", "16384", "16385", "163840" };
@@ -109,8 +109,8 @@ TEST_F(libraries, the_same_again)
 }
 
 /*
- * The code of each library is searched: unwind rules are kept for 256 libraries, and 512 libraries with requests
- * are recognised again.
+ * The code of each library is searched for requests. The numbers are around the limits for loaded libraries: unwind
+ * rules are kept for 256, and 512 with requests are recognised again.
  */
 TEST_F_TIMEOUT(libraries, at_once, 600)
 {

@@ -60,7 +60,7 @@ static void compare(struct __test_metadata *_metadata, struct _test_data_limits 
 	}
 }
 
-/* The program gets as much as it asks for, and programs that it executes see the limit that it set. */
+/* The program can allocate as much as its own limit allows, and programs that it executes see that limit. */
 TEST_F(limits, of_its_own)
 {
 	run_both(self, NULL, "--trace-children=no", "address_space");
@@ -114,7 +114,7 @@ enum who {
 FIXTURE_VARIANT(room) {
 	const char *resource, *threads, *mib;
 	enum who who;
-	unsigned int less; /* by how many KiB less the program can allocate if the limit cannot be raised */
+	unsigned int less; /* KiB that the program cannot allocate because the limit cannot be raised */
 };
 
 FIXTURE_VARIANT_ADD(room, of_addresses) { "as", "0", "64" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// In an object without unwind rules, stacks are followed by frame pointers, whether or not the object has an
+// In an object without unwind rules, stacks are unwound by frame pointers, whether or not the object has an
 // .eh_frame_hdr.
 
 #include <elf.h>
@@ -21,7 +21,7 @@ FIXTURE(no_rules) {
 };
 
 FIXTURE_VARIANT(no_rules) {
-	uint32_t entries; /* number of entries in the table of .eh_frame_hdr, or: */
+	uint32_t entries; /* number of entries in the table of .eh_frame_hdr, unless @no_table */
 	bool no_table;
 };
 

@@ -73,7 +73,7 @@ TEST_F(own, new_runs)
 	runs_as_alone(_metadata, self, "own_new");
 }
 
-/* An operator that is not intercepted still runs, in the middle of calls of the C++ library's operators. */
+/* An operator that is not intercepted still runs when one of the C++ library's operators calls it. */
 TEST_F(own, new_that_is_left_alone_runs)
 {
 	CTL_RUN(&self->alone, ctl_target("own_new"));
@@ -128,7 +128,7 @@ TEST_F(own, malloc_below_new_is_not_traced)
 	EXPECT_EQ(100, count(self->result.err, " malloc(2002)"));
 }
 
-/* longjmp() left malloc and realloc, and then 100 blocks of 1000 bytes were allocated, twice. */
+/* The program leaves malloc and realloc by longjmp(). After each of the two, it allocates 100 blocks of 1000 bytes. */
 TEST_F(own, malloc_that_is_left_by_longjmp)
 {
 	/* The child has its own file, with its pid in the name. */
@@ -272,7 +272,7 @@ TEST_F(own, namespace_is_told_of)
 		     self->result.err);
 }
 
-/* gdb has a breakpoint in the place of the patch. */
+/* gdb has set a breakpoint where the shim's patch would go. */
 TEST_F_TIMEOUT(own, debugger_is_told_of, 120)
 {
 	if (access("/usr/bin/gdb", X_OK))

@@ -37,7 +37,7 @@ FIXTURE_SETUP(programs)
 	const char *build = getenv("MASSIF_BUILD");
 
 	snprintf(self->ms_print, sizeof(self->ms_print), "%s/ms_print", build ? build : "build");
-	/* Settings that would otherwise vary from run to run. */
+	/* Settings that make runs reproducible. */
 	setenv("PYTHONMALLOC", "malloc", 1);
 	setenv("PYTHONHASHSEED", "1", 1);
 	setenv("PYTHONDONTWRITEBYTECODE", "1", 1);

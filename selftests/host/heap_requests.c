@@ -175,7 +175,7 @@ TEST_F(requests, execution_trees_have_the_place)
 	free(text);
 }
 
-/* From here on, no code may be made writable. */
+/* From here on, attempts to make code writable fail. */
 static void refuse(void)
 {
 	if (refuse_protection(PROT_WRITE | PROT_EXEC))
