@@ -3,7 +3,7 @@
 // not belong to the user is ignored.
 //
 // To find out whether a file is used, the test makes a false one: its rows say that each stack ends at once, so that
-// the stacks differ from libunwind's. With every other file, nothing may differ.
+// the stacks differ from libunwind's. With every other file, no stack may differ.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -179,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* Makes a false version of the cache file: in it, each stack ends at once. */
+/* Makes a false version of the cache file, in which each stack ends at once. */
 static void make_lie(void)
 {
 	wrong = right;
@@ -237,7 +237,7 @@ TEST_F_TIMEOUT(cache, is_used, SECONDS)
 TEST_F_TIMEOUT(cache, damaged, SECONDS)
 {
 	ASSERT_TRUE(make_right(&self->result));
-	/* Change each byte, in two ways. */
+	/* Change each byte. */
 	for (size_t i = 0; i < right.size; i++) {
 		right.bytes[i] ^= (unsigned char)(1 + below(255));
 		EXPECT_FALSE(is_right(&right, right.size));
@@ -440,7 +440,7 @@ static struct mf_row row_of_loaded(uint64_t pc)
 	return mf_rows_find(&object, pc);
 }
 
-/* Makes a valid file of @n rows for malloc. */
+/* Returns a valid row file with @n rows, to be freed. */
 static struct mf_rowfile *make_rows(uint32_t n)
 {
 	static const uint8_t id[20] = { 1, 2, 3 };

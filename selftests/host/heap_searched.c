@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// That an object contains no client request is cached for later programs that use it; an object with other
+// If an object contains no client request, this is cached for later programs that use the object. An object with other
 // contents is searched again.
 //
 // To find out whether a file is used, the test makes a false one: with it, a request is not honoured.
@@ -21,7 +21,7 @@
 #define COPY  PLACE "/copy"
 #define ROWS  PLACE "/massif/6d61737369662061736b.rows"
 
-/* The build id of both programs. */
+/* The build id of both target programs. */
 static const uint8_t id[] = "massif ask";
 
 #define ID_SIZE (sizeof(id) - 1)

@@ -217,7 +217,10 @@ TEST_F_TIMEOUT(ctl, fork_with_100_threads, 120)
 	snprintf(parent, sizeof(parent), "%s", ctl_last(self->result.out, "parent "));
 	parent[strcspn(parent, "\n")] = '\0';
 
-	/* In addition to the program's blocks, the C library allocates one of the same size per thread. */
+	/*
+	 * In addition to the program's blocks, the C library allocates one block per thread; all of these have the same
+	 * size.
+	 */
 	read_totals(parent, &bytes, &blocks);
 	EXPECT_EQ(THREADS * (HEAP_THREADS_KEPT + HEAP_THREADS_ENDING + 2) + 1, blocks);
 	of_libc = (bytes - kept - ending - THREADS * KEY_BYTES - HEAP_THREADS_FORKED_BYTES) / THREADS;

@@ -127,7 +127,10 @@ static void unset_preload(void)
 	unsetenv("LD_PRELOAD");
 }
 
-/* The strings of arguments and environment, the array of pointers, and the data that the kernel put after it. */
+/*
+ * Checks the strings of arguments and environment, the array of pointers to them, and the data that the kernel put
+ * after it.
+ */
 TEST_F(untouched, environment)
 {
 	static void (*const befores[])(void) = { unset_preload, set_preload, set_preloads };

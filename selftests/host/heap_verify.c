@@ -76,9 +76,9 @@ FIXTURE_TEARDOWN(verify)
 
 FIXTURE_VARIANT(verify) {
 	const char *argv[8];
-	const char *target;  /* the program to run: a program of the tests (NULL: argv[0]), */
-	const char *bench;   /* a program of the benchmark, */
-	bool compiler;	     /* or gcc's compiler proper, cc1 */
+	const char *target;  /* the test program to run; NULL: @bench, cc1 or argv[0] */
+	const char *bench;   /* the benchmark program to run */
+	bool compiler;	     /* true to run gcc's compiler proper, cc1 */
 	const char *prepare; /* a command to run first */
 	const char *option;  /* an option for massif-ctl */
 	int status;	     /* expected exit status */
@@ -143,7 +143,7 @@ FIXTURE_VARIANT_ADD(verify, stacks_without_index) {
 FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
 };
-/* libunwind on its own would go wrong beyond the generated code. */
+/* libunwind by itself would report wrong frames outside the generated code. */
 FIXTURE_VARIANT_ADD(verify, links) {
 	.target = "heap_links", .argv = { "" }, .least = 1000,
 };

@@ -171,7 +171,7 @@ TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
 	free(theirs);
 }
 
-/* Writes the file with each numbered name replaced with the name itself. */
+/* Writes the file, replacing each name that is given only by its number with the name itself. */
 static void expand(const char *text, FILE *out)
 {
 	static const char *const keys[] = { "fl=(", "cfi=(", "fn=(", "cfn=(" };
@@ -278,7 +278,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	snprintf(wanted, sizeof(wanted), "\nfn=%s\n", function);
 	for (const char *at = text; (at = strstr(at, wanted)); at++) {
 		strtoul(at + strlen(wanted), &end, 10);
-		/* Skip stacks in which the function calls another. */
+		/* Skip stacks in which the function calls another function. */
 		if (*end == '\n')
 			continue;
 		for (int i = 0; i < 6; i++)

@@ -336,7 +336,7 @@ TEST(cut_off_anywhere)
 	free(data);
 }
 
-/* Whichever byte is changed, nothing outside the data is read, and reading comes to an end. */
+/* Whichever byte is changed, nothing outside the data is read, and the reader terminates. */
 TEST(each_byte_changed)
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The end of a profile is a peak check like any other; it is made on a copy, whatever state the program left behind.
+// The end of a profile is a peak check like any other, made on a copy of the model. It works whatever state the program
+// left behind.
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,12 +68,12 @@ FIXTURE_TEARDOWN(rule)
 	mf_store_detach(&store);
 }
 
-/* The program had 1000 bytes, then 100, and @last at its end, at 50 ms. */
+/* The program holds 1000 bytes, then 100, and @last bytes at its end, which is at 50 ms. */
 FIXTURE_VARIANT(rule) {
 	enum mf_end_rule rule;
 	uint64_t last;
-	uint32_t n;	/* number of snapshots; it would be 4 if the end were not added */
-	uint32_t peak;	/* number of the peak */
+	uint32_t n;	/* number of snapshots; 5 if none is added for the end */
+	uint32_t peak;	/* number of the snapshot that is the peak */
 	enum mf_tree_kind tree; /* tree of the last snapshot */
 	bool no_trees;
 };

@@ -32,7 +32,7 @@ static void start_tallies(uint32_t n)
 	mf_tally_grant(&store);
 }
 
-/* Done for a thread before each of its events. */
+/* Prepares a thread's tally before each of the thread's events. */
 static void settle(uint32_t number)
 {
 	if (!n_tallies || mf_tally_settle(&desks[number], true))
@@ -430,7 +430,7 @@ TEST_F(heap, equals_naive_list)
 		look = mf_tally_look(&store, now);
 		ASSERT_EQ(oracle.heap, look.heap);
 		ASSERT_EQ(oracle.extra, look.extra);
-		/* Here, deferred frees often stay deferred. */
+		/* Do not fold after every event, so that deferred frees often stay deferred. */
 		if (i % 64 && oracle_below(&seed, 4))
 			continue;
 		mf_tally_fold(&store);
@@ -547,7 +547,7 @@ TEST_F(put_off, not_when_it_may_make_a_peak)
 	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x30000));
 }
 
-/* If the program has overwritten the address with an invalid one, it is not followed. */
+/* If the program has overwritten the deferred address or the tables of blocks, invalid values do no harm. */
 TEST_F(put_off, takes_whatever_is_there)
 {
 	uint64_t seed = 77, bytes[1];

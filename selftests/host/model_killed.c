@@ -140,7 +140,7 @@ static void write_realloc(const struct event *event, uint32_t context)
 	mf_tally_grant(&store);
 }
 
-/* The checks that run between instructions, from lead() to let_go(). */
+/* State of the checks that run between single-stepped instructions, from lead() to let_go(). */
 static uint32_t looks, until_look, stride;
 static uint64_t stride_seed = 53;
 static bool all_right;
@@ -252,7 +252,7 @@ static void note(const struct oracle_snapshot *s)
 	memcpy(k->bytes, s->leaves, sizeof(k->bytes));
 }
 
-/* The peak and the last snapshot still exist after they were taken, whatever else was culled. */
+/* Notes the snapshots that may be new: the peak and the last one. Neither can have been culled since it was taken. */
 static void note_new(void)
 {
 	for (int i = 0; i < oracle.n_snapshots; i++)
@@ -311,7 +311,7 @@ static bool is_known(const struct mf_snapshot *s, uint32_t n, const uint64_t *by
 	return false;
 }
 
-/* Returns the number of trees in the store, or -1 if one of them never existed. */
+/* Returns the number of trees in the store, or -1 if one of them equals no snapshot that was ever taken. */
 static int right_trees(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

@@ -148,7 +148,7 @@ TEST_F(ledger, full)
 	EXPECT_EQ(room - 1, last);
 }
 
-/* The number of entries as overwritten by a faulty program. */
+/* A faulty program has overwritten the number of entries. */
 TEST_F(ledger, damaged)
 {
 	struct mf_ledger_entry entry;

@@ -95,7 +95,7 @@ TEST(room)
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);
 	EXPECT_EQ(3, store.header->steps_lost);
-	/* A number as overwritten by a faulty program. */
+	/* A faulty program has overwritten the number of steps. */
 	store.header->n_steps = UINT32_MAX;
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);

@@ -80,7 +80,9 @@ TEST(manual_example)
 	for (uint64_t i = 0; i < 10; i++)
 		mf_heap_free(&store, 0x10000 + i * 0x1000, 0);
 
-	/* Including extra bytes, 1000 take 1016, 2000 take 2008, and 4000 take 4008. */
+	/*
+	 * Including extra bytes, a block of 1000 bytes takes 1016, one of 2000 takes 2008, and one of 4000 takes 4008.
+	 */
 	EXPECT_SNAPSHOTS({ 0, 0, 0, 'e' },
 			 { 1016, 1000, 16, 'e' },
 			 { 2032, 2000, 32, 'e' },

@@ -77,7 +77,7 @@ static int resident_pages(const void *start, int n)
 	return resident;
 }
 
-/* Memory keeps its contents when released; if a file backs it, its pages are not resident any more. */
+/* Released memory keeps its contents. If it is backed by a file, its pages are no longer resident. */
 TEST(let_go)
 {
 	uint64_t kept[2][64];

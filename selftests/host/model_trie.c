@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Contexts are stacks: what was inserted can be read back, and when the store is full it says so and continues to
-// work.
+// Contexts are stacks. A stack that was inserted can be read back. A full store reports that it is full and continues
+// to work.
 
 #include <stdlib.h>
 #include <string.h>
@@ -186,8 +186,8 @@ TEST(million_nodes)
 }
 
 /*
- * Numbers of children just below and above the one from which a hash table is used: each child is found, and is
- * created only once.
+ * Nodes with somewhat fewer and somewhat more children than the number from which a hash table is used: each child is
+ * found, and is created only once.
  */
 TEST(families)
 {
@@ -215,8 +215,8 @@ TEST(families)
 }
 
 /*
- * If searched only by its address, a child is found only if its object is the one that is mapped there now: not
- * if its object was mapped there earlier, nor if it is unknown, which would require a lookup.
+ * A search by address alone finds a child only if its object is the one that is mapped there now. It does not find a
+ * child whose object was mapped there earlier, or whose object is unknown and would have to be looked up.
  */
 TEST(mapped_children)
 {

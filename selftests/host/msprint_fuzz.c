@@ -249,7 +249,7 @@ static const char *const option_sets[][3] = {
 	{ "--x=4", "--y=4", "--threshold=.01" },
 };
 
-/* Empty: only needed for the time limit, which TEST() does not take. */
+/* Empty, but a test with a fixture can have a time limit; TEST() takes none. */
 FIXTURE(fuzz) {
 };
 

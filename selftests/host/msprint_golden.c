@@ -69,7 +69,7 @@ static void write_ties(FILE *file)
 	}
 }
 
-/* The horizontal line between two bars overwrites parts of what an earlier one drew. */
+/* The horizontal line between two bars overwrites parts of what was drawn for an earlier pair. */
 static void write_gaps(FILE *file)
 {
 	static const unsigned int totals[] = { 50, 100, 3, 0, 80, 79, 80, 1, 100, 99 };
@@ -181,7 +181,7 @@ static void write_no_newline(FILE *file)
 		"mem_heap_B=3\nmem_heap_extra_B=1\nmem_stacks_B=2\nheap_tree=empty");
 }
 
-/* The peak is found by number but shown by index; if there are several, the last one counts. */
+/* ms_print finds the peak by its number but shows its index. If there are several peaks, the last one counts. */
 static void write_odd_peaks(FILE *file)
 {
 	static const char *const trees[] = { "peak", "empty", "peak", "peaked", "detailed peak" };
@@ -312,7 +312,7 @@ static bool same_with(const char *path, size_t set)
 	return msprint_same(args, &status) && !status;
 }
 
-/* Empty: only needed for the time limit, which TEST() does not take. */
+/* Empty, but a test with a fixture can have a time limit; TEST() takes none. */
 FIXTURE(golden) {
 };
 

@@ -99,7 +99,7 @@ static double run_best(const char *program, const char *path, int runs)
 	return best;
 }
 
-/* Empty: only needed for the time limit, which TEST() does not take. */
+/* Empty, but a test with a fixture can have a time limit; TEST() takes none. */
 FIXTURE(speed) {
 };
 

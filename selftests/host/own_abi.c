@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Register and stack conventions: a program's own allocator, whose callers know that it leaves most registers alone
-// and needs no aligned stack; and the C library's allocator, called with any stack alignment.
+// Register and stack conventions: a program's own allocator, whose callers rely on it to preserve most registers and to
+// work with an unaligned stack; and the C library's allocator, called with any stack alignment.
 
 #include <string.h>
 

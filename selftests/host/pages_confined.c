@@ -42,7 +42,7 @@ enum evil {
 	FLOODS,
 };
 
-static pid_t self; /* this process during a walk; 0: watch() does nothing */
+static pid_t self; /* pid of this process during a walk; otherwise 0, and watch() does nothing */
 static unsigned int reads_here;
 static bool refuses_fork;
 
@@ -257,7 +257,7 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 	EXPECT_EQ(0, reads_here);
 	EXPECT_EQ(0, n_told);
 
-	/* Reads in this process would be noticed: if nothing is confined, there are some. */
+	/* The check does notice reads in this process: without confinement, there are some. */
 	forget_files();
 	files.options.unconfined = true;
 	in_a_handler();

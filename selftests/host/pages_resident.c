@@ -20,7 +20,7 @@
 
 /* The expected state of a page. */
 struct page {
-	uint32_t mapper, toucher; /* numbers of sites; 0: not mapped, not resident */
+	uint32_t mapper, toucher; /* sites that mapped and touched the page; 0: not mapped or not resident */
 	bool touched;
 };
 
@@ -35,7 +35,7 @@ FIXTURE(resident)
 
 FIXTURE_VARIANT(resident)
 {
-	bool unmap_first; /* whether the UNMAP record comes before those of its pages (since 6.12) or after them */
+	bool unmap_first; /* true if the UNMAP record comes before the records of its pages, as since Linux 6.12 */
 };
 
 FIXTURE_VARIANT_ADD(resident, pages_go_last) { true };
@@ -274,9 +274,9 @@ TEST_F(resident, random_calls_equal_pages)
 }
 
 /*
- * When attaching to a process, only the number of its resident pages is known, not their addresses. They are
- * assigned to mappings with room, possibly to one in which other pages appear later; they are unmapped with that
- * mapping.
+ * When attaching to a process, only the number of its resident pages is known, not their addresses. They are assigned
+ * to mappings with room. Even if other pages appear in such a mapping later, the totals are right, also after it was
+ * unmapped.
  */
 TEST_F(resident, what_was_there_before_finds_a_place)
 {
@@ -355,8 +355,8 @@ static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, b
 }
 
 /*
- * Two threads change the counters at the same time: one of them is charged with both changes. No record corrects
- * that until they do something else, and here they are idle.
+ * Two threads change the counters at the same time, and one of them is charged with both changes. Only a later record
+ * of either thread can correct that.
  */
 TEST_F(resident, pages_that_another_brings_amid_an_unmapping)
 {
@@ -407,10 +407,10 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
 }
 
-/* Number of pages whose list needs more memory than a heap has free. */
+/* So many pages that a list of them does not fit into the free memory of the heap. */
 #define MANY (1u << 17)
 
-/* If there is no memory for the list of the pages that move, that is an error: they must not get lost in silence. */
+/* If there is no memory for the list of the pages to move, the call fails, so that the pages are not lost silently. */
 TEST_F(resident, no_memory_for_the_pages_of_a_move)
 {
 	struct mf_interval interval = {
@@ -431,7 +431,7 @@ TEST_F(resident, no_memory_for_the_pages_of_a_move)
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &none));
 	EXPECT_EQ(-ENOMEM, mf_resident_lift(&self->ours->resident, BASE, MANY * PAGE));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
-	/* With memory, all of another such range move. */
+	/* With enough memory, all pages of another such range can move. */
 	interval.start += 2 * MANY * PAGE;
 	interval.end += 2 * MANY * PAGE;
 	ASSERT_EQ(0, mf_accounting_map(self->ours, &interval, 0));

@@ -102,7 +102,7 @@ TEST_F(stream, a_life)
 	stream_unmap(&self->stream, 2, 101, 1, 18);
 	stream_exit(&self->stream, 2, MAIN, 18);
 	ASSERT_EQ(drain(self), 0);
-	/* The profile has not ended yet, because what ended may have been an exec. */
+	/* The profile has not ended yet, because the thread may have ended in an exec. */
 	ASSERT_EQ(mf_pages_next_ended(self->pages), NULL);
 	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
 	ASSERT_EQ(drain(self), 0);
@@ -120,7 +120,7 @@ TEST_F(stream, a_life)
 	EXPECT_EQ(process->no_stack, 0);
 	EXPECT_EQ(bytes_of(process, 0x1234, NULL), 3 * STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
-	/* The profile starts at the exec; each time is a sequence number in ms. */
+	/* The profile starts at the exec. The time of each record, in ms, is its sequence number. */
 	EXPECT_EQ(process->start_ns, 8000000);
 	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
 	mf_pages_release(self->pages, process);
@@ -251,7 +251,7 @@ static void touch_and_tell(FIXTURE_DATA(stream) * self)
 	stream_resident(&self->stream, 2, MASSIF_RESIDENT_GONE, 100, 10, -2, 2);
 }
 
-/* If there is no record that the unmapping is complete, two more pages can still be reported. */
+/* Without a record that the unmapping is complete, two more pages can still be reported as gone. */
 TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 {
 	struct mf_pages_options both = options;
@@ -397,8 +397,8 @@ TEST_F(stream, loss_is_told_and_made_good)
 	ASSERT_NE(process, NULL);
 	EXPECT_EQ(process->lost, 3);
 	/*
-	 * The loss is between the record before it and the record that reports it; each time is a sequence number
-	 * in ms.
+	 * The loss lies between the record before it and the record that reports it. The time of each record, in ms, is
+	 * its sequence number.
 	 */
 	ASSERT_EQ(process->n_losses, 1);
 	EXPECT_EQ(process->losses[0].count, 3);
@@ -410,7 +410,7 @@ TEST_F(stream, loss_is_told_and_made_good)
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
 }
 
-/* A gap is noticed at a record of another process, which has not lost anything. */
+/* The gap shows up at a record of another process, which has lost nothing itself. */
 TEST_F(stream, loss_is_of_whom_it_is_told)
 {
 	static const uint64_t pages[][2] = {{16, 10}, {64, 5}, {0, 0}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Without frame pointers, a copied stack unwinds to the frames that the process itself sees.
+// A stack copy of code without frame pointers unwinds to the same frames as backtrace() in the process itself.
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -33,7 +33,7 @@ static volatile sig_atomic_t taken;
 static struct mf_code code_read;
 static struct mf_walk walked;
 
-/* Not inlined: it is the innermost frame, the only one in which the address varies. */
+/* Must not be inlined: take() is the innermost frame, the only one whose address varies. */
 static __attribute__((noinline)) void take(void)
 {
 	ucontext_t context;
@@ -286,7 +286,9 @@ static __attribute__((noinline)) int call_code_in_code(void)
 	return taken;
 }
 
-/* backtrace() stops in such code; the frames outside it are those that nest() sees. */
+/*
+ * backtrace() stops in code without rules, so the frames outside such code are taken by see_outside(), which calls it.
+ */
 static void *outside[FRAMES];
 static int n_outside;
 
@@ -600,7 +602,7 @@ static __attribute__((noinline)) int call_nested_code(void)
 	return taken;
 }
 
-/* Generated code between take() and call_nested_code(): all frames are found that there is room for. */
+/* Generated code between take() and call_nested_code(): as many frames are found as there is room for. */
 TEST_F(stack, chains_of_frame_pointers)
 {
 	enum { ROOM = 256 };
@@ -633,7 +635,7 @@ TEST_F(stack, traces_that_are_full)
 
 	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
 	innermost = call_nested_code;
-	/* Each frame needs two words of the trace, whether the frame is shown or is only part of the chain beyond. */
+	/* Each frame of the chain needs two words of the trace, whether or not the frame is shown. */
 	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
 		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)
 			n_coded = 10 * MF_TRACE_SLOTS_MAX / 2 - 1;

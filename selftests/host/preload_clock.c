@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading a thread's instruction counter, on any machine: the kernel's page is forged, and rdpmc is really executed.
-// Without a counter the kernel forbids rdpmc, and a signal handler emulates it with one of this file's simulated
+// Reading a thread's instruction counter, on any machine: the kernel's page is simulated, but rdpmc is really executed.
+// If no counter is open, the kernel forbids rdpmc, and a signal handler emulates it with one of this file's simulated
 // counters.
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The environment of a program executed by one that is followed: whatever it was, afterwards LD_PRELOAD has the shim,
-// followed by the program's own LD_PRELOAD, and no more memory is written than requested.
+// The environment of a program that a followed process executes: whatever it was, LD_PRELOAD then contains the shim,
+// followed by the program's own LD_PRELOAD. Nothing is written beyond the memory that was requested.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static const char *value_of(char *const *words, const char *name)
 	return value ? value : "none";
 }
 
-/* Memory with a marker at its end that shows whether something was written beyond it. */
+/* Returns whether the markers from @end on are intact, that is, nothing was written beyond the memory. */
 static bool is_untouched(const unsigned char *end)
 {
 	for (size_t i = 0; i < LARGE; i++)

@@ -65,7 +65,7 @@ __attribute__((noinline)) void some_of_x87(void)
 	long_number = long_number * 7;
 }
 
-/* Such instructions are found where they exist: in this test program. */
+/* The check itself works: it finds such instructions in this test program. */
 TEST(found_where_they_are)
 {
 	struct ctl_result result;

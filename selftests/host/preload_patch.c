@@ -224,7 +224,7 @@ TEST(room_above_is_far_away)
 
 static volatile int stop;
 
-/* Continuously executes other code of the page. */
+/* Continuously executes other code on the page. */
 static void *run(void *code)
 {
 	long n = 0;
@@ -301,10 +301,7 @@ TEST(without_a_list_of_mappings_nothing_changes)
 #define POOLS_MAX  4096u /* the same value as in preload/patch/patch.c */
 #define POOL_BYTES 65536u
 
-/*
- * Requests each of which needs its own pool: beyond the maximum, the caller gets an error, and existing pools
- * stay valid.
- */
+/* Each request needs a new pool: beyond the maximum, the caller gets an error, and existing pools stay valid. */
 TEST(pools)
 {
 	void *first = NULL, *room;

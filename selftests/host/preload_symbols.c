@@ -10,8 +10,8 @@
 #include "selftests/lib/ctl_run.h"
 
 /*
- * All symbols that the dynamic linker binds for the shim (data symbols, which are not called), with a reason for
- * each.
+ * The only symbols that the dynamic linker may bind for the shim, with a reason for each. They are data, so they are
+ * not called.
  */
 static const struct {
 	const char *name, *reason;

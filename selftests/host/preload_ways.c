@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The result of a walk does not depend on the previous stack, which may have had the same frames with other call
-// sites, other frames in their place, and code without an object among them.
+// The result of a walk does not depend on the previous stack, even if that had the same frames with other call sites,
+// other frames in their place, or frames in code that belongs to no object.
 
 #include <alloca.h>
 #include <stdalign.h>
@@ -47,7 +47,9 @@ static FRAME int wander_variable(int n)
 	return wander(n) + room[0];
 }
 
-/* The same frames repeatedly, each with several call sites; sometimes inner frames change, sometimes outer ones. */
+/*
+ * Builds the same frames repeatedly, with several call sites each; sometimes inner frames change, sometimes outer ones.
+ */
 static FRAME int wander(int n)
 {
 	int sum = 0;
@@ -319,14 +321,17 @@ static void turn_inside(void)
 	turn(TURNS);
 }
 
-/* On a separate stack, which is neither the thread's own nor near it. */
+/* Runs turn_inside() on a separate stack, which is neither the thread's own nor near it. */
 static uint32_t turn_on_another_stack(char *stack, size_t size)
 {
 	walks_call_on(stack, size, turn_inside);
 	return walks.compared.n_ours;
 }
 
-/* Guesses work there as well, but other memory may be mapped there later, so such stacks are not recognised again. */
+/*
+ * Guesses also work on a separate stack. But other memory may be mapped there later, so such stacks are not recognised
+ * again.
+ */
 TEST(made_code_on_another_stack)
 {
 	size_t size = 1 << 18;

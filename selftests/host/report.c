@@ -96,7 +96,7 @@ static pid_t start_report(int lanes[LANES], int *output)
 	pid = fork();
 	if (!pid) {
 		dup2(out[1], STDOUT_FILENO);
-		// With inherited descriptors, a pipe could get the number of a lane.
+		// Depending on inherited descriptors, a pipe could have the number of a lane, so move the pipes first.
 		for (int i = 0; i < LANES; i++)
 			in[i][0] = fcntl(in[i][0], F_DUPFD_CLOEXEC, 10 + LANES);
 		for (int i = 0; i < LANES; i++)

@@ -78,7 +78,7 @@ static const struct {
 	{ 0xe8, "at::rust", 8 },
 };
 
-/* Two objects: the unknown one, and @file at the addresses of this program. */
+/* Two objects: the unknown one, and this program's file at the addresses where it is loaded. */
 FIXTURE(files)
 {
 	char program[PATH_MAX];
@@ -373,7 +373,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
 	mf_names_begin(names);
-	/* If reading the file fails, that is not kept either. */
+	/* A failure to read the file is not kept either. */
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 	found = resolve_next(self, names, self->program, pc + 1);
 	EXPECT_STREQ("resolve", found.function ?: "(none)");
@@ -574,7 +574,7 @@ static void count_progress(size_t done, size_t total)
 	n_told++;
 }
 
-/* Several files are read by several threads. */
+/* Several threads read several files. */
 TEST_F(files, all_at_once_as_one_by_one)
 {
 	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Symbol names cached for later runs: they are used, they are the same, and a file that is invalid, outdated,
-// or not the user's own is ignored.
+// Symbol names cached for later runs: cached names are used and are the same as without the cache, and a file that is
+// invalid, outdated, or not the user's own is ignored.
 //
-// To find out whether a file is used, the test makes a false one.
+// To find out whether a file is used, the test makes one with wrong names.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -292,7 +292,7 @@ TEST_F(names, is_used)
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
-	/* A file for a different object, or for none. */
+	/* A file for a different object, and an object without a build id. */
 	self->objects[1].build_id[0] ^= 1;
 	EXPECT_FALSE(believes(self));
 	self->objects[1].build_id_size = 0;
@@ -302,7 +302,7 @@ TEST_F(names, is_used)
 	EXPECT_EQ(1, files());
 }
 
-/* Names are stored in mangled form, as in the file. */
+/* Names are stored in mangled form, as in the object's file. */
 TEST_F(names, demangled_or_not)
 {
 	mf_auto_free char *plain = tell_as(self, NULL, false, false);
@@ -319,7 +319,7 @@ TEST_F(names, demangled_or_not)
 	}
 }
 
-/* The second symbolizer of a run knows what the first one found, and what was saved before. */
+/* The second symbolizer of a run has the names that the first one found and those that were saved before. */
 TEST_F(names, of_the_run_and_saved)
 {
 	struct mf_symbolizer_options options = { .demangle = true, .inlines = true };

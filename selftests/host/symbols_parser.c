@@ -2,8 +2,8 @@
 // If a file crashes, delays or takes over the process that reads it, only its own names are lost. Otherwise the
 // process returns the same names as massif-ctl would if it read the file itself.
 //
-// A file is hostile if its last byte selects an action: this program has its own elf_begin(), where the reader
-// first touches a file, and it performs that action.
+// The last byte of a hostile file selects an action. This program replaces elf_begin(), the first function that the
+// reader calls for a file, with one that performs the action.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -488,7 +488,7 @@ TEST_F(opener, opens_elf_files_only)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, GOOD, 0)) { TH_LOG("relative"); }
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, "", 0));
 	EXPECT_EQ(-EINVAL, ask(self, 77, "", 0));
-	/* If a file is not ELF, that is all that the opener reveals. */
+	/* If a file is not ELF, the opener reveals only that. */
 	self->object.path = PLACE "/text";
 	for (uint32_t what = MF_OPENER_OBJECT; what <= MF_OPENER_PATH; what++) {
 		char byte;
@@ -569,7 +569,10 @@ TEST(answers_as_bytes)
 		EXPECT_STREQ(given.positions[i].base ?: "-", got.positions[i].base ?: "-");
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
-	/* An answer is refused if it is truncated anywhere, in memory that ends there, or if it has extra bytes. */
+	/*
+	 * An answer is refused if it was truncated at any offset, or if it has extra bytes. The memory ends at the
+	 * truncation.
+	 */
 	for (size_t size = 0; size < buffer.size; size++) {
 		mf_auto_free uint8_t *cut = malloc(size + 1);
 
@@ -578,7 +581,7 @@ TEST(answers_as_bytes)
 	}
 	mf_wire_put(&buffer, "", 1);
 	EXPECT_FALSE(mf_wire_get_answer(buffer.bytes, buffer.size, &got));
-	/* If any byte is changed, whether the answer is then valid or not, its texts are terminated. */
+	/* Whichever byte is changed, the texts of the answer are terminated, whether or not it is still accepted. */
 	buffer.size--;
 	for (size_t at = 0; at < buffer.size; at++) {
 		buffer.bytes[at] ^= 0xff;

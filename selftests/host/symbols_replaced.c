@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files deleted, moved, replaced or overwritten while their code is mapped: their names are known nevertheless, or the
-// lack of names is reported; and no name comes from another build.
+// Files deleted, moved, replaced or overwritten while their code is mapped: their symbol names are found nevertheless,
+// or the lack of names is reported, and no name comes from another build.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +85,7 @@ FIXTURE_VARIANT_ADD(replaced, at_once_deleted) {
 FIXTURE_VARIANT_ADD(replaced, at_once_upgraded) {
 	.ways = "n", .command = "mv other.so lib.so; mv other prog", .needs_mapping = true,
 };
-/* The file existed too briefly to be seen. The program file was known before the start. */
+/* The library existed too briefly for massif-ctl to see it. The program file was known before the start. */
 FIXTURE_VARIANT_ADD(replaced, at_once_and_it_ends) {
 	.ways = "ns", .command = "rm lib.so prog", .library = "No such file or directory",
 };
@@ -113,7 +113,7 @@ static void shell(const char *command)
 {
 	char line[1024];
 
-	/* massif-ctl caches the names of the previous run. */
+	/* If @command runs the program, massif-ctl caches the names of that run. */
 	snprintf(line, sizeof(line),
 		 "cd r.files; run() { \"%s\" -q --time-unit=B --massif-out-file=../r.out.before ./prog "
 		 "$PWD/lib.so n :; test $? = 3; }; %s",
@@ -237,7 +237,7 @@ TEST_F(replaced, names)
 		}
 	}
 	if (strchr(variant->ways, 'f')) {
-		/* One of them is the child of the shell command, which does not matter here. */
+		/* The child that executes the shell command may have a file, too, which does not matter here. */
 		ASSERT_LE(1, ctl_find_files("r.out.", name));
 		expect_names(_metadata, variant, name);
 	}

@@ -127,11 +127,11 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 	return write_damaged(size);
 }
 
-#define SEGMENTS_MAX 64 /* including the build id's */
+#define SEGMENTS_MAX 64 /* including that of the build id */
 
 /*
- * With more code segments than are searched, it is unknown whether there are requests; with too many, the file is
- * refused.
+ * If a file has more code segments than are searched, it is unknown whether it has requests. If it has too many
+ * segments, it is refused.
  */
 TEST(segments)
 {
@@ -165,10 +165,7 @@ TEST(segments)
 	unlink(DAMAGED);
 }
 
-/*
- * From the first to the last address, the segments may span as much as the numbers in row files allow, and no
- * more.
- */
+/* The segments may span a range as large as the numbers in row files can express, and no larger. */
 TEST(span)
 {
 	static const struct {

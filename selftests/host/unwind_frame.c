@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// All registers of a frame's caller, found with rules written by the test: results of expressions, and their limits.
+// Finds all registers of a frame's caller by rules that the test writes: the results of expressions, and their limits.
 
 #include <stdint.h>
 #include <string.h>
@@ -174,7 +174,7 @@ static const struct {
 	size_t size;
 	enum mf_frame_undone undone;
 	uint64_t ra, sp;
-	uint8_t reg; /* another register, and below its expected value; 0: none */
+	uint8_t reg; /* another register, expected to have @value; 0: none */
 	bool known;
 	uint64_t value;
 } frames[] = {
