@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Decides whether a session may observe a process, by the rules of ptrace: when it is attached, and as long
-// as it is followed.
+// Decides whether a session may observe a process. Applies the access rules of ptrace when the process is attached, and
+// again while it is followed.
 #include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/mm_types.h>
@@ -57,7 +57,7 @@ static bool may_look(const struct cred *subject, const struct cred *target, bool
 	return dumpable || holds(subject, image_ns);
 }
 
-/* Applies may_look() to task, which runs in mm. Neither sleeps nor takes a lock. */
+/* Applies may_look() to task, whose address space is mm. Neither sleeps nor takes a lock. */
 static bool may_look_into(const struct cred *subject, struct task_struct *task, struct mm_struct *mm)
 {
 	struct user_namespace *ns = massif_task_image_ns(task, mm);
@@ -73,8 +73,8 @@ static bool may_look_into(const struct cred *subject, struct task_struct *task, 
  * massif_access_attach() - check whether the session may attach to a task.
  * @mm: the task's address space.
  *
- * The descriptor can be passed on, so both its opener and its user need the right. As with ptrace, security modules are
- * consulted when the session attaches, but not later.
+ * The file descriptor can be passed to another process, so both its opener and the caller need the right. As with
+ * ptrace, security modules are consulted when the session attaches, but not later.
  *
  * Context: process context.
  */
@@ -125,11 +125,11 @@ static struct task_struct *get_thread(const struct massif_session *session, cons
  * massif_access_asked() - check whether a resync of the target, requested by the consumer, is allowed.
  * @mm: the target's address space, with a reference.
  *
- * The target's threads may not have caused any record since their credentials changed, so these are checked again. If
- * the process has ended and another process shares @mm, the result of the check for the target's last record is used.
+ * The credentials of the target's threads may have changed since the last record, so check them again. If the process
+ * has ended but another process shares @mm, use the result of the check for the target's last record.
  *
  * Context: process context.
- * Return: false if it is not allowed; the target is hidden then.
+ * Return: false if it is not allowed; in that case, the target is hidden.
  */
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
 {
@@ -161,7 +161,7 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 bool massif_access_judge(struct massif_session *session, struct massif_target *target)
 {
 	if (massif_access_self(session)) {
-		/* xchg(), because several threads may do this at the same time. */
+		/* Use xchg(), because several threads may replace the pointer at the same time. */
 		put_cred(xchg(&target->judged, get_cred(current_real_cred())));
 		return false;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Decides whether a session may observe a process, by the rules of ptrace. */
+/* Decides whether a session may observe a process, according to the access rules of ptrace. */
 #ifndef MASSIF_ACCESS_H
 #define MASSIF_ACCESS_H
 
@@ -22,10 +22,10 @@ bool massif_access_judge(struct massif_session *session, struct massif_target *t
 /**
  * massif_access_lost() - check whether the session has lost the right to observe what current does to target.
  *
- * Called for each record, so the result is cached until the thread's credentials change. A change that another process
- * or a kernel thread makes to a target reveals only addresses in the target; for such a change, the result of the check
- * for the target's own last record is used. A resync that the consumer requests reveals more and calls
- * massif_access_asked().
+ * Called for each record, so the result is cached until the thread's credentials change. If another process or a kernel
+ * thread changes the target, the record reveals only addresses in the target, so the result of the check for the
+ * target's own last record is used. A resync that the consumer requests reveals more, so it is checked by
+ * massif_access_asked() instead.
  *
  * Context: hook, with any lock held; takes no lock and does not sleep.
  */

@@ -80,8 +80,8 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	strscpy(rec.comm, comm, sizeof(rec.comm));
 	massif_record_init(&rec.h, b->type, sizeof(rec), process->session, target);
 	/*
-	 * If the ring has no room for the record, ATTACH fails and nothing is counted as lost. ENROL goes on,
-	 * and the record counts as lost.
+	 * If the ring has no room for the record, ATTACH fails and nothing is counted as lost. ENROL continues, and the
+	 * record counts as lost.
 	 */
 	if (b->type == MASSIF_REC_ATTACH)
 		return massif_record_try(process->session, target, &rec, sizeof(rec));
@@ -105,8 +105,8 @@ static void leave(struct beginning *b)
 }
 
 /*
- * True if session may take a member over from session other. Without this right, a process could hide from a
- * privileged profiler by enrolling itself in a session of its own.
+ * True if session may take over a member of the session other. Without this right, a process could hide from a
+ * privileged profiler by enrolling itself in its own session.
  */
 static bool may_take(const struct massif_session *session, const struct massif_session *other)
 {
@@ -114,8 +114,8 @@ static bool may_take(const struct massif_session *session, const struct massif_s
 }
 
 /*
- * Like may_take(), but for a target. A process could also hide from a privileged profiler in a hook test that never
- * ends.
+ * Like may_take(), but for a target. Includes the targets of hook tests, because a process could also hide from a
+ * privileged profiler by starting a hook test that never ends.
  */
 static bool may_take_target(const struct massif_session *session, const struct massif_target *target)
 {
@@ -167,7 +167,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		err = -EBUSY;
 	if (!err && !shared)
 		massif_target_number(target, session);
-	/* Written with the lock held, so that it precedes all records that hooks write about the target. */
+	/* Written with the lock held, so that hooks cannot write records about the target before this one. */
 	if (!err && !write_beginning(b, process, shared ?: target, comm))
 		err = -ENOSPC;
 	if (!err && !shared)
@@ -197,8 +197,8 @@ err_free:
 }
 
 /*
- * The error for an id that belongs to no process, or to a process that the caller may not observe. A caller without
- * CAP_SYS_PTRACE cannot distinguish the two.
+ * Returns the error for a process id that does not exist, or that belongs to a process that the caller may not observe.
+ * A caller without CAP_SYS_PTRACE cannot tell these cases apart.
  */
 static int nobody(const struct massif_session *session)
 {
@@ -223,7 +223,7 @@ static int begin(struct massif_session *session, struct beginning *b)
 	err = -EPERM;
 	if (!massif_access_attach(session, leader, b->mm))
 		goto err_mm;
-	/* The new program is complete, but its EXEC has not been reported yet. */
+	/* The new program is already loaded, but its EXEC has not been reported yet. */
 	err = -EAGAIN;
 	if (massif_task_in_exec(leader))
 		goto err_mm;
@@ -231,8 +231,8 @@ static int begin(struct massif_session *session, struct beginning *b)
 	if (err)
 		goto err_mm;
 	/*
-	 * Pairs with on_exit(): either that finds the process in the table, or we see here that the process
-	 * has ended.
+	 * Pairs with on_exit(): either on_exit() finds the process in the table, or we see here that the process has
+	 * ended.
 	 */
 	smp_mb();
 	if (likely(atomic_read(&leader->signal->live)))
@@ -277,7 +277,7 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
 		massif_resync(b->target, b->mm, reason);
 		massif_target_put(b->target);
 	}
-	/* May drop the last user of the address space; EXIT is then written from here. */
+	/* If this drops the last user of the address space, the EXIT record is written within this call. */
 	mmput(b->mm);
 	return err;
 }

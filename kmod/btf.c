@@ -23,8 +23,8 @@
 #define KIND_ENUM64	19
 
 /*
- * Size of the header fields that all kernels have. Newer kernel headers define more fields, which data from
- * an older pahole need not have.
+ * Size of the header fields that all kernels have. Newer kernel headers define more fields, which BTF data from an
+ * older pahole may lack.
  */
 #define HEAD_LEAST	(offsetof(struct btf_header, str_len) + sizeof(__u32))
 
@@ -76,8 +76,8 @@ static size_t size_of(const struct btf_type *type)
 }
 
 /*
- * True if a section lies within the BTF data. head: size of the header; offset and size: of the section, where offset
- * is relative to the end of the header; all: size of the BTF data.
+ * True if a section lies within the BTF data. head is the size of the header. offset is the start of the section,
+ * counted from the end of the header, and size is its size. all is the size of the BTF data.
  */
 static bool fits(__u32 head, __u32 offset, __u32 size, size_t all)
 {
@@ -213,7 +213,7 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* True if the type is the one that the first length characters of text, a part of a prototype, describe. */
+/* True if the type matches its description in a prototype: the first length characters of text. */
 static bool is_same(const struct massif_btf *btf, __u32 number, const char *text, size_t length)
 {
 	unsigned int stars = 0;

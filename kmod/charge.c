@@ -12,15 +12,16 @@
 #include "session.h"
 
 /*
- * The memory of a session cannot be swapped out. As with the rings of perf and io_uring, the total locked memory of a
- * user, of all kinds, must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the limit. The pages are also charged
- * to the memory cgroup; that alone would not protect others from the OOM killer. Targets and members need no limit of
- * their own: there is at most one of each per running process, and processes are limited.
+ * The memory of a session cannot be swapped out. As with the rings of perf and io_uring, it therefore counts as locked
+ * memory, and the sum of all locked memory of a user must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the
+ * limit. The pages are also charged to the memory cgroup, but that alone would not protect other users from the OOM
+ * killer. Targets and members need no limit of their own: there is at most one of each per running process, and
+ * processes are limited.
  */
 
 /*
- * Both the opener of the device and the caller must have CAP_IPC_LOCK, because the descriptor can be passed
- * on.
+ * Both the opener of the device and the caller must have CAP_IPC_LOCK, because the file descriptor can be passed to
+ * another process.
  */
 static bool unlimited(const struct massif_session *session)
 {

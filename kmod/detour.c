@@ -100,7 +100,8 @@ MASSIF_EACH_HOOK(WRAPPER)
 #define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
 
 /*
- * Called for MASSIF_HOOK_REMOVE if the address space may be a target, in any context of the hooked function.
+ * Called for MASSIF_HOOK_REMOVE if the address space may be a target, in any context in which the hooked function can
+ * be called.
  */
 KEEPS void massif_detour_remove(void)
 {
@@ -119,9 +120,9 @@ KEEPS bool massif_detour_wants_grow(void)
 }
 
 /*
- * Wrapper of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target. The function may
- * free vma. regs is NULL if the kernel brings in pages that no thread has touched: those are found by the
- * counters that they change, or by on_populate().
+ * Wrapper of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target. The function may free vma.
+ * regs is NULL if the kernel populates pages that no thread has touched. Such pages are reported by on_populate(), or
+ * when they change the counters.
  */
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs)

@@ -60,7 +60,7 @@ static void note(enum event event, struct mm_struct *mm)
 }
 
 /**
- * massif_fault_test() - begin (by 1) or end (by -1) a hook test in an address space.
+ * massif_fault_test() - begin a hook test in an address space if @by is 1, or end it if @by is -1.
  * Context: process context.
  */
 void massif_fault_test(struct mm_struct *mm, int by)
@@ -70,7 +70,7 @@ void massif_fault_test(struct mm_struct *mm, int by)
 }
 
 /**
- * massif_fault_touch() - begin a span for a fault of current for which massif_rss_span_enter() began none.
+ * massif_fault_touch() - begin a span for a page fault of current, if massif_rss_span_enter() has not.
  * @addr: address of the fault.
  *
  * A kernel worker does not return to user mode and gets no span: its changes are reported one by one.
@@ -106,7 +106,7 @@ void massif_fault_seen(struct mm_struct *mm)
 
 static void fault(unsigned long addr, enum event event)
 {
-	/* While page faults are disabled, a fault brings no page in, and can occur in any context. */
+	/* Ignore faults while page faults are disabled: they bring in no page, and can occur in any context. */
 	if (addr >= TASK_SIZE_MAX || pagefault_disabled() || !in_task())
 		return;
 	note(event, current->mm);
@@ -145,13 +145,16 @@ static struct {
 	[EVENT_CHANGE]	= { "rss_stat", on_change },
 };
 
-/* Allocated one by one because of massif_kprobe_free(); NULL: not armed. */
+/* Allocated one by one, because massif_kprobe_free() may have to leak one of them. NULL if not armed. */
 static struct populate {
 	struct kprobe probe;
 	const struct massif_hookpoint *point;
 } *populates[MASSIF_POPULATE_COUNT];
 
-/* Hook on the functions that bring in whole ranges: mlock, MAP_POPULATE and the like. Not on a hot path. */
+/*
+ * Hook on the functions that populate a whole range with pages, for example for mlock or MAP_POPULATE. Not on a hot
+ * path.
+ */
 static int on_populate(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct massif_change change = {};
@@ -221,7 +224,7 @@ static int arm_populates(const char **dead)
 	return 0;
 }
 
-/* The first tracepoint to arm: with a detour, those on page faults are not needed. */
+/* Returns the first tracepoint to arm. With a detour, the tracepoints on page faults are not needed. */
 static int first_event(void)
 {
 	return detoured ? EVENT_CHANGE : 0;
@@ -236,7 +239,7 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 			events[i].tp = tp;
 }
 
-/* Disarms all hooks of this file. Of the tracepoints, only those with an index below count are armed. */
+/* Disarms all hooks of this file. Only the tracepoints with an index below count are armed. */
 static void disarm_to(int count)
 {
 	while (count-- > first_event())
@@ -308,7 +311,7 @@ int massif_fault_get(char *dead, size_t size)
 /**
  * massif_fault_put() - disarm the hooks if no other session uses them.
  *
- * After the last user's call, no handler runs or will run.
+ * After the call for the last session, no handler runs or will run.
  *
  * Context: process context; sleeps.
  */

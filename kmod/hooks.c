@@ -77,8 +77,8 @@ static int arm(const char **dead)
 	int err;
 
 	/*
-	 * Functions that only some sessions hook are checked, too, so that SETUP gives the same result for all
-	 * sessions.
+	 * Also checks the prototypes of functions that only some sessions hook, so that SETUP gives the same result for
+	 * all sessions.
 	 */
 	*dead = massif_prototype_other();
 	if (*dead)
@@ -116,7 +116,7 @@ int massif_hooks_get(char *dead, size_t size)
 /**
  * massif_hooks_put() - disarm the hooks if no other session uses them.
  *
- * After the last user's call, no hook is entered any more. A thread that is asleep in a hooked function holds
+ * After the call for the last session, no hook is entered any more. A thread that is asleep in a hooked function holds
  * a reference to the module until it has left the function.
  *
  * Context: process context; sleeps.
@@ -140,8 +140,8 @@ u64 massif_hooks_missed(void)
 
 /**
  * massif_hooks_describe() - describe one hook for MASSIF_IOC_HOOK: functions first, then tracepoints.
- * @info: on entry, index is the number to search from; it is set to the number of the hook found, and the other fields
- *	are filled.
+ * @info: on entry, index is the number at which to start the search. On return, index is the number of the hook found,
+ *	and the other fields describe it.
  * Context: process context; the hooks are armed.
  * Return: 0, or -ENOENT if there is no hook with this number or a higher one.
  */

@@ -11,8 +11,9 @@
  * massif_hookset_get() - add a user to a set of hooks, and arm the hooks for the first one.
  * @dead: on -ENODEV, set to the name of the hook that cannot be armed.
  * @size: size of @dead in bytes.
- * Context: process context; sleeps. Nothing done here waits for a user's memory, because all sessions need set->lock.
- * Return: 0; -ENODEV; -EINTR after a fatal signal; other errors that no particular hook causes, such as -ENOMEM.
+ * Context: process context; sleeps. Never waits for the memory of a user process, because all sessions need set->lock.
+ * Return: 0; -ENODEV; -EINTR after a fatal signal; or an error that is not caused by a particular hook, such as
+ *	-ENOMEM.
  */
 int massif_hookset_get(struct massif_hookset *set, char *dead, size_t size)
 {

@@ -13,10 +13,9 @@
 #include "target.h"
 
 /*
- * Arming shows that a function can be hooked, but the compiler may have inlined it into the caller that
- * matters. So massif-ctl runs a test process that makes each hook fire (userland/pages/hooktest.c). Its
- * address space is a target with test set: the module notes which hooks fire there, and writes no records
- * (MASSIF_IOC_TEST).
+ * Arming shows that a function can be hooked, but the compiler may have inlined it into the caller that matters. So
+ * massif-ctl runs a test process that makes each hook fire (userland/pages/hooktest.c). Its address space becomes a
+ * target whose test flag is set. The module notes which hooks fire there, and writes no records (MASSIF_IOC_TEST).
  *
  * The module does not touch a process's memory itself for the test. Handling a fault or taking the lock of an address
  * space can wait for another process indefinitely, and arming holds a lock that all sessions need.
@@ -37,7 +36,7 @@ static unsigned long seen;
 #define ALL	(BIT(MASSIF_HOOK_COUNT) - 1)
 
 /**
- * massif_hooktest_reset() - forget which hooks have fired, when they are armed again.
+ * massif_hooktest_reset() - forget which hooks have fired. Called whenever the hooks are armed.
  */
 void massif_hooktest_reset(void)
 {

@@ -74,7 +74,7 @@ static void end(struct massif_process *process, u32 reason)
 	massif_session_wake(process->session);
 }
 
-/* The reason (MASSIF_END_*) for which the members of a hidden target leave their session. */
+/* Returns the reason (MASSIF_END_*) why the members of a hidden target leave their session. */
 static u32 reason_of(const struct massif_target *target)
 {
 	return READ_ONCE(target->taken) ? MASSIF_END_TAKEN : MASSIF_END_HIDDEN;
@@ -174,8 +174,8 @@ void massif_lifecycle_taken(struct massif_target *target)
  * massif_lifecycle_may_join() - check that a process may become a member with this address space.
  *
  * No process may join a hidden target, so that the loops that remove its members terminate. Nor may a process join a
- * target of another session: when that session has just taken over the address space, processes in it can briefly still
- * be members of @session.
+ * target of another session: when another session takes over an address space, the processes that use it briefly remain
+ * members of @session.
  *
  * Context: massif_table_lock is held.
  */
@@ -185,8 +185,8 @@ bool massif_lifecycle_may_join(const struct massif_session *session, const struc
 }
 
 /*
- * Inserts a child of parent into the tables, and its address space if it does not share parent's. On failure,
- * frees both.
+ * Inserts a child of parent into the tables. target is for the child's address space, or NULL if the child shares the
+ * address space of parent. Frees both on failure.
  */
 static bool adopt(struct massif_process *parent, struct massif_process *child,
 		  struct massif_target *target, struct task_struct *task)
@@ -253,9 +253,9 @@ out:
 }
 
 /*
- * If the address space that process had before its exec was hidden, returns the reason (MASSIF_END_*) why
- * process leaves the session; otherwise 0. If no other process shared that address space, process has left
- * already, when the address space was destroyed.
+ * Returns the reason (MASSIF_END_*) why process leaves the session at an exec because its old address space was hidden,
+ * or 0 if that was not hidden. If no other process shared the old address space, process already left the session when
+ * that was destroyed.
  */
 static u32 hidden_before(const struct massif_process *process)
 {

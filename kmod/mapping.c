@@ -85,8 +85,8 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 	massif_record_init(&rec.h, MASSIF_REC_MAP, sizeof(rec), target->session, target);
 	rec.h.total_vm = total;
 	/*
-	 * The destination of a move always gets a STACK record, even if the stack is cached: the consumer waits
-	 * for the STACK record, and has read the UNMAP of the source by then.
+	 * The destination of a move always gets a STACK record, even if the stack is cached. The consumer holds the MAP
+	 * back until it reads that STACK record, and by then it has also read the UNMAP of the source.
 	 */
 	massif_stack_explain(&rec.h, target, hook == MASSIF_HOOK_COPY);
 	massif_record_write(target->session, target, &rec.h, false);
@@ -124,7 +124,10 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 	rec.h.total_vm = target->last_total;
 	massif_record_write(target->session, target, &rec.h, false);
 
-	/* For other records, the work that copies the stack also resyncs the target. An UNMAP has no stack. */
+	/*
+	 * After other records, the work that copies the stack also resyncs the target. An UNMAP has no stack, so queue
+	 * a resync.
+	 */
 	if (unlikely(!massif_target_synced(target)) &&
 	    !(rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC)) &&
 	    massif_task_has_user(current))
@@ -186,8 +189,8 @@ static void unannounce(struct massif_target *target)
 }
 
 /*
- * Returns the target that the call concerned at enter, or NULL. If the address space has a new target now, a session
- * has begun to follow it during the call, and the first resync of the new target is still to come.
+ * Returns the target that was found at enter, or NULL if it is gone. If the address space has another target now, a
+ * session began to follow it during the call. The first resync of that target has not been written yet.
  */
 static struct massif_target *still(const struct massif_call *call)
 {
@@ -277,8 +280,8 @@ static void leave_brk(struct massif_call *call, unsigned long result)
 }
 
 /*
- * Since enter, a stack has grown down to address now, perhaps because of several threads at once. Each of these threads
- * calls this function, and the first one reports the whole growth.
+ * Reports that a stack has grown since enter; now is its new start address. Several threads may have grown it at the
+ * same time. Each of them calls this function, and the first one reports the whole growth.
  */
 static void grown_together(struct massif_call *call, unsigned long now)
 {
@@ -330,9 +333,9 @@ static bool overlaps(struct mm_struct *mm, unsigned long addr, unsigned long len
 }
 
 /*
- * If the extension that mremap asks for is free now and mapped when the function returns, the mapping has
- * grown in place. The splits and merges of a move never touch that range: the kernel moves a mapping only if
- * the extension is not free.
+ * If the range by which mremap extends the mapping is free now and mapped when the function returns, the mapping has
+ * grown in place. The splits and merges of a move never touch that range: the kernel moves a mapping only if that range
+ * is not free.
  */
 static bool enter_grow(struct massif_target *target, struct massif_call *call)
 {

@@ -24,7 +24,7 @@ struct vm_area_struct;
 	DO(MASSIF_HOOK_STACK)	/* a stack grows */			\
 	DO(MASSIF_HOOK_COPY)	/* mremap makes the destination of a move */ \
 	DO(MASSIF_HOOK_SPECIAL)	/* vdso, uprobes */			\
-	DO(MASSIF_HOOK_EXIT)	/* the last user is gone; nothing is torn down yet */
+	DO(MASSIF_HOOK_EXIT)	/* the address space has lost its last user; teardown has not begun */
 
 #define MASSIF_HOOK_NUMBER(HOOK)	HOOK,
 enum massif_hook {

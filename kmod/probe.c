@@ -15,10 +15,10 @@
  */
 #define CALLS	256
 
-/* The armed probes, allocated one by one because of massif_kprobe_free(). */
+/* The armed probes. Allocated one by one, because massif_kprobe_free() may have to leak one of them. */
 static struct kretprobe *probes[MASSIF_HOOK_COUNT];
 static int armed;
-/* Calls missed by probes that have been disarmed. */
+/* Number of calls that probes had missed when they were disarmed. */
 static u64 missed_before;
 
 /**

@@ -91,7 +91,7 @@ u32 massif_process_target(const struct massif_process *process)
 }
 
 /**
- * massif_process_first() - find the member that has had an address space for longest.
+ * massif_process_first() - find the member that has been using @target's address space the longest.
  * Context: an RCU read-side section, in which the result stays valid; takes massif_table_lock.
  * Return: the member or NULL.
  */

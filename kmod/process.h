@@ -16,9 +16,9 @@ struct pid;
  * space is gone before the new program is known.
  */
 struct massif_process {
-	struct hlist_node node;		/* in the table of members; massif_table_lock, read under RCU */
-	struct list_head list;		/* in session->processes; massif_table_lock */
-	struct list_head of_target;	/* in target->processes, or empty; massif_table_lock */
+	struct hlist_node node;		/* in the table of members; changed under massif_table_lock, read under RCU */
+	struct list_head list;		/* in session->processes; protected by massif_table_lock */
+	struct list_head of_target;	/* in target->processes, or empty; protected by massif_table_lock */
 	struct rcu_head rcu;
 	struct pid *pid;		/* pid of the thread group; a reference, so that the pointer stays unique */
 	struct massif_session *session;	/* not a reference: closing the session removes its members */

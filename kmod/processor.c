@@ -17,7 +17,7 @@
  */
 static int state = -1;
 
-/* CPU hotplug callback, before any thread runs on the processor. */
+/* CPU hotplug callback, called before any thread runs on the processor. */
 static int comes(unsigned int cpu)
 {
 	struct massif_target *target;

@@ -4,7 +4,7 @@
 #define MASSIF_PROCESSOR_H
 
 /**
- * massif_processor_init() - register for processors that come online, if this kernel counts per processor.
+ * massif_processor_init() - register the CPU hotplug callback, if this kernel counts resident pages per processor.
  * Context: process context; sleeps.
  * Return: 0 or an error from cpuhp_setup_state_nocalls().
  */

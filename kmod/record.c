@@ -26,7 +26,7 @@ void massif_record_init(struct massif_record *rec, u32 type, size_t size,
 	rec->size = size;
 	rec->total_vm = 0;
 	rec->target = target ? target->id : 0;
-	/* Nearly always the initial namespace; task_pid_nr_ns() costs thirty instructions. */
+	/* The pid namespace is nearly always the initial one; task_pid_nr_ns() would cost thirty instructions. */
 	rec->tid = likely(session->pid_ns == &init_pid_ns) ? task_pid_nr(task) :
 		   task_pid_nr_ns(task, session->pid_ns);
 	rec->capture = 0;
@@ -149,8 +149,8 @@ bool massif_record_write_irqsoff(struct massif_session *session, struct massif_t
  * @rec: the record; its size is in its header.
  * @urgent: use the part of the ring that is reserved for urgent records.
  *
- * If there is no room, the loss is counted and the target is out of sync; nothing ever waits for room. If the
- * session may not observe the target, nothing is written and nothing is counted.
+ * If there is no room, counts the loss and marks the target out of sync; never waits for room. If the session may not
+ * observe the target, nothing is written and nothing is counted.
  *
  * Context: any; takes ring.lock.
  * Return: false if the record was lost.
@@ -198,7 +198,7 @@ void massif_record_lost(struct massif_session *session, struct massif_target *ta
 
 /**
  * massif_record_flush() - write the LOST record that is due for a target, if there is room.
- * @target: NULL: losses that belong to no living target.
+ * @target: NULL: losses that belong to no existing target.
  * Context: any; takes ring.lock.
  */
 void massif_record_flush(struct massif_session *session, struct massif_target *target)

@@ -99,7 +99,10 @@ static bool in_motion(const struct massif_target *target)
 	return massif_mm_shared_growth || atomic_read(&target->unmapping);
 }
 
-/* Calls write_part() with mmap_lock held; for writing only if total_vm would not be stable otherwise. */
+/*
+ * Calls write_part() with mmap_lock held; for writing if total_vm could change under the read lock, otherwise for
+ * reading.
+ */
 static bool lock_and_write_part(struct part *part)
 {
 	struct mm_struct *mm = part->mm;
@@ -160,8 +163,8 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	}
 	gen = atomic_read(&target->lost_gen);
 	/*
-	 * A thread of the program may write the first resync before the attaching process does. No record was
-	 * lost before, so the reason is origin, not MASSIF_RESYNC_LOST.
+	 * A thread of the program may write the first resync before the attaching process does. No record has been lost
+	 * yet, so report target->origin as the reason, not MASSIF_RESYNC_LOST.
 	 */
 	if (target->origin && gen == 1)
 		part.reason = target->origin;
@@ -215,7 +218,7 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 			if (!massif_target_synced(target))
 				(*remaining)++;
 		}
-		/* May drop the last user of the address space; EXIT is then written from here. */
+		/* If this drops the last user of the address space, the EXIT record is written within this call. */
 		mmput(mm);
 	}
 	return found ? 0 : -ENOENT;

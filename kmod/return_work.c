@@ -18,8 +18,8 @@
 #include "vma.h"
 
 /*
- * An mmap creates one mapping, and an mremap of a file mapping creates two. If a system call creates more
- * than MAX_NAMES, a resync reports the names of their files.
+ * An mmap creates one mapping, and an mremap of a file mapping creates two. If a system call creates more than
+ * MAX_NAMES mappings, a resync reports their file names.
  */
 #define MAX_NAMES	4
 
@@ -45,11 +45,11 @@ struct massif_return_work {
 
 #define TABLE_BITS	7
 static struct {
-	raw_spinlock_t lock;	/* protects the chain; no other lock is taken inside */
+	raw_spinlock_t lock;	/* protects the chain; no other lock is taken while it is held */
 	struct hlist_head head;
 } table[1 << TABLE_BITS];
 
-/* Set once work has been queued, so that a thread has been, or will be, in run(). */
+/* Set when work is queued for the first time. From then on, a thread may be executing run(). */
 static bool used;
 
 static unsigned int bucket(const struct task_struct *task)
@@ -189,7 +189,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 
 /**
  * massif_return_work_capture() - queue a stack copy for the records of current's system call.
- * @known: number of the cached stack that the thread has; 0: none.
+ * @known: number of the cached stack that matches the thread's stack; 0: none.
  * Context: hook, RCU read-side section; current's address space is the target's.
  * Return: the number of the STACK record, the same for all records of one system call; 0 if there is no
  *	memory (counted).

@@ -68,9 +68,9 @@ int massif_ring_init(struct massif_ring *ring, u64 bytes)
 /**
  * massif_ring_close() - free the data pages and make the ring count as full.
  *
- * No mapping of the ring is left: each mapping holds the file, and so the session. The control and consumer
- * pages stay: a thread that still has a reference to the session may be about to write a record. It reads the
- * tail, finds that there is no room, and counts the loss in the control page.
+ * No mapping of the ring is left: each mapping holds a reference to the file, and this function is called when the last
+ * such reference is gone. The control and consumer pages stay: a thread that still has a reference to the session may
+ * be about to write a record. It reads the tail, finds that there is no room, and counts the loss in the control page.
  *
  * Context: process context; may sleep.
  */
@@ -110,11 +110,12 @@ void massif_ring_deinit(struct massif_ring *ring)
 /**
  * massif_ring_mmap() - map a part of the ring into the consumer's address space.
  *
- * Only the consumer page can be mapped writable, and only by itself. All other mappings lose VM_MAYWRITE, so
- * that mprotect() cannot make them writable. A fork of the consumer does not inherit the mappings.
+ * Only the consumer page can be mapped writable, and only in a mapping of its own. All other mappings lose VM_MAYWRITE,
+ * so that mprotect() cannot make them writable. A fork of the consumer does not inherit the mappings.
  *
  * Context: mmap_lock is held for writing.
- * Return: 0; -EINVAL for a private mapping; -EPERM for forbidden access; -ENXIO for a range outside the ring.
+ * Return: 0; -EINVAL for a private mapping; -EPERM for an executable mapping, or a writable mapping of anything but the
+ *	consumer page; -ENXIO for a range outside the ring.
  */
 int massif_ring_mmap(struct massif_ring *ring, struct vm_area_struct *vma)
 {

@@ -18,8 +18,8 @@ enum massif_ring_use {
 
 struct massif_ring {
 	/*
-	 * Protects the fields below up to lost, and the counts of lost records in sessions and targets. Hooks
-	 * take it under mmap_lock with interrupts off; no other lock is taken inside.
+	 * Protects the fields below up to lost, and the counts of lost records in sessions and targets. Hooks take it
+	 * under mmap_lock with interrupts off; no other lock is taken while it is held.
 	 */
 	raw_spinlock_t lock;
 	u64 head;	/* position after the last record; the control page has a copy for the consumer */
@@ -92,7 +92,10 @@ static inline u64 massif_ring_unread(struct massif_ring *ring)
 	return head - tail;
 }
 
-/* Bytes that records of this use may still take, not counting padding at the end of the data area. */
+/*
+ * Bytes that are still available to records of this use. Padding at the end of the data area, which the next record may
+ * need, is not subtracted.
+ */
 static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
 {
 	u64 used = massif_ring_unread(ring) + massif_ring_reserve(ring, use);
@@ -100,7 +103,7 @@ static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_us
 	return used >= ring->bytes ? 0 : ring->bytes - used;
 }
 
-/* True if there is no room for an ordinary record and a LOST record before it. */
+/* True if there is no room for a LOST record followed by an ordinary record. */
 static inline bool massif_ring_full(struct massif_ring *ring)
 {
 	return massif_ring_room(ring, MASSIF_RING_ORDINARY) < 512;

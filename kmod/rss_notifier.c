@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An MMU notifier on a target: sees pages removed by munmap, madvise, truncation or reclaim.
+// An MMU notifier on a target: called when munmap, madvise, truncation or reclaim removes pages.
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
@@ -15,8 +15,8 @@
 const bool massif_rss_notifier_available = true;
 
 /*
- * A notifier on one address space; other address spaces pay nothing for it. It may outlive its target; target
- * is NULL then.
+ * A notifier on one address space; it costs other address spaces nothing. It may outlive its target; in that case,
+ * target is NULL.
  */
 struct massif_rss_notifier {
 	struct mmu_notifier notifier;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An MMU notifier on a target: sees pages removed by munmap, madvise, truncation or reclaim. */
+/* An MMU notifier on a target: called when munmap, madvise, truncation or reclaim removes pages. */
 #ifndef MASSIF_RSS_NOTIFIER_H
 #define MASSIF_RSS_NOTIFIER_H
 

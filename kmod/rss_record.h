@@ -66,8 +66,8 @@ static inline bool massif_rss_record_nothing(const long *change)
 }
 
 /*
- * Called when a span that changed a counter ends: looks for drift after a number of such spans. Kept short,
- * because it runs in every fault.
+ * Called at the end of each span that changed a counter. Looks for drift when until_drift such spans have ended. Kept
+ * short, because it runs in every page fault.
  */
 static inline void massif_rss_record_ended(struct massif_target *target)
 {
@@ -79,8 +79,8 @@ static inline void massif_rss_record_ended(struct massif_target *target)
 }
 
 /*
- * Writes a RESIDENT record for a change made by current. ends: the span, which is in no list, ends with it.
- * always: write it even if the change is 0.
+ * Writes a RESIDENT record for a change made by current. ends: true if a span ends with this change; the span must not
+ * be in a list any more. always: write the record even if the change is 0.
  */
 static __always_inline void massif_rss_record_change(struct massif_target *target,
 					       const struct massif_place *place, const long *change,

@@ -30,7 +30,7 @@ struct massif_session {
 	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
-	/* setup_lock serialises SETUP. ready is set once, with release semantics, while it is held. */
+	/* setup_lock serialises SETUP. SETUP sets ready once, with release semantics and setup_lock held. */
 	struct mutex setup_lock;	/* also protects test */
 	struct massif_target *test;	/* the target of this session's hook test (hooktest.c), or NULL; a reference */
 	unsigned long charged;		/* pages charged to the opener's user (charge.c) */
@@ -50,7 +50,7 @@ struct massif_session {
 	u32 nr_processes;
 	u32 last_target;
 
-	/* Lost records that belong to no living target; protected by ring.lock. */
+	/* Number of lost records that belong to no existing target; protected by ring.lock. */
 	u64 lost;
 
 	u64 missed;			/* massif_hooks_missed() at the last check; protected by ring.lock */
@@ -68,9 +68,8 @@ struct massif_session {
 };
 
 /*
- * Protects the tables of targets and processes, and every session's lists of them. Hooks take it with
- * interrupts off. Inside it only ring.lock and resident.lock of a target may be taken. Readers of the tables
- * use RCU.
+ * Protects the tables of targets and processes, and every session's lists of them. Hooks take it with interrupts off.
+ * While it is held, only ring.lock and a target's resident.lock may be taken. Readers of the tables use RCU.
  */
 extern raw_spinlock_t massif_table_lock;
 

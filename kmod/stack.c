@@ -65,8 +65,8 @@ static void init(struct massif_rec_stack *rec, size_t size, struct massif_target
 }
 
 /*
- * Writes a STACK record without registers and bytes. stack_flags gives the reason; or known is the number of
- * the cached stack.
+ * Writes a STACK record without registers and bytes. The reason is in stack_flags, or it is that the stack equals the
+ * cached stack with the number known.
  */
 static void write_empty(struct massif_target *target, const struct massif_stack_copy *capture,
 			u32 stack_flags, u32 known)
@@ -87,9 +87,9 @@ void massif_stack_gone(struct massif_target *target, const struct massif_stack_c
 }
 
 /*
- * The number of stack bytes from sp up to the end of the mapping. This is right for thread and coroutine
- * stacks, too; on the process's first stack, arguments and environment are left out. 0 if nothing is mapped
- * at sp, or if the thread is killed while it waits for mmap_lock.
+ * Returns the number of stack bytes from sp up to the end of the mapping. This is also correct for the stacks of
+ * threads and coroutines. On the initial stack of the process, arguments and environment are left out. Returns 0 if
+ * nothing is mapped at sp, or if the thread is killed while it waits for mmap_lock.
  */
 static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 {
@@ -109,7 +109,7 @@ static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 	return end - sp;
 }
 
-/* Copies want bytes of the stack to the space after rec's registers. Returns the number of bytes that could be read. */
+/* Copies up to want bytes of the stack to the space after rec's registers. Returns the number of bytes copied. */
 static size_t copy_bytes(struct massif_rec_stack *rec, size_t fixed, unsigned long sp, size_t want)
 {
 	void *bytes = (void *)rec + fixed;

@@ -23,7 +23,10 @@
 #define WAYS		16
 #define CHAIN		32
 
-/* Assumed size of an entry: with this size, chains have one entry on average. */
+/*
+ * Typical size of an entry. The number of buckets is chosen so that a full cache of such entries has about one per
+ * chain.
+ */
 #define USUAL_BYTES	512
 
 /* Stack words are compared this many at a time, which saves half of the loop's instructions. */
@@ -91,7 +94,7 @@ void massif_stack_cache_deinit(struct massif_stack_cache_table *table)
 
 static struct hlist_head *bucket(struct massif_stack_cache_table *table, u32 target, u64 pc, u64 sp)
 {
-	/* Stack pointers differ in the low bits above the alignment, program counters anywhere. */
+	/* Stack pointers differ mostly in the low bits above the alignment; program counters may differ in any bits. */
 	return &table->buckets[hash_64(pc ^ (sp << 29) ^ ((u64)target << 47), table->bits)];
 }
 
@@ -240,7 +243,7 @@ static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 	}
 }
 
-/* Inserts a new entry. Removes entries that it replaces, and one if its chain would become too long. */
+/* Inserts a new entry. Removes the entries that it replaces, and one more if the chain would become too long. */
 static void insert(struct massif_stack_cache_table *table, struct entry *new)
 {
 	struct hlist_head *head = bucket(table, new->target, new->pc, new->sp);
@@ -284,7 +287,7 @@ static bool take_words(struct entry *entry, const struct massif_stack_cache_stac
 	for (i = 0; i < entry->nr_words; i++) {
 		struct massif_stack_cache_word *word = &entry->words[i];
 
-		/* Repeat the last stack word to fill up the multiple of STRIDE. */
+		/* Repeat the last stack word until the number of stack words is a multiple of STRIDE. */
 		*word = stack->words[min(i, given - 1)];
 		if (word->__pad)
 			return false;

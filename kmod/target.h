@@ -22,7 +22,7 @@ struct vm_area_struct;
 struct massif_target {
 	struct hlist_node node;		/* in massif_target_table; changed under massif_table_lock, read under RCU */
 	struct rb_node by_id;		/* node in session->targets, or cleared; protected by massif_table_lock */
-	struct list_head processes;	/* members that have this address space; massif_table_lock */
+	struct list_head processes;	/* members that have this address space; protected by massif_table_lock */
 
 	/*
 	 * One reference for the table, one for each member that has the address space, one for each struct
@@ -42,7 +42,7 @@ struct massif_target {
 	u64 serial;			/* unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
-	u32 origin;			/* reason of the first resync; 0: the one passed to massif_resync() */
+	u32 origin;			/* reason to report for the first resync; 0: massif_resync()'s argument */
 	bool alive;			/* in the table; changed under massif_table_lock */
 
 	/*
@@ -52,7 +52,7 @@ struct massif_target {
 	bool taken;	/* hidden because another session has taken it over; set before hidden */
 	const struct cred *judged;	/* credentials of the last thread that was found observable; a reference */
 
-	u64 lost;			/* records lost since the last LOST record; session->ring.lock */
+	u64 lost;			/* records lost since the last LOST record; protected by session->ring.lock */
 
 	/*
 	 * lost_gen counts the events after which the consumer's view of the target may be wrong. synced_gen
@@ -80,14 +80,14 @@ struct massif_target {
 	 */
 	bool counted;
 	unsigned long last_total;	/* in pages */
-	atomic_t unmapping;		/* threads inside the kernel's munmap function, where total_vm changes */
+	atomic_t unmapping;		/* number of threads in the kernel's munmap function, which changes total_vm */
 
 	/*
 	 * The range that the thread holding mmap_lock for writing is about to remove. Set when its hook is
 	 * entered, used by MASSIF_HOOK_REMOVE.
 	 */
 	struct {
-		const struct task_struct *by;	/* compared only; NULL: no removal in progress */
+		const struct task_struct *by;	/* the thread, only for comparison; NULL: no removal in progress */
 		unsigned long addr;
 		unsigned long len;
 		unsigned long pages;	/* pages of the range that are mapped */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Direct calls, for each of the three interfaces through which kernels have offered them in ftrace.
+// Makes ftrace direct calls, using whichever of the three interfaces the kernel has for them.
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
@@ -111,7 +111,7 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 #endif
 
 /**
- * massif_direct_arm() - make all of the functions, or none, call @addr first.
+ * massif_direct_arm() - make each function in the set call @addr first, or none of them on an error.
  * @direct: the set of functions.
  * @sites: their ftrace addresses.
  * @count: number of sites.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The kernel function of each hook, and the meaning of its arguments: one row for each hook.
+// A table with one row for each hook: its kernel function, and how to decode the arguments of that function.
 #include <linux/mm.h>
 
 #include "compat/hookpoint.h"
@@ -33,7 +33,7 @@ static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_
 	change->len = ARG(4) - ARG(3);
 }
 
-/* vms_complete_munmap_vmas(vms, mas_detach): in current's address space; vms is not used */
+/* vms_complete_munmap_vmas(vms, mas_detach): always concerns current's address space; vms is not used */
 static __maybe_unused void decode_remove(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -170,8 +170,8 @@ static void decode_faultin(const unsigned long *arg, struct massif_change *chang
 }
 
 /*
- * The functions that bring in whole ranges; the second and the third are the old and new names of one function.
- * Kernels with neither have no MADV_POPULATE_*.
+ * The functions that populate whole ranges with pages. The second and the third row are the old and the new name of the
+ * same function. Kernels that have it under neither name do not support MADV_POPULATE_*.
  */
 const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
 	{ "__mm_populate", decode_populate, "int(long, long, ...)" },

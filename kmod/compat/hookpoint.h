@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel function of each hook, and the meaning of its arguments. */
+/* The kernel function of each hook, and how to decode the arguments of that function. */
 #ifndef MASSIF_COMPAT_HOOKPOINT_H
 #define MASSIF_COMPAT_HOOKPOINT_H
 
@@ -16,12 +16,12 @@ struct massif_hookpoint {
 extern const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT];
 
 /*
- * The fault handler of all kernels, called with (vma, addr, flags, regs); regs is NULL if no thread has
+ * The page fault handler in all kernels. It is called with (vma, addr, flags, regs); regs is NULL if no thread has
  * touched the page.
  */
 #define MASSIF_FAULT_SYMBOL	"handle_mm_fault"
 
-/* Functions that bring in a whole range; only the first exists in all kernels. */
+/* Functions that populate a whole range with pages. Only the first exists in all kernels. */
 #define MASSIF_POPULATE_COUNT	3
 extern const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT];
 

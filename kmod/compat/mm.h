@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Differences between kernels in the handling of address spaces. */
+/* Hides differences between kernel versions in the handling of address spaces. */
 #ifndef MASSIF_COMPAT_MM_H
 #define MASSIF_COMPAT_MM_H
 
@@ -30,8 +30,8 @@ static inline void massif_vma_flags_clear(struct vm_area_struct *vma, unsigned l
  * massif_vma_map() - map an array of pages, beginning with pages[vma->vm_pgoff].
  * @nr: number of pages in @pages.
  *
- * If vm_map_pages() accepts pages that are charged to a memory cgroup, the page tables hold references to the
- * pages. On older kernels, the mapping's file must keep the pages.
+ * If vm_map_pages() accepts pages that are charged to a memory cgroup, the page tables hold references to the pages. On
+ * older kernels, the mapping's file must keep the pages alive.
  *
  * Context: mmap_lock is held for writing.
  * Return: 0; -ENXIO if the mapping is longer than the pages; or another error from the kernel.

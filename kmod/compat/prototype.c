@@ -21,11 +21,11 @@
  * information (BTF), once, when the module is loaded. If any differs, no session can be set up.
  *
  * The BTF data are read as a file, because the kernel's functions for it are not exported to modules. Functions without
- * BTF are not compared: a kernel may be built without it, and it omits functions whose arguments the compiler has
- * changed. Such functions then have other names, which we do not hook.
+ * BTF are not compared: a kernel may be built without BTF, and BTF does not describe functions whose arguments the
+ * compiler has changed. The compiler also renames such functions, so we do not hook them.
  */
 #define BTF_FILE	"/sys/kernel/btf/vmlinux"
-/* Maximum size in bytes; more than ten times the size in Debian's kernels. */
+/* Maximum size of the BTF data in bytes; more than ten times their size in Debian's kernels. */
 #define BTF_MAX		(64 << 20)
 
 /* btf_trace_NAME is the type of a probe function of tracepoint NAME. */
@@ -80,7 +80,7 @@ static void __init fill_rows(void)
 		expect_of(massif_populatepoints[i].symbol, massif_populatepoints[i].prototype);
 	for (i = 0; i < ARRAY_SIZE(others); i++)
 		expect_of(others[i].name, others[i].prototype);
-	/* The kernel keeps the parameter's memory as long as the module is loaded. */
+	/* A row may point to the text of the parameter, which the kernel keeps as long as the module is loaded. */
 	prototype = expect;
 	if (prototype && strsep(&prototype, "=") && prototype)
 		expect_of(expect, prototype);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Asks the kernel's ptrace_may_access(), which is not exported to modules.
+// Calls the kernel's ptrace_may_access(), which is not exported to modules.
 //
-// The function is called by a static call, which is a direct call. A function that the kernel itself calls
-// only directly may lack the mark that processors require at the destination of an indirect call (IBT), and
-// an indirect call would end in an oops.
+// A static call is used, because it is a direct call. If the kernel itself calls a function only directly, the function
+// may lack the ENDBR instruction that processors with IBT require at the destination of an indirect call. An indirect
+// call to it would cause an oops.
 #include <linux/cred.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
@@ -29,7 +29,7 @@ void __init massif_ptrace_init(void)
 	unsigned long at;
 	bool owned;
 
-	/* With an unexpected prototype, no session can be set up, so the function is never needed. */
+	/* If any prototype is not as expected, no session can be set up, so the function is never needed. */
 	if (massif_prototype_other() || massif_symbol_find("ptrace_may_access", &at, &owned))
 		return;
 	ask = (typeof(ask))at;

@@ -18,7 +18,7 @@ void __init massif_ptrace_init(void);
 /**
  * massif_ptrace_allows() - check whether the kernel, with its security modules, would let current attach to a
  * task.
- * @cred: credentials to assume for the question.
+ * @cred: credentials to use for the check instead of current's own.
  * @task: the task to attach to.
  * Context: process context; does not sleep.
  * Return: true if it would; always true on kernels without static calls.

@@ -8,8 +8,8 @@
 /**
  * massif_symbol_find() - find the address where a kprobe on a function would be placed.
  * @name: name of the function.
- * @at: set to the address of its first instruction, after the mark for indirect calls, if any.
- * @owned: set to whether ftrace controls that instruction.
+ * @at: set to the address of its first instruction, after ENDBR, if the function has one.
+ * @owned: set to true if ftrace controls that instruction.
  * Context: process context; sleeps.
  * Return: 0, or -errno if there is no such function or no probe is allowed there.
  */

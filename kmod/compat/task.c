@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Differences between kernels and architectures in threads, their registers and system calls.
+// Hides differences between kernel versions and architectures that concern threads, registers and system calls.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -20,9 +20,9 @@
 #include "compat/task.h"
 
 /*
- * Facts about the program that task executes in mm, which ptrace checks: whether it is dumpable, and its user
- * namespace (returned with a reference). Until 7.1 they belong to the address space; since 7.2 to the
- * thread's state of the last exec.
+ * ptrace checks two properties of the program that task executes in mm: whether it is dumpable, and its user namespace
+ * (returned with a reference). Until 7.1 they are stored with the address space; since 7.2 with the exec_state of the
+ * thread.
  */
 #ifdef MASSIF_HAVE_exec_state
 
@@ -117,7 +117,7 @@ static bool is_mremap(int nr)
 /**
  * massif_task_in_free_mmap() - check whether current is in an mmap() that cannot replace mappings.
  *
- * Always false for 32-bit threads, which have more than one system call for it.
+ * Always false for 32-bit threads, which have more than one system call for mmap().
  */
 bool massif_task_in_free_mmap(void)
 {
@@ -167,7 +167,7 @@ bool massif_task_in_any_mremap(struct massif_mremap *call)
  * massif_task_in_mremap() - like massif_task_in_any_mremap(), but only for a call that grows a mapping, in place if
  * possible.
  *
- * The kernel's function for mremap() cannot be hooked instead: it returns after mmap_lock was dropped.
+ * Hooking the kernel's function for mremap() would not help: it drops mmap_lock before it returns.
  *
  * Return: false if current is not in such a call.
  */

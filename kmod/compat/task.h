@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Differences between kernels and architectures in threads, their registers and system calls. */
+/* Hides differences between kernel versions and architectures that concern threads, registers and system calls. */
 #ifndef MASSIF_COMPAT_TASK_H
 #define MASSIF_COMPAT_TASK_H
 
@@ -26,7 +26,7 @@ static inline bool massif_task_in_exec(struct task_struct *task)
 	return task->in_execve;
 }
 
-/* Kernel threads, and kernel workers that are threads of a program: those of io_uring, and since 6.4 those of vhost. */
+/* Flags of kernel threads, and of kernel workers that are threads of a program: io_uring's, and since 6.4 vhost's. */
 #ifdef PF_USER_WORKER
 #define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
 #else

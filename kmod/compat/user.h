@@ -7,8 +7,8 @@
 #include <asm/asm.h>
 
 /*
- * Jumps to differs if the word at addr is not value or cannot be read. For use between user_access_begin()
- * and user_access_end(), with page faults disabled.
+ * Jumps to the label differs if the word at addr does not equal value or cannot be read. For use between
+ * user_access_begin() and user_access_end(), with page faults disabled.
  *
  * With unsafe_get_user(), the compiler loads each word into a register. gcc before 13 cannot combine a result
  * and a jump in one asm statement, and tests an error code as well. That makes six to ten instructions

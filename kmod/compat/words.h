@@ -6,7 +6,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* bytes is a multiple of 8, usually a few hundred. memcpy() would spend more time on choosing a method. */
+/* bytes is a multiple of 8, usually a few hundred. memcpy() would be slower, because it first chooses a copy method. */
 static inline void massif_copy_words(void *to, const void *from, size_t bytes)
 {
 #ifdef CONFIG_X86_64

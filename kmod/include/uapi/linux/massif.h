@@ -16,25 +16,25 @@
  *	data     = mmap(NULL, setup.ring_bytes, PROT_READ, MAP_SHARED, fd, 2 * page);
  *	fork; in the child: ioctl(fd, MASSIF_IOC_ENROL, &enrol); exec (which closes the fd)
  *	in the parent: poll, read records, advance the tail; close ends the session
- *	for a process that runs already: ioctl(fd, MASSIF_IOC_ATTACH, &attach)
+ *	for a process that is already running: ioctl(fd, MASSIF_IOC_ATTACH, &attach)
  *
- * Ioctls. Every argument starts with its own size. A size other than sizeof, an unknown flag, or a pad field
- * that is not zero gives EINVAL. A call before SETUP that needs a ring gives ENXIO, a second SETUP EBUSY, an
- * ABI number that the module does not support EPROTONOSUPPORT.
+ * Ioctls. Every argument starts with its own size. A size other than sizeof, an unknown flag, or a pad field that is
+ * not zero gives EINVAL. A call that needs a ring gives ENXIO before SETUP. A second SETUP gives EBUSY. An ABI number
+ * that the module does not support gives EPROTONOSUPPORT.
  *
- * Ring. The control page and the data area can be mapped only for reading; the consumer page is the only one
- * that can be mapped for writing. The data area is a circular buffer of control->data_bytes (a power of two).
- * Positions count bytes and never wrap: the byte at position p is data[p % data_bytes]. The module appends
- * whole records at head. The consumer reads while tail != head (load head with acquire), then stores the new
- * tail (with release). A record is never split: if it does not fit before the end of the buffer, a
- * MASSIF_REC_PAD fills the rest, and the record is at the start. Only type and size of a PAD are valid; it
- * can be as short as eight bytes. The module keeps its own copy of head and checks the tail: an impossible
- * tail counts as a full ring. The profiled program never waits for the consumer.
+ * Ring. The control page and the data area can be mapped only for reading; the consumer page is the only one that can
+ * be mapped for writing. The data area is a circular buffer of control->data_bytes (a power of two). Positions count
+ * bytes and never wrap: the byte at position p is data[p % data_bytes]. The module appends whole records at head. The
+ * consumer reads while tail != head (load head with acquire), then stores the new tail (with release). A record is
+ * never split: if it does not fit before the end of the buffer, a MASSIF_REC_PAD fills the remaining space, and the
+ * record is written at the start of the buffer. A PAD has only the fields type and size; it can be as short as eight
+ * bytes. The module keeps its own copy of head and checks the tail: an impossible tail counts as a full ring. The
+ * profiled program never waits for the consumer.
  *
- * Waiting. poll() returns POLLIN if at least consumer->watermark bytes are unread (0 and 1 both mean any
- * record), or if an urgent record is unread (EXIT, END, LOST of changes that were not seen). It returns
- * POLLHUP if the session has had at least one process, and now has no process and no target: read the ring to
- * its end once more and stop. Wake-ups are asynchronous, so also read the ring after a timeout of your own.
+ * Waiting. poll() returns POLLIN if at least consumer->watermark bytes are unread (0 and 1 both mean any record), or if
+ * an urgent record is unread (EXIT, END, or a LOST that reports changes that were not seen). It returns POLLHUP if the
+ * session has had at least one process, and now has no process and no target: read the ring to its end once more and
+ * stop. Wake-ups are asynchronous, so also read the ring after a timeout of your own.
  *
  * Order. Records are in the order of the events, and seq counts them. A record about a mapping is written
  * while mmap_lock of the address space is held, so replaying a target's records in ring order gives its
@@ -74,36 +74,36 @@
  *		between the parts are valid. A target is in sync after a complete series, from FIRST to
  *		LAST.
  *	LOST	count records of the target were lost before its next record, for reason. With reason
- *		MISSED or UNSEEN, changes were not seen, and count is a lower bound. If target is 0,
- *		MISSED concerns all targets, and ROOM only targets that have ended, or none. The targets
- *		concerned are resynced when they run again and there is room, or by MASSIF_IOC_RESYNC.
+ *		MISSED or UNSEEN, changes were not seen, and count is a lower bound. A LOST with target 0
+ *		is about all targets if reason is MISSED, and about targets that have ended, or no target
+ *		at all, if reason is ROOM. The targets concerned are resynced when they run again and
+ *		there is room, or by MASSIF_IOC_RESYNC.
  *
  * prot in MAP, VMA and NAME is the protection at the time of the record; mprotect is not reported.
  *
- * Stacks. If a record has capture != 0 and not MASSIF_RF_KNOWN, its stack is in the STACK record with the same
- * capture number, which follows before the thread returns to user mode. Several records of one system call
- * share one STACK. It has the thread's user registers in DWARF order, and the bytes of the stack from the stack
- * pointer up to the nearest of these limits: the end of the mapping, max_stack_bytes of the session, a byte
- * that cannot be read, and argc on the stack of the first thread. The flags of a STACK without bytes say why
- * there are none. capture is 0 in an UNMAP or GONE, if no thread in particular caused the record, or with one
- * of these flags: MASSIF_RF_EXTERNAL (a thread of another address space caused the record: ptrace, a kernel
- * worker), MASSIF_RF_IN_EXEC, or MASSIF_RF_NO_CAPTURE (no memory, or a full ring; counted). Stack bytes may use
- * at most three quarters of the ring, so that they do not displace the records that accounting needs. Beyond
- * that, a STACK has MASSIF_STACK_LIMITED, registers and no bytes, and is counted.
+ * Stacks. If a record has capture != 0 and not MASSIF_RF_KNOWN, its stack is in the STACK record with the same capture
+ * number, which follows before the thread returns to user mode. Several records of one system call share one STACK. It
+ * has the thread's user registers in DWARF order, and the bytes of the stack from the stack pointer up to the nearest
+ * of these limits: the end of the mapping, max_stack_bytes of the session, a byte that cannot be read, and argc on the
+ * stack of the first thread. The flags of a STACK without bytes say why there are none. capture is 0 in an UNMAP or
+ * GONE, if no thread in particular caused the record, or with one of these flags: MASSIF_RF_EXTERNAL (a thread of
+ * another address space caused the record: ptrace, a kernel worker), MASSIF_RF_IN_EXEC, or MASSIF_RF_NO_CAPTURE (there
+ * was no memory, or the ring was full; the module counts these). Stack bytes may use at most three quarters of the
+ * ring, so that they do not displace the records that accounting needs. Beyond that, a STACK has registers but no
+ * bytes, and the flag MASSIF_STACK_LIMITED; the module counts these, too.
  *
- * Stack cache. A stack that was unwound before need not be copied again. With MASSIF_IOC_KNOWN, the consumer
- * adds a stack that it has unwound to the stack cache of the session: everything that the unwinding has read
- * (program counter, stack pointer, other registers, words of the stack), and a number that the consumer
- * chooses. If the thread's registers and memory match all of these when a record is written, unwinding would
- * give the same result. The record then has that number in capture, and the flag MASSIF_RF_KNOWN, and no STACK
- * follows. This is exact as long as the code that the stack was unwound through is the same. So when executable
- * code of a target is unmapped, or a change of the target was not seen, the module drops the cached stacks of
- * the target. code_gen in a STACK counts these events; the consumer passes it back with the stack, so that a
- * stack that arrives too late is never used. Wrong data from the consumer can only make its own records wrong.
- * The module may drop a cached stack at any time; the consumer then gets a STACK again. A STACK can also be
- * short: if its known field is not 0, the stack equals the cached stack of that number, and the STACK has no
- * registers or bytes. With MASSIF_SETUP_VERIFY, STACK records are always complete, and no record has
- * MASSIF_RF_KNOWN.
+ * Stack cache. A stack that was unwound before need not be copied again. With MASSIF_IOC_KNOWN, the consumer adds a
+ * stack that it has unwound to the stack cache of the session: everything that the unwinding has read (program counter,
+ * stack pointer, other registers, words of the stack), and a number that the consumer chooses. If the thread's
+ * registers and memory match all of these when a record is written, unwinding would give the same result. The record
+ * then has that number in capture, and the flag MASSIF_RF_KNOWN, and no STACK follows. This is exact as long as the
+ * code of all frames of the stack is unchanged. So when executable code of a target is unmapped, or a change of the
+ * target was not seen, the module drops the cached stacks of the target. code_gen in a STACK counts these events; the
+ * consumer passes it back with the stack, so that a stack that arrives too late is never used. Wrong data from the
+ * consumer can only make its own records wrong. The module may drop a cached stack at any time; the consumer then gets
+ * a STACK again. A STACK can also be short: if its known field is not 0, the stack equals the cached stack of that
+ * number, and the STACK has no registers or bytes. With MASSIF_SETUP_VERIFY, STACK records are always complete, and no
+ * record has MASSIF_RF_KNOWN.
  *
  * Resident pages. With MASSIF_SETUP_RESIDENT, RESIDENT records report changes of the target's resident set:
  * RssAnon, RssFile, RssShmem and VmSwap of /proc/PID/status, in pages. change is the difference made by this
@@ -120,26 +120,26 @@
  *	OTHER	the kernel has changed the counters for the thread, or for another thread
  *		(MASSIF_RF_EXTERNAL). The range is not known: len is 0.
  *	DRIFT	a change whose cause was not seen. Written only while no other change is in progress.
- *	BASE	rss is the present resident set, and replaces the sums so far; change is 0. Follows each
- *		complete resync, and precedes EXIT.
+ *	BASE	rss is the present resident set, and replaces all earlier sums; change is 0. Follows each complete
+ *		resync, and precedes EXIT.
  *
- * While other threads are in page faults, rss does not include their changes yet. MOVE reports that mremap
- * moves the resident pages of [from, from + len) to addr; it follows the MAP of the destination. If a call
- * moves several mappings, each has a MOVE.
+ * rss does not yet include the changes of other threads that are handling a page fault. MOVE reports that mremap moves
+ * the resident pages of [from, from + len) to addr; it follows the MAP of the destination. If a call moves several
+ * mappings, each has a MOVE.
  *
- * Access. The mode of the device decides who may open it. The module refuses what ptrace would refuse to the
- * opener. The opener may observe a process in two cases only (otherwise EPERM). Either all user and group ids
- * of the process (real, effective, saved) equal the opener's real ids, and the process has no capability that
- * the opener lacks, is in the opener's user namespace, and is dumpable; or the opener has CAP_SYS_PTRACE over
- * the user namespaces of the process and of its program. The descriptor can be passed on, so ATTACH checks the
- * caller, too. A process is in at most one session (EBUSY). But if the opener has CAP_SYS_PTRACE over the
- * initial user namespace, ATTACH takes a process over from a session whose opener lacks it. The other session
- * gets END of reason TAKEN. A hook test of such a session is ended as well.
+ * Access. The file mode of the device decides who may open it. The opener may observe only processes that it could
+ * ptrace. This is so in two cases (otherwise the error is EPERM). Either all user and group ids of the process (real,
+ * effective, saved) equal the opener's real ids, and the process has no capability that the opener lacks, is in the
+ * opener's user namespace, and is dumpable; or the opener has CAP_SYS_PTRACE over the user namespaces of the process
+ * and of its program. The file descriptor can be passed to another process, so ATTACH checks the caller, too. A process
+ * is in at most one session (EBUSY). But if the opener has CAP_SYS_PTRACE over the initial user namespace, ATTACH takes
+ * a process over from a session whose opener lacks this capability. The other session gets an END with reason TAKEN. If
+ * the process is in a hook test of such a session, ATTACH ends the test and takes the process over, too.
  *
- * The check is repeated when the process executes a program, before a record about a thread whose credentials
- * have changed or that is not dumpable, and by MASSIF_IOC_RESYNC. If the check fails, nothing more is reported
- * about the process, even if the check would succeed again later. When the consumer polls next, the process
- * leaves the session: END of reason HIDDEN and EXIT are its last records.
+ * The check is repeated when the process executes a program, before a record about a thread whose credentials have
+ * changed or that is not dumpable, and by MASSIF_IOC_RESYNC. If the check fails, nothing more is reported about the
+ * process, even if the check would succeed again later. When the consumer polls next, the process leaves the session.
+ * Its last records are an END with reason HIDDEN, and EXIT.
  *
  * ATTACH takes the id of a process, not a thread, in the opener's pid namespace. Its errors are:
  *
@@ -183,7 +183,7 @@ struct massif_query {
 	__u32 flags;		/* must be 0 */
 	/* out: */
 	__u32 abi;
-	__u32 __pad;		/* 0 */
+	__u32 __pad;		/* must be 0 */
 	__u64 features;
 	char release[32];	/* version of the module, NUL-terminated */
 };
@@ -213,7 +213,7 @@ struct massif_enrol {
 	__u32 flags;		/* must be 0 */
 	/* out: */
 	__u32 target;
-	__u32 __pad;		/* 0 */
+	__u32 __pad;		/* must be 0 */
 };
 
 struct massif_resync {
@@ -226,11 +226,14 @@ struct massif_resync {
 
 #define MASSIF_RESYNC_ALL	(1U << 0)
 
-#define MASSIF_KNOWN_MAX	(64U << 20)	/* bytes of the stack cache of a session */
-#define MASSIF_KNOWN_BATCH	(64U << 10)	/* bytes of stacks passed in one call */
-#define MASSIF_KNOWN_WORDS	1024		/* words of one stack, including registers */
+#define MASSIF_KNOWN_MAX	(64U << 20)	/* maximum size of a session's stack cache, in bytes */
+#define MASSIF_KNOWN_BATCH	(64U << 10)	/* maximum size of all stacks passed in one call, in bytes */
+#define MASSIF_KNOWN_WORDS	1024		/* maximum number of words of one stack, including registers */
 
-/* A register (place: its DWARF number) or a word of the stack (place: bytes above sp). */
+/*
+ * The value of a register or of a word of the stack. place is the register's DWARF number, or the offset from sp in
+ * bytes.
+ */
 struct massif_stack_cache_word {
 	__u64 value;
 	__u32 place;
@@ -241,10 +244,10 @@ struct massif_stack_cache_stack {
 	__u32 size;		/* size of this struct in bytes, including its words */
 	__u32 target;
 	__u32 number;		/* chosen by the consumer, not 0; replaces a stack of equal target, pc, sp and number */
-	__u32 code_gen;		/* as in the STACK record whose stack was unwound */
+	__u32 code_gen;		/* code_gen of the STACK record whose stack was unwound */
 	__u64 pc;
 	__u64 sp;
-	__u32 nr_regs;		/* pc and sp can be left out */
+	__u32 nr_regs;		/* number of registers in words; pc and sp can be omitted */
 	__u32 nr_slots;
 	struct massif_stack_cache_word words[];	/* nr_regs registers, then nr_slots of the stack */
 };
@@ -265,10 +268,10 @@ struct massif_status {
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
 	__u64 missed;		/* hook entries that the kernel could not deliver */
-	__u64 unseen;		/* how often total_vm had changed without a record */
+	__u64 unseen;		/* number of times that total_vm had changed without a record */
 	__u64 captures;		/* STACK records requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
-	__u64 captures_limited;	/* STACK records without bytes, or not requested: no room in the ring */
+	__u64 captures_limited;	/* STACK records without stack bytes or not requested: no room in the ring */
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
 	__u64 known_used;	/* records and STACK records that refer to a cached stack */
 	__u64 known_forgotten;	/* cached stacks dropped to make room for others */
@@ -297,7 +300,7 @@ struct massif_hook_info {
 	/* out: */
 	__u32 kind;
 	__u32 state;
-	__u32 __pad;		/* 0 */
+	__u32 __pad;		/* must be 0 */
 	char name[MASSIF_HOOK_NAME];
 };
 
@@ -310,11 +313,12 @@ struct massif_attach {
 };
 
 /*
- * Tests that each hook fires. A child of the consumer calls with JOIN. It then does one of each: mmap of free addresses
- * and in place of another mapping, munmap, growth of a stack, brk, mremap in place, mremap to another address; with
- * MASSIF_SETUP_RESIDENT it also touches a page by itself and one by a system call. Then it exits. None of this is
- * recorded. Then the consumer calls without JOIN. ENODEV: the hook named in dead_hook has not fired since the hooks
- * were armed, so the session cannot be trusted. EBUSY: the process is already followed, or another test is running.
+ * Tests that each hook fires. A child of the consumer calls with JOIN. It then does each of these once: mmap at free
+ * addresses, mmap in place of another mapping, munmap, growth of a stack, brk, mremap in place, mremap to another
+ * address. With MASSIF_SETUP_RESIDENT, it also touches one page itself and one in a system call. Then it exits. The
+ * module writes no records about the child. Finally the consumer calls without JOIN. ENODEV: the hook named in
+ * dead_hook has not fired since the hooks were armed, so the session cannot be trusted. EBUSY: the process is already
+ * followed, or another test is running.
  */
 struct massif_test {
 	__u32 size;
@@ -324,7 +328,7 @@ struct massif_test {
 
 #define MASSIF_TEST_JOIN	(1U << 0)
 #define MASSIF_TEST_SPECIAL	(1U << 1)	/* the child has also mapped a vdso (arch_prctl) */
-#define MASSIF_TEST_STACK	(1U << 2)	/* the child has also grown a stack, as its limit allowed */
+#define MASSIF_TEST_STACK	(1U << 2)	/* the child has also grown a stack, which its stack limit allowed */
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
@@ -376,7 +380,7 @@ enum massif_record_type {
 };
 
 /* massif_record.flags */
-#define MASSIF_RF_EXTERNAL	(1U << 0)	/* the thread's address space is not the target */
+#define MASSIF_RF_EXTERNAL	(1U << 0)	/* caused by another address space, a kernel worker or exiting thread */
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old program's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
@@ -444,7 +448,7 @@ struct massif_rec_args {
 
 struct massif_rec_exit {
 	struct massif_record h;
-	__u32 tgid;		/* the process that the target was made for */
+	__u32 tgid;		/* the process that the target was created for */
 	__u32 __pad;
 };
 
@@ -457,7 +461,8 @@ struct massif_rec_exit {
 #define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to it */
 
 struct massif_rec_end {
-	struct massif_record h;	/* h.target: the process's last target, which may have had EXIT; h.tid: the thread */
+	/* h.target is the process's last target, whose EXIT may come before this record. h.tid is the causing thread. */
+	struct massif_record h;
 	__u32 tgid;
 	__u32 reason;
 };
@@ -497,7 +502,7 @@ struct massif_rec_resync {
 #define MASSIF_MAP_MMAP		1	/* mmap, shmat, io_setup, ... */
 #define MASSIF_MAP_BRK		2
 #define MASSIF_MAP_STACK	3	/* automatic growth downwards */
-#define MASSIF_MAP_MREMAP_GROW	4	/* growth in place: addr and len of the new part */
+#define MASSIF_MAP_MREMAP_GROW	4	/* growth in place; addr and len describe the new part */
 #define MASSIF_MAP_MREMAP_COPY	5	/* destination of a move; an UNMAP of the source may follow */
 #define MASSIF_MAP_SPECIAL	6	/* vdso, uprobes */
 
@@ -520,7 +525,7 @@ struct massif_rec_vma {
 	__u32 dev_major;
 	__u32 dev_minor;
 	__u32 prot;
-	__u32 name_len;		/* without the NUL */
+	__u32 name_len;		/* length of name without the NUL */
 	char name[];		/* path, or [heap] [stack] [vdso] ..., or empty; NUL-terminated */
 };
 
@@ -536,7 +541,7 @@ struct massif_rec_vma {
 #define MASSIF_RSS_ANON		0
 #define MASSIF_RSS_FILE		1
 #define MASSIF_RSS_SHMEM	2
-#define MASSIF_RSS_SWAP		3	/* not resident */
+#define MASSIF_RSS_SWAP		3	/* swapped out, so not resident */
 #define MASSIF_RSS_COUNT	4
 
 struct massif_rec_resident {
@@ -562,8 +567,8 @@ struct massif_rec_move {
 #define MASSIF_X86_64_REGS	17
 
 /* massif_rec_stack.stack_flags */
-#define MASSIF_STACK_TRUNCATED	(1U << 0)	/* cut at max_stack_bytes */
-#define MASSIF_STACK_FAULTED	(1U << 1)	/* cut where memory could not be read */
+#define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes cut at max_stack_bytes */
+#define MASSIF_STACK_FAULTED	(1U << 1)	/* stack bytes cut where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* empty: the thread ended or executed another program first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the copy */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
@@ -578,7 +583,7 @@ struct massif_rec_stack {
 	__u32 data_off;		/* offset of the stack bytes from the start of the record */
 	__u64 sp;		/* address of the first byte */
 	__u64 bytes;
-	__u32 code_gen;		/* as of the first record that has this stack */
+	__u32 code_gen;		/* value at the time of the first record that has this stack */
 	__u32 known;		/* number of the cached stack that equals this one; 0: none */
 	__u64 regs[];		/* nr_regs registers, then the bytes */
 };
