@@ -17,7 +17,7 @@ typedef uint64_t mf_xstate_function(const void *data, uint64_t more);
  */
 uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t more);
 
-/* Determines which registers must be saved, and with which instruction. Called once, before the first mf_xstate_call(). */
+/* Determines which registers must be saved, and how. Called once, before the first mf_xstate_call(). */
 void mf_xstate_start(void);
 
 /*

@@ -89,7 +89,7 @@ static bool take(struct reader *reader, uint8_t *byte)
 	return true;
 }
 
-/* Reads the prefixes, including REX. *@opcode becomes the first byte after them. */
+/* Reads the prefixes, including REX. Sets *@opcode to the first byte after them. */
 static bool read_prefixes(struct reader *reader, uint8_t *opcode)
 {
 	for (;;) {
@@ -159,7 +159,7 @@ static uint8_t read_vector(struct reader *reader, uint8_t prefix)
 	return form_of_vector(map, opcode);
 }
 
-/* Reads the rest of an opcode that begins with 0f; *@opcode becomes its last byte. */
+/* Reads the rest of an opcode that begins with 0f, and sets *@opcode to its last byte. */
 static uint8_t read_escape(struct reader *reader, uint8_t *opcode, uint32_t *map)
 {
 	*map = 1;

@@ -31,8 +31,8 @@ void mf_patch_end(void);
 int mf_patch_write(void *site, const void *bytes, size_t n);
 
 /*
- * Allocates @size bytes (at most 64 KiB) near @site, so that near jumps reach in both directions. *@room becomes their
- * address, which is aligned to 16. The memory is writable until mf_patch_seal() and executable afterwards.
+ * Allocates @size bytes (at most 64 KiB) near @site, so that near jumps reach in both directions. Sets *@room to their
+ * address, which is a multiple of 16. The memory is writable until mf_patch_seal() and executable afterwards.
  */
 int mf_patch_room(const void *site, size_t size, void **room);
 

@@ -278,7 +278,7 @@ static bool is_code(const ElfW(Phdr) *header)
 	return header->p_type == PT_LOAD && (header->p_flags & (PF_R | PF_X)) == (PF_R | PF_X);
 }
 
-/* Returns the total size of the object's code in bytes. *@address becomes an address in that code. */
+/* Returns the total size of the object's code in bytes. Sets *@address to an address in that code. */
 static uint64_t code_bytes(const struct dl_phdr_info *info, uint64_t *address)
 {
 	uint64_t bytes = 0;

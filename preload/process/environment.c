@@ -40,7 +40,7 @@ static bool is_variable(const char *word, const char *name)
 	return !strncmp(word, name, length) && word[length] == '=';
 }
 
-/* Returns the array element of the last variable @name, or NULL. *@n becomes the number of variables with this name. */
+/* Returns the array element of the last variable @name, or NULL. Sets *@n to the number of variables with this name. */
 static char **place_of(const char *name, unsigned int *n)
 {
 	char **last = NULL;

@@ -84,7 +84,7 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 	return failed(begin()->execve(path, argv, envp));
 }
 
-/* Make the system call directly, because older C libraries lack execveat(); newer ones do nothing else. */
+/* Make the system call directly, because older C libraries lack execveat(). In newer ones, it only makes this call. */
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	FOLLOW(envp);
@@ -164,7 +164,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 		       pid ? pid : &own);
 }
 
-/* Counts the arguments before the terminating NULL. Leaves @args after this NULL. */
+/* Counts the arguments before the terminating NULL, and advances @args past that NULL. */
 static size_t count(const char *arg, va_list *args)
 {
 	size_t n = 0;

@@ -74,7 +74,10 @@ size_t mf_follow_room(char *const *environment)
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
-	/* The executed program inherits the system call restrictions, so it could not ask for a session. */
+	/*
+	 * The executed program inherits the system call restrictions, so it could not request a session from
+	 * massif-ctl.
+	 */
 	if (mf_seccomp_is_on())
 		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
 	if (found.preload && has_us(found.preload) && found.session)

@@ -2,10 +2,10 @@
 // Hides the shim's share of address space and data from the program's limits (RLIMIT_AS, RLIMIT_DATA).
 //
 // The session takes far more address space than most programs, though hardly any memory, and the shim's image counts
-// as data. With unchanged limits, the program would have less room than without massif, or none. So the shim's share
-// is added to each limit that the program sets, and subtracted when the program reads the limit. A limit that was set
-// before the program started is raised in the same way, as far as the hard limit or the process's privileges allow;
-// otherwise the session is small (ctl/heap/process.c).
+// as data. If the limits were not adjusted, the program could map less memory than without massif, or none at all. So
+// the shim's share is added to each limit that the program sets, and subtracted when the program reads the limit. A
+// limit that was set before the program started is raised in the same way, as far as the hard limit or the process's
+// privileges allow; otherwise the session is small (ctl/heap/process.c).
 
 #include "limits.h"
 
@@ -29,8 +29,9 @@
 #define ANY_SESSION (1ull << 40)
 
 /*
- * Limits that the shim has set, for this process or for a child that shares its memory: each applies to the process
- * whose current limit equals @set. All fields are zero if the shim has set no limit.
+ * Limits that the shim has set. A child that shares this process's memory also shares this table, but has limits of its
+ * own. So an entry applies to a process only if the process's current limit equals @set. If the shim has not set a
+ * limit, its @shown and @set are zero.
  */
 static struct limit {
 	enum __rlimit_resource resource;
@@ -135,7 +136,10 @@ static struct rlimit without_share(const struct limit *limit, const struct rlimi
 	};
 }
 
-/* Computes the limit to set for @asked; @now is the current one. What the kernel would refuse is still refused. */
+/*
+ * Computes the limit to set if the program requests @asked. @now: the current limit. A request that the kernel would
+ * refuse without massif is still refused.
+ */
 static struct rlimit widen(const struct limit *limit, const struct rlimit *asked,
 			   const struct rlimit *now)
 {

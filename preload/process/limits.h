@@ -19,8 +19,9 @@ void mf_limits_raise(void);
 void mf_limits_settle(void);
 
 /*
- * If @begins, this process, or a child that shares its memory, is about to execute a program: sets the limits without
- * the shim's share. Otherwise, the exec failed: adds the share again. In between, the shim cannot map memory.
+ * mf_limits_executing(true): sets the limits without the shim's share, because this process, or a child that shares its
+ * memory, is about to execute a program. mf_limits_executing(false): adds the share again, because the exec has failed.
+ * In between, the shim cannot map memory.
  */
 void mf_limits_executing(bool begins);
 

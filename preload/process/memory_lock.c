@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // mlockall(2) for the program's memory, but not the shim's.
 //
-// The kernel would populate the whole session memory, although most of its pages are never used. So we lock the
-// program's mappings one by one. The kernel locks later mappings (MCL_FUTURE).
+// The real mlockall() would populate the whole session memory, although most of its pages are never used. So the shim
+// locks the program's mappings one by one. The kernel locks later mappings (MCL_FUTURE).
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -51,7 +51,10 @@ EXPORT int mlockall(int flags)
 	const struct mf_real *real = mf_start();
 	int saved = errno, code = 0;
 
-	/* There is nothing to leave out, or the flags are invalid, and the real mlockall() will refuse them. */
+	/*
+	 * Call the real mlockall() if there is no memory to leave out, or if the flags are invalid, so that it fails as
+	 * usual.
+	 */
 	if (!mf_session_store.header || !(flags & MCL_CURRENT) ||
 	    flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return real->mlockall(flags);

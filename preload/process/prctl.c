@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Intercepts the calls by which a program restricts its own system calls, and passes them on.
+// Detects when the program restricts its own system calls (seccomp). The program's calls are passed on unchanged.
 
 #include <linux/audit.h>
 #include <linux/futex.h>
@@ -17,8 +17,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /*
- * A program with one thread does not need futex(2), so its filter may forbid FUTEX_WAIT: that call would then fail or
- * kill the program.
+ * Does @filter allow FUTEX_WAIT? A single-threaded program does not need futex(2), so its filter may forbid the call,
+ * which would then fail or kill the program.
  */
 static bool allows_wait(const struct sock_fprog *filter)
 {

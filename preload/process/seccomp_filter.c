@@ -63,7 +63,7 @@ static bool compute(struct machine *machine, const struct sock_filter *op)
 	}
 }
 
-/* *@distance becomes the number of instructions to skip. Returns false for an unknown instruction. */
+/* Sets *@distance to the number of instructions to skip. Returns false for an unknown instruction. */
 static bool jump(const struct machine *machine, const struct sock_filter *op, uint32_t *distance)
 {
 	uint32_t operand = BPF_SRC(op->code) == BPF_X ? machine->x : op->k;

@@ -7,7 +7,10 @@
 #include <linux/seccomp.h>
 #include <stdbool.h>
 
-/* Would @filter, which the kernel has accepted, allow @call without changing its effect? Returns false if unsure. */
+/*
+ * Would @filter let the system call @call run unchanged? Returns false if this cannot be determined. The kernel must
+ * have accepted @filter.
+ */
 bool mf_seccomp_filter_allows(const struct sock_fprog *filter, const struct seccomp_data *call);
 
 #endif

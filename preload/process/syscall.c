@@ -2,8 +2,8 @@
 // Wraps syscall(2), so that programs executed through it are followed like others, and restrictions set through it are
 // noticed.
 //
-// All other calls are passed on with a jump, so that they return directly to the caller: for a system call that
-// creates a process sharing its parent's stack, there must be no other frame in between.
+// All other calls are passed on with a jump, so that they return directly to the caller. This matters for system calls
+// that create a process sharing its parent's stack, such as vfork: the shim must not have a frame on that stack.
 
 #include "syscall.h"
 

@@ -67,7 +67,7 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 	return (struct mf_frame){ .pc = pc - 1, .object = object };
 }
 
-/* Is frame @i of @walk the innermost one, and was it interrupted (by a client request) rather than making a call? */
+/* Is frame @i the innermost frame of @walk, and is its pc the address of a client request, not a return address? */
 static bool is_own(const struct mf_walk *walk, uint32_t i)
 {
 	return walk->frames[i].exact && i == walk->n - 1;
@@ -83,8 +83,8 @@ static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 }
 
 /*
- * Stores the node of frame @i in the walk; all outer frames already have theirs. Does nothing for an interrupted
- * innermost frame, because an outer frame with the same address has a different node.
+ * Stores the node of frame @i in the walk. The nodes of all outer frames must have been stored before. Does nothing for
+ * an interrupted innermost frame, because an outer frame with the same address has a different node.
  */
 static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
 {
@@ -100,8 +100,8 @@ static uint32_t child_of(uint32_t parent, uint64_t pc, uint32_t object)
 }
 
 /*
- * Returns the object that contains @address. First tries @last, the object of the previous frame. Queries the dynamic
- * linker at most once per stack (*@asked), since all of the stack's objects are already loaded.
+ * Returns the object that contains @address. First tries @last, the object of the previous frame. Scans the dynamic
+ * linker's list at most once per stack (*@asked), because one scan finds all objects of the stack.
  */
 static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
 {
@@ -118,8 +118,8 @@ static uint32_t object_of(uint64_t address, uint32_t last, bool *asked)
 }
 
 /*
- * Finds the nodes of the walk's frames, starting with the outermost, as far as they exist. Reuses nodes from the
- * previous walk. Returns the innermost node found, and sets *@known to the number of frames that have a node.
+ * Finds existing nodes for the walk's frames, from the outermost frame inwards, until a frame has no node. Reuses nodes
+ * from the previous walk. Returns the innermost node found, and sets *@known to the number of frames that have a node.
  */
 static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
@@ -132,8 +132,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
 
 	/*
-	 * At the first frame that differs from the previous stack, first try the sibling that was made after the
-	 * previous stack's node.
+	 * For the first frame that differs from the previous stack, first try the next sibling of the previous stack's
+	 * node.
 	 */
 	if (n < end && frame->node)
 		next = mf_trie_next(store, frame->node);
@@ -348,8 +348,8 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	context = insert_walk(thread);
 	/*
 	 * Do not add the stack to the memo if each stack is logged, if an object may have been unloaded since the walk,
-	 * or if the innermost frame was interrupted: the memo finds the frame pointer at a fixed offset, where only a
-	 * call stores it.
+	 * or if the innermost frame was interrupted: the memo expects the saved frame pointer at a fixed offset, which
+	 * is right only after a call.
 	 */
 	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||
 	    header->logs_steps >= MF_LOG_FILTERING ||

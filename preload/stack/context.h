@@ -41,7 +41,10 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
  */
 uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller);
 
-/* Take and release the lock of the trie. While it is held, no other thread changes the trie. Take it before the gate. */
+/*
+ * Take and release the trie's lock. While it is held, no other thread changes the trie. Take it before closing the
+ * gate.
+ */
 void mf_stack_hold(void);
 void mf_stack_release(void);
 void mf_stack_reset(void); /* in a forked child: releases the trie's lock, whose holder does not exist in the child */

@@ -3,8 +3,8 @@
  * The depth of a thread's stack, measured whenever the program allocates or frees: from the stack's base to the stack
  * pointer.
  *
- * The base is the initial stack pointer: the one set by the kernel for the main thread, by the C library for other
- * threads. So at these moments the figures equal Massif's. Changes in between are not seen.
+ * The base is the initial stack pointer, as set by the kernel for the main thread and by the C library for other
+ * threads. So each measured depth equals the depth that Massif computes. Changes between two measurements are not seen.
  *
  * A thread may temporarily run on another stack, such as a coroutine's or one set by sigaltstack(2). Such a stack,
  * often a heap block, is not counted; meanwhile the thread's own stack keeps its last depth.
@@ -23,10 +23,10 @@ struct mf_thread;
 struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
 	uint64_t bytes;	    /* depth as last counted in the model */
-	uint64_t frozen;    /* depth in the session copy for a forked child; see fork.c */
+	uint64_t frozen;    /* depth as counted in the frozen session that a forked child copies; see fork.c */
 };
 
-/* Finds out how far the main stack may reach. Called at the start, as it makes a system call. */
+/* Determines the maximum size of the main stack. Called at the start, because it makes a system call. */
 void mf_depth_start(void);
 
 /*

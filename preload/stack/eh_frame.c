@@ -2,7 +2,7 @@
 // Unwind tables of objects without a sorted index.
 //
 // The tables are in memory, but their address is only in a section header, and section headers are not mapped. So the
-// object's file is read when such an object is loaded; few programs have any.
+// file of such an object is read when the object is loaded. Such objects are rare.
 
 #include "eh_frame.h"
 
@@ -35,7 +35,7 @@ static bool has_index(const struct dl_phdr_info *object)
 	return false;
 }
 
-/* Finds the address of @section in memory, and its segment: the section refers only to data in its own segment. */
+/* Finds @section in memory. Also stores the bounds of its segment, because it refers only to data in that segment. */
 static bool find_tables(const struct dl_phdr_info *object, const ElfW(Shdr) *section, struct mf_rows_object *rows)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {

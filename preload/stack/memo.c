@@ -16,10 +16,10 @@
 #define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
-/* Limits for a memo in which no stacks are being found; see MF_MEMO_IN_VAIN. */
+/* Parameters for a memo whose look-ups find no stacks; see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
-#define IN_VAIN_LONG 64u /* each time after this many misses, half as many stacks are looked up */
-#define IN_VAIN_KEPT 256u /* each time after this many misses, the memo is emptied: a small table is faster to search */
+#define IN_VAIN_LONG 64u /* each time this many misses have occurred, half as many stacks are looked up */
+#define IN_VAIN_KEPT 256u /* the memo is emptied each time this many misses occur: a small table is faster to search */
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(sizeof(struct mf_memo_node) == MF_MEMO_LINE, "a head is a line");
@@ -130,9 +130,8 @@ static inline void add(struct words *words, uint64_t address, uint64_t value)
 }
 
 /*
- * Collects the words that the walk depends on. A saved frame pointer is added only if a frame further out uses its
- * value, and is put just before that frame's own words. So the words collected so far always determine which word comes
- * next.
+ * Collects the words that the walk depends on. A saved frame pointer is added only if an outer frame uses it, and then
+ * directly before the words of that outer frame. So the words collected so far always determine which word comes next.
  */
 static void collect(struct words *words, const struct mf_walk *walk)
 {
@@ -192,7 +191,7 @@ static void clear_roots(struct mf_memo *memo)
 	}
 }
 
-/* Empties the memo. The pool's first words stay zero: index 0 stands for "no node", and zeroes match no registers. */
+/* Empties the memo. The pool's first words stay zero: index 0 means "no node", and a node of zeroes matches no stack. */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {
@@ -309,7 +308,10 @@ static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept
 	set_words(node, kept);
 }
 
-/* Returns how many of @node's leading words equal those in @words that start at @at. */
+/*
+ * Compares the words of @node with those in @words, starting at @at. Returns how many are equal before the first that
+ * differs.
+ */
 static uint32_t agree(const struct mf_memo_node *node, const struct words *words, uint32_t at)
 {
 	uint32_t i = 0;

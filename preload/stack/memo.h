@@ -35,10 +35,10 @@ struct mf_memo_group {
  *
  * Nodes are allocated sequentially in the pool. When the pool is full, the memo is emptied.
  *
- * Programs mostly repeat what they did last, so some guesses are tried before the hash table. Indexed by a hash of the
- * initial registers, the roots hold the first node that was found most recently for that hash. If that node has
- * children, the guess is the stack that followed the previous stack last time. If the guessed stack has a different
- * first node, the most recently found child of each node is tried instead. Stacks with only one node need no guess, so
+ * Programs mostly repeat what they did last, so some guesses are tried before the hash table. The roots are indexed by
+ * a hash of the initial registers, and hold the first node that was found most recently for that hash. If that node has
+ * children, the guess is the stack that followed the previous stack last time. If that stack does not begin with the
+ * same node, the most recently found child of each node is tried instead. Stacks with only one node need no guess, so
  * they are skipped when the order of stacks is recorded.
  */
 struct mf_memo {
@@ -48,7 +48,7 @@ struct mf_memo {
 	uint32_t used;	/* number of words in use in the pool */
 	uint32_t score; /* rises with hits, falls with misses; while it is 0, only some stacks are looked up */
 	uint32_t asked;
-	uint32_t pause, in_vain; /* while the score is 0: mask on @asked that selects stacks to look up; misses */
+	uint32_t pause, in_vain; /* while the score is 0: look up a stack if !(asked & pause); number of misses */
 	uint32_t last;			/* pool index of the last node of the most recently found stack */
 	uint32_t guess;			/* same, for the stack that followed it last time; 0 if unknown */
 	/* Scratch space for the words of a walk. It is here because the memo's first page is in use anyway. */
@@ -95,7 +95,7 @@ struct mf_memo_node {
 	int32_t branch;	  /* offset of the word that selects the child */
 	union {
 		uint32_t latest; /* pool index of the most recently found child */
-		uint32_t after;	 /* in a stack's last node: pool index of the last node of the stack that followed */
+		uint32_t after;	 /* in a stack's last node: pool index of the last node of the stack found next */
 	};
 	uint32_t n_bytes; /* total size of the groups in use, in bytes */
 	uint16_t n_words;
@@ -173,13 +173,13 @@ static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf
 	return (uint32_t)((const uint64_t *)node - mf_memo_pool(memo));
 }
 
-/* Should the next stack, which was not found by guessing, be looked up? */
+/* Guessing has not found the stack: should it be looked up in the table? */
 static inline bool mf_memo_looks(struct mf_memo *memo)
 {
 	return memo->score || !(++memo->asked & memo->pause);
 }
 
-/* For a stack that was not found: was it looked up at all? */
+/* Guessing has not found the stack: was it looked up in the table? */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 {
 	return memo->score || !(memo->asked & memo->pause);
@@ -201,10 +201,10 @@ static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_nod
 }
 
 /*
- * Looks up the stack that begins with @sp and @pc (as in MF_CALLER) in the table of roots. Returns its first node if
- * there is one and the stack words that it names are unchanged; otherwise NULL. If the returned node has a context,
- * that is the context of the stack, and the caller must call mf_memo_note_hit(). If the returned node has none, call
- * mf_memo_recall_below().
+ * Looks up the stack that begins with @sp and @pc (as in MF_CALLER) in the table of roots. Returns the stack's first
+ * node if it is in the table and its words are unchanged on the stack; otherwise NULL. If the returned node has a
+ * context, that is the context of the stack, and the caller must call mf_memo_note_hit(). If the returned node has
+ * none, call mf_memo_recall_below().
  */
 static inline __attribute__((always_inline)) const struct mf_memo_node *
 mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)

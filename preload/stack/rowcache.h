@@ -15,7 +15,7 @@
 
 /*
  * Reads the files for the objects in @store, if massif-ctl has specified a directory. Called once, before the program
- * runs: later the process may be forbidden to open files, and the program could see the descriptor.
+ * runs. Later, a sandbox may forbid opening files, and the program could see the open descriptor.
  */
 void mf_rowcache_open(struct mf_store *store);
 

@@ -43,7 +43,7 @@ static uint32_t intern(const struct mf_cfi_rule *rule)
 	return i;
 }
 
-/* Caches a rule. Does nothing if another thread is caching one at the same time; this is harmless. */
+/* Caches a rule. Does nothing if another thread is caching a rule at the same time; a missing entry is harmless. */
 static void remember(uint64_t pc, const struct mf_cfi_rule *rule)
 {
 	uint64_t *slot = mf_rule_cache_slot(pc);

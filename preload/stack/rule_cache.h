@@ -20,8 +20,8 @@ extern uint64_t mf_rule_cache_cache[1u << MF_RULES_CACHE_BITS] MF_HIDDEN;
 extern struct mf_cfi_rule mf_rule_cache_table[MF_RULES_MAX] MF_HIDDEN;
 
 /*
- * May guesses about code outside all objects be cached? This is allowed only if they are dropped whenever an object is
- * loaded.
+ * May guesses about code that is in no object (such as JIT code) be cached? This is allowed only if they are dropped
+ * whenever an object is loaded.
  */
 extern bool mf_rule_cache_keep_guesses MF_HIDDEN;
 
@@ -48,10 +48,10 @@ static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 	return __builtin_expect(known, 1) ? mf_rule_cache_table[known - 1] : mf_rule_cache_find(pc);
 }
 
-/* Must be called before anything about code outside all objects is cached. */
+/* Must be called before a guess about code that is in no object is cached. */
 void mf_rule_cache_note_guess(void);
 
-/* Has anything about code outside all objects been cached since the last call? */
+/* Has a guess about code that is in no object been cached since the last call? */
 bool mf_rule_cache_has_guessed(void);
 
 /* Drops the rules for addresses in [@start, @end]. */

@@ -78,8 +78,8 @@ bool mf_step_is_return_address(uint64_t pc)
 }
 
 /*
- * Guesses the caller from the frame pointer. Tests whether the memory is readable: if @registers are on a coroutine's
- * own stack, there may be a hole between them and the end of the thread's stack.
+ * Guesses the caller from the frame pointer. Tests whether the memory is readable: if the frame is on a coroutine's
+ * stack, there may be unmapped memory between it and the end of the thread's stack.
  */
 static __attribute__((noinline)) enum mf_step step_by_frame_pointer(struct mf_registers *registers,
 								 struct mf_walk_frame *frame)
@@ -167,12 +167,12 @@ enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame
 	return taken;
 }
 
-/* For @registers that come from a guess and may be wrong: is the memory that mf_step() would read readable? */
+/* Is the memory readable that mf_step() would read? Used after a guess, because @registers may then be wrong. */
 static bool is_frame(const struct mf_registers *registers)
 {
 	struct mf_cfi_rule rule = mf_rule_cache_of(mf_step_rule_address(registers->pc, registers->exact));
 	uint64_t fp = registers->fp, cfa = fp + (uint64_t)(int64_t)rule.cfa_offset;
-	/* The return address that led here was read from just below sp. */
+	/* The walk has read the return address from the word just below sp, so that word is readable. */
 	uint64_t known = registers->exact ? 0 : registers->sp - 8;
 
 	switch (rule.cfa) {

@@ -33,7 +33,7 @@ enum mf_step {
 	MF_STEP_GUESSED, /* the caller was guessed; it and all further frames may be wrong */
 	MF_STEP_AWAY,	 /* like MF_STEP_GUESSED: the rule has led to another stack */
 	MF_STEP_LOST,    /* the caller cannot be found */
-	MF_STEP_ASTRAY,  /* like MF_STEP_LOST: memory is unreadable, which may change */
+	MF_STEP_ASTRAY,  /* like MF_STEP_LOST, but only because memory is not readable now */
 	MF_STEP_UNKNOWN, /* the rule has a form that is not cached; see full_walk.h */
 };
 
@@ -66,16 +66,16 @@ bool mf_step_is_there(uint64_t address, uint64_t known);
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Did step @taken, which led to @pc, find only a link in the chain of frame pointers rather than a frame? If rules have
- * led to the first word of a stack made by makecontext(), @pc is the start of a function; this counts as the last
- * frame.
+ * Did step @taken, which led to @pc, find only a link in the chain of frame pointers rather than a frame? If a rule has
+ * led to the first word of a stack made by makecontext(), @pc is the start of a function. It counts as the outermost
+ * frame, not as a link.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
 /*
- * Checks the words from which a rule finds the caller of a frame at @sp. Needed if the words are not known to be on the
- * thread's own stack: the rule may be wrong, or lead to another stack. @fp_slot is 0 if there is only @pc_slot. @exact:
- * see struct mf_registers.
+ * Checks the words that hold the caller's registers according to the rule of a frame at @sp. Call this if the words are
+ * not known to be on the thread's own stack, because the rule may be wrong or lead to another stack. @fp_slot is 0 if
+ * there is only @pc_slot. @exact: see struct mf_registers.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot);
 
@@ -83,9 +83,9 @@ enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa);
 
 /*
- * Changes @registers to those of the caller, and records in @frame which words were read. Always inlined, and the
- * pointer to @registers is not passed on, so that their values stay in processor registers: in memory they would be
- * stored one by one and loaded in pairs, and such loads have to wait for the stores.
+ * Changes @registers to those of the caller, and records in @frame which words were read. This function is always
+ * inlined and does not pass on the pointer to @registers, so that their values stay in processor registers. In memory,
+ * they would be stored one by one and loaded in pairs, and such loads have to wait for the stores.
  */
 static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_registers *registers, struct mf_walk_frame *frame,
 							    const struct mf_stack_bounds *own)

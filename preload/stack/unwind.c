@@ -71,8 +71,8 @@ static bool lasts(const struct mf_walk_frame *frame)
 }
 
 /*
- * Does lasts() hold for the outermost @n frames of the previous walk? If not, the words of these frames must not be
- * compared after a guess: the guess may yield the address of an old frame whose stack no longer exists.
+ * Are all words of the outermost @n frames of the previous walk on the thread's own stack? If not, these words must not
+ * be compared after a guess, because the guess may yield the address of an old frame whose stack no longer exists.
  */
 static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
 {
@@ -163,7 +163,7 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		*at = i;
 		return true;
 	}
-	/* All previous frames from this one to the owner of the changed word now have a different caller. */
+	/* Frames from this one out to the owner of the changed word cannot be reused, because their callers differ now. */
 	*at = walk->owners[changed - 1];
 	return false;
 }
@@ -219,8 +219,8 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
 		/*
-		 * Since the outermost frame is now a different one, the path in the trie changes, and the words that
-		 * led beyond this frame no longer belong to the walk.
+		 * The walk now begins with a different outermost frame. So the frames have other nodes in the trie, and
+		 * the words for finding that frame's caller no longer belong to the walk.
 		 */
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;

@@ -97,9 +97,9 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 
 /*
  * Calls @visit for at most @depth frames, starting at @caller, until @visit returns false. @outer: the registers of the
- * frame's caller. Returns false if the walk was lost or cut off at @depth. In this function, is_guessed is true if the
- * step from the frame to its caller, or any step before it, was a guess. A frame whose step needed all registers has no
- * slots.
+ * frame's caller. Returns false if the walk was lost or cut off at @depth. For frames passed to @visit, is_guessed is
+ * true if the step from the frame to its caller, or any step before it, was a guess. If a step needed all registers,
+ * its frame has no slots.
  */
 typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data);
 

@@ -61,7 +61,10 @@ static struct {
 static uint32_t walking;
 static int32_t walking_pid; /* the process that @walking belongs to */
 
-/* The reference walk, made by libunwind where there are unwind rules. libunwind's cursor points into the context. */
+/*
+ * State of the reference walk. Except in code without unwind rules, libunwind makes the steps. Its cursor points into
+ * the context.
+ */
 struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
@@ -180,7 +183,7 @@ static bool follows_call(uint64_t pc)
 	size_t size = sizeof(code);
 	int64_t distance;
 
-	/* There may be fewer readable bytes before @pc. */
+	/* The first of these bytes may be unreadable. Read as many as possible. */
 	while (size && !read_memory(pc - size, code + sizeof(code) - size, size))
 		size--;
 	return mf_callsite_ends(code + sizeof(code), size, &distance);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Checks each stack with an independent walk by libunwind. Meant for tests of the shim, and for users who doubt a
- * result.
+ * Checks each stack with an independent walk by libunwind. For tests of the shim, and for users who doubt the stacks in
+ * a profile.
  */
 #ifndef MASSIF_PRELOAD_VERIFY_H
 #define MASSIF_PRELOAD_VERIFY_H
@@ -11,7 +11,7 @@
 
 #include "unwind.h"
 
-/* Functions that libunwind calls and that must be redirected to ours; see the beginning of verify.c. */
+/* Functions for which libunwind's calls must be redirected to replacements in verify.c; its beginning says why. */
 struct mf_verify_function {
 	const char *name;
 	const void *ours;
