@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // massif-ctl rescue: recovers a profile whose massif-ctl was killed, if the profiled process is still running.
 //
-// The complete profile is in the process's memory. If this user may open the file behind that memory, this
-// massif-ctl takes over as its aggregator. Otherwise it can only write the profile as it is now.
+// The complete profile is in the process's memory. If this user may open the file behind that memory, massif-ctl takes
+// over as the aggregator. Otherwise, it can only write the current profile.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control socket, through which other massif-ctl commands, run by the same user or root, request running profiles.
+ * The control socket. Other massif-ctl commands, run by the same user or by root, use it to request running profiles.
  *
  * It is a SOCK_SEQPACKET socket with an abstract, unguessable name, "massif-ctl/<pid>/<random>", which clients find in
  * /proc/net/unix. Anybody can create a socket with such a name, so each side checks the other's credentials: the server

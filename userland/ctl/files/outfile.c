@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes an output file completely or not at all: writes a temporary file and then renames it.
+// Writes an output file atomically: writes a temporary file and then renames it.
 
 #include "outfile.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes an output file completely or not at all. */
+/* Writes an output file atomically: completely or not at all. */
 #ifndef MASSIF_CTL_OUTFILE_H
 #define MASSIF_CTL_OUTFILE_H
 

@@ -2,7 +2,8 @@
 // The output files of a run.
 //
 // A name is identified by the device and inode of its directory and by its last component, so different spellings of
-// the same name are equal. A symbolic link is a name of its own, because it is replaced rather than followed.
+// the same name are equal. A symbolic link is identified by its own name, not by its target's, because links are
+// replaced rather than followed.
 
 #include "outputs.h"
 

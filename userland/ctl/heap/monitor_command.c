@@ -78,8 +78,8 @@ struct file {
 };
 
 /*
- * Executes the command line @text, which @process sent. @process is blocked until it receives the answer. Returns 0,
- * -ENOSYS if there is no such command, or another -errno with a message in @err. The caller releases *@file.
+ * Executes the monitor command @text for @process, which waits for the answer. Returns 0, -ENOSYS if there is no such
+ * command, or another -errno with a message in @err. The caller releases *@file.
  */
 static int execute(struct mf_heap_process *process, const char *text, struct file *file,
 		   struct mf_error *err)

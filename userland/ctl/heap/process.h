@@ -51,8 +51,9 @@ struct mf_heap_process {
 };
 
 /*
- * Creates a process with an empty profile. @pid is 0 for a process that is not started yet; its address-space limit is
- * then the same as massif-ctl's. @path is the path of its program; @path and @cmd are copied. Returns 0 or -errno.
+ * Creates a process with an empty profile. @pid is 0 for a process that has not been started yet; the store is then
+ * sized for massif-ctl's own address-space limit. @path is the path of its program; @path and @cmd are copied. Returns
+ * 0 or -errno.
  */
 int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
 			   pid_t pid, struct mf_heap_process **process, struct mf_error *err);

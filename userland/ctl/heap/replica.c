@@ -3,8 +3,8 @@
 //
 // Most of a session's address space is never touched, and reading it would allocate pages of the session's file at the
 // program's expense. So only the pages that are needed are copied: the pages of the replica are initially
-// inaccessible, and a SIGSEGV handler copies them one at a time. Copied pages do not change while the program
-// continues; the caller checks whether that matters (mf_replica_is_current()) and, if so, starts over
+// inaccessible, and a SIGSEGV handler copies them one at a time. Copied pages are not updated while the program
+// continues. The caller must check whether they are still consistent (mf_replica_is_current()) and, if not, start over
 // (mf_replica_refresh()).
 
 #include "replica.h"

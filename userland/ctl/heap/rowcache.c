@@ -2,8 +2,8 @@
 // Saves unwind rows in the user's cache directory, in one file per object.
 //
 // massif-ctl writes these files after the program has ended, when nothing is waiting for massif-ctl. If two instances
-// write the same file at once, the last one overwrites the other one's rows. The rows that are lost are computed again
-// by the next program that needs them.
+// write the same file at once, the later one overwrites the rows of the earlier one. The next program that needs the
+// lost rows computes them again.
 
 #include "rowcache.h"
 

@@ -2,7 +2,7 @@
 // Gives massif-ctl a larger stack if the limit (ulimit -s) is too low.
 //
 // The libraries that read debug information and demangle names are recursive, and receiving one message from a
-// profiled process takes 64 KiB. Programs with a low limit must still be profiled.
+// profiled process takes 64 KiB. Users must still be able to profile programs with a low limit.
 
 #include "main_stack.h"
 

@@ -7,8 +7,8 @@
 void mf_unnamed_say(const char *path, const char *why);
 
 /*
- * Reports once, with a message of level MF_MESSAGE_DETAIL, that @confined (MF_CONFINED_*) lacks some of the
- * protections.
+ * Reports that @confined (MF_CONFINED_* flags) lacks some of the protections; only once per run, at level
+ * MF_MESSAGE_DETAIL.
  */
 void mf_unnamed_say_loose(unsigned int confined);
 

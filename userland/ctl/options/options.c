@@ -707,7 +707,7 @@ bool mf_options_has_command_line_only(int argc, char *const *argv)
 	return only;
 }
 
-/* Adds to the message, just before the final advice, a sentence that says where the option was set. */
+/* Inserts a sentence that says where the option was set, just before the final advice in the message. */
 static void name_origin(struct mf_error *err, const char *origin)
 {
 	char *advice = strstr(err->text, ADVICE);

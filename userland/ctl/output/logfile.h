@@ -34,9 +34,9 @@ void mf_logfile_name(struct mf_logfile *log, pid_t pid);
 bool mf_logfile_is_file(void);
 
 /*
- * Redirects messages for a background process. If they go to a regular file, duplicates its descriptor, so that the
- * standard descriptors can be closed. Otherwise, messages go to the file @name, which is created when the first problem
- * is reported. The string @name must stay valid. Returns 0 or -errno.
+ * Redirects messages for a background process. Messages to a regular file continue to go there, through a descriptor
+ * other than 0, 1 and 2. Otherwise, they go to the file @name, which is created when the first problem is reported. The
+ * string @name must stay valid. Returns 0 or -errno.
  */
 int mf_logfile_detach(struct mf_logfile *log, const char *name, struct mf_error *err);
 
