@@ -17,7 +17,7 @@ static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_v
 	return mf_accounting_note(a, MF_WORDS_ANON);
 }
 
-/* Returns a context that consists of words (accounting.h), for a mapping whose stack is unknown. */
+/* Returns a context with a placeholder frame (accounting.h), for a mapping whose stack is unknown. */
 static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason reason,
 				 const struct mf_resync_vma *vma)
 {
@@ -39,7 +39,7 @@ static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason 
 	return mf_accounting_note(a, words);
 }
 
-/* If the list has a different file than the profile, code may have changed: records this in a->code. */
+/* If the list and the profile disagree about the mapped file, code may have changed: records that in a->code. */
 static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *vma, uint64_t start,
 			  uint64_t end)
 {
@@ -47,7 +47,10 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 
 	for (i = mf_space_next(&a->space, start); i && i->start < end;
 	     i = mf_space_next(&a->space, i->end)) {
-		/* Each may be only part of the mapping, so compare the file offset that address 0 would have. */
+		/*
+		 * Either interval may be only a part of the mapping, so compare the file offsets that address 0 would
+		 * have.
+		 */
 		if (i->file != vma->file ||
 		    (i->file && i->offset - i->start != vma->offset - vma->start))
 			mf_code_unmap(&a->code, i->start, i->end);
@@ -55,8 +58,8 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 }
 
 /*
- * Maps the hole @start..@end, which is part of @vma; after a fork, only up to the point where the parent's context
- * changes.
+ * Maps the hole @start..@end, which is part of @vma. After a fork, fills the hole only up to the address at which the
+ * context of the parent's mappings changes.
  */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
@@ -107,7 +110,7 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 	return mf_accounting_unmap(a, start, end, false, time_ns);
 }
 
-/* Words for pages that are resident after the resync but whose first touch was not recorded. */
+/* Placeholder texts for pages that are resident after the resync but whose first touch was not recorded. */
 static const char *const base_words[] = {
 	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,
 	[MF_RESYNC_FORK] = MF_WORDS_FORK,
@@ -148,7 +151,7 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 		if (a->what != MF_PAGES_VIRTUAL)
 			a->resident.base_words = base_words[resync->reason];
 		mf_space_deinit(&a->inherited);
-		/* As in Massif, attempt another snapshot when the program's first code is about to run. */
+		/* As in Massif, attempt another snapshot just before the program's first instruction. */
 		if (resync->reason == MF_RESYNC_EXEC)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
 		/* If resident pages are tracked, the BASE record that follows causes the first snapshot. */

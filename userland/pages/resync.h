@@ -13,17 +13,17 @@
 struct mf_resync_vma {
 	uint64_t start, end, offset;
 	uint32_t file; /* the mapped file, for the unwinder */
-	uint32_t name; /* its name, as a file number (files.h); shown if the stack is unknown */
+	uint32_t name; /* file number (files.h) of its name, which is shown if the stack is unknown */
 };
 
 enum mf_resync_reason {
-	MF_RESYNC_EXEC,	  /* the list shows what the kernel mapped to start a program */
-	MF_RESYNC_FORK,	  /* the list shows what a forked child got from its parent */
-	MF_RESYNC_LOST,	  /* the list shows everything, because records were lost */
-	MF_RESYNC_ATTACH, /* the list shows what the program had mapped before the attach */
+	MF_RESYNC_EXEC,	  /* the kernel started a program: the list shows its first mappings */
+	MF_RESYNC_FORK,	  /* the process was forked: the list shows the inherited mappings */
+	MF_RESYNC_LOST,	  /* records were lost: the list shows all mappings */
+	MF_RESYNC_ATTACH, /* massif-ctl attached: the list shows the existing mappings */
 };
 
-/* A part of the list. vmas[], ordered by address, are exactly the mappings that exist between start and end. */
+/* A part of the list: all mappings between @start and @end, in the order of their addresses. */
 struct mf_resync {
 	enum mf_resync_reason reason;
 	bool last; /* this is the last part of the address space's list */
@@ -33,8 +33,9 @@ struct mf_resync {
 };
 
 /*
- * Unmaps what is not listed. A listed mapping that is already in the profile keeps its context. A new one gets a
- * context that consists of words (accounting.h) or, after a fork, the parent's context. Returns 0, -EINVAL or -ENOMEM.
+ * Unmaps everything that is not listed. A listed mapping that is already in the profile keeps its context. A new
+ * mapping gets a placeholder (accounting.h) as its context or, after a fork, the context that it has in the parent.
+ * Returns 0, -EINVAL or -ENOMEM.
  */
 int mf_resync_apply(struct mf_accounting *accounting, const struct mf_resync *resync,
 		    uint64_t time_ns);

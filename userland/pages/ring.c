@@ -17,15 +17,15 @@
 #include "pages/hooktest.h"
 
 /*
- * The module wakes us when this much is unread: a few stacks, or a thousand records. With early wake-ups, stacks reach
- * the module's cache sooner, so that fewer equal stacks are copied.
+ * The module wakes us when this many bytes are unread: a few stacks, or a thousand records. The sooner we read a stack,
+ * the sooner it reaches the module's cache, and the fewer equal stacks are copied.
  */
 #define WATERMARK_BYTES (64ull << 10)
 
 /* Maximum size in bytes of the cached stacks sent to the module at once. */
 #define TOLD_BYTES (16u << 10)
 
-/* Whenever 1/16 of the ring has been read, its space is returned to the module, even before the drain is complete. */
+/* During a drain, return the space of read records to the module whenever 1/16 of the ring has been read. */
 #define PUBLISH_PART 16
 
 /* Maximum size of a record. The longest real record is a STACK: MASSIF_STACK_MAX bytes and some registers. */
@@ -358,7 +358,10 @@ void mf_ring_tell_now(struct mf_ring *ring)
 		.bytes = ring->told_bytes,
 	};
 
-	/* Ignore the result: stacks that the module has no memory for will be copied again and then sent again. */
+	/*
+	 * Ignore errors: if the module has no memory for a stack, it will copy the stack again, and we will send it
+	 * again.
+	 */
 	if (ring->told_bytes)
 		ioctl(ring->fd, MASSIF_IOC_KNOWN, &known);
 	ring->told_bytes = 0;

@@ -83,10 +83,13 @@ int mf_ring_enrol(const struct mf_ring *ring);
 /* Makes the running process @pid a member. Returns 0 or -errno; linux/massif.h lists the errors. */
 int mf_ring_join(const struct mf_ring *ring, pid_t pid);
 
-/* Asks for a resync of the targets that are out of sync. Returns the number of targets that still are, or -errno. */
+/*
+ * Requests a resync of all targets that are out of sync. Returns the number of targets that are still out of sync, or
+ * -errno.
+ */
 int mf_ring_resync(const struct mf_ring *ring);
 
-/* Returns whether processes were enrolled and all of them and their address spaces are gone. */
+/* Returns whether processes were enrolled, but neither they nor their address spaces exist any more. */
 bool mf_ring_hung_up(const struct mf_ring *ring);
 
 #endif

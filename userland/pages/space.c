@@ -170,7 +170,7 @@ static bool valid(uint64_t start, uint64_t end)
 	return start < end && !((start | end) & PAGE_MASK);
 }
 
-/* The three parts of a tree: before, within and after a range. */
+/* The three parts of a tree that was split at both ends of a range. */
 struct cut {
 	uint32_t low, middle, high;
 };
@@ -211,7 +211,7 @@ static bool continues(const struct mf_interval *low, const struct mf_interval *h
 }
 
 /*
- * Inserts @interval between the trees @low and @high, and merges it with neighbours that continue it: see continues().
+ * Inserts @interval between the trees @low and @high, and merges it with its neighbours if continues() allows that.
  * Returns the root.
  */
 static uint32_t insert(struct mf_space *space, uint32_t low, uint32_t high,

@@ -11,12 +11,13 @@ struct mf_interval {
 	uint64_t start, end;
 	uint64_t offset;  /* file offset of start, in bytes; 0 if there is no file */
 	uint32_t context; /* context of the stack that mapped it */
-	uint32_t file;	  /* the owner's number for the file; 0 if none or not known yet */
+	uint32_t file;	  /* file number, chosen by the user of the space; 0 if there is no file or it is not known
+			   * yet */
 };
 
 /*
- * A treap. It can be split and joined at an address, which is how mappings are overwritten and cut. The nodes are in
- * one array, links are indexes, and 0 stands for no node.
+ * A treap. Mappings are replaced and removed by splitting the treap at their addresses and joining the parts again. All
+ * nodes are in one array; links are indexes, and 0 stands for no node.
  */
 struct mf_space_node {
 	struct mf_interval interval;
@@ -35,27 +36,33 @@ struct mf_space {
 	uint64_t total;	     /* total size of the intervals in bytes */
 };
 
-/* Called for each part that leaves the space, in address order. It must not change the space. */
+/*
+ * Called for each interval, or part of one, that is removed from the space, in address order. It must not change the
+ * space.
+ */
 typedef void (*mf_space_visit)(const struct mf_interval *part, void *data);
 
 void mf_space_init(struct mf_space *space);
 void mf_space_deinit(struct mf_space *space);
 
 /*
- * Maps @interval. As with MAP_FIXED, anything already mapped there leaves the space first; @left (may be NULL) is
- * called for it. Adjacent intervals of the same context that continue each other are merged. Returns 0, -EINVAL for an
- * empty or unaligned interval, or -ENOMEM with nothing changed.
+ * Maps @interval. As with MAP_FIXED, everything mapped there is removed first; @left (may be NULL) is called for each
+ * removed part. Adjacent intervals with the same context are merged if one continues the other in the file. Returns 0,
+ * -EINVAL for an empty or unaligned interval, or -ENOMEM with nothing changed.
  */
 int mf_space_add(struct mf_space *space, const struct mf_interval *interval, mf_space_visit left,
 		 void *data);
 
-/* Unmaps everything between @start and @end; @left (may be NULL) is called for it. Returns as mf_space_add(). */
+/*
+ * Unmaps everything between @start and @end; @left (may be NULL) is called for each removed part. Returns the same
+ * values as mf_space_add().
+ */
 int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_space_visit left,
 		    void *data);
 
 /*
- * Sets the file of the mappings from @start to @end to @file, beginning at @offset (in bytes). Returns as
- * mf_space_add().
+ * Sets the file of the mappings from @start to @end: @file, with @offset (in bytes) at @start. Returns the same values
+ * as mf_space_add().
  */
 int mf_space_set_file(struct mf_space *space, uint64_t start, uint64_t end, uint32_t file,
 		      uint64_t offset);

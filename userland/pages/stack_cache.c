@@ -117,7 +117,7 @@ static bool grow(void **array, uint32_t *max, uint32_t needed, size_t size)
 	return true;
 }
 
-/* Doubles the hash table when the chains get long. If there is no memory, they just stay long. */
+/* Doubles the hash table when the chains get long. If memory runs out, the chains stay long. */
 static void grow_table(struct mf_stack_cache *known)
 {
 	uint32_t bits = known->table_bits + 1;
@@ -238,7 +238,7 @@ bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32
 {
 	struct stack *entry = &known->stacks[number];
 
-	/* A copy made before the cached stack was sent does not show that the module still lacks the stack. */
+	/* If the copy was made before we sent the cached stack, the module may have the stack by now. */
 	if (entry->told_ns && entry->code_gen == code_gen && time_ns <= entry->told_ns)
 		return false;
 	entry->told_ns = now_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The stack cache of one address space. It contains the stacks that were walked, with every word and register that
- * their walks read. A stack with the same values is not walked again, and once the module knows the values, it does not
- * even copy such a stack (linux/massif.h).
+ * their walks read. A stack with the same values is not walked again. Once the values were sent to the module, it does
+ * not even copy such a stack (linux/massif.h).
  */
 #ifndef MASSIF_PAGES_STACK_CACHE_H
 #define MASSIF_PAGES_STACK_CACHE_H
@@ -23,8 +23,8 @@ struct mf_stack_cache *mf_stack_cache_create(void);
 void mf_stack_cache_destroy(struct mf_stack_cache *known);
 
 /*
- * Returns the number of the cached stack that agrees with @stack in everything a walk reads; MF_KNOWN_NONE if there is
- * none.
+ * Returns the number of the cached stack for which all words and registers that its walk read are the same in @stack;
+ * MF_KNOWN_NONE if there is none.
  */
 uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack);
 
@@ -36,8 +36,8 @@ uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_s
 		      const struct mf_trace *trace, uint32_t context);
 
 /*
- * Drops all stacks, because code has changed. Numbers given out so far become stale. The module drops its stacks when
- * the same code changes, so a stale number in a record does not count.
+ * Drops all stacks, because code has changed. All numbers returned so far become stale. The module drops its stacks at
+ * the same change of code, so it is correct to ignore a stale number in a record.
  */
 void mf_stack_cache_flush(struct mf_stack_cache *known);
 

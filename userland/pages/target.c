@@ -148,7 +148,7 @@ int mf_target_stack(struct mf_target *target, const struct massif_rec_stack *sta
 	while (wait && wait->capture != stack->h.capture)
 		wait = wait->next;
 	if (!wait || wait->state != MF_WAIT_OPEN)
-		return 0; /* no event waits for it: it is the stack of an unmapping, or was given up */
+		return 0; /* no event waits for the stack: it belongs to an unmapping, or we stopped waiting for it */
 
 	/*
 	 * If the event that waits for the stack is the next one, unwind the stack now: the mappings are the same as

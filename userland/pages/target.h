@@ -60,12 +60,12 @@ struct mf_target {
 	struct mf_stack_cache *known;	      /* created with the unwinder; NULL if memory ran out or the cache is
 					       * off */
 	struct mf_pages_process process;
-	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record in which it could be compared with
-				* ours */
+	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record that allowed a comparison with our
+			        * total */
 
 	struct mf_event *first, **last; /* events that have not been accounted yet */
 	struct mf_stack_wait *waits;	/* stacks that these events wait for */
-	bool blocked;			/* it was forked from a target that has not accounted the fork yet */
+	bool blocked;			/* it was forked from a target whose FORK event has not been accounted yet */
 	bool in_sync;			/* our total may be compared with the kernel's */
 	bool resyncing;			/* a resync is in progress: its last part has not arrived yet */
 	bool exited;			/* its EXIT record was accounted */
@@ -88,8 +88,8 @@ int mf_target_check_range(const struct massif_record *record, uint64_t start, ui
 			  struct mf_error *err);
 
 /*
- * These functions each take one record of the target. All return 0, -ENOMEM, or -EPROTO for an impossible address
- * range.
+ * Each of these functions processes one record of the target. All return 0, -ENOMEM, or -EPROTO for an impossible
+ * address range.
  */
 int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, struct mf_error *err);
 int mf_target_name(struct mf_target *target, const struct massif_rec_vma *name,
@@ -104,20 +104,17 @@ int mf_target_exit(struct mf_target *target, const struct massif_rec_exit *end,
 		   struct mf_error *err);
 
 /*
- * Takes a FORK record: @child, which is new, waits until @target has accounted its events up to this record, then
+ * Processes a FORK record. The new target @child waits until @target has accounted its events up to this record, then
  * inherits its mappings and pages.
  */
 int mf_target_fork(struct mf_target *target, struct mf_target *child,
 		   const struct massif_record *record, struct mf_error *err);
 
-/* Takes one part of a resync. Takes ownership of @resync, which was allocated with malloc(), even on failure. */
+/* Processes one part of a resync. Takes ownership of @resync, which was allocated with malloc(), even on failure. */
 int mf_target_resync(struct mf_target *target, struct mf_resync *resync, bool first_part,
 		     const struct massif_record *record, struct mf_error *err);
 
-/*
- * Takes a LOST record. The stacks that events are waiting for may be among the lost records, so no event waits any
- * longer.
- */
+/* Processes a LOST record. The stacks that events are waiting for may have been lost, so stops waiting for them. */
 int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 		   struct mf_error *err);
 

@@ -11,7 +11,7 @@
 
 #define MF_TARGETS_BUCKETS 256
 
-/* Initialise with zeroes. The targets belong to the table's user. */
+/* Initialise with zeroes. The table does not own the targets. */
 struct mf_targets {
 	struct mf_target *buckets[MF_TARGETS_BUCKETS];
 };

@@ -2,10 +2,10 @@
 // Unwinds a copied stack with libunwind: from a thread's registers and stack bytes to its call chain.
 //
 // libunwind's remote mode asks us for memory, registers and unwind rules. Memory consists of the copied stack and,
-// since code is never written, the files behind the mappings. Rules come from tables that a process without rights
-// built from the file (elf/binary.h); libunwind only sees those that were found to be safe, at addresses that no
-// process has. Every value of the thread that libunwind reads is recorded: two stacks with the same values give the
-// same walk.
+// since code is never written, the files behind the mappings. Rules come from tables that an unprivileged process built
+// from the file (elf/binary.h). libunwind only sees rules that were found to be safe; they are at addresses outside
+// user space. Every value of the thread that libunwind reads is recorded: two stacks with the same values have the same
+// call chain.
 
 #include "pages/unwind.h"
 
@@ -17,7 +17,10 @@
 
 #include "cfi/callsite.h"
 
-/* Maximum distance of the call in an entry point from its start. ld.so's entry point has no unwind rules. */
+/*
+ * Maximum distance from the start of an entry point to the return address of its call. Needed because ld.so's entry
+ * point has no unwind rules.
+ */
 #define ENTRY_BYTES 64
 
 /* Number of addresses whose rules are cached. The stacks of large programs share most of their outer frames. */
@@ -26,16 +29,16 @@
 /* Assumed maximum size of a function, used to decide whether a direct call may have led to an address. */
 #define FUNCTION_BYTES (64u << 10)
 
-/* Maximum size of the function to which signal handlers return. They return to its start. */
+/* Maximum size of the function to which signal handlers return (at its start). */
 #define SIGRETURN_BYTES 64u
 
-/* Slots of the cache of is_signal_frame(). */
+/* Number of slots in the cache of is_signal_frame(). */
 #define RETURNS 1024u
 
 /* How many bytes of code libunwind compares to recognise a signal frame or a PLT entry. */
 #define CODE_BYTES 16u
 
-/* Number of stack words for which words_read says whether they were recorded: all words of the largest copy. */
+/* Number of bits in words_read, one for each stack word of the largest copy. */
 #define TRACE_WORDS 8192u
 
 /* Maximum number of frame pointers followed through code outside files, to see whether they lead to code in a file. */
@@ -49,15 +52,15 @@
 #define REG_FP	 UNW_AARCH64_X29
 #endif
 
-/* Not in libunwind's header, but exported by its library for this purpose. */
+/* Not declared in libunwind's header, but exported for this purpose. */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip,
 					      unw_dyn_info_t *di, unw_proc_info_t *pi,
 					      int need_unwind_info, void *arg);
 
 /*
- * libunwind reads rules as memory. Their addresses consist of this bit, the file's number (from bit 32 upwards), and an
- * offset: at offset 0 is a search table with one entry, which leads to the FDE at its base for every address; the rules
- * follow.
+ * libunwind reads unwind rules as if they were memory. Their addresses consist of this bit, the file's number (from bit
+ * 32 upwards), and an offset. At offset 0 is a search table whose only entry leads to the FDE at the table's base; the
+ * rules follow it.
  */
 #define RULES_BIT   (1ull << 63)
 #define RULES_ENTRY 8u
@@ -70,7 +73,7 @@ struct mf_unwinder {
 
 	/* State of the current walk. */
 	const struct mf_user_stack *stack;
-	uint64_t regs[MF_TRACE_REGS_MAX]; /* registers of the thread or, after a guess, of the guessed frame */
+	uint64_t regs[MF_TRACE_REGS_MAX]; /* registers of the thread or, after step_by_guess(), of the guessed frame */
 	uint32_t regs_valid;		  /* one bit per DWARF register number */
 	bool regs_initial;		  /* regs are still the thread's own registers */
 	bool no_rules;			  /* the last frame's code has no rules */
@@ -227,7 +230,7 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 	return 0;
 }
 
-/* libunwind never needs floating-point registers to find an integer register. */
+/* Not supported: libunwind never needs a floating-point register to find an integer register. */
 static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write,
 			void *arg)
 {
@@ -264,7 +267,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	u->no_rules = true;
 	if (!interval || interval->file > INT32_MAX || !find_rules(u, interval, ip, &found, &bias))
 		return -UNW_ENOINFO;
-	/* A search table with one entry, which leads to the FDE at segbase. */
+	/* The search table at offset 0 (see RULES_BIT), with the FDE as its base. */
 	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
 	dynamic.u.rti.table_data = rules_address(interval->file, 0);
 	dynamic.u.rti.table_len = RULES_ENTRY / sizeof(unw_word_t);
@@ -364,7 +367,10 @@ static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 	       address - summary->entry < ENTRY_BYTES;
 }
 
-/* Returns false if the rules of the code at @ip, or the lack of them, show that no signal handler returns there. */
+/*
+ * Returns false if the unwind rules of the code at @ip show that no signal handler returns there, or if @ip is in an
+ * entry point without rules.
+ */
 static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip)
 {
 	struct mf_cfi_found found;
@@ -539,8 +545,8 @@ static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
 	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
 
 	/*
-	 * If the walk ended at the end of the stack's mapping or at unreadable memory, another stack with the same
-	 * values may end elsewhere.
+	 * If the walk ended at the end of the stack's mapping or at unreadable memory, a stack with the same values may
+	 * have more frames.
 	 */
 	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
 	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)
@@ -575,8 +581,8 @@ static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t ma
 		here = *cursor;
 		ret = unw_step(cursor);
 		/*
-		 * Without rules, libunwind follows the frame pointer, whatever it points to. step_by_guess() also
-		 * checks that the result looks like a caller.
+		 * Without rules, libunwind follows the frame pointer, whatever it points to. Use step_by_guess()
+		 * instead, which checks that the result looks like a caller.
 		 */
 		guessed = u->no_rules && !signal_frame;
 		u->no_rules = false;

@@ -28,14 +28,15 @@ struct mf_user_stack {
 	uint64_t sp; /* address of the first byte */
 	const uint8_t *bytes;
 	uint64_t n_bytes;
-	bool at_limit; /* the bytes end at the size limit for copies, not at the end of the stack */
+	bool at_limit; /* the copy was cut at the size limit and does not reach the end of the stack */
 };
 
 /* Why a walk ended. */
 enum mf_unwind_end {
-	MF_UNWIND_OUTERMOST, /* as the unwind rules say, at _start or at a thread's first function */
+	MF_UNWIND_OUTERMOST, /* _start or a thread's first function was reached, according to the unwind rules */
 	MF_UNWIND_CUT,	     /* the caller's frame is not in the stack copy */
-	MF_UNWIND_NO_RULES,  /* code has no unwind rules, and its frame pointers lead nowhere */
+	MF_UNWIND_NO_RULES,  /* the code has no unwind rules, and its frame pointers do not lead to a plausible
+			      * caller */
 	MF_UNWIND_FULL,	     /* the requested number of frames was found */
 };
 
@@ -44,13 +45,13 @@ struct mf_walk {
 	uint32_t n;
 	enum mf_unwind_end end;
 	/*
-	 * As in struct mf_frame: exact for the innermost frame and for a frame that a signal interrupted; otherwise the
-	 * return address minus one.
+	 * Code addresses, as in struct mf_frame: exact for the innermost frame and for frames that a signal
+	 * interrupted; otherwise the return address minus one.
 	 */
 	uint64_t addresses[MF_UNWIND_FRAMES_MAX];
 	/*
-	 * The frame was found through the frame pointer of the preceding frame, whose code has no unwind rules. It may
-	 * not be the direct caller of that frame: functions that do not set up a frame pointer are missing.
+	 * Whether the frame was found through the frame pointer of the previous frame, whose code has no unwind rules.
+	 * It may not be the direct caller of that frame: functions that do not set up a frame pointer are missed.
 	 */
 	bool guessed[MF_UNWIND_FRAMES_MAX];
 };

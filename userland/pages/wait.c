@@ -122,7 +122,7 @@ static uint32_t context_of_known(struct mf_target *target, uint32_t number)
 	return mf_accounting_note(target->accounting, MF_WORDS_NO_STACK);
 }
 
-/* Returns a context that consists of words for a record without a stack; they say what caused it. */
+/* Returns a context with a placeholder frame for a record without a stack, according to the record's flags. */
 static uint32_t context_of_flags(struct mf_target *target, uint32_t flags)
 {
 	static const struct {
@@ -166,7 +166,7 @@ uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, u
 	return wait->context;
 }
 
-/* A thread waits for only one stack copy at a time, so an older copy that has not arrived yet never will. */
+/* Only one stack copy per thread is outstanding at any time, so an older copy that has not arrived by now was lost. */
 struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, uint32_t tid)
 {
 	struct mf_stack_wait *wait, *found = NULL;

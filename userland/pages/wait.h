@@ -38,8 +38,8 @@ struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, ui
 void mf_wait_release(struct mf_target *target, struct mf_stack_wait *wait);
 
 /*
- * Returns the number of the stack copy of the system call that thread @tid is in, if the copy has not arrived yet;
- * otherwise returns 0.
+ * Returns the number of the outstanding stack copy of thread @tid, which belongs to its current system call; 0 if there
+ * is none.
  */
 uint32_t mf_wait_open_capture(const struct mf_target *target, uint32_t tid);
 
@@ -54,9 +54,9 @@ void mf_wait_resolve(struct mf_target *target, struct mf_stack_wait *wait,
 void mf_wait_give_up(struct mf_target *target);
 
 /*
- * Returns the context of an event that is being accounted: the context of the cached stack @known if @known is not 0;
- * otherwise that of @wait, which must have arrived or been given up; without either, a context that describes the
- * record's @flags.
+ * Returns the context of an event that is being accounted. If @known is not 0, it is the context of that cached stack.
+ * Otherwise, if @wait is not NULL, it is the context of @wait, whose stack must have arrived or been given up. Without
+ * either, it is a placeholder chosen by the record's @flags.
  */
 uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, uint32_t known,
 			 uint32_t flags);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The pages of an address space that are or were resident, in windows of 16 pages.
+// Tracks the pages of an address space that are or were resident, in windows of 16 pages.
 
 #include "pages/windows.h"
 
@@ -125,8 +125,8 @@ static uint16_t pages_in(const struct mf_window *window, uint64_t start, uint64_
 }
 
 /*
- * Visits the window that *@link refers to; unlinks the window if it became empty, otherwise advances *@link. Returns
- * false to stop.
+ * Visits the window that *@link refers to. Unlinks the window if it is empty after the visit, otherwise advances
+ * *@link. Returns false to stop.
  */
 static bool visit_link(struct mf_windows *windows, uint32_t **link, uint64_t start, uint64_t end,
 		       mf_windows_visit visit, void *data)

@@ -10,11 +10,12 @@
 #define MF_WINDOW_PAGES 16u
 #define MF_WINDOW_BYTES (MF_WINDOW_PAGES * 4096ull)
 
-/* Bit or element i is the page at address + i * 4096. */
+/* Bit or element i of each member describes the page at @address + i * 4096. */
 struct mf_window {
 	uint64_t address;
-	uint32_t context[MF_WINDOW_PAGES]; /* context to which the page is charged, if its kind is not 0 */
-	uint8_t kind[MF_WINDOW_PAGES];	   /* the owner's number for the kind; 0 if not resident */
+	uint32_t context[MF_WINDOW_PAGES]; /* context to which a resident page is charged */
+	uint8_t kind[MF_WINDOW_PAGES];	   /* kind of the page, a number chosen by the user of the windows; 0 if it
+					    * is not resident */
 	uint16_t uncertain; /* the address is a guess: a page elsewhere may be resident instead */
 	uint16_t touched;   /* the page is resident, or has been since it was mapped */
 	uint32_t next;	    /* next window in the same bucket or in the free list */
@@ -41,7 +42,7 @@ typedef bool (*mf_windows_visit)(struct mf_window *window, uint16_t pages, void 
 
 /*
  * Visits the windows with pages from @start to @end, in no particular order. The visitor must not create windows. A
- * window that it leaves without touched or resident pages is freed.
+ * window is freed if it contains no touched or resident pages after the visit.
  */
 void mf_windows_each(struct mf_windows *windows, uint64_t start, uint64_t end,
 		     mf_windows_visit visit, void *data);
