@@ -18,8 +18,8 @@
 #include "cfi/callsite.h"
 
 /*
- * Maximum distance from the start of an entry point to the return address of its call. Needed because ld.so's entry
- * point has no unwind rules.
+ * Maximum distance from the start of an entry point to its call instruction. Needed because ld.so's entry point has no
+ * unwind rules.
  */
 #define ENTRY_BYTES 64
 

@@ -166,7 +166,10 @@ uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, u
 	return wait->context;
 }
 
-/* Only one stack copy per thread is outstanding at any time, so an older copy that has not arrived by now was lost. */
+/*
+ * Only one stack copy per thread is outstanding at any time, so an older copy that has not arrived by now will never
+ * arrive.
+ */
 struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, uint32_t tid)
 {
 	struct mf_stack_wait *wait, *found = NULL;

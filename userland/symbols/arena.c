@@ -8,15 +8,15 @@
 #include <string.h>
 
 /*
- * Each chunk is twice as large as the one before. The first is small because a program may have a thousand small
- * libraries.
+ * Each chunk is twice as large as the previous one, up to CHUNK_LARGEST. The first chunk is small because a program may
+ * have a thousand small libraries, each with an arena.
  */
 #define CHUNK_FIRST   512u
 #define CHUNK_LARGEST 65536u
 
 struct mf_arena_chunk {
 	struct mf_arena_chunk *next;
-	size_t used, size; /* of @data, in bytes */
+	size_t used, size; /* bytes used in @data, and its size */
 	alignas(max_align_t) char data[];
 };
 

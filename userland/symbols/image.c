@@ -17,10 +17,10 @@
 #include "elf/build_id.h"
 #include "base/held.h"
 
-/* Identifies the matching separate debug file: candidates are compared with this. */
+/* What a separate debug file must match to belong to the image. */
 struct identity {
 	const void *build_id;
-	size_t build_id_size; /* 0 if there is none; then only @crc identifies the file */
+	size_t build_id_size; /* 0 if there is no build id; then only @crc identifies the debug file */
 	bool check_crc;
 	GElf_Word crc;
 };
@@ -203,7 +203,7 @@ static const char *why_not_opened(int code)
 	return code == -ESTALE ? "the file was replaced by another one" : strerrordesc_np(-code);
 }
 
-/* Returns whether the file @fd was modified since @object was loaded, or is not the file that the shim saw then. */
+/* Returns whether the file @fd is not the one that the shim saw when @object was loaded, or was modified since then. */
 static bool was_written(const struct mf_object *object, int fd)
 {
 	struct stat status;
@@ -213,16 +213,13 @@ static bool was_written(const struct mf_object *object, int fd)
 		(int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec != object->modified_ns);
 }
 
-/*
- * Returns the reason why the names in the opened file are not those of @object, or NULL if there is no evidence of
- * that.
- */
+/* If the opened file does not match @object, so that its names would be wrong, returns the reason; otherwise NULL. */
 static const char *why_not_that(const struct mf_image *image, const struct mf_object *object, int fd)
 {
 	bool changed = object->held && mf_held_is_of(object->held, fd) &&
 		       mf_held_has_changed(object->held, fd);
 
-	/* Without a build id, only an unmodified file can be the same file. */
+	/* Without a build id, we only trust a file that was not modified. */
 	if (!object->build_id_size && (changed || was_written(object, fd)))
 		return "it was written to or replaced while it was mapped, and it has no build id";
 	if (!object->build_id_size)
@@ -232,7 +229,7 @@ static const char *why_not_that(const struct mf_image *image, const struct mf_ob
 	return changed ? "it was overwritten while it was mapped" : "the file was replaced by another one";
 }
 
-/* If @fd, a descriptor or -errno, is the file of @object, uses it as such; otherwise closes it. */
+/* If @fd is the file of @object, stores it in @image; otherwise closes it. @fd may be -errno. */
 static void take_file(struct mf_image *image, const struct mf_object *object, int fd)
 {
 	image->fd = fd < 0 ? -1 : fd;
@@ -254,7 +251,10 @@ static void open_file(struct mf_image *image, const struct mf_object *object)
 	take_file(image, object, ask(image, MF_OPENER_OBJECT));
 	if (!image->why || !object->held || !object->build_id_size)
 		return;
-	/* The object's path may lead to a file of the same build. If not, report why the first file was rejected. */
+	/*
+	 * Try the object's path, which may lead to a file of the same build. If it does not, report why the first file
+	 * was rejected.
+	 */
 	why = image->why;
 	take_file(image, object, ask(image, MF_OPENER_PATH));
 	if (image->why)

@@ -18,7 +18,7 @@ struct mf_image {
 	int fd, debug_fd; /* descriptors, or -1 if none */
 	void *memory;	  /* a copy of the vdso, or NULL */
 	Elf *elf;	  /* NULL if the file does not exist or is not the one that was mapped */
-	const char *why;  /* reason why names were lost; NULL if none were, or if the object cannot have any */
+	const char *why;  /* why names are missing; NULL if none are, or if the object cannot have names */
 	Elf *debug_elf;	  /* NULL if there is no separate file */
 	struct mf_sections sections; /* decompressed sections of both files */
 	bool shares; /* some names are in a file that several objects share (.gnu_debugaltlink, made by dwz) */

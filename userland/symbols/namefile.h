@@ -91,11 +91,11 @@ struct mf_namefile_draft {
 	uint32_t n_records, n_positions, n_text;
 	uint32_t records_room, positions_room, text_room;
 	uint32_t *texts; /* hash table, open addressing: offsets of the texts in @text; 0 marks a free slot */
-	uint32_t n_texts, texts_room; /* texts_room: a power of two, or 0 */
+	uint32_t n_texts, texts_room; /* texts_room: size of the hash table, a power of two or 0 */
 	bool failed; /* memory ran out, or the file is too large */
 };
 
-/* Add to the draft, in this order: texts, a record, its demangled name, its positions. */
+/* These functions add to the draft. Call them in this order: texts, a record, its demangled name, its positions. */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text);
 void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,
 			    uint32_t function, uint64_t offset);

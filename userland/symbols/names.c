@@ -21,9 +21,9 @@ struct mf_names_file {
 	struct mf_object object; /* the object, with its own copy of the path */
 	struct mf_names_answer *answers; /* hash table, open addressing; address is 0 in a free slot */
 	size_t n_answers, room; /* room: capacity of the table, a power of two, or 0 */
-	struct mf_namefile *saved; /* names from earlier runs; those looked up in this run are also in answers */
-	struct mf_sources sources; /* files that the answers were read from; the paths belong to arena or saved */
-	bool grown;    /* some answers are not in saved */
+	struct mf_namefile *saved; /* names from earlier runs; they are copied to answers when they are looked up */
+	struct mf_sources sources; /* files that the answers were read from; the paths are in @arena or @saved */
+	bool grown;    /* some answers are not in @saved yet */
 	bool demangle; /* the printed names are demangled */
 	struct mf_arena arena;
 };
@@ -184,12 +184,12 @@ void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sou
 				file->sources.others = true;
 		}
 	} else if (!mf_sources_are_same(&file->sources, sources)) {
-		/* The files changed during this run. */
+		/* The files changed during this run, so the names must not be saved. */
 		file->sources.others = true;
 	}
 }
 
-/* Returns the locations in the saved @record, or NULL if there are none or memory ran out. */
+/* Returns the locations that @record contains, or NULL if there are none or memory ran out. */
 static struct mf_location *load_locations(struct mf_names_file *file,
 					  const struct mf_namefile_record *record,
 					  const struct mf_names_answer *answer)
@@ -219,7 +219,8 @@ static struct mf_location *load_locations(struct mf_names_file *file,
 
 /*
  * Sets *@function to the printed form of @symbol, which is the name in @record. Returns false if the demangled name was
- * not saved. It is not computed here, because the demangler may only run where the files are read (parser.h).
+ * not saved. It is not computed here, because the demangler may only run in the process that reads the files
+ * (parser.h).
  */
 static bool show(const struct mf_names_file *file, const struct mf_namefile_record *record, const char *symbol,
 		 const char **function)
@@ -327,7 +328,8 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 	mf_namefile_add_shown(draft, shown);
 	for (size_t i = 0; i < answer->n_locations; i++) {
 		const struct mf_location *location = &answer->locations[i];
-		bool inlined = i + 1 < answer->n_locations; /* the function of the last location is the symbol itself */
+		bool inlined = i + 1 < answer->n_locations; /* the last location is the containing function, whose
+							     * name is answer->symbol */
 
 		mf_namefile_add_position(draft, (struct mf_namefile_position){
 			.function = inlined ? mf_namefile_add_text(draft, location->function) : 0,

@@ -58,12 +58,15 @@ void mf_names_save(const struct mf_names *names);
 struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_object *object);
 
 /*
- * Sets which files the names kept from now on were read from. If @sources is NULL, they were read from other files as
- * well, so they must not be saved for later runs. @file may be NULL, here and below.
+ * Records @sources, the files that the names kept from now on are read from. NULL means that names are also read from
+ * unknown files, so they must not be saved for later runs. @file may be NULL, here and below.
  */
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 
-/* Returns what is known about @address, or NULL if nothing is. Valid until the next call of a find or keep function. */
+/*
+ * Returns what is known about @address, or NULL if nothing is. Valid until the next call of mf_names_find() or a keep
+ * function.
+ */
 const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address);
 
 /* Keep copies of what was found for @address; if memory runs out, nothing is kept. @function is the name as printed. */

@@ -64,8 +64,8 @@ static int readable_if_elf(int fd)
 }
 
 /*
- * Names come from the open file, but a later run will open whatever is at the path: if the two files differ, names must
- * not be saved.
+ * Names are read from the file that is held open, but a later run will open the file at the path. If these files
+ * differ, the names must not be saved.
  */
 static void check_source(struct mf_opener *opener, int fd)
 {
@@ -76,7 +76,7 @@ static void check_source(struct mf_opener *opener, int fd)
 		opener->sources.others = true;
 }
 
-/* Adds @path to the sources unless it is already there: a restarted child requests the same files again. */
+/* Adds @path to the sources unless it is already listed: a restarted child requests the same files again. */
 static void add_source(struct mf_opener *opener, const char *path)
 {
 	for (uint32_t i = 0; i < opener->sources.count; i++) {
@@ -166,7 +166,7 @@ int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *req
 		return open_by_link(opener, text, request->place);
 	if (request->what != MF_OPENER_OTHER)
 		return -EINVAL;
-	/* A relative path cannot be served, because we do not know what it is relative to. */
+	/* Refuse relative paths, because we do not know what they are relative to. */
 	fd = *text == '/' ? only_elf(mf_regular_open(text)) : -ENOENT;
 	opener->sources.others |= fd >= 0;
 	return fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Opens the files that the names of one object are read from, on behalf of the process that reads them. That process
- * has no rights and may be under the control of a hostile file (parser.h). So only the requests listed here are served,
- * and they only return regular files that begin with the ELF magic number.
+ * Opens the files that the names of one object are read from, on behalf of the process that reads them. That process is
+ * unprivileged and may have been taken over by a hostile file (parser.h). So it can only make the requests listed here,
+ * which only return regular files that begin with the ELF magic number.
  */
 #ifndef MASSIF_SYMBOLS_OPENER_H
 #define MASSIF_SYMBOLS_OPENER_H
@@ -14,14 +14,15 @@
 #include "symbols/sources.h"
 
 #define MF_OPENER_BYTES_MAX 4096u /* maximum size of the name in a request */
-#define MF_OPENER_PLACES    3u	  /* number of directories, relative to the object, where a linked debug file may be */
+#define MF_OPENER_PLACES    3u	  /* number of directories, derived from the object's path, that may contain a linked
+				   * debug file */
 
 enum mf_opener_what {
 	MF_OPENER_OBJECT,      /* the file held open for the object, or the file at its path */
 	MF_OPENER_PATH,	       /* the file at the object's path, even if a file is held open */
 	MF_OPENER_BY_BUILD_ID, /* the debug file with the build id in @name */
 	MF_OPENER_BY_LINK,     /* the debug file @name in directory number @place, below MF_OPENER_PLACES */
-	MF_OPENER_OTHER,       /* the absolute path in @name: a file that libdw opens by itself */
+	MF_OPENER_OTHER,       /* the file with the absolute path @name, which libdw tried to open by itself */
 };
 
 struct mf_opener_request {

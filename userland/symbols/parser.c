@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads the names of one object in a child process that has no rights.
+// Reads the names of one object in an unprivileged child process.
 
 #include "symbols/parser.h"
 
@@ -30,7 +30,7 @@ struct mf_parser {
 	struct mf_opener opener;
 	struct mf_parser_state state;
 	char why[128]; /* buffer for state.why */
-	int64_t left_ms; /* remaining time */
+	int64_t left_ms; /* time left of the limit for all answers */
 	pid_t pid;     /* process id of the child, or 0 if there is none */
 	int socket;
 	uint8_t *bytes; /* received bytes; those from @at to @end are not decoded yet */
@@ -56,8 +56,8 @@ struct mf_parser *mf_parser_create(const struct mf_object *object, const struct 
 }
 
 /*
- * Kills the child and returns its wait status as from waitpid(2), or 0 if there is no child. If the child has already
- * ended, by itself or because it crashed, returns the status it ended with.
+ * Kills the child and returns its status as from waitpid(2), or 0 if there is no child. If the child has already exited
+ * or crashed, the status says how.
  */
 static int end_child(struct mf_parser *parser)
 {
@@ -115,7 +115,7 @@ static void __attribute__((format(printf, 2, 3))) lose(struct mf_parser *parser,
 	parser->state.lost = true;
 }
 
-/* Ends a child that no longer answers, and records why. */
+/* Kills a child that no longer answers, and records why it failed. */
 static void bury(struct mf_parser *parser)
 {
 	bool in_time = parser->left_ms > 0;
@@ -264,7 +264,7 @@ static bool reply(struct mf_parser *parser, int fd)
 		control.head.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
 	}
-	/* The child is waiting for the reply, so the socket has room. */
+	/* This does not block: the child is waiting for the reply, so the socket has room. */
 	return sendmsg(parser->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(text);
 }
 
@@ -355,7 +355,7 @@ static bool is_ready(struct mf_parser *parser)
 	}
 	code = start(parser);
 	if (code && !mf_confine_has_rights()) {
-		/* This process has no rights either, so a child would not be safer. */
+		/* This process is unprivileged, too, so a child would not be safer. */
 		open_reader(parser);
 		return parser->reader;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads the names of one object in a child process that has no rights (base/confine.h). There is one child per object,
- * so a hostile file can only fake its own names, crash the child, or waste time.
+ * Reads the names of one object in an unprivileged child process (base/confine.h). There is one child per object, so a
+ * hostile file can only fake its own names, crash its child, or waste time.
  *
- * The child asks this process to open files (opener.h), and this process asks the child for names (wire.h); the child
- * has no other contact. If it does not answer in time, it is killed.
+ * The child asks this process to open files (opener.h), and this process asks the child for names (wire.h). The child
+ * cannot communicate with any other process. If it does not answer in time, it is killed.
  *
  * Only one thread at a time may use a parser.
  */
@@ -34,8 +34,9 @@ struct mf_parser_state {
 	bool readable;	 /* the object's file exists and is the one that was mapped */
 	bool shares;	 /* some names are in a file that is not among the sources */
 	bool lost;	 /* the parser gives no more answers; @why says why */
-	const char *why; /* reason why some or all names were lost, or NULL if none were */
-	unsigned int confined; /* MF_CONFINED_*: rights given up by the child; MF_CONFINED_ALL if there is no child */
+	const char *why; /* why some or all names are missing, or NULL if none are */
+	unsigned int confined; /* MF_CONFINED_*: privileges that the child dropped; MF_CONFINED_ALL if there is no
+			        * child */
 	const struct mf_sources *sources;
 };
 
@@ -52,7 +53,7 @@ void mf_parser_rest(struct mf_parser *parser);
 /* Returns whether no child process is running. */
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
-/* Called with the answer to question @number. At that time, @state is valid. */
+/* Called with the answer to question @number. @state is valid during the call. */
 typedef void mf_parser_hear(void *data, size_t number, const struct mf_reader_answer *answer);
 
 /*
@@ -66,8 +67,8 @@ void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *qu
 const struct mf_parser_state *mf_parser_state(const struct mf_parser *parser);
 
 /*
- * Starts a child to find out which rights of MF_CONFINED_ALL it can give up on this system. Returns those rights, or
- * -errno if no child can be started.
+ * Starts a child to find out which privileges of MF_CONFINED_ALL it can drop on this system. Returns those that it
+ * dropped, or -errno if no child can be started.
  */
 int mf_parser_probe(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The child process of a parser: without rights, it reads the files it is given.
+// The unprivileged child process of a parser, which reads the files it is given.
 
 #include "symbols/parser_child.h"
 
@@ -17,10 +17,13 @@
 #include "symbols/truncation.h"
 #include "symbols/wire.h"
 
-#define FLUSH_BYTES 32768u /* collected answers are sent when they reach this total size ... */
-#define FLUSH_MS    20	   /* ... or when this much time has passed since the last time */
+#define FLUSH_BYTES 32768u /* collected answers are sent when their total size reaches this limit ... */
+#define FLUSH_MS    20	   /* ... or when this many milliseconds have passed since answers were last sent */
 
-/* Answers not sent yet. The buffer only contains whole messages, because a signal handler may send them, too. */
+/*
+ * Answers that were not sent yet. The buffer contains only complete messages, because a signal handler may send it at
+ * any time.
+ */
 static uint8_t waiting[FLUSH_BYTES];
 static size_t n_waiting;
 
@@ -123,7 +126,7 @@ static int ask_to_open(void *opener, const struct mf_opener_request *request)
 	return fd;
 }
 
-/* Opens a file for a library that called open() by itself. */
+/* Opens a file in place of a system call that a library made by itself. */
 static int open_other(const char *path)
 {
 	/* Static, because the stack of a signal handler may be small; this function is never reentered. */

@@ -7,7 +7,7 @@
 #include "symbols/reader.h"
 
 /*
- * Gives up all rights, then answers questions about @object on @socket until the other end is closed. @cpu_s: as for
+ * Drops all privileges, then answers questions about @object on @socket until the other end is closed. @cpu_s: as for
  * mf_confine(). Call this in a child that was forked for this purpose.
  */
 _Noreturn void mf_parser_child(const struct mf_object *object, const struct mf_reader_options *options, int socket,

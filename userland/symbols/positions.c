@@ -2,9 +2,9 @@
 // Source positions from DWARF: lines, and the calls that were inlined at an address.
 //
 // Nothing is read until an address needs it. .debug_aranges says which unit contains an address. Some compilers (clang)
-// do not write it; so if it does not cover an address, an index of all units' own ranges is built once. In a unit, only
-// the ranges of functions are indexed. The tree of lexical blocks and inlined calls is read only for the function that
-// contains the address.
+// do not write it. So when it does not cover an address for the first time, an index of all units is built from their
+// own ranges. In a unit, only the ranges of functions are indexed. The tree of lexical blocks and inlined calls is read
+// only for the function that contains the address.
 
 #include "symbols/positions.h"
 
@@ -17,11 +17,12 @@
 /* Maximum depth of a tree of entries. No valid tree is deeper; a damaged one must not overflow the stack. */
 #define DEPTH_MAX 256
 
-/* A unit that was read because it contains an address that was looked up. */
+/* A unit that was read because an address in it was looked up. */
 struct unit {
 	struct unit *next;
 	Dwarf_Off offset;	    /* offset of the unit's first entry */
-	Dwarf_Die die, code;	    /* code: the entry that contains the functions; differs from die for split DWARF */
+	Dwarf_Die die, code;	    /* code: the entry that contains the functions; for split DWARF, it is in another
+				     * file than die */
 	struct mf_ranges functions; /* values are offsets of the functions' entries */
 	bool functions_known, functions_deep;
 	Dwarf_Lines *lines;
@@ -203,8 +204,8 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 }
 
 /*
- * A walk over a tree of entries, parents first. In valid DWARF, the offsets increase along the way. A walk ends where
- * they do not, because damaged entries could lead in circles or to the same entries again and again.
+ * A walk over a tree of entries, parents first. In valid DWARF, each visited entry has a higher offset than the
+ * previous one. A walk ends if that is not so, because damaged entries could form a cycle.
  */
 struct walk {
 	Dwarf_Off last; /* offset of the last visited entry */

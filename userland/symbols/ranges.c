@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Maximum number of ranges examined, going backwards from the range with the nearest start. In valid input, ranges
- * hardly overlap.
+ * Maximum number of ranges that a search examines, going backwards from the nearest start. In valid input, few ranges
+ * overlap.
  */
 #define LOOK_BACK 16
 

@@ -10,8 +10,8 @@
 #include "symbols/demangle.h"
 #include "symbols/symtab.h"
 
-#define DWARF_BYTES_MAX (6u << 20) /* maximum size of the units that libdw may have read; it never frees what it
-				    * derives from them */
+#define DWARF_BYTES_MAX (6u << 20) /* when libdw has read units of this total size, close the Dwarf handle, because
+				    * libdw frees nothing before that */
 
 struct mf_reader {
 	struct mf_reader_options options;
@@ -93,7 +93,7 @@ static struct mf_positions *find_positions(struct mf_reader *reader)
 	return reader->positions;
 }
 
-/* Demangles the name of a symbol once, however many of its addresses are looked up. */
+/* Demangles the name of a symbol only once, even if many of its addresses are looked up. */
 static const char *shown_name(const struct mf_reader *reader, struct mf_symbol *symbol)
 {
 	if (!symbol->shown && reader->options.demangle)

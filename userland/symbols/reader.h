@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads names from the files of one object. These files may contain anything, so this runs in a process without rights
- * (parser.h), unless this process has no rights either.
+ * Reads names from the files of one object. These files may be hostile, so this runs in an unprivileged child process
+ * (parser.h). If no child can be started, it runs in this process, provided that it is unprivileged, too.
  */
 #ifndef MASSIF_SYMBOLS_READER_H
 #define MASSIF_SYMBOLS_READER_H

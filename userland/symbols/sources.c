@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The source files of an object's names, and whether they have changed.
+// The files that an object's names depend on, and whether they have changed.
 
 #include "symbols/sources.h"
 

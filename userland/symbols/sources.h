@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The source files of an object's names: the files that the names were read from, and those that would have been used
- * had they existed. As long as none of these files changes, the names stay the same.
+ * The files that an object's names depend on: those that the names were read from, and those that would have been used
+ * if they had existed. As long as none of these files changes, the names stay the same.
  */
 #ifndef MASSIF_SYMBOLS_SOURCES_H
 #define MASSIF_SYMBOLS_SOURCES_H
@@ -23,7 +23,7 @@ struct mf_sources {
 	struct mf_source files[MF_SOURCES_MAX];
 	const char *paths[MF_SOURCES_MAX];
 	uint32_t count;
-	bool others; /* there were more sources than those listed */
+	bool others; /* the names also depend on files that are not listed */
 };
 
 /*

@@ -2,8 +2,8 @@
 // Finds functions, files and lines for addresses. Answers are cached. Each file is read by a separate process
 // (parser.h).
 //
-// Only one thread at a time uses the data of a file: the threads of mf_symbolizer_prepare() take one file after
-// another. The table of answers and the list of files do not change meanwhile.
+// Only one thread at a time uses the data of a file: each thread of mf_symbolizer_prepare() takes one file after
+// another. While these threads run, the table of answers and the list of files do not change.
 
 #include "symbols/symbolizer.h"
 
@@ -21,7 +21,7 @@
 #include "symbols/parser.h"
 
 #define THREADS_MAX 2
-#define PARSERS_MAX 16 /* maximum number of processes kept for further questions */
+#define PARSERS_MAX 16 /* maximum number of idle child processes kept for further questions */
 #define PATIENCE_S 1 /* number of seconds before progress is reported */
 #define PERIOD_MS 200
 
@@ -32,7 +32,7 @@ struct module {
 	struct mf_names_file *known; /* names kept for this file, or NULL if none are */
 	struct mf_parser *parser; /* NULL if it was not used yet or memory ran out */
 	bool told_open, told_lost; /* what was already reported about the parser's state */
-	const char *function; /* function in the last answer that had one */
+	const char *function; /* name of the function that was found last */
 	uint64_t used; /* time of its last use, counted in lookups */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
 	size_t n_expected, expected_room;
@@ -195,7 +195,7 @@ static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, 
 	return find_module(s, frame.object);
 }
 
-/* Fills in the function name as another symbolizer or an earlier run found it. Returns false if it is not known. */
+/* Fills in the function name if another symbolizer or an earlier run has found it. Otherwise returns false. */
 static bool recall_function(const struct module *module, uint64_t address, struct answer *answer)
 {
 	const struct mf_names_answer *known = mf_names_find(module->known, address);
@@ -384,8 +384,8 @@ static void inquire(struct inquiry *inquiry)
 }
 
 /*
- * Records that @module is in use. If it needs a process and PARSERS_MAX are running, the least recently used one is
- * ended.
+ * Records that @module is in use. If it needs a child process and PARSERS_MAX are already running, ends the least
+ * recently used one.
  */
 static void make_room(struct mf_symbolizer *s, struct module *module)
 {
@@ -554,7 +554,7 @@ void mf_symbolizer_want(struct mf_symbolizer *s, struct mf_frame frame)
 		answer->wanted = true;
 }
 
-/* The answers of one module, which one thread looks up. */
+/* The answers of one module; a single thread looks them up. */
 struct task {
 	struct answer **answers;
 	size_t count;
@@ -566,7 +566,7 @@ struct work {
 	struct answer **answers; /* sorted by module and address */
 	struct task *tasks;	 /* ordered by size, largest first */
 	size_t n_answers, n_tasks;
-	size_t next_task, done; /* atomic: number of tasks taken, and of answers found */
+	size_t next_task, done; /* atomic counters: tasks taken by the threads, and answers found */
 };
 
 static struct module *module_of(const struct mf_symbolizer *s, const struct answer *answer)
@@ -650,7 +650,7 @@ static void find_answers_of(struct work *work, const struct task *task)
 		.done = &work->done,
 	};
 
-	/* Not an error: the answers are looked up when they are needed. */
+	/* Not an error: the answers will be looked up one by one when they are needed. */
 	if (!questions)
 		return;
 	for (size_t i = 0; i < task->count; i++) {
@@ -662,7 +662,7 @@ static void find_answers_of(struct work *work, const struct task *task)
 		};
 	}
 	inquire(&inquiry);
-	/* End the process: it is unlikely to be used again, and it keeps everything it has read in memory. */
+	/* End the child process: it is unlikely to be used again, and it keeps everything it has read in memory. */
 	if (inquiry.module->parser)
 		mf_parser_rest(inquiry.module->parser);
 }

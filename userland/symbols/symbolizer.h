@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Finds functions, files and lines for addresses, with elfutils' libdw and libiberty's demangler. These run in
- * processes without rights, one per file (parser.h).
+ * unprivileged processes, one per file (parser.h).
  */
 #ifndef MASSIF_SYMBOLS_SYMBOLIZER_H
 #define MASSIF_SYMBOLS_SYMBOLIZER_H
@@ -29,8 +29,8 @@ struct mf_symbolizer_options {
 	bool demangle;
 	bool inlines; /* read inlined calls */
 	/*
-	 * If not NULL: called repeatedly if mf_symbolizer_prepare() takes long, and in that case once more at the end
-	 * with @done == @total.
+	 * If not NULL: called repeatedly while mf_symbolizer_prepare() is running, if it takes long, and then once more
+	 * at the end with @done == @total.
 	 */
 	void (*progress)(size_t done, size_t total);
 	struct mf_names *names; /* names shared with other symbolizers; may be NULL */
@@ -40,7 +40,7 @@ struct mf_symbolizer_options {
 	 */
 	void (*unreadable)(const char *path, const char *why);
 	/*
-	 * If not NULL: called when a process that reads files could only give up the rights @confined (MF_CONFINED_*),
+	 * If not NULL: called when a process that reads files could only drop the privileges @confined (MF_CONFINED_*),
 	 * because the kernel refused to drop the others. May be called from any thread, and several times.
 	 */
 	void (*loose)(unsigned int confined);

@@ -13,11 +13,11 @@
 struct mf_symtab_source {
 	Elf *elf;
 	Elf_Data *data;
-	const bool *code; /* for each section of the file: whether it contains code; owned by a file's first source,
+	const bool *code; /* whether each section of the file contains code; owned by the file's first source and
 			   * shared by the others */
 	size_t n_sections, n_symbols;
 	size_t strings; /* number of the section that contains the names */
-	bool owns_code, wide; /* owns_code: @code must be freed; wide: entries are Elf64_Sym */
+	bool owns_code, wide; /* owns_code: @code must be freed; wide: the entries are Elf64_Sym, not Elf32_Sym */
 };
 
 struct mf_symtab_entry {
@@ -148,8 +148,9 @@ static bool is_blank(const char *name)
 }
 
 /*
- * Compares two names of one function; Massif shows the lesser one. A non-blank name is less than a blank one. The
- * further criteria, in this order: the shorter name (ignoring versions), the name with a version, alphabetical order.
+ * Compares two names of one function; like Massif, we show the lesser one. These names are less, in this order of
+ * importance: a non-blank name, a shorter name (ignoring the version), a name with a version, the alphabetically first
+ * name.
  */
 static int compare_names(const char *a, const char *b)
 {
@@ -193,7 +194,7 @@ static bool divide(struct mf_symtab *table)
 	return table->intervals;
 }
 
-/* Counts the symbols of each interval. With @deal, fills in their entries instead, up to the number counted. */
+/* Counts the symbols of each interval. With @deal, fills in the entries of each interval instead, up to that count. */
 static void go_through(struct mf_symtab *table, bool deal)
 {
 	for (size_t i = 0; i < table->n_sources; i++) {
@@ -320,7 +321,7 @@ struct mf_symbol *mf_symtab_find(struct mf_symtab *table, uint64_t address)
 			return find_among(interval, low, address);
 		if (!interval->first)
 			return NULL;
-		/* Continue with the next lower interval that has symbols. */
+		/* No symbol here: continue with the next lower interval that has symbols. */
 		interval = &table->intervals[interval_of(table, table->entries[interval->first - 1].start)];
 	}
 }

@@ -12,7 +12,7 @@ struct answer_head {
 	uint32_t split, n;
 };
 
-enum { NO_TEXT = 0 }; /* size of a text that is a NULL pointer; other sizes include the terminating NUL */
+enum { NO_TEXT = 0 }; /* the encoded size of a NULL text; the size of any other text includes its terminating NUL */
 
 /* Bytes that are being decoded. */
 struct cursor {
@@ -66,7 +66,7 @@ void mf_wire_put_answer(struct mf_wire_buffer *buffer, const struct mf_reader_an
 
 	mf_wire_put(buffer, &head, sizeof(head));
 	put_text(buffer, answer->symbol);
-	/* Usually the printed form is the same as the symbol and is then omitted. */
+	/* The printed form is omitted if it is the same as the symbol, which it usually is. */
 	put_text(buffer, answer->shown == answer->symbol ? NULL : answer->shown);
 	for (uint32_t i = 0; i < answer->n; i++) {
 		const struct mf_position *position = &answer->positions[i];

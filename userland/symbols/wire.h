@@ -18,7 +18,7 @@
 enum mf_wire_kind {
 	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were opened, or opening them failed */
 	MF_WIRE_ANSWER,	    /* an answer, encoded by mf_wire_put_answer() */
-	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused end of @name; the sender waits for a
+	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused part of @name; the child waits for a
 			     * descriptor */
 };
 
@@ -29,10 +29,10 @@ struct mf_wire_head {
 };
 
 struct mf_wire_opened {
-	uint32_t confined; /* rights given up by the child, MF_CONFINED_* */
+	uint32_t confined; /* privileges that the child dropped, MF_CONFINED_* */
 	uint32_t readable; /* 0 if the file does not exist or is not the one that was mapped */
 	uint32_t shares;   /* some names are in a third file, as in struct mf_image */
-	char why[116];	   /* reason why names were lost, or empty if none were */
+	char why[116];	   /* why names are missing, or empty if none are */
 };
 
 /* The reply to a request; if @code is 0, it carries a descriptor. */
