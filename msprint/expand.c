@@ -12,10 +12,10 @@
 
 #define CHUNK 65536u
 
-/* Argument of inflateInit2(): the maximum window size, and a gzip header instead of a zlib header. */
+/* windowBits for inflateInit2(): the maximum window size; adding 16 selects the gzip format instead of zlib. */
 #define GZIP_WINDOW (MAX_WBITS + 16)
 
-/* State of one mf_expand() call. The first bytes of @from have already been read to recognise the format. */
+/* State of one mf_expand() call. @in initially holds the start of @from, which was read to detect the format. */
 struct copy {
 	int from, to;
 	uint8_t in[CHUNK], out[CHUNK];
@@ -157,7 +157,7 @@ static int copy_zstd(struct copy *copy)
 	return ret;
 }
 
-/* Compressed formats and the bytes with which they begin. */
+/* Compressed formats and their magic bytes. */
 static const struct {
 	const char *magic;
 	size_t size;
@@ -198,7 +198,7 @@ int mf_expand(int from, int to, const char **why)
 
 	copy.from = from;
 	copy.to = to;
-	/* A pipe may return fewer bytes than are needed to recognise the format. */
+	/* A read from a pipe may return fewer bytes than are needed to detect the format. */
 	while (got > 0 && copy.n_in < MAGIC_MAX) {
 		got = mf_expand_read(from, copy.in + copy.n_in, sizeof(copy.in) - copy.n_in);
 		if (got < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An error that ends the program.
+// The error that ends the program.
 
 #include "failure.h"
 
@@ -15,7 +15,7 @@ void mf_failure_deinit(struct mf_failure *failure)
 	failure->status = 0;
 }
 
-/* Replaces the message with @words, which it frees. */
+/* Sets the message to @words and frees @words. NULL means that there was no memory for a message. */
 static int set(struct mf_failure *failure, int status, char *words)
 {
 	failure->status = status;

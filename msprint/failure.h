@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An error that ends the program: its exit status and its message. */
+/* The error that ends the program: exit status and message. */
 #ifndef MASSIF_MSPRINT_FAILURE_H
 #define MASSIF_MSPRINT_FAILURE_H
 
@@ -8,8 +8,8 @@
 #include "text.h"
 
 /*
- * Exit statuses. Valgrind's ms_print exits with whatever value errno has; these are the values that its users may have
- * seen: an errno for a file that cannot be opened or read, 25 for a malformed line, 255 if errno was 0. Rely only on
+ * Exit statuses. Valgrind's ms_print exits with whatever value errno happens to have. These are the values that its
+ * users may have seen: the errno of a failed open or read, 25 for a malformed line, 255 if errno was 0. Rely only on
  * zero and non-zero.
  */
 enum mf_failure_status {
@@ -18,9 +18,9 @@ enum mf_failure_status {
 	MF_FAILURE_OTHER = 255,
 };
 
-/* All zero: no error. */
+/* All zero if there was no error. */
 struct mf_failure {
-	int status;		/* exit status; not 0 after an error */
+	int status;		/* exit status; non-zero after an error */
 	struct mf_text words;	/* the complete message, with newlines */
 };
 
@@ -31,8 +31,8 @@ int mf_failure_set(struct mf_failure *failure, int status, const char *format, .
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Like mf_failure_set(), for an error in the file @path at @line (0 for no particular line). Puts both before the
- * message, and a newline after it.
+ * Like mf_failure_set(), for an error in the file @path at @line (0 for no particular line). Prefixes the message with
+ * both and appends a newline.
  */
 int mf_failure_set_in(struct mf_failure *failure, const char *path, uint64_t line, int status,
 		      const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -3,11 +3,11 @@
  * The graph of total memory over time.
  *
  * The canvas has columns 0 to width and rows 0 to height; column 0 and row 0 are the axes. Each snapshot is drawn as a
- * bar in the column of its time; between two bars, a line continues at the height of the first. A row represents
- * largest / height bytes, possibly a fraction.
+ * bar in the column of its time. A horizontal line at the height of each bar leads to the next one. A row represents
+ * largest / height bytes, which need not be an integer.
  *
- * No time is later than the last one (mf_profile_finish() checks that), but times may decrease: in that case, a bar is
- * drawn to the left of the previous bar, without a line.
+ * No snapshot is later than the last one (mf_profile_finish() checks that), but times may decrease in between. In that
+ * case, the next bar is to the left of the previous one, and no line connects them.
  */
 
 #include "graph.h"
@@ -158,7 +158,7 @@ static void print(struct canvas *canvas, const struct mf_label *bytes, const str
 	mf_output_string(out, "\n");
 }
 
-/* Used for the end of an axis, which must be at least 1. */
+/* Replaces 0 with 1, because the scale of an axis must not end at 0. */
 static struct mf_number at_least_one(struct mf_number number)
 {
 	return mf_number_is_true(number) ? number : mf_number_of(1);

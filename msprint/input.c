@@ -22,13 +22,13 @@
 static int fail_read(const char *path, int error, struct mf_failure *failure)
 {
 	/*
-	 * Valgrind's ms_print mistakes a failed read for the end of the file, and so may print part of a profile as if
-	 * it were complete. If it does notice the error, its exit status is the same.
+	 * Valgrind's ms_print mistakes a failed read for the end of the file, so it may print part of a profile as if
+	 * it were complete. When it does notice the error, it exits with the same status as we do.
 	 */
 	return mf_failure_set_in(failure, path, 0, error, "cannot be read: %s", strerror(error));
 }
 
-/* Copies the file, decompressed if necessary, to anonymous memory, and continues with a descriptor of the copy. */
+/* Copies the file to anonymous memory, decompressing it if necessary. From then on, reads the copy. */
 static int copy_to_memory(struct mf_input *input, const char **why)
 {
 	int copy = memfd_create("ms_print", MFD_CLOEXEC);
@@ -44,7 +44,7 @@ static int copy_to_memory(struct mf_input *input, const char **why)
 	return ret;
 }
 
-/* Other files that may be confused with a massif.out file, and how they begin. */
+/* File formats that users may mistake for massif.out files, with the first bytes of each. */
 static const struct {
 	const char *beginning, *what;
 } others[] = {

@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 
 	mf_output_init(&out, STDOUT_FILENO);
 	run(argc, argv, &failure);
-	/* Output printed before an error is written first. Only one error is reported. */
+	/* Write what was printed before the error, if any. If that fails as well, report only the first error. */
 	mf_output_flush(&out, &write_failure);
 	complain(failure.status ? &failure : &write_failure);
 	status = failure.status ?: write_failure.status;

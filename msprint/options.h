@@ -20,8 +20,8 @@ struct mf_options {
 #define MF_OPTIONS_AUTO __attribute__((cleanup(mf_options_deinit))) struct mf_options
 
 /*
- * Returns 0, including when the user asks for the usage or the version (@answer); otherwise -EINVAL with @failure set.
- * Always call mf_options_deinit() afterwards.
+ * Returns 0 if the arguments are valid, even if they only request the usage or the version (options->answer). Otherwise
+ * returns -EINVAL with @failure set. Always call mf_options_deinit() afterwards.
  */
 int mf_options_parse(struct mf_options *options, int argc, char **argv,
 		     struct mf_failure *failure);

@@ -33,7 +33,10 @@ void mf_output_deinit(struct mf_output *out)
 	out->len = 0;
 }
 
-/* The write that exceeds the limit is kept, too: its beginning may belong to a snapshot that still fits. */
+/*
+ * Also keeps the write that exceeds the limit, because the beginning of that write may belong to a snapshot that still
+ * fits.
+ */
 static void keep(struct mf_output *out, const char *data, size_t len)
 {
 	if (out->error)
@@ -145,9 +148,9 @@ void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_
 enum { FRACTION_BITS = 52, EXPONENT_BIAS = 1023 };
 
 /*
- * Returns a value in [0, 2^9) in hundredths, rounded as by printf() from the exact binary value: to nearest, ties to
- * even. Every line of every tree contains a percentage, and printf() would take longer than all other work for such a
- * line.
+ * Returns @value, which is in [0, 2^9), in hundredths. Rounds the exact binary value to nearest, ties to even, as
+ * printf() does. Every line of every tree contains a percentage, and printf() would take longer than everything else
+ * done for the line.
  */
 static unsigned int hundredths(double value)
 {

@@ -15,7 +15,7 @@ struct mf_output {
 	int error;		/* errno of the first failed write, after which nothing more is written; 0 if none
 				 * failed */
 	struct mf_text memory;	/* output to memory, except for what is still in the buffer */
-	size_t limit;		/* maximum size of @memory in bytes; further output is an EFBIG error */
+	size_t limit;		/* maximum size of @memory in bytes; exceeding it sets @error to EFBIG */
 	size_t len;
 	char data[64 * 1024];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the graph needs from a massif.out file.
+// The data of a massif.out file that the graph is drawn from.
 
 #include "profile.h"
 

@@ -15,7 +15,7 @@ struct mf_snapshot {
 	struct mf_number time;	/* in the header's unit */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
-	bool is_peak;		/* its index equals the snapshot number of the profile's last peak */
+	bool is_peak;		/* its index is the number of the last snapshot marked as the peak */
 };
 
 struct mf_profile {

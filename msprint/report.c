@@ -2,11 +2,11 @@
 /*
  * Prints the whole report about a massif.out file.
  *
- * The graph is printed before the table but needs the whole input, and so does the decision whether to print at all.
- * Meanwhile, Valgrind's ms_print writes the table to a temporary file. We keep the table in memory up to a limit;
- * snapshots beyond the limit are read a second time when they are printed. So no temporary file can fail or be left
- * behind, and memory use stays limited for files of any size, even if their trees are so deep that the printed text is
- * many times as large as the file.
+ * The graph is printed before the table, but it can be drawn only after the whole input has been read. Also, nothing is
+ * printed unless the whole input is valid. So the table must be stored while the input is read. Valgrind's ms_print
+ * writes it to a temporary file. We keep it in memory up to a limit, and read the snapshots beyond the limit a second
+ * time to print them. So there is no temporary file that could fail or be left behind, and memory use is bounded for
+ * files of any size, even if their trees are so deep that the printed text is many times as large as the file.
  */
 
 #include "report.h"
@@ -117,7 +117,7 @@ static int read_all(struct report *report, struct mf_failure *failure)
 	return mf_input_check(report->input, failure) ?: ret;
 }
 
-/* The input was checked before, so if it is invalid now, it has been changed. */
+/* The input was valid when it was first read, so an error now means that it has been changed since. */
 static int fail_changed(const struct mf_input *input, struct mf_failure *failure)
 {
 	return mf_input_check(input, failure) ?:

@@ -184,7 +184,7 @@ static const char *take_digits(const char *at, const char *end, uint64_t *number
 	return at > first ? at : NULL;
 }
 
-/* Rejects a field that is not a number; otherwise it would be drawn and printed as a wrong number. */
+/* Rejects a field that is not a number, because the report would otherwise show a wrong number for it. */
 static int check_number(const struct mf_input *input, const struct mf_line *line,
 			const struct mf_text *value, struct mf_failure *failure)
 {

@@ -51,7 +51,7 @@ struct mf_record {
 };
 
 struct mf_node {
-	uint64_t children;	/* UINT64_MAX means that many or more */
+	uint64_t children;	/* UINT64_MAX also stands for larger numbers */
 	struct mf_number bytes;
 	const char *digits;	/* @bytes as written in the line */
 	size_t digits_len;

@@ -40,7 +40,7 @@ struct level {
 	bool shown;
 };
 
-/* A node's percentage and printed amount, kept because most children have as many bytes as their parent. */
+/* A node's percentage and printed amount. They are cached, because most children have as many bytes as their parent. */
 struct amount {
 	double share;
 	size_t digits_len;	/* 0 if empty */
@@ -94,7 +94,7 @@ static void print_prefix(const struct printer *printer, size_t len)
 	mf_output_bytes(printer->out, printer->prefix.data, len);
 }
 
-/* Sets the current amount to that of @node. Clears the amount's text if it has changed. */
+/* Sets printer->amount to the amount of @node. If it differs from the previous amount, clears the cached text. */
 static void find_amount(struct printer *printer, const struct mf_node *node)
 {
 	struct amount *amount = &printer->amount;
@@ -122,7 +122,7 @@ static void print_amount(struct printer *printer, const struct mf_node *node)
 	mf_output_bytes(out, "% (", 3);
 	mf_output_commas(out, node->digits, node->digits_len, 0);
 	mf_output_bytes(out, "B)", 2);
-	/* If the buffer was flushed meanwhile, it does not contain the whole text: then keep nothing. */
+	/* Cache the text, unless the buffer was flushed meanwhile and no longer contains all of it. */
 	if (amount->digits_len && out->len > start && out->len - start <= sizeof(amount->text)) {
 		amount->len = out->len - start;
 		memcpy(amount->text, out->data + start, amount->len);
@@ -162,7 +162,8 @@ static int begin(struct printer *printer, struct mf_input *input, struct mf_fail
 	if (shown)
 		print_node(printer, &node);
 	/*
-	 * The root's children have no prefix. The last child is the last one in the input, even if that one is hidden.
+	 * The root's children have no prefix. The vertical line to a node's children ends at the last child in the
+	 * input, even if that child is hidden.
 	 */
 	if (parent)
 		mf_text_append(&printer->prefix, parent->done == parent->children ? "  " : "| ", 2);

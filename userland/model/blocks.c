@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // The live blocks of the heap: a radix table over addresses.
 //
-// The directory has one entry for the part of the address space that a leaf covers; the entry says where the leaf
-// begins. A leaf has a slot of 4 bytes for each granule. A granule is a range of 16 bytes, since that is how
-// allocators align, or 32 bytes if the allocator's blocks are at least that far apart. The possible values of a slot:
+// The address space is divided into parts of 2^18 granules. The directory contains the position of each part's leaf, or
+// 0 if the part has no leaf yet. A leaf has a slot of 4 bytes for each granule. A granule is 16 bytes, the usual
+// alignment of blocks, or 32 bytes if the allocator's blocks are at least that far apart. The possible values of a
+// slot:
 //
 //     0                                          no block
 //     0 << 31 | upper << 30 | context << 7 | size << 1
@@ -15,17 +16,18 @@
 //     3 << 30 | size                             the size of that block
 //     0 << 31 | upper << 30 | 1 << 29 | context << 13 | more << 7 | size << 1
 //     0 << 31 | upper << 30 | 1 << 29 | context << 7 | more << 1 | 1
-//                                                the same two if the capacity is more * 16 bytes above that
-//                                                of a new block (a realloc that shrinks keeps the capacity)
+//                                                these two blocks with a capacity that is more * 16 bytes
+//                                                above that of a new block (a shrinking realloc keeps it)
 //     2 << 30 | index                            a chain of wide blocks: anything else
 //
-// Leaf 0 is not a leaf: it lists the part numbers of the others. After the slots of its granules, a leaf has a few
-// more slots, for the size of a block that begins in the last granule.
+// Leaf 0 is special: it contains no slots, but the part numbers of all other leaves. Each leaf has a few more slots
+// than granules, for the size of a block that begins in the last granule.
 //
-// Blocks at odd multiples of 8 are entered as if they were 8 bytes lower, in a separate address space.
+// On x86-64, blocks at odd multiples of 8 are entered as if they were 8 bytes lower, in a separate half of the
+// directory (see MF_BLOCKS_ODD).
 //
-// Wide blocks are the rare ones: huge blocks, addresses that are not a multiple of 8, several blocks in one granule,
-// and blocks inside blocks, as when an allocator gets its memory from another one.
+// Wide blocks are the rare cases: huge blocks, blocks at addresses that are not a multiple of 8, several blocks in one
+// granule, and blocks inside other blocks, for example if an allocator gets its memory from another allocator.
 
 #include "model/blocks.h"
 
@@ -219,8 +221,8 @@ static void walk_slot(const struct mf_store *store, uint64_t address, const uint
 		return;
 	}
 	/*
-	 * The program may be writing the chain or have died while doing so: stop after as many steps as there are wide
-	 * blocks.
+	 * The chain may contain a cycle if the program is changing it or died while doing so. So take at most n_wide
+	 * steps.
 	 */
 	for (uint32_t i = usual.first & ~MF_BLOCKS_KIND, left = n_wide; i && i < n_wide && left--;
 	     i = wide[i].next) {

@@ -23,9 +23,9 @@ struct mf_block {
 void mf_blocks_set_distance(struct mf_store *store, uint32_t bytes);
 
 /*
- * Returns the capacity of a new block of @size bytes: what Massif's own allocator would provide. It rounds up to a
- * multiple of 16, or above 4 MiB to whole pages minus 64 bytes for its own use. If --alignment is greater than 16, it
- * replaces the 16 (Documentation/model.rst).
+ * Returns the capacity of a new block of @size bytes: what Massif's own allocator would provide. The size is rounded up
+ * to a multiple of @alignment (16, or --alignment if that is greater). Above 4 MiB, it is rounded up to whole pages
+ * minus 64 bytes, which that allocator needs for itself. See Documentation/model.rst.
  */
 static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 {
@@ -38,7 +38,7 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 
 /*
  * The layout of the table; see blocks.c. The slots of a usual block are read and written without a lock by the thread
- * that owns the block: no other thread can have a block there at that time.
+ * that owns the block: no other thread can own a block at this address at the same time.
  */
 #define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of usual blocks */
 #define MF_BLOCKS_LEAF_BITS    18 /* log2 of the number of granules in a leaf */
@@ -48,9 +48,9 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 #define MF_BLOCKS_LEAF_BYTES   (MF_BLOCKS_LEAF_SLOTS * sizeof(uint32_t))
 
 /*
- * A block's position in the table follows from its address. Some allocators (jemalloc, tcmalloc) put blocks of 8 bytes
- * side by side. If the address space has an upper half that programs do not use, blocks at odd multiples of 8 are
- * therefore entered in that half.
+ * Some allocators (jemalloc, tcmalloc) put blocks of 8 bytes side by side, so that one granule contains two of them. On
+ * x86-64, programs use only the lower half of a 48-bit address space. Blocks at odd multiples of 8 are therefore
+ * entered at addresses in the upper half.
  */
 #ifdef __x86_64__
 #define MF_BLOCKS_ADDRESS_BITS 47
@@ -217,10 +217,10 @@ static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 }
 
 /*
- * Like mf_blocks_clear(), for a program with one thread. @second was read from the next granule's slot, which may
- * belong to another block. No address that is read or written here depends on loaded values, so later loads need not
- * wait. A signal handler may allocate or free a block in the next granule: that granule's slot keeps the handler's
- * value.
+ * Like mf_blocks_clear(), for a program with one thread. @second was read from the next granule's slot; unless this
+ * block is long, that slot may belong to another block. The addresses accessed here do not depend on loaded values, so
+ * the processor need not delay later loads. If a signal handler allocates or frees a block in the next granule, that
+ * granule's slot keeps the handler's value.
  */
 static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_t second)
 {

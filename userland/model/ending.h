@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The end of a profile, which is the last event of its model.
+ * Computes the end of a profile, which is the model's last event.
  *
- * It is computed in a copy of the model, because the session memory cannot be relied on: a program that was killed may
- * have left it in the middle of a snapshot, a running program continues to use it, and a faulty one may have
- * overwritten it with anything. The copy is made by mf_model_view(), so it is always consistent.
+ * This is done in a copy of the model, because the session memory is not reliable. A program that was killed may have
+ * left it in the middle of a snapshot, a running program keeps changing it, and a faulty program may have overwritten
+ * it with garbage. The snapshots are copied with mf_model_view(), so they are consistent.
  */
 #ifndef MASSIF_MODEL_ENDING_H
 #define MASSIF_MODEL_ENDING_H
@@ -23,17 +23,17 @@ struct mf_end {
 };
 
 struct mf_ending {
-	struct mf_store store; /* a store that consists of the fields below */
+	struct mf_store store; /* store whose regions are the fields below */
 	struct mf_store_header header;
 	struct mf_model model; /* copy of the model, including the end */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* snapshots from before the end */
-	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16]; /* log of only the end: mf_log_view() of @store */
+	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16]; /* log of the end alone, for mf_log_view() */
 };
 
 /*
  * Fills @ending, which the caller has zeroed, with the end of @store. Read the snapshots with mf_model_view() of
- * ending->store. If the end takes a detailed snapshot, its tree version is MF_CAPTURE_PRESENT: read its tree with
- * mf_rewind_present() of @store.
+ * ending->store. If a detailed snapshot is taken at the end, its tree version is MF_CAPTURE_PRESENT, and its tree is
+ * read with mf_rewind_present() of @store.
  */
 void mf_ending_make(struct mf_ending *ending, const struct mf_store *store, struct mf_end end);
 

@@ -11,8 +11,8 @@
  *
  * The filter server can be killed at any moment. Therefore header->filter_server is a robust futex that contains the
  * server's thread ID: when the thread dies, for whatever reason, the kernel sets FUTEX_OWNER_DIED there, and the
- * program stops waiting. For the program, this check is a plain load; a sandbox might forbid a system call. 0 means
- * that there is no filter server yet, or briefly none.
+ * program stops waiting. The program checks this with a plain load, because a sandbox might forbid system calls. 0
+ * means that no filter server has started yet or that it is just being replaced.
  */
 #ifndef MASSIF_MODEL_FILTER_CLIENT_H
 #define MASSIF_MODEL_FILTER_CLIENT_H

@@ -29,7 +29,7 @@ static bool enter(struct mf_store *store, const struct mf_block *block)
 {
 	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))
 		return true;
-	/* The caller has already counted the event as a success, so correct that. */
+	/* The caller has already counted this event in @events, so move it to @events_lost. */
 	store->header->events--;
 	store->header->events_lost++;
 	return false;
@@ -131,7 +131,7 @@ void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *bloc
 		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_REALLOC, now);
 }
 
-/* Removes from the totals a block that can no longer be tracked, so that the totals cover exactly the tracked blocks. */
+/* Subtracts a block that can no longer be tracked, so that the totals cover exactly the tracked blocks. */
 static void drop(struct mf_store *store, const struct mf_block *block)
 {
 	struct mf_model *model = mf_model_of(store);

@@ -42,8 +42,9 @@ bool mf_heap_free_put_off(struct mf_store *store, uint64_t address);
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Call this between the two halves if the reallocation has succeeded: checks for a peak if @size is less than the
- * block's size. Call it before the new stack is given a context, since the peak's tree must not contain that context.
+ * Checks for a peak if @size is less than the block's size. Call this between the two halves if the reallocation has
+ * succeeded. A context for the new stack may be created only after this call, because the peak's tree must not contain
+ * it.
  */
 void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *block, uint64_t size,
 			     int64_t now);

@@ -20,7 +20,7 @@ enum mf_ledger_value {
 	MF_LEDGER_BLOCKS,
 	MF_LEDGER_ALLOCATED_BYTES,
 	MF_LEDGER_ALLOCATED_BLOCKS,
-	MF_LEDGER_FREED_BYTES, /* freed by this stack, whichever stack allocated them */
+	MF_LEDGER_FREED_BYTES, /* freed by this stack, even if another stack allocated them */
 	MF_LEDGER_FREED_BLOCKS,
 	MF_LEDGER_VALUES,
 };

@@ -40,20 +40,22 @@ enum mf_step_kind {
 	MF_STEP_SNAPSHOT,     /* a snapshot was taken; @count attempts were skipped since the last one */
 	MF_STEP_CULLING,      /* a culling begins */
 	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
-	MF_STEP_PAIR_SKIPPED, /* the new interval does not consider the pair of snapshots @number - 1 and @number */
+	MF_STEP_PAIR_SKIPPED, /* snapshots @number - 1 and @number are ignored as a pair when the new interval is
+			       * computed */
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
-	MF_STEP_INTERVAL,     /* the new interval is @span, between @number - 1 and @number */
+	MF_STEP_INTERVAL,     /* the new interval is @span, from snapshots @number - 1 and @number */
 	MF_STEP_ALLOC,	      /* an allocation begins: @heap bytes, and @extra bytes of slop */
 	MF_STEP_FREE,	      /* a free begins */
 	MF_STEP_REALLOC,      /* a reallocation to @heap bytes begins */
-	MF_STEP_IGNORED,      /* the event does not count */
+	MF_STEP_IGNORED,      /* the event is not counted */
 	MF_STEP_ALLOC_END,
 	MF_STEP_FREE_END,     /* @heap bytes and @extra bytes of slop were freed */
 	MF_STEP_REALLOC_END,  /* a reallocation ends; @heap and @extra are the changes, signed */
 	MF_STEP_STACK,	      /* a stack size change begins; @heap is the change in bytes, signed */
 	MF_STEP_STACK_END,
-	MF_STEP_CAPTURE,      /* a stack was captured for @entry; right before ALLOC, or before or after REALLOC */
+	MF_STEP_CAPTURE,      /* a stack was captured for a call of @entry; logged right before ALLOC, or before or
+			       * after REALLOC */
 };
 
 #define MF_ENTRY_SIZE 40
@@ -64,8 +66,8 @@ struct mf_step {
 	char mark;	  /* kind of snapshot: 'p' peak, 'd' detailed, '.' any other */
 	uint8_t reserved;
 	/*
-	 * For a snapshot: its position among those kept at that time. For MF_STEP_CAPTURE: the context if it is new,
-	 * otherwise 0.
+	 * For a snapshot: its index among the snapshots that are kept at that time. For MF_STEP_CAPTURE: the context if
+	 * it is new, otherwise 0.
 	 */
 	uint32_t number;
 	uint32_t count;

@@ -168,8 +168,8 @@ static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, 
 }
 
 /*
- * Returns the new interval between snapshots: the shortest time between neighbours, ignoring pairs of which each is the
- * first snapshot, the last or the peak.
+ * Returns the new interval between snapshots: the shortest time between two neighbours. Ignores pairs in which both
+ * snapshots are exempt from culling, as the first, the last and the peak are.
  */
 static int64_t least_interval(struct mf_store *store, const uint16_t *order, uint32_t count,
 			      uint32_t peak, uint32_t *where)
@@ -407,8 +407,8 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	uint32_t n, tries = 0;
 
 	/*
-	 * A slot may be overwritten while it is being copied; if so, copy again. The writer cannot win this race for
-	 * long.
+	 * If a slot was overwritten while it was being copied, copy again. The writer cannot overwrite slots fast
+	 * enough to interfere every time.
 	 */
 	do {
 		published = __atomic_load_n(&model->published, __ATOMIC_ACQUIRE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The Massif model: totals, the clock of bytes, and which snapshots are taken and kept.
+ * The Massif model: the totals, the byte clock, and which snapshots are taken and kept.
  *
  * When a snapshot is taken, what counts as the peak, and which snapshots are culled all follow Massif's observable
  * behaviour; Documentation/model.rst states the rules. There must be only one writer at a time. A reader may read at
@@ -24,7 +24,7 @@ struct mf_model_options {
 	uint32_t max_snapshots; /* maximum number of snapshots, 10..1000 */
 	uint32_t detailed_freq; /* every Nth snapshot is detailed (1: all) */
 	uint32_t time_unit;	/* enum mf_time_unit */
-	uint32_t heap_admin;	/* in bytes, added for each block */
+	uint32_t heap_admin;	/* administrative bytes per block, as in --heap-admin */
 	uint32_t alignment;	/* alignment of blocks in bytes: a power of two, at least 16 */
 	uint32_t logs_steps;	/* enum mf_log_level: what to log for the user; see log.h */
 	uint32_t least_interval; /* minimum interval between snapshots after a culling; 0 in Massif */
@@ -152,7 +152,7 @@ struct mf_snapshot_view {
  */
 uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *views);
 
-/* How a profile ends. The end of a profile counts as a decrease of all memory to nothing. */
+/* How a profile ends. The end is treated like a free of all memory, so there may be a peak right before it. */
 enum mf_end_rule {
 	MF_END_NOTHING, /* take no snapshot */
 	MF_END_PEAK,	/* check for a peak, as before any decrease */
@@ -160,8 +160,8 @@ enum mf_end_rule {
 };
 
 /*
- * Fills @copy, a model without snapshots, with the @n snapshots of @views, and ends it according to @rule at @time, in
- * the model's unit. A detailed snapshot taken here has the tree version MF_CAPTURE_PRESENT. See ending.h.
+ * Copies the @n snapshots of @views to @copy, a model without snapshots, and ends the profile at @time (in the model's
+ * unit) according to @rule. A detailed snapshot taken here has the tree version MF_CAPTURE_PRESENT. See ending.h.
  */
 void mf_model_end(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n,
 		  enum mf_end_rule rule, int64_t time);

@@ -13,7 +13,7 @@
 
 struct mf_object_record {
 	uint32_t kind; /* enum mf_object_kind */
-	uint32_t retired; /* the object is no longer mapped; another may be at its addresses */
+	uint32_t retired; /* the object is no longer mapped; its addresses may belong to another object now */
 	uint64_t start, end, bias;
 	uint64_t device, inode;
 	int64_t modified_ns;

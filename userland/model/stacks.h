@@ -14,7 +14,7 @@
 void mf_stacks_change(struct mf_store *store, int64_t change, int64_t now);
 
 /*
- * Removes @bytes that belonged to stacks which disappeared without having been seen to shrink. The clock does not
+ * Subtracts @bytes of stacks that no longer exist, for example those of other threads after a fork. The clock does not
  * advance.
  */
 void mf_stacks_drop(struct mf_store *store, uint64_t bytes);

@@ -103,7 +103,7 @@ static uint64_t budget_within_limits(uint64_t budget)
 }
 
 /*
- * Maps all regions, at the addresses @places or, if that is NULL, anywhere. @makes is true for the creator of the
+ * Maps all regions at the addresses in @places, or anywhere if @places is NULL. @makes is true for the creator of the
  * store, which does not map MF_REGION_THREADS. Returns 0 or -errno.
  */
 static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,

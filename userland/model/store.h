@@ -2,10 +2,10 @@
 /*
  * The store: the memory that holds a profile. It contains no pointers, so that it can be mapped at any address.
  *
- * In heap mode, it is a memfd that both the shim (its only writer) and the aggregator (a reader) map. So everything up
- * to the program's last event outlives the program. In pages mode and in tests, it is anonymous memory of one process.
- * Each part of a store (trie, tree versions, live blocks, ...) is a region: a sparse range of the file that is filled
- * from its start upwards and whose pages are allocated when they are first touched.
+ * In heap mode, it is a memfd that both the shim (its only writer) and the aggregator (a reader) map. So the profile
+ * survives the program, complete up to its last event. In pages mode and in tests, it is anonymous memory of one
+ * process. Each part of a store (trie, tree versions, live blocks, ...) is a region: a sparse range of the file that is
+ * filled from its start upwards and whose pages are allocated when they are first touched.
  *
  * All functions of userland/model/ are pure, because they run inside malloc: they read no clock, do not call malloc,
  * and make no system call except for the mappings of store.c.
@@ -33,7 +33,7 @@ enum mf_region_id {
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: node of the innermost frame of each context */
 	MF_REGION_CAPTURES,	  /* struct mf_chunk[], see tree_version.h */
 	MF_REGION_BLOCK_DIRECTORY, /* directory of the table of blocks: uint32_t[], see blocks.c */
-	MF_REGION_BLOCK_LEAVES,	  /* leaves of the table of blocks: uint64_t[][], see blocks.c */
+	MF_REGION_BLOCK_LEAVES,	  /* leaves of the table of blocks: uint32_t[][], see blocks.c */
 	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[], see blocks.c */
 	MF_REGION_OBJECTS,	  /* struct mf_object_record[], see objects.h */
 	MF_REGION_STRINGS,	  /* paths of the objects */
@@ -41,7 +41,7 @@ enum mf_region_id {
 	MF_REGION_TALLIES,	  /* struct mf_tally[], see tally.h */
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: number of each node's ledger entry */
-	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | address of an unwind rule that was looked up, or
+	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | code address whose unwind rule was not cached, or
 				   * MF_NEW_RULE_SEARCHED */
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
 	MF_REGION_THREADS,	  /* the shim's own data, see preload/state.h; not part of the profile */
@@ -118,13 +118,14 @@ struct mf_store_header {
 	uint32_t real_capacities;   /* use the real allocator's capacities, not the model's */
 	uint32_t is_elsewhere; /* the program has loaded libraries into a separate namespace (dlmopen), which is not
 			        * profiled */
-	int32_t late_objects_error; /* 0: late-loaded objects are searched; otherwise why not, -errno */
+	int32_t late_objects_error; /* 0 if objects that are loaded later are patched; otherwise the reason why they are
+				     * not, -errno */
 	int32_t trace_fd;	    /* descriptor (greater than 2) to which allocation calls are traced; 0: no trace */
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
-	uint32_t went_on;	    /* number of forks after which the program continued although MF_JOIN_GO_ON
-				     * failed; see fork.c */
+	uint32_t went_on;	    /* number of forks after which the program continued without massif-ctl's knowledge,
+				     * because MF_JOIN_GO_ON failed; see fork.c */
 
 	/* The program's own allocation functions; see preload/patch/takeover.h. */
 	uint32_t has_somalloc;	  /* patch only functions in objects whose names match somalloc */
@@ -139,13 +140,13 @@ struct mf_store_header {
 	/* The comparison of stacks with libunwind's results, if massif-ctl requests it; see preload/stack/verify.h. */
 	uint32_t verify;	  /* enum mf_verify */
 	uint32_t differs_context; /* the first context whose stack differed */
-	uint32_t differs_frame;	  /* the first frame in it that differed; libunwind's address there is differs_pc (0:
-				   * it has no such frame) */
+	uint32_t differs_frame;	  /* the first frame that differed in this context; differs_pc is the address in
+				   * libunwind's stack, or 0 if that stack has no such frame */
 	uint32_t children_restricted; /* number of processes forked after the program restricted its system calls;
 				       * they have no profile */
 	uint32_t traces_children; /* whether programs that the program executes are profiled, too */
 	uint64_t differs_pc;
-	uint64_t verified, verify_differs; /* number of stacks compared, and of those that differed */
+	uint64_t verified, verify_differs; /* number of stacks compared; number of stacks that differed */
 
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
 	uint32_t hears_requests, requests_missed;
@@ -171,14 +172,14 @@ struct mf_store_header {
 	uint32_t node_hash_bits, n_hashed; /* the trie's hash table: log2 of its size, and its entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* first elements of the free lists; 0 if empty */
 	uint32_t overflow; /* context for stacks that did not fit into the store; 0: none so far */
-	uint32_t overflow_object; /* object of that context's only frame; 0: not created yet */
+	uint32_t overflow_object; /* object of the only frame of that context; 0: not created yet */
 
 	/*
-	 * The directory of cached unwind rows (cfi/rowfile.h), or "". Rules that were not found there are in
-	 * MF_REGION_NEW_RULES.
+	 * The directory with the files of cached unwind rows (cfi/rowfile.h), or "" if there is none.
+	 * MF_REGION_NEW_RULES lists the rules that were not found there.
 	 */
 	char rows_directory[MF_STORE_PATH_MAX];
-	uint32_t n_new_rules; /* number of such rules; the region holds the first ones that fit */
+	uint32_t n_new_rules; /* number of entries for MF_REGION_NEW_RULES, including those that did not fit */
 
 	/* Chunks of the tree versions, see tree_version.c. */
 	uint32_t chunks_in_use, prune_at; /* prune_at: number of chunks in use at which unneeded ones are freed */

@@ -73,7 +73,7 @@ void mf_tally_end_all(struct mf_store *store)
 	for (uint32_t i = 0; i < n; i++) {
 		struct mf_tally *tally = mf_tally_of(store, i);
 
-		/* The store may have been copied while a thread was waiting for the gate to open. */
+		/* The copy may have been made while a thread that was about to wait at the gate held this lock. */
 		tally->busy = 0;
 		tally->users = 0;
 		set_rooms(tally, -1, tally->heap_room);
@@ -209,7 +209,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 	return look.totals;
 }
 
-/* Returns by how much the clock may advance from @now before the next snapshot is due; negative if it is already due. */
+/* Returns by how much the clock may advance from @now before the next snapshot is due; negative if it already is. */
 static int64_t left_from(const struct mf_model *model, uint64_t now)
 {
 	int64_t next = model->next_allowed;
@@ -217,7 +217,10 @@ static int64_t left_from(const struct mf_model *model, uint64_t now)
 	return next > (int64_t)now ? next - (int64_t)now - 1 : -1;
 }
 
-/* Returns the allowance of the clock in bytes. If the time unit is not bytes, this is either PLENTY or none. */
+/*
+ * Returns the allowance of the clock in bytes. If the time unit is not bytes, returns PLENTY, or -1 if a snapshot is
+ * due.
+ */
 static int64_t clock_left(const struct mf_store *store)
 {
 	const struct mf_model *model = mf_model_of(store);
@@ -245,7 +248,7 @@ void mf_tally_grant(struct mf_store *store)
 	/* If the inaccuracy is negative, the threshold is meaningless, so the model has to handle each decrease. */
 	bool below = total <= threshold &&
 		     !mf_tolerance_is_negative(&model->options.peak_inaccuracy);
-	/* If events are logged or the capacities are the real allocator's, the model has to handle every event. */
+	/* If events are logged or the real allocator's capacities are used, the model has to handle every event. */
 	bool all = header->logs_steps || header->real_capacities;
 	int64_t clock_room = all ? -1 : clock_left(store), heap_room = PLENTY;
 	int64_t instructions = left_from(model, header->instructions);

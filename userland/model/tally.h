@@ -5,14 +5,14 @@
  * but only one thread at a time changes a tally.
  *
  * Massif's model is a sequence of events. Each event changes the totals and then checks whether a snapshot is due or a
- * peak was passed. The answer is nearly always no, and for some time it can be known in advance. So each thread has an
- * allowance. An event within the allowance changes only the tally and needs neither the totals nor a lock. Any other
- * event is handled by the model, with all threads stopped: before the event all tallies are folded into the totals, and
- * after it new allowances are granted. The model therefore always bases its decisions on exact totals, as if it had
- * seen each event.
+ * peak was passed. The answer is nearly always no, and this can be known in advance for a number of events. So each
+ * thread has an allowance. An event within the allowance changes only the tally and needs neither the totals nor a
+ * lock. Any other event is handled by the model, with all threads stopped: before the event all tallies are folded into
+ * the totals, and after it new allowances are granted. The model therefore always bases its decisions on exact totals,
+ * as if it had seen each event.
  *
- * A tally also has its own share of each context's bytes (a shard). The tree of a snapshot is the sum over the shards
- * at a time when no thread is in the middle of an event.
+ * Each tally also has a shard, which is its own part of each context's bytes. The tree of a snapshot is the sum over
+ * the shards at a time when no thread is in the middle of an event.
  *
  * Several functions below require that no other thread is in an event; gate.h says how to ensure that.
  */
@@ -36,9 +36,9 @@ struct mf_tally {
 	/* The allowance. A negative value means no allowance. */
 	int64_t clock_room; /* bytes by which the clock may advance; huge or negative if the unit is not bytes */
 	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
-	uint64_t capture;   /* contexts with this tree version may be charged */
-	uint64_t capture_down; /* contexts with this version may be charged with a decrease; MF_CAPTURE_NEVER: none,
-			        * because a decrease may require a peak snapshot */
+	uint64_t capture;   /* tree version that a context must have for its bytes to be changed */
+	uint64_t capture_down; /* tree version that a context must have for a decrease; MF_CAPTURE_NEVER if a decrease
+			        * may require a peak snapshot */
 
 	/*
 	 * The tally. The changes of the clock and the total are not stored, because they are the used parts of the
@@ -46,7 +46,7 @@ struct mf_tally {
 	 */
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change of the requested bytes */
-	uint64_t put_off;	/* address of a block that is still in the table, because its free is delayed; or 0 */
+	uint64_t put_off;	/* address of a block whose free is delayed, so that it is still in the table; or 0 */
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
 	uint16_t pasts_room; /* number of free records in last_chunk */
@@ -54,7 +54,7 @@ struct mf_tally {
 	uint8_t may_put_off; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change of the stacks' bytes */
 	int64_t clock_granted, heap_granted;
-	int64_t instructions, instructions_room; /* instructions executed, and their limit in the allowance */
+	int64_t instructions, instructions_room; /* instructions executed; limit set by the allowance */
 
 	/* The list of chunks with the old values of the tally's shard, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
@@ -91,14 +91,14 @@ void mf_tally_grant(struct mf_store *store);
  */
 void mf_tally_close(struct mf_store *store);
 
-/* Calls @visit for each block that is in the table although it was freed, because the free was delayed. */
+/* Calls @visit for each block whose free was delayed, so that it is still in the table. */
 void mf_tally_walk_put_off(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
- * Makes the model handle the next event, because it is time for a snapshot. Only used if the time unit is milliseconds.
- * It is called by the aggregator, which watches the clock. An event that is currently being counted may overwrite the
- * effect, so repeat the call after a while.
+ * Withdraws all allowances, so that the model handles the next event and takes the snapshot that is due. Only used if
+ * the time unit is milliseconds, by the aggregator, which watches the clock. A thread that is counting an event at the
+ * same time may undo the change, so repeat the call after a while.
  */
 void mf_tally_hurry(struct mf_store *store);
 
@@ -113,7 +113,7 @@ struct mf_tally_totals {
 
 struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 
-/* What a thread needs for an ordinary event: pointers into the store and options of it, none of which ever change. */
+/* What a thread needs for an ordinary event: pointers into the store and copies of options. These never change. */
 struct mf_tally_ctx {
 	struct mf_tally *tally;
 	struct mf_cell *cells; /* the cells of the tally's shard, one for each context */
@@ -136,8 +136,8 @@ static inline struct mf_tally_ctx mf_tally_ctx_of(struct mf_store *store, uint32
 }
 
 /*
- * Adds to the tally: @heap: change of the requested bytes; @net: change of the total (including overhead); @cost: by
- * how many bytes the clock advances.
+ * Adds a change to the tally. @heap: change of the requested bytes; @net: change of the total, including overhead;
+ * @cost: number of bytes by which the clock advances.
  */
 static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t net, int64_t cost)
 {
@@ -157,9 +157,9 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 }
 
 /*
- * Prepares @context for a change of its bytes, if it does not have the newest tree version yet. Returns false if the
- * context is not counted, if there is no room for the old value, or if @keeps is false and a function call would be
- * needed.
+ * Records the bytes of @context for the newest tree version, so that they may be changed. Call this if the context does
+ * not have that version yet. Returns false if the context is not counted, if there is no room for the record, or if
+ * @keeps is false, because recording is a function call.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -195,13 +195,13 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
 }
 
 /*
- * These functions do what their counterparts in heap.h do, in the shard and tally of @ctx, and return true. If the
- * event exceeds the allowance, or its block is large or not a usual one, they change nothing and return false; the
- * model then has to handle the event. A free copies the block to *@block. If @keeps is false, they call no function,
- * and leave a few more cases to the model.
+ * These functions do the same as their counterparts in heap.h, but in the shard and tally of @ctx, and return true. If
+ * the event exceeds the allowance, or its block is large or not a usual one, they change nothing and return false; the
+ * model then has to handle the event. A free copies the block to *@block. If @keeps is false, they make no function
+ * calls, and return false in a few more cases.
  *
- * Several conditions are tested at once: a slot without a usual block decodes to an invalid context, and the tree
- * version of a context that is not counted never equals the tally's.
+ * Some tests cover several conditions: a slot without a usual block decodes to an invalid context, and a context that
+ * is not counted never has the tally's tree version.
  */
 static inline __attribute__((always_inline)) bool
 mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t address, uint64_t size,
@@ -250,8 +250,8 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/*
-	 * If a usual block begins here, which is never a large one, this XOR clears all bits above the context, except
-	 * the flag of a shrunk block.
+	 * If a usual block begins at @address, this XOR clears all bits above the context except MF_BLOCKS_SHRUNK.
+	 * Usual blocks are never large.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

@@ -12,8 +12,8 @@
 #define SIGN		 (1ull << 63)
 #define LEADING_ONE	 (1ull << FRACTION_BITS)
 /*
- * Shift that preserves more bits of a quotient: a mantissa shifted by this still fits into 64 bits, and is much larger
- * than 100.
+ * The mantissa is shifted left by this before it is divided by 100, so that the quotient has enough bits. The shifted
+ * mantissa still fits into 64 bits.
  */
 #define QUOTIENT_SHIFT	 11
 

@@ -12,7 +12,7 @@
 /* One event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* Chunks that may be added after a pruning, besides half as many as are in use, before the next one is due. */
+/* The next pruning is due when the number of chunks in use has grown by half and by this number. */
 #define FEW_CHUNKS 32u
 
 /* Maximum number of chunks (64 MiB) to add while a reader relies on records not being moved. */
@@ -58,7 +58,7 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 		tally->pasts_room--;
 	}
 	cell->capture = newest;
-	/* The caller changes the bytes only after the stores above. */
+	/* The stores above must be visible before the caller changes the bytes. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	return true;
 }
@@ -95,7 +95,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			const struct mf_past *past = &chunks[from].pasts[i];
 			struct mf_past *place;
 
-			/* n becomes the number of kept versions up to and including past->until. */
+			/* Advance n to the number of kept versions that are not newer than past->until. */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
 			if (!past->until || !n ||
@@ -125,7 +125,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 	free_chunks(store, rest);
 }
 
-/* Frees the records that no kept snapshot needs. If @urgent, does so even if somebody is reading. */
+/* Frees the records that no kept snapshot needs. If @urgent, does so even while there are readers. */
 static void prune(struct mf_store *store, bool urgent)
 {
 	struct mf_store_header *header = store->header;

@@ -103,7 +103,10 @@ static uint32_t find_older(const struct mf_store *store, uint32_t parent, struct
 	const struct mf_node *nodes = nodes_of(store);
 	uint32_t child;
 
-	/* Skip the search if @frame's object is new: many nodes of earlier objects may have the same address. */
+	/*
+	 * Skip the search if no node belongs to @frame's object yet, because many nodes of earlier objects may have the
+	 * same address.
+	 */
 	if (frame.object != MF_OBJECT_NONE && !mf_objects_record(store, frame.object)->has_nodes)
 		return 0;
 	child = __atomic_load_n(find_slot(store, parent, frame.pc), __ATOMIC_ACQUIRE);
@@ -137,9 +140,9 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 }
 
 /*
- * Returns how many children are in @parent's list. A search reads one child fewer than the list may hold: the last
- * child of a full list is also in the hash table, and its presence in the list makes the search use the table. *@link
- * is set to the place for the next child.
+ * Returns how many children are in @parent's list, and sets *@link to the link for the next child. The list may have
+ * one child more than a search reads. That last child is also in the hash table; if it exists, the search continues in
+ * the table.
  */
 static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
 {
@@ -231,7 +234,7 @@ uint32_t mf_trie_overflow(struct mf_store *store)
 	if (header->overflow)
 		return header->overflow;
 	mf_trie_prepare_overflow(store);
-	/* Not linked to the root, because it is never searched for. */
+	/* The root has no link to this node, because no search needs to find it. */
 	nodes_of(store)[node] = (struct mf_node){
 		.object = header->overflow_object,
 		.parent = MF_NODE_ROOT,
@@ -283,7 +286,10 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 		if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(*nodes)))
 			return n;
 		frames[n++] = (struct mf_frame){ .pc = nodes[node].pc, .object = nodes[node].object };
-		/* Parents are older than their children, so a newer parent means damaged memory, perhaps with a cycle. */
+		/*
+		 * Parents are older than their children. A newer parent means that the memory is damaged and may
+		 * contain a cycle.
+		 */
 		parent = nodes[node].parent;
 		if (parent >= node)
 			return n;

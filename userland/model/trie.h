@@ -23,7 +23,7 @@
 struct mf_node {
 	uint64_t pc;	  /* as in struct mf_frame */
 	uint32_t object;
-	uint32_t parent;  /* the caller's node */
+	uint32_t parent;  /* node of the caller's frame */
 	uint32_t context; /* context of the stack that ends in this node, or MF_CONTEXT_NONE */
 	uint32_t depth;	  /* number of frames from the root, including this one */
 	uint32_t eldest;  /* the first child (children are callees); 0: none */
@@ -87,8 +87,8 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 
 /*
  * Finds the child of @parent for the frame at @pc in the object that is currently mapped there. Returns 0 if there is
- * none, or if no object was mapped there when the child was created, since by now there may be one. @likely is a node
- * to try first, or 0.
+ * none. Ignores children from a time when no object was mapped at @pc, since an object may be mapped there now. @likely
+ * is a node to try first, or 0.
  */
 static inline uint32_t mf_trie_find_mapped(const struct mf_store *store, uint32_t parent, uint64_t pc,
 					   uint32_t likely)
@@ -129,10 +129,10 @@ uint32_t mf_trie_overflow(struct mf_store *store);
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 
-/* From now on, blocks of the stack that ends in @node are tracked but not counted. */
+/* Makes the stack that ends in @node an ignored one: its blocks are tracked but not counted from now on. */
 void mf_trie_ignore(struct mf_store *store, uint32_t node);
 
-/* Returns the context of a whole stack, which is given innermost frame first, or MF_CONTEXT_NONE if the store is full. */
+/* Returns the context of a whole stack (innermost frame first), or MF_CONTEXT_NONE if the store is full. */
 uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, uint32_t n_frames);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An object: the file, or other code, that was mapped at a stack's code address when the stack was recorded. */
+/* An object: the file or other code that was mapped at a code address when a stack with this address was recorded. */
 #ifndef MASSIF_PROFILE_OBJECT_H
 #define MASSIF_PROFILE_OBJECT_H
 

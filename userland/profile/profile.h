@@ -43,10 +43,12 @@ struct mf_profile_snapshot {
 	uint64_t stack_bytes;
 	enum mf_tree_kind tree;
 	const char *root; /* text of the tree's root, or NULL for the usual text */
-	/* In a detailed snapshot: the contexts with live bytes. The other contexts below @n_seen have none. */
+	/*
+	 * In a detailed snapshot: the contexts with live bytes. Contexts 0 to n_seen - 1 that are not listed have none.
+	 */
 	const struct mf_leaf *leaves;
 	size_t n_leaves;
-	size_t n_seen; /* number of contexts that existed by then; their numbers are below this */
+	size_t n_seen; /* number of contexts that existed at the time of the snapshot */
 };
 
 struct mf_profile {
@@ -64,7 +66,7 @@ struct mf_profile {
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;
 	size_t n_contexts;
-	const struct mf_profile_snapshot *snapshots; /* in the order of their numbers */
+	const struct mf_profile_snapshot *snapshots; /* sorted by snapshot number */
 	size_t n_snapshots;
 };
 

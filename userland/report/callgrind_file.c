@@ -31,15 +31,18 @@ static int compare_numbered(const void *a, const void *b)
 	return strcmp(((const struct numbered *)a)->name, ((const struct numbered *)b)->name);
 }
 
-/* A stack in the file, or the outermost frames of one. Contexts whose frames have the same addresses share a path. */
+/*
+ * A call stack in the file, or only the outer frames of one. Contexts whose frames have the same addresses share a
+ * path.
+ */
 struct path {
 	uint32_t parent; /* the path without the innermost frame; 0 is the empty path */
 	uint32_t frame;	 /* the number of the innermost frame */
-	bool is_stack;	 /* it is a complete stack, not just the outer part of other stacks */
+	bool is_stack;	 /* the path is a complete stack; false if it only leads to longer ones */
 	uint64_t values[MF_LEDGER_VALUES];
 };
 
-/* A frame as described in the Callgrind format. */
+/* The source position of a frame, as the Callgrind format needs it. */
 struct place {
 	char file[4096];
 	const char *function;
@@ -61,7 +64,7 @@ struct callgrind {
 	struct numbering files, functions;
 };
 
-/* Returns the path that consists of @parent and, as the next inner frame, @frame. Returns 0 if memory ran out. */
+/* Returns the path that extends @parent by @frame as its innermost frame. Returns 0 if memory ran out. */
 static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 {
 	uint32_t *number;
@@ -127,7 +130,7 @@ static void find_place(struct callgrind *c, uint32_t path, struct place *place)
 	struct mf_frame frame = mf_frames_get(c->frames, c->paths[path].frame);
 	const struct mf_location *locations;
 
-	/* The line is that of the innermost inlined call, but the function is the one that was actually called. */
+	/* Use the line in the innermost inlined function, but the name of the function into which it was inlined. */
 	mf_symbolizer_resolve(c->symbolizer, frame, &locations);
 	place->function = mf_location_function(mf_symbolizer_function(c->symbolizer, frame),
 					       c->options);

@@ -18,8 +18,8 @@
 #include "base/held.h"
 
 /*
- * How often to retry if the program moved records meanwhile, and how long to wait for such a move to finish. The wait
- * is limited, because a program that was killed during a move never finishes it.
+ * How often to retry if the program moved records of tree versions while they were read, and how long to wait for a
+ * move to finish. The wait is limited, because a program that was killed during a move never finishes it.
  */
 #define LOOK_TRIES 100
 #define MOVE_NAPS  50
@@ -35,9 +35,9 @@ static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 }
 
 /*
- * Replaces the path with the one that the kernel would show. The dynamic linker reports the path under which it found
- * the object, which may contain symbolic links such as libfoo.so.6. If the file no longer exists, leaves the path
- * unchanged.
+ * Resolves symbolic links in the object's path, so that it is the path that the kernel would show. The dynamic linker
+ * reports the path under which it found the object, which may be a link such as libfoo.so.6. If the file no longer
+ * exists, leaves the path unchanged.
  */
 static void resolve_path(struct mf_collection *collection, struct mf_object *object)
 {
@@ -99,7 +99,7 @@ static uint32_t read_context(const void *source, uint32_t number, struct mf_fram
 	return depth;
 }
 
-/* Adds a leaf for each of the @n values in @bytes that is not 0. */
+/* Adds a leaf for each non-zero value among the @n values in @bytes. */
 static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -163,8 +163,8 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 }
 
 /*
- * Fills @views with the snapshots of the profile, whose end is given by @end. Returns the number of snapshots, or
- * -errno.
+ * Fills @views with the snapshots of the profile, including the one that @end may add. Returns the number of snapshots,
+ * or -errno.
  */
 static int view_snapshots(const struct mf_store *store, struct mf_end end,
 			  struct mf_snapshot_view *views)
@@ -184,8 +184,8 @@ static int view_snapshots(const struct mf_store *store, struct mf_end end,
 }
 
 /*
- * Collects the trees of all snapshots, from the newest to the oldest. If the newest tree is the current one, it is read
- * separately.
+ * Collects the trees of all snapshots, from the newest to the oldest. If the newest tree was taken at the end of the
+ * profile, it has no tree version; it is then made from the contexts' present bytes.
  */
 static int collect_trees(const struct mf_store *store, const struct mf_snapshot_view *views, size_t n,
 			 struct mf_collection *collection, struct mf_profile_snapshot *snapshots)
@@ -298,7 +298,10 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 	return code ? give_up(collection, code, err) : 0;
 }
 
-/* If the program is running: waits while it moves the records of tree versions. */
+/*
+ * Waits until the program is not moving records of tree versions, or until the time limit. Returns
+ * mf_tree_version_moves().
+ */
 static uint32_t moves_at_rest(const struct mf_store *store)
 {
 	const struct timespec nap = { .tv_nsec = MOVE_NAP_NS };

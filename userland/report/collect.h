@@ -25,9 +25,9 @@ struct mf_collection {
 
 /*
  * Builds a profile from @store in @collection. @store must outlive the profile: contexts and paths are read when
- * needed, and are never removed from the store. @end gives the end of the profile; @store is not changed. The caller
- * sets profile.desc and profile.cmd. Returns 0 or -errno. The profile contains no invalid references, whatever a killed
- * or faulty program left in the store.
+ * needed, and are never removed from the store. @end says how and when the profile ends; @store is not changed. The
+ * caller sets profile.desc and profile.cmd. Returns 0 or -errno. The profile contains no invalid references, whatever a
+ * killed or faulty program left in the store.
  */
 int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collection *collection,
 	       struct mf_error *err);

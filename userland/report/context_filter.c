@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Decides whether the blocks of a context count.
+// Decides whether the blocks of a context are counted.
 
 #include "context_filter.h"
 
@@ -20,7 +20,7 @@ struct mf_context_filter {
 	struct mf_symbolizer_options naming;
 	bool pages;
 
-	/* Recreated when the program has loaded more objects since the last time. */
+	/* Recreated when the store has more objects than at the previous use. */
 	struct mf_collection objects;
 	struct mf_frames *frames;
 	struct mf_symbolizer *symbolizer;
@@ -76,7 +76,7 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 	made->pages = pages;
 	made->options = options;
 	made->naming = *names;
-	made->naming.names = NULL; /* access to the names is not locked, and the filter may run in another thread */
+	made->naming.names = NULL; /* the names are not thread-safe, and the filter may run in another thread */
 	*context_filter = made;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Decides whether the blocks of a context count, while the program is running or later. */
+/* Decides whether the blocks of a context are counted. Works while the program is running and after it has ended. */
 #ifndef MASSIF_REPORT_CONTEXT_FILTER_H
 #define MASSIF_REPORT_CONTEXT_FILTER_H
 
@@ -25,8 +25,8 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 void mf_context_filter_destroy(struct mf_context_filter *context_filter);
 
 /*
- * Returns whether the blocks of @context count, using the same filter as the report. @listener (may be NULL) receives
- * the filter's decisions. Returns true if memory ran out.
+ * Returns whether the blocks of @context are counted, using the same filter as the report. @listener (may be NULL)
+ * receives the filter's decisions. Returns true if memory ran out.
  */
 bool mf_context_filter_counts(struct mf_context_filter *context_filter, uint32_t context,
 		     const struct mf_filter_listener *listener);

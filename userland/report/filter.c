@@ -9,7 +9,7 @@
 
 #include "report/location.h"
 
-/* Massif records this many frames beyond the depth, since some may be removed. */
+/* Massif records this many frames more than --depth, since the filter may remove some. */
 #define CAPTURE_EXTRA 50
 
 static const char *const default_alloc_fns[] = {
@@ -54,7 +54,7 @@ enum {
 
 struct name {
 	const char *text;
-	bool *matched; /* set to true when a frame has this name; NULL if that is not recorded */
+	bool *matched; /* set to true when a frame with this name is found; may be NULL */
 };
 
 struct names {
@@ -63,8 +63,8 @@ struct names {
 };
 
 /*
- * How many frames at each end of a stack are nearly always examined: from the innermost frame to the first one that is
- * not an allocation function, and from the outermost frame to main.
+ * How many frames at each end of a stack the filter usually has to examine. At the inner end, it searches for the first
+ * function that is not an allocation function; at the outer end, for main.
  */
 enum { EXPECTED_INNER = 2, EXPECTED_OUTER = 4 };
 
@@ -129,7 +129,7 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 	filter->options = options;
 	filter->frames = frames;
 	filter->symbolizer = symbolizer;
-	/* In heap mode, Massif's stacks begin with malloc(), which counts as a frame. */
+	/* In heap mode, Massif's limit includes the frame of malloc(), which our stacks do not contain. */
 	filter->capture_max = options->depth + CAPTURE_EXTRA - (pages ? 0 : 1);
 	if (!collect_names(&filter->alloc_fns, default_alloc_fns, N_DEFAULT_ALLOC_FNS,
 			   &options->alloc_fns) ||
@@ -210,7 +210,7 @@ static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 	return IGNORE_KNOWN | HAS_NAME | (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
 }
 
-/* The functions that determine the facts, each with the bit that marks those facts as known. */
+/* For each group of facts: the bit that marks the group as known, and the function that determines the facts. */
 static const struct {
 	uint8_t known;
 	uint8_t (*find)(struct mf_filter *filter, struct mf_frame frame);
@@ -238,8 +238,8 @@ static bool make_room(struct mf_filter *filter, uint32_t number)
 }
 
 /*
- * Determines the facts represented by the bit @known for frame @at of @context. Returns all facts known about the
- * frame, or -ENOMEM.
+ * Makes sure that a group of facts is known for frame @at of @context; @known is the bit of the group. Returns all
+ * known facts about the frame, or -ENOMEM.
  */
 static int ask(struct mf_filter *filter, const struct mf_context *context, uint32_t at, uint8_t known)
 {
@@ -285,7 +285,7 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_context *con
 	return 0;
 }
 
-/* Empties @span if the innermost function with a name, which is the allocating function, is to be ignored. */
+/* Empties @span if the allocating function is to be ignored. That is the innermost function with a name. */
 static int drop_ignored(struct mf_filter *filter, const struct mf_context *context,
 			const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {
@@ -399,7 +399,10 @@ void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context
 {
 	uint32_t count = context->n_frames < EXPECTED_INNER ? context->n_frames : EXPECTED_INNER;
 
-	/* If main is cut off, has no name, or is in a different thread, all frames will be searched for it. */
+	/*
+	 * Usually main is among the outermost frames. If it is missing there (cut off, without a name, or in another
+	 * thread), all frames will be searched for it.
+	 */
 	if (context->n_frames > filter->capture_max)
 		count = filter->capture_max;
 	else if (!is_main_near(filter, context))

@@ -28,10 +28,10 @@ struct mf_filter;
 enum mf_filter_decision {
 	MF_FILTER_ALLOC_FN,   /* the innermost function, @function, is an allocation function and its frame is
 			       * removed */
-	MF_FILTER_IGNORE_FN,  /* all frames are removed, because @function is to be ignored */
+	MF_FILTER_IGNORE_FN,  /* all frames are removed, because --ignore-fn contains @function */
 	MF_FILTER_BELOW_MAIN, /* @count frames below main are removed */
-	MF_FILTER_KEEP_ONE,   /* main was already removed, so one frame is kept */
-	MF_FILTER_DEPTH,      /* the outermost frames are removed, because there are too many frames */
+	MF_FILTER_KEEP_ONE,   /* one frame is kept although main was already removed */
+	MF_FILTER_DEPTH,      /* the @count outermost frames are removed, because they exceed the depth */
 };
 
 /* Callback that receives the decisions. */

@@ -13,7 +13,7 @@
 #define POSITIONS 256u
 
 struct mf_frames {
-	uint32_t *same; /* for each object, the object with the same code that represents it: one that is still
+	uint32_t *same; /* maps each object to the one that represents all objects with the same code: one that is still
 			 * loaded, or else the first */
 	size_t n_objects;
 	struct mf_frame *list;

@@ -3,8 +3,8 @@
  * Numbers the distinct frames of a profile, from 0.
  *
  * Two frames are the same if they have the same address in the same code. An object that was unmapped and mapped again
- * at the same address contains the same code, although the profile lists it twice. A frame then refers to the object
- * that was never unloaded, if there is one.
+ * at the same address contains the same code, although the profile lists it twice. In this case, frames refer to the
+ * object that is still loaded, or else to the first one.
  */
 #ifndef MASSIF_REPORT_FRAMES_H
 #define MASSIF_REPORT_FRAMES_H

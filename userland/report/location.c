@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Functions that may run before main. Names are compared without interpreting versions: a name with a version, as found
- * in separate debug files, is not recognised, and reports show such functions.
+ * Functions below main in a stack. Names must match literally: symbol names with a version, which are found in separate
+ * debug files, do not match, so reports show such functions.
  */
 static const struct {
 	const char *name;

@@ -27,8 +27,8 @@ const char *mf_location_function(const char *function, const struct mf_report_op
  * unchanged: callers pass the return address minus one where Massif shows that.
  *
  * The file is only a base name, unless options->fullpath_after contains strings. In that case its directory is printed
- * as well, without everything up to the end of the first of these strings that occurs in it, and without a leading
- * "./".
+ * as well. The first of these strings that occurs in the directory is removed with everything before it, and then a
+ * leading "./".
  */
 void mf_location_print(FILE *out, uint64_t pc, const struct mf_location *location,
 		       const struct mf_report_options *options);

@@ -88,9 +88,9 @@ static bool has_name(const struct writer *w, struct mf_frame frame)
 }
 
 /*
- * Prints the lines of a node that has @children. There is one line per inlined call, innermost first. Each is one level
- * deeper than the line before, and each but the last has the next line as its only child. Returns the indentation of
- * the children.
+ * Prints the lines of a node that has @children. There is one line per inlined call, innermost first. Each line is the
+ * only child of the line before it; the last line has the node's own children. Returns the indentation of those
+ * children.
  */
 static unsigned int print_node(struct writer *w, unsigned int indent,
 			       const struct mf_tree_child *entry, size_t children)
@@ -134,7 +134,7 @@ static int print_entries(struct writer *w, unsigned int indent, const struct mf_
 	return 0;
 }
 
-/* Announces the names that print_entries() will need below @node. */
+/* Requests the names that print_entries() will need below @node. */
 static int want_names(struct writer *w, uint32_t node, struct mf_error *err)
 {
 	mf_auto_free struct mf_tree_child *entries = NULL;

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings from the user, in the given order. They belong to the code that set them. */
+/* Strings given by the user, in that order. Owned by the code that set them. */
 struct mf_strings {
 	const char *const *items;
 	size_t count;
-	bool *matched; /* for each item, whether a frame had this name; NULL if that is not recorded */
+	bool *matched; /* for each item, set to true when a frame with this name is found; may be NULL */
 };
 
 struct mf_report_options {
@@ -24,7 +24,7 @@ struct mf_report_options {
 	bool show_below_main;		  /* keep the frames below main, with their own names */
 	bool sym_offsets;		  /* print function+offset */
 	bool keep_unloaded;		  /* also show names for code that was unloaded before the program ended */
-	bool whole_stacks;		  /* remove only frames below main and frames beyond the depth */
+	bool whole_stacks;		  /* remove only frames below main and frames beyond Massif's recording limit */
 };
 
 /* Sets Massif's default options. */

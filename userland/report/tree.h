@@ -2,8 +2,8 @@
 /*
  * The tree of a detailed snapshot: contexts merged by the addresses of their frames.
  *
- * After mf_tree_weigh(), walk the tree from the root with mf_tree_children(). Its shape is the same for all snapshots
- * and is built only where the tree is walked, so not below entries that are too small to be shown.
+ * After mf_tree_weigh(), walk the tree from the root with mf_tree_children(). Its shape is the same for all snapshots.
+ * Nodes are created only when the walk reaches them, so there are none below entries that are too small to be shown.
  */
 #ifndef MASSIF_REPORT_TREE_H
 #define MASSIF_REPORT_TREE_H

@@ -21,13 +21,13 @@ enum mf_format {
 };
 
 /*
- * A format. Its functions write to @out and flush it. @symbolizer was created with the objects of the profile or
- * execution tree. The caller owns and closes @out. They return 0, -ENOMEM, or the -errno of the write that failed.
- * After an error, @out contains an incomplete file, which the caller should remove.
+ * A format. @symbolizer was created with the objects of the profile or execution tree. Both functions write to @out and
+ * flush it; the caller owns and closes it. They return 0, -ENOMEM, or the -errno of the write that failed. After an
+ * error, @out contains an incomplete file, which the caller should remove.
  */
 struct mf_writer {
 	const char *name;
-	const char *mark; /* a file name that contains this text selects this format; NULL if none does */
+	const char *mark; /* text in a file name that selects this format, or NULL */
 	/* NULL if the format cannot express memory over time. */
 	int (*write_profile)(FILE *out, const struct mf_profile *profile, const struct mf_report_options *options,
 			     struct mf_symbolizer *symbolizer, struct mf_error *err);
@@ -39,8 +39,8 @@ struct mf_writer {
 extern const struct mf_writer mf_writers[MF_FORMATS];
 
 /*
- * Returns the format for an execution tree in the file @name, whose % sequences have been expanded: Callgrind, unless
- * the name contains the mark of another format.
+ * Returns the format for an execution tree in the file @name: Callgrind, unless the name contains the mark of another
+ * format. The % sequences in @name must already have been expanded.
  */
 enum mf_format mf_writers_xtree_format(const char *name);
 

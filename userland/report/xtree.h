@@ -18,11 +18,14 @@
 #include "symbols/symbolizer.h"
 
 struct mf_xtree_context {
-	uint32_t node; /* trie node of the innermost frame; for MF_NODE_ROOT, see below */
+	uint32_t node; /* trie node of the innermost frame, or MF_NODE_ROOT if the stack is not known */
 	uint64_t values[MF_LEDGER_VALUES]; /* one sum per event type of the file, in the order of the file */
 };
 
-/* The stack of a block excluded by --ignore-fn is not kept; it is shown as a single frame without a name. */
+/*
+ * A stack that is not known is shown as a single frame without a name. This applies to the blocks excluded by
+ * --ignore-fn, whose stacks are not kept.
+ */
 
 struct mf_xtree {
 	struct mf_collection collection; /* objects; the caller sets profile.cmd */
