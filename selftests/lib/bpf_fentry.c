@@ -14,7 +14,7 @@
 
 #include "selftests/lib/bpf_fentry.h"
 
-/* Size of the data that follows a BTF type of each kind: a fixed part and a per-member part. */
+/* For each kind of BTF type, the sizes of the data that follow the type: of the fixed part, and of the part per member. */
 static const struct {
 	uint8_t once, each;
 } follows[] = {
@@ -100,7 +100,10 @@ int bpf_fentry(const char *function)
 		.insn_cnt = 2,
 		.license = (uintptr_t)"GPL",
 	};
-	/* Before Linux 5.11, programs count as locked memory, as do the rings of sessions, even root's. */
+	/*
+	 * Before Linux 5.11, BPF programs count towards RLIMIT_MEMLOCK together with the rings of sessions, even for
+	 * root.
+	 */
 	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	int id = find_in_kernel(function), program, link;
 

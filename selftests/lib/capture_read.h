@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Reads a single version of the trees. To read many versions, go from the newest to the oldest with one
- * mf_rewind instead.
- */
+/* Reads a single tree version. To read many, use one mf_rewind and go from the newest version to the oldest. */
 #ifndef MASSIF_SELFTESTS_CAPTURE_READ_H
 #define MASSIF_SELFTESTS_CAPTURE_READ_H
 
@@ -10,7 +7,7 @@
 
 #include "model/rewind.h"
 
-/* Parameters and result are those of mf_rewind_to(), starting at the present state. */
+/* Calls mf_rewind_to(), starting at the current state. See there for the parameters and the result. */
 static inline uint32_t capture_read(const struct mf_store *store, uint64_t capture, uint64_t *bytes,
 				    uint32_t max)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Included before each guest test: MASSIF_CASES selects some of its cases, as shell patterns of FIXTURE.CASE. */
+/*
+ * Included before each guest test. If MASSIF_CASES is set, only those test cases run whose name FIXTURE.CASE matches
+ * one of its shell patterns.
+ */
 #ifndef MASSIF_SELFTESTS_CASES_H
 #define MASSIF_SELFTESTS_CASES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Answers perf_event_open(2) instead of the kernel: a seccomp filter passes the calls to another process.
+// Answers perf_event_open(2) in place of the kernel: a seccomp filter passes the calls to another process.
 
 #include "selftests/lib/counter_broker.h"
 
@@ -95,7 +95,7 @@ static void tick(void)
 	}
 }
 
-/* Makes rdpmc usable; it continues from the count reached so far. */
+/* Makes rdpmc usable in all pages. Counting continues from the value reached so far. */
 static void get_ready(void)
 {
 	broker->ready = 1;
@@ -104,8 +104,9 @@ static void get_ready(void)
 }
 
 /*
- * Returns whether the call opens a counter of the calling thread's own instructions. Assumes that it does if the
- * arguments may not be read: on some systems, only an ancestor may read a program's memory, and this process is none.
+ * Returns whether the call opens a counter for the instructions of the calling thread itself. If the arguments cannot
+ * be read, assume so: on some systems only an ancestor may read a program's memory, and this process is not an
+ * ancestor.
  */
 static bool is_expected(const struct seccomp_notif *asked)
 {
@@ -167,7 +168,7 @@ static void answer_one(int listener)
 		give(listener, &asked);
 }
 
-/* Answers calls until no process with the filter is left. */
+/* Answers calls until all processes with the seccomp filter have ended. */
 static void answer(int listener)
 {
 	struct pollfd polled = { .fd = listener, .events = POLLIN };
@@ -214,8 +215,8 @@ static int receive_descriptor(int socket)
 }
 
 /*
- * Starts the process that answers the calls. It is not a child of the test, and closes all other descriptors, because
- * the test reads them to their end.
+ * Starts the process that answers the calls. It is not a child of the test. It closes all other descriptors, because
+ * some are pipes that the test reads until end of file.
  */
 static void start_answering(int sockets[2])
 {

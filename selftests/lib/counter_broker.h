@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Simulates a machine with or without an instruction counter: answers perf_event_open(2) instead of the kernel, for a
- * program and everything that it starts.
+ * Simulates a machine with or without an instruction counter, for a program and all processes that it starts, by
+ * answering perf_event_open(2) in place of the kernel.
  */
 #ifndef MASSIF_SELFTESTS_COUNTER_BROKER_H
 #define MASSIF_SELFTESTS_COUNTER_BROKER_H
@@ -9,33 +9,34 @@
 #include <stdint.h>
 
 enum counter_kind {
-	COUNTER_OF_TIME, /* the kernel's clock of the thread's CPU time, read with read(2) */
-	COUNTER_OF_PAGE, /* a page that the thread maps, with a count that increases continuously */
+	COUNTER_OF_TIME, /* the kernel's CPU-time clock of the thread, to be read with read(2) */
+	COUNTER_OF_PAGE, /* a page for the thread to map, with a count that increases continuously */
 };
 
 struct counter_broker {
 	/* How to answer perf_event_open(). */
 	enum counter_kind kind;
-	int error;	/* errno with which calls fail, except for the first @spared calls; 0: none fails */
+	int error;	/* errno for all calls after the first @spared ones; 0: no call fails */
 	uint32_t spared;
 
 	/*
-	 * Number of perf_event_open() calls, and how many of them were for anything other than a user-mode instruction
+	 * Number of perf_event_open() calls, and the number of those calls that did not open a user-mode instruction
 	 * counter of the calling thread.
 	 */
 	uint32_t asked, asked_else;
-	uint32_t ready; /* set when pages have an index for rdpmc; triggered by perf_event_open(NULL) */
+	uint32_t ready; /* set when the pages have an rdpmc index; perf_event_open(NULL) causes this */
 };
 
-/* Initial value of rdpmc, minus the offset in the page. */
+/* The initial value that rdpmc returns, minus the offset in the page. */
 #define COUNTER_START (1ull << 40)
 
-/* Returns the zero-initialised state shared with the process that answers the calls. */
+/* Returns the state that is shared with the process that answers the calls; initially zero. */
 struct counter_broker *counter_broker(void);
 
 /*
- * Call this in a child before it executes the program, as @before of ctl_run(). The process that answers the calls runs
- * until all processes with the filter have ended.
+ * Installs the filter and starts the process that answers the calls. Call this in a child before it executes the
+ * program, for example as @before of ctl_run(). The answering process runs until all processes with the filter have
+ * ended.
  */
 void counter_broker_begin(void);
 

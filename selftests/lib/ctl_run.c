@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Aborts if something that the test needs fails; the harness reports the abort. */
+/* Aborts if something essential for the test has failed; the harness reports the abort. */
 static void need(bool fine, const char *what)
 {
 	if (fine)
@@ -249,7 +249,7 @@ static bool next_line(const char **text, const char *format, void *value)
 	int length = -1;
 	char line[256];
 
-	/* Copy one line, because sscanf() measures the whole text that it is given. */
+	/* Copy a single line, because sscanf() calls strlen() on its whole input. */
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(*text, "\n"), *text);
 	/* Every format ends in %n, so a line that differs anywhere leaves length unset. */
 	if (value)
@@ -262,7 +262,7 @@ static bool next_line(const char **text, const char *format, void *value)
 	return true;
 }
 
-/* Parses a tree entry and, recursively, the number of child entries that it announces. */
+/* Parses a tree entry and, recursively, as many child entries as it says it has. */
 static bool take_tree(const char **text, unsigned int depth)
 {
 	const char *end = strchr(*text, '\n'), *line = *text + depth;

@@ -34,8 +34,8 @@ const char *ctl_not_by(unsigned int uid);
 const char *ctl_target(const char *name);
 
 /*
- * Runs @argv, a NULL-terminated list; if its first word is "massif-ctl", that is replaced by ctl_path(). @input
- * is the standard input (NULL: empty). @before, unless NULL, is called in the child.
+ * Runs @argv, a NULL-terminated list, with "massif-ctl" as its first word replaced by ctl_path(). @input is the
+ * standard input; NULL: empty. @before, unless NULL, is called in the child before the exec.
  */
 void ctl_run(struct ctl_result *result, const char *input, void (*before)(void),
 	     const char *const *argv);
@@ -44,7 +44,7 @@ void ctl_result_free(struct ctl_result *result);
 #define CTL_RUN(result, ...) \
 	ctl_run(result, NULL, NULL, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Starts @argv with this process's descriptors, and does not wait for it. */
+/* Starts @argv without waiting for it. The child inherits the descriptors of the test. */
 pid_t ctl_start(void (*before)(void), const char *const *argv);
 
 /* Returns the exit status, or 128 + the signal. */
@@ -54,7 +54,7 @@ int ctl_exit_code(const struct ctl_result *result);
 char *ctl_read_file(const char *path);
 void ctl_write_file(const char *path, const char *text, mode_t mode);
 
-/* Returns what follows the last @label in @text; "" if there is none. */
+/* Returns the text after the last @label in @text, or "" if there is no @label. */
 const char *ctl_last(const char *text, const char *label);
 
 /* Returns the number after the first @label in @text, or 0. */
@@ -67,8 +67,8 @@ size_t ctl_find_files(const char *prefix, char name[256]);
 void ctl_remove_files(const char *prefix);
 
 /*
- * Returns the name of the first file that was saved under another name according to a message in @err, or NULL if there
- * is none. The caller must free it.
+ * Returns the new name of the first file that was, according to a message in @err, saved under a different name, or
+ * NULL if there is no such message. The caller must free the result.
  */
 char *ctl_saved_file(const char *err);
 

@@ -104,7 +104,7 @@ static void cull(struct file *file)
 	}
 }
 
-/* Prints the tree of @s as the kind of tree that it is now. */
+/* Prints the tree of @s, with the kind that it has now in its heap_tree line. */
 static void print_tree(const struct snapshot *s, FILE *out)
 {
 	const char *tree = strchr(s->tree, '\n') + 1;
@@ -207,7 +207,7 @@ void diff_end_remove_from_log(char *log)
 		return;
 	if (!sums)
 		sums = log + strlen(log);
-	/* Include the preceding line if it counts skipped snapshots. */
+	/* If the preceding line counts skipped snapshots, include it. */
 	for (line = end - (end > log); line > log && line[-1] != '\n'; line--)
 		;
 	if (begins(line, "  (skipped "))

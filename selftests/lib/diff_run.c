@@ -95,7 +95,7 @@ static char *make_preload(const char *library)
 	return both;
 }
 
-/* @library: another library to preload, or NULL. */
+/* Starts a run. @library is an additional library to preload, or NULL. */
 static void start(struct run *run, enum side side, const char *const *options, const char *target,
 		  const char *const *args, const char *library)
 {
@@ -145,8 +145,8 @@ static const char *thread_entry(const char *text)
 }
 
 /*
- * Returns whether a line lies below the outermost frame. Valgrind continues the walk there, over argument counts and
- * stack addresses, which in Valgrind are below 0x2000000000.
+ * Returns whether a line is below the outermost frame. Valgrind keeps unwinding there and takes argument counts and
+ * stack addresses for frames; in Valgrind, these are below 0x2000000000.
  */
 static bool is_below_all(const char *line)
 {
@@ -182,8 +182,8 @@ static char *copy_tree_line(char *to, const char *line, const char *end)
 }
 
 /*
- * Returns a copy of a massif.out file in which all addresses are 0xADDRESS, thread entries are equal, frames
- * below the outermost are removed and, without @head, desc and cmd, too.
+ * Returns a copy of a massif.out file in which all addresses are 0xADDRESS, thread entries are equal, and frames below
+ * the outermost are removed. Unless @head is set, desc and cmd are removed, too.
  */
 static char *make_comparable(const char *text, bool head)
 {
@@ -222,9 +222,9 @@ static char *make_comparable(const char *text, bool head)
 }
 
 /*
- * Copies a line of Massif's log to @to. The number of frames removed below main depends on what Valgrind finds on the
- * stack below the outermost frame. In Valgrind, realloc(NULL, n) appears as malloc called by realloc, and
- * posix_memalign as memalign, so each pair of names is treated as equal.
+ * Copies a line of Massif's log to @to, without its differences from ours. The number of frames removed below main
+ * depends on what Valgrind finds on the stack below the outermost frame. In Valgrind, realloc(NULL, n) appears as
+ * malloc called by realloc, and posix_memalign as memalign, so each pair of names is treated as equal.
  */
 static char *copy_account_line(char *to, const char *line, const char *end)
 {
@@ -276,7 +276,7 @@ static char *extract_account(const char *log)
 	return account;
 }
 
-/* Makes the ends of both comparable: removes the end from our log, and adds it to their file. */
+/* Makes the ends of both runs comparable: removes the snapshot of the end from our log, and adds one to their file. */
 static char *equalise_end(struct run *run, char *text, const struct run *ours)
 {
 	char path[4096], *end, *with_end;
@@ -296,7 +296,7 @@ static char *equalise_end(struct run *run, char *text, const struct run *ours)
 	return with_end;
 }
 
-/* Waits for the run to end and reads its files. For the runs under Valgrind, @ours must be finished. */
+/* Waits for the run to end and reads its files. Must be called for @ours before the runs under Valgrind. */
 static bool finish(struct run *run, const struct diff_scenario *scenario, const struct run *ours)
 {
 	char name[64], *text, *log;
@@ -359,7 +359,7 @@ static bool are_equal(const char *ours, const char *theirs)
 	return false;
 }
 
-/* Returns whether both are equal except for times and, within the bounds of @scenario, extra bytes. */
+/* Returns whether both files are equal. Times may differ, and extra bytes may differ within the bounds of @scenario. */
 static bool equal_but_extra(const char *ours, const char *theirs,
 			    const struct diff_scenario *scenario)
 {
@@ -389,7 +389,7 @@ static bool equal_but_extra(const char *ours, const char *theirs,
 	return false;
 }
 
-/* Returns a copy of @text with the descriptions in all lines that contain @words replaced by ???. */
+/* Returns a copy of @text in which ??? replaces the description of each line that contains @words. */
 static char *remove_names(const char *text, const char *words)
 {
 	char *copy = malloc(strlen(text) + 1), *to = copy;
@@ -481,7 +481,7 @@ bool diff_run(const struct diff_scenario *scenario)
 
 	/* A file left by the previous scenario must not be mistaken for a new one. */
 	ctl_remove_files("massif.out.");
-	/* Run all of them concurrently: Valgrind's runs take the longest. */
+	/* Run all of them concurrently, because the runs under Valgrind take so long. */
 	if (!scenario->options_are_new)
 		start(&runs[THEIRS], THEIRS, options, scenario->target, args, NULL);
 	start(&runs[OURS], OURS, options, scenario->target, args, NULL);

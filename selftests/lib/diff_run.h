@@ -9,10 +9,10 @@
 #define DIFF_WORDS_MAX 20
 
 /*
- * Both profilers run with --time-unit=B. Valgrind also gets --run-libc-freeres=no, because massif-ctl does not have
- * libraries free their memory at the end either, and libdiff_end.so. That library records the state at the end, where
- * massif-ctl looks for a peak, but Valgrind does so only if something is freed (Documentation/differences.rst).
- * Valgrind's file is compared after that end was added, see diff_end.h.
+ * Both profilers run with --time-unit=B. Valgrind also gets --run-libc-freeres=no, because with massif-ctl libraries do
+ * not free their memory at the end either. At the end, massif-ctl always checks for a peak, Valgrind only if something
+ * is freed (Documentation/differences.rst). So libdiff_end.so is preloaded under Valgrind to record the state at the
+ * end, and diff_end.h adds a snapshot of it to Valgrind's file before the comparison.
  */
 struct diff_scenario {
 	const char *target;		     /* a program of selftests/targets */
@@ -22,22 +22,22 @@ struct diff_scenario {
 	bool log; /* also compare the logs printed with -v and --stats=yes */
 
 	/*
-	 * For scenarios where the two must differ: the reason, and at least one of the following differences. If the
-	 * differences are ignored, the files must differ; if they are taken into account, the files must be equal.
+	 * For scenarios in which the two files must differ: the reason, and at least one of the differences that
+	 * follow. The files must be equal if these differences are taken into account, and different otherwise.
 	 */
 	const char *why;
-	const char *their_args[DIFF_WORDS_MAX];	   /* Valgrind's file equals ours if run with these arguments */
-	const char *their_options[DIFF_WORDS_MAX]; /* Valgrind's file equals ours if run with these options */
-	const char *their_library;		   /* Valgrind's file equals ours if this library is preloaded */
-	bool they_have_none; /* Valgrind writes no file to compare with */
+	const char *their_args[DIFF_WORDS_MAX];	   /* with these arguments, Valgrind's file equals ours */
+	const char *their_options[DIFF_WORDS_MAX]; /* with these options, Valgrind's file equals ours */
+	const char *their_library;		   /* with this library preloaded, Valgrind's file equals ours */
+	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not have these options */
-	/* Valgrind counts up to this many more or fewer extra bytes; times differ accordingly. */
+	/* Valgrind counts up to this many extra bytes more or fewer than we do; times differ accordingly. */
 	uint64_t more_extra, fewer_extra;
 	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more heap bytes than ours */
 	const char *their_unnamed; /* Valgrind prints ??? where our description contains these words */
 };
 
-/* Returns whether Valgrind is available; if not, tests are skipped. */
+/* Returns whether Valgrind is available. If not, skip the test. */
 bool diff_can_run(void);
 
 /* Runs @scenario in the current directory. Returns false, with a message on stderr, if it fails. */

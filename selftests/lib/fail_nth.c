@@ -15,7 +15,7 @@ int fail_nth_open(void)
 	return open("/proc/self/fail-nth", O_RDWR | O_CLOEXEC);
 }
 
-/* The copy from user space of this very write may be the one that fails. */
+/* Retries, because the copy from user space in this very pwrite() may be the one that fails. */
 void fail_nth(int nth, unsigned int n)
 {
 	char text[16];
@@ -28,7 +28,7 @@ void fail_nth(int nth, unsigned int n)
 bool fail_nth_ended(int nth)
 {
 	char text[16] = "";
-	/* The kernel reads the number before the copy to our buffer can fail. */
+	/* The kernel gets the number before it copies it to our buffer, so a failure of that copy does not change it. */
 	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
 
 	fail_nth(nth, 0);

@@ -6,18 +6,18 @@
 #include <stdbool.h>
 
 /*
- * Makes all allocations eligible, including those that may sleep, and keeps failures out of the log. Returns false on
- * an error.
+ * Lets all allocations fail, including those that may sleep, and keeps the failures out of the log. Returns false on an
+ * error.
  */
 bool fail_nth_prepare(void);
 
 /*
- * Opens the file that makes the calling thread's n-th attempt fail. The file is that of the process that opens it, and
- * acts on its first thread; so a child must open its own. Returns a descriptor, or -1 if the kernel has none.
+ * Opens the file for fail_nth(). It acts on the first thread of the process that opens it, so a child must open its
+ * own. Returns a descriptor, or -1 if the kernel has no such file.
  */
 int fail_nth_open(void);
 
-/* Makes the n-th attempt after this call fail; none if n is 0. */
+/* Makes the @n-th allocation or copy after this call fail; 0: none. */
 void fail_nth(int nth, unsigned int n);
 
 /* Returns whether a failure has occurred since fail_nth(), and disables further failures. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A log of all allocator calls made by a program under libheap_log.so (selftests/targets), as the allocator itself sees
- * them. That library is loaded below the shim, which calls it.
+ * A log of all allocator calls by a program, as the allocator itself sees them. It is written by libheap_log.so
+ * (selftests/targets), which is preloaded after the shim, so that the shim calls it as the real allocator.
  */
 #ifndef MASSIF_SELFTESTS_HEAP_LOG_H
 #define MASSIF_SELFTESTS_HEAP_LOG_H
@@ -12,16 +12,16 @@
 #define HEAP_LOG_FD    90
 #define HEAP_LOG_BYTES (256u << 20)
 
-#define HEAP_LOG_SITES	 17  /* number of sites; site 0: not one of the program's own */
+#define HEAP_LOG_SITES	 17  /* number of call sites; site 0 stands for calls from outside the program's own sites */
 #define HEAP_LOG_THREADS 1024
 #define HEAP_LOG_SPAN	 256 /* maximum code size of a site in bytes */
 
 enum heap_log_what {
-	HEAP_LOG_NOTHING, /* a record that is not written yet */
+	HEAP_LOG_NOTHING, /* the record has not been written yet */
 	HEAP_LOG_SITE,	  /* the code of @site is at @address */
-	HEAP_LOG_ALLOC,	  /* @size bytes were allocated at @address; logged afterwards */
-	HEAP_LOG_FREE,	  /* logged before the free */
-	HEAP_LOG_REALLOC, /* realloc of @address begins; logged before it */
+	HEAP_LOG_ALLOC,	  /* @size bytes at @address have been allocated */
+	HEAP_LOG_FREE,	  /* the block at @address is about to be freed */
+	HEAP_LOG_REALLOC, /* the block at @address is about to be reallocated */
 	HEAP_LOG_MOVED,	  /* realloc has returned: @size bytes at @address */
 };
 

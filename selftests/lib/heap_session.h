@@ -13,7 +13,7 @@ struct heap_session {
 	struct mf_store store;
 	void (*prepare)(struct mf_store *store); /* called before the program runs; may be NULL */
 	void (*meanwhile)(struct mf_store *store); /* called about every millisecond; may be NULL */
-	const char *preload; /* library to load below the shim; may be NULL */
+	const char *preload; /* library to preload after the shim; may be NULL */
 	uint64_t budget; /* address space for the session in bytes; 0: no limit */
 	int status;	 /* exit status in the format of waitpid(2) */
 	uint64_t cpu_ns; /* CPU time of the program and its children */
@@ -34,8 +34,8 @@ struct heap_session_sums {
 struct heap_session_sums heap_session_sum(const struct heap_session *session);
 
 /*
- * Returns the number of snapshots whose tree does not add up to the snapshot's heap bytes; *@trees is the
- * number of snapshots with a tree.
+ * Returns the number of snapshots whose tree does not add up to their heap bytes. *@trees is set to the number of
+ * snapshots with a tree.
  */
 uint32_t heap_session_unequal_trees(const struct heap_session *session, uint32_t *trees);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// System calls to the module, and events that it follows, each encoded in four bytes, for kmod_fuzz.
+// Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and events that the module follows.
 
 #include "selftests/lib/kmod_calls.h"
 
@@ -47,7 +47,7 @@ static uint64_t edge(uint8_t choice)
 	return edges[choice % (sizeof(edges) / sizeof(edges[0]))];
 }
 
-/* Returns where to place an argument of @size bytes: usually in valid memory. */
+/* Returns an address for an argument of @size bytes, usually in valid memory. */
 static void *place_of(uint8_t choice, const void *argument, size_t size)
 {
 	char *at = own.page;
@@ -174,7 +174,7 @@ static void do_hook(const struct kmod_call *call)
 	call_device(call, MASSIF_IOC_HOOK, &info, sizeof(info), call->c);
 }
 
-/* Adds stacks of one to sixteen words to the stack cache; the last word may be wrong. */
+/* Adds stacks of one to sixteen words to the stack cache. The last word may be wrong. */
 static void do_known(const struct kmod_call *call)
 {
 	uint64_t buffer[512] = { 0 };
@@ -270,8 +270,8 @@ static void do_change_ring(const struct kmod_call *call)
 		break;
 	case 4:
 		/*
-		 * Writes what a consumer writes, or wrong values. Uses write(), which returns an error where writing is
-		 * not permitted; a direct store would end the process.
+		 * Write what a consumer writes, or wrong values. Have the kernel write, because it returns an error for
+		 * memory that is not writable; a direct store would end the process.
 		 */
 		{
 			uint64_t words[2] = { edge(call->c), edge((uint8_t)(call->c + call->b)) };
@@ -346,7 +346,7 @@ static void do_change_map(const struct kmod_call *call)
 		mlock(at, own.sizes[i]);
 		break;
 	case 6:
-		/* Let the kernel write there, so that a bad address causes an error instead of a signal. */
+		/* Let the kernel write to the mapping, so that a bad address causes an error instead of a signal. */
 		if (getrandom(at, own.sizes[i], 0) < 0)
 			errno = 0;
 		break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* System calls to the module, and events that it follows, each encoded in four bytes, for kmod_fuzz. */
+/* Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and events that the module follows. */
 #ifndef MASSIF_SELFTESTS_KMOD_CALLS_H
 #define MASSIF_SELFTESTS_KMOD_CALLS_H
 
@@ -40,7 +40,7 @@ struct kmod_call {
 /* Prepares the calling process for kmod_calls_make(). @victim: another process of the same user, to attach to. */
 void kmod_calls_begin(pid_t victim);
 
-/* Executes a call; all byte values are valid. It may fail, block forever, or end the process. */
+/* Executes a call. All byte values are valid. The call may fail, block forever, or end the process. */
 void kmod_calls_make(const struct kmod_call *call);
 
 /* Closes all devices that are open. */

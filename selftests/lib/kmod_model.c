@@ -74,7 +74,7 @@ static void set(struct kmod_intervals *map, uint64_t start, uint64_t end, bool m
 		map->pages -= (map->at[i].end - map->at[i].start) / PAGE;
 	for (i = 0; i < n; i++)
 		map->pages += (parts[i].end - parts[i].start) / PAGE;
-	/* At most two intervals are added. */
+	/* The map grows by at most two intervals. */
 	map->at = grown(map->at, map->count + 2, &map->space, sizeof(*map->at));
 	memmove(map->at + first + n, map->at + last, (map->count - last) * sizeof(*map->at));
 	memcpy(map->at + first, parts, n * sizeof(*parts));
@@ -184,7 +184,10 @@ static void add(struct kmod_model *model, uint32_t id, uint32_t tgid, uint32_t e
 	model->targets[model->count++] = (struct kmod_target){
 		.id = id, .tgid = tgid, .execs = execs,
 	};
-	/* Grow in large steps: a test can have tens of thousands of targets, and every record looks one up. */
+	/*
+	 * Grow in large steps, because a test can have tens of thousands of targets. The table exists because every
+	 * record looks up its target.
+	 */
 	while (id >= model->ids) {
 		size_t had = model->ids;
 
@@ -290,7 +293,7 @@ static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
 	size_t i;
 
 	model->lost += rec->count;
-	/* A child could not be followed, but the records of the target itself are complete. */
+	/* MASSIF_LOST_MEMORY means that a child could not be followed. The records of the target itself are complete. */
 	if (rec->reason == MASSIF_LOST_MEMORY)
 		return;
 	for (i = 0; i < model->count; i++)

@@ -23,8 +23,8 @@ struct kmod_intervals {
 struct kmod_target {
 	uint32_t id;
 	uint32_t tgid;
-	uint32_t execs;			/* number of execs of its process at the time when it became a target */
-	bool first;			/* the first part of a resync was seen; changes count from then on */
+	uint32_t execs;			/* number of execs that the process had done when this became a target */
+	bool first;			/* the first part of a resync was read; changes count from then on */
 	bool synced;
 	bool exited;
 	uint64_t exit_total;
@@ -32,7 +32,7 @@ struct kmod_target {
 	struct kmod_intervals map;
 	struct kmod_intervals part;	/* mappings of the resync part being read */
 	uint64_t maps;			/* number of MAP records */
-	/* Resident pages; negative if a thread's loss was recorded before another thread's gain. */
+	/* Resident pages. Negative while one thread's loss has been recorded, but not yet another thread's gain. */
 	bool resident_told;
 	int64_t resident[MASSIF_RSS_COUNT];
 };
@@ -49,7 +49,7 @@ struct kmod_model {
 	uint64_t lost;			/* records lost according to LOST records */
 	uint64_t wrong;			/* number of wrong totals and protocol errors */
 	uint64_t unsure;		/* totals not compared because of MASSIF_RF_NO_TOTAL */
-	uint64_t resident;		/* RESIDENT records; each is compared with the changes before it */
+	uint64_t resident;		/* number of RESIDENT records; each is checked against the previous changes */
 	uint64_t drifted;		/* pages corrected by DRIFT or BASE records, in either direction */
 	char first_wrong[256];		/* description of the first error */
 };

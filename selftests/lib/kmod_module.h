@@ -12,7 +12,7 @@ int kmod_module_load_own(const char *name);
 /* Returns 0 or -errno: -EWOULDBLOCK while the module is in use. */
 int kmod_module_unload(const char *name);
 
-/* Unloads the module, with retries: a thread returning to user mode may still hold it. */
+/* Unloads the module. Retries, because a thread that is returning to user mode may still hold a reference. */
 int kmod_module_unload_soon(const char *name);
 
 /* Returns the number of users of massif.ko; -1 if it is not loaded. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A small consumer of /dev/massif for tests, independent of massif-ctl's.
+// A small consumer of /dev/massif for tests. It shares no code with massif-ctl.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -219,8 +219,8 @@ static long now_ms(void)
 }
 
 /*
- * If records are written faster than the test reads them, the loop may never end; so release space to the module after
- * this many bytes.
+ * If records are written faster than the test reads them, the loop over the available records may never end. So release
+ * space to the module after this many bytes.
  */
 #define RELEASE_BYTES	(1 << 20)
 

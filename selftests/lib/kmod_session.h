@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A small consumer of /dev/massif for tests, independent of massif-ctl's. */
+/* A small consumer of /dev/massif for tests. It shares no code with massif-ctl. */
 #ifndef MASSIF_SELFTESTS_KMOD_SESSION_H
 #define MASSIF_SELFTESTS_KMOD_SESSION_H
 
@@ -29,8 +29,8 @@ void kmod_session_close(struct kmod_session *session);
  */
 int kmod_session_allow(void);
 /*
- * Makes the calling process, which must still be root, user 1000 without privileges. For it and its children only, the
- * device becomes accessible to everybody. Returns 0 or -errno.
+ * Makes the calling process, which must still be root, user 1000 without privileges. Makes the device accessible to
+ * everybody, but only for this process and its children. Returns 0 or -errno.
  */
 int kmod_session_be_user(void);
 int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes);
@@ -39,17 +39,17 @@ int kmod_session_status(struct kmod_session *session, struct massif_status *stat
 int kmod_session_tell(struct kmod_session *session, const void *stacks, uint32_t bytes);
 int kmod_session_resync(struct kmod_session *session, uint32_t *remaining);
 
-/* Attaches process @pid to the session of @fd. */
+/* Attaches the session of @fd to process @pid. */
 int kmod_session_attach(int fd, pid_t pid);
 /* Enrols the calling process in the session of @fd. */
 int kmod_session_enrol(int fd);
 
 /*
- * Starts argv in a child that enrols itself first. Returns its pid or -errno; a child that cannot enrol or exec
- * exits with 126 or 127.
+ * Starts @argv in a child that enrols itself first. Returns the child's pid or -errno. The child exits with status 126
+ * if it cannot enrol, and 127 if it cannot exec.
  */
 pid_t kmod_session_spawn(struct kmod_session *session, char *const argv[]);
-/* Calls a function of the test in a child that enrols itself first; its result is the child's exit status. */
+/* Calls @run in a child that enrols itself first. The function's result is the child's exit status. */
 pid_t kmod_session_call(struct kmod_session *session, int (*run)(void *arg), void *arg);
 
 /* Returns the next record, or NULL if there is none yet. It is valid until kmod_session_release(). */
@@ -58,9 +58,9 @@ const struct massif_record *kmod_session_next(struct kmod_session *session);
 void kmod_session_release(struct kmod_session *session);
 
 /*
- * Calls each() for every record until the module reports that no process and no target is left, or until
- * timeout_ms times MASSIF_PATIENCE have passed (-ETIMEDOUT), or until each() returns non-zero, which is then
- * returned. each() must not keep records.
+ * Calls each() for every record, until the module reports that no process and no target is left. Returns 0 then, the
+ * result of each() as soon as it is not zero, or -ETIMEDOUT after timeout_ms times MASSIF_PATIENCE. each() must not
+ * keep pointers to records.
  */
 int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 		       int (*each)(const struct massif_record *rec, void *arg), void *arg);

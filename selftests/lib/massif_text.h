@@ -16,8 +16,8 @@ char *massif_text_normalise(const char *text);
 uint64_t massif_text_peak(const char *text);
 
 /*
- * Sums of bytes in the peak's tree: of all leaves, and of the leaves below a line that contains one of @words, a
- * NULL-terminated list.
+ * Sums of bytes over leaves in the peak's tree: over all leaves, and over those below a line that contains one of
+ * @words, a NULL-terminated list.
  */
 struct massif_text_reach {
 	uint64_t leaves, reached;
@@ -29,8 +29,8 @@ struct massif_text_reach massif_text_reach(const char *text, const char *const *
 bool massif_text_trees_agree(const char *text);
 
 /*
- * Checks the last snapshot against the sum of its tree and against the live blocks in @xtree, a file of
- * --xtree-memory. For programs run with --detailed-freq=1 whose last event allocates a GiB.
+ * Checks that the last snapshot's bytes equal the sum of its tree and the live blocks in @xtree, a file of
+ * --xtree-memory. The program must have run with --detailed-freq=1, and its last event must allocate a GiB.
  */
 bool massif_text_sums_agree(const char *text, const char *xtree);
 

@@ -47,14 +47,14 @@ static void *read_records(void *arg)
 {
 	struct member *member = arg;
 
-	/* Raise the priority of this thread only, so that it keeps up with the records. */
+	/* Raise only this thread's priority, so that it keeps up with the records. */
 	setpriority(PRIO_PROCESS, 0, -15);
 	while (!__atomic_load_n(&member->stop, __ATOMIC_ACQUIRE)) {
 		struct pollfd pfd = { .fd = member->session.fd, .events = POLLIN };
 
 		poll(&pfd, 1, 20);
 		drain(member);
-		/* No process is left; poll() continues to return at once. */
+		/* After POLLHUP, no process is left and every poll() returns at once. */
 		if (pfd.revents & POLLHUP)
 			usleep(1000);
 	}
@@ -154,7 +154,7 @@ static bool read_resident(pid_t pid, struct resident *resident)
 			resident->other += kb / 4;
 		else if (sscanf(line, "Anonymous: %" SCNd64, &kb) == 1)
 			resident->anon += kb / 4;
-		/* Swapped pages of a shared file do not count for the process. */
+		/* The process's counter does not include swapped pages of shared files. */
 		else if (sscanf(line, "Swap: %" SCNd64, &kb) == 1 && kind == 'p')
 			resident->swap += kb / 4;
 	}
@@ -163,7 +163,7 @@ static bool read_resident(pid_t pid, struct resident *resident)
 	return true;
 }
 
-/* Compares and describes the differences in @text. Returns false if there are any. */
+/* Compares the model with /proc and describes any differences in @text. Returns false if there are any. */
 static bool compare(struct member *member, char *text, size_t size)
 {
 	struct kmod_target *target = kmod_model_find(&member->model, (uint32_t)member->pid, 0);
@@ -193,8 +193,8 @@ static bool compare(struct member *member, char *text, size_t size)
 }
 
 /*
- * Retries until equal: a resting thread may still be returning from a system call, and kernel threads may be in
- * the middle of an operation.
+ * Retries until the model equals /proc, because a resting thread may still be returning from a system call, and kernel
+ * threads may be in the middle of an operation.
  */
 static bool becomes_equal(struct member *member, const char *when)
 {
@@ -206,7 +206,7 @@ static bool becomes_equal(struct member *member, const char *when)
 		uint32_t remaining;
 
 		drain(member);
-		/* A loss is reported with the next record, but a resting member causes none, so request a resync. */
+		/* A loss is reported with the next record. As a resting member causes no records, request a resync. */
 		if (!kmod_session_status(&member->session, &status) && status.out_of_sync)
 			kmod_session_resync(&member->session, &remaining);
 		drain(member);

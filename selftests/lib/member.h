@@ -23,11 +23,11 @@ enum member_phase {
 /* Memory shared by the member and the test. */
 struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
-	uint32_t resting;	/* workers that have seen MEMBER_RESTS */
+	uint32_t resting;	/* number of workers that have seen MEMBER_RESTS */
 	uint32_t workers;	/* number of workers; 0: not ready */
-	bool faults;		/* one worker uses memory of a userfaultfd; set before the start */
+	bool faults;		/* one worker uses memory that a userfaultfd provides; set this before the start */
 	int userfault;		/* the userfaultfd descriptor, in the member */
-	uint64_t missing;	/* address of that memory, MEMBER_MISSING pages long */
+	uint64_t missing;	/* address of that memory, which has MEMBER_MISSING pages */
 	uint64_t rounds;	/* rounds completed by all workers */
 	uint64_t programs;	/* number of programs executed */
 };
@@ -45,15 +45,15 @@ struct member {
 };
 
 /*
- * Opens a session with all records, including resident pages, and starts a member in it. With @faults, one of
- * its threads waits for pages of a userfaultfd, which the caller must provide. Returns 0 or -errno.
+ * Opens a session with all records, including those of resident pages, and starts a member in it. If @faults is set,
+ * one of its threads accesses memory of a userfaultfd, and the caller must provide the pages. Returns 0 or -errno.
  */
 int member_start(struct member *member, bool faults);
 
 /*
- * Lets the member rest until member_resume(), and compares its records, and then a resync, with /proc: mappings with
- * maps, resident pages with smaps. Returns false, with a description in member->wrong, if they differ. @serve, unless
- * NULL, is called while the threads come to rest, on behalf of threads that wait for something.
+ * Lets the member rest until member_resume(). Compares its mappings with maps and its resident pages with smaps, first
+ * as recorded and then after a resync. Returns false, with a description in member->wrong, if they differ. Until all
+ * threads rest, @serve is called repeatedly, unless NULL, so that threads which wait for something can continue.
  */
 bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);

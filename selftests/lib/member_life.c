@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The work of a busy member: maps, touches and frees memory, forks and executes, in four or five threads.
+// The work of a busy member: four or five threads map, touch and free memory, fork, and execute programs.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -28,7 +28,7 @@
 #define FILE_PAGES	64
 
 static struct member_shared *shared;
-static char *heap;	/* stays mapped while its pages come and go */
+static char *heap;	/* always mapped; only its pages come and go */
 
 static uint32_t next(uint32_t *seed)
 {
@@ -92,7 +92,7 @@ static void change_mappings(uint32_t *seed)
 	munmap(at, pages * PAGE);
 }
 
-/* Touches and frees pages of the heap; many have equal contents, and some are huge pages. */
+/* Touches and frees pages of the heap. Many pages have equal contents, and some are huge. */
 static void change_pages(uint32_t *seed)
 {
 	static const int advice[] = {
@@ -163,7 +163,7 @@ static uint32_t phase(void)
 	return __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
 }
 
-/* Handles a change of phase. Returns false at the end. */
+/* Returns true as long as the phase is MEMBER_BUSY. During MEMBER_RESTS, waits; then returns false for MEMBER_ENDS. */
 static bool goes_on(void)
 {
 	if (phase() == MEMBER_BUSY)
@@ -195,7 +195,7 @@ static void *work(void *arg)
 		default: wait_for_page(&seed);
 		}
 		__atomic_add_fetch(&shared->rounds, 1, __ATOMIC_RELAXED);
-		/* Gives the reader of the session time to keep up. */
+		/* Give the reader of the session time to keep up. */
 		usleep(next(&seed) % 1000);
 	}
 	return NULL;

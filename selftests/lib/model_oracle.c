@@ -252,7 +252,7 @@ const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_st
 			      oracle->heap, oracle->extra);
 	if (model->stacks != oracle->stacks)
 		return differ("stacks %lu, not %lu", model->stacks, oracle->stacks);
-	/* With milliseconds, the model does not count bytes for the clock. */
+	/* If the time unit is milliseconds, the model does not maintain clock_bytes. */
 	if (model->options.time_unit == MF_TIME_BYTES && model->clock_bytes != oracle->clock)
 		return differ("clock %lu, not %lu", model->clock_bytes, oracle->clock);
 	mf_trie_sum(store, MF_CONTEXT_FIRST, (uint32_t)oracle->n_contexts, bytes);
@@ -329,7 +329,7 @@ const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf
 	return NULL;
 }
 
-/* State of a walk over the table of blocks that removes each block from the list of expected blocks. */
+/* State of a walk over the table of blocks, during which each block found is crossed off the list of expected blocks. */
 struct crossing {
 	const struct oracle *oracle;
 	bool seen[ORACLE_BLOCKS];

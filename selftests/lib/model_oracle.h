@@ -18,7 +18,7 @@
 #define ORACLE_SNAPSHOTS 1000
 #define ORACLE_IGNORED	 (-1)
 
-/* Context numbers count from 0, in the order in which the store assigned them. */
+/* Contexts are numbered from 0, in the order in which the store created them. */
 struct oracle_block {
 	uint64_t address, size, capacity;
 	int context; /* number of the context, or ORACLE_IGNORED */
@@ -38,7 +38,7 @@ struct oracle {
 	int n_contexts;
 	uint64_t bytes[ORACLE_CONTEXTS];
 	int n_blocks;
-	struct oracle_block blocks[ORACLE_BLOCKS]; /* live blocks; at equal addresses, the latest is last */
+	struct oracle_block blocks[ORACLE_BLOCKS]; /* live blocks; of blocks at the same address, the latest is last */
 	uint64_t peak_total;
 	int64_t next_allowed;
 	uint32_t interval, since_detailed, cullings, skipped;
@@ -48,7 +48,7 @@ struct oracle {
 
 void oracle_init(struct oracle *oracle, const struct mf_model_options *options);
 
-/* Perform a normal snapshot attempt and a peak check. @now is ignored if the unit is bytes. */
+/* Attempt a normal snapshot, and check for a peak. @now is ignored if the time unit is bytes. */
 void oracle_attempt(struct oracle *oracle, int64_t now);
 void oracle_check_peak(struct oracle *oracle, int64_t now);
 
@@ -58,7 +58,10 @@ void oracle_free(struct oracle *oracle, uint64_t address, int64_t now);
 /* Changes the total size of all stacks by @change bytes. */
 void oracle_change_stacks(struct oracle *oracle, int64_t change, int64_t now);
 
-/* find: returns the latest block at @address, or NULL. take: also removes it. */
+/*
+ * oracle_find() returns the latest block at @address, or NULL. oracle_take() copies that block to *@block and removes
+ * it.
+ */
 struct oracle_block *oracle_find(struct oracle *oracle, uint64_t address);
 bool oracle_take(struct oracle *oracle, uint64_t address, struct oracle_block *block);
 
@@ -67,14 +70,14 @@ void oracle_realloc_end(struct oracle *oracle, const struct oracle_block *old, u
 void oracle_realloc_failed(struct oracle *oracle, const struct oracle_block *old);
 
 /*
- * Compare @store with @oracle. Return a description of the first difference in a static buffer, or NULL. They
- * compare the totals and the bytes of the contexts, all snapshots with their leaves, and the table of blocks.
+ * Compare @store with @oracle: the totals and the bytes of the contexts, all snapshots with their leaves, and the table
+ * of blocks. Return a description of the first difference, in a static buffer, or NULL.
  */
 const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_store *store);
 const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf_store *store);
 const char *oracle_blocks_differ(const struct oracle *oracle, const struct mf_store *store);
 
-/* Return the next random number, which depends only on *@seed: any number, and a number below @limit. */
+/* Return the next random number, which depends only on *@seed. The result of oracle_below() is below @limit. */
 uint64_t oracle_random(uint64_t *seed);
 uint64_t oracle_below(uint64_t *seed, uint64_t limit);
 

@@ -100,7 +100,7 @@ static bool write_words(const char *path, const char *words)
 	return ok;
 }
 
-/* Enters a user namespace in which the caller is root, and a mount namespace. */
+/* Enters a new user namespace, in which the caller is root, and a new mount namespace. */
 static bool enter_namespaces(void)
 {
 	unsigned int uid = getuid(), gid = getgid();
@@ -120,7 +120,7 @@ int never_read_open(pid_t *server)
 
 	if (!mkdtemp(directory) || !enter_namespaces())
 		return -errno;
-	/* Must be opened in the namespace that mounts it. */
+	/* /dev/fuse must be opened in the namespace in which the file system is mounted. */
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	if (fuse < 0 || mount("never", directory, "fuse", MS_NOSUID | MS_NODEV, options))
@@ -131,7 +131,7 @@ int never_read_open(pid_t *server)
 		serve(fuse);
 		_exit(0);
 	}
-	/* Only the server may hold the descriptor, so that the file system ends with the server. */
+	/* No process but the server may have the descriptor open, so that the file system ends with the server. */
 	close(fuse);
 	snprintf(path, sizeof(path), "%s/file", directory);
 	fd = open(path, O_RDWR | O_CLOEXEC);

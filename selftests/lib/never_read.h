@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A file system whose files never deliver data: reading blocks until its server is killed. */
+/* A file system whose files never deliver data. Reading blocks until the file system's server is killed. */
 #ifndef MASSIF_SELFTESTS_NEVER_READ_H
 #define MASSIF_SELFTESTS_NEVER_READ_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Enables FUSE and lets everybody use it; needs root. Returns false if the kernel has no FUSE. */
+/* Enables FUSE and lets everybody use it. Needs root. Returns false if the kernel has no FUSE. */
 bool never_read_available(void);
 
 /*
- * Returns the descriptor of a 64 KiB file that can be mapped but not read, or -errno. The caller is an
- * unprivileged user and enters a user and a mount namespace. The server is a child, *server, which dies with
- * the caller; when it is killed, blocked readers get an error.
+ * Returns the descriptor of a 64 KiB file that can be mapped but not read, or -errno. Call this as an unprivileged
+ * user; it moves the caller into a new user and a new mount namespace. The server is a child, *@server, and dies with
+ * the caller. When the server is killed, blocked readers get an error.
  */
 int never_read_open(pid_t *server);
 

@@ -9,8 +9,8 @@
 #include "model/objects.h"
 
 /*
- * Callback for dl_iterate_phdr(). Sets build id and bias of @data, a struct mf_object, from the first object,
- * the program.
+ * Callback for dl_iterate_phdr(). Sets the build id and the bias of @data, a struct mf_object, to those of the first
+ * object, which is the program.
  */
 static inline int own_build_id(struct dl_phdr_info *info, size_t size, void *data)
 {

@@ -15,17 +15,17 @@ struct stream {
 	struct massif_consumer consumer;
 	uint8_t data[STREAM_BYTES] __attribute__((aligned(8)));
 	uint64_t seq;
-	uint32_t capture; /* stack id of the records that follow; 0: none */
+	uint32_t capture; /* stack id of the next records; 0: no stack */
 	uint32_t tid;
 	uint32_t flags;
 };
 
-/* The first record is placed at @position, a multiple of 8; near the end of the ring, records wrap. */
+/* Places the first record at @position, which must be a multiple of 8. Records wrap at the end of the ring. */
 void stream_init(struct stream *stream, uint64_t position);
 
 /*
- * Each function appends a record, with @total_pages as its total_vm if it has one, and returns it. The time of
- * a record is its sequence number in milliseconds.
+ * Each function appends a record and returns it. @total_pages becomes the record's total_vm, if it has one. The
+ * record's time in milliseconds equals its sequence number.
  */
 struct massif_record *stream_enrol(struct stream *stream, uint32_t target, uint32_t pid);
 struct massif_record *stream_exec(struct stream *stream, uint32_t target, uint32_t old_target,
@@ -42,7 +42,7 @@ struct massif_record *stream_map(struct stream *stream, uint32_t target, uint64_
 				 uint64_t n_pages, uint32_t kind, uint64_t total_pages);
 struct massif_record *stream_unmap(struct stream *stream, uint32_t target, uint64_t page,
 				   uint64_t n_pages, uint64_t total_pages);
-/* For anonymous pages only; @resident is their number after the change. */
+/* The change concerns anonymous pages only. @resident is the number of resident anonymous pages after it. */
 struct massif_record *stream_resident(struct stream *stream, uint32_t target, uint32_t cause, uint64_t page,
 				      uint64_t n_pages, int32_t change, uint64_t resident);
 struct massif_record *stream_name(struct stream *stream, uint32_t target, uint64_t page,
@@ -50,7 +50,10 @@ struct massif_record *stream_name(struct stream *stream, uint32_t target, uint64
 struct massif_record *stream_stack(struct stream *stream, uint32_t target, uint64_t ip,
 				   uint32_t n_bytes);
 
-/* Appends a complete resync: a VMA for each pair of first page and number of pages, up to a number of 0. */
+/*
+ * Appends a complete resync, with a VMA record for each element of @pages. An element is a first page and a number of
+ * pages; a number of 0 ends the array.
+ */
 void stream_resync(struct stream *stream, uint32_t target, uint32_t reason, uint64_t total_pages,
 		   const uint64_t (*pages)[2]);
 

@@ -28,10 +28,10 @@
 struct tracee {
 	struct tracee *next;
 	pid_t tid, pid;
-	bool watched;	 /* its process has executed a program, so its system calls are counted */
+	bool watched;	 /* its process or an ancestor has executed a program, so its system calls are counted */
 	bool stopped;
 	bool vforking;	 /* the thread is in vfork(): it cannot be stopped before the child continues it */
-	bool has_status; /* the thread has stopped or ended, and that was not handled yet */
+	bool has_status; /* the thread has stopped or ended, but this has not been handled yet */
 	int status;
 };
 
@@ -192,8 +192,8 @@ static void go_on(struct tracee *tracee, int status)
 }
 
 /*
- * Stops a thread, which may also have stopped or ended by itself. Returns false if it does not stop now: it may
- * be waiting in the kernel for a thread that was stopped.
+ * Stops a thread, which may also have stopped or ended by itself. Returns false if it does not stop in time, for
+ * example because it is waiting in the kernel for a thread that was stopped.
  */
 static bool stop(struct tracee *tracee)
 {
@@ -231,8 +231,8 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * Returns whether a thread belongs to massif-ctl or to its helper process that reads names, which is forked and
- * executes nothing.
+ * Returns whether a thread belongs to massif-ctl or to the helper process that reads symbol names for it, a forked
+ * child that never calls exec.
  */
 static bool is_massif_ctls(const struct trace *trace, const struct tracee *tracee)
 {
@@ -241,8 +241,8 @@ static bool is_massif_ctls(const struct trace *trace, const struct tracee *trace
 }
 
 /*
- * Keeps a thread's event for next_event(). Threads of massif-ctl are continued at once, because the thread that
- * reads the ring may wait for another, which waits for the helper process.
+ * Keeps a thread's event for next_event(). Threads of massif-ctl are continued at once, because the thread that reads
+ * the ring may wait for another thread, which in turn waits for the helper process.
  */
 static void take_note(struct trace *trace, struct tracee *tracee, int status)
 {
@@ -262,7 +262,7 @@ static void take_note(struct trace *trace, struct tracee *tracee, int status)
 	tracee->has_status = true;
 }
 
-/* Tells massif-ctl, which is itself traced, to write a dump, and waits for it. */
+/* Makes massif-ctl, which is itself traced, write a dump, and waits for it. */
 static void ask_for_dump(struct trace *trace, unsigned int moment)
 {
 	struct tracee *main = tracee_of(trace, trace->main_pid);
@@ -290,7 +290,10 @@ static void ask_for_dump(struct trace *trace, unsigned int moment)
 	unlink(asking);
 }
 
-/* Stops all threads of @self's process and reads its maps. Returns false if that is not possible now. */
+/*
+ * Stops all threads of @self's process, reads its maps and asks for a dump. Returns false if a thread cannot be stopped
+ * now.
+ */
 static bool moment(struct trace *trace, struct tracee *self)
 {
 	unsigned int number;
@@ -323,7 +326,7 @@ static void count_call(struct trace *trace, struct tracee *tracee)
 		return;
 	if (++caller->calls < FIRST_MOMENT || caller->calls & (caller->calls - 1))
 		return;
-	/* If a moment is not possible now, try again at the next call. */
+	/* If the process cannot be stopped at this call, try again at the next. */
 	if (is_vforking(trace, tracee->pid) || !moment(trace, tracee))
 		caller->calls--;
 }
@@ -358,7 +361,10 @@ static void handle_stop(struct trace *trace, struct tracee *tracee, int status)
 		executed(trace, tracee);
 		break;
 	case PTRACE_EVENT_FORK:
-		/* The child starts with its parent's mappings; with vfork() it shares them. */
+		/*
+		 * A forked child has a copy of its parent's mappings, so it is watched like the parent. A vfork() child
+		 * shares them.
+		 */
 		ptrace(PTRACE_GETEVENTMSG, tracee->tid, NULL, &child);
 		tracee_of(trace, (pid_t)child)->watched = tracee->watched;
 		break;

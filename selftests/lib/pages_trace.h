@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs massif-ctl under ptrace and reads /proc/PID/maps of all its processes, at selected moments and at exit. The
- * processes are stopped meanwhile.
+ * Runs massif-ctl under ptrace and reads /proc/PID/maps of all its processes at selected moments and at exit. A process
+ * is stopped while its maps are read.
  */
 #ifndef MASSIF_SELFTESTS_PAGES_TRACE_H
 #define MASSIF_SELFTESTS_PAGES_TRACE_H
@@ -18,12 +18,12 @@ struct trace_range {
 /* The mappings of a process, without [vsyscall]; adjacent mappings are joined. */
 struct trace_maps {
 	pid_t pid;
-	unsigned int moment; /* number of the moment, counted from 1 over all processes; 0: at exit */
+	unsigned int moment; /* number of the moment, counted from 1 across all processes; 0: at exit */
 	size_t n_ranges;
 	struct trace_range *ranges;
 	uint64_t pages;
 	uint64_t size; /* total_vm in pages, from /proc/PID/statm; not set by trace_read_dump() */
-	/* The figures in the first line of a dump; set by trace_read_dump() only. */
+	/* Figures from the first line of a dump. Only trace_read_dump() sets them. */
 	uint64_t model_pages, kernel_pages, lost, mismatches;
 };
 
@@ -37,11 +37,12 @@ struct trace_set {
  * Runs @argv, massif-ctl and its arguments, with standard input from @in (NULL: inherited) and standard output
  * to the file @out. Returns its status in the format of waitpid(2), or -1.
  *
- * At the 16th, 32nd, 64th, ... system call of each process that executed a program, and of the processes it
- * forks, all its threads are stopped, its maps are read, and massif-ctl is asked for a dump to @dump, its
- * MASSIF_DUMP_INTERVALS. Thus there is one moment at the start and one in the second half of the calls.
+ * Moments are the 16th, 32nd, 64th, ... system call of each process that has executed a program, and of each process
+ * forked by it. At a moment, all threads of the process are stopped, its maps are read, and massif-ctl is asked to
+ * write a dump to @dump, its MASSIF_DUMP_INTERVALS. So one moment is near the start and one in the second half of the
+ * calls.
  *
- * *@set, to be freed with trace_set_free(), has the maps of each process at exit and at all moments.
+ * *@set is set to the maps of each process at its exit and at all moments. Free it with trace_set_free().
  */
 int trace_run(char *const *argv, const char *in, const char *out, const char *dump,
 	      struct trace_set *set);

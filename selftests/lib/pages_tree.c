@@ -10,7 +10,7 @@
 
 #define DEPTH_MAX 1024
 
-/* A line of the tree, with properties of the lines above it. */
+/* A line of the tree. The flags include those of the lines above it. */
 struct line {
 	uint64_t bytes;	   /* without the bytes of its children */
 	bool loader, main; /* true for this line or one above it */
@@ -27,7 +27,7 @@ static bool has_any(const char *text, const char *const *words)
 	return false;
 }
 
-/* Adds the bytes of the stacks that end at a line, after all its children have been read. */
+/* Adds the bytes of the stacks that end at @line to the sums. Called when all children of the line have been read. */
 static void settle(struct pages_tree *tree, const struct line *line, uint64_t *worst)
 {
 	if (strstr(line->text, " 0x0: ") == line->text && !strstr(line->text, "[lost]") &&
@@ -47,8 +47,8 @@ static void settle(struct pages_tree *tree, const struct line *line, uint64_t *w
 }
 
 /*
- * Reads a line. Lines come in tree order, the root first, indented by depth; a stack goes from its innermost
- * frame down to the outermost.
+ * Reads a line. Lines are in tree order, beginning with the root, and indented by depth. A stack begins with its
+ * innermost frame; the lines below are its callers.
  */
 static void take(struct pages_tree *tree, const char *text, int *depth, uint64_t *worst)
 {

@@ -8,11 +8,11 @@
 struct pages_tree {
 	char root[256];	  /* text of the root line */
 	uint64_t total;	  /* total of the snapshot in bytes */
-	uint64_t exec;	  /* bytes mapped by the kernel at exec: a text instead of a stack */
+	uint64_t exec;	  /* bytes mapped by the kernel at exec, which have a text instead of a stack */
 	uint64_t loader;  /* bytes mapped by ld.so before the program's own code ran */
 	uint64_t in_main; /* bytes with a stack that reaches main */
 	uint64_t other;	  /* bytes with any other stack or text */
-	char worst[256];  /* last line of the largest of the other stacks */
+	char worst[256];  /* last line of the stack with the most bytes among these */
 };
 
 /* Reads the tree of the last snapshot in @path that has one. Returns 0, or -1 if there is none. */

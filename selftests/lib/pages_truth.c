@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compares the profile of a resting process's resident pages with /proc.
+// Compares the profile of the resident pages of a stopped process with /proc.
 
 #include "selftests/lib/pages_truth.h"
 
@@ -108,7 +108,7 @@ bool mf_truth_is_told(struct mf_pages *pages, pid_t pid, enum mf_pages_what what
 		if (mf_pages_drain(pages, err))
 			return false;
 		process = mf_truth_find(pages, pid);
-		/* Before the process's exec there is nothing to compare. */
+		/* Before the process has called exec, there is nothing to compare. */
 		if (!process)
 			return true;
 		model = mf_model_of(process->store);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Compares the profile of a resting process's resident pages with /proc. */
+/* Compares the profile of the resident pages of a stopped process with /proc. */
 #ifndef MASSIF_SELFTESTS_PAGES_TRUTH_H
 #define MASSIF_SELFTESTS_PAGES_TRUTH_H
 
@@ -20,8 +20,8 @@ struct mf_pages_options mf_truth_options(enum mf_pages_what what);
 const struct mf_pages_process *mf_truth_find(const struct mf_pages *pages, pid_t pid);
 
 /*
- * Checks that the totals and the tree of @pid, which must be at rest, agree with the kernel; retries for a while.
- * Returns false, with the figures in @err, if they do not. Also returns true if there is no profile yet.
+ * Checks that the totals and the tree of @pid agree with the kernel. The process must be stopped. Retries for a while,
+ * then returns false with the figures in @err. Also returns true if there is no profile yet.
  */
 bool mf_truth_is_told(struct mf_pages *pages, pid_t pid, enum mf_pages_what what,
 		      struct mf_error *err);

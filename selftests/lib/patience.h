@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Included before each guest test: multiplies time limits by MASSIF_PATIENCE, for slow kernels. */
+/* Included before each guest test. Multiplies time limits by MASSIF_PATIENCE, for slow kernels. */
 #ifndef MASSIF_SELFTESTS_PATIENCE_H
 #define MASSIF_SELFTESTS_PATIENCE_H
 

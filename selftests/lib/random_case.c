@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Trees have a line per frame and context; this is the approximate maximum of lines per context. */
+/* A tree can have a line for each frame of each context. This is the approximate maximum number of lines per context. */
 #define LINES_MAX 2000
 
-/* Functions of a target that have no inlined calls, see add_functions(). */
+/* Functions of the targets, without those that have inlined calls; see add_functions(). */
 static const char *const c_functions[] = { "wrap_a", "wrap_b", "wrap_c", "step_d", "jump_on",
 					   "enter", "Wrap_a", "wrap_*", NULL };
 static const char *const cc_functions[] = {
@@ -30,7 +30,7 @@ static const char *const cc_functions[] = {
 static const struct target {
 	const char *name;
 	const char *const *functions;
-	/* A function that can call itself: its number in the target, and all functions in its cycle. */
+	/* A recursive function: its number in the target, and all functions in its call cycle. */
 	char recursing;
 	const char *const cycle[2];
 } targets[] = {
@@ -52,7 +52,7 @@ static bool percent(uint64_t *state, uint32_t n)
 	return pick(state, 100) < n;
 }
 
-/* Formats a word, which is stored in the case's text. */
+/* Formats a word and stores it in the text of the case. */
 __attribute__((format(printf, 2, 3))) static const char *word(struct random_case *the,
 							       const char *format, ...)
 {
@@ -112,7 +112,10 @@ static unsigned int pick_frequency(uint64_t *state)
 	return usual[pick(state, sizeof(usual) / sizeof(*usual))];
 }
 
-/* The cost of trees is the product of three options: some cases have all lines, none has too many. */
+/*
+ * The number of tree lines is a product of three options. Choose them so that some cases have all lines, but none too
+ * many.
+ */
 static void add_sizes(struct random_case *the, uint64_t *state)
 {
 	unsigned int depth = 30, slots = 100, frequency = 10;
@@ -161,7 +164,7 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 {
 	uint32_t n_functions = 0, n;
 
-	/* Removes so many frames that the result depends on the number of captured frames. */
+	/* Remove so many frames that the result depends on the number of captured frames. */
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)
 			add_option(the, word(the, "--alloc-fn=%s", target->cycle[i]));
@@ -218,8 +221,8 @@ static void add_words(struct random_case *the, uint64_t *state)
 }
 
 /*
- * Adds options that print logs: snapshots, events, frames removed from stacks, and counters. Not combined with
- * --trace-malloc, nor with functions that Valgrind implements as two functions.
+ * Adds options that print logs about snapshots, events, removed frames, and counters. Does not combine them with
+ * --trace-malloc, nor with calls of functions that Valgrind implements as two functions.
  */
 static void add_account(struct random_case *the, uint64_t *state, char *rules)
 {
@@ -227,7 +230,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 
 	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
 		return;
-	/* More than one -v is needed, because -q precedes them. */
+	/* At least two are needed, because the options begin with -q. */
 	add_option(the, "-v");
 	while (level--)
 		add_option(the, "-v");
@@ -237,7 +240,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 		strcat(rules, "p");
 }
 
-/* At least 10 events; small programs are as common as large ones. */
+/* Returns at least 10 events. Small programs are as common as large ones. */
 static unsigned int pick_events(uint64_t *state)
 {
 	unsigned int most = 20u << pick(state, 8);

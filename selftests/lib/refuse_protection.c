@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes mprotect() fail for some protections, with a seccomp filter.
+// Makes mprotect() fail for some protections by means of a seccomp filter.
 
 #include "selftests/lib/refuse_protection.h"
 

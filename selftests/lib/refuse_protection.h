@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * From now on, in this process and its descendants, mprotect() with all of @bits (PROT_...) fails with EACCES.
- * Returns 0, or non-zero if that is not possible.
+ * Makes mprotect() fail with EACCES in this process and its descendants if the protection includes all of @bits
+ * (PROT_...). Returns 0, or non-zero if that is not possible.
  */
 int refuse_protection(uint32_t bits);
 

@@ -56,7 +56,7 @@ static void split(struct word *word)
 	}
 }
 
-/* Returns the address of a word; a new word gets a new address. */
+/* Returns the address of a word. Assigns an address to a new word. */
 static uint64_t intern(const char *text, size_t length)
 {
 	for (size_t i = 0; i < n_words; i++) {

@@ -2,9 +2,9 @@
 /*
  * Stacks written as text, and a symbolizer for them.
  *
- * A stack is its frames, innermost first, separated by `|`: "f|main". A frame with inlined calls lists its
- * functions, innermost first, separated by `/`: "inner/outer". `?` has no name. Equal words have equal
- * addresses; the first word used has address 0x10, the next 0x20, and so on.
+ * A stack is a list of frames, innermost first, separated by `|`: "f|main". A frame with inlined calls is a list of
+ * functions, innermost first, separated by `/`: "inner/outer". A frame `?` has no name. Equal words have equal
+ * addresses: the first word used has address 0x10, the next new one 0x20, and so on.
  */
 #ifndef MASSIF_SELFTESTS_REPORT_FAKE_H
 #define MASSIF_SELFTESTS_REPORT_FAKE_H
@@ -25,11 +25,11 @@ size_t fake_stack(const char *words, struct mf_frame frames[FAKE_FRAMES_MAX]);
 /* Returns the text of @frames, which the caller must free. */
 char *fake_words(const struct mf_frame *frames, size_t count);
 
-/* The objects that the frames refer to, of which [1] is "/bin/fake"; and their number. */
+/* The objects that the frames refer to, and their number. Object 1 is "/bin/fake". */
 extern const struct mf_object fake_objects[];
 #define FAKE_OBJECTS 2
 
-/* Number of address lookups: of the function only, and of all positions. */
+/* Number of address lookups: those for the function only, and those for all source positions. */
 extern size_t fake_functions_asked, fake_positions_asked;
 
 #endif

@@ -14,7 +14,7 @@
 
 #define WALKS_THEIRS_MAX 1024u
 
-/* A function that is not inlined or cloned, and whose calls are not turned into jumps. */
+/* Attribute of a function that must not be inlined or cloned, and whose calls must not be turned into jumps. */
 #define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
 
 /* Return addresses, innermost first. */
@@ -27,11 +27,11 @@ struct walks_comparison {
 struct walks {
 	struct walks_comparison compared; /* the last comparison */
 	uint32_t depth;			  /* maximum depth of a walk */
-	/* Number of wrong stacks: from a walk that reuses frames of the previous walk, and from the memo. */
+	/* Numbers of wrong stacks: those from walks that reuse frames of the previous walk, and those from the memo. */
 	uint32_t wrong_after_another, wrong_in_memo;
-	uint32_t hits, recalls; /* stacks found in the memo; how many of them without hashing */
+	uint32_t hits, recalls; /* number of stacks found in the memo, and of those found without hashing */
 	uint32_t n_remembered;
-	uint32_t complete_steps; /* steps with all registers; remembered rules do not need them */
+	uint32_t complete_steps; /* number of steps with all registers; steps with remembered rules do not need all */
 };
 
 extern struct walks walks;
@@ -39,22 +39,22 @@ extern struct walks walks;
 /* Set while a thread runs a signal handler; handlers have their own unwinder state. */
 extern __thread bool walks_in_handler;
 
-/* The innermost frame of every scenario: walks the stack with all methods and compares. Returns 1. */
+/* The innermost function of every scenario. Walks the stack with all methods and compares the results. Returns 1. */
 int walks_probe(void);
 
-/* Returns the first frame in which the two differ, or -1 if there is none. */
+/* Returns the index of the first frame in which the two stacks differ, or -1 if they are equal. */
 int walks_difference(const struct walks_comparison *c);
 
-/* Returns whether the last walk can be recognised by its stack words. */
+/* Returns whether the stack words of the last walk are sufficient to recognise its stack. */
 bool walks_repeatable(void);
 
 /* Forgets all rules, as happens when code is unmapped. */
 void walks_forget(void);
 
-/* Calls @run on another stack, of @size bytes at @stack, like a coroutine that never yields. */
+/* Calls @run on a different stack, with @size bytes at @stack, like a coroutine that never yields. */
 void walks_call_on(void *stack, size_t size, void (*run)(void));
 
-/* @least: minimum number of frames, so that two empty stacks do not pass. */
+/* Expects that all walks agree. @least is the minimum number of frames, so that two empty stacks do not pass. */
 #define EXPECT_SAME(least)								\
 	do {										\
 		EXPECT_LE(least, (int)walks.compared.n_theirs);				\

@@ -13,7 +13,7 @@ bool oracle_present(void);
 
 /*
  * Runs `valgrind --tool=massif @options... @program @argument` in the current directory, with its output in
- * "oracle.out". @options ends in NULL. Returns its exit status, or -1.
+ * "oracle.out". @options is NULL-terminated. Returns the exit status, or -1.
  */
 int oracle_run(const char *const *options, const char *program, const char *argument);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs torture in a session of the test and compares all records with its saved maps.
+// Runs torture in a session and compares all records with the maps that it saves.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static bool equal(struct torture_run *run, const struct kmod_target *target, con
 	return same;
 }
 
-/* The program has just saved its maps to a file, as they were before this record. */
+/* At a marked mapping. The program has just saved its maps to a file, as they were before this record. */
 static void at_moment(struct torture_run *run, const struct massif_rec_map *map)
 {
 	struct kmod_target *target = kmod_model_target(&run->model, map->h.target);
@@ -165,7 +165,7 @@ bool torture_run_exact(struct torture_run *run)
 	expect(run, "totals in motion", model->unsure, 0);
 	expect(run, "moments", run->moments, run->counts.moments);
 	expect(run, "ends", run->saved, run->counts.saved);
-	/* The launcher's child before its exec, the first image, and the address spaces that they created. */
+	/* The child of the launcher before its exec, the first program, and the address spaces that they have created. */
 	expect(run, "address spaces", model->records[MASSIF_REC_EXIT], 2 + run->counts.spaces);
 	if (kmod_session_status(&run->session, &status)) {
 		wrong(run, "no status");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs torture in a session of the test and compares all records with its saved maps. */
+/* Runs torture in a session and compares all records with the maps that it saves. */
 #ifndef MASSIF_SELFTESTS_TORTURE_RUN_H
 #define MASSIF_SELFTESTS_TORTURE_RUN_H
 
@@ -16,8 +16,8 @@ struct torture_run {
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* the directory $TORTURE_MAPS */
 	struct torture_counts counts;	/* the program's own counts */
-	uint64_t moments;		/* number of moments at which the maps were equal */
-	uint64_t saved;			/* number of exits at which the maps were equal */
+	uint64_t moments;		/* number of moments at which the saved maps equalled the model's */
+	uint64_t saved;			/* number of exits at which the saved maps equalled the model's */
 	uint64_t totals;		/* number of totals compared with total_vm */
 	char wrong[512];		/* description of the first error */
 };
@@ -30,7 +30,7 @@ void torture_run_close(struct torture_run *run);
 int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
 
 /*
- * Returns whether everything was exact: all totals and maps equal, no record lost, no process missed. If not,
+ * Returns whether the records were exact: all totals and maps agree, no record was lost and no process missed. If not,
  * run->wrong describes the first error.
  */
 bool torture_run_exact(struct torture_run *run);

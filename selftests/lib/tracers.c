@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Other users of kernel functions that massif.ko hooks: kprobes, ftrace tracers, BPF.
+// Controls other tracers of the kernel functions that massif.ko hooks: kprobes, ftrace tracers, BPF.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ int tracers_start_kretprobe(const char *function)
 	return start_event("r", "return", function);
 }
 
-/* The ftrace instruction may be preceded by an endbr64, so two offsets are tried. */
+/* There may be an endbr64 before the ftrace instruction, so try two offsets. */
 int tracers_start_inside(const char *function)
 {
 	char text[128];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Other users of a kernel function that massif.ko hooks: kprobes, ftrace tracers, BPF. Only one at a time. */
+/*
+ * Controls other tracers of a kernel function that massif.ko hooks: kprobes, ftrace tracers, BPF. Start only one at a
+ * time.
+ */
 #ifndef MASSIF_SELFTESTS_TRACERS_H
 #define MASSIF_SELFTESTS_TRACERS_H
 
@@ -9,7 +12,7 @@
  */
 int tracers_start_kprobe(const char *function);
 int tracers_start_kretprobe(const char *function);
-/* A kprobe placed after the ftrace instruction. */
+/* Starts a kprobe behind the ftrace instruction. */
 int tracers_start_inside(const char *function);
 int tracers_start_function(const char *function);
 int tracers_start_graph(const char *function);

@@ -20,8 +20,8 @@ struct unwind_object {
 };
 
 /*
- * Creates the tables: CFA = rsp + 8 and the return address at CFA - 8, followed by @program. @signal: marks the
- * function as a signal frame.
+ * Creates the tables: the rules CFA = rsp + 8 and return address at CFA - 8, followed by the instructions in @program.
+ * If @signal is set, the function is marked as a signal frame.
  */
 void unwind_object_make(struct unwind_object *object, bool signal, const uint8_t *program, size_t size);
 

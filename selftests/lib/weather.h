@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Disturbances of a session's member, by the kernel or by other processes. They need root, in a guest. */
+/* Disturbs the member of a session, by means of the kernel or other processes. Needs root, in a guest. */
 #ifndef MASSIF_SELFTESTS_WEATHER_H
 #define MASSIF_SELFTESTS_WEATHER_H
 
@@ -8,15 +8,15 @@
 #include "selftests/lib/member.h"
 
 struct weather {
-	bool faults;	/* the member has a thread that waits for pages */
+	bool faults;	/* the member needs a thread that waits for pages */
 	unsigned int rounds;	/* minimum number of rounds to exercise all variants */
 	/* Starts the disturbance of a busy member. Returns NULL, or the reason why this kernel does not support it. */
 	const char *(*begin)(struct member *member);
 	/* Causes one disturbance, in about a tenth of a second. */
 	void (*blow)(struct member *member, unsigned int round);
-	/* Called while threads come to rest, on behalf of threads that wait for something; may be NULL. */
+	/* Called repeatedly until all threads rest, so that threads which wait for something can continue. May be NULL. */
 	void (*serve)(struct member *member);
-	/* Returns how often the intended effect has occurred since the start. */
+	/* Returns how often the disturbance has had its intended effect since the start. */
 	long (*effects)(void);
 	/* Restores the original state. Returns false if that fails. */
 	bool (*end)(struct member *member);
@@ -42,8 +42,8 @@ extern const struct weather weather_ftrace;
 extern const struct weather weather_bpf;
 
 /*
- * Creates the control group @name, with a memory limit unless @bytes is 0. Returns false if the kernel has no
- * such group.
+ * Creates the control group @name, with a memory limit of @bytes; 0: no limit. Returns false if the kernel does not
+ * support this.
  */
 bool weather_group_make(const char *name, unsigned long bytes);
 /* Moves all members of the group to its parent and removes it. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Disturbances: processors go offline, processes are frozen or killed by the OOM killer, other sessions come
-// and go.
+// Disturbances: processors go offline, processes are frozen or killed by the OOM killer, other sessions begin and end.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -114,7 +113,7 @@ static void eat_all(unsigned int how)
 	char *at;
 
 	for (i = 0; i < ENDLESS; i++) {
-		/* Gives the reader of the session time to keep up. */
+		/* Give the reader of the session time to keep up. */
 		if (i % 64 == 0)
 			usleep(1000);
 		switch (how % WAYS) {
@@ -141,11 +140,11 @@ static void eat_all(unsigned int how)
 	}
 }
 
-/* Becomes a member after using part or most of the memory, and goes on until it is killed. */
+/* Uses part or most of the memory, becomes a member, and uses more memory until it is killed. */
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
-	/* Mappings and children need little memory of their own, so use up most of the memory first. */
+	/* Mappings and children use little memory, so use up most of it before. */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -173,7 +172,7 @@ static void blow_killer(struct member *member, unsigned int round)
 		weather_group_put(KILLER, "cgroup.kill", "1");
 }
 
-/* Counts only kills that the kernel has also counted as such. */
+/* Counts a kill only if the kernel has counted it, too. */
 static long effects_of_killer(void)
 {
 	long kills = weather_group_number(KILLER, "memory.events", "oom_kill");

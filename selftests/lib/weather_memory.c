@@ -23,7 +23,7 @@ static long vmstat(const char *field)
 	return weather_number("/proc/vmstat", field);
 }
 
-/* A setting to change and restore. If its file lists choices, the one in brackets is kept. */
+/* A setting to change and restore. If its file lists several choices, the current one is in brackets. */
 struct setting {
 	const char *path;
 	const char *text;
@@ -84,8 +84,8 @@ static const char *begin_swap(struct member *member)
 }
 
 /*
- * Writing a lower memory.high makes this process reclaim pages of the member; at the hard limit, the member
- * reclaims its own.
+ * If this process lowers memory.high, it reclaims pages of the member itself. At the hard limit, the member reclaims
+ * its own pages.
  */
 static void blow_swap(struct member *member, unsigned int round)
 {
@@ -125,7 +125,7 @@ static const char *begin_merging(struct member *member)
 	return set(ksm, COUNT(ksm)) && weather_put(KSM "run", "1") ? NULL : "KSM";
 }
 
-/* Writing 2 separates all merged pages, by faults in this process on behalf of the member. */
+/* Writing 2 separates all merged pages. The faults for this happen in this process, but in the member's address space. */
 static void blow_merging(struct member *member, unsigned int round)
 {
 	usleep(100 * 1000);
@@ -250,7 +250,7 @@ static const char *begin_userfault(struct member *member)
 	return userfault < 0 ? "pidfd_getfd" : NULL;
 }
 
-/* Provides every page, whether or not a thread waits for it. */
+/* Provides every page that is missing, whether or not a thread waits for it. */
 static void serve_userfault(struct member *member)
 {
 	static char page[PAGE];
