@@ -13,8 +13,7 @@
 #include "compat/ptrace.h"
 
 /*
- * True if these credentials have CAP_SYS_PTRACE over ns. Called in hooks too, so security modules are not
- * asked.
+ * True if these credentials have CAP_SYS_PTRACE over ns. Also called in hooks, so it does not consult security modules.
  */
 static bool holds(const struct cred *cred, const struct user_namespace *ns)
 {
@@ -44,9 +43,9 @@ static bool same_rights(const struct cred *subject, const struct cred *target)
 }
 
 /*
- * The rules of ptrace_may_access(PTRACE_MODE_ATTACH_REALCREDS), which hooks cannot call: ids, dumpable,
- * capabilities, user namespace. CAP_SYS_PTRACE is required over the user namespace of the process, and over
- * that of the program that it executes.
+ * Applies the rules of ptrace_may_access(PTRACE_MODE_ATTACH_REALCREDS), which hooks cannot call. The rules concern ids,
+ * the dumpable flag, capabilities and user namespaces. CAP_SYS_PTRACE is required over the user namespace of the
+ * process, and over that of the program that it executes.
  */
 static bool may_look(const struct cred *subject, const struct cred *target, bool dumpable,
 		     const struct user_namespace *image_ns)
@@ -149,8 +148,8 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 }
 
 /**
- * massif_access_judge() - check current's rights again after its credentials or its dumpable flag have
- * changed.
+ * massif_access_judge() - check again whether the session may observe current, after current's credentials or dumpable
+ * flag have changed.
  *
  * If the session may no longer observe current, the target is hidden permanently. The consumer gets only END and EXIT,
  * which massif_session_tend() writes.

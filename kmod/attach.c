@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes a running process a member of a session, at its own request (ENROL) or at another process's (ATTACH).
+// Makes a running process a member of a session, at its own request (ENROL) or at the request of another process
+// (ATTACH).
 #include <linux/capability.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
@@ -205,10 +206,12 @@ static int nobody(const struct massif_session *session)
 	return session->privileged && capable(CAP_SYS_PTRACE) ? -ESRCH : -EPERM;
 }
 
-/* Called with exec_update_lock of b->pid held, so that neither its program nor its credentials change. */
+/*
+ * Called with exec_update_lock of process b->pid held, so that the process can change neither program nor credentials.
+ */
 static int begin(struct massif_session *session, struct beginning *b)
 {
-	/* Look up the first thread again: after an exec, it may be another one. */
+	/* Look up the first thread again, because after an exec another thread may be the first one. */
 	struct task_struct *leader = get_leader(b->pid);
 	int err = nobody(session);
 

@@ -273,7 +273,7 @@ static bool is_as(const struct massif_btf *btf, __u32 function, const char *prot
 	return is_text(text, strlen(text), ")") || is_text(text, strlen(text), "...)");
 }
 
-/* The number of the function type if type is a function, or a typedef of a pointer to one; otherwise 0. */
+/* Returns the number of the function type if type is a function or a typedef of a function pointer, otherwise 0. */
 static __u32 function_of(const struct massif_btf *btf, const struct btf_type *type)
 {
 	__u32 pointer;
@@ -307,8 +307,8 @@ void massif_btf_compare(const struct massif_btf *btf, struct massif_btf_row *row
 			if (strcmp(rows[row].name, name))
 				continue;
 			/*
-			 * There may be several static functions with that name, and any of them could be the hooked
-			 * one.
+			 * Several static functions may have this name, and any of them could be the hooked one, so all
+			 * must match.
 			 */
 			if (!is_as(btf, function, rows[row].prototype))
 				rows[row].verdict = MASSIF_BTF_OTHER;

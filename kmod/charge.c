@@ -29,7 +29,7 @@ static bool unlimited(const struct massif_session *session)
 }
 
 /**
- * massif_charge() - charge pages to the opener's user.
+ * massif_charge() - charge pages to the user who opened the device.
  * @pages: all pages of the session.
  * Context: any; takes no lock.
  * Return: 0, or -EDQUOT if the user would exceed the caller's RLIMIT_MEMLOCK.
@@ -49,7 +49,7 @@ int massif_charge(struct massif_session *session, unsigned long pages)
 }
 
 /**
- * massif_uncharge() - give back everything that massif_charge() charged.
+ * massif_uncharge() - undo massif_charge().
  * Context: any; takes no lock.
  */
 void massif_uncharge(struct massif_session *session)

@@ -247,7 +247,7 @@ void massif_detour_disarm_fault(void)
 }
 
 /**
- * massif_detour_exit() - wait until no thread is in a wrapper any more, when the module is unloaded.
+ * massif_detour_exit() - wait until no thread is in a wrapper any more. Called when the module is unloaded.
  *
  * No wrapper holds a reference to the module any more, but a thread may still be about to return from one.
  *

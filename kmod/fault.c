@@ -30,7 +30,7 @@
  * times as much.
  */
 
-/* The fault handler is hooked by a detour, and the tracepoints for faults are not used. */
+/* True if the fault handler is hooked by a detour. The tracepoints on page faults are then not used. */
 static bool detoured;
 
 enum event { EVENT_USER, EVENT_KERNEL, EVENT_CHANGE, EVENT_COUNT };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fault slots: a table of the page faults that are in progress, entered without a lock.
+// Fault slots: a table of the page faults that are in progress. Tasks update it without taking a lock.
 #include <linux/kernel.h>
 #include <linux/module.h>
 

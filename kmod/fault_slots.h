@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Fault slots: a table of the page faults that are in progress, entered without a lock. */
+/* Fault slots: a table of the page faults that are in progress. Tasks update it without taking a lock. */
 #ifndef MASSIF_FAULT_SLOTS_H
 #define MASSIF_FAULT_SLOTS_H
 
@@ -14,10 +14,9 @@ struct massif_rss_span;
 struct mm_struct;
 
 /*
- * The table lets a fault begin without taking a lock or finding its target, before it is known whether the
- * fault changes any counter. A task takes one of two slots, stores its address space, and only then can
- * change counters. It frees the slot when it has reported its changes. task is changed by cmpxchg() only;
- * span is accessed only by the owner.
+ * With this table, a page fault need not take a lock or look up its target before it is known whether it changes any
+ * counter. A task takes one of two slots, stores its address space, and only then can change counters. The task frees
+ * the slot when it has reported its changes. task is changed by cmpxchg() only; span is accessed only by the owner.
  *
  * Each fault needs the module to stay loaded, but taking a reference would cost as much as the slot itself.
  * So when the hook is disarmed, every task that still has a slot is given a reference (ADOPTED), which it
@@ -53,7 +52,7 @@ static __always_inline bool massif_fault_slot_is_mine(const struct massif_fault_
 	return (READ_ONCE(slot->task) & ~MASSIF_FAULT_SLOT_ADOPTED) == (unsigned long)current;
 }
 
-/* The span of current if it is handling a fault of mm, or NULL. */
+/* Returns the span of current if current is handling a fault of mm, otherwise NULL. */
 static __always_inline struct massif_rss_span *massif_fault_slot_serving(const struct mm_struct *mm)
 {
 	struct massif_fault_slot *slot = massif_fault_slot_of_current();

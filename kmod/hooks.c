@@ -14,7 +14,7 @@
 #include "lifecycle.h"
 #include "probe.h"
 
-/* The functions are hooked by detours, not by kretprobes. */
+/* True if the functions are hooked by detours, false if they are hooked by kretprobes. */
 static bool detoured;
 static struct tracepoint *tracepoints[MASSIF_LIFECYCLE_COUNT];
 
@@ -42,7 +42,7 @@ static int arm_calls(const char **dead)
 	detoured = !err;
 	if (detoured)
 		return 0;
-	/* kretprobes cost the rest of the system more, but are available nearly everywhere. */
+	/* kretprobes slow down the rest of the system more than detours do, but nearly all kernels have them. */
 	pr_info_once("%s: detours are not available (%d), so kretprobes are used\n", KBUILD_MODNAME, err);
 	return massif_probe_arm(dead);
 }
@@ -127,9 +127,9 @@ void massif_hooks_put(void)
 }
 
 /**
- * massif_hooks_missed() - count the hook calls that the kernel could not deliver since the module was loaded.
+ * massif_hooks_missed() - get the number of hook calls that the kernel has not delivered since the module was loaded.
  *
- * Never decreases. The caller must have the hooks armed.
+ * The number never decreases. The caller must have the hooks armed.
  *
  * Context: any.
  */

@@ -197,7 +197,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = target ? NULL : massif_target_find(task->mm);
-	/* Since parent was found, it may have left the session, or the session may have been closed. */
+	/* After parent was found, it may have left the session, or the session may have been closed. */
 	ok = !list_empty(&parent->list) &&
 	     (!shared || massif_lifecycle_may_join(parent->session, shared)) && !massif_process_insert(child);
 	if (ok && target)
@@ -212,7 +212,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 	return ok;
 }
 
-/* Tracepoint sched_process_fork: runs in the parent, when the child is complete and does not run yet. */
+/* Tracepoint sched_process_fork: runs in the parent, when the child is complete but has not run yet. */
 static void on_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
 	struct massif_process *process, *new;

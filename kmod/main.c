@@ -20,8 +20,8 @@ static int __init massif_init(void)
 	int err;
 
 	/*
-	 * Tracepoint and kretprobe handlers run with preemption off. With PREEMPT_RT, the locks of wait
-	 * queues and slabs that they take would sleep.
+	 * Tracepoint and kretprobe handlers run with preemption off. They take locks of wait queues and slabs, which
+	 * would sleep with PREEMPT_RT.
 	 */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		pr_err("%s: this kernel has PREEMPT_RT, which the module does not support\n", KBUILD_MODNAME);
@@ -41,7 +41,7 @@ static int __init massif_init(void)
 	return err;
 }
 
-/* No session exists: each one holds a reference to the module. */
+/* No session exists any more, because each session holds a reference to the module. */
 static void __exit massif_exit(void)
 {
 	massif_device_exit();

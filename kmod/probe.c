@@ -35,8 +35,8 @@ void massif_probe_arguments(struct pt_regs *regs, unsigned long arg[6])
 }
 
 /*
- * Entry handler. Runs with preemption off, as all kretprobe handlers do. Returns non-zero if no leave handler
- * is wanted.
+ * Entry handler. Runs with preemption off, as all kretprobe handlers do. Returns non-zero if the leave handler need not
+ * be called.
  */
 static int enter(enum massif_hook hook, struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -128,9 +128,9 @@ err:
 }
 
 /**
- * massif_probe_missed() - count the calls that the kernel could not deliver since the module was loaded.
+ * massif_probe_missed() - get the number of calls that the kernel has not delivered since the module was loaded.
  *
- * Never decreases. The caller must have the hooks armed.
+ * The number never decreases. The caller must have the hooks armed.
  *
  * Context: any.
  */

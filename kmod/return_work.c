@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work queued to a thread by hooks, done as task_work before it returns to user mode: stack copies, file
+// Work that hooks queue to a thread, which does it as task_work before it returns to user mode: stack copies, file
 // names, resyncs.
 #include <linux/hashtable.h>
 #include <linux/module.h>
@@ -269,9 +269,9 @@ void massif_return_work_init(void)
 }
 
 /**
- * massif_return_work_exit() - wait until no thread is in run() any more, when the module is unloaded.
+ * massif_return_work_exit() - wait until no thread is in run() any more. Called when the module is unloaded.
  *
- * No work is queued any more, because each one holds a reference to the module.
+ * No work is queued any more, because each queued work holds a reference to the module.
  *
  * Context: process context; sleeps.
  */

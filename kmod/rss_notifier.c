@@ -126,7 +126,7 @@ void massif_rss_notifier_put(struct massif_rss_notifier *rss_notifier)
 }
 
 /**
- * massif_rss_notifier_exit() - wait until all notifiers are freed, when the module is unloaded.
+ * massif_rss_notifier_exit() - wait until all notifiers are freed. Called when the module is unloaded.
  *
  * massif_rss_notifier_put() has been called for each of them.
  *

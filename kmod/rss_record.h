@@ -93,7 +93,7 @@ static __always_inline void massif_rss_record_change(struct massif_target *targe
 	if (!always && massif_rss_record_nothing(change))
 		return;
 	massif_rss_record_fill(&rec, target, place);
-	/* GONE has no stack, like UNMAP: removed pages are deducted from the stacks that brought them in. */
+	/* GONE has no stack, like UNMAP: removed pages are deducted from the stacks that made them resident. */
 	if (place->cause != MASSIF_RESIDENT_GONE)
 		massif_stack_explain(&rec.h, target, false);
 	raw_spin_lock_irqsave(&resident->lock, irq);

@@ -183,8 +183,8 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 		size = fixed;
 	}
 	/*
-	 * Charged to the memory cgroup: the program can make the copy below sleep for any length of time
-	 * while it uses this memory.
+	 * Charged to the memory cgroup, because the program can make the copy below sleep for any length of time, and
+	 * this memory stays in use meanwhile.
 	 */
 	rec = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!rec) {

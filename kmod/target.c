@@ -272,7 +272,7 @@ void massif_target_put(struct massif_target *target)
 }
 
 /**
- * massif_target_exit() - wait until all targets are freed, when the module is unloaded.
+ * massif_target_exit() - wait until all targets are freed. Called when the module is unloaded.
  * Context: process context; sleeps.
  */
 void massif_target_exit(void)

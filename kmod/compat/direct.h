@@ -11,7 +11,7 @@
 #define MASSIF_HAVE_DIRECT
 #endif
 
-/* A set of kernel functions that call the same function of ours; they are armed and disarmed together. */
+/* A set of kernel functions that all call the same function of this module. They are armed and disarmed together. */
 struct massif_direct {
 #ifdef CONFIG_FUNCTION_TRACER
 	struct ftrace_ops ops;		/* not used on some kernels */

@@ -16,7 +16,7 @@ static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 	change->vm_flags = ARG(3);
 }
 
-/* __do_munmap(mm, start, len, ...): before the maple tree; the arguments are not checked yet */
+/* __do_munmap(mm, start, len, ...): on kernels without the maple tree; the arguments are not checked yet */
 static __maybe_unused void decode_unmap_mm(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(0);
@@ -39,7 +39,7 @@ static __maybe_unused void decode_remove(const unsigned long *arg, struct massif
 	change->mm = current->mm;
 }
 
-/* do_brk_flags(addr, len, flags, ...): before the maple tree */
+/* do_brk_flags(addr, len, flags, ...): on kernels without the maple tree */
 static __maybe_unused void decode_brk_addr(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -73,8 +73,8 @@ static void decode_stack(const unsigned long *arg, struct massif_change *change)
 }
 
 /*
- * __vma_adjust(vma, start, end, ...): called for all changes of a mapping's bounds. The arguments of the system
- * call show whether mremap is the caller, and for which range.
+ * __vma_adjust(vma, start, end, ...): called for all changes of a mapping's bounds. The arguments of the system call
+ * show whether mremap is the caller, and which range it changes.
  */
 static __maybe_unused void decode_grow(const unsigned long *arg, struct massif_change *change)
 {

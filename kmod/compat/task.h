@@ -33,7 +33,7 @@ static inline bool massif_task_in_exec(struct task_struct *task)
 #define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER)
 #endif
 
-/* True if the thread will return to user mode, so its saved registers show what it did there. */
+/* True if the thread will return to user mode, so its saved registers are its registers in user mode. */
 static inline bool massif_task_has_user(struct task_struct *task)
 {
 	return !(task->flags & (MASSIF_PF_WORKER | PF_EXITING));

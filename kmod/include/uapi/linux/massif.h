@@ -189,9 +189,8 @@ struct massif_query {
 };
 
 /*
- * The ring and the stack cache are charged as locked memory of the opener's user. SETUP gives EDQUOT if that
- * exceeds the caller's RLIMIT_MEMLOCK, unless opener and caller have CAP_IPC_LOCK. close() gives everything
- * back.
+ * The ring and the stack cache are charged as locked memory of the opener's user. SETUP gives EDQUOT if that exceeds
+ * the caller's RLIMIT_MEMLOCK, unless opener and caller have CAP_IPC_LOCK. Closing the device undoes the charge.
  */
 struct massif_setup {
 	__u32 size;
