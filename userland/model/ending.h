@@ -31,9 +31,9 @@ struct mf_ending {
 };
 
 /*
- * Fills @ending, which the caller has zeroed, with the end of @store. Read the snapshots with mf_model_view() of
- * ending->store. If a detailed snapshot is taken at the end, its tree version is MF_CAPTURE_PRESENT, and its tree is
- * read with mf_rewind_present() of @store.
+ * Fills @ending, which the caller has zeroed, with the end of the profile in @store. Read the snapshots with
+ * mf_model_view() of ending->store. If a detailed snapshot is taken at the end, its tree version is MF_CAPTURE_PRESENT,
+ * and its tree is read with mf_rewind_present() of @store.
  */
 void mf_ending_make(struct mf_ending *ending, const struct mf_store *store, struct mf_end end);
 

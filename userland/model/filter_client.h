@@ -28,7 +28,7 @@ enum mf_answer {
 	MF_ANSWER_IGNORED,
 };
 
-/* A filter server thread's registration, in memory that the program cannot change. */
+/* The registration of a filter server thread, in memory that the program cannot change. */
 struct mf_filter_client_seat {
 	struct {
 		void *next;

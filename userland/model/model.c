@@ -52,7 +52,9 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 	publish(model, 0, 0, NO_SLOT);
 }
 
-/* Logs @step as @kind, with the data of the snapshot in @slot, which is number @number among those currently kept. */
+/*
+ * Logs @step as @kind, with the data of the snapshot in @slot. @number is its index among the snapshots that are kept.
+ */
 static void log_snapshot(struct mf_store *store, enum mf_step_kind kind, uint32_t slot,
 			 uint32_t number, uint32_t peak, struct mf_step step)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The threads' stacks counted as memory.
+// Counts the threads' stacks as memory.
 
 #include "model/stacks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The threads' stacks counted as memory, for --stacks=yes: one sum over all threads. */
+/* Counts the threads' stacks as memory, for --stacks=yes. There is one sum for all threads. */
 #ifndef MASSIF_MODEL_STACKS_H
 #define MASSIF_MODEL_STACKS_H
 

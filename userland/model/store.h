@@ -188,9 +188,9 @@ struct mf_store_header {
 };
 
 /*
- * One process's view of a store; the header is the first region. Only a store with a file has the region
- * MF_REGION_THREADS, and only a process that attaches to the store maps that region. It is in the file so that it is a
- * shared mapping, which is available from the start and does not count against limits on private memory.
+ * One process's view of a store; the header is the first region. MF_REGION_THREADS exists only in a store with a file,
+ * and is mapped only by a process that attaches to the store. It is in the file because a shared mapping is available
+ * from the start and does not count against limits on private memory.
  */
 struct mf_store {
 	struct mf_store_header *header;

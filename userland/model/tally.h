@@ -75,7 +75,10 @@ uint32_t mf_tally_least_used(const struct mf_store *store);
 void mf_tally_begin(struct mf_store *store, uint32_t number);
 void mf_tally_end(struct mf_store *store, uint32_t number);
 
-/* Marks all tallies as unused; for the copied store of a forked process, in which none of the threads exist. */
+/*
+ * Marks all tallies as unused. Used for the copied store of a forked process, in which the parent's threads do not
+ * exist.
+ */
 void mf_tally_end_all(struct mf_store *store);
 
 /*
@@ -86,8 +89,8 @@ void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
 
 /*
- * Adds all tallies to the totals; for a reader after the program has ended. A delayed free is counted as a free, but
- * its block remains in the table of blocks; mf_tally_walk_put_off() finds these blocks.
+ * Adds all tallies to the totals. Used by a reader after the program has ended. A delayed free is counted as a free,
+ * but its block remains in the table of blocks; mf_tally_walk_put_off() finds these blocks.
  */
 void mf_tally_close(struct mf_store *store);
 

@@ -55,8 +55,8 @@ void mf_trie_init(struct mf_store *store);
 uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
 /*
- * Finds the child of @parent for @frame without creating it. May run while another thread adds nodes; 0 then means:
- * search again with the store locked.
+ * Finds the child of @parent for @frame without creating it. May run while another thread adds nodes. In that case, if
+ * it returns 0, search again with the store locked.
  */
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
