@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reports files whose symbol names cannot be read, and warns if the process that reads them is not fully confined. */
+/* Reports files whose symbol names cannot be read, and protections that the process that reads them lacks. */
 #ifndef MASSIF_CTL_UNNAMED_H
 #define MASSIF_CTL_UNNAMED_H
 
