@@ -287,7 +287,7 @@ TEST_F(confined, seen_from_outside)
 		char byte;
 
 		mf_confine(self->sockets[1], -1, 60, stand_in);
-		/* Reads the byte that the test sends, and then waits for another, which never comes. */
+		/* Reads the byte that the test sends, then waits for a second byte, which never comes. */
 		while (write(MF_CONFINE_SOCKET, "y", 1) == 1 && read(MF_CONFINE_SOCKET, &byte, 1) == 1 &&
 		       read(MF_CONFINE_SOCKET, &byte, 1) == 1)
 			;

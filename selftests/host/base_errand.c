@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work done in an unprivileged child: its result arrives; if the child crashes, loops or returns too much, the only
-// consequence is an error.
+// Work done in an unprivileged child: the caller gets its result. If the child crashes, loops or returns too much, the
+// caller gets an error and is not affected otherwise.
 
 #include <errno.h>
 #include <fcntl.h>

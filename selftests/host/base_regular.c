@@ -47,7 +47,7 @@ FIXTURE_SETUP(regular)
 	ASSERT_EQ(0, mkdir("inside", 0700));
 	write_file(_metadata, "file", "outside");
 	write_file(_metadata, "inside/file", "inside");
-	/* Only root can create a device; for other users, link to a system device. */
+	/* Only root can create a device node, so other users link to an existing one. */
 	if (mknod("device", S_IFCHR | 0600, makedev(1, 3)))
 		ASSERT_EQ(0, symlink("/dev/null", "device"));
 	ASSERT_EQ(0, symlink("pipe", "link_to_pipe"));
@@ -149,7 +149,7 @@ TEST_F(regular, nothing_leads_out_of_the_root)
 	EXPECT_EQ(-ENOENT, mf_regular_open_in_root("nothing", "/file"));
 }
 
-/* The names of mapped files as a profiled process sees them. */
+/* The name of a mapped file may lead to a pipe or a device, which must not be opened. */
 TEST_F(regular, what_a_mapping_is_called)
 {
 	static const char *const names[] = { "pipe", "device" };

@@ -139,7 +139,7 @@ TEST_F_TIMEOUT(header, example, 120)
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 	/*
-	 * By the time of massif_snapshot(), the last page has been released; the last name has 50 bytes,
+	 * When massif_snapshot() is called, the last page has already been released. The last name has 50 bytes and was
 	 * allocated in main.
 	 */
 	EXPECT_TRUE(has_line(self->text, "mem_heap_B=438950", ""));

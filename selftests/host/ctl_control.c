@@ -295,7 +295,7 @@ TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 		EXPECT_TRUE(ctl_is_massif_file(text)) {
 			TH_LOG("%s", text);
 		}
-		/* At most 1024 blocks of 3000 bytes, and the buffer of the first line. */
+		/* The program has at most 1024 blocks, each smaller than 3000 bytes. */
 		for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 			EXPECT_GE(1024 * 3000, strtoul(at + 11, NULL, 10));
 		free(text);

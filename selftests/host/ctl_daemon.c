@@ -417,7 +417,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		text = ctl_read_file(self->name);
 		ASSERT_NE(NULL, text);
 		EXPECT_EQ(100000, atoi(ctl_last(text, "mem_heap_B=")));
-		/* The profile was cut off, so its end has a tree. */
+		/* The profile ends before the daemon does, so its last snapshot has a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
 		/* The daemon continues even though no massif-ctl is running. */
@@ -675,7 +675,7 @@ static pid_t read_pid(const char *name)
 	return pid;
 }
 
-/* redis-server: the daemon is its only process and prints nothing itself. */
+/* redis-server: the daemon has no other processes and prints nothing. */
 TEST_F_TIMEOUT(daemon, redis, SECONDS)
 {
 	char directory[PATH_MAX], words[64];

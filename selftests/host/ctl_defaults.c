@@ -318,7 +318,7 @@ TEST_F(trust, homeless)
 	EXPECT_STREQ("desc: --depth=2 --time-unit=B --massif-out-file=" OUT, self->desc);
 }
 
-/* Only in files does a # at the beginning of a word start a comment. */
+/* A # at the beginning of a word starts a comment in files, but not in MASSIF_OPTS. */
 TEST_F(trust, comments)
 {
 	ctl_write_file(".massifrc",

@@ -25,7 +25,7 @@ enum {
 struct job {
 	pid_t pid;	 /* the pid of massif-ctl */
 	pid_t program;
-	int in;		 /* reads what the program prints */
+	int in;		 /* descriptor from which the program's output is read */
 };
 
 /* Reads up to a newline. Returns false on a timeout. */

@@ -79,7 +79,7 @@ static bool is_child(const char *how)
 	return strncmp(how, "child:", 6) == 0;
 }
 
-/* Reads the files. The child's file, which has the larger peak, becomes the first. */
+/* Reads the files, and puts the child's file, which has the larger peak, first. */
 static void take_files(struct _test_data_ends *self)
 {
 	char name[256];

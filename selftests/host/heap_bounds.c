@@ -134,7 +134,7 @@ TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 	EXPECT_NE(NULL, strstr(self->text, ": allocate (heap_bounds.c:"));
 }
 
-/* Lost events are counted, and all others are still accounted. */
+/* Lost events are counted, and all other events are still accounted. */
 TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 {
 	const char *line;

@@ -142,7 +142,7 @@ static bool run_counted(FIXTURE_DATA(counted) *self, const char *way, const char
 		      &self->cpu_ns, &self->reads, &self->descriptors) == 4;
 }
 
-/* Returns the time of a file's last snapshot, or 0 if it is not in instructions or goes back. */
+/* Returns the time of a file's last snapshot, or 0 if the times are not in instructions or decrease. */
 static uint64_t last_time(pid_t process)
 {
 	uint64_t last = 0, time;

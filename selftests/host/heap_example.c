@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The usual example of heap profilers: our massif.out equals Massif's byte for byte, and both versions of ms_print
-// print the same for either file.
+// The usual example for heap profilers: massif-ctl's file equals Massif's byte for byte, and both versions of ms_print
+// print the same output for both files.
 
 #include <stdlib.h>
 #include <string.h>

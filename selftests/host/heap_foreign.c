@@ -50,7 +50,7 @@ FIXTURE_TEARDOWN(foreign)
  */
 FIXTURE_VARIANT(foreign)
 {
-	/* the program, or a file of the build directory, and the package that contains it */
+	/* the program, or a file in the build directory, and the package that contains it */
 	const char *program, *package;
 	const char *script;
 	const char *cmd; /* the beginning of the command in at least @files profiles */
@@ -198,7 +198,7 @@ FIXTURE_VARIANT_ADD(foreign, redis)
 	.cmd = "redis-server ", .files = 3,
 };
 
-/* A master process and the workers that it forks. They are ended while they serve requests. */
+/* A master process and the workers that it forks. They are terminated while they serve requests. */
 FIXTURE_VARIANT_ADD(foreign, nginx)
 {
 	.program = "/usr/sbin/nginx", .package = "nginx-light",

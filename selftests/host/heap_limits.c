@@ -122,7 +122,7 @@ FIXTURE_VARIANT_ADD(room, of_addresses_64_threads) { "as", "64", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_65_threads) { "as", "65", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_640_threads) { "as", "640", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_of_its_parents) { "as", "65", "512", PARENT_SOFT };
-/* The session takes a quarter of 4096 MiB, or half of 1024 MiB. */
+/* If the limit is 4096 MiB, the session takes a quarter of it; if it is 1024 MiB, half. */
 FIXTURE_VARIANT_ADD(room, of_many_addresses_that_cannot_be_raised) { "as", "65", "4096", PARENT, 1024 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_addresses_that_cannot_be_raised) { "as", "65", "1024", PARENT, 512 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_data) { "data", "0", "64" };

@@ -55,8 +55,8 @@ TEST_F(own, malloc_runs)
 }
 
 /*
- * Inlined calls cannot be intercepted. Under Valgrind the program crashes, because blocks allocated by Massif
- * have no such header.
+ * Inlined calls cannot be intercepted. Under Valgrind the program crashes, because it expects the header of its own
+ * allocator, which blocks allocated by Massif do not have.
  */
 TEST_F(own, malloc_runs_inlined)
 {

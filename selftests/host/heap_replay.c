@@ -3,8 +3,8 @@
 // replayed into a simple model, which must end up with the same totals, snapshots, peak, trees and blocks.
 //
 // If the threads take turns, the log has the only order of events, and everything must be equal. If they run
-// concurrently, the order of independent calls may differ; then what does not depend on the order must be equal
-// at the end: totals, clock, bytes of each site, all live blocks. With milliseconds, the times of snapshots are
+// concurrently, the order of independent calls may differ; then only what does not depend on the order is compared, at
+// the end: totals, clock, bytes of each site, all live blocks. With milliseconds, the times of snapshots are
 // unpredictable, but if the threads take turns, the peak is not.
 
 #include <stdlib.h>

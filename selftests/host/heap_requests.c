@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Client requests in difficult situations: the program's registers and code, threads and signals, libraries
-// that come and go, code that cannot be written; and blocks that are excluded for a while.
+// Client requests in difficult situations: the program's registers and code, threads and signals, libraries that come
+// and go, code that cannot be written; and blocks that are temporarily excluded.
 
 #include <errno.h>
 #include <stdio.h>

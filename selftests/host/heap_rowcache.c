@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwind rules cached for later programs: they are used, they are correct, and a file that is invalid or does
-// not belong to the user is ignored.
+// Unwind rules cached for later programs: the cached rules are used and correct, and a file that is invalid or does not
+// belong to the user is ignored.
 //
 // To find out whether a file is used, the test makes a false one: its rows say that each stack ends at once, so that
 // the stacks differ from libunwind's. With every other file, no stack may differ.

@@ -208,7 +208,10 @@ TEST_F(searched, wherever_it_stands)
 		uint64_t start = map.code[i].offset, n = map.code[i].size;
 
 		for (uint64_t at = 0; at + sizeof(sequence) <= n; at++) {
-			/* Test where the first two pieces meet, at both ends, and at some other offsets. */
+			/*
+			 * Test the offsets around the end of the first piece, at both ends of the code, and a few
+			 * others.
+			 */
 			if (at > 3 && at % 300007 && at + sizeof(sequence) != n &&
 			    (at < (1 << 20) - 40 || at > (1 << 20) + 3))
 				continue;

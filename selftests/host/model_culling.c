@@ -146,7 +146,7 @@ FIXTURE_TEARDOWN(stream)
 	mf_store_detach(&store);
 }
 
-/* Checks the invariants of every culling right after it. */
+/* Checks invariants right after each culling. */
 static bool culling_is_right(uint32_t max_snapshots, int64_t first, int64_t last, uint64_t peak)
 {
 	uint32_t n = mf_model_view(&store, views);

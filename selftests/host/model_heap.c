@@ -147,7 +147,7 @@ static int start(const struct mf_model_options *options)
 	return 0;
 }
 
-/* Returns the store's context for the oracle's @number; creates it if the previous one was the last. */
+/* Returns the store's context for the oracle's context @number; creates it if @number is the next unused one. */
 static uint32_t context_of(int number)
 {
 	struct mf_frame frames[2] = { { .pc = 0x401000 + (uint64_t)number }, { .pc = 0x400fff } };
@@ -162,8 +162,8 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Returns an address of any kind: close together like those of small blocks, neighbours within 16 bytes, near
- * multiples of 4 MiB, far apart, and the highest one.
+ * Returns an address of a random kind: close to others, as for small blocks; within 16 bytes of another; near a
+ * multiple of 4 MiB; far from all others; or the highest one.
  */
 static uint64_t random_address(uint64_t *seed)
 {

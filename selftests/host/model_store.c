@@ -226,7 +226,7 @@ static int create_filled(struct mf_store *store, int *fd)
 	return code;
 }
 
-/* A valid file without seals could be shrunk later, which would end in SIGBUS. */
+/* A valid file without seals could be shrunk later, which would cause SIGBUS. */
 TEST(unsealed_copy)
 {
 	struct mf_store store, copy;
@@ -342,7 +342,7 @@ static const struct {
 	{ MF_REGION_STRINGS, 64 },
 };
 
-/* Returns a wrong value of one of the kinds that stray writes leave behind. */
+/* Returns a wrong value, such as a stray write could leave behind. */
 static uint32_t wrong_value(uint64_t *seed)
 {
 	switch (oracle_below(seed, 5)) {

@@ -445,7 +445,7 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	EXPECT_EQ(child->mismatches, 0);
 }
 
-/* Many small losses are merged into a few. */
+/* Many small losses are merged into a few larger ones. */
 TEST_F(stream, losses_are_joined)
 {
 	const struct mf_pages_process *process;

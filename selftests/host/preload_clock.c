@@ -117,7 +117,7 @@ FIXTURE_TEARDOWN(clock)
 	mf_store_detach(&mf_session_store);
 }
 
-/* The kernel's offset has the width of the counter and is signed; both signs occur. */
+/* page.offset has the width of the counter and is signed; both signs occur. */
 TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 {
 	static const struct {

@@ -141,8 +141,8 @@ static FRAME int turn_aligned(int n)
 }
 
 /*
- * Words that generated code puts next to the saved frame pointer, where a return address would be; none of them
- * is one.
+ * Words that generated code puts next to the saved frame pointer, where a return address would be. None of them is a
+ * return address.
  */
 static const uint64_t words[] = {
 	1, UINT64_MAX, 0x8000000000000000, 0x1000, (uint64_t)(uintptr_t)&words[2], (uint64_t)(uintptr_t)turn,

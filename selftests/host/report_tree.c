@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The text of a profile: merged entries, sums, order, complete files, and writes that fail.
+// The text of a profile: merged entries, sums, order, complete files, and failed writes.
 
 #include <errno.h>
 #include <stdio.h>
@@ -363,7 +363,7 @@ TEST(failed_writes_are_told)
 			  mf_massif_file_write(out, &s->profile, &options, NULL, &err));
 		EXPECT_TRUE(strstr(err.text, strerror(-outputs[i].error)));
 
-		/* More than fits into the stream's buffer: the error occurs in the middle. */
+		/* The text does not fit into the stream's buffer, so the error occurs in the middle of it. */
 		for (size_t k = 0; k < ARRAY_SIZE(many); k++)
 			many[k] = s->snapshot;
 		s->profile.snapshots = many;

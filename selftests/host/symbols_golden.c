@@ -44,7 +44,10 @@ static char *location_text(const struct comparison *c, uint64_t pc,
 	return text;
 }
 
-/* Compares the collected lines, all of which belong to one address, with one or more repetitions of its positions. */
+/*
+ * Compares the collected lines, all of which belong to one address, with the positions of that address. The lines may
+ * contain these positions several times.
+ */
 static void compare(struct comparison *c)
 {
 	const struct mf_location *locations;

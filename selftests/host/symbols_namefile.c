@@ -702,7 +702,7 @@ TEST_F(names, has_a_bound)
 	EXPECT_EQ(NULL, make_many(self, 0, 0, NULL, &size));
 }
 
-/* Makes a file with a single record with a single name, which is long enough for the file to have @bytes bytes. */
+/* Makes a file of @bytes bytes. It has a single record with a single name, which is as long as necessary. */
 static struct mf_namefile *make_of(FIXTURE_DATA(names) *self, size_t bytes, size_t *size)
 {
 	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };

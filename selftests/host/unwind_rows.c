@@ -118,7 +118,9 @@ TEST(instructions)
 	}
 }
 
-/* Saved states (DW_CFA_remember_state) work up to the maximum number. If there are more, the rule is unknown. */
+/*
+ * Up to the maximum number of saved states (DW_CFA_remember_state), the rule is found. With more states, it is unknown.
+ */
 TEST(states_within_states)
 {
 	static const struct {
