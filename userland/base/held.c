@@ -129,8 +129,8 @@ static struct mf_held_file *find(struct mf_held_file *file, const char *path, si
 }
 
 /*
- * Opens the regular file @path; if @root is not "", it is opened as a process with that root directory would open it.
- * Fills @status. Returns a descriptor or -errno.
+ * Opens the regular file @path. If @root is not "", resolves @path in that root directory. Fills @status. Returns a
+ * descriptor or -errno.
  */
 static int open_regular(const char *root, const char *path, struct stat *status)
 {

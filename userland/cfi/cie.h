@@ -15,7 +15,7 @@ struct mf_cie {
 	uint64_t return_register;
 	uint8_t encoding; /* encoding of the addresses in its FDEs, DW_EH_PE_* */
 	bool augmented;	  /* its FDEs also have augmentation data */
-	bool signal;	  /* its functions' frames are signal frames */
+	bool signal;	  /* the frames of its functions are signal frames */
 };
 
 /*

@@ -29,7 +29,7 @@ struct entries {
 struct common {
 	struct mf_cie cie;
 	uint64_t address; /* link-time address, or offset in the section */
-	bool known;	  /* the other fields are set */
+	bool known;	  /* this cache entry is in use */
 	bool useless;	  /* the CIE is damaged or unsupported */
 	uint32_t written; /* its offset in the builder's rules plus one, or 0 if it is not written yet */
 };

@@ -16,8 +16,8 @@
 
 /* A PT_LOAD segment. */
 struct mf_elf_segment {
-	uint64_t offset, size; /* in the file */
-	uint64_t address;      /* link-time */
+	uint64_t offset, size; /* position and size of the segment in the file */
+	uint64_t address;      /* link-time address */
 };
 
 struct mf_elf_file;

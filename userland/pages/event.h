@@ -40,7 +40,7 @@ struct mf_event {
 			   * the number from another record of the same call */
 	uint32_t known;	  /* number of a cached stack, or 0 for none */
 	uint64_t time_ns;
-	uint64_t total_vm; /* in pages */
+	uint64_t total_vm; /* total number of mapped pages according to the kernel */
 	uint64_t start, end;
 	struct mf_stack_wait *wait; /* MAP: the stack that the event waits for, or NULL if none */
 	union {

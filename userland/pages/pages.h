@@ -48,7 +48,7 @@
 #include "report/options.h"
 #include "symbols/symbolizer.h"
 
-/* Poll timeout. If the ring is full, the kernel's wake-up may be missed, so always read the ring this often. */
+/* Poll timeout. Read the ring at least this often, because a wake-up may be missed when the ring is full. */
 #define MF_PAGES_POLL_MS 50
 
 struct mf_pages_options {
@@ -79,7 +79,7 @@ struct mf_pages_options {
 };
 
 enum mf_pages_state {
-	MF_PAGES_RUNNING,  /* the profile is growing */
+	MF_PAGES_RUNNING,  /* still running: the profile is growing */
 	MF_PAGES_EXITED,   /* the address space no longer exists: the profile is complete */
 	MF_PAGES_STOPPED,  /* ended by mf_pages_end(): complete up to that time */
 	MF_PAGES_REPLACED, /* it executed another program: the profile is dropped, the store empty */
@@ -95,7 +95,10 @@ struct mf_pages_loss {
 	uint64_t count;
 };
 
-/* Losses less than this far apart are merged; so are those beyond MF_PAGES_LOSSES_MAX. */
+/*
+ * Losses that are less than this far apart are merged. Once there are MF_PAGES_LOSSES_MAX losses, further ones are
+ * merged with the last one.
+ */
 #define MF_PAGES_LOSS_GAP_NS 100000000ull
 #define MF_PAGES_LOSSES_MAX  8
 
@@ -115,8 +118,7 @@ struct mf_pages_process {
 	/* How far the profile can be trusted. */
 	uint64_t model_pages;  /* number of mapped pages according to our accounting */
 	uint64_t kernel_pages; /* the kernel's count of mapped pages (total_vm) at the end; 0 if unknown */
-	uint64_t mismatches;   /* number of records at which model_pages and kernel_pages differed although nothing
-			        * was lost */
+	uint64_t mismatches;   /* number of records at which the two page counts differed although nothing was lost */
 	uint64_t lost;	       /* number of records and changes that were lost ... */
 	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* ... and when they were lost, in order */
 	uint32_t n_losses;

@@ -56,8 +56,7 @@ struct mf_resident {
 	struct mf_windows windows;
 	uint64_t pages[MF_RESIDENT_COUNTERS]; /* numbers of resident pages, indexed by MASSIF_RSS_* */
 	uint64_t placed;		      /* number of resident pages with an address in a mapping */
-	uint64_t absent;		      /* number of pages that are mapped but not resident; only counted if
-					       * @both is set */
+	uint64_t absent;		      /* number of mapped pages that are not resident; 0 unless @both */
 	uint64_t huge;			      /* number of resident pages that belong to huge pages */
 	uint64_t swapped;
 	uint64_t faults;	/* number of FAULT records */

@@ -11,8 +11,7 @@ struct mf_interval {
 	uint64_t start, end;
 	uint64_t offset;  /* file offset of start, in bytes; 0 if there is no file */
 	uint32_t context; /* context of the stack that mapped it */
-	uint32_t file;	  /* file number, chosen by the user of the space; 0 if there is no file or it is not known
-			   * yet */
+	uint32_t file;	  /* file number, set by the user of the space; 0 if none or not known yet */
 };
 
 /*

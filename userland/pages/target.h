@@ -3,10 +3,10 @@
  * One target: an address space of the session. Its events are kept in the order of the ring until the stacks that
  * explain them have arrived, and then accounted.
  *
- * A stack follows its records when the system call returns, which may take long (MAP_POPULATE). Until then, the events
- * after such a record wait. Snapshots therefore see everything in the true order and with the real stacks; other
- * address spaces do not wait. The memory for waiting events is limited: beyond the limit, the oldest event is accounted
- * without its stack.
+ * The stack for a record arrives only when the system call returns, which may take long (MAP_POPULATE). Until then, the
+ * events after the record wait, too. So snapshots see all events in their true order and with their real stacks. Events
+ * of other address spaces do not wait. The memory for waiting events is limited: beyond the limit, the oldest event is
+ * accounted without its stack.
  */
 #ifndef MASSIF_PAGES_TARGET_H
 #define MASSIF_PAGES_TARGET_H

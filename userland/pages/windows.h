@@ -14,8 +14,7 @@
 struct mf_window {
 	uint64_t address;
 	uint32_t context[MF_WINDOW_PAGES]; /* context to which a resident page is charged */
-	uint8_t kind[MF_WINDOW_PAGES];	   /* kind of the page, a number chosen by the user of the windows; 0 if it
-					    * is not resident */
+	uint8_t kind[MF_WINDOW_PAGES];	   /* kind, set by the user of the windows; 0 if not resident */
 	uint16_t uncertain; /* the address is a guess: a page elsewhere may be resident instead */
 	uint16_t touched;   /* the page is resident, or has been since it was mapped */
 	uint32_t next;	    /* next window in the same bucket or in the free list */

@@ -30,7 +30,7 @@ struct mf_parser;
 
 /* What is known about the object's files once the first question has been answered. */
 struct mf_parser_state {
-	bool is_open;	 /* the other fields are valid */
+	bool is_open;	 /* opening was attempted, so the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
 	bool shares;	 /* some names are in a file that is not among the sources */
 	bool lost;	 /* the parser gives no more answers; @why says why */

@@ -30,16 +30,16 @@ struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of the objects mapped from the file */
 	struct mf_names_file *known; /* names kept for this file, or NULL if none are */
-	struct mf_parser *parser; /* NULL if it was not used yet or memory ran out */
+	struct mf_parser *parser; /* NULL if the file was not used yet or memory ran out */
 	bool told_open, told_lost; /* what was already reported about the parser's state */
 	const char *function; /* name of the function that was found last */
 	uint64_t used; /* time of its last use, counted in lookups */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
 	size_t n_expected, expected_room;
-	struct mf_arena arena; /* strings of the answers */
+	struct mf_arena arena; /* memory for the strings of the answers */
 };
 
-/* Everything known about one frame. */
+/* What is known about one frame. */
 struct answer {
 	struct mf_frame frame;
 	bool used, function_known;
@@ -59,7 +59,7 @@ struct mf_symbolizer {
 	struct module *modules;
 	struct answer *answers; /* hash table, open addressing */
 	size_t n_answers, room; /* room: a power of two */
-	uint64_t questions; /* number of single lookups */
+	uint64_t questions; /* number of lookups so far */
 	struct mf_arena arena;
 };
 

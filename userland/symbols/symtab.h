@@ -16,7 +16,7 @@
 
 struct mf_symbol {
 	uint64_t start, size; /* link-time addresses, as in the file */
-	const char *name;     /* as in the file; points into the file's memory */
+	const char *name;     /* name as in the file; points into the file's memory */
 	const char *shown; /* for use by the caller, for example for the demangled name; initially NULL */
 };
 
