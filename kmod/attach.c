@@ -64,7 +64,7 @@ static struct mm_struct *get_mm(struct task_struct *leader)
 	return mm;
 }
 
-/* State of an attach between begin() and finish(). All pointers are references. */
+/* State of an attach between begin() and finish(). mm and target hold references; the caller keeps pid alive. */
 struct beginning {
 	u32 type;		/* type of the record: MASSIF_REC_ENROL or MASSIF_REC_ATTACH */
 	struct pid *pid;
@@ -90,7 +90,7 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	return true;
 }
 
-/* Undoes enter() for a process that is not followed after all. */
+/* Undoes enter() when the attach fails afterwards. */
 static void leave(struct beginning *b)
 {
 	struct massif_process *process;
@@ -266,7 +266,7 @@ static int begin_locked(struct massif_session *session, struct beginning *b)
 	return err;
 }
 
-/* Waits for changes that began before begin(), and writes all mappings. Drops the references in b. */
+/* Waits for changes that began before begin(), and writes all mappings. Drops the references in b to mm and target. */
 static int finish(struct beginning *b, u32 reason, u32 *id)
 {
 	int err = mmap_write_lock_killable(b->mm);

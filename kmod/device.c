@@ -152,7 +152,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 {
 	struct massif_session *session = file->private_data;
 	union {
-		u32 size;	/* the first member of every argument */
+		u32 size;	/* every argument begins with this member */
 		struct massif_query query;
 		struct massif_setup setup;
 		struct massif_enrol enrol;

@@ -10,19 +10,19 @@ struct mm_struct;
 struct vm_area_struct;
 
 /*
- * The hooks, most frequently called first. The kernel function of each depends on the kernel
- * (compat/hookpoint.c). REMOVE is used only on kernels where UNMAP does not see all removals, or returns
- * after the lock was dropped. Each kernel has either GROW or EXTEND.
+ * The hooks, most frequently called first. The function that a hook is placed on depends on the kernel version
+ * (compat/hookpoint.c). REMOVE is used only on kernels where UNMAP does not see all removals, or returns after the lock
+ * was dropped. Each kernel has either GROW or EXTEND.
  */
 #define MASSIF_EACH_HOOK(DO)						\
-	DO(MASSIF_HOOK_MMAP)	/* a mapping is made */			\
+	DO(MASSIF_HOOK_MMAP)	/* a mapping is created */		\
 	DO(MASSIF_HOOK_UNMAP)	/* mappings are removed */		\
 	DO(MASSIF_HOOK_REMOVE)	/* the point of no return in a removal */ \
 	DO(MASSIF_HOOK_GROW)	/* the bounds of a mapping change */	\
 	DO(MASSIF_HOOK_EXTEND)	/* mremap grows a mapping in place */	\
 	DO(MASSIF_HOOK_BRK)	/* the heap grows */			\
 	DO(MASSIF_HOOK_STACK)	/* a stack grows */			\
-	DO(MASSIF_HOOK_COPY)	/* mremap makes the destination of a move */ \
+	DO(MASSIF_HOOK_COPY)	/* mremap maps the destination of a move */ \
 	DO(MASSIF_HOOK_SPECIAL)	/* vdso, uprobes */			\
 	DO(MASSIF_HOOK_EXIT)	/* the address space has lost its last user; teardown has not begun */
 

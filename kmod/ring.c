@@ -156,7 +156,7 @@ static void stamp(struct massif_ring *ring, void *records, size_t bytes)
  * @bytes: size of all of them.
  * @use: decides how much of the ring must stay free.
  *
- * Copies up to a stack's 64 KiB with the lock held, which takes some microseconds. In return, the ring never
+ * Copies the records with the lock held. For a stack of 64 KiB, this takes some microseconds. In return, the ring never
  * contains half a record.
  *
  * Context: ring->lock is held.

@@ -65,8 +65,8 @@ static void init(struct massif_rec_stack *rec, size_t size, struct massif_target
 }
 
 /*
- * Writes a STACK record without registers and bytes. The reason is in stack_flags, or it is that the stack equals the
- * cached stack with the number known.
+ * Writes a STACK record without registers and bytes. They are omitted for the reason in stack_flags, or because the
+ * stack equals the cached stack number known.
  */
 static void write_empty(struct massif_target *target, const struct massif_stack_copy *capture,
 			u32 stack_flags, u32 known)

@@ -43,7 +43,7 @@ struct entry {
 	u32 number;
 	int gen;			/* code_gen of the target for which the entry is valid */
 	bool used;			/* used since make_room() last reached it; a hint, set in hooks */
-	u32 reach;			/* bytes from sp to the end of the last slot */
+	u32 reach;			/* bytes from sp to the end of the highest stack word */
 	u32 nr_regs;
 	u32 nr_words;
 	struct massif_stack_cache_word words[];	/* nr_regs registers, then stack words, a multiple of STRIDE */

@@ -38,7 +38,7 @@ u32 massif_vma_prot(unsigned long vm_flags, const struct file *file)
 	return prot;
 }
 
-/* The name of a mapping without a file; "" for most. */
+/* Returns the name of a mapping that has no file; "" for most mappings. */
 static const char *word(struct vm_area_struct *vma)
 {
 	struct mm_struct *mm = vma->vm_mm;
