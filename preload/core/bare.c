@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // System calls that the shim makes directly, bypassing the C library.
 //
-// The program, or another preloaded library, may define functions with the C library's names; such functions are meant
-// for the program's own calls and may, for example, count them. In addition, some of the C library's functions are
-// cancellation points. So the linker redirects all system call functions that the shim uses to the ones in this file
-// (--wrap, build.mk).
+// The program, or another preloaded library, may define functions with the same names as the C library's, for example
+// to count the program's calls. The shim's calls must not reach these functions. In addition, some of the C library's
+// functions are cancellation points. So the linker redirects all system call functions that the shim uses to the ones
+// in this file (--wrap, build.mk).
 
 #include "bare.h"
 

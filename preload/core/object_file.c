@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The file of a loaded object.
 //
-// The file is opened using the object's path. If the file has been replaced since it was loaded, its program headers
-// or notes differ.
+// The file is opened by the object's path. Another file may have that path by now; it is detected because its program
+// headers or notes differ from those in memory.
 
 #include "object_file.h"
 

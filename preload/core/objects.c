@@ -170,7 +170,7 @@ static struct mf_object_record *record_of(uint32_t number)
 }
 
 /*
- * Is @info the object described by @record, which was loaded at the last scan? @thoroughly: also compare the name and
+ * Does @record, which was loaded at the last scan, describe the object @info? @thoroughly: also compare the name and
  * the build-id.
  */
 static bool is_record_of(const struct mf_object_record *record, const struct dl_phdr_info *info,

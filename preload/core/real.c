@@ -143,7 +143,8 @@ bool mf_real_resolve(void)
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
 	/*
 	 * Move the shim behind a library that requires that it is first in the list (load_order.c). Do so before
-	 * looking up any function, because each function found may be in that library.
+	 * looking up any function, because the first function found may be in that library, and its first call checks
+	 * the list.
 	 */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \

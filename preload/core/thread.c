@@ -39,7 +39,7 @@ static struct mf_thread_private first[PRIVATES_FIRST];
 static struct mf_thread_private *fresh = first; /* the next state that was never used; n_fresh of them are left */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
-/* A thread uses only the slow path if it or the session has any special feature. */
+/* Returns the fast path for @thread. There is none if the thread counts instructions or if calls are reported. */
 static enum mf_fastpath fastpath_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_session_traces)
@@ -156,8 +156,8 @@ static bool find_fresh(void)
 		return false;
 	mf_own_memory_add(CHUNK_BYTES);
 	/*
-	 * After mlockall(MCL_FUTURE) this memory would count against the program's RLIMIT_MEMLOCK. But a sandbox may
-	 * forbid munlock(), since malloc does not call it.
+	 * Unlock the memory, because after mlockall(MCL_FUTURE) it would count against the program's RLIMIT_MEMLOCK. A
+	 * sandbox may forbid munlock(), since malloc does not call it.
 	 */
 	if (!mf_seccomp_is_on())
 		syscall(SYS_munlock, chunk, CHUNK_BYTES);

@@ -93,7 +93,7 @@ struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */
 	uint8_t shortcut;     /* enum mf_fastpath */
 	bool binds_deep;      /* the thread is inside dlopen() with RTLD_DEEPBIND; see deepbind.c */
-	bool is_absorbed;     /* an allocation by the C++ library's operator new was absorbed; see mf_slowpath_absorb() */
+	bool is_absorbed;     /* the C++ library's operator new has allocated a block; see mf_slowpath_absorb() */
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // The fast path of an event.
 //
-// Nearly all events are alike: no special option is on, the thread is not inside the shim, its stack is one that it
-// has had before, and its allowance is sufficient. This file handles only such events, with as few tests as possible
-// and no calls, so that few registers have to be saved. It also walks stacks that are new to the thread. All other
-// events are passed to the slow path (slowpath.c), which starts over.
+// Nearly all events are alike: no special option is on, the thread is not inside the shim, it has had the same stack
+// before, and its allowance is sufficient. This file handles only such events, with as few tests as possible and no
+// calls, so that few registers have to be saved. It also walks stacks that are new to the thread. All other events are
+// passed to the slow path (slowpath.c), which starts over.
 //
 // A hook (hook.c) must not change the program's vector registers and may run on an unaligned stack. So this code calls
 // functions outside the shim only through wrappers that handle both.
@@ -113,7 +113,7 @@ static MF_ALIGNED_STACK uint64_t walk(const void *data, uint64_t more)
 	return context;
 }
 
-/* Finds the context of an unknown stack, and prefetches the block's slot in the meantime. */
+/* Finds the context of a stack that is not in the memo. */
 static __attribute__((noinline)) uint32_t find_context(const struct mf_registers *caller)
 {
 	return (uint32_t)(mf_thread_local.in_hook ? mf_xstate_call(walk, caller, 0) : walk(caller, 0));

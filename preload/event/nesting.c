@@ -182,8 +182,8 @@ static bool add_word(struct mf_nesting_memo *memo, const struct mf_nesting_word 
 }
 
 /*
- * Stores, in a memo, a search that found the caller to be nested. The memo is invalid while it is being written, since
- * a signal handler may read it.
+ * Records in a memo that @search found the caller to be nested. The memo is invalid while it is being written, since a
+ * signal handler may read it.
  */
 static void remember(const struct search *search)
 {

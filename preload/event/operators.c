@@ -143,7 +143,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 			if (!pointer)                                                 \
 				missing;                                              \
 		}                                                                     \
-		/* Record the name before counting, which uses it. */   \
+		/* Call MF_TRACE first: counting uses the name that it records. */   \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
 		if (library)                                                          \
 			end_library_new(pointer, size, MF_FRAME);                     \

@@ -360,7 +360,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* undo the count by begin_alone(): part of the call's event */
+		mf_session_store.header->events--; /* not an event of its own: undo begin_alone()'s count */
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);
@@ -685,7 +685,7 @@ void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *b
 	struct mf_block other;
 	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
 
-	mf_session_store.header->events--; /* undo the count by begin_alone(): this is not an event */
+	mf_session_store.header->events--; /* not an event: undo the count by begin_alone() */
 	mf_heap_realloc_failed(&mf_session_store, block);
 	if (is_taken)
 		mf_heap_free(&mf_session_store, block->address, now);
@@ -804,7 +804,7 @@ void mf_slowpath_snapshot(void)
 	if (!thread)
 		return;
 	now = begin_alone(thread);
-	mf_session_store.header->events--; /* undo the count by begin_alone(): this is not an event */
+	mf_session_store.header->events--; /* not an event: undo the count by begin_alone() */
 	mf_model_take(&mf_session_store, now);
 	end_alone(now);
 	leave(thread);

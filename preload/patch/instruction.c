@@ -3,7 +3,7 @@
 // only.
 //
 // The tables say what follows an opcode: whether there is a ModRM byte, and the size of an immediate. Instructions
-// that are not in the tables (privileged, 16-bit or withdrawn ones) are refused, so a result is always reliable.
+// that are not in the tables (privileged, 16-bit or obsolete ones) are refused, so a result is always reliable.
 
 #include "instruction.h"
 
@@ -20,9 +20,9 @@ enum form {
 	IMMZ = 4, /* 4 bytes, or 2 with an operand size prefix */
 	IMMV = 5, /* like IMMZ, but 8 with REX.W */
 	OFFS = 6, /* an address of 8 bytes */
-	ENTR = 7, /* 3 bytes */
+	ENTR = 7, /* 3 bytes, for enter */
 	REL8 = 8,
-	RELZ = 9, /* 4 bytes */
+	RELZ = 9, /* a distance of 4 bytes */
 	FORM = 15,
 	MODRM = 16,
 	GROUP3 = 32, /* the immediate exists only if the ModRM byte selects test */

@@ -27,7 +27,7 @@
 /* The instruction that a debugger writes at a breakpoint. */
 #define BREAKPOINT 0xcc
 
-/* Callbacks, which are called for each new object, after the last new object of a round, and for each unloaded object. */
+/* Callbacks: for each new object, after the last of several new objects, and for each unloaded object. */
 struct visitor {
 	void (*arrived)(const struct dl_phdr_info *object);
 	void (*done)(void);
@@ -45,7 +45,7 @@ static const struct visitor visitors[] = {
 /* Objects that have been handled. An object is identified by its load bias and the address of its headers. */
 struct known {
 	uintptr_t bias, headers;
-	uint32_t round; /* the last round in which the object was found loaded */
+	uint32_t round; /* number of the last round that found the object loaded */
 };
 
 /* Number of objects in the static array. If there are more objects, a larger array is mapped. */

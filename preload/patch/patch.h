@@ -27,7 +27,7 @@
 void mf_patch_begin(void);
 void mf_patch_end(void);
 
-/* Writes @n @bytes, at most a page, over the code at @site. The protection of its pages is restored. */
+/* Overwrites the code at @site with @n @bytes, at most a page, and restores the protection of its pages. */
 int mf_patch_write(void *site, const void *bytes, size_t n);
 
 /*

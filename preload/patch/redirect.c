@@ -2,7 +2,7 @@
 // Redirects function calls of one loaded object to the shim's functions.
 //
 // The object calls each function through a word in its global offset table, which the dynamic linker either has
-// already set or will set at the first call. We replace that word.
+// already set or will set at the first call. The shim replaces that word.
 
 #include "redirect.h"
 

@@ -31,8 +31,8 @@
 #define ORIGINS_MAX 512u
 
 /*
- * Minimum size of an object's code, in bytes, for recording in a file that it contains no requests. Searching less code
- * is faster than writing the file.
+ * Minimum size of code, in bytes, for which the absence of requests is recorded in a file. Searching less code is
+ * faster than writing the file.
  */
 #define NOTED_LEAST (256u << 10)
 

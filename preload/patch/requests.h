@@ -3,7 +3,8 @@
  * Valgrind's client requests: a program compiled with valgrind.h uses them to report blocks in memory that it manages
  * itself, and to issue monitor commands.
  *
- * A request is a sequence of instructions that does nothing. The shim overwrites each request with a jump.
+ * A request is a sequence of instructions that has no effect outside Valgrind. The shim overwrites each request with a
+ * jump.
  */
 #ifndef MASSIF_PRELOAD_REQUESTS_H
 #define MASSIF_PRELOAD_REQUESTS_H

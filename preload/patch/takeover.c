@@ -124,7 +124,7 @@ static bool no_capacities;
 static bool started; /* the initial objects have been handled */
 static bool ours_came;
 
-/* Whose allocation functions an object defines, which decides how they are treated. */
+/* Class of an object, which decides how its allocation functions are treated. */
 enum owner {
 	OWNER_US,
 	OWNER_SYSTEM,	 /* the C and C++ libraries: their functions are called through the shim */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Follows programs that are executed with a new environment, as env -i does.
+// Follows programs that are executed with a new environment, for example by env -i.
 
 #include "follow.h"
 

@@ -46,7 +46,7 @@ static bool is_start(uint64_t pc, const struct mf_rows_object *before)
 {
 	struct mf_rows_object object = *before;
 
-	/* Only at a page boundary can @pc and @pc - 1 be in different objects. */
+	/* @pc and @pc - 1 can be in different objects only at a page boundary. */
 	if (!(pc & (PAGE_SIZE - 1)))
 		object = mf_cfi_object(pc);
 	return mf_rows_is_start(&object, pc);

@@ -191,7 +191,7 @@ static void clear_roots(struct mf_memo *memo)
 	}
 }
 
-/* Empties the memo. The pool's first words stay zero: index 0 means "no node", and a node of zeroes matches no stack. */
+/* Empties the memo. The pool's first words stay zero: index 0 means "no node", and zeroes match no stack. */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {

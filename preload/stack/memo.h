@@ -114,8 +114,8 @@ struct mf_memo_node {
 #define MF_MEMO_SCORE_HIT 2u
 
 /*
- * A look-up loads memory that nothing else needs. So as long as look-ups find nothing, only one in MF_MEMO_IN_VAIN + 1
- * stacks is looked up, and even fewer if this continues.
+ * A look-up brings memory into the cache that nothing else needs. So as long as look-ups find nothing, only one in
+ * MF_MEMO_IN_VAIN + 1 stacks is looked up, and even fewer if this continues.
  */
 #define MF_MEMO_IN_VAIN 31u
 

@@ -28,7 +28,10 @@ void mf_unwind_forget(uint64_t start, uint64_t end)
 	mf_step_forget(start, end);
 }
 
-/* Appends @pc and merges a cycle of up to @longest addresses. Returns the new number of addresses. */
+/*
+ * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
+ * Returns the new number of addresses.
+ */
 static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
 	pcs[n] = pc;
@@ -163,7 +166,7 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		*at = i;
 		return true;
 	}
-	/* Frames from this one out to the owner of the changed word cannot be reused, because their callers differ now. */
+	/* Frames from this one to the owner of the changed word cannot be reused, because their callers differ now. */
 	*at = walk->owners[changed - 1];
 	return false;
 }

@@ -70,7 +70,7 @@ struct mf_walk {
 	uint32_t n;
 	bool complete;	 /* frames[0] is the end of the stack: the walk was not cut off at the requested depth */
 	bool lost;	 /* the walk could not continue beyond frames[0] */
-	bool repeatable; /* the words determine the stack and can be read again: no step used all registers */
+	bool repeatable; /* the words determine the stack and can be read again; false if a step used all registers */
 	uint32_t n_known; /* number of outermost frames whose node is valid; raised by context.c */
 	uint8_t owners[MF_WALK_WORDS];		  /* index of the frame that each word belongs to */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];

@@ -90,7 +90,10 @@ static bool visit_completely(const struct mf_registers *caller, uint32_t depth, 
 	return complete.stopped;
 }
 
-/* Appends @pc and merges a cycle of up to @longest addresses. Returns the new number of addresses. */
+/*
+ * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
+ * Returns the new number of addresses.
+ */
 static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
 	pcs[n] = pc;

@@ -251,7 +251,7 @@ static bool is_readable(struct reference *reference, uint64_t address)
 
 /*
  * Are the words that hold the caller's registers readable? libunwind does not test this, and the rules may be wrong.
- * Returns true, untested, for rules that are not simple.
+ * For rules that are not simple, returns true without a test.
  */
 static bool can_step(struct reference *reference)
 {
