@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time of an event, in milliseconds or instructions.
+// Determines the time of an event, in milliseconds or instructions.
 //
 // To count instructions, each thread has its own counter. It is read in user mode with rdpmc where the kernel allows
 // this (linux/perf_event.h describes how), and with read(2) elsewhere. A single counter that all threads inherit could

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The time of an event in the model's unit: milliseconds or instructions. */
+/* Determines the time of an event in the model's unit: milliseconds or instructions. */
 #ifndef MASSIF_PRELOAD_CLOCK_H
 #define MASSIF_PRELOAD_CLOCK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The C++ library that the program uses, if any. */
+/* Finds functions of the C++ library that the program uses, if any. */
 #ifndef MASSIF_PRELOAD_CXX_LIBRARY_H
 #define MASSIF_PRELOAD_CXX_LIBRARY_H
 

@@ -125,7 +125,7 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* A name can have several definitions, with different versions. */
+/* Reports all definitions of @name. There can be several, with different versions. */
 static void find_by_gnu_hash(const struct mf_definitions *definitions, const char *name,
 			     uint32_t number, mf_definitions_found *found, void *data)
 {

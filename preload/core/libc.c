@@ -103,7 +103,7 @@ static bool describe(const struct link_map *map, struct dl_phdr_info *object)
 	return true;
 }
 
-/* Compares the object's DT_SONAME. Reads only the dynamic section, because not every object begins with an ELF header. */
+/* Compares the object's DT_SONAME. Reads only the dynamic section, since not every object begins with an ELF header. */
 static bool has_name(const struct link_map *map, const char *name)
 {
 	const char *names = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim's position in the dynamic linker's list of objects.
+// Temporarily moves the shim in the dynamic linker's list of objects.
 //
 // Preloaded libraries come first in the list, right after the executable. AddressSanitizer's run-time library ends the
 // program if another library comes before it: when first called, it checks the list of dl_iterate_phdr(3) once. So the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The shim's position in the dynamic linker's list of objects. */
+/* Temporarily moves the shim in the dynamic linker's list of objects. */
 #ifndef MASSIF_PRELOAD_LOAD_ORDER_H
 #define MASSIF_PRELOAD_LOAD_ORDER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The file of a loaded object.
+// Maps the file of a loaded object.
 //
 // The file is opened by the object's path. Another file may have that path by now; it is detected because its program
 // headers or notes differ from those in memory.

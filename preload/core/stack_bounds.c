@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The part of the current thread's own stack that is known to be readable.
+// Keeps track of the part of the current thread's own stack that is known to be readable.
 
 #include "stack_bounds.h"
 

@@ -135,8 +135,8 @@ static void defer(const void *pointer, struct mf_deferred event)
 }
 
 /*
- * Is the event of @caller nested? In a child that was forked inside an allocation function of the program, the thread
- * may have no state yet.
+ * Is the event of @caller nested? Gets a state first if the thread has none, as in a child that was forked inside an
+ * allocation function of the program.
  */
 static bool is_nested(const struct mf_registers *caller)
 {

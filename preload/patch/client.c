@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The functions of massif/massif.h.
+// Implements the functions of massif/massif.h.
 
 #include "massif.h"
 

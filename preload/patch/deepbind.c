@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Objects loaded with RTLD_DEEPBIND.
+// Handles objects loaded with RTLD_DEEPBIND.
 //
 // Such an object looks up symbols first in itself and its dependencies, which include the C library, and only then in
 // the executable and the preloaded libraries. So the shim resolves the object's references to allocation functions

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Objects loaded with RTLD_DEEPBIND, which would find the C library's functions before the shim's. */
+/* Handles objects loaded with RTLD_DEEPBIND, which would otherwise find the C library's functions before the shim's. */
 #ifndef MASSIF_PRELOAD_DEEPBIND_H
 #define MASSIF_PRELOAD_DEEPBIND_H
 

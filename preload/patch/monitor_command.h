@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Monitor commands from the program itself. */
+/* Executes monitor commands from the program itself. */
 #ifndef MASSIF_PRELOAD_MONITOR_COMMAND_H
 #define MASSIF_PRELOAD_MONITOR_COMMAND_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The program's calls to syscall(2). */
+/* Wraps the program's calls to syscall(2). */
 #ifndef MASSIF_PRELOAD_SYSCALL_H
 #define MASSIF_PRELOAD_SYSCALL_H
 

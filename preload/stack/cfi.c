@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwind rules for the program's code, found through the dynamic linker's list of objects.
+// Finds unwind rules for the program's code, through the dynamic linker's list of objects.
 
 #include "cfi.h"
 

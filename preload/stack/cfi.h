@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Unwind rules for the program's code, from the .eh_frame sections of the loaded objects. */
+/* Finds unwind rules for the program's code, in the .eh_frame sections of the loaded objects. */
 #ifndef MASSIF_PRELOAD_CFI_H
 #define MASSIF_PRELOAD_CFI_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The depth of a thread's stack.
+// Measures the depth of a thread's stack.
 //
 // pthread_getattr_np() cannot be used to find the bounds of a thread's stack: it allocates while it holds a lock, and
 // the program may hold that lock in the very call that causes the thread's first event. glibc keeps the bounds in the

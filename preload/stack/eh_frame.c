@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwind tables of objects without a sorted index.
+// Finds the unwind tables of objects without a sorted index.
 //
 // The tables are in memory, but their address is only in a section header, and section headers are not mapped. So the
 // file of such an object is read when the object is loaded. Such objects are rare.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Unwind tables of objects without a sorted index (linked with --no-eh-frame-hdr). */
+/* Finds the unwind tables of objects without a sorted index (linked with --no-eh-frame-hdr). */
 #ifndef MASSIF_PRELOAD_EH_FRAME_H
 #define MASSIF_PRELOAD_EH_FRAME_H
 
