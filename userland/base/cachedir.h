@@ -13,7 +13,7 @@ void mf_cachedir_locate(char *path, size_t size);
 
 /*
  * Open the directory @path; mf_cachedir_make() creates it if needed. Return a descriptor, which the caller closes, or
- * -errno. The directory must belong to the user, and nobody else may be able to write to it.
+ * -errno. The directory must belong to the user and must not be writable by others.
  */
 int mf_cachedir_open(const char *path);
 int mf_cachedir_make(const char *path);

@@ -118,7 +118,7 @@ static bool is_shared(const char *line, uint64_t *start, uint64_t *end)
 }
 
 /*
- * Unmaps shared memory: it includes the writable sessions of profiled processes. Does not use stdio, because another
+ * Unmaps shared memory, which includes the writable sessions of profiled processes. Does not use stdio, because another
  * thread may have held a stdio lock at the time of the fork. It is safe to continue reading after an munmap: the kernel
  * resumes after the last mapping that it reported.
  */

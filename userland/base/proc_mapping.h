@@ -16,7 +16,7 @@ struct mf_proc_mappings {
 };
 
 struct mf_proc_mapping {
-	uint64_t start, end, offset; /* in bytes */
+	uint64_t start, end, offset; /* addresses and file offset in bytes */
 	uint64_t device;	     /* major number << 32 | minor */
 	uint64_t inode;
 	char rights[5]; /* "rwxp", or "rwxs" if shared */

@@ -176,7 +176,9 @@ struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *rememb
 		next.kind = MF_CFI_STOP;
 		break;
 	default:
-		/* This includes DW_CFA_val_offset, whose operands libunwind 1.6 executes as instructions. */
+		/*
+		 * The default case includes DW_CFA_val_offset, whose operands libunwind 1.6 executes as instructions.
+		 */
 		next.kind = MF_CFI_UNSAFE;
 	}
 	if (program->overrun)

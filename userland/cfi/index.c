@@ -278,8 +278,8 @@ static struct common *known_cie(struct mf_cfi_builder *b, uint64_t address)
 }
 
 /*
- * Reads an FDE of .eh_frame. @entry is its contents after the reference to its CIE; @address is their link-time
- * address. Returns false if the FDE is truncated or its encoding is unsupported.
+ * Reads an FDE of .eh_frame. @entry is its contents after the reference to its CIE; @address is the link-time address
+ * of these contents. Returns false if the FDE is truncated or its encoding is unsupported.
  */
 static bool read_loaded(const struct mf_cie *cie, struct mf_dwarf entry, uint64_t address, struct fde *fde)
 {

@@ -115,7 +115,7 @@ static int read_wanted(int fd, const struct segments *segments, struct mf_elf_ma
 	return 0;
 }
 
-/* Returns the address of segment @header in memory, or NULL if it is outside the memory. */
+/* Returns where segment @header is in map->memory, or NULL if it is not there. */
 static const uint8_t *place_of(const struct segments *segments, const struct mf_elf_map *map,
 			       const Elf64_Phdr *header)
 {
@@ -205,8 +205,8 @@ void mf_elf_map_close(struct mf_elf_map *map)
 }
 
 /*
- * Returns whether @part contains a client request or cannot be read. Consecutive chunks overlap by one byte less than a
- * request.
+ * Returns whether @part contains a client request or cannot be read. Consecutive chunks overlap by the length of a
+ * request minus one byte, so that none is missed between them.
  */
 static bool has_request(int fd, const struct mf_elf_map_part *part, uint8_t *chunk)
 {

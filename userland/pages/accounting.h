@@ -53,7 +53,7 @@ struct mf_accounting {
 
 	struct mf_note *notes; /* placeholder texts used so far, each with its object and context */
 	size_t n_notes;
-	struct mf_object_key *objects; /* the store's objects that are files, by file and bias */
+	struct mf_object_key *objects; /* objects of the store that are files, each with its file and bias */
 	size_t n_objects;
 
 	/* Decides which contexts count; if NULL, all do. The answers are cached in @visible. */

@@ -17,9 +17,9 @@
 
 /*
  * The ring has to hold everything that happens while the aggregator is not running. An event with its stack takes about
- * 8 KiB; on a busy machine with two processors, a thousand events arrived before the aggregator was scheduled.
- * Therefore the ring is as large as the protocol, the free memory and the user's locked-memory limit allow: 4 MiB with
- * the usual limit of 8 MiB.
+ * 8 KiB. On a busy machine with two processors, we have seen a thousand events arrive before the aggregator was
+ * scheduled. So the ring is as large as the protocol, the free memory and the user's locked-memory limit allow: 4 MiB
+ * with the usual limit of 8 MiB.
  */
 #define RING_BYTES_MOST	 ((uint64_t)MASSIF_RING_MAX)
 #define RING_BYTES_LEAST (1ull << 20)

@@ -72,7 +72,7 @@ struct mf_resident {
 	struct mf_page_list moving;
 };
 
-/* Initialises @resident with no pages. @accounting must outlive it; for @both see the field. */
+/* Initialises @resident with no pages. @accounting must outlive it; @both is explained in struct mf_resident. */
 void mf_resident_init(struct mf_resident *resident, struct mf_accounting *accounting, bool both);
 void mf_resident_deinit(struct mf_resident *resident);
 

@@ -36,8 +36,8 @@ uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_s
 		      const struct mf_trace *trace, uint32_t context);
 
 /*
- * Drops all stacks, because code has changed. All numbers returned so far become stale. The module drops its stacks at
- * the same change of code, so it is correct to ignore a stale number in a record.
+ * Drops all stacks, because code has changed. All numbers returned so far become stale. The module drops its stacks
+ * when the same code changes, so stale numbers in its records can be ignored.
  */
 void mf_stack_cache_flush(struct mf_stack_cache *known);
 

@@ -63,7 +63,9 @@ static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sec
 	return code;
 }
 
-/* Hand-written code is sometimes marked as data, so objects in code sections count as functions, too. */
+/*
+ * Symbols of hand-written assembly are sometimes marked as data, so objects in code sections count as functions, too.
+ */
 static bool is_function(const GElf_Sym *symbol)
 {
 	switch (GELF_ST_TYPE(symbol->st_info)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Protects against mapped files that are truncated.
 //
-// libelf maps the files it reads, and libdw the files it finds by itself. Reading them completely instead would cost 5
-// % of massif-ctl's time. If a compiler rewrote a mapped library in place, SIGBUS would kill massif-ctl, and the
-// profile would be lost.
+// libelf maps the files it reads, and libdw the files it finds by itself. If a compiler rewrote a mapped library in
+// place, SIGBUS would kill massif-ctl, and the profile would be lost. Reading the files completely instead of mapping
+// them would cost 5 % of massif-ctl's time.
 
 #include "symbols/truncation.h"
 
