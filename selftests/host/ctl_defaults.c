@@ -332,7 +332,7 @@ TEST_F(trust, comments)
 	unsetenv("MASSIF_OPTS");
 }
 
-/* All the words of a long file are read. */
+/* A long file is read completely. */
 TEST_F(trust, many_words)
 {
 	char text[20000] = "";

@@ -123,7 +123,7 @@ TEST_F(errors, lines_and_status)
 	}
 }
 
-/* --help of a command prints its usage and does nothing else. */
+/* A command with --help prints its usage and does nothing else. */
 TEST_F(errors, help_of_verbs)
 {
 	static const char *const verbs[] = { "list", "snapshot", "detailed_snapshot", "all_snapshots",

@@ -314,7 +314,7 @@ TEST_F(limits, name_of_the_cache)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* Returns the "cmd: " line of the file of the program run with @words; to be freed. */
+/* Returns the "cmd: " line that begins with @words, from the file of that program, to be freed. */
 static char *command_line(const char *words)
 {
 	char name[256], *text = NULL, *line = NULL;

@@ -128,7 +128,10 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_STREQ(ctl_target("ctl_static"), self->program.image);
 }
 
-/* Nested scripts run up to the kernel's limit. With one level more, or ten times as many, the kernel refuses. */
+/*
+ * Scripts that are interpreted by scripts run up to the kernel's limit. The kernel refuses one level more, and ten
+ * times as many.
+ */
 TEST_F(program, scripts_of_scripts)
 {
 	static const struct {

@@ -291,7 +291,7 @@ static unsigned long resident(pid_t pid)
 	return kilobytes;
 }
 
-/* The user of the process can write the profile repeatedly; the process is not affected. */
+/* The user who runs the process can write the profile repeatedly; the process is not affected. */
 TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 {
 	unsigned long before;

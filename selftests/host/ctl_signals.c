@@ -291,7 +291,7 @@ TEST(terminal_window)
 	EXPECT_EQ(0, on_terminal(change_window));
 }
 
-/* Ctrl-Z, fg, Ctrl-Z, and then SIGCONT to massif-ctl alone. */
+/* Ctrl-Z, fg, Ctrl-Z again, and then a SIGCONT sent only to massif-ctl. */
 static void stop_and_continue(const struct terminal *terminal, struct job *job)
 {
 	int status;

@@ -210,7 +210,7 @@ static bool ends_soon(int fd)
 	return false;
 }
 
-/* Starts massif-ctl with its output in a pipe; *@output becomes the reading end. Returns -1 on failure. */
+/* Starts massif-ctl with its output going to a pipe, and stores the read end in *@output. Returns -1 on failure. */
 static pid_t start_piped(const char *const *argv, int *output)
 {
 	int ends[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files that cannot be written when the program ends are saved elsewhere, with a message; if that fails, too,
-// the exit status says so.
+// Output files that cannot be written when the program ends are saved elsewhere, with a message. If that fails, too,
+// the exit status shows it.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -238,7 +238,7 @@ FIXTURE_VARIANT_ADD(unwritable, saved_and_killed) {
 	.options = { "--massif-out-file=/dev/full" }, .deed = "kill -9 $$",
 	.name = "/dev/full", .why = "No space left on device", .place = REFUGE, .status = 128 + SIGKILL,
 };
-/* One process whose file is lost is enough for this exit status. */
+/* The exit status is 125 even if the file of only one process is lost. */
 FIXTURE_VARIANT_ADD(unwritable, nowhere_of_a_child) {
 	.before = lock_tmp_and_refuge, .isolated = true,
 	.options = { "--massif-out-file=/dev/shm/u.out.%p/out" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program runs monitor commands on itself at fixed points: each file equals Massif's.
+// A program runs monitor commands on itself at fixed points. Each file that they write equals Massif's.
 
 #include <stdlib.h>
 #include <string.h>

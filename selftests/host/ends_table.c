@@ -205,7 +205,7 @@ TEST(with_and_without_a_tree)
 		{ "--end-snapshot=no", "return", false },	 { "--end-snapshot=yes", "return", true },
 		{ "--end-snapshot=yes", "_exit", true },	 { "--end-snapshot=no", "sigterm", false },
 		{ "--end-snapshot=yes", "child:abort", true },	 { "--end-snapshot=no", "child:abort", false },
-		/* If the program dies of SIGKILL, the profile is cut off. */
+		/* If SIGKILL ends the program, the profile ends with a tree in any case. */
 		{ "--end-snapshot=no", "sigkill", true },
 	};
 

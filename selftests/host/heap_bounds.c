@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs with more stacks, live blocks and addresses than usual, and what remains of a profile when the session's
+// Programs with unusually many stacks, live blocks and addresses, and what is left of a profile when the session's
 // memory is full.
 
 #include <stdio.h>
@@ -188,7 +188,7 @@ FIXTURE_VARIANT_ADD(deferred, all_that_there_is_room_for) { .n = DEFERRED_MAX };
 FIXTURE_VARIANT_ADD(deferred, one_more) { .n = DEFERRED_MAX + 1 };
 FIXTURE_VARIANT_ADD(deferred, ten_times_as_many) { .n = 10 * DEFERRED_MAX };
 
-/* All blocks of the handler are counted, except for a fixed number per interruption, which are reported as lost. */
+/* All blocks of the handler are counted, except that a fixed number per interruption may be reported as lost. */
 TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 {
 	char n[16];

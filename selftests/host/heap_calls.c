@@ -103,7 +103,7 @@ TEST_F(calls, operators_count_once)
 	EXPECT_EQ(3, heap_session_count(&self->session, 90002));
 }
 
-/* LLVM's C++ library; the test does not need its headers. */
+/* A program that uses LLVM's C++ library; the test does not need the library's headers. */
 TEST_F(calls, operators_of_another_library)
 {
 	static const char source[] =

@@ -178,7 +178,7 @@ TEST_F(counted, threads_begin_and_end)
 	TH_LOG("%u reads, %lu ns used, the last snapshot at %lu", self->reads, self->cpu_ns, last);
 	EXPECT_LT(self->cpu_ns / 2, last);
 	EXPECT_GT(self->cpu_ns + START_NS, last);
-	/* The kind of counter decides whether rdpmc is executed at each event or never. */
+	/* Depending on the kind of counter, rdpmc is executed at each event or never. */
 	EXPECT_EQ(variant->kind == COUNTER_OF_PAGE, self->reads > 1000);
 	EXPECT_EQ(variant->kind == COUNTER_OF_TIME, self->reads == 0);
 }

@@ -176,7 +176,10 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
  */
 #define CLONED_BYTES 16
 
-/* With a thread, the sums are also equal: main's stack at the depth of its last event, plus the thread's stack. */
+/*
+ * The sums are also equal if there is a second thread: main's stack, at the depth of its last event, plus the thread's
+ * stack.
+ */
 TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 {
 	NEED_VALGRIND();

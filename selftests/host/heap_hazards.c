@@ -138,8 +138,7 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 }
 
 /*
- * The words next to frame links are not always return addresses; those that are not are skipped, and the stack
- * continues.
+ * The word next to a frame link is not always a return address. If it is not, it is skipped, and the stack continues.
  */
 TEST_F(hazards, links_that_are_no_frames)
 {
@@ -200,7 +199,7 @@ TEST_F(hazards, little_address_space)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
-/* Limits the size of files; to the kernel, the session's memory is a file. */
+/* Limits the file size. The limit also applies to the session's memory, because this is a file to the kernel. */
 static void limit_file_size(void)
 {
 	const struct rlimit limit = { 1u << 30, 1u << 30 };

@@ -27,7 +27,7 @@ FIXTURE_TEARDOWN(libraries)
 	free(self->text);
 }
 
-/* Runs @target and returns its peak, or NULL if the run or the file is wrong. @before: see ctl_run(). */
+/* Runs @target and returns its peak, or NULL if the run failed or the file is invalid. @before: see ctl_run(). */
 static const char *profile(struct _test_data_libraries *self, void (*before)(void), const char *target,
 			   const char *const *arguments)
 {
@@ -109,8 +109,8 @@ TEST_F(libraries, the_same_again)
 }
 
 /*
- * The code of each library is searched for requests. The numbers are around the limits for loaded libraries: unwind
- * rules are kept for 256, and 512 with requests are recognised again.
+ * The code of each library is searched for requests. Unwind rules are kept for up to 256 libraries, and up to 512
+ * libraries with requests are recognised again; beyond these limits, the profile must still be correct.
  */
 TEST_F_TIMEOUT(libraries, at_once, 600)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs with limits that the session counts towards: address space, data, and locked memory.
+// Programs with resource limits that also apply to the session's memory: address space, data, and locked memory.
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ TEST_F(limits, of_what_it_spawns)
 	compare(_metadata, self);
 }
 
-/* In programs that are executed, the session is created with a size that fits the limit. */
+/* In a program that is executed, the session is created with a size that fits the limit. */
 TEST_F(limits, of_what_it_executes)
 {
 	run_both(self, NULL, "--trace-children=yes", "address_space");
@@ -163,7 +163,7 @@ static void limit_child(void)
 	setrlimit(resource_of_parent, &limit);
 }
 
-/* The program can use as much as without massif, to within 1 %, and reads the same limits. */
+/* The program can use as much memory as without massif, to within 1 %, and sees the same limits. */
 TEST_F_TIMEOUT(room, is_what_it_is_alone, 60)
 {
 	const char *target = ctl_target("heap_limits");

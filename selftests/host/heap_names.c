@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(names, kept_or_not, SECONDS)
 	}
 }
 
-/* A cache directory that cannot be written, and one that cannot exist: neither causes a message. */
+/* Neither a cache directory that cannot be written nor one that cannot exist causes a message. */
 TEST_F_TIMEOUT(names, no_place, SECONDS)
 {
 	static const struct program program = { "diff_frames", "inlined" };

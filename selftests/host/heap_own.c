@@ -112,7 +112,7 @@ TEST_F(own, malloc_below_new_has_no_hook)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("direct\n", self->result.out);
 	ASSERT_NE(NULL, READ(self));
-	/* The C library also allocates a file's buffer, among other things. */
+	/* The C library also allocates memory, for example a file's buffer. */
 	EXPECT_LT(300300, massif_text_peak(self->text));
 	EXPECT_GT(400000, massif_text_peak(self->text));
 }
@@ -143,8 +143,8 @@ TEST_F(own, malloc_that_is_left_by_longjmp)
 }
 
 /*
- * A library loaded with RTLD_DEEPBIND uses the C library's functions; libraries that the C library itself loads
- * later use the program's.
+ * A library loaded with RTLD_DEEPBIND uses the C library's functions; libraries that the C library itself loads later
+ * use the program's functions.
  */
 TEST_F(own, library_after_one_with_deepbind)
 {
@@ -176,7 +176,7 @@ TEST_F(own, jumps_to_what_is_taken_over)
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
 }
 
-/* An allocator chosen by IFUNC: its blocks are also freed by it, and calls that bypass the shim are not counted. */
+/* An allocator chosen by IFUNC also frees its own blocks, and calls that bypass the shim are not counted. */
 TEST_F(own, chosen_when_loaded_is_told)
 {
 	RUN(self, ctl_target("own_linked_chosen"));
@@ -189,8 +189,8 @@ TEST_F(own, chosen_when_loaded_is_told)
 }
 
 /*
- * When a library is loaded again, its code is unpatched again: the 4444 bytes of its constructor are counted both
- * times.
+ * When a library is loaded again, its code has no patches any more, but the 4444 bytes of its constructor are counted
+ * both times.
  */
 TEST_F(own, library_loaded_again)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// realloc(p, 0) with allocators that free the block and with those that return one, and how the call is counted.
+// realloc(p, 0) with allocators that only free the block and with those that return a new one, and how the call is
+// counted.
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // A program with threads, compared with a log of all its calls, written by the allocator below the shim. The log is
 // replayed into a simple model, which must end up with the same totals, snapshots, peak, trees and blocks.
 //
-// If the threads take turns, the log has the only order of events, and everything must be equal. If they run
+// If the threads take turns, the log shows the only possible order of events, and everything must be equal. If they run
 // concurrently, the order of independent calls may differ; then only what does not depend on the order is compared, at
 // the end: totals, clock, bytes of each site, all live blocks. With milliseconds, the times of snapshots are
 // unpredictable, but if the threads take turns, the peak is not.

@@ -194,7 +194,7 @@ TEST_F(requests, code_that_may_not_be_written)
 	EXPECT_EQ(NULL, strstr(said + 1, "client requests"));
 }
 
-/* A library that is loaded after the shim, but whose constructor runs before others. */
+/* Preloads a library that is loaded after the shim but whose constructor runs before others. */
 static void load_another(void)
 {
 	char path[4096];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Many threads: alive at once, one after the other, with destructors that allocate, and while forking. Every block is
-// accounted, with each option that changes how events are handled.
+// Many threads: alive at the same time, one after the other, with destructors that allocate, and during a fork. Every
+// block is accounted, with each option that changes how events are handled.
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -197,8 +197,8 @@ static void read_totals(const char *pid, unsigned long *bytes, unsigned long *bl
 }
 
 /*
- * A process with @THREADS threads forks. The child has all of their blocks but none of the threads; both
- * processes continue with new threads.
+ * A process with THREADS threads forks. The child has all of their blocks but none of the threads; both processes
+ * continue with new threads.
  */
 TEST_F_TIMEOUT(ctl, fork_with_100_threads, 120)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The program's own state stays unchanged: each target checks its state, both alone and under massif-ctl with every
-// option that makes the shim work differently.
+// The shim does not change the program's own state. Each target checks its state, both alone and under massif-ctl with
+// every option that makes the shim work differently.
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const struct {
 	{ "untouched_linker", { "operator" } },
 };
 
-/* Sets of at most two options. */
+/* Combinations of at most two options. */
 static const char *const modes[][2] = {
 	{ "--time-unit=ms" },
 	{ "--time-unit=B" },
@@ -72,7 +72,7 @@ static bool is_profile(void)
 	return ret;
 }
 
-/* Returns whether @text is the output of the program when run alone, plus the expected messages. */
+/* Returns whether @text equals the output of the program alone, plus the expected messages. */
 static bool is_said(const char *text, const char *alone, const char *more)
 {
 	return more ? strstr(text, more) != NULL : !strcmp(text, alone);

@@ -48,7 +48,7 @@
 	"python3 -c 'print(\"<list>\" + \"<item id=\\\"x\\\">text<b/></item>\" * 300 + \"</list>\")' " \
 	"> verify.xml"
 
-/* Creates commits of a file that keeps changing. */
+/* Creates a repository with several commits to one file. */
 #define HISTORY                                                                                     \
 	"rm -rf verify.git && git init -q verify.git && cd verify.git && "                          \
 	"git config user.name tester && git config user.email tester@example.org && "               \
@@ -154,7 +154,7 @@ FIXTURE_VARIANT_ADD(verify, storm) {
 	.target = "heap_storm", .argv = { "", "4", "2000" }, .least = 4000,
 };
 
-/* Places where libunwind could cause damage, or where an option changes the stacks. */
+/* Situations in which libunwind could cause damage, or in which an option changes the stacks. */
 FIXTURE_VARIANT_ADD(verify, timer) {
 	.target = "heap_verify_where", .argv = { "", "timer" }, .least = 2000,
 };

@@ -174,7 +174,7 @@ static unsigned char *make(size_t *size)
 	return make_with_head(size, HEAD);
 }
 
-/* Returns the module's verdict on an expected prototype, or -1 if the data are not valid type information. */
+/* Returns the module's result for an expected prototype, or -1 if the data are not valid type information. */
 static int verdict(const unsigned char *data, size_t size, const char *name, const char *prototype)
 {
 	struct massif_btf_row row = { name, prototype, MASSIF_BTF_UNKNOWN };
@@ -267,7 +267,7 @@ TEST(prototypes)
 	free(data);
 }
 
-/* Returns the verdict on a function whose argument is an int behind @layers typedefs. */
+/* Returns the module's result for a function whose argument is an int behind @layers typedefs. */
 static int verdict_of_layers(unsigned int layers)
 {
 	uint32_t type;
@@ -360,7 +360,7 @@ TEST(each_byte_changed)
 }
 
 /*
- * The type information of this machine's kernel, if it has any, checked with a function that has not changed for
+ * Checks the type information of this machine's kernel, if there is any, with a function that has not changed for
  * years.
  */
 TEST(of_a_real_kernel)

@@ -193,7 +193,7 @@ TEST_F(stream, equals_slow_model)
 		ASSERT_EQ(model->next_allowed, oracle.next_allowed);
 		if (model->cullings == cullings && i % 1000)
 			continue;
-		/* In this test the contexts have no bytes; only trees with leaves would reveal a difference. */
+		/* Trees are not compared, because in this test the contexts have no bytes. */
 		difference = NULL;
 		if (mf_model_view(&store, views) != (uint32_t)oracle.n_snapshots)
 			difference = "another number of snapshots";

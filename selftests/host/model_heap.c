@@ -17,7 +17,7 @@ static struct mf_store store;
 static struct oracle oracle;
 static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by the oracle's numbers */
 
-/* Number of threads, which take turns; number of events accounted in their tallies; number of deferred frees. */
+/* Number of threads, which take turns; number of events that only changed a tally; number of deferred frees. */
 static uint32_t n_tallies, in_tallies, put_off;
 static struct mf_tally_ctx desks[MF_SHARDS_MAX];
 
@@ -230,7 +230,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 	if (!realloc_begin_event(address, &block) || block.size != before.size ||
 	    block.capacity != before.capacity)
 		return false;
-	/* Another thread gets the address before the reallocation returns. */
+	/* Another thread may allocate a block at the address before the reallocation returns. */
 	if (!oracle_below(seed, 8)) {
 		context = random_context(seed);
 		alloc_event(seed, address, 24, context_of(context), now);
@@ -468,7 +468,7 @@ TEST_F(heap, equals_naive_list)
 
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
 
-/* For readers of the store, and when the program ends, a deferred free counts as done. */
+/* A deferred free counts as done for readers of the store, and when the program ends. */
 FIXTURE(put_off)
 {
 	uint32_t context;
@@ -592,7 +592,7 @@ static void count_blocks(const struct mf_block *block, void *data)
 	counts[1] += block->address % 8 || block->size != (block->address % 16 ? 8 : 7);
 }
 
-/* Small blocks that are as close together as in some allocators: each has its own slot, without chains. */
+/* Small blocks, as close together as some allocators place them: each has its own slot, without chains. */
 TEST(eight_bytes_apart)
 {
 	struct mf_block block = { .context = MF_CONTEXT_FIRST, .capacity = 16 };
@@ -697,7 +697,7 @@ TEST(blocks_that_touch)
 		EXPECT_FALSE(mf_blocks_take(&store, blocks[gone].address, &block));
 		EXPECT_TRUE(mf_blocks_take(&store, blocks[!gone].address, &block));
 		EXPECT_FALSE(blocks_differ(&blocks[!gone], &block));
-		/* Nothing is left, and each granule can hold a block again. */
+		/* No block is left, and each granule can hold a block again. */
 		for (uint64_t address = blocks[0].address; address < blocks[0].address + 96; address += 16)
 			EXPECT_FALSE(mf_blocks_take(&store, address, &block));
 		EXPECT_EQ(0, *mf_blocks_slot(&store, blocks[0].address));
@@ -725,7 +725,7 @@ TEST(capacity)
 	}
 }
 
-/* A block that is resized within its capacity stays in place and keeps that capacity for ever. */
+/* A block that is resized within its capacity stays in place and keeps its capacity, even if it shrinks. */
 TEST(sticky_capacity)
 {
 	static const uint64_t sizes[] = { 90, 10, 96, 0, 97 };

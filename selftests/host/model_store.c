@@ -241,7 +241,7 @@ TEST(unsealed_copy)
 	EXPECT_EQ(0, mf_store_attach(&copy, other, &err));
 }
 
-/* Reads everything that any reader of the store reads. */
+/* Reads everything that the readers of a store read. */
 static int read_all(const struct mf_store *store)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -286,8 +286,8 @@ static int read_all(const struct mf_store *store)
 }
 
 /*
- * A header with random bytes in the fields that are checked on attaching: either it is refused, or all regions
- * are inside the file.
+ * If the fields of a header that are checked on attaching contain random bytes, either the store is refused, or all of
+ * its regions are inside the file.
  */
 TEST(corrupt_header)
 {
@@ -327,7 +327,7 @@ TEST(corrupt_header)
 	ASSERT_EQ(0, mf_store_attach(&other, fd, &err));
 }
 
-/* The regions of a filled store that are worth damaging. */
+/* The regions of a filled store that the test damages. */
 static const struct {
 	enum mf_region_id region;
 	uint64_t used;

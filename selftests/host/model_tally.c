@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tallies that threads share: how they are assigned, and their share of the allowance.
+// How tallies are assigned to threads, which may have to share them, and how the allowance is divided.
 
 #include <string.h>
 
@@ -53,7 +53,7 @@ TEST_F(tally, is_shared_evenly)
 	EXPECT_EQ(17, begin_one(&self->store));
 }
 
-/* If few threads run at the same time, few tallies are used, however many threads come and go. */
+/* If few threads run at the same time, few tallies are used, however many threads start and end. */
 TEST_F(tally, is_used_again)
 {
 	for (uint32_t i = 0; i < 1000; i++) {

@@ -23,7 +23,7 @@ static uint64_t random_word(void)
 	return (uint64_t)(uint32_t)mrand48() << 32 | (uint32_t)mrand48();
 }
 
-/* Returns a percentage such as users write, one of any size, or one with arbitrary bits. */
+/* Returns a percentage: one such as users write, one of any size, or one with arbitrary bits. */
 static double random_per_cent(void)
 {
 	double number;

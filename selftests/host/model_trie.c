@@ -106,7 +106,7 @@ TEST(random_stacks)
 	free(known);
 }
 
-/* Enough nodes that some hash positions of one address collide. */
+/* So many nodes that some nodes with the same address collide in the hash table. */
 TEST(one_pc_in_many_objects)
 {
 	ASSERT_EQ(0, start(0));

@@ -20,7 +20,7 @@
 
 static const struct {
 	const char *file;
-	const char *words;	/* what standard error contains after the names of program and file */
+	const char *words;	/* the message on standard error after the names of the program and the file */
 	bool is_ours;		/* true if the reference prints nonsense or another message instead */
 } bad_files[] = {
 	{ "", "the file is empty\n" },
@@ -262,7 +262,7 @@ TEST(pipe_as_input)
 	EXPECT_STREQ(file.out, pipe.out);
 }
 
-/* Compressed input from files and pipes, in one or several parts; and damaged input. */
+/* Compressed input from files and pipes, in one or several parts, and damaged input. */
 TEST(compressed)
 {
 	static const struct {

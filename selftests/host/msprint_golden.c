@@ -47,7 +47,7 @@ static void write_all_zero(FILE *file)
 	fprintf(file, "n0: 0 " ROOT);
 }
 
-/* Three kinds of bars in one column, in every order: their rank decides which one is shown. */
+/* Different kinds of bars in one column, in several orders: the kind with the highest rank is shown. */
 static void write_ties(FILE *file)
 {
 	static const char *const orders[][3] = {
@@ -386,7 +386,7 @@ TEST_F_TIMEOUT(golden, random_files, 600)
 	}
 }
 
-/* More than ms_print keeps in memory, spread over many trees. */
+/* A file with more data than ms_print keeps in memory, spread over many trees. */
 static void write_large(FILE *file, const char *after)
 {
 	unsigned int i;

@@ -17,13 +17,13 @@
 
 #define SIZE	     (100 * 1000 * 1000)
 #define TIMES_FASTER 30
-/* Number of runs, of which the fastest counts, because the machine is shared; short runs are disturbed more. */
+/* Number of runs. The fastest one counts, because the machine is shared. Short runs vary more. */
 #define RUNS	     12
 #define RUNS_LONG    2
 
 static const char separator[] = "#-----------\nsnapshot=";
 
-/* Profiles the reference's interpreter at work. */
+/* Profiles perl, the reference's interpreter, on a small script. */
 static char *make_real_profile(void)
 {
 	struct ctl_result result;

@@ -118,7 +118,7 @@ static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA
 	return all;
 }
 
-/* Returns the bytes of main's calls, which are the largest entry directly below a tree's root. */
+/* Returns the bytes allocated by main's calls: the largest entry directly below a tree's root. */
 static uint64_t bytes_of_main(const char *text)
 {
 	uint64_t most = 0;
@@ -135,8 +135,8 @@ static uint64_t bytes_of_main(const char *text)
 }
 
 /*
- * Calls all functions of such a library, alone and under massif-ctl; both runs must behave the same. All but
- * @uncounted of the functions count; massif-ctl must report @missed functions that it could not intercept.
+ * Calls all functions of a library made by make_library(), alone and under massif-ctl; both runs must behave the same.
+ * All but @uncounted of the functions count; massif-ctl must report @missed functions that it could not intercept.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole, unsigned int jumps,
 		  unsigned int uncounted, unsigned int missed)

@@ -191,7 +191,7 @@ TEST_F(accounting, ignored_pages_count_nowhere)
 	EXPECT_EQ((uint64_t)(model->ignored_allocs - model->ignored_frees) * PAGE, hidden);
 }
 
-/* As in Massif, the snapshot at a large unmapping shows it as one page less, and the next one shows the rest. */
+/* As in Massif, the snapshot at a large unmapping shows only one page less, and the next snapshot shows the rest. */
 TEST_F(accounting, a_big_unmapping_shows_one_page_first)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -247,7 +247,7 @@ TEST_F(accounting, the_start_has_words)
 	free(resync);
 
 	EXPECT_EQ(self->ours->space.total, 12 * PAGE);
-	/* The bytes of a program's data segment include the BSS that follows it. */
+	/* A program's BSS counts as part of the data segment that it follows. */
 	EXPECT_EQ(bytes_of(self->ours, "[exec] (in /usr/bin/python3.11)"), 4 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[anon]"), 5 * PAGE);
 	EXPECT_EQ(bytes_of(self->ours, "[heap]"), PAGE);
@@ -256,7 +256,7 @@ TEST_F(accounting, the_start_has_words)
 	EXPECT_EQ(mf_space_find(&self->ours->space, BASE + 12 * PAGE)->file, 0);
 }
 
-/* The first snapshot has everything that was already mapped, however many parts the resync has. */
+/* The first snapshot contains all that was already mapped, even if the resync comes in several parts. */
 TEST_F(accounting, the_first_snapshot_is_whole)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

@@ -284,7 +284,7 @@ static int take_in_library(void)
 	return 1;
 }
 
-/* Rules that would harm libunwind: the frames outside the object's own are lost, but nothing else. */
+/* Rules that would crash libunwind or make it loop: only the frames outside the object's own frame are lost. */
 TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 {
 	static const char *const names[] = { "hostile_loop", "hostile_division", "hostile_not" };

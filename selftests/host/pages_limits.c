@@ -77,7 +77,7 @@ static struct mf_elf_file *reopen(struct _test_data_file *self)
 	return self->binary;
 }
 
-/* Each segment has one page of the file, and begins a MiB and a page after the previous segment. */
+/* Each segment maps one page of the file, and begins a MiB and a page after the previous segment. */
 TEST_F(file, segments)
 {
 	enum { ROOM = 64 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whatever the ring contains and whatever the device is, the result is at worst an error message, not a crash.
+// Whatever the ring contains, and whatever file takes the place of the device, there may be an error message but no
+// crash.
 
 #include <errno.h>
 #include <stdlib.h>

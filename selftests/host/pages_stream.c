@@ -428,7 +428,7 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_lost(&self->stream, 3, 1, MASSIF_LOST_ROOM);
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_LOST, 17, now);
-	/* Records lost after a target's end affect no process except those whose end was not seen. */
+	/* Records that are lost after the end of a target affect only processes whose end was not recorded. */
 	stream_exit(&self->stream, 2, MAIN, 17);
 	self->stream.seq += 2;
 	stream_lost(&self->stream, 0, 2, MASSIF_LOST_ROOM);

@@ -257,7 +257,7 @@ static int call_with_nowhere(void)
 	return call_with_pointer_to((void *)0x1230);
 }
 
-/* If frame pointers lead nowhere, outer frames are not shown at all. */
+/* If frame pointers lead nowhere, no outer frames are shown. */
 TEST_F(stack, stops_in_code_without_rules)
 {
 	static int (*const calls[])(void) = {call_with_nonsense, call_with_nowhere};
@@ -286,9 +286,7 @@ static __attribute__((noinline)) int call_code_in_code(void)
 	return taken;
 }
 
-/*
- * backtrace() stops in code without rules, so the frames outside such code are taken by see_outside(), which calls it.
- */
+/* The frames outside code without rules, in which backtrace() stops. see_outside() records them and calls such code. */
 static void *outside[FRAMES];
 static int n_outside;
 
@@ -555,10 +553,7 @@ TEST_F(stack, numbers_become_stale)
 	EXPECT_TRUE(mf_stack_cache_context(known, first, &context));
 	EXPECT_EQ(context, 77);
 
-	/*
-	 * A stack is reported to the module only once, but again if a later copy shows that the report came too
-	 * late.
-	 */
+	/* A stack is reported to the module only once, unless a later copy shows that the report came too late. */
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 1000, 2000));
 	EXPECT_FALSE(mf_stack_cache_untold(known, first, 5, 2000, 3000));
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 2001, 3000));

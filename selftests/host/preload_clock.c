@@ -250,7 +250,7 @@ TEST_F(clock, may_lose_its_counter_meanwhile)
 	EXPECT_EQ(1, hardware.reads);
 }
 
-/* Returns a descriptor from which these counts can be read one at a time, as from a counter. */
+/* Returns a descriptor from which @counts can be read one at a time, as from a counter. */
 static int counts_to_read(const uint64_t *counts, size_t size)
 {
 	int ends[2];

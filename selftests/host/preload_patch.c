@@ -71,7 +71,9 @@ static int patch(void *site, const void *target)
 	return code ? code : mf_patch_jump(site, via);
 }
 
-/* The places where programs have code: at low fixed addresses, in the middle, and among libraries. */
+/*
+ * Addresses at which programs have code: low fixed addresses, addresses in the middle, and addresses among libraries.
+ */
 static const uint64_t places[] = { 0x10000, 0x400000, 0x40000000, 0x10000000000, 0x555500000000,
 				   0x7e0000000000, 0 };
 

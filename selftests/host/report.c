@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests the reporter of the test runner: whatever way a test goes wrong, it counts as a failure.
+// Tests the reporter of the test runner: however a test goes wrong, it counts as a failure.
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

@@ -299,8 +299,8 @@ TEST(whole_file)
 }
 
 /*
- * An object that is unmapped and mapped again has the same code: one call site. Different objects have separate
- * call sites.
+ * An object that is unmapped and mapped again has the same code, so there is one call site. Different objects have
+ * separate call sites.
  */
 TEST(objects_are_code)
 {

@@ -232,8 +232,8 @@ TEST_F(files, what_cannot_be_read)
 }
 
 /*
- * Whatever bytes the file contains, nothing crashes or hangs. Half of the damage is in the headers, where it has
- * the greatest effect.
+ * Whatever bytes the file contains, there is no crash and no endless loop. Half of the damage is in the headers, where
+ * it has the greatest effect.
  */
 TEST_F(files, damaged)
 {
@@ -607,7 +607,7 @@ TEST_F(files, all_at_once_as_one_by_one)
 	}
 	/* Enough line numbers must have been found; otherwise the test proves nothing. */
 	EXPECT_LT(ADDRESSES, lines);
-	/* The end of the progress is reported only if its beginning was reported. */
+	/* If progress is reported at all, there are at least two reports, because the end is reported, too. */
 	EXPECT_NE(1, n_told);
 	mf_symbolizer_destroy(alone);
 	mf_symbolizer_destroy(together);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Debug information with more inlined calls at an address, and more nested blocks, than are followed: the
+// Debug information with more inlined calls at an address, or more nested blocks, than the symbolizer follows: the
 // excess is left out, and the rest is shown.
 //
 // The compiler generates the debug information from programs written here.
