@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What happened to an address space, in the order of the ring: a queue of events. They are accounted in sequence; an
- * event waits in the queue until its stack has arrived.
+ * The queue of events of one address space: what happened to it, in the order of the ring. They are accounted in
+ * sequence; an event waits in the queue until its stack has arrived.
  */
 #ifndef MASSIF_PAGES_EVENT_H
 #define MASSIF_PAGES_EVENT_H

@@ -38,7 +38,9 @@ static bool is_elf(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-/* Returns @fd, a descriptor or -errno, if it is an ELF file; otherwise closes it and returns -ENOEXEC. */
+/*
+ * Checks that the file @fd is ELF. If so, or if @fd is -errno, returns @fd; otherwise closes it and returns -ENOEXEC.
+ */
 static int only_elf(int fd)
 {
 	if (fd < 0 || is_elf(fd))
