@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The queue of events of one address space: what happened to it, in the order of the ring. They are accounted in
+ * The queue of events of one address space: what happened to it, in the order of the ring. Events are accounted in
  * sequence; an event waits in the queue until its stack has arrived.
  */
 #ifndef MASSIF_PAGES_EVENT_H
