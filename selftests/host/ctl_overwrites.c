@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 		EXPECT_TRUE(text && ctl_is_massif_file(text));
 		free(text);
 	}
-	/* The process that the user started gets the name. */
+	/* The given name goes to the process that the user started. */
 	snprintf(first, sizeof(first), "'%s' is reserved for the profile of process ",
 		 variant->kept ? variant->kept : "");
 	if (variant->said && !variant->trees) {

@@ -13,7 +13,7 @@
 
 #define VALGRIND "/usr/bin/valgrind"
 
-/* About 10^6 allocations, and a special exit status. */
+/* Makes about 10^6 allocations and ends with a special exit status. */
 #define PYTHON_SCRIPT                                                             \
 	"import json, sys\n"                                                      \
 	"d = [{'number': i, 'text': str(i) * 3} for i in range(60000)]\n"         \

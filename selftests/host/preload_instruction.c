@@ -38,7 +38,7 @@ static bool read_line(struct line *line, char *from)
 	if (!at || *at != '\t' || !line->n)
 		return false;
 	line->text = at + 1;
-	/* objdump shows a coprocessor wait and the instruction after it as one. */
+	/* objdump shows a coprocessor wait and the instruction after it as one instruction. */
 	return !strstr(line->text, "(bad)") && !strstr(line->text, ".byte") &&
 	       (line->bytes[0] != 0x9b || line->n == 1);
 }

@@ -186,9 +186,9 @@ static FRAME int turn(int n)
 }
 
 /*
- * Repeatedly changes a few frames of a stack to others, chosen from the first @kinds kinds, or to other call
- * sites, and back. Returns how many stacks differ from a complete unwinder's or, if @n is not 0, do not have @n
- * frames.
+ * Repeatedly replaces a few frames of a stack, by frames of the first @kinds kinds or by the same functions with other
+ * call sites, and changes them back. Returns how many stacks differ from a complete unwinder's or, if @n is not 0, do
+ * not have @n frames.
  */
 static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
@@ -253,7 +253,7 @@ static void make_code(void)
 }
 
 /*
- * Frames outside a guessed frame are recognised like others, but only if guesses are kept, that is, if the shim
+ * Frames outside a guessed frame are recognised like other frames, but only if guesses are kept, that is, if the shim
  * notices when the mapped objects change.
  */
 TEST(ways_through_made_code)

@@ -141,7 +141,7 @@ static bool begin(FIXTURE_DATA(names) *self, const char *cache, bool demangle)
 	return mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL) == 0;
 }
 
-/* Returns everything known about the addresses as text, in a new run; the names are saved if @keep. */
+/* Returns everything known about the addresses as text, in a new run; the names are saved if @keep is true. */
 static char *tell_as(FIXTURE_DATA(names) *self, const char *cache, bool demangle, bool keep)
 {
 	mf_auto_free char *text = NULL;
@@ -568,7 +568,7 @@ TEST_F(names, damaged)
 	for (size_t n = 0; n < size; n++)
 		EXPECT_FALSE(is_right(self, right, n));
 
-	/* Damage with a correct checksum: if the file is accepted, all of it must be readable. */
+	/* Damaged contents with a correct checksum: if the file is accepted, all of it must be readable. */
 	for (int i = 0; i < 20000; i++) {
 		mf_auto_free struct mf_namefile *wrong = malloc(size);
 
@@ -585,7 +585,7 @@ TEST_F(names, damaged)
 	EXPECT_LT(0, accepted);
 	EXPECT_GT(20000, accepted);
 
-	/* Damage to the file on disk: the file is written again. */
+	/* If the file on disk is damaged, it is written again. */
 	for (int i = 0; i < 8; i++) {
 		mf_auto_free char *text = NULL;
 		mf_auto_close int fd = -1;

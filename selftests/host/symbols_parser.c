@@ -409,7 +409,7 @@ static size_t count_children(void)
 	return n < 0 ? SIZE_MAX : count;
 }
 
-/* The number of waiting processes is limited, even if there are more files than that. */
+/* The number of waiting processes is limited, even if more files have to be read. */
 TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 {
 	static const size_t counts[] = { PARSERS_MAX, PARSERS_MAX + 1, 10 * PARSERS_MAX };

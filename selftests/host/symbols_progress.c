@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// If names take long to read, progress is reported once a second has passed, and the end is reported, too.
+// If reading the names takes more than a second, progress is reported, and so is the end.
 
 #include <dlfcn.h>
 #include <gelf.h>

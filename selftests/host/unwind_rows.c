@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Rows of call frame information, found with tables written by the test: some that compilers seldom generate, and
-// invalid ones.
+// Finds rows of call frame information in tables that the test writes: tables that compilers seldom generate, and
+// invalid tables.
 
 #include <stdint.h>
 #include <string.h>
@@ -164,7 +164,7 @@ TEST(code_around_the_end)
 /* Offsets in .eh_frame_hdr as written by unwind_object_make(). */
 enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
 
-/* The tables do not describe this code. The rule counts as unknown only if they cannot be read. */
+/* The tables do not describe this code. The rule counts as unknown only if the tables cannot be read. */
 TEST(code_without_a_description)
 {
 	static const struct {
