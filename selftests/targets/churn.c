@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Maps, touches and unmaps continuously; the first argument is the number of threads (default 1).
 //
-// Most pages of a mapping are resident when it is unmapped, and other mappings have few pages. So during each
+// When a mapping is unmapped, most of its pages are resident, and the other mappings have few pages. So during each
 // unmapping, more pages are briefly resident than mapped.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static void *churn(void *unused)
 			die("mremap");
 		madvise(moved, PAGES / 2 * PAGE, MADV_DONTNEED);
 		touch(moved, 2 * PAGES, 3);
-		/* Replaces half of the touched pages. */
+		/* Replace half of the touched pages by a new mapping. */
 		if (mmap(shared, PAGES / 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
 		    shared)
 			die("mmap");

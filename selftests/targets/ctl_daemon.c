@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_daemon WAY FILE [N]: leaves processes behind, and exits with status 5. The last of them writes its pid to
-// FILE and allocates 100 blocks of 1000 bytes. On each SIGUSR1 it allocates 100 blocks of 2000 bytes from
-// another function; on SIGUSR2 it forks a child that does the same; SIGTERM ends it with status 6.
+// ctl_daemon WAY FILE [N]: leaves processes behind and exits with status 5. The last of these processes writes its pid
+// to FILE and allocates 100 blocks of 1000 bytes. On each SIGUSR1 it allocates 100 blocks of 2000 bytes in a different
+// function. On SIGUSR2 it forks a child that does the same. On SIGTERM it exits with status 6.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -123,7 +123,7 @@ static int execute(char **argv)
 	return STATUS;
 }
 
-/* Ends so early that the spawned program cannot have started. */
+/* Exits so early that the spawned program cannot have started yet. */
 static int spawn(char **argv)
 {
 	char *again[] = { argv[0], "live", argv[2], NULL };

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	char line[32];
 	int length;
 
-	/* Ends the program if the test does not; no test takes that long on any machine. */
+	/* Ends the program if the test does not. No test takes that long on any machine. */
 	alarm(1000);
 	if (argc > 1) {
 		for (int i = 0; i < atoi(argv[1]); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_mappings [N]: makes a mapping every few milliseconds, N in total or endlessly.
+// ctl_mappings [N]: makes a mapping every few milliseconds, N times or forever.
 
 #define _GNU_SOURCE
 #include <stdlib.h>

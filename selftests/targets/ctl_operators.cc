@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls operators new and delete as functions, so that the compiler cannot omit calls.
+// Calls operators new and delete as functions, so that the compiler cannot optimise the calls away.
 
 #include <new>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_orphan [SEED]: threads keep allocating from new stacks, while children are forked and execute the program again.
-// Prints its result, which is the same in each run, and exits with status 7.
+// ctl_orphan [SEED]: threads keep allocating with new call stacks while children are forked, some of which execute the
+// program again. Prints its result, which is the same in each run, and exits with status 7.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -90,7 +90,7 @@ static void execute(const char *path, uint32_t seed)
 	_exit(99);
 }
 
-/* Returns the sum of the children's statuses; every other child executes the program again. */
+/* Returns the sum of the exit statuses of the children. Every other child executes the program again. */
 static int have_children(const char *path)
 {
 	int sum = 0, status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints a line for each signal it receives; SIGINT, SIGTERM and SIGHUP end it with status 5.
+// Prints a line for each signal it receives. On SIGINT, SIGTERM and SIGHUP it exits with status 5.
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls the allocation functions with boundary sizes. diff_calls MODE; each mode always makes the same calls.
+// diff_calls MODE: calls the allocation functions with boundary sizes. Each mode always makes the same calls.
 
 #include <errno.h>
 #include <malloc.h>
@@ -21,7 +21,7 @@ static void *see(void *pointer)
 	return pointer;
 }
 
-/* Allocates all sizes around multiples of 16 up to 160, then around larger ones. */
+/* Allocates all sizes up to 160, then sizes around larger multiples of 16. */
 static void slop(void)
 {
 	static const size_t large[] = { 1000, 1008, 1009, 4095, 4096, 4097, 65520,
@@ -34,8 +34,8 @@ static void slop(void)
 }
 
 /*
- * Blocks above 4 MiB, including the allocator's overhead, are rounded to pages. 4194224 is left out, because there
- * Massif's allocator adds the remaining 16 bytes to the block.
+ * Massif's allocator rounds blocks above 4 MiB, including its overhead, to pages. 4194224 is left out, because Massif's
+ * allocator would add the remaining 16 bytes to that block.
  */
 static void large(void)
 {
@@ -73,7 +73,7 @@ static void free_null(void)
 	see(malloc(40));
 }
 
-/* Reallocs to the same size change nothing, but a snapshot may be taken. */
+/* Reallocs to the same size do not change the totals, but a snapshot may be taken. */
 static void realloc_same(void)
 {
 	void *block = see(malloc(100));
@@ -83,7 +83,7 @@ static void realloc_same(void)
 	free(block);
 }
 
-/* A block of 100 bytes takes 112, so up to that size it stays in place. */
+/* A block of 100 bytes takes 112 bytes, so it stays in place as long as it does not grow beyond that. */
 static void realloc_in_place(void)
 {
 	void *block = see(malloc(100));
@@ -98,7 +98,7 @@ static void realloc_in_place(void)
 	free(block);
 }
 
-/* A shrunk block keeps its capacity as extra bytes, and can grow into it again. */
+/* When a block shrinks, it keeps its capacity as extra bytes and can grow into them again. */
 static void realloc_shrink(void)
 {
 	void *block = see(malloc(10000));
@@ -112,7 +112,7 @@ static void realloc_shrink(void)
 	free(block);
 }
 
-/* With 32 bytes of header these sizes take multiples of 64, so all holes leave multiples of 64. */
+/* With a header of 32 bytes, blocks of these sizes take multiples of 64 bytes, so all holes are multiples of 64, too. */
 static void realloc_grow(void)
 {
 	void *block = see(malloc(32));
@@ -147,7 +147,7 @@ static void realloc_edges(void)
 	free(block);
 }
 
-/* Around 4 MiB, where the rounding changes. */
+/* Reallocs to sizes around 4 MiB, where the rounding changes. */
 static void realloc_large(void)
 {
 	void *block = see(malloc(5000000));
@@ -178,7 +178,7 @@ static void failed(void)
 	see(malloc(700));
 }
 
-/* A block that cannot grow stays unchanged. */
+/* A realloc that fails leaves the block unchanged. */
 static void failed_realloc(void)
 {
 	void *block = see(malloc(500));
@@ -192,7 +192,7 @@ static void failed_realloc(void)
 	free(see(malloc(4000)));
 }
 
-/* Alignments that every block already has. */
+/* Requests alignments that every block has anyway. */
 static void align_narrow(void)
 {
 	void *block;
@@ -225,7 +225,7 @@ static void align_wide(void)
 	see(valloc(40));
 }
 
-/* A block for a hole that is 16 bytes larger: Massif's allocator assigns the whole hole. */
+/* Allocates a block for which there is a hole that is only 16 bytes larger: Massif's allocator assigns the whole hole. */
 static void hole(void)
 {
 	void *block = see(malloc(96));
@@ -236,7 +236,7 @@ static void hole(void)
 	see(malloc(2000));
 }
 
-/* A block for a hole that leaves enough for another block. */
+/* Allocates a block for which there is a hole with enough room for another block. */
 static void hole_split(void)
 {
 	void *block = see(malloc(96));
@@ -247,7 +247,7 @@ static void hole_split(void)
 	see(malloc(2000));
 }
 
-/* The usable sizes seen by the program must not change. */
+/* The profilers must not change the usable sizes that the program sees. */
 static void usable(void)
 {
 	void *block = see(malloc(100));

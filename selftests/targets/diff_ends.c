@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_ends WAY [NUMBER]: allocates, and ends in one of the ways in which a process can end.
+// diff_ends WAY [NUMBER]: allocates, then ends in one of the ways in which a process can end.
 
 #include <assert.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static void see(void *block)
 	seen = block;
 }
 
-/* The allocations made before every kind of end; they are equal so that the results can be compared. */
+/* Makes the same allocations before every kind of end, so that the results can be compared. */
 static void begin(void)
 {
 	for (size_t i = 1; i <= 12; i++) {
@@ -105,7 +105,7 @@ static int end_exit_handlers(void)
 
 static const char *way;
 
-/* Priority 200, because destructors of a library run after the program's. */
+/* Runs after destructor_before(), which has a higher priority number. Destructors of libraries run even later. */
 __attribute__((destructor(200))) static void destructor(void)
 {
 	if (way && strcmp(way, "destructors") == 0)
@@ -220,7 +220,7 @@ static void handle_exit_now(int signal)
 static int end_exit_now_in_handler(void)
 {
 	signal(SIGSEGV, handle_exit_now);
-	/* All on one line, because Valgrind shows the line before the faulting instruction. */
+	/* All on one line, because Valgrind shows the line of the instruction before the faulting one. */
 	return see(malloc(100)), *(volatile int *)16;
 }
 
@@ -244,7 +244,7 @@ static int end_ill(void)
 	__builtin_trap();
 }
 
-/* A mapped file is truncated. */
+/* Reads a mapped page of a file that was truncated, which raises SIGBUS. */
 static int end_bus(void)
 {
 	int file = memfd_create("short", 0);
@@ -287,7 +287,7 @@ static int end_stack_overflow_handled(void)
 	return recurse(frame);
 }
 
-/* Killed by another process: a shell, which is not profiled. */
+/* Is killed by another process: a shell, which is not profiled. */
 static int end_killed(void)
 {
 	char command[64];
@@ -379,7 +379,7 @@ static int end_signal_in_thread(void)
 
 static pthread_t main_thread;
 
-/* The end of the last thread ends the process. */
+/* Runs after the main thread has ended. The end of this last thread ends the process. */
 static void *go_on(void *data)
 {
 	pthread_join(main_thread, NULL);
@@ -458,7 +458,7 @@ static int end_exec_fails(void)
 	return errno == ENOENT ? number : 99;
 }
 
-/* Ways to end in another directory. */
+/* Ways to end in a directory other than the initial one. */
 static int end_elsewhere(void)
 {
 	if (chdir("/"))

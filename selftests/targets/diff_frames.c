@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_frames MODE: all kinds of frames above an allocation, optimised: inlined calls, tail calls, calls that
-// do not return, frames of any size, callbacks from the C library.
+// diff_frames MODE: allocates below all kinds of frames, in optimised code: inlined calls, tail calls, calls that do
+// not return, frames of any size, callbacks from the C library.
 
 #include <setjmp.h>
 #include <search.h>
@@ -45,7 +45,7 @@ static NOINLINE void call_inlined(void)
 	see(between(3000));
 }
 
-/* outer() is inlined completely into real_wrap(), which is not inlined itself. */
+/* Not inlined itself, but outer() is inlined completely into it. */
 static NOINLINE void *real_wrap(size_t size)
 {
 	void *block = outer(size);
@@ -62,7 +62,7 @@ static void inlined(void)
 		see(outer(100));
 }
 
-/* A tail call: the caller's frame is gone when the callee runs. */
+/* Reached by a tail call, so its caller has no frame any more when it runs. */
 static NOINLINE void *tail_end(size_t size)
 {
 	return malloc(size);
@@ -82,7 +82,7 @@ static void tails(void)
 
 static jmp_buf back;
 
-/* The return address of a call that does not return may be beyond the caller's end. */
+/* If a call never returns, its return address may be beyond the end of the caller's code. */
 static NOINLINE __attribute__((noreturn)) void leave(size_t size)
 {
 	see(malloc(size));
@@ -134,7 +134,7 @@ static void stacks(void)
 	large_frame(3);
 }
 
-/* A stack that is not aligned to 16 bytes, with arguments on it. */
+/* Takes arguments on the stack. Its caller, realigned(), aligns its frame to 64 bytes. */
 static NOINLINE void many(long a, long b, long c, long d, long e, long f, long g, ...)
 {
 	va_list list;
@@ -179,7 +179,7 @@ static void callbacks(void)
 	realigned();
 }
 
-/* A signal handler that does not interrupt the allocator, and allocates. */
+/* A signal handler that allocates. It never interrupts the allocator. */
 static void handle(int signal)
 {
 	see(malloc((size_t)signal * 100));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_ignored MODE: functions whose allocations --ignore-fn excludes. Sizes as in diff_shapes.c.
+// diff_ignored MODE: allocates in functions that --ignore-fn names. Sizes are chosen as in diff_shapes.c.
 
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +34,7 @@ extern "C" NOINLINE void *hidden_resize(void *block, size_t size)
 	return see(realloc(block, size));
 }
 
-/* Calls a visible function: the innermost function decides, not its callers. */
+/* Calls a visible function. The innermost function decides whether a block is ignored, not its callers. */
 extern "C" NOINLINE void *hidden_caller(size_t size)
 {
 	return see(visible(size));
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void *hidden_inline(size_t size)
 	return see(malloc(size));
 }
 
-/* diff_ignored inlined WITHOUT: WITHOUT says whether to omit the inlined calls or the others. */
+/* diff_ignored inlined WITHOUT: which calls to omit: "inner", the inlined ones, or "outer", the others. */
 static const char *without = "";
 
 static NOINLINE void has_inline(size_t size)
@@ -93,7 +93,10 @@ static void churn()
 	}
 }
 
-/* Resizes blocks in the function that allocated them: ignored blocks stay ignored, visible ones visible. */
+/*
+ * Resizes blocks in a function of the kind that allocated them: ignored blocks stay ignored, visible blocks stay
+ * visible.
+ */
 static void resizes()
 {
 	void *ours = visible(96), *theirs = hidden(96);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_library MODE: allocations inside the C library, in threads, and before and after main; and different ways to
-// end.
+// diff_library MODE: allocates inside the C library, in threads, and before and after main. Ends in different ways.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -42,7 +41,7 @@ static void strings(void)
 	see(getcwd(NULL, 0));
 }
 
-/* A stream's buffer is allocated when it is first used. */
+/* The C library allocates the buffer of a stream when the stream is first used. */
 static void files(void)
 {
 	FILE *file = fopen("/dev/null", "w"), *memory;
@@ -95,7 +94,7 @@ static void *with_key(void *argument)
 	return argument;
 }
 
-/* Destructors of thread keys are not called from any of the thread's own functions. */
+/* The C library calls the destructors of thread keys when the thread's own function has returned. */
 static void thread_keys(void)
 {
 	pthread_t thread;
@@ -108,7 +107,7 @@ static void thread_keys(void)
 
 static void at_exit(void)
 {
-	/* When the list of handlers is freed, it must not leave a hole that is 16 bytes too large. */
+	/* These sizes ensure that freeing the list of handlers does not leave a hole that is 16 bytes too large. */
 	see(malloc(1100));
 	see(strdup("late by some time"));
 }
@@ -171,7 +170,7 @@ static void end_signal(void)
 	raise(SIGTERM);
 }
 
-/* The child writes its file first, so the parent's is what remains. */
+/* The child ends first, so the file that remains is the parent's. */
 static void fork_wait(void)
 {
 	pid_t pid;

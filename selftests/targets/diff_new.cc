@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_new MODE: C++ allocations: all forms of operator new, names of all lengths, and inside the library.
+// diff_new MODE: allocates in C++: with all forms of operator new, in functions with names of all lengths, and in the
+// C++ library.
 
 #include <cstdint>
 #include <cstdlib>
@@ -203,7 +204,7 @@ static void exceptions()
 	}
 }
 
-/* Objects that exist before and after main. */
+/* Type of global objects, which are created before main and destroyed after it. */
 struct early {
 	early() : block(nullptr)
 	{

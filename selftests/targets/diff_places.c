@@ -27,7 +27,7 @@ static NOINLINE void free_all(void)
 		free(blocks[--n_blocks]);
 }
 
-/* 160000 bytes from call sites with 1%, slightly more, slightly less, 33% and 0.995%; see the scenarios. */
+/* Allocates 160000 bytes from call sites with 1%, slightly more, slightly less, 33% and 0.995%; see the scenarios. */
 static NOINLINE void sites(void)
 {
 	keep(malloc(1600));
@@ -44,7 +44,7 @@ static NOINLINE void sites(void)
 	keep(malloc(45314));
 }
 
-/* Entries of equal size; the merged entries together are as large as each of the others. */
+/* Makes entries of equal size, and entries that are as large as others once they are merged. */
 static NOINLINE void ties(void)
 {
 	keep(malloc(3200));
@@ -58,7 +58,7 @@ static NOINLINE void ties(void)
 	keep(malloc(6400));
 }
 
-/* A line with two allocations, and a call site reached by two paths. */
+/* Allocates twice on one line, and at a call site that is reached by two paths. */
 static NOINLINE void *one_place(size_t size)
 {
 	return malloc(size);
@@ -82,7 +82,7 @@ static void ways(void)
 	one_way();
 }
 
-/* Call sites without any bytes left stay in the tree. */
+/* Call sites stay in the tree even if all their blocks have been freed. */
 static void zero_places(void)
 {
 	sites();
@@ -94,7 +94,7 @@ static void zero_places(void)
 	ways();
 }
 
-/* Every snapshot's tree has the same entries, until everything is freed and the total is 0. */
+/* The trees of all snapshots have the same entries, until everything is freed and the total is 0. */
 static void all_freed(void)
 {
 	for (int i = 0; i < 4; i++) {
@@ -208,7 +208,10 @@ static void middles(void)
 	use_wrap();
 }
 
-/* Allocation functions nested as deep as the number of frames recorded with --depth=1, less deep, and deeper. */
+/*
+ * Nests allocation functions exactly as deep as the number of frames recorded with --depth=1, and less deep, and
+ * deeper.
+ */
 static bool is_posix;
 
 static NOINLINE void *aligned(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_requests MODE: programs that announce their own blocks with Valgrind's client requests, using the
-// original valgrind.h. Each mode always does the same.
+// diff_requests MODE: announces blocks of its own with Valgrind's client requests, using the original valgrind.h. Each
+// mode always does the same.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -101,7 +101,7 @@ static void resizes(void)
 	end(ONE);
 }
 
-/* A pool in a malloc'd block, whose first object has the block's address. */
+/* A pool in a block from malloc(). The first object of the pool has the same address as the block. */
 static void pool(void)
 {
 	char *memory = malloc(100000);
@@ -141,7 +141,7 @@ static void waves(void)
 	}
 }
 
-/* Requests in inlined code, twice in a function, in recursion, and in main. */
+/* Makes requests in inlined code, twice in a function, in recursion, and in main. */
 static inline __attribute__((always_inline)) void inlined(void *block, size_t size)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(block, size, 0, 0);
@@ -275,7 +275,7 @@ static void plugin(void)
 	}
 }
 
-/* A forked child continues, and so does the program that it executes, if that is followed. */
+/* A forked child goes on making requests, and so does the program that it executes, if that program is profiled. */
 static void forks(void)
 {
 	make(ONE, 1000);
@@ -288,7 +288,7 @@ static void forks(void)
 	end(ONE);
 }
 
-/* Requests not meant for Massif behave as they do without a profiler, except RUNNING_ON_VALGRIND. */
+/* Makes requests that Massif does not handle. They behave as without a profiler, except RUNNING_ON_VALGRIND. */
 static void others(void)
 {
 	unsigned long value = 0;
@@ -304,7 +304,7 @@ static void others(void)
 	make(arena, value ? 64 : 32);
 }
 
-/* Monitor commands at fixed points; the exit status says whether their answers were correct. */
+/* Sends monitor commands at fixed points. The exit status shows whether the answers were correct. */
 static void commands(void)
 {
 	static const struct {

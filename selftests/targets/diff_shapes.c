@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_shapes SHAPE: how the number of live bytes changes over time. Sizes are chosen so that a hole never leaves a
-// remainder below 32 bytes, which Massif's allocator would add to the block: with its header of 32 bytes, each block
-// takes a multiple of 64.
+// diff_shapes SHAPE: the number of live bytes changes over time as SHAPE says. Massif's allocator adds the remainder
+// of a hole to a block if it is less than 32 bytes. The sizes are chosen so that there is no such remainder: including
+// the header of 32 bytes, each block takes a multiple of 64 bytes.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static uint32_t random_next(uint32_t *state)
 	return *state >> 8;
 }
 
-/* Each wave is a little higher than the previous one: which of them are new peaks? */
+/* Most waves are a little higher than the previous one, so the profilers must decide which of them are new peaks. */
 static void waves(void)
 {
 	void *blocks[64];
@@ -46,7 +46,7 @@ static void waves(void)
 	}
 }
 
-/* Equal waves: an equal total is not a new peak. */
+/* All waves are equal, and a total equal to the previous peak is not a new peak. */
 static void equal_waves(void)
 {
 	for (uint32_t wave = 0; wave < 30; wave++) {
@@ -57,7 +57,7 @@ static void equal_waves(void)
 	}
 }
 
-/* Rises to a peak, falls to a third, and then stays low for long. */
+/* Rises to a peak, falls to a third of it, and then stays low for a long time. */
 static void plateau(void)
 {
 	void *blocks[60];
@@ -102,14 +102,14 @@ static void churn_long(void)
 	churn(6000, 2);
 }
 
-/* Equal steps: all candidates for culling are equal. */
+/* Makes equal steps, so that all candidates for culling are equal. */
 static void steps(void)
 {
 	for (uint32_t i = 0; i < 500; i++)
 		get(2, 0);
 }
 
-/* Reallocs in place: snapshots without a change of time. */
+/* Reallocs in place, so that there are snapshots at the same time. */
 static void equal_times(void)
 {
 	char *block = get(16, 0);
@@ -122,7 +122,7 @@ static void equal_times(void)
 	free(block);
 }
 
-/* Lets the time in bytes exceed 32 bits. The memory is never touched. */
+/* Makes the time in bytes exceed 32 bits. The memory is never touched. */
 static void clock_4g(void)
 {
 	for (uint32_t i = 0; i < 60; i++) {
@@ -135,7 +135,7 @@ static void clock_4g(void)
 	}
 }
 
-/* Massif truncates the interval between snapshots to 32 bits; here it is larger. */
+/* Makes the interval between snapshots exceed 32 bits, to which Massif truncates it. */
 static void clock_wrap(void)
 {
 	for (uint32_t i = 0; i < 200; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_calls keep|free: all allocation functions, each with its own size from 70001 on; with `free`, also all
-// deallocation functions.
+// heap_calls keep|free: calls all allocation functions, each with a size of its own, from 70001 on. With "free", also
+// calls all deallocation functions.
 
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_children WAY [PROGRAM [ARGUMENT]...]: allocates, and creates a process or executes a program in one of
-// many ways. Ends with the status of that process.
+// heap_children WAY [PROGRAM [ARGUMENT]...]: allocates, and creates a process or executes a program in one of many
+// ways. Exits with the status of that process.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +104,7 @@ static int spawn(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes a program that executes another one. */
+/* Executes this program again, which in turn executes another one. */
 static int chain(char **argv)
 {
 	char *again[] = { own_path, "exec", argv[0], "leaf", NULL };
@@ -115,7 +115,7 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
-/* Passes an environment without massif's variables; only the variable in the name of Valgrind's file is kept. */
+/* An environment without massif's variables. Only the variable that appears in the name of Valgrind's file is kept. */
 static char *bare[] = { "A=b", NULL, NULL };
 
 static int spawn_bare(char **argv)
@@ -221,7 +221,7 @@ static int killed(char **argv)
 	return wait_for(pid);
 }
 
-/* Many children execute argv[0] and are killed at growing delays, most of them before they have allocated anything. */
+/* Many children execute argv[0] and are killed after growing delays, most of them before they have allocated anything. */
 static int killed_early(char **argv)
 {
 	for (long i = 0; i < 200; i++) {
@@ -273,7 +273,7 @@ static int stay(char **argv)
 	return 95;
 }
 
-/* Parent and child continue with the common blocks. */
+/* The parent and its forked child both continue with the blocks that the parent had allocated. */
 static int forked(char **argv)
 {
 	pid_t pid = fork();
@@ -283,7 +283,7 @@ static int forked(char **argv)
 		grow(9, 700);
 		_exit(3);
 	}
-	/* Run them one after the other, so that the last writer of the file is known. */
+	/* Run the child first and then the parent, so that it is known which of them writes the file last. */
 	if (wait_for(pid) != 3)
 		return 94;
 	grow(4, 300);
@@ -353,7 +353,7 @@ static void change(void)
 	grow(5, 700);
 }
 
-/* The parent allocates before its child. */
+/* After the fork, the parent allocates before its child does. */
 static int late(char **argv)
 {
 	struct waiting *child = fork_waiting(change);
@@ -382,7 +382,7 @@ static int late_ones(char **argv)
 	return bad ? 94 : 7;
 }
 
-/* Closes all descriptors that it does not use itself. */
+/* Runs in a child. Closes all descriptors but the standard ones. */
 static void close_and_change(void)
 {
 	for (int fd = 3; fd < 2000; fd++)
@@ -427,7 +427,7 @@ static int orphan(char **argv)
 	return WEXITSTATUS(status) == 3 ? 7 : 95;
 }
 
-/* The intermediate process never allocates. */
+/* A grandchild allocates, but the process between it and this one never does. */
 static int between(char **argv)
 {
 	pid_t pid = fork();
@@ -486,7 +486,7 @@ static int idle(char **argv)
 
 #define MANY 40
 
-/* Creates many children with profiles at the same time; the limit on descriptors must be unchanged. */
+/* Creates many children that have profiles at the same time. The limit on descriptors must be the one in argv[0]. */
 static int many(char **argv)
 {
 	int word[2], ready[2], bad = 0, status;
@@ -556,7 +556,7 @@ static int fork_threads(char **argv)
 		if (pid == 0) {
 			for (int i = 0; i < 40; i++)
 				blocks[i] = realloc(i ? blocks[i - 1] : NULL, 100u * (unsigned int)i + 1);
-			/* The last event, large enough for a snapshot. */
+			/* The last event is so large that it causes a snapshot. */
 			blocks[0] = malloc(1u << 30);
 			_exit(0);
 		}
@@ -586,8 +586,8 @@ static void tell_result(const char *what, int error)
 }
 
 /*
- * Passes arguments that the kernel cannot read, in each position; then arguments that end at the last readable
- * byte.
+ * Passes arguments to exec that the kernel cannot read, in each position, and then arguments that end at the last
+ * readable byte.
  */
 static int misused(char **argv)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_counted WAY [N]: a program whose instructions are counted with rdpmc. Its signal handler emulates rdpmc
-// with the CPU time of the thread in ns, see selftests/lib/counter_broker.h. Prints its pid, its CPU time, the
-// number of counter reads, and the number of descriptors it has gained.
+// heap_counted WAY [N]: a program whose instructions are counted with rdpmc. Its signal handler emulates rdpmc by the
+// CPU time of the thread in ns, see selftests/lib/counter_broker.h. Prints its pid, its CPU time, the number of
+// counter reads, and by how many its open descriptors have increased.
 
 #include <dirent.h>
 #include <errno.h>
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGILL, &action, NULL);
-	/* Reports to the broker that rdpmc can be executed. */
+	/* Tell the counter broker that this program can execute rdpmc. */
 	syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(*ways); i++) {
 		if (strcmp(argv[1], ways[i].name) == 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_deferred N: a signal handler that allocates while the shim is at work.
+// heap_deferred N: allocates in a signal handler that interrupts the shim.
 //
 // Calls to malloc are single-stepped. In the first call, the handler runs at the first instruction of the shim, in the
-// second call at the second one, and so on. It allocates N blocks of BYTES and keeps them. It never interrupts the C
-// library, where a handler may not allocate. Prints how often it ran.
+// second call at the second instruction, and so on. It allocates N blocks of BYTES and keeps them. It never interrupts
+// the C library, where a handler may not allocate. The program prints how often the handler ran.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

@@ -26,7 +26,7 @@
 
 static void *kept[64];
 
-/* A single frame in which the block is allocated and the snapshot requested. */
+/* Makes mark @i: allocates its block and requests the snapshot in the same frame. */
 NOINLINE static void mark(int i)
 {
 	const char *points = getenv("POINTS");
@@ -38,7 +38,7 @@ NOINLINE static void mark(int i)
 		VALGRIND_MONITOR_COMMAND(command);
 }
 
-/* Makes a mark below @bytes of stack. */
+/* Makes a mark in a frame below one of @bytes. */
 NOINLINE static void mark_deep(int i, size_t bytes)
 {
 	volatile char *room = alloca(bytes);
@@ -88,7 +88,7 @@ static void points(void)
 	atexit(at_exit);
 }
 
-/* Spins without calls, so that the stack is the same as at the last event. */
+/* The threads wait without function calls, so that the stack is the same as at the last event. */
 static int waiting, done;
 
 static inline __attribute__((always_inline)) void wait_for(const int *flag)
@@ -281,7 +281,7 @@ static void alternate(void)
 	mark(3);
 }
 
-/* First the heap reaches its maximum, and later the sum of heap and stack. */
+/* The heap reaches its maximum first, and the sum of heap and stack reaches its own later, here. */
 NOINLINE static void with_stack(void)
 {
 	volatile char room[1000000];
@@ -317,7 +317,7 @@ static void climb(void)
 	mark(1);
 }
 
-/* Uses a deep stack only between two events. */
+/* Uses a deep stack that no event shows, because it is only in use between two events. */
 NOINLINE static void unseen_depth(void)
 {
 	volatile char room[200000];

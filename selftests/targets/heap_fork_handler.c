@@ -14,8 +14,8 @@ static volatile sig_atomic_t is_child, forks, bad;
 static int at_once;
 
 /*
- * Use a single-shot timer; otherwise the next signal would be pending when the handler returns, and arrive at the same
- * point.
+ * Use a single-shot timer. Otherwise the next signal would be pending when the handler returns, and would interrupt the
+ * program at the same point again.
  */
 static void come_again(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Code without unwind tables that uses the frame pointer for other data, and runs on a stack other than the thread's,
-// with an unknown extent.
+// Allocates in code without unwind tables that uses the frame pointer for other data. The code runs on a stack other
+// than the thread's, and the shim does not know the extent of that stack.
 
 #include <pthread.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static __attribute__((noinline)) void note(volatile char *room)
 	inside = (uintptr_t)__builtin_return_address(0);
 }
 
-/* Provides a large range of stack above the next frame. */
+/* Sets `inside` to a return address in this function, which has a frame of DEEP bytes. */
 static __attribute__((noinline)) void deep(void)
 {
 	volatile char room[DEEP];
@@ -59,18 +59,18 @@ static void *run(void *data)
 	uintptr_t *frame;
 
 	/*
-	 * The other stack is below this thread's own, where the kernel usually places mappings: everything between the
-	 * two could be mistaken for a stack.
+	 * The other stack is below the thread's own, where the kernel usually places mappings. So everything between
+	 * the two could be mistaken for a stack.
 	 */
 	stack = space;
 	mprotect(stack, STACK, PROT_READ | PROT_WRITE);
 	if ((uintptr_t)stack > (uintptr_t)&frame || (uintptr_t)&frame - (uintptr_t)stack > 1u << 29)
 		return "the stacks lie otherwise";
-	/* The frame pointer points to unmapped memory. */
+	/* Allocate with a frame pointer to unmapped memory. */
 	allocate_with(space + SPACE / 2);
-	/* Only half of the word at the frame pointer is mapped. */
+	/* Only the first of the two words at the frame pointer is mapped. */
 	allocate_with(stack + STACK - 8);
-	/* The word looks like a return address, but its frame would be outside the stack. */
+	/* The second word is a return address in deep(), whose large frame would end outside the stack. */
 	deep();
 	frame = (uintptr_t *)(stack + STACK - 512);
 	frame[0] = 0;

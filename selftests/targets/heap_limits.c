@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that sets its own resource limits: its output must be the same as without a profiler.
+// Sets its own resource limits. Its output must be the same as without a profiler.
 
 #include <errno.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void say(const char *what)
 	       memcmp(&limit, &other, sizeof(limit)) ? "differs" : "same");
 }
 
-/* Blocks that make the heap grow, and one that is mapped. */
+/* Allocates blocks that make the heap grow, and one that is a mapping of its own. */
 static void allocate(void)
 {
 	for (int i = 0; i < 64; i++)
@@ -84,7 +84,7 @@ static void execute(void)
 	say("parent");
 }
 
-/* A program started with posix_spawn has its parent's limits from its first instruction on. */
+/* A program started with posix_spawn has the limits of its parent from its first instruction on. */
 static int spawned(void)
 {
 	char *argv[] = { "sh", "-c", "sleep 0.5; ulimit -S -v; ulimit -H -v; ulimit -S -d; ulimit -H -d", NULL };
@@ -138,7 +138,7 @@ static long locked_kib(void)
 	return kib;
 }
 
-/* mlockall: locks everything that exists, and nothing more. */
+/* mlockall() must lock everything that exists, and nothing more. */
 static int locked(void)
 {
 	char *map = mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -192,7 +192,7 @@ static void start_threads(unsigned int n)
 	pthread_barrier_wait(&begun);
 }
 
-/* Must run without privileges; a process that may lock everything has no limit. */
+/* Drops root privileges, because a process that may lock everything has no limit. */
 static void lock_what_comes(void)
 {
 	if (!getuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))

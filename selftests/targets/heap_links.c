@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates below code without unwind tables, like that of a JIT: it keeps a frame pointer, and saves it again
-// in its frame, next to a word that is not a return address. The stack is the same each time.
+// Allocates below code without unwind tables, like that of a JIT. The code keeps a frame pointer and saves it again in
+// its frame, next to a word that is not a return address. The call stack is the same each time.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static FRAME int allocate(int n)
 	return !blocks[n];
 }
 
-/* A large frame that is found by the stack pointer; with a wrong CFA, no return address is found. */
+/* Has a large frame without frame pointer. If its CFA is wrong, no return address is found. */
 static FRAME int aside(int n)
 {
 	volatile char room[200];
@@ -51,7 +51,10 @@ int main(void)
 		return 1;
 	memcpy(place, code, sizeof(code));
 	for (int i = 0; i < BLOCKS; i++) {
-		/* Words that are not return addresses: data, code not preceded by a call, unmapped addresses. */
+		/*
+		 * Words that are not return addresses: addresses of data, of code without a call before it, and of
+		 * unmapped memory.
+		 */
 		const void *words[] = { i ? blocks[i - 1] : main, main, code, "text", &sum, (char *)place + 2,
 					(char *)unmapped + 4096, (void *)1, (void *)0x1000, (void *)-1,
 					(void *)((uintptr_t)1 << 63) };

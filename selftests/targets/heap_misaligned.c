@@ -29,7 +29,7 @@ static __attribute__((noipa)) void *call(void *function, uint64_t a, uint64_t b,
 
 #define ALL_DEEP 12
 
-/* Uses other stacks each time, so that each must be unwound. */
+/* Has a different call stack for each depth, so that each must be unwound. */
 static __attribute__((noipa)) uint64_t at_depth(int depth, uint64_t offset)
 {
 	void *blocks[8];

@@ -41,7 +41,7 @@ static void leave()
 	std::longjmp(out, 1);
 }
 
-/* Removes the limit that made the first attempt fail. */
+/* A new-handler that removes the limit which made the first attempt fail. */
 static void lift_limit()
 {
 	calls++;
@@ -109,7 +109,10 @@ static void handlers()
 	std::printf("left %d times\n", calls);
 }
 
-/* Blocks for which only the second attempt succeeds; the handler frees a block of 90001 bytes and allocates 90002. */
+/*
+ * Allocates blocks for which only the second attempt succeeds. The new-handler frees a block of 90001 bytes and
+ * allocates one of 90002 bytes.
+ */
 template <typename Operator> static void second_attempt(const char *name, Operator allocate)
 {
 	static void *reserve;

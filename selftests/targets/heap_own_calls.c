@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program that defines functions named like the C library's system call functions, and prints every call to them;
-// there must be none.
+// Defines functions with the names of the C library's system call functions and prints every call to them. There must
+// be no such call.
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@ extern "C" void *malloc(size_t size)
 	return arena + at + 16;
 }
 
-/* A block that was not allocated here must not be freed here. */
+/* Counts blocks that are freed here but were not allocated here. There must be none. */
 extern "C" void free(void *block)
 {
 	if (block && (block < arena || block >= arena + sizeof(arena)))

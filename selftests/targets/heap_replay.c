@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_replay THREADS ROUNDS one|all: threads allocate at 16 call sites, and resize and free each other's
-// blocks; either one thread at a time, so that the order of calls is defined, or all concurrently. The last
-// blocks stay live.
+// heap_replay THREADS ROUNDS one|all: threads allocate at 16 call sites, and resize and free each other's blocks.
+// Either one thread runs at a time, so that the order of calls is defined, or all run concurrently. The last blocks
+// stay live.
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void *swap(unsigned int i, void *block)
 	return __atomic_exchange_n(&slots[i], block, __ATOMIC_SEQ_CST);
 }
 
-/* Sizes grow with the rounds, so that there are new peaks again and again. */
+/* Sizes grow with the rounds, so that there are always new peaks. */
 static void step(unsigned long round, unsigned int random)
 {
 	unsigned int slot = (random >> 4) % SLOTS, site = (random >> 16) % 16;
@@ -63,14 +63,14 @@ static void step(unsigned long round, unsigned int random)
 
 	switch (random >> 9 & 7) {
 	case 0:
-	case 1: /* the size makes realloc keep, shrink or move the block */
+	case 1: /* depending on the size, realloc keeps, shrinks or moves the block */
 		block = swap(slot, NULL);
 		block = sites[site](REALLOC, block, size);
 		break;
 	case 2:
 		block = sites[site](CALLOC, NULL, size);
 		break;
-	case 3: /* a block that is freed without being resized */
+	case 3: /* only free a block */
 		break;
 	default:
 		block = sites[site](MALLOC, NULL, size);

@@ -76,7 +76,10 @@ static uint64_t args[6] __attribute__((used)), result __attribute__((used));
 #define LOAD_GENERAL(i, name)  "movq before+" #i "*8(%%rip), %%" #name "\n\t"
 #define STORE_GENERAL(i, name) "movq %%" #name ", after+" #i "*8(%%rip)\n\t"
 
-/* Makes a request with all registers set, and stores all registers; @load and @store move vectors. */
+/*
+ * Loads all registers from `before`, makes a request, and stores all registers to `after`. @load and @store are the
+ * instructions for vector registers.
+ */
 #define TRY(load, store)                                                                  \
 	__asm__ volatile("pushq %%rbp\n\t"                                                \
 			 "pushq %%rbx\n\t"                                                \
@@ -122,7 +125,7 @@ static void fill(void *memory, size_t bytes)
 		((unsigned char *)memory)[i] = (unsigned char)rand();
 }
 
-/* Returns how many bytes of a vector register can be checked. */
+/* Makes a request. Returns the number of bytes of each vector register that were stored. */
 static size_t try(void)
 {
 	if (__builtin_cpu_supports("avx512f")) {
@@ -201,7 +204,10 @@ __attribute__((noinline)) static void edges(void)
 	AT(11) AT(12) AT(13) AT(14) AT(15) AT(16) AT(17) AT(18) AT(19) AT(20)
 }
 
-/* Bytes that only look like a request must not be changed; here constants may be mixed with code. */
+/*
+ * Bytes that only look like a request must not be changed. In this program, constants may be in the segment of the
+ * code.
+ */
 static void constants(void)
 {
 	static const unsigned char high[2] = { 0x48, 0xc1 };
@@ -293,7 +299,7 @@ static void on_signal(int number)
 	VALGRIND_FREELIKE_BLOCK(BLOCK(100000 + i), 0);
 }
 
-/* Threads and signals, all with requests: at the end only one block is live. */
+/* Makes requests in threads and signal handlers. At the end, only one block is live. */
 static void storm(void)
 {
 	struct itimerval timer = { .it_interval.tv_usec = 200, .it_value.tv_usec = 200 };
@@ -314,7 +320,7 @@ static void storm(void)
 	VALGRIND_MONITOR_COMMAND("detailed_snapshot heap_requests.snapshot");
 }
 
-/* massif_stop() and massif_start(), with both kinds of blocks. */
+/* Tests massif_stop() and massif_start(), with blocks of requests and blocks of malloc. */
 static void stopped(void)
 {
 	void *counted = malloc(100), *freed = malloc(200), *not_counted, *later;

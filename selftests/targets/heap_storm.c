@@ -20,7 +20,7 @@ static void *swap(unsigned int i, void *block)
 	return __atomic_exchange_n(&slots[i], block, __ATOMIC_SEQ_CST);
 }
 
-/* Must not allocate, because it may interrupt the allocator with its lock held. */
+/* A signal handler. It must not allocate, because it may interrupt the allocator while the allocator's lock is held. */
 static void on_alarm(int signal)
 {
 	static volatile int alarms;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_threads alive|in_turn|fork THREADS: threads that allocate, on stacks of 16 KiB.
 //
-// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, it does the same in a
-// key's destructor, in each of the C library's rounds of destructors. Either all threads are alive before the first one
-// ends, or each ends before the next begins. With "fork", the process forks while all are alive; then parent and child
-// allocate FORKED_BYTES each, the child also in as many threads of its own. Kept blocks are never freed.
+// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, the destructor of a
+// thread key does so again, in each of the C library's rounds of destructors. With "alive", all threads are alive
+// before the first one ends; with "in_turn", each ends before the next begins. With "fork", the process forks while
+// all are alive. Then parent and child allocate FORKED_BYTES each, the child also in as many threads of its own. Kept
+// blocks are never freed.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void churn(unsigned int rounds)
 	}
 }
 
-/* The C library calls the destructor again while the key has a value: four times in glibc. */
+/* The C library calls this destructor again as long as the key has a value, in glibc four times. */
 static void destroy(void *data)
 {
 	free(data);
@@ -136,6 +137,6 @@ int main(int argc, char **argv)
 		run_together(n, !strcmp(argv[1], "fork"));
 	else
 		run_in_turn(n);
-	/* Ends without freeing the C library's own blocks. */
+	/* Exit without freeing the C library's own blocks. */
 	_exit(0);
 }

@@ -3,9 +3,9 @@
 #ifndef MASSIF_SELFTESTS_HEAP_THREADS_H
 #define MASSIF_SELFTESTS_HEAP_THREADS_H
 
-#define HEAP_THREADS_KEPT	  5 /* number of blocks that each thread keeps; size: see next line */
+#define HEAP_THREADS_KEPT	  5 /* number of blocks of KEPT_BYTES that each thread keeps */
 #define HEAP_THREADS_KEPT_BYTES	  1111
-#define HEAP_THREADS_ENDING	  4 /* number of blocks from each thread's key destructor; size: see next line */
+#define HEAP_THREADS_ENDING	  4 /* number of blocks of ENDING_BYTES from each thread's key destructor */
 #define HEAP_THREADS_ENDING_BYTES 777
 #define HEAP_THREADS_FORKED_BYTES 54321
 

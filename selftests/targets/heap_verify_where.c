@@ -39,7 +39,7 @@ static __attribute__((noinline)) void allocate(int n)
 {
 	void *block = malloc(100 + (size_t)n);
 
-	/* The timer's signals may overlap, so several threads can be here. */
+	/* Several timer threads may run at once, so free `block` and not `kept`. */
 	kept = block;
 	free(block);
 }
@@ -145,7 +145,7 @@ static int recursive(void)
 #define OPENED 16
 #define FIRST  3
 
-/* Opens pipes at all numbers that descriptors of the shim could have, and checks that nothing uses them. */
+/* Opens pipes at all descriptor numbers that the shim could have, and checks that nothing uses them. */
 static int closed(void)
 {
 	int ends[2], waiting;
@@ -154,9 +154,7 @@ static int closed(void)
 	for (int fd = FIRST; fd < FIRST + OPENED; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
 			continue;
-		/*
-		 * A test runner may have left descriptors open; those without FD_CLOEXEC were inherited by the program.
-		 */
+		/* A test runner may have left descriptors open. The program has inherited those without FD_CLOEXEC. */
 		if (fcntl(fd, F_GETFD) & FD_CLOEXEC)
 			return 1;
 		close(fd);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_weather SECONDS: threads that allocate, resize and free each other's blocks; threads that are created
-// and cancelled; libraries that are loaded and unloaded; children of every kind; and signals during all of
-// that. Prints what it did. Each surviving process ends with an allocation so large that it causes a snapshot
-// even after minutes.
+// heap_weather SECONDS: threads allocate, resize and free each other's blocks, threads are created and cancelled,
+// libraries are loaded and unloaded, children of every kind are created, and signals interrupt all of that. Prints
+// what it did. Each surviving process ends with an allocation so large that it causes a snapshot even after minutes.
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -72,7 +71,7 @@ static void *churn(void *data)
 	sigaltstack(&own, NULL);
 	while (!done) {
 		pass_blocks(&random);
-		/* Gives massif-ctl time to write files; the machine may have two processors. */
+		/* Give massif-ctl time to write files, because the machine may have only two processors. */
 		if (!(random >> 8 & 255))
 			usleep(200);
 	}
@@ -83,7 +82,7 @@ static void *churn(void *data)
 
 #define STEPS 3000
 
-/* This thread function calls no cancellation point. */
+/* A thread function without cancellation points. */
 static void *march(void *data)
 {
 	volatile int *steps = data;
@@ -261,7 +260,7 @@ int main(int argc, char **argv)
 			return 2;
 	while (seconds)
 		seconds = sleep(seconds);
-	/* On a busy machine, continue until each of these was done often enough. */
+	/* On a busy machine, continue until each of these has happened often enough. */
 	while (!cancelled || loaded < 3 || children < 8)
 		usleep(10000);
 	done = 1;

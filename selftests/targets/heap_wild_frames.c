@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_wild_frames CASE...: assembly with wrong unwind information allocates. Following it blindly would read
-// unmapped memory.
+// heap_wild_frames [CASE]: allocates in assembly code with wrong unwind information, which would lead an unwinder that
+// trusts it to unmapped memory.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #define TIMES 100
 
 /*
- * Each function calls @function with @size while rbp and rbx contain @fp. According to its @rules, its caller is found
- * through that value. The real return address and the caller's rbp are in the usual places.
+ * Each function calls @function with @size while rbp and rbx contain @fp. By its @rules, that value leads to its
+ * caller. In truth, the return address and the caller's rbp are in the usual places.
  */
 typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 
@@ -37,13 +37,13 @@ typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 
 WILD(by_fp, "	.cfi_def_cfa rbp, 16\n	.cfi_offset rbp, -16\n");
 WILD(by_sp, "	.cfi_def_cfa rsp, 0x10000000\n	.cfi_offset rbp, -16\n");
-/* The CFA is the word at rbp - 8; or the word at rbp, plus 16. */
+/* The CFA is the word at rbp - 8, or the word at rbp, plus 16. */
 WILD(by_stored, "	.cfi_escape 0x0f, 3, 0x76, 0x78, 0x06\n");
 WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
-/* The CFA is right, but rbp is said to be saved at the address in rbp itself. */
+/* The CFA is right, but by the rules rbp is saved at the address in rbp itself. */
 WILD(by_saved, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
 
-/* Rare but valid forms: another register, another location of the return address, a stored value, an expression. */
+/* Rare but valid forms: a register other than rbp, an unusual location of the return address, a value, an expression. */
 WILD(by_register, "	.cfi_def_cfa rbx, 16\n");
 WILD(by_moved, "	.cfi_def_cfa rbp, 16\n	.cfi_offset 16, -24\n");
 WILD(by_value, "	.cfi_escape 0x0f, 4, 0x76, 0x00, 0x06, 0x96\n");
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 		{ "loop", by_loop }, { "growth", by_growth }, { "quotient", by_quotient },
 		{ "nothing", by_nothing }, { "unknown", by_unknown },
 	};
-	/* Memory that is unmapped later. */
+	/* Memory that is unmapped after the first round. */
 	char *gone = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t here = (uint64_t)gone;
 	uint64_t values[] = {
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	};
 	uint64_t lure[16];
 
-	/* Words that look like links to further frames: on the stack, and in memory that is unmapped later. */
+	/* Words that look like links to further frames, both on the stack and in memory that is unmapped later. */
 	for (int i = 0; i < 16; i++)
 		lure[i] = 0xdead0000 + (uint64_t)i * 8;
 	values[11] = (uint64_t)(lure + 4);
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 			if (argc < 2 || !strcmp(argv[1], cases[i].name))
 				for (size_t j = 0; j < sizeof(values) / sizeof(*values); j++)
 					allocate(cases[i].function, values[j], 1000);
-		/* In the second round, the memory read in the first is unmapped. */
+		/* In the second round, memory that was read in the first round is unmapped. */
 		munmap(gone, 1 << 16);
 	}
 	puts("fine");

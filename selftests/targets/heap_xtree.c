@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// All kinds of blocks: inlined, recursive, empty, resized, from inside libc. Leaves blocks live at the end; with
-// "freed", also frees blocks; with "threads", threads free each other's blocks.
+// Allocates blocks of all kinds: in inlined and recursive functions, empty, resized, and inside libc. Leaves blocks
+// live at the end. With "freed", also frees blocks; with "threads", threads free each other's blocks.
 
 #include <malloc.h>
 #include <pthread.h>
@@ -85,7 +85,7 @@ static void live(void)
 	keep(leaf(0));
 }
 
-/* In addition to live blocks: frees in all ways, from separate call sites and from those that allocate. */
+/* Has the live blocks, and also frees blocks in all ways: at separate call sites, and at those that allocate. */
 static void freed(void)
 {
 	void *block;

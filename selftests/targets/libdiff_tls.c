@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with thread-local data, like the shim: with it, the dynamic linker allocates 16 bytes more per thread. It
-// is preloaded under Valgrind so that sizes are equal.
+// A library with thread-local data, for which the dynamic linker allocates 16 bytes more per thread, as it does for
+// the shim. It is preloaded under Valgrind so that sizes are equal.
 
 static __thread int one __attribute__((tls_model("initial-exec")));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Logs each allocator call, between the shim and the C library's allocator.
+// Logs each allocator call. Loaded between the shim and the C library's allocator.
 
 #include <stddef.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ static void note(uint32_t what, uint32_t where, const void *block, size_t size)
 	static uint32_t threads;
 	struct heap_log_record *record;
 
-	/* The first call comes before any constructor, with a single thread. */
+	/* The first call is made before any constructor runs, when there is only one thread. */
 	if (!book)
 		book = mmap(NULL, HEAP_LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, HEAP_LOG_FD, 0);
 	if (!thread)
@@ -33,7 +33,7 @@ static void note(uint32_t what, uint32_t where, const void *block, size_t size)
 	record->what = what;
 }
 
-/* Attributes the following calls of this thread to @number. */
+/* Attributes this thread's next calls to site @number. */
 void heap_log_enter(uint32_t number)
 {
 	site = number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library whose thread-local data the dynamic linker allocates on a thread's first access.
+// A library with thread-local data that the dynamic linker allocates when a thread first accesses it.
 
 static __thread char local[3000];
 

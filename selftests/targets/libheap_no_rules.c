@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library in which the functions that allocate have frame pointers but no FDE; a function after them has one.
-// For heap_no_rules.c.
+// A library for heap_no_rules.c. Its functions that allocate have frame pointers but no FDE; a function after them has
+// one.
 
 #include <stddef.h>
 

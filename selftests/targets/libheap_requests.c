@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with a request in its code, and one in its constants, in the same segment.
+// A library with a request in its code and the bytes of a request in its constants, both in the same segment.
 
 #include <stddef.h>
 #include <valgrind/valgrind.h>

@@ -33,7 +33,7 @@ CHOSEN(realloc, void *, void *block, size_t size)
 CHOSEN(memalign, void *, size_t alignment, size_t size)
 CHOSEN(posix_memalign, int, void **result, size_t alignment, size_t size)
 
-/* Checks that no foreign block was passed to it. */
+/* Checks that no blocks of other allocators were passed to this library. */
 void own_library_calls(void)
 {
 	if (own_foreign)

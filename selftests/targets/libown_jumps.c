@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with its own operators new and delete, as left by linkers that fold identical code: most consist of
-// a jump to another one, too short to be replaced by a patch.
+// A library with its own operators new and delete, like those that linkers which fold identical code leave: most of
+// them are just a jump to another one, which is too short to be replaced by a patch.
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library without an allocator, but with related functions that use the existing one.
+// A library without an allocator, but with related functions that call the program's allocator.
 
 #include <errno.h>
 #include <stdint.h>

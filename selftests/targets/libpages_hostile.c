@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with unwind rules that would harm an unwinder that does not check them; for pages_confined.c.
+// A library for pages_confined.c, with unwind rules that would harm an unwinder without checks.
 
 #if defined(__x86_64__)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An allocator defined by a program: consecutive blocks of an arena, each preceded by its size. Freed memory is not
- * reused. As in many allocators, the functions call each other. OWN precedes each definition.
+ * An allocator for programs that define their own. Blocks are consecutive in an arena, and each is preceded by its
+ * size. Freed memory is not reused. As in many allocators, the functions call each other. OWN is put before each
+ * definition.
  */
 #ifndef MASSIF_SELFTESTS_OWN_ALLOCATOR_H
 #define MASSIF_SELFTESTS_OWN_ALLOCATOR_H
@@ -13,7 +14,7 @@
 #define OWN __attribute__((noipa))
 #endif
 
-/* What to do when the arena is full. */
+/* The statement to execute when the arena is full. */
 #ifndef OWN_NO_MORE
 #define OWN_NO_MORE return NULL
 #endif
@@ -21,7 +22,7 @@
 static _Alignas(64) unsigned char own_arena[8 << 20];
 static size_t own_used;
 static unsigned long own_served; /* number of blocks allocated */
-static unsigned long own_foreign; /* number of blocks freed here that were not allocated here */
+static unsigned long own_foreign; /* number of blocks of other allocators that were freed here */
 
 OWN void *malloc(size_t size)
 {

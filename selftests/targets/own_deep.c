@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with its own malloc that loads two libraries: one with RTLD_DEEPBIND, which uses the C library's malloc,
-// and one without it, loaded by dlmopen, which uses the program's malloc.
+// A program with its own malloc that loads two libraries. One is loaded with RTLD_DEEPBIND, so it uses the C library's
+// malloc. The other is loaded by dlmopen without that flag, and uses the program's malloc.
 
 #include <dlfcn.h>
 #include <limits.h>

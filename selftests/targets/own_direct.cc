@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with its own operators new and delete, which use the C library's malloc(): 100 blocks of 1001 bytes by new,
-// 100 of 2002 by malloc(). Prints whether malloc() begins with the same bytes as in its file, or with a patch.
+// A program with its own operators new and delete, which use the C library's malloc(). Allocates 100 blocks of 1001
+// bytes with new and 100 of 2002 with malloc(). Prints whether malloc() begins with the same bytes as in its file, or
+// with a patch.
 
 #include <cstdio>
 #include <cstdlib>

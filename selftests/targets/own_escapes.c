@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_escapes WAY: the program's own allocator is left in the middle, or re-entered, in one of the ways below. Its
-// functions call each other. The size of each block identifies where it was allocated.
+// own_escapes WAY: leaves the program's own allocator in the middle, or re-enters it, in one of the ways below. The
+// allocator's functions call each other. The size of each block shows where it was allocated.
 
 #include <setjmp.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-static void (*in_malloc)(void); /* called by the next malloc() before anything else */
+static void (*in_malloc)(void); /* the next malloc() calls this first, once */
 
 static _Alignas(64) unsigned char arena[64 << 20];
 static size_t used;
@@ -55,8 +55,8 @@ FUNCTION void *realloc(void *block, size_t size)
 static void *volatile kept;
 
 /*
- * Allocates @n blocks of @size bytes. Its frames occupy stack that other frames have used before, and do not
- * overwrite all of it.
+ * Allocates @n blocks of @size bytes. The frames occupy stack memory that other frames have used before, and overwrite
+ * only a part of it.
  */
 static FUNCTION void deep(int depth, int n, size_t size)
 {
@@ -92,7 +92,7 @@ static FUNCTION void leave(int depth)
 	room[1] = room[0];
 }
 
-/* longjmp to a shallow frame, followed by calls deeper than the mark. */
+/* Leaves malloc() by longjmp to a shallow frame. After that, some calls are deeper than the call that was left. */
 static void by_longjmp(void)
 {
 	kept = malloc(1);
@@ -150,7 +150,7 @@ static void by_siglongjmp(int flags)
 	deep(10, 900, 1001);
 }
 
-/* A handler allocates and returns into the allocator, which then calls itself. */
+/* A signal handler allocates and returns to the allocator, whose functions then call each other. */
 static void calling_itself(void)
 {
 	interrupt();
@@ -187,7 +187,7 @@ static void other_routine(void)
 	}
 }
 
-/* A coroutine yields in the middle of the allocator, and another one allocates meanwhile. */
+/* A coroutine yields in the middle of the allocator, and a different coroutine allocates in the meantime. */
 static void in_coroutine(void)
 {
 	static unsigned char stack[262144];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// An allocator compiled together with its callers, so that the callers keep values in registers that the allocator does
-// not use (-fipa-ra), and call it with an unaligned stack. own_ipa_*.c are the same, compiled differently. Prints a
-// checksum and the number of blocks.
+// An allocator that is compiled together with its callers. So the callers keep values in registers that the allocator
+// does not use (-fipa-ra) and call it with an unaligned stack. own_ipa_*.c are the same, compiled differently. Prints
+// a checksum and the number of blocks.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -83,7 +83,10 @@ FUNCTION float vectors(const vector *from)
 	return sum[0] + sum[5] + sum[15];
 }
 
-/* The stack is aligned here, but not in the caller of a leaf function, which does not need it. */
+/*
+ * This function gets an aligned stack. Only callers of leaf functions, which do not need that, leave the stack
+ * unaligned.
+ */
 FUNCTION long recursive(long depth, long a, double x)
 {
 	char *block = malloc(24);
@@ -94,7 +97,7 @@ FUNCTION long recursive(long depth, long a, double x)
 	return a + (long)x;
 }
 
-/* By now libc has allocated what it needs, and printing does not allocate. */
+/* libc has already allocated what it needs when this starts. Printing does not allocate. */
 int main(void)
 {
 	static vector from[4];

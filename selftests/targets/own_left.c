@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program whose malloc leaves by longjmp when memory is exhausted, also when called by realloc. Later events
-// count as usual, and so do those of a child forked afterwards.
+// A program whose malloc exits by longjmp when memory is exhausted, even if realloc has called it. Later events count
+// as usual, and so do those of a child that is forked afterwards.
 
 #include <setjmp.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 
 static jmp_buf no_more;
 
-/* The memory has already been assigned when the function exits by longjmp. */
+/* malloc() has already taken the memory when it exits by longjmp, so this gives it back. */
 #define OWN_NO_MORE                   \
 	do {                          \
 		own_used = at;        \
@@ -49,7 +49,7 @@ int main(void)
 		kept = after(1000);
 	if (!setjmp(no_more))
 		kept = realloc(kept, TOO_MUCH);
-	/* The child's first own event is a free. */
+	/* Free a block just before the fork. */
 	free(after(10));
 	pid = fork();
 	if (!pid) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with its own operators new and delete, with a header before each block; some forms are left to the
-// C++ library, which calls them. A class has its own as well.
+// A program with its own operators new and delete, which put a header before each block. Some forms are left to the
+// C++ library, which calls the program's. A class also has operators of its own.
 
 #include <cstdio>
 #include <cstdlib>
@@ -69,7 +69,7 @@ static __attribute__((noinline)) pooled *from_class()
 	return new pooled;
 }
 
-/* Throws an exception through the functions that count. */
+/* Throws an exception through the operators that are counted. */
 static void fail()
 {
 	volatile std::size_t size = 1ul << 50;

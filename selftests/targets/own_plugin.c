@@ -24,12 +24,12 @@ int main(int argc, char **argv)
 		flags = *flag == 'd' ? flags | RTLD_DEEPBIND :
 			*flag == 'l' ? (flags & ~RTLD_NOW) | RTLD_LAZY :
 				       flags;
-	/* Found by our RUNPATH, which applies to this program's own dlopen calls only. */
+	/* The library is found by the program's RUNPATH, which applies only to dlopen calls made by the program itself. */
 	handle = strchr(argv[1], 'm') ? dlmopen(LM_ID_NEWLM, path, flags) :
 					dlopen(strchr(argv[1], 'b') ? argv[2] : path, flags);
 	if (!handle)
 		return 3;
-	/* Loads it again, most likely at the same address. */
+	/* Load the library again, most likely at the same address. */
 	if (strchr(argv[1], 'r')) {
 		calls = (void (*)(void))dlsym(handle, "own_library_calls");
 		calls();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_registers [ROUNDS [SEED [thread]]]: the program's allocation functions are in assembly, and change no register
-// except the result's. Each is called with random contents in all registers, on a stack with any alignment, and must
-// preserve the registers. With another thread, events are accounted by another code path.
+// own_registers [ROUNDS [SEED [thread]]]: the program's allocation functions are written in assembly and change no
+// register but that of the result. Each is called with random contents in all registers, on a stack with any
+// alignment, and must preserve the registers. With a second thread ("thread"), the shim accounts events by a different
+// code path.
 
 #include <cpuid.h>
 #include <pthread.h>
@@ -22,12 +23,12 @@ uint64_t own_freed;
 	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
 		__VA_ARGS__ "\n.size " #name ", . - " #name "\n")
 
-/* At this point rax contains the size. */
+/* Allocates as many bytes as rax says. */
 #define GIVE "add $15, %rax\nand $-16, %rax\nxadd %rax, own_next(%rip)\nret"
 #define FREE "incq own_freed(%rip)\nret"
 
 FUNCTION(malloc, "lea (%rdi), %rax\n" GIVE);
-/* calloc and realloc call other functions: one as a nested call, the other as a tail call. */
+/* calloc and realloc call other functions by nested calls; other functions do so by tail calls. */
 FUNCTION(calloc, "push %rdi\nimul %rsi, %rdi\ncall malloc\npop %rdi\nret");
 FUNCTION(realloc, "push %rdi\nmov %rsi, %rdi\ncall malloc\npop %rdi\ncall free\nret");
 FUNCTION(reallocarray, "push %rsi\nimul %rdx, %rsi\ncall realloc\npop %rsi\nret");
@@ -62,7 +63,7 @@ FUNCTION(_ZdaPvmSt11align_val_t, FREE);
 FUNCTION(_ZdlPvSt11align_val_tRKSt9nothrow_t, FREE);
 FUNCTION(_ZdaPvSt11align_val_tRKSt9nothrow_t, FREE);
 
-/* The meaning of the arguments; arguments without a meaning are random. */
+/* What a function's arguments mean. Arguments without a meaning are random. */
 enum kind { SIZE, ELEMENTS, RESIZE, RESIZE_ELEMENTS, ALIGNMENT_SIZE, RESULT, BLOCK };
 
 #define F(name, kind)                            \
@@ -173,7 +174,7 @@ __asm__(".text\n.globl probe\n.type probe, @function\nprobe:\n"
 	"mov probe_mask(%rip), %eax\nxor %edx, %edx\n"
 	"xrstor64 probe_state_in(%rip)\n"
 	"mov probe_sp(%rip), %rsp\n"
-	/* From here on, a different stack is used. */
+	/* From here on, rsp is on a different stack. */
 	".cfi_remember_state\n.cfi_undefined rip\n"
 	"push probe_flags_in(%rip)\n"
 	"mov probe_in(%rip), %rax\n"
@@ -216,7 +217,7 @@ static uint64_t any(void)
 	return seed;
 }
 
-/* The program's own state, with random contents in all registers. */
+/* Sets probe_state_in to random contents of all registers, except for some parts of the program's own state. */
 static void make_state(void)
 {
 	uint64_t header[8] = { probe_mask };
@@ -228,8 +229,8 @@ static void make_state(void)
 		memcpy(probe_state_in + i, &word, 8);
 	}
 	/*
-	 * x87 control, status and tag words, and the unused part of its area; any rounding and exception masks
-	 * of SSE.
+	 * Keep x87's control, status and tag words and the unused part of its area. For SSE, use any rounding mode and
+	 * exception masks.
 	 */
 	memcpy(probe_state_in, own_state, 32);
 	mxcsr = (uint32_t)any() & 0xffbf & 0xffc0;

@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	char *large, *small, *hidden, *p;
 	int i;
 
-	/* Map more than is mapped at the start, so that peaks depend on what follows. */
+	/* Map more than was mapped before main, so that the peaks depend only on what follows. */
 	large = map_large(8000);
 	if (over && sbrk(PAGE - over) == (void *)-1)
 		return 3;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 	munmap(hidden, 300 * PAGE);
 	p = map_hidden(23);
 
-	/* Shrinks; grows in place; grows, but must move, because the memory after it is mapped. */
+	/* Shrink the mapping; grow it in place; grow it so that it must move, because the memory after it is mapped. */
 	p = map_large(64);
 	p = remap(p, 64, 40, 0);
 	p = remap(p, 40, 50, 0);

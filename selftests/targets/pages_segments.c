@@ -10,7 +10,10 @@ char data[1 << 20] = { 1 };
 extern const char text[];
 __asm__(".text\n.globl text\ntext: .fill 2 << 20, 1, 0x90\n");
 
-/* Returns the total bytes of the lines in maps that have @name, and of the unnamed lines that follow them. */
+/*
+ * Returns the bytes of all mappings in /proc/self/maps that have @name, and of the unnamed mappings directly after
+ * them.
+ */
 static long mapped(const char *name)
 {
 	FILE *file = fopen("/proc/self/maps", "r");

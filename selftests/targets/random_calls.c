@@ -12,7 +12,7 @@
 
 static function *const functions[];
 
-/* These are macros, so that the calls are in the function itself, several on a line. */
+/* Macros, so that the calls are in the function itself, several on one line. */
 #define NEXT(walk) ((walk)->step++, functions[(walk)->step->function](walk))
 
 #define ALLOCATE(walk)                                                                        \
@@ -37,7 +37,7 @@ static function *const functions[];
 		block;                                                                        \
 	})
 
-/* If inlined, inlined_outer, or both functions, appear in stacks as lines without a frame of their own. */
+/* These two functions may be inlined. If so, one or both appear in stacks as lines without a frame of their own. */
 static MAY_INLINE void *inlined_inner(struct walk *walk)
 {
 	void *block = NEXT(walk);
@@ -83,7 +83,7 @@ DEFINE_STEP(step_c, inlined_outer)
 DEFINE_STEP(step_d, NEXT)
 DEFINE_STEP(step_e, NEXT)
 
-/* Functions that options name as allocation functions: they have no inlined calls. */
+/* Functions that options name as allocation functions. They contain no inlined calls. */
 DEFINE_STEP(wrap_a, NEXT)
 DEFINE_STEP(wrap_b, NEXT)
 DEFINE_STEP(wrap_c, NEXT)

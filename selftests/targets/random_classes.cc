@@ -8,7 +8,7 @@
 
 static void *go_on(struct walk *walk);
 
-/* The end of every chain of calls. */
+/* The call at the end of every chain. */
 #define ALLOCATE(walk)                                                                        \
 	switch ((walk)->call) {                                                               \
 	case CALL_MALLOC:                                                                     \
@@ -114,7 +114,7 @@ static function *const functions[] = {
 	by_lambda,
 };
 
-/* This is a function and not a macro, because the table is defined after the functions in it. */
+/* A function rather than a macro, because the table is defined after the functions in it. */
 static NOINLINE void *go_on(struct walk *walk)
 {
 	void *block;

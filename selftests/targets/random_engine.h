@@ -87,15 +87,15 @@ struct block {
 	void *address;
 	size_t size;
 	enum family family;
-	bool used; /* the block is in use: its address may be NULL */
+	bool used; /* the slot is in use, even if the address is NULL */
 };
 
 /* A phase of the program. */
 struct mood {
-	uint8_t free, resize; /* probabilities in per cent; the remainder is for allocations */
+	uint8_t free, resize; /* probabilities in per cent; the rest are allocations */
 	uint8_t same;	      /* percentage of resizes that do not change the size */
-	uint16_t units;	      /* largest size of a block in units */
-	uint8_t length;	      /* longest duration in events */
+	uint16_t units;	      /* largest block size, in units */
+	uint8_t length;	      /* longest duration, in events */
 };
 
 static const struct mood moods[] = {
@@ -121,9 +121,9 @@ static struct program {
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions used */
 	int recursing;	    /* the function that ends many chains, or -1 */
-	uint8_t slop;	    /* sizes are fewer bytes than this below a multiple of 32; at most 16 */
-	uint16_t large;	    /* factor between the largest blocks and the next smaller ones */
-	bool resizes, plain; /* plain: no functions that Valgrind implements through another one */
+	uint8_t slop;	    /* a size is less than this below a multiple of 32; at most 16 */
+	uint16_t large;	    /* factor by which MOOD_LARGE multiplies sizes */
+	bool resizes, plain; /* plain: no functions that Valgrind implements by another one */
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
 	char text[TEXT_MAX + 1];
@@ -177,7 +177,10 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.recursing = rules[strcspn(rules, "0123456789")] - '0';
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
-	/* Large blocks have up to 32 MiB; or there are few, of up to 512 MiB, so that the clock exceeds 32 bits. */
+	/*
+	 * Large blocks usually have up to 32 MiB. In some programs they have up to 512 MiB, so that the clock exceeds
+	 * 32 bits; then there are only a few slots.
+	 */
 	program.large = percent(90) ? 16 : 256;
 	if (program.large > 16)
 		program.n_slots = 1 + pick(6);
@@ -200,7 +203,7 @@ static size_t pick_size(void)
 		return 0;
 	if (program.mood == &moods[MOOD_LARGE])
 		return ((size_t)1 + pick(most)) * program.large * UNIT - pick(program.slop);
-	/* Small sizes are more common, and so are equal sizes. */
+	/* Prefer small sizes, of which there are few, so that equal sizes are common. */
 	units = percent(50) ? 1 + pick(most) : 1 + pick(most) % 5;
 	return units * UNIT - pick(program.slop);
 }
@@ -248,7 +251,7 @@ static enum call pick_ending(const struct block *block)
 	return percent(50) ? CALL_FREE : CALL_FREE_AGAIN;
 }
 
-/* The function of the outermost frame of every chain. */
+/* The outermost frame of every chain. */
 static NOINLINE void *enter(struct walk *walk, function *const *table)
 {
 	void *block = table[walk->step->function](walk);
@@ -284,7 +287,7 @@ static void make(function *const *table, bool has_new)
 	};
 	if (has_new && percent(60))
 		block->family = percent(70) ? FAMILY_NEW : FAMILY_NEW_ARRAY;
-	/* A size so large that the call fails: it returns NULL, and there is no event. */
+	/* The size is so large that the call fails: it returns NULL, and there is no event. */
 	if (block->family == FAMILY_C && percent(1))
 		block->size = SIZE_MAX / 2 + 1 + pick(1000);
 	block->address = call(pick_making(block), block, block->size, table);
@@ -300,10 +303,10 @@ static void resize(function *const *table)
 	if (!block || block->family != FAMILY_C)
 		return;
 	size = percent(program.mood->same) ? block->size : pick_size();
-	/* The largest size that stays in place, or the next larger one. */
+	/* Sometimes use the largest size with which the block stays in place, or the next larger one. */
 	if (block->size > 0 && percent(20))
 		size = ((block->size - 1) / UNIT + 1 + pick(2)) * UNIT - pick(program.slop);
-	/* A large block that is moved would really use memory. */
+	/* If a large block were moved, it would really use memory, so shrink it. */
 	if (block->size > MIB && size > block->size)
 		size = block->size / 2 / UNIT * UNIT;
 	if (percent(2))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes pages resident and removes them in every possible way, and logs the kernel's counters.
+// Makes pages resident and removes them in every possible way. Logs the kernel's counters.
 //
-// After each step a line is written to the file RESIDENT_LOG: the number of the moment; RssAnon, RssFile and RssShmem
-// of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just before, a page
-// is mapped at MARKS + that number * 64 KiB, so that a reader of the records can find the moment; if it is mapped
-// several times, the last time counts. With "threads" the steps run in four threads at once, and moments are between
-// rounds.
+// After each step, it writes a line to the file $RESIDENT_LOG: the number of the moment; RssAnon, RssFile and RssShmem
+// of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just before that, it
+// maps a page at MARKS + that number * 64 KiB, so that a reader of the records can find the moment. If the page is
+// mapped several times, the last time counts. With "threads", the steps run in four threads at once, and moments are
+// between rounds.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -35,9 +35,9 @@
 static char text[16384];
 static int log_file;
 static unsigned int moment;
-static int warming;	/* set during the first call, which maps all code that tell() needs */
+static int warming;	/* set during the first call of tell(), which maps all the code that tell() needs */
 static volatile char sink;
-static __thread char *scratch; /* a page of this thread for sync_counters() */
+static __thread char *scratch; /* a page that this thread needs for sync_counters() */
 
 static void die(const char *what)
 {
@@ -139,8 +139,8 @@ static void map_mark(void)
 }
 
 /*
- * khugepaged can fill holes of huge() at any time, also between reading the counters and mapping the mark. So
- * the counters are read before and after, and the mark is mapped again until nothing has changed in between.
+ * khugepaged can fill the holes of huge() at any time, even between reading the counters and mapping the mark. So this
+ * reads the counters before and after, and maps the mark again until nothing has changed in between.
  */
 static void tell(const char *step)
 {
@@ -199,7 +199,7 @@ static void zero_page(void)
 	munmap(at, 64 * PAGE);
 }
 
-static char *kept; /* memory that the first step leaves for later steps; all threads share it */
+static char *kept; /* memory that touch() leaves for later steps; shared by all threads */
 
 static void touch(void)
 {
@@ -425,7 +425,7 @@ static void from_elsewhere(void)
 	struct iovec local, remote;
 	pid_t child;
 
-	/* A child that writes into its parent's memory. */
+	/* A child writes to its parent's memory. */
 	write_to(from, 100);
 	local = (struct iovec){ from, 70 * PAGE };
 	remote = (struct iovec){ at, 70 * PAGE };
@@ -436,7 +436,7 @@ static void from_elsewhere(void)
 		die("fork");
 }
 
-/* Steps that need the whole process are not run in threads. */
+/* If @alone is set, the step needs the whole process and does not run in threads. */
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -471,7 +471,7 @@ static const struct {
 
 static pthread_barrier_t barrier;
 
-/* Each thread has its own order, so that different steps coincide. */
+/* Each thread has an order of its own, so that different steps run at the same time. */
 static void *work(void *arg)
 {
 	size_t number = (size_t)(uintptr_t)arg;
@@ -501,7 +501,7 @@ static void with_threads(void)
 	for (size_t round = 0; round < ROUNDS; round++) {
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
-		/* The other threads are about to block at the next barrier. */
+		/* Give the other threads time to block at the next barrier. */
 		usleep(50000);
 		tell("round");
 	}

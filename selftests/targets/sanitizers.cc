@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// sanitizers WHAT: allocates in several threads, then one large block ("fine"), or commits an error for which
-// AddressSanitizer ends a program ("freed", "beyond", "mismatch", "leak"). Also compiled with each sanitizer: see
+// sanitizers WHAT: allocates in several threads and then one large block ("fine"), or makes an error for which
+// AddressSanitizer ends the program ("freed", "beyond", "mismatch", "leak"). Also compiled with each sanitizer, see
 // host/heap_sanitizers.
 
 #include <cstdio>

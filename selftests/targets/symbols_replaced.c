@@ -19,7 +19,7 @@ __attribute__((noinline)) static void of_program(size_t size)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Stops massif-ctl for a second: the program has ended before massif-ctl continues. */
+/* Stops massif-ctl for a second, so that the program has ended when massif-ctl continues. */
 static void stop_parent(void)
 {
 	char command[64];
@@ -66,6 +66,6 @@ int main(int argc, char **argv)
 	}
 	if (strchr(argv[2], 'n') && !strchr(argv[2], 's'))
 		usleep(1000000);
-	/* From here on no code of the library may be executed. */
+	/* Use _exit(), because the library's code must not be executed any more. */
 	_exit(3);
 }

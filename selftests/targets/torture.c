@@ -13,7 +13,7 @@
 
 static struct op ops[TORTURE_OPS];
 static unsigned int n_ops;
-static int only = -1;		/* the operation executed every second time; -1: none */
+static int only = -1;		/* the operation to execute every other time; -1: none */
 
 static void add_ops(const struct op *more, unsigned int n)
 {
@@ -101,14 +101,14 @@ static void end(char **argv)
 	pthread_t by;
 
 	if (again && has(argv, "exec-by-thread")) {
-		/* Create the thread before the maps are saved. It waits until they have been saved. */
+		/* Create the thread before saving the maps. It waits until they have been saved. */
 		execs = 0;
 		if (pthread_create(&by, NULL, exec_again, argv))
 			exit(7);
 		usleep(50000);
 	}
 	snprintf(next, sizeof(next), "%d", n + 1);
-	/* Changes the variable in place, because setenv would allocate after the maps were saved. */
+	/* Change the variable in place: setenv would allocate, which must not happen after the maps were saved. */
 	if (again)
 		memcpy(getenv("TORTURE_EXECS"), next, 2);
 	if (again)
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 			only = i;
 	if (value && only < 0)
 		return 2;
-	/* Guard pages, so that no other mapping of ours can merge with the arena, or be overwritten by mistake. */
+	/* The two extra pages are guard pages: no other mapping can merge with the arena, or be overwritten by mistake. */
 	arena = mmap(NULL, ARENA + 2 * PAGE, PROT_NONE, ANON, -1, 0);
 	if (arena == MAP_FAILED)
 		return 2;

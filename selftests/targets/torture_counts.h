@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * PID.EXECS is /proc/self/maps at the end of an image, PID.EXECS.NUMBER at a moment, when a page is mapped at
- * TORTURE_MARK + NUMBER pages, where nothing else is ever mapped.
+ * The file PID.EXECS contains /proc/self/maps as it was at an exit or exec, PID.EXECS.NUMBER as it was at a moment. At
+ * each moment, a page is mapped at TORTURE_MARK + NUMBER pages, where nothing else is ever mapped.
  */
 #define TORTURE_MARK	0x40000000UL
 #define TORTURE_MARKS	4096u
@@ -16,13 +16,13 @@
 #define TORTURE_OPS	96
 
 struct torture_counts {
-	uint64_t spaces;	/* number of address spaces created in addition to the first image's */
+	uint64_t spaces;	/* number of address spaces in addition to that of the first program */
 	uint64_t saved;		/* number of files PID.EXECS */
 	uint64_t moments;
 	struct {
 		char name[32];
 		uint64_t ran;
-		uint64_t refused;	/* number of times that this kernel could not do the operation */
+		uint64_t refused;	/* number of times that the kernel could not do the operation */
 		int32_t error;		/* the last errno of a refused operation */
 		uint32_t pad;
 	} ops[TORTURE_OPS];

@@ -22,8 +22,8 @@
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
 
 /*
- * An operation returns 0 if the kernel performed it, or refused it as expected; an errno if this kernel or process
- * cannot perform it at all. rare: executed once in this many turns.
+ * An operation returns 0 if the kernel has performed it or has failed as expected, and an errno if this kernel or
+ * process cannot perform it at all. It is executed only once in @rare turns.
  */
 struct op {
 	const char *name;
@@ -33,14 +33,14 @@ struct op {
 };
 
 /*
- * The arena, which any thread may map over, and none reads or writes. Mappings without a fixed address can be placed in
- * its holes, so with other threads active their contents are undefined, too.
+ * The arena. Any thread may map over it, and none reads or writes it. The kernel can place mappings without a fixed
+ * address in its holes, so while other threads are active, the contents of such mappings are undefined, too.
  */
 static char *arena;
 static char *maps_dir;
 static struct torture_counts *counts;
 static int execs;		/* number of execs of this process; 0 in a forked child */
-static pid_t maps_pid;		/* process that the address space was created for; 0: this one */
+static pid_t maps_pid;		/* pid of the process for which the address space was created; 0: this one */
 static __thread uint64_t state;
 
 static unsigned int rnd(unsigned int below)
@@ -59,14 +59,17 @@ static size_t some(void)
 	return (1 + rnd(50)) * PAGE;
 }
 
-/* Mappings that are kept for a while and unmapped when their slot is needed, to limit their number. */
+/* Mappings that are kept until their slot is needed. Their number is limited to KEPT. */
 #define KEPT	48
 static __thread struct {
 	char *at;
 	size_t len;
 } kept[KEPT];
 
-/* No other thread may unmap any part of it: the address could belong to another mapping when it is unmapped. */
+/*
+ * Keeps the mapping, and unmaps the one in its slot. No other thread may unmap any part of a kept mapping, because its
+ * address could belong to a different mapping when it is unmapped here.
+ */
 static void keep(char *at, size_t len)
 {
 	unsigned int i = rnd(KEPT);
@@ -100,7 +103,7 @@ static void counts_open(void)
 		exit(2);
 }
 
-/* Copies the maps without malloc, stdio or anything else that changes the address space. */
+/* Copies /proc/self/maps without malloc, stdio or anything else that changes the address space. */
 static void copy_maps(const char *path)
 {
 	static char text[1 << 20];
@@ -125,8 +128,8 @@ static void save_maps(void)
 }
 
 /*
- * Records a moment while no other thread changes this address space: the maps are saved to a file, and then a
- * page is mapped at the moment's own address, which tells a reader of the records to compare here.
+ * Records a moment: saves the maps to a file, and then maps a page at the address of this moment, which is the sign for
+ * a reader of the records to compare. No other thread may change this address space at the same time.
  */
 static void moment(void)
 {

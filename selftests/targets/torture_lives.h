@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Torture with several processes: forks, vforks, shared address spaces, tracers, sudden ends. */
+/* Torture with several processes: fork, vfork, shared address spaces, tracers, processes that are killed. */
 #ifndef MASSIF_SELFTESTS_TORTURE_LIVES_H
 #define MASSIF_SELFTESTS_TORTURE_LIVES_H
 
@@ -82,7 +82,7 @@ static void storm(int children, int levels)
 	}
 }
 
-/* Another process in the same address space. It shares the thread's variables as well. */
+/* Runs in another process in the same address space, which also shares the thread-local variables. */
 static int sharer(void *arg)
 {
 	uint64_t own = (uintptr_t)arg;
@@ -117,7 +117,10 @@ static char *stack_top(unsigned int i)
 	return stacks[i] + sizeof(stacks[i]);
 }
 
-/* The process for which the address space was created has ended, and another process is its last user. */
+/*
+ * Waits until the process for which the address space was created has ended, and uses the address space as the last
+ * process.
+ */
 static int survivor(void *arg)
 {
 	while (syscall(SYS_getppid) == maps_pid)
@@ -185,7 +188,7 @@ static void *thread(void *arg)
 			}
 			reap(pid, 11);
 		}
-		/* All processes and threads are paused while the moment is recorded. */
+		/* Pause all processes and threads while the moment is recorded. */
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
 	}
@@ -210,11 +213,11 @@ static void with_threads(uint64_t seed, int steps, int n)
 	}
 	for (i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	/* malloc in the threads may have extended the heap above what was added here. */
+	/* malloc in the threads may have extended the heap above the bytes that were added here. */
 	grown = 0;
 }
 
-/* Ends at an arbitrary point in the middle of its threads' operations. */
+/* Kills child processes at arbitrary points while their threads execute operations. */
 static void with_killed(uint64_t seed, int children)
 {
 	while (children--) {
@@ -290,7 +293,7 @@ static void with_tracer(void)
 	if (!pid)
 		be_traced(stack);
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
-		exit(13);	/* the exit status if another process already traces this one */
+		exit(13);	/* another process already traces this one */
 
 	for (i = 0; i < 40; i++) {
 		char *at = somewhere();
@@ -303,7 +306,7 @@ static void with_tracer(void)
 		}
 	}
 	inject(pid, SYS_mmap, 0, some(), RW, ANON | MAP_POPULATE, -1, 0);
-	/* Three ways to access a stack page that does not exist yet; the child's stack is a copy of ours. */
+	/* Access stack pages that do not exist yet in three ways. The child's stack is a copy of ours. */
 	ptrace(PTRACE_POKEDATA, pid, stack - 2 * PAGE, 1);
 	to = (struct iovec){ stack - 5 * PAGE, sizeof(zeros) };
 	process_vm_writev(pid, &from, 1, &to, 1, 0);
@@ -317,7 +320,7 @@ static void with_tracer(void)
 	munmap(p, len);
 }
 
-/* Finds the first and last byte of the mappings with that name; returns false if there is none. */
+/* Finds the start and end of the mappings named @name. Returns false if there is none. */
 static bool find_named(const char *name, char **start, char **end)
 {
 	static char text[1 << 16];
@@ -343,7 +346,7 @@ static bool find_named(const char *name, char **start, char **end)
 	return *start;
 }
 
-/* Moves, unmaps and restores the vdso. Nothing may read the time meanwhile. */
+/* Moves, unmaps and restores the vdso. Nothing may read the time before it is restored. */
 static int move_vdso(void)
 {
 	pid_t pid = fork_counted();
@@ -353,7 +356,7 @@ static int move_vdso(void)
 	if (!pid) {
 		if (!find_named("[vdso]", &vdso, &vdso_end))
 			_exit(1);
-		/* A different length: refused after everything has been copied, and then undone. */
+		/* A different length: the kernel copies everything, then fails and undoes the copy. */
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso + 2 * PAGE, MREMAP_MAYMOVE);
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso, MREMAP_MAYMOVE | MREMAP_FIXED,
 		       arena + 8 * PAGE);
@@ -370,7 +373,7 @@ static int move_vdso(void)
 	return WEXITSTATUS(status);
 }
 
-/* Sets a uprobe in our own text; the kernel maps a page for it, in which it executes the instruction. */
+/* Sets a uprobe in the program's own text. The kernel maps a page for it, in which it executes the instruction. */
 __attribute__((noinline, aligned(16))) void torture_probed(void);
 __asm__(".text\n"
 	".globl torture_probed\n"
@@ -403,7 +406,7 @@ static int be_probed(void)
 	exe[len] = '\0';
 	if (!find_named(exe, &start, &end))
 		exit(15);
-	/* The first mapping begins at file offset 0, so offsets in text are the same in the file. */
+	/* The first mapping begins at file offset 0, so an address minus its start is the offset in the file. */
 	snprintf(text, sizeof(text), "p:torture/t%d %s:0x%lx\n", getpid(), exe,
 		 (unsigned long)((char *)torture_probed - start));
 	error = write_text(TRACING "uprobe_events", text);

@@ -34,7 +34,7 @@ static int map_and_unmap_part(void)
 
 	if (p == MAP_FAILED)
 		return 0;
-	/* The end of the range need not be page-aligned. */
+	/* Unmap a part whose end is not page-aligned, which is permitted. */
 	if (part && !munmap(p, part - 100))
 		p += part, len -= part;
 	keep(p, len);
@@ -61,7 +61,7 @@ static int remap_in_place(void)
 	return 0;
 }
 
-/* The part that was cut off may belong to another thread by now, so it must not be unmapped here. */
+/* The part that was cut off may already belong to another thread, so it must not be unmapped here. */
 static int remap_grow_into_hole(void)
 {
 	size_t len = some();
@@ -232,7 +232,7 @@ static int attach_shm(void)
 	shmctl(id, IPC_RMID, NULL);
 	if (p == (void *)-1)
 		return 0;
-	/* The vm_ops of this mapping have a close function, so mremap takes another code path. */
+	/* The vm_ops of this mapping have a close function, so mremap takes a different code path. */
 	if (mremap(p, len, len + PAGE, 0) == p)
 		len += PAGE;
 	if (rnd(2) || shmdt(p))
@@ -266,7 +266,7 @@ static int grow_stack(void)
 	return 0;
 }
 
-/* Unmaps what has grown, so that it can grow again. Nothing else is close below it. */
+/* Unmaps the part of the stack that has grown, so that it can grow again. There is nothing else close below the stack. */
 static int cut_stack(void)
 {
 	char *sp = (char *)((uintptr_t)__builtin_frame_address(0) & ~(PAGE - 1));
@@ -276,9 +276,9 @@ static int cut_stack(void)
 }
 
 /*
- * Moves more mappings of a file in one call than the module can name before the thread returns, so that a resync lists
- * all of them. Kernels before 6.17 refuse to move more than one. The range is larger than the arena, so that it cannot
- * lie in one of the arena's holes.
+ * Moves more file mappings in one call than the module can name before the thread returns, so that it must list all of
+ * them by a resync. Kernels before 6.17 cannot move more than one per call. The range is larger than the arena, so that
+ * it cannot be placed in one of the arena's holes.
  */
 static int remap_many(void)
 {
@@ -297,7 +297,7 @@ static int remap_many(void)
 		keep(p, len);
 		return EFAULT;
 	}
-	/* The hole may belong to another thread by now. */
+	/* The hole may already belong to another thread. */
 	keep(p + 8 * PAGE, len - 8 * PAGE);
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Torture's rare operations: devices and kernel features that map memory, limits, stacks allocated by the program. */
+/*
+ * Torture's rare operations: devices and kernel features that map memory, resource limits, and stacks allocated by the
+ * program.
+ */
 #ifndef MASSIF_SELFTESTS_TORTURE_ODD_H
 #define MASSIF_SELFTESTS_TORTURE_ODD_H
 
@@ -41,7 +44,7 @@ static int unless_absent(int error)
 
 static volatile bool faults_end;
 
-/* Reads the userfaultfd events of unmappings, whose system calls block until then. */
+/* Reads the userfaultfd events of system calls that unmap. These block until their event has been read. */
 static void *read_faults(void *arg)
 {
 	struct pollfd polled = { .fd = (intptr_t)arg, .events = POLLIN };
@@ -75,7 +78,7 @@ static bool register_faults(int fd, char *at, size_t len)
 	return !ioctl(fd, UFFDIO_REGISTER, &range);
 }
 
-/* Pages provided by user space, in the middle of a mapping, so that it is split in three. */
+/* Provides pages from user space in the middle of a mapping, which is split in three by that. */
 static int fill_faults(void)
 {
 	static char page[4096] __attribute__((aligned(4096)));
@@ -102,7 +105,7 @@ static int fill_faults(void)
 	return 0;
 }
 
-/* munmap and mremap block until a reader has handled their event, so they take a long time. */
+/* munmap and mremap take a long time, because they block until a reader has handled their event. */
 static int slow_unmap(void)
 {
 	size_t len = 16 * PAGE;
@@ -126,9 +129,9 @@ static int slow_unmap(void)
 	munmap(p, len);
 	faults_end = true;
 	pthread_join(reader, NULL);
-	/* From now on, other threads may reuse the part moved to the arena. */
+	/* After this, other threads may reuse the part that was moved to the arena. */
 	close(fd);
-	/* Other threads may have allocated heap above what was added here. */
+	/* Other threads may have extended the heap above the bytes that were added here. */
 	grown = 0;
 	return 0;
 }
@@ -148,7 +151,7 @@ static int map_memfd(void)
 		return 0;
 	}
 	p = mmap(NULL, len, RW, MAP_SHARED | (rnd(2) ? MAP_POPULATE : 0), fd, 0);
-	/* Truncates the file below the mapping, which stays. */
+	/* Truncate the file while it is mapped. The mapping stays. */
 	if (rnd(2))
 		(void)!ftruncate(fd, 0);
 	if (way != 2 && p != MAP_FAILED && mremap(p, len, len + PAGE, 0) == p)
@@ -158,7 +161,7 @@ static int map_memfd(void)
 	return 0;
 }
 
-/* MAP_FIXED unmaps the old mapping before the file's own mmap fails, so only the hole is left. */
+/* MAP_FIXED unmaps the old mapping before the file's own mmap function fails, so only a hole is left. */
 static int refused_by_file(void)
 {
 	size_t len = some();
@@ -181,7 +184,7 @@ static int map_huge(void)
 
 	if (p == MAP_FAILED)
 		return errno == ENOMEM ? 0 : errno;
-	/* Unmapping a range that does not end at a huge page boundary is refused. */
+	/* Unmapping fails if the range does not end at a huge page boundary. */
 	munmap(p, PAGE);
 	mprotect(p, HUGE_PAGE, PROT_READ);
 	if (rnd(2) && len > HUGE_PAGE && !munmap(p, HUGE_PAGE))
@@ -207,7 +210,7 @@ static int map_perf(void)
 	return 0;
 }
 
-/* A sealed mapping stays until the process ends. */
+/* Seals a mapping, which then stays until the process ends. */
 static int seal(void)
 {
 	char *p = mmap(NULL, 3 * PAGE, RW, ANON, -1, 0);
@@ -243,7 +246,7 @@ static int advise_process(void)
 	return error;
 }
 
-/* Sets soft limits a few pages above current usage: calls fail at every point where a limit is checked. */
+/* Sets soft limits a few pages above the current usage, so that calls fail at every point where a limit is checked. */
 static int at_the_limit(void)
 {
 	static int (*const tries[])(void) = {
@@ -268,8 +271,8 @@ static int at_the_limit(void)
 }
 
 /*
- * Creates as many mappings as permitted (the test has set vm.max_map_count low): a call that needs one more fails in
- * the middle, and what MAP_FIXED or mremap have unmapped before that may or may not be gone.
+ * Creates as many mappings as vm.max_map_count permits, which the test has set low. A call that needs one more mapping
+ * then fails in the middle, and a range that MAP_FIXED or mremap had to unmap before may or may not have been unmapped.
  */
 static int too_many(void)
 {
@@ -305,7 +308,7 @@ static int too_many(void)
 	return 0;
 }
 
-/* The kernel's values for heap and stack are wrong for a while. */
+/* Temporarily gives the kernel wrong values for the positions of heap and stack. */
 static int move_marks(void)
 {
 	unsigned long brk_was = syscall(SYS_brk, 0), brk_far = (brk_was + PAGE - 1) / PAGE * PAGE;
@@ -321,7 +324,7 @@ static int move_marks(void)
 		munmap((void *)brk_far, end - brk_far);
 	prctl(PR_SET_MM, PR_SET_MM_BRK, brk_was, 0, 0);
 
-	/* Stacks are not read beyond this address; it is restored to argc's position, or near it. */
+	/* The module does not read stacks beyond this address. It is restored to the position of argc, or near it. */
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, stack_was & ~(PAGE - 1), 0, 0);
 	map_fixed();
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, (uintptr_t)environ & ~15UL, 0, 0);
@@ -343,7 +346,7 @@ static int uring_open(struct uring *uring)
 	uring->fd = syscall(SYS_io_uring_setup, 4, &uring->params);
 	if (uring->fd < 0)
 		return unless_absent(errno);
-	/* With so few entries both rings fit into one page, and they share a mapping. */
+	/* With so few entries, both rings fit into one page. They share one mapping. */
 	uring->len = PAGE;
 	uring->rings = mmap(NULL, uring->len, RW, MAP_SHARED | MAP_POPULATE, uring->fd,
 			    IORING_OFF_SQ_RING);
@@ -432,7 +435,7 @@ static int grow_own_stack(void)
 			error = unless_absent(errno);
 		break;
 	}
-	case 4: { /* an access by a kernel thread that borrows our address space */
+	case 4: { /* an access by a kernel thread that uses our address space */
 		struct uring uring;
 
 		error = uring_open(&uring);
@@ -475,7 +478,7 @@ static const struct op odd_ops[] = {
 	{ "too-many",		too_many,		true,	60 },
 	{ "move-marks",		move_marks,		true,	4 },
 	{ "use-uring",		use_uring,		true,	20 },
-	/* Must be alone: another thread might map into the hole made for the stack. */
+	/* This must run alone, because another thread might map into the hole made for the stack. */
 	{ "grow-own-stack",	grow_own_stack,		true },
 };
 

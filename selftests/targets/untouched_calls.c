@@ -58,7 +58,7 @@ static unsigned int add(struct sock_filter *filter, unsigned int n, const int *c
 	return n;
 }
 
-/* What the filter does with futex(2). */
+/* The filter's action for futex(2). */
 static unsigned int waits = SECCOMP_RET_ALLOW;
 
 static void restrict_calls(const int *more)
@@ -148,7 +148,7 @@ static void *wait_for_all(void *data)
 	return NULL;
 }
 
-/* Keeps more threads alive at once than the shim has prepared for. */
+/* Keeps more threads alive at once than the shim is prepared for. */
 static void run_crowd(void)
 {
 	pthread_t threads[CROWD];
@@ -193,7 +193,7 @@ static void run_fork(void)
 	}
 }
 
-/* The executed program is restricted from its start. */
+/* Executes this program again, which is then restricted from its start. */
 static void run_exec(void)
 {
 	char *const argv[] = { "untouched_calls", "end", NULL };
@@ -229,7 +229,7 @@ static void run_strict(void)
 	work(1, 3000, 50000);
 }
 
-/* Allocates in generated code whose frame pointer does not lead to a return address. */
+/* Allocates in generated code in which the frame pointer does not lead to a return address. */
 static void allocate_in_made_code(unsigned char *page)
 {
 	/* push rax; push 0x7ead0000; push rbp; mov rbp, rsp; call rsi; pop rbp; pop rcx; pop rcx; ret */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// untouched_calls with code whose unwind rules cannot be found, so that frame pointers are followed; and with stacks
-// that get deeper at each allocation, so that it is not known how much of them can be read.
+// untouched_calls, with code whose unwind rules cannot be found, so that the shim follows frame pointers. Stacks get
+// deeper at each allocation, so that the shim does not know how much of them it can read.
 
 #include <alloca.h>
 #include <stdlib.h>

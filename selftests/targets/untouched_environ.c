@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Inspects the initial stack like programs that write their title there, and like those that look for the
-// auxiliary vector after the environment; then overwrites all of it, and continues.
+// Inspects the initial stack, like programs that write their title there and like programs that look for the auxiliary
+// vector after the environment. Then overwrites all of it and continues.
 
 #define _GNU_SOURCE
 #include <elf.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * Returns how many bytes from @first on are contiguous: the strings of @words, each directly after the previous
- * one.
+ * Returns the length of the contiguous range that begins at @first and consists of strings of @words, each directly
+ * after the previous one.
  */
 static size_t extent(const char *first, char **words, size_t *n)
 {
@@ -24,7 +24,7 @@ static size_t extent(const char *first, char **words, size_t *n)
 	return (size_t)(end - first);
 }
 
-/* Checks the auxiliary vector after @words: that it ends, and has the same entries as libc's. */
+/* Checks that the auxiliary vector after @words has an end and the same entries as libc's. */
 static void look_behind(char **words)
 {
 	const ElfW(auxv_t) *entry;

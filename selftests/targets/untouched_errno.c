@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets errno before each call to the allocator and checks it afterwards, in threads that wait for each other at new
-// stacks and new peaks, and are interrupted by signals meanwhile.
+// Sets errno before each call to the allocator and checks it afterwards. Does so in threads that have to wait for each
+// other at new stacks and new peaks and that are interrupted by signals.
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void look(void)
 		look();        \
 	} while (0)
 
-/* Makes a different stack for each number: its bits select from which of two call sites the next frame is called. */
+/* Makes a different call stack for each @number: each of its bits selects one of two call sites. */
 static __attribute__((noinline)) void *descend(unsigned int number, unsigned int depth, size_t size)
 {
 	void *volatile block;

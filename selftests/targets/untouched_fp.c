@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compares the floating-point state before and after each call to the allocator: with no exception flag raised and all
-// exceptions unmasked, in every rounding mode, with and without denormals.
+// Compares the floating-point state before and after each call to the allocator, with all exception flags clear and
+// all exceptions unmasked, in every rounding mode, with and without denormals.
 
 #include <fenv.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 static unsigned int changes;
 
-/* The result of fegetenv(), without its side effects. */
+/* The state that fegetenv() would return, read without its side effects. */
 struct state {
 	uint32_t mxcsr;
 	uint16_t control, status;

@@ -63,7 +63,7 @@ static int allocate_in_child(void)
 	return status;
 }
 
-/* Finds the aligned operator new of a C++ library that was loaded at run time. */
+/* Loads the C++ library at run time and returns its aligned operator new. */
 static void *find_operator(void)
 {
 	return dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL) ? dlsym(RTLD_DEFAULT, "_ZnwmSt11align_val_t") : NULL;

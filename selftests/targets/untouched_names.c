@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Defines functions with the names of C library functions, like sanitizers and libraries that fake the time, and counts
-// calls to them: only this program may call them.
+// Defines functions with the names of C library functions, like sanitizers and libraries that fake the time do. Counts
+// calls to them, because only this program may call them.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
