@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Measures paths through the kernel with and without massif.ko, in guest instructions. One line per path and state.
+// Measures paths through the kernel with and without massif.ko, in guest instructions. Prints one line per path and
+// state.
 #include <fcntl.h>
 #include <linux/massif.h>
 #include <sched.h>
@@ -60,7 +61,10 @@ static void *map(void *at, size_t len, int prot, int flags)
 	return p;
 }
 
-/* Calls mmap and munmap in a hole of a larger mapping, which has either different or the same protection. */
+/*
+ * Calls mmap and munmap in a hole of a larger mapping, whose protection (@around) is either the same or a different
+ * one.
+ */
 static void pairs(FILE *out, const char *state, const char *path, int around)
 {
 	char *base = map(NULL, 64 * LEN, around, 0);
@@ -113,7 +117,7 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 {
 	volatile char depth[DEPTH];
 
-	/* Make the stack contents the same each time, whatever was called in between. */
+	/* Make the stack contents the same each time, whatever was called before. */
 	memset((char *)depth, 0, sizeof(depth));
 	pairs(out, state, "pair", PROT_NONE);
 	pairs(out, state, "merged", PROT_READ | PROT_WRITE);
@@ -123,10 +127,10 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 	return ferror(out) || depth[0];
 }
 
-/* The states that this program sets up itself; any other STATE only names the state that the guest is in. */
+/* The states that this program sets up itself. Any other STATE is just a name for the state that the guest is in. */
 static const struct state {
 	const char *name;
-	bool child;		/* true: the child is a member of the session; false: this process is */
+	bool child;		/* true: the child is a member of the session; false: this process is one */
 	uint32_t max_stack;
 	uint64_t flags;
 	uint32_t known;		/* size of the stack cache in bytes, filled with the stacks of the first run; 0: none */
@@ -168,8 +172,8 @@ static int open_session(const struct state *state)
 
 /*
  * Opens a session unless @state is NULL. Returns its descriptor, or -1. The address space must be the same in every
- * state; otherwise the kernel's tree of mappings would have a different shape, and searching it would take a different
- * time. So the ring is not mapped, and the session is opened by a child that shares only its descriptors with this
+ * state, because otherwise the kernel's tree of mappings would have a different shape, and searching it would take a
+ * different time. So the ring is not mapped, and a child opens the session, which shares only its descriptors with this
  * process.
  */
 static int begin(const struct state *state)
@@ -192,8 +196,8 @@ static int begin(const struct state *state)
 }
 
 /*
- * Adds each stack in the ring to the stack cache, as if unwinding it had read SLOTS words of measure()'s frame, which
- * do not change. Unwinding about twenty frames reads that many words.
+ * Adds each stack in the ring to the stack cache, as if unwinding it had read SLOTS words in measure()'s frame. These
+ * words do not change, and unwinding about twenty frames reads as many.
  */
 static void tell(int fd)
 {
@@ -244,7 +248,7 @@ static void tell(int fd)
 	munmap(control, page);
 }
 
-/* Creates a child that sleeps; there is one in every state. */
+/* Creates a child that sleeps. Every state has such a child. */
 static pid_t make_child(const struct state *state, int fd)
 {
 	int ready[2];
@@ -302,7 +306,7 @@ int main(int argc, char **argv)
 	fd = begin(state);
 	child = make_child(state, fd);
 
-	/* A first run, for everything that happens only once. */
+	/* A first run, for everything that happens only the first time. */
 	measure(fopen("/dev/null", "w"), "");
 	if (state && state->known)
 		tell(fd);

@@ -2,9 +2,9 @@
 // Runs a command and measures the resources it uses: measure [--below] RESULT command arguments...
 //
 // Writes a JSON object to the file RESULT: status, CPU seconds of the command and all its descendants, wall seconds,
-// and peak resident memory in KiB. With --below, the command is a profiler that starts the program, and the peak is the
-// program's. The object then also has the profiler's own peak, and the wall seconds and the profiler's CPU seconds from
-// the program's end to the profiler's end.
+// and peak resident memory in KiB. With --below, the command is a profiler that starts the program. The peak is then
+// that of the program, and the object also contains the profiler's own peak, and the wall seconds and the profiler's
+// CPU seconds from the program's end to the profiler's end.
 
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Interval at which the child is looked for and memory is measured; the end of a process is noticed at once. */
+/* Interval for looking for the child and for measuring memory. The end of a process is noticed at once. */
 #define PERIOD_MS 5
 
 struct process {
@@ -86,7 +86,7 @@ static void look_at(struct process *process)
 	fclose(file);
 }
 
-/* Returns the CPU seconds of a process, which may have ended if it was not waited for yet. */
+/* Returns the CPU seconds of a process. The process may have ended, but must not have been waited for. */
 static double cpu_of(pid_t pid)
 {
 	struct timespec time = { 0, 0 };
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	accompany(&command, below ? &program : NULL);
 	status = reap(command.pid);
 	getrusage(RUSAGE_CHILDREN, &usage);
-	/* Exact, but with two processes it would be the peak of the larger one. */
+	/* Exact, but of two processes, this would be the peak of the larger one. */
 	if (!below && usage.ru_maxrss > command.peak_kib)
 		command.peak_kib = usage.ru_maxrss;
 

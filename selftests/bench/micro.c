@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Measures how long a pair of malloc and free takes: micro ROW PAIRS
 //
-// Prints the thread's CPU time per pair in nanoseconds. For rows with threads, that is the mean over all threads, and
-// the mean wall time per pair is printed before it.
+// Prints the thread's CPU time per pair in nanoseconds. For rows with several threads, prints the mean wall time per
+// pair, and then the mean CPU time over all threads.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct row {
 	int frames;   /* depth of the stack at the call of malloc */
 	int sites;    /* number of call sites, used in turn */
 	int threads;  /* number of threads created; 0: use the main thread */
-	int shared;   /* all threads use the same call site */
+	int shared;   /* true if all threads use the same call site */
 };
 
 static const struct row rows[] = {

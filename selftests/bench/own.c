@@ -17,7 +17,7 @@ static void die(const char *what)
 	exit(125);
 }
 
-/* Returns the CPU time of all threads of process pid, which has ended but was not waited for yet. */
+/* Returns the CPU time of all threads of process @pid, which has ended but has not been waited for. */
 static unsigned long long own_ns(pid_t pid)
 {
 	struct timespec time;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Hundreds of thousands of distinct stacks: tree LEVELS ROUNDS
 //
-// Each level calls the next one from five call sites, so 8 levels give 5^8 = 390,625 stacks.
+// Each level calls the next level from five call sites, so 8 levels give 5^8 = 390,625 stacks.
 
 #include <stdlib.h>
 #include <string.h>

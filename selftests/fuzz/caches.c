@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Damaged files from the user's cache directory: unwind rules and symbol names. An input selects the kind of file (one
-// byte), followed by the file's contents; the checksum is corrected here.
+// Fuzzes the readers of the files in the user's cache directory: unwind rules and symbol names. An input is one byte
+// that selects the kind of file, and the file's contents. The checksum is corrected here.
 
 #include "selftests/fuzz/fuzz.h"
 

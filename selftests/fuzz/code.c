@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Random machine code, directly before unreadable memory: everything that the shim decodes in code. An input is the
-// code.
+// Fuzzes everything that the shim decodes in machine code. An input is the code, which is placed directly before
+// unreadable memory.
 
 #include "selftests/fuzz/fuzz.h"
 

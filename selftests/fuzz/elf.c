@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Damaged ELF files, as the aggregator reads them for unwind rules and symbol names. An input is a file.
+// Fuzzes the aggregator's reading of unwind rules and symbol names from ELF files. An input is a file.
 
 #include "selftests/fuzz/fuzz.h"
 

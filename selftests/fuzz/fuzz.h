@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Called by libFuzzer with each input. Returns 0. */
+/* libFuzzer calls this with each input. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The part of an input that was not read yet. Reads beyond the end return zeros. */
+/* The part of an input that has not been read yet. Reads beyond the end return zeros. */
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;
@@ -62,7 +62,7 @@ static inline uint64_t fuzz_u64(struct fuzz_input *input)
 	return value;
 }
 
-/* A condition that the code under test must satisfy. Unlike assert(), it is checked with NDEBUG, too. */
+/* Aborts unless the code under test satisfies a condition. Unlike assert(), this also works with NDEBUG. */
 #define fuzz_require(condition) ((condition) ? (void)0 : abort())
 
 /* Returns a descriptor of an in-memory file with these bytes, which the caller must close. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Damaged and compressed massif.out files, and other files, as read by ms_print. An input is a file.
+// Fuzzes the reading of files by ms_print: damaged and compressed massif.out files, and other files. An input is a
+// file.
 
 #include "selftests/fuzz/fuzz.h"
 

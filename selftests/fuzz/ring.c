@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A stream of records that the module would not write, as read by pages mode.
+// Fuzzes the reading of the ring by pages mode, with records that the module would not write.
 //
-// An input is a list of records: a recipe for each (four bytes), then its words, most of them encoded in one byte. Most
-// records are well-formed, so that the code after the format checks is reached; some are raw bytes of the input.
+// An input is a list of records. Each is a recipe of four bytes and then the record's words, most of which are encoded
+// in one byte. Most records are well-formed, so that the code after the format checks is reached. Some are raw bytes
+// of the input.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -51,8 +52,8 @@ static const char *const names[] = { "", "[heap]", "[stack]", "[vdso]", "/bin/tr
 
 /* How a record is made from the input. */
 struct recipe {
-	uint8_t type;	/* from 0x80 on: raw bytes of the input */
-	uint8_t target; /* low four bits: the target; high four bits: the stack */
+	uint8_t type;	/* record type; from 0x80 on: raw bytes of the input */
+	uint8_t target; /* low four bits: target; high four bits: stack id */
 	uint8_t flags;
 	uint8_t more;	/* number of words beyond those of the type; from 0x80 on, also a gap in seq */
 };
@@ -107,7 +108,7 @@ static void put_right(struct massif_record *record)
 	}
 }
 
-/* Limits the numbers of pages: pages mode loops over each page, and a real machine has a limited number of pages. */
+/* Limits the numbers of pages, because pages mode loops over each page. The memory of a real machine limits them, too. */
 static void bound_pages(struct massif_rec_resident *resident)
 {
 	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Damaged unwind tables, as the shim reads them: userland/unwind.
+// Fuzzes the shim's reading of unwind tables (userland/unwind).
 //
 // An input is the position of .eh_frame_hdr and .eh_frame in an object (six bytes), then the object.
 
@@ -47,7 +47,7 @@ static struct mf_row ask(const struct mf_rows_object *object, uint64_t pc)
 	return row;
 }
 
-/* Looks up consecutive rows from @pc on, until one has no rule that can be cached. */
+/* Looks up consecutive rows from @pc on, until there is one whose rule cannot be cached. */
 static void follow(const struct mf_rows_object *object, uint64_t pc)
 {
 	for (int i = 0; i < 8; i++) {
@@ -79,7 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(&object, 0);
 	ask(&object, UINT64_MAX);
 	table = bytes + (header == 0xffff ? frames : header);
-	/* Any four bytes may be the start of code in a table: its distance from the header, or from these bytes. */
+	/*
+	 * Any four bytes may be the start address in a table entry, as a distance from the header or from the bytes
+	 * themselves.
+	 */
 	for (size_t at = 0, n = 0; at + 4 <= input.left && n < PLACES_MAX; at += 4, n++) {
 		int32_t distance;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session damaged by stray writes of the program, as read by the aggregator.
+// Fuzzes the aggregator's reading of a session that stray writes of the program have damaged.
 //
 // An input is a list of patches to a valid session: region, offset, length, bytes.
 
@@ -99,7 +99,7 @@ static void read_all(const struct mf_store *store, FILE *out)
 				    mf_collect_present(store, 1000, way == 3, &collection, &err);
 
 		if (!ret) {
-			/* The aggregator does not take these from the session. */
+			/* The aggregator gets these values from elsewhere, not from the session. */
 			collection.profile.desc = collection.profile.cmd = "";
 			collection.profile.time_unit = MF_TIME_BYTES;
 			print(&collection.profile, out);

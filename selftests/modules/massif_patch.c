@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Hooks a function in the way of a live patch, by ftrace with the right to change its destination. Changes
-// nothing.
+// Hooks a function as a live patch does: by an ftrace callback that may change where the call goes. Changes nothing.
 #include <linux/ftrace.h>
 #include <linux/module.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A device for tests, /dev/massif-sleep: a process that maps it sleeps in mmap_region() until the test wakes
-// it up.
+// A device for tests, /dev/massif-sleep. A process that maps it sleeps in mmap_region() until the test wakes it up.
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -19,8 +18,8 @@ static void wake(bool now)
 }
 
 /*
- * Writing '0' makes later mmap() calls sleep; so does 'k', with which the mmap() of a thread that is killed while it
- * sleeps succeeds before the thread ends. '1' wakes up all sleepers, and later calls do not sleep.
+ * Writing '0' makes later mmap() calls sleep. 'k' does so, too, but if a thread is killed while it sleeps, its mmap()
+ * call still succeeds before the thread ends. '1' wakes up all sleepers, and later calls do not sleep.
  */
 static ssize_t sleep_write(struct file *file, const char __user *text, size_t size, loff_t *at)
 {

@@ -3,9 +3,9 @@
  * contain [-l] [-t SECONDS] -d DIRECTORY -- COMMAND...: runs a command and records its output, its status and
  * the resources it used
  *
- * Files written to DIRECTORY: "out" and "err", the command's output; "status", how it ended; "time" and "memory",
- * the milliseconds and KiB it used; with -l also "end", the state of each of its processes at exit (end_state.c).
- * The command is killed after SECONDS. Processes that it leaves behind are ended as well.
+ * Files written to DIRECTORY: "out" and "err", the command's output; "status", how it ended; "time" and "memory", the
+ * milliseconds and KiB it used; with -l also "end", the state of each of its processes at exit (end_state.c). The
+ * command is killed after SECONDS. Processes that it leaves behind are terminated, too.
  */
 
 #include <errno.h>
@@ -42,7 +42,7 @@ struct run {
 	bool ended, late;
 };
 
-/* Contains SIGCHLD, which is blocked and received by sigtimedwait(). */
+/* Contains only SIGCHLD, which is blocked and received by sigtimedwait(). */
 static sigset_t children;
 
 static void die(const char *what)
@@ -71,7 +71,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits until a process has ended or stopped, or for a tick. */
+/* Waits until a process ends or stops, but at most for one tick. */
 static void wait_tick(void)
 {
 	struct timespec tick = { .tv_nsec = TICK_MS * 1000000 };
@@ -174,7 +174,7 @@ static void supervise(struct run *run)
 			run->late = true;
 			signal_all(SIGKILL);
 		}
-		/* The command's daemons get SIGTERM first, and SIGKILL one period later. */
+		/* Daemons of the command get SIGTERM after one GRACE_MS, and SIGKILL after another. */
 		if (run->ended && left && now_ms() - begin - took > GRACE_MS * (killed + 1))
 			signal_all(killed++ ? SIGKILL : SIGTERM);
 		if (left)

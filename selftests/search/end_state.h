@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Prints the state of @pid, which is stopped in exit: command line, environment, limits, signals, timers,
- * descriptors, mapped files. Prints nothing for massif-ctl, nor for a thread other than its process's first one.
- * Omits what massif itself adds to a process: its shared object and its session.
+ * Prints the state of @pid, which is stopped in exit: command line, environment, limits, signals, timers, descriptors,
+ * mapped files. Prints nothing for massif-ctl, and nothing for a thread that is not the first of its process. Omits
+ * what massif itself adds to a process: its shared object and its session.
  */
 void end_state_print(pid_t pid, FILE *to);
 

@@ -84,7 +84,7 @@ UNUSED static uint64_t piece_usable(unsigned int p)
 	return sum;
 }
 
-/* Calls from compiled C code, with values of all types kept in registers across the calls. */
+/* Calls the allocator while the compiler keeps values of several types in registers across the calls. */
 UNUSED NOINLINE static uint64_t keep_across(uint64_t a, uint64_t b, uint64_t c, uint64_t d, double x, double y)
 {
 	void *volatile block = malloc(a % 100);
@@ -108,7 +108,7 @@ UNUSED static uint64_t piece_across(unsigned int p)
 	return sum;
 }
 
-/* Sets floating-point modes, chosen by the bits of @p, for the rest of the program. */
+/* Sets floating-point modes for the rest of the program. The bits of @p select which. */
 UNUSED static uint64_t piece_fp_mode(unsigned int p)
 {
 	uint32_t mxcsr;
@@ -149,7 +149,7 @@ UNUSED static uint64_t piece_fp_values(unsigned int p)
 	return mix(sum, (uint64_t)(y * 1e9l));
 }
 
-/* Recursion with frames of different sizes, up to thousands of levels deep. */
+/* Recurses up to thousands of levels deep, with frames of different sizes. */
 UNUSED NOINLINE static uint64_t dive(unsigned int depth, unsigned int p)
 {
 	volatile char *pad = (volatile char *)alloca(16 + (p * depth) % 512);
@@ -189,7 +189,7 @@ UNUSED static uint64_t piece_longjmp(unsigned int p)
 	return sum;
 }
 
-/* Code generated at run time, without unwind rules, which sets rbp to all kinds of values. */
+/* Allocates in code generated at run time, which has no unwind rules and sets rbp to all kinds of values. */
 UNUSED static uint64_t piece_made_code(unsigned int p)
 {
 	/* push rbp; mov rbp, imm64; push rbp; push rbp; mov rax, imm64; call rax; pop rcx; pop rcx; pop rbp; ret */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: libraries that come and go. plug.so is built from plug.c with the program's compiler. */
+/*
+ * Pieces of hostile programs: libraries that are loaded and unloaded. plug.so is built from plug.c with the program's
+ * compiler.
+ */
 #ifndef MASSIF_SELFTESTS_LOADING_H
 #define MASSIF_SELFTESTS_LOADING_H
 
@@ -16,8 +19,8 @@ UNUSED static int see_object(struct dl_phdr_info *info, size_t size, void *data)
 	if (!strstr(info->dlpi_name, "libmassif-preload") && !strstr(info->dlpi_name, "libunwind") &&
 	    !strstr(info->dlpi_name, "liblzma"))
 		/*
-		 * Use a sum that does not depend on the order, because the shim's dependencies move the dynamic linker
-		 * forward in the list.
+		 * The sum must not depend on the order of the libraries, because the shim's dependencies move the
+		 * dynamic linker forward in the list.
 		 */
 		*(uint64_t *)data += sum_of(info->dlpi_name, strlen(info->dlpi_name));
 	free(malloc(strlen(info->dlpi_name) + 1));
@@ -66,7 +69,7 @@ UNUSED static uint64_t piece_name_space(unsigned int p)
 	return mix(sum, churn(p, 50));
 }
 
-/* dlsym() finds the functions as it would without massif: with RTLD_DEFAULT, RTLD_NEXT, and in the C library itself. */
+/* dlsym() must find the functions as it does without massif: with RTLD_DEFAULT, RTLD_NEXT, and in the C library itself. */
 UNUSED static uint64_t piece_symbols(unsigned int p)
 {
 	static const char *const names[] = { "malloc", "free", "calloc", "realloc", "memalign", "posix_memalign" };

@@ -3,8 +3,8 @@
  * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script that builds it, build
  *
  * A program is a sequence of pieces, selected at random from the table below, with random parameters. What a piece
- * changes (floating-point modes, limits, handlers, sandboxes) stays in force for the pieces after it. Some run in a
- * thread, in a coroutine, in a signal handler or in a forked child. Between the pieces, functions of random shapes
+ * changes (floating-point modes, limits, handlers, sandboxes) stays in force for the pieces after it. Some pieces run
+ * in a thread, a coroutine, a signal handler or a forked child. Between the pieces, functions of random shapes
  * allocate. The compiler, its flags, the linker and the program's own allocator are random, too.
  *
  * The environment variable HOSTILE_EXCEPT lists pieces to leave out, separated by spaces; "misaligned" stands for
@@ -22,7 +22,7 @@
 enum when {
 	EARLY,	/* at the start, because the piece inspects the program's initial state */
 	ANY,
-	SELDOM, /* anywhere, but at most one of these, because many other pieces are impossible after it */
+	SELDOM, /* anywhere, but at most one in a program, because many other pieces are impossible after it */
 	LAST,	/* the program's last piece */
 };
 
@@ -105,7 +105,7 @@ static const struct choice {
 
 static const char *const levels[] = { "-O0", "-O1", "-O2", "-O3", "-Os" };
 
-/* One flag of each row is used; "" means none. */
+/* The command uses one flag of each row; "" means none. */
 static const char *const flags[][4] = {
 	{ "", "-fomit-frame-pointer", "-fno-omit-frame-pointer", "" },
 	{ "", "-fcf-protection=full", "-fcf-protection=none", "" },
@@ -211,7 +211,7 @@ static void write_runners(FILE *file)
 	      file);
 }
 
-#define OWN_STACK 4 /* as in own.h; uses system calls to switch stacks, which the LAST pieces forbid */
+#define OWN_STACK 4 /* as in own.h; switches stacks by system calls, which the LAST pieces forbid */
 
 struct program {
 	FILE *file;

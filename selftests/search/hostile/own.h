@@ -12,8 +12,8 @@
 #include "state.h"
 
 #define OWN_NONE  0
-#define OWN_LEAF  1 /* leaf functions; with -fipa-ra their callers know which registers they change */
-#define OWN_POOL  2 /* a lock, a free list, functions that call each other */
+#define OWN_LEAF  1 /* leaf functions; with -fipa-ra, their callers rely on the registers that they do not change */
+#define OWN_POOL  2 /* has a lock and a free list; functions call each other */
 #define OWN_JUMP  3 /* like OWN_POOL, but malloc() is left by longjmp() on request */
 #define OWN_STACK 4 /* like OWN_POOL, but malloc() works on a separate stack */
 #define OWN_NEXT  5 /* puts a header before the C library's blocks */
@@ -166,7 +166,7 @@ OWN void free(void *pointer) MAY_THROW
 		return;
 	class_ = own_class(block->room + sizeof(*block));
 	pthread_mutex_lock(&own_lock);
-	/* An aligned block lies inside a larger block, has no memory of its own, and is leaked. */
+	/* An aligned block lies inside a larger block and has no memory of its own, so it is leaked. */
 	if (block->room) {
 		block->next = own_free[class_];
 		own_free[class_] = block;
@@ -260,7 +260,7 @@ OWN size_t malloc_usable_size(void *block) MAY_THROW
 
 #endif
 
-/* Repeatedly leaves the allocator by longjmp(). No later call may be treated as nested in the one that was left. */
+/* Repeatedly leaves the allocator by longjmp(). The shim must not treat later calls as nested in a call that was left. */
 UNUSED static uint64_t piece_own_jumps(unsigned int p)
 {
 	volatile uint64_t sum = churn(p, 100);

@@ -133,7 +133,10 @@ UNUSED static uint64_t piece_spawns(unsigned int p)
 	return mix(sum, (uint64_t)system("exit 9"));
 }
 
-/* The environment's variables, their order, gaps between their strings, the auxiliary vector, and prctl() settings. */
+/*
+ * Checks the environment variables, their order, gaps between their strings, the auxiliary vector, and prctl()
+ * settings.
+ */
 UNUSED static uint64_t piece_environment(unsigned int p)
 {
 	uint64_t sum = 0;
@@ -141,7 +144,10 @@ UNUSED static uint64_t piece_environment(unsigned int p)
 	unsigned int count = 0, gaps = 0;
 
 	for (char **at = environ; at && *at; at++) {
-		/* Skip what check-hostile sets for massif-ctl, and what remains if children are followed. */
+		/*
+		 * Skip the variables that check-hostile sets for massif-ctl, and those that massif-ctl leaves if
+		 * children are followed.
+		 */
 		if (strncmp(*at, "MASSIF_", 7) && strncmp(*at, "LD_PRELOAD=", 11)) {
 			sum = mix(sum, sum_of(*at, strlen(*at)));
 			count++;

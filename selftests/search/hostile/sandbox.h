@@ -77,7 +77,7 @@ UNUSED static uint64_t piece_chroot(unsigned int p)
 	return mix(sum, (uint64_t)wait_for(pid));
 }
 
-/* From here on, permits only the system calls that malloc() needs; others lead to @action. */
+/* From now on, permits only the system calls that malloc() needs. Any other call causes @action. */
 UNUSED static int forbid(uint32_t action)
 {
 #define ALLOW(number)                                                         \

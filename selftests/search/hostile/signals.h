@@ -21,7 +21,7 @@ UNUSED static void count_only(int signal)
 	ticks = ticks + 1;
 }
 
-/* A handler that allocates, so its signal must not interrupt an allocation. */
+/* A handler that allocates, so it must not be used for signals that interrupt allocations. */
 UNUSED static void allocate(int signal)
 {
 	handler_sum = mix(handler_sum, churn((unsigned int)signal, 20));
@@ -38,7 +38,7 @@ UNUSED static void set_handler(int signal, void (*handler)(int), int flags)
 	sigaction(signal, &action, NULL);
 }
 
-/* A timer that interrupts allocations continuously; its handler only counts. */
+/* Has a timer interrupt allocations continuously. Its handler only counts. */
 UNUSED static uint64_t piece_timer(unsigned int p)
 {
 	struct itimerval every = { { 0, 200 + p % 300 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -47,7 +47,7 @@ UNUSED static uint64_t piece_timer(unsigned int p)
 	set_handler(SIGALRM, count_only, SA_RESTART | (p & 1 ? SA_NODEFER : 0));
 	ticks = 0;
 	setitimer(ITIMER_REAL, &every, NULL);
-	/* The sum is that of a single round, so it does not depend on the number of rounds. */
+	/* Use the sum of a single round, so that it does not depend on the number of rounds. */
 	while (ticks < 20)
 		sum = churn(p, 100);
 	setitimer(ITIMER_REAL, &never, NULL);
@@ -91,7 +91,10 @@ UNUSED static void open_page(int signal, siginfo_t *info, void *context)
 	ticks = ticks + 1;
 }
 
-/* Intended faults, as in garbage collectors and databases: the handler allocates and makes the page accessible. */
+/*
+ * Causes faults on purpose, as garbage collectors and databases do. The handler allocates and makes the page
+ * accessible.
+ */
 UNUSED static uint64_t piece_faults(unsigned int p)
 {
 	struct sigaction action, old;
@@ -119,7 +122,7 @@ UNUSED static void jump(int signal)
 	siglongjmp(from_handler, 1);
 }
 
-/* Handlers that are left by siglongjmp. */
+/* Leaves signal handlers by siglongjmp(). */
 UNUSED static uint64_t piece_jump(unsigned int p)
 {
 	volatile uint64_t sum = 0;
@@ -146,7 +149,7 @@ UNUSED static void on_event(union sigval value)
 	__atomic_add_fetch(&events, 1, __ATOMIC_SEQ_CST);
 }
 
-/* A timer whose events run in new threads, with blocked signals and a small stack. */
+/* Has a timer that runs its function in new threads, with blocked signals and a small stack. */
 UNUSED static uint64_t piece_timer_threads(unsigned int p)
 {
 	struct sigevent how;
@@ -169,7 +172,7 @@ UNUSED static uint64_t piece_timer_threads(unsigned int p)
 	return sum;
 }
 
-/* Allocations do not change the signal mask or pending signals. */
+/* Checks that allocations do not change the signal mask or pending signals. */
 UNUSED static uint64_t piece_mask(unsigned int p)
 {
 	sigset_t all, old, now, pending;
@@ -190,7 +193,7 @@ UNUSED static uint64_t piece_mask(unsigned int p)
 	return mix(sum, (uint64_t)ticks);
 }
 
-/* The initial disposition of each signal. */
+/* Checks the initial disposition of each signal. */
 UNUSED static uint64_t piece_dispositions(unsigned int p)
 {
 	struct sigaction action;

@@ -28,7 +28,7 @@
 #define HOSTILE_MISALIGN 0
 #endif
 
-/* The descriptor that say() writes to, without stdio, which allocates. piece_close_all() may change it. */
+/* The descriptor that say() writes to. (stdio would allocate.) piece_close_all() may change it. */
 static int output = 1;
 
 UNUSED static void say(const char *format, ...)
@@ -71,7 +71,7 @@ UNUSED static struct fp_state fp_state(void)
 	return state;
 }
 
-/* A call: the function, its arguments, the misalignment of the stack in bytes, and registers before and after. */
+/* A call: the function, its arguments, the misalignment of the stack in bytes (off), and registers before and after. */
 struct call {
 	void *function;
 	uint64_t arguments[3];
@@ -136,7 +136,7 @@ UNUSED static void *checked(void *function, uint64_t a, uint64_t b, uint64_t c)
 	call.arguments[0] = a;
 	call.arguments[1] = b;
 	call.arguments[2] = c;
-	/* After hostile_call()'s own pushes, the stack is aligned to 16 bytes. */
+	/* Without an offset, the stack is aligned to 16 bytes when hostile_call() calls the function. */
 	call.off = HOSTILE_MISALIGN;
 	for (unsigned int i = 0; i < 5; i++)
 		call.before[i] = 0x1111111111111111ull * (i + 1) ^ a;
@@ -162,7 +162,7 @@ UNUSED static void *checked(void *function, uint64_t a, uint64_t b, uint64_t c)
 
 #define CHECKED(function, a, b, c) checked((void *)(function), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c))
 
-/* Fills a block with contents that are checked when it is freed. */
+/* Fills a block with contents that are checked when the block is freed. */
 UNUSED static void fill(void *block, size_t size, unsigned int seed)
 {
 	for (size_t i = 0; i < size; i++)

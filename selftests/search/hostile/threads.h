@@ -93,7 +93,7 @@ UNUSED static uint64_t piece_small_stacks(unsigned int p)
 	return threads_at_once(1 + p % 40, 16384, p);
 }
 
-/* Threads on stacks provided by the program, which are freed or made inaccessible right after the thread has ended. */
+/* Runs threads on stacks that the program provides and frees, or makes inaccessible, as soon as the thread has ended. */
 UNUSED static uint64_t piece_own_stacks(unsigned int p)
 {
 	size_t size = 32768 + p % 5 * 4096;
@@ -144,7 +144,10 @@ UNUSED static void *end_oddly(void *data)
 	return NULL;
 }
 
-/* Threads that are cancelled, that call pthread_exit(), and that end by the exit system call alone. */
+/*
+ * Creates threads that are cancelled, threads that call pthread_exit(), and threads that make only the exit system
+ * call.
+ */
 UNUSED static uint64_t piece_thread_ends(unsigned int p)
 {
 	static struct part parts[30];
@@ -161,7 +164,7 @@ UNUSED static uint64_t piece_thread_ends(unsigned int p)
 		if ((i + p) % 3 == 2)
 			pthread_cancel(threads[i]);
 		pthread_join(threads[i], &result);
-		/* A thread that ended by the exit system call has no result. */
+		/* A thread that made the exit system call has no result. */
 		if ((i + p) % 3 != 1)
 			sum = mix(sum, (uint64_t)result);
 	}

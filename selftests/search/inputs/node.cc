@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A node of ROS that talks to itself: a publisher, subscribers in four threads, a service and parameters.
+// A ROS node that talks to itself: a publisher, subscribers in four threads, a service and parameters.
 #include <atomic>
 #include <cstdio>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Heavy headers for compilers; exceptions, regular expressions and threads when it is run.
+// Includes large headers, as work for compilers. When run, uses exceptions, regular expressions and threads.
 #include <algorithm>
 #include <functional>
 #include <iostream>
