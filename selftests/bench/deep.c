@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Blocks that are allocated, filled and freed 60 frames deep: deep BLOCKS
+// Allocates, fills and frees blocks at a stack depth of 60 frames: deep BLOCKS
 
 #include <stdlib.h>
 #include <string.h>

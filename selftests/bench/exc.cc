@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// C++ exceptions, thrown through frames with something to destroy: exc THROWS
+// C++ exceptions, thrown through frames whose local variables have destructors: exc THROWS
 
 #include <cstdlib>
 #include <stdexcept>

@@ -27,7 +27,7 @@ struct process {
 	pid_t pid;
 	int pidfd;	/* -1: process not known yet, or ended */
 	double end;	/* time of its end in seconds; 0: still running */
-	double cpu_end;	/* CPU seconds of the command at that time */
+	double cpu_end;	/* CPU seconds that the command had used when this process ended */
 	long peak_kib;
 };
 

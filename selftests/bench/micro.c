@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Measures how long a pair of malloc and free takes: micro ROW PAIRS
+// Measures the time of a malloc and the free of its block: micro ROW PAIRS
 //
 // Prints the thread's CPU time per pair in nanoseconds. For rows with several threads, prints the mean wall time per
 // pair, and then the mean CPU time over all threads.
@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define NOINLINE __attribute__((noinline))
-#define BELOW	 4 /* number of frames of main and of the functions that call it */
+#define BELOW	 4 /* number of frames from _start to main, inclusive */
 #define THREADS	 2
 
 struct row {
@@ -78,7 +78,7 @@ static NOINLINE struct times run(int first)
 	return times;
 }
 
-/* run() and the call site add two more frames. */
+/* Calls run() below @levels more frames. run() and the call site add another two. */
 static NOINLINE struct times descend(int levels, int first)
 {
 	struct times times = levels ? descend(levels - 1, first) : run(first);

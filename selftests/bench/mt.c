@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Threads that allocate, fill, read and free blocks: mt THREADS BLOCKS [shared]
 //
-// Each thread allocates BLOCKS blocks, in a function of its own, or with "shared" all in the same function.
+// Each thread allocates BLOCKS blocks. By default each thread calls a different function to allocate; with "shared",
+// all threads call the same one.
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the fuzzers: reading the bytes of an input, and a file that contains them. */
+/* Helpers of the fuzzers: read the bytes of an input, or put them into a file. */
 #ifndef MASSIF_SELFTESTS_FUZZ_H
 #define MASSIF_SELFTESTS_FUZZ_H
 

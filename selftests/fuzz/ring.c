@@ -55,7 +55,7 @@ struct recipe {
 	uint8_t type;	/* record type; from 0x80 on: raw bytes of the input */
 	uint8_t target; /* low four bits: target; high four bits: stack id */
 	uint8_t flags;
-	uint8_t more;	/* number of words beyond those of the type; from 0x80 on, also a gap in seq */
+	uint8_t more;	/* low six bits: words in addition to those of the type; from 0x80 on, seq also skips a value */
 };
 
 /* Decodes a word: a small number, the address of a page, or any number. */

@@ -8,7 +8,7 @@ module_param(function, charp, 0);
 
 #ifdef CONFIG_LIVEPATCH
 
-/* The type of the last argument depends on the kernel. */
+/* The type of the last argument depends on the kernel version. */
 static void notrace on_call(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops, void *regs)
 {
 }

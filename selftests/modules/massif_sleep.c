@@ -41,7 +41,7 @@ static ssize_t sleep_read(struct file *file, char __user *text, size_t size, lof
 	return simple_read_from_buffer(text, size, at, number, len);
 }
 
-/* Killable, so that a failing test leaves no sleeping process behind. */
+/* The sleep is killable, so that a failing test leaves no sleeping process behind. */
 static int sleep_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	int err;

@@ -126,7 +126,7 @@ static size_t signal_all(int signal)
 	return count;
 }
 
-/* Handles a stop of a traced process: prints its state if it is about to exit, and continues it. */
+/* Handles a stop of a traced process: continues it, and prints its state first if it is about to exit. */
 static void resume(const struct run *run, pid_t pid, int status)
 {
 	int event = status >> 16, signal = WSTOPSIG(status);

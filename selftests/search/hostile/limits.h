@@ -74,7 +74,7 @@ UNUSED static uint64_t piece_stack(unsigned int p)
 	return mix(seen_limits(), churn(p, 200));
 }
 
-/* Opens as many descriptors as the limit allows, and allocates while none is left. */
+/* Opens as many files as the limit allows, and allocates while no further descriptor is available. */
 UNUSED static uint64_t piece_descriptors(unsigned int p)
 {
 	static const rlim_t limits[] = { 4, 10, 64, 500, 1000, 1024 };

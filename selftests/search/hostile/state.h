@@ -99,7 +99,7 @@ __asm__(".pushsection .text\n"
 	"	push %r14\n.cfi_offset r14, -48\n"
 	"	push %r15\n.cfi_offset r15, -56\n"
 	"	push %rdi\n"
-	/* rbp stays the frame pointer, for unwinding; the five other callee-saved registers are checked. */
+	/* rbp stays the frame pointer, because unwinding needs it. Check the five other callee-saved registers. */
 	"	sub 32(%rdi), %rsp\n"
 	"	mov 0(%rdi), %rax\n"
 	"	mov 40(%rdi), %rbx\n	mov 48(%rdi), %r12\n	mov 56(%rdi), %r13\n"
@@ -124,7 +124,7 @@ UNUSED static void complain(const char *what, uint64_t before, uint64_t after)
 	say("changed: %s %llx %llx\n", what, (unsigned long long)before, (unsigned long long)after);
 }
 
-/* Calls @function and reports everything that it should have preserved but has changed. */
+/* Calls @function and reports any state that it should have preserved but changed. */
 UNUSED static void *checked(void *function, uint64_t a, uint64_t b, uint64_t c)
 {
 	struct call call;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Something for compilers, analysers and debuggers to work on.
+// Input for compilers, analysers and debuggers.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
