@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls each C allocation function once, then closes its standard error and continues.
+// Calls each C allocation function at least once, then closes standard error and allocates once more.
 
 #include <malloc.h>
 #include <stdlib.h>

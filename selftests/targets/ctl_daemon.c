@@ -72,7 +72,7 @@ static int live(const char *file)
 	return STATUS_OF_DAEMON;
 }
 
-/* Detaches like a system daemon. */
+/* Detaches as system daemons do: leaves the session and the working directory, and closes all descriptors. */
 static void let_go(void)
 {
 	setsid();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates in a function that is called by another one.
+// Allocates in nested functions: leaf() and its caller inner().
 
 #include <stdlib.h>
 

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	const char *patience = getenv("MASSIF_PATIENCE");
 	long most = argc > 1 ? atol(argv[1]) : 0;
 
-	/* Ends the program if the test does not. */
+	/* Ends the program in case the test does not. */
 	alarm(120 * (patience ? (unsigned int)atoi(patience) : 1));
 	for (long i = 0; !most || i < most; i++) {
 		if (!grow(i))

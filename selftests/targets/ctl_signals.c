@@ -34,7 +34,7 @@ int main(void)
 		sigaddset(&blocked, handled[i]);
 	}
 	sigprocmask(SIG_BLOCK, &blocked, &old);
-	/* Ends the program if the test does not. */
+	/* Ends the program in case the test does not. */
 	alarm(60);
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);

@@ -478,7 +478,7 @@ static int end_elsewhere_forked(void)
 		see(malloc(3000));
 		_exit(number);
 	}
-	/* Run them one after the other, so that the last writer of the file is known. */
+	/* Wait for the child, so that this process is the last to write the file. */
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return 98;
 	see(malloc(100));

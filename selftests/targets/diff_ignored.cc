@@ -80,7 +80,7 @@ static void blocks()
 	visible(0);
 }
 
-/* Many ignored blocks are allocated and freed, but few visible blocks. */
+/* Allocates and frees many ignored blocks, but few visible ones. */
 static void churn()
 {
 	void *list[16] = {};

@@ -68,7 +68,7 @@ static void wide_forms()
 	operator delete[](see(operator new[](1000, most)), (size_t)1000, most);
 }
 
-/* diff_new MODE thrown: uses an exception instead of a form of operator new that returns NULL. */
+/* diff_new MODE thrown: throws an exception instead of calling a nothrow operator new that returns NULL. */
 static bool thrown;
 
 static NOINLINE void throw_and_catch()

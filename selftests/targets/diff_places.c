@@ -141,7 +141,7 @@ static void mutual(void)
 	even(number);
 }
 
-/* The program's own allocation functions, to be named with --alloc-fn. */
+/* Allocation functions of the program that the test names with --alloc-fn. */
 static NOINLINE void *wrap(size_t size)
 {
 	void *block = malloc(size);
@@ -192,7 +192,7 @@ static void wraps(void)
 	use_wrap();
 }
 
-/* A listed name counts as an allocation function only at the top of a stack, not in the middle. */
+/* A function named with --alloc-fn counts as an allocation function only at the top of a stack, not in the middle. */
 static NOINLINE void *middle(size_t size)
 {
 	void *block = one_place(size);

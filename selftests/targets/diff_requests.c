@@ -40,7 +40,7 @@ __attribute__((noinline)) static void resize(void *block, size_t from, size_t to
 	__asm__ volatile("" : : : "memory");
 }
 
-/* Blocks of all kinds of sizes, at usual and unusual addresses. */
+/* Announces blocks of all kinds of sizes, at usual and unusual addresses. */
 static void blocks(void)
 {
 	static const size_t sizes[] = { 1, 15, 16, 17, 0, 31, 32, 33, 1000, 4096, 65537, 4194241, 5000000 };

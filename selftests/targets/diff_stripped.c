@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A stripped program: its functions have no names, and main is unknown.
+// A stripped program: its functions have no names, so main cannot be found either.
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// ends HOW MS BLOCKS [SIZE [drop]]: allocates and frees small blocks for MS milliseconds, then allocates BLOCKS
-// blocks of SIZE bytes (default 1 MB) at once, and holds all of them, or all but the last, to its end. HOW is
-// the way in which it ends.
+// ends HOW MS BLOCKS [SIZE [drop]]: allocates and frees small blocks for MS milliseconds, then allocates BLOCKS blocks
+// of SIZE bytes (default 1 MB) without a pause. It keeps all of them, or with "drop" all but the last, until it ends.
+// HOW selects how it ends.
 
 #include <errno.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ static void end_by_return(void)
 	status_from_main = 3;
 }
 
-/* The C library still has a stream buffer at the end. */
+/* When the program ends, the buffer of standard output is still allocated. */
 static void end_by_print(void)
 {
 	puts("as ever");

@@ -23,7 +23,7 @@ static void *posix(size_t size)
 	return posix_memalign(&block, 64, size) ? nullptr : block;
 }
 
-/* Calls the operator functions, because a compiler may omit new-expressions. */
+/* Calls the operators as functions, because a compiler may omit a new-expression. */
 int main(int argc, char **argv)
 {
 	const std::align_val_t aligned{64};

@@ -99,7 +99,7 @@ static void run_child(int unused)
 	work(NULL);
 }
 
-/* Checks that errno survives a thread's first two frees and its first two allocations. */
+/* Checks that the first two frees and the first two allocations of a thread preserve errno. */
 static void *try_errno(void *data)
 {
 	void **blocks = data;

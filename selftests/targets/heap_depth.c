@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates at many depths of many stacks. A mark is a block of a unique size; at a mark, if run under
-// Valgrind, a snapshot is written to the file $POINTS with the mark's number appended.
+// Allocates at many depths of many stacks. A mark is a block of a unique size. Under Valgrind, each mark also writes a
+// snapshot to a file: its name is $POINTS followed by the mark's number.
 
 #include <alloca.h>
 #include <pthread.h>
@@ -72,7 +72,7 @@ static void at_exit(void)
 	mark(8);
 }
 
-/* Marks on the main stack only. */
+/* All marks on the main stack. */
 static void points(void)
 {
 	int numbers[] = { 3, 1, 2 };
@@ -208,7 +208,7 @@ NOINLINE static void fork_in_thread(void)
 	room[1] = room[0];
 }
 
-/* Allocates on other stacks, one of which is directly below the thread's own. */
+/* Allocates on stacks that the program provides. One of them is directly below the thread's own stack. */
 static ucontext_t outside, inside;
 
 static void coroutine(void)

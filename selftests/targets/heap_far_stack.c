@@ -12,7 +12,7 @@ static __attribute__((noinline)) void go_down(long n)
 {
 	volatile char room[ROOM];
 
-	/* The stack grows by the size of a frame at once. */
+	/* Touch the lowest byte first, so that the stack grows by a whole frame in one step. */
 	room[0] = 1;
 	if (n > 1)
 		go_down(n - 1);

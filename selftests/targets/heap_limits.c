@@ -65,7 +65,7 @@ static void execute(void)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* First an exec that fails, then one that succeeds. */
+		/* The first exec fails, the second one succeeds. */
 		execv("/nonexistent/program", argv);
 		say("still");
 		allocate();
@@ -170,7 +170,7 @@ static void *run(void *data)
 	return data;
 }
 
-/* Starts threads that allocate and then stay. */
+/* Starts threads that allocate and then wait. */
 static void start_threads(unsigned int n)
 {
 	pthread_attr_t attr;
@@ -205,8 +205,8 @@ static void lock_what_comes(void)
 }
 
 /*
- * room as|data|memlock THREADS [MIB]: prints how much the program can map below a limit set by itself or by its
- * parent.
+ * room as|data|memlock THREADS [MIB]: prints how much the program can map under a limit that it sets itself (MIB) or
+ * inherits.
  */
 static int room(char **argv)
 {

@@ -61,7 +61,7 @@ int main(void)
 
 		sum += call_made((made *)place, i, words[i % (sizeof(words) / sizeof(*words))]);
 	}
-	/* Freeing a block causes a peak. */
+	/* The peak is recorded when the next block is freed. */
 	free(blocks[0]);
 	return sum != BLOCKS;
 }

@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		}
 		make(blocks + i * 1024, SIZE);
 	}
-	/* Freeing a block causes a peak. */
+	/* The peak is recorded when the next block is freed. */
 	last = malloc(1000000);
 	free(last);
 	return 0;

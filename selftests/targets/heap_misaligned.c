@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls the C library's allocation functions with a stack that is not aligned to 16 bytes, like code of old
-// compilers, assembly and some JITs; glibc's fast paths tolerate that. With `thread`, a thread's first events
-// are such calls.
+// Calls the C library's allocation functions with a stack that is not aligned to 16 bytes, as code of old compilers,
+// assembly and some JITs does. glibc's fast paths tolerate that. With "thread", these calls are the first events of a
+// thread.
 
 #include <malloc.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints the behaviour of the C++ library's operator new in boundary cases: alignments it rejects, space it adds,
-// new-handlers that throw, jump or free memory. Keeps blocks of unique sizes from 70101 on.
+// Prints how the operator new of the C++ library behaves in boundary cases: alignments that it rejects, space that it
+// adds, new-handlers that throw, jump or free memory. Never frees some blocks, which have unique sizes from 70101 on.
 
 #include <csetjmp>
 #include <cstdio>

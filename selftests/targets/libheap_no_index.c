@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library for heap_load_many that allocates, linked so that its unwind rules have no index (.eh_frame_hdr).
+// A library for heap_load_many that allocates. It is linked without an index of its unwind rules (.eh_frame_hdr).
 
 #include <stdlib.h>
 
