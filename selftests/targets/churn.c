@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Maps, touches and unmaps continuously; the first argument is the number of threads (default 1).
 //
-// When a mapping is unmapped, most of its pages are resident, and the other mappings have few pages. So during each
-// unmapping, more pages are briefly resident than mapped.
+// When a mapping is removed, most of its pages are resident, and all other mappings are small. So during each
+// munmap(), the process briefly has more resident than mapped pages.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

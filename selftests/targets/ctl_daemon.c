@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_daemon WAY FILE [N]: leaves processes behind and exits with status 5. The last of these processes writes its pid
-// to FILE and allocates 100 blocks of 1000 bytes. On each SIGUSR1 it allocates 100 blocks of 2000 bytes in a different
-// function. On SIGUSR2 it forks a child that does the same. On SIGTERM it exits with status 6.
+// ctl_daemon WAY FILE [N]: exits with status 5 and leaves other processes running. The last of these processes writes
+// its pid to FILE and allocates 100 blocks of 1000 bytes. On each SIGUSR1 it allocates 100 blocks of 2000 bytes in a
+// different function. On SIGUSR2 it forks a child that does the same. On SIGTERM it exits with status 6.
 
 #include <fcntl.h>
 #include <signal.h>

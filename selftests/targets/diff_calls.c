@@ -247,7 +247,7 @@ static void hole_split(void)
 	see(malloc(2000));
 }
 
-/* The profilers must not change the usable sizes that the program sees. */
+/* Checks that the usable sizes are the same as without a profiler. */
 static void usable(void)
 {
 	void *block = see(malloc(100));

@@ -287,7 +287,7 @@ static int end_stack_overflow_handled(void)
 	return recurse(frame);
 }
 
-/* Is killed by another process: a shell, which is not profiled. */
+/* The process is killed by another one: a shell that is not profiled. */
 static int end_killed(void)
 {
 	char command[64];
@@ -458,7 +458,7 @@ static int end_exec_fails(void)
 	return errno == ENOENT ? number : 99;
 }
 
-/* Ways to end in a directory other than the initial one. */
+/* Ways to end after changing the working directory. */
 static int end_elsewhere(void)
 {
 	if (chdir("/"))

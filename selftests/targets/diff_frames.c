@@ -45,7 +45,7 @@ static NOINLINE void call_inlined(void)
 	see(between(3000));
 }
 
-/* Not inlined itself, but outer() is inlined completely into it. */
+/* real_wrap() is not inlined itself, but all of outer() is inlined into it. */
 static NOINLINE void *real_wrap(size_t size)
 {
 	void *block = outer(size);
@@ -62,7 +62,7 @@ static void inlined(void)
 		see(outer(100));
 }
 
-/* Reached by a tail call, so its caller has no frame any more when it runs. */
+/* Called by a tail call, so that the caller's frame is gone when this function runs. */
 static NOINLINE void *tail_end(size_t size)
 {
 	return malloc(size);

@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void *hidden_inline(size_t size)
 	return see(malloc(size));
 }
 
-/* diff_ignored inlined WITHOUT: which calls to omit: "inner", the inlined ones, or "outer", the others. */
+/* diff_ignored inlined WITHOUT: omits the allocations in inlined calls ("inner") or those in their caller ("outer"). */
 static const char *without = "";
 
 static NOINLINE void has_inline(size_t size)

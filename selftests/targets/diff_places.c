@@ -27,7 +27,7 @@ static NOINLINE void free_all(void)
 		free(blocks[--n_blocks]);
 }
 
-/* Allocates 160000 bytes from call sites with 1%, slightly more, slightly less, 33% and 0.995%; see the scenarios. */
+/* Allocates 160000 bytes in total. Individual call sites have 1%, slightly more or less than 1%, 33% and 0.995%. */
 static NOINLINE void sites(void)
 {
 	keep(malloc(1600));
@@ -44,7 +44,7 @@ static NOINLINE void sites(void)
 	keep(malloc(45314));
 }
 
-/* Makes entries of equal size, and entries that are as large as others once they are merged. */
+/* Makes tree entries of equal size, including an entry that results from merging small ones. */
 static NOINLINE void ties(void)
 {
 	keep(malloc(3200));
@@ -208,10 +208,7 @@ static void middles(void)
 	use_wrap();
 }
 
-/*
- * Nests allocation functions exactly as deep as the number of frames recorded with --depth=1, and less deep, and
- * deeper.
- */
+/* Nests as many allocation functions as frames are recorded with --depth=1, then fewer, then more. */
 static bool is_posix;
 
 static NOINLINE void *aligned(void)

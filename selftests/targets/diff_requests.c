@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // diff_requests MODE: announces blocks of its own with Valgrind's client requests, using the original valgrind.h. Each
-// mode always does the same.
+// mode always makes the same requests.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -275,7 +275,7 @@ static void plugin(void)
 	}
 }
 
-/* A forked child goes on making requests, and so does the program that it executes, if that program is profiled. */
+/* A forked child announces a block and frees the block that its parent announced. */
 static void forks(void)
 {
 	make(ONE, 1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_shapes SHAPE: the number of live bytes changes over time as SHAPE says. Massif's allocator adds the remainder
-// of a hole to a block if it is less than 32 bytes. The sizes are chosen so that there is no such remainder: including
-// the header of 32 bytes, each block takes a multiple of 64 bytes.
+// diff_shapes SHAPE: SHAPE selects how the number of live bytes changes over time. Massif's allocator adds the
+// remainder of a hole to a block if it is less than 32 bytes. The sizes are chosen so that there is no such remainder:
+// including the header of 32 bytes, each block takes a multiple of 64 bytes.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static void steps(void)
 		get(2, 0);
 }
 
-/* Reallocs in place, so that there are snapshots at the same time. */
+/* Reallocs in place, so that several snapshots have the same time. */
 static void equal_times(void)
 {
 	char *block = get(16, 0);

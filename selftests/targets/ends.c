@@ -106,7 +106,7 @@ static void *run_thread(void *main_thread)
 	pthread_exit(NULL);
 }
 
-/* The thread that ends last runs after the main thread has ended. */
+/* Ends the main thread. The process ends when a second thread does. */
 static void end_by_pthread_exit(void)
 {
 	static pthread_t self, thread;
@@ -137,7 +137,7 @@ static const struct ending *find(const char *how)
 	return NULL;
 }
 
-/* HOW can also be "child:HOW": a child process does everything and this one nothing; or "killed": waits to be killed. */
+/* HOW can also be "child:HOW", to do everything in a child process, or "killed", to wait until the process is killed. */
 int main(int argc, char **argv)
 {
 	static const char child[] = "child:";

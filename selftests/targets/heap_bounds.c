@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_bounds stacks N | blocks N | places N: creates more stacks, blocks or addresses than typical programs have.
 //
-// stacks: N live blocks, each from a different stack. blocks: N live blocks, every other one of which is then freed.
-// places: N blocks announced only by client requests, distributed over the whole address space.
+// stacks: allocates N blocks, each from a different stack. blocks: allocates N blocks, then frees every other one.
+// places: announces N blocks by client requests; their addresses are distributed over the whole address space.
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_calls keep|free: calls all allocation functions, each with a size of its own, from 70001 on. With "free", also
-// calls all deallocation functions.
+// heap_calls keep|free: calls all allocation functions, each with a unique size from 70001 on. With "free", also calls
+// all deallocation functions.
 
 #include <cstdlib>
 #include <cstring>

@@ -38,7 +38,7 @@ NOINLINE static void mark(int i)
 		VALGRIND_MONITOR_COMMAND(command);
 }
 
-/* Makes a mark in a frame below one of @bytes. */
+/* Makes a mark with at least @bytes more on the stack. */
 NOINLINE static void mark_deep(int i, size_t bytes)
 {
 	volatile char *room = alloca(bytes);
@@ -281,7 +281,7 @@ static void alternate(void)
 	mark(3);
 }
 
-/* The heap reaches its maximum first, and the sum of heap and stack reaches its own later, here. */
+/* Here the sum of heap and stack reaches its maximum. The heap alone has reached its maximum earlier. */
 NOINLINE static void with_stack(void)
 {
 	volatile char room[1000000];
@@ -317,7 +317,7 @@ static void climb(void)
 	mark(1);
 }
 
-/* Uses a deep stack that no event shows, because it is only in use between two events. */
+/* Uses a deep stack only between two events, so that no event shows it. */
 NOINLINE static void unseen_depth(void)
 {
 	volatile char room[200000];

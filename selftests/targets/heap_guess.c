@@ -66,9 +66,9 @@ static void *run(void *data)
 	mprotect(stack, STACK, PROT_READ | PROT_WRITE);
 	if ((uintptr_t)stack > (uintptr_t)&frame || (uintptr_t)&frame - (uintptr_t)stack > 1u << 29)
 		return "the stacks lie otherwise";
-	/* Allocate with a frame pointer to unmapped memory. */
+	/* The frame pointer points to inaccessible memory. */
 	allocate_with(space + SPACE / 2);
-	/* Only the first of the two words at the frame pointer is mapped. */
+	/* Only the first of the two words at the frame pointer is accessible. */
 	allocate_with(stack + STACK - 8);
 	/* The second word is a return address in deep(), whose large frame would end outside the stack. */
 	deep();

@@ -84,7 +84,7 @@ static void execute(void)
 	say("parent");
 }
 
-/* A program started with posix_spawn has the limits of its parent from its first instruction on. */
+/* Checks that a program started with posix_spawn has its parent's limits from the first instruction on. */
 static int spawned(void)
 {
 	char *argv[] = { "sh", "-c", "sleep 0.5; ulimit -S -v; ulimit -H -v; ulimit -S -d; ulimit -H -d", NULL };
@@ -138,7 +138,7 @@ static long locked_kib(void)
 	return kib;
 }
 
-/* mlockall() must lock everything that exists, and nothing more. */
+/* Checks that mlockall(MCL_CURRENT) locks all existing mappings, and nothing more. */
 static int locked(void)
 {
 	char *map = mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -192,7 +192,7 @@ static void start_threads(unsigned int n)
 	pthread_barrier_wait(&begun);
 }
 
-/* Drops root privileges, because a process that may lock everything has no limit. */
+/* Drops root privileges, because RLIMIT_MEMLOCK does not apply to privileged processes. */
 static void lock_what_comes(void)
 {
 	if (!getuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates below code without unwind tables, like that of a JIT. The code keeps a frame pointer and saves it again in
-// its frame, next to a word that is not a return address. The call stack is the same each time.
+// Allocates in functions called by code without unwind tables, like that of a JIT. This code has a frame pointer, and
+// stores a second copy of it in its frame, next to a word that is not a return address. The call stack is the same
+// each time.
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static FRAME int allocate(int n)
 	return !blocks[n];
 }
 
-/* Has a large frame without frame pointer. If its CFA is wrong, no return address is found. */
+/* Has a large frame and no frame pointer. With a wrong CFA, the unwinder does not find a return address. */
 static FRAME int aside(int n)
 {
 	volatile char room[200];

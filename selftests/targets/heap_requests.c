@@ -204,10 +204,7 @@ __attribute__((noinline)) static void edges(void)
 	AT(11) AT(12) AT(13) AT(14) AT(15) AT(16) AT(17) AT(18) AT(19) AT(20)
 }
 
-/*
- * Bytes that only look like a request must not be changed. In this program, constants may be in the segment of the
- * code.
- */
+/* Bytes that only look like a request must not be changed. In this program, constants may be in the code segment. */
 static void constants(void)
 {
 	static const unsigned char high[2] = { 0x48, 0xc1 };
@@ -242,7 +239,7 @@ static void *open_library(void)
 	return dlopen(path, RTLD_NOW);
 }
 
-/* A library that is loaded and unloaded many times leaves nothing behind. */
+/* Checks that a library that is loaded and unloaded many times leaves no generated code behind. */
 static void reload(void)
 {
 	char line[4096];
@@ -320,7 +317,7 @@ static void storm(void)
 	VALGRIND_MONITOR_COMMAND("detailed_snapshot heap_requests.snapshot");
 }
 
-/* Tests massif_stop() and massif_start(), with blocks of requests and blocks of malloc. */
+/* Tests massif_stop() and massif_start(), with blocks announced by requests and blocks from malloc. */
 static void stopped(void)
 {
 	void *counted = malloc(100), *freed = malloc(200), *not_counted, *later;

@@ -4,8 +4,8 @@
 // Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, the destructor of a
 // thread key does so again, in each of the C library's rounds of destructors. With "alive", all threads are alive
 // before the first one ends; with "in_turn", each ends before the next begins. With "fork", the process forks while
-// all are alive. Then parent and child allocate FORKED_BYTES each, the child also in as many threads of its own. Kept
-// blocks are never freed.
+// all are alive. Then parent and child allocate FORKED_BYTES each, and the child runs as many threads of its own, one
+// after the other. Kept blocks are never freed.
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,6 +9,6 @@
 #define HEAP_THREADS_ENDING_BYTES 777
 #define HEAP_THREADS_FORKED_BYTES 54321
 
-#define HEAP_THREADS_NO_MORE 77 /* exit status if the system permits no more threads */
+#define HEAP_THREADS_NO_MORE 77 /* exit status if the system does not permit enough threads */
 
 #endif

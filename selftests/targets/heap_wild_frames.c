@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_wild_frames [CASE]: allocates in assembly code with wrong unwind information, which would lead an unwinder that
-// trusts it to unmapped memory.
+// heap_wild_frames [CASE]: allocates in assembly code with wrong unwind information. An unwinder that trusts it would
+// read unmapped memory.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #define TIMES 100
 
 /*
- * Each function calls @function with @size while rbp and rbx contain @fp. By its @rules, that value leads to its
- * caller. In truth, the return address and the caller's rbp are in the usual places.
+ * Each function calls @function with @size while rbp and rbx contain @fp. According to @rules, the caller is found
+ * through that value. In fact, the return address and the caller's rbp are in the usual places.
  */
 typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 
@@ -40,7 +40,7 @@ WILD(by_sp, "	.cfi_def_cfa rsp, 0x10000000\n	.cfi_offset rbp, -16\n");
 /* The CFA is the word at rbp - 8, or the word at rbp, plus 16. */
 WILD(by_stored, "	.cfi_escape 0x0f, 3, 0x76, 0x78, 0x06\n");
 WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
-/* The CFA is right, but by the rules rbp is saved at the address in rbp itself. */
+/* The CFA is right, but the rules say that rbp is saved at the address in rbp itself. */
 WILD(by_saved, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
 
 /* Rare but valid forms: a register other than rbp, an unusual location of the return address, a value, an expression. */

@@ -85,7 +85,7 @@ static void live(void)
 	keep(leaf(0));
 }
 
-/* Has the live blocks, and also frees blocks in all ways: at separate call sites, and at those that allocate. */
+/* In addition to live(), frees blocks in all ways: at separate call sites, and at those that allocate. */
 static void freed(void)
 {
 	void *block;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with its own operators new and delete, like those that linkers which fold identical code leave: most of
-// them are just a jump to another one, which is too short to be replaced by a patch.
+// A library with its own operators new and delete, in the form that results when a linker folds identical code: most
+// of them are just a jump to another one. The jump is too short to be replaced by a patch.
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_escapes WAY: leaves the program's own allocator in the middle, or re-enters it, in one of the ways below. The
-// allocator's functions call each other. The size of each block shows where it was allocated.
+// own_escapes WAY: leaves a call of the program's own allocator before it returns, or re-enters the allocator, in one
+// of the ways below. The allocator's functions call each other. The size of each block shows where it was allocated.
 
 #include <setjmp.h>
 #include <signal.h>

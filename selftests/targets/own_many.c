@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // own_many LIBRARY COUNT: calls each version of a library's malloc once.
 //
-// The versions are V0, V1, ...; each must return memory.
+// The versions are V0, V1, ... Each version of malloc must return memory.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_registers [ROUNDS [SEED [thread]]]: the program's allocation functions are written in assembly and change no
-// register but that of the result. Each is called with random contents in all registers, on a stack with any
-// alignment, and must preserve the registers. With a second thread ("thread"), the shim accounts events by a different
-// code path.
+// own_registers [ROUNDS [SEED [thread]]]: the program's allocation functions are written in assembly and change only
+// the result register. Each is called with random contents in all registers, on a stack with any alignment, and must
+// preserve the registers. With a second thread ("thread"), the shim accounts events by a different code path.
 
 #include <cpuid.h>
 #include <pthread.h>
@@ -23,7 +22,7 @@ uint64_t own_freed;
 	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
 		__VA_ARGS__ "\n.size " #name ", . - " #name "\n")
 
-/* Allocates as many bytes as rax says. */
+/* Allocates the number of bytes in rax. */
 #define GIVE "add $15, %rax\nand $-16, %rax\nxadd %rax, own_next(%rip)\nret"
 #define FREE "incq own_freed(%rip)\nret"
 
@@ -63,7 +62,7 @@ FUNCTION(_ZdaPvmSt11align_val_t, FREE);
 FUNCTION(_ZdlPvSt11align_val_tRKSt9nothrow_t, FREE);
 FUNCTION(_ZdaPvSt11align_val_tRKSt9nothrow_t, FREE);
 
-/* What a function's arguments mean. Arguments without a meaning are random. */
+/* What the arguments of a function mean. Any other argument is random. */
 enum kind { SIZE, ELEMENTS, RESIZE, RESIZE_ELEMENTS, ALIGNMENT_SIZE, RESULT, BLOCK };
 
 #define F(name, kind)                            \

@@ -71,7 +71,7 @@ struct step {
 struct walk {
 	const struct step *step, *last;
 	enum call call;
-	void *block; /* the block to be resized or freed */
+	void *block; /* the block to resize or free */
 	size_t size;
 	unsigned int returned;
 };
@@ -121,9 +121,9 @@ static struct program {
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions used */
 	int recursing;	    /* the function that ends many chains, or -1 */
-	uint8_t slop;	    /* a size is less than this below a multiple of 32; at most 16 */
+	uint8_t slop;	    /* each size is 0 to slop - 1 bytes below a multiple of 32; at most 16 */
 	uint16_t large;	    /* factor by which MOOD_LARGE multiplies sizes */
-	bool resizes, plain; /* plain: no functions that Valgrind implements by another one */
+	bool resizes, plain; /* plain: no functions that Valgrind implements through another one */
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
 	char text[TEXT_MAX + 1];
@@ -179,7 +179,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
 	/*
 	 * Large blocks usually have up to 32 MiB. In some programs they have up to 512 MiB, so that the clock exceeds
-	 * 32 bits; then there are only a few slots.
+	 * 32 bits. These programs have only a few slots.
 	 */
 	program.large = percent(90) ? 16 : 256;
 	if (program.large > 16)
@@ -306,7 +306,7 @@ static void resize(function *const *table)
 	/* Sometimes use the largest size with which the block stays in place, or the next larger one. */
 	if (block->size > 0 && percent(20))
 		size = ((block->size - 1) / UNIT + 1 + pick(2)) * UNIT - pick(program.slop);
-	/* If a large block were moved, it would really use memory, so shrink it. */
+	/* Shrink a large block instead of growing it: if it were moved, it would really use memory. */
 	if (block->size > MIB && size > block->size)
 		size = block->size / 2 / UNIT * UNIT;
 	if (percent(2))

@@ -5,7 +5,7 @@
 // of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just before that, it
 // maps a page at MARKS + that number * 64 KiB, so that a reader of the records can find the moment. If the page is
 // mapped several times, the last time counts. With "threads", the steps run in four threads at once, and moments are
-// between rounds.
+// recorded between rounds.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>

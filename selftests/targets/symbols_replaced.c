@@ -66,6 +66,6 @@ int main(int argc, char **argv)
 	}
 	if (strchr(argv[2], 'n') && !strchr(argv[2], 's'))
 		usleep(1000000);
-	/* Use _exit(), because the library's code must not be executed any more. */
+	/* Use _exit(), so that no code of the library is executed any more. */
 	_exit(3);
 }

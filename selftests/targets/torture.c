@@ -2,8 +2,9 @@
 // Changes its address space in every possible way, at random, and saves /proc/self/maps at many moments.
 //
 // torture SEED STEPS [WORD...]: threads=N, fork, vfork, storm, share, killed, traced, vdso, uprobe, only=OPERATION,
-// exec (itself, twice, at the end), exec-by-thread. Without a word, random operations. torture_counts.h describes the
-// files in $TORTURE_MAPS. EXECS counts the execs of a process from 1; it is 0 in a forked child.
+// exec (executes itself at the end, twice), exec-by-thread. Without any WORD, executes random operations.
+// torture_counts.h describes the files in $TORTURE_MAPS. EXECS counts the execs of a process from 1; it is 0 in a
+// forked child.
 #include "torture_engine.h"
 #include "torture_lives.h"
 #include "torture_maps.h"
@@ -50,7 +51,7 @@ static void work(int steps, bool alone)
 	}
 }
 
-/* Executes random operations, with moments in between. */
+/* Executes random operations, and records moments in between. */
 static void work_alone(int steps)
 {
 	int i;

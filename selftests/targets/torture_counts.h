@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What torture records for the tests, in files of $TORTURE_MAPS. */
+/* The files in the directory $TORTURE_MAPS, which torture writes for the tests. */
 #ifndef MASSIF_SELFTESTS_TORTURE_COUNTS_H
 #define MASSIF_SELFTESTS_TORTURE_COUNTS_H
 

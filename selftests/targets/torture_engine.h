@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Common parts of torture's operations: random numbers, the arena, moments, counts. */
+/* Helpers of torture's operations: random numbers, the arena, moments, counts. */
 #ifndef MASSIF_SELFTESTS_TORTURE_ENGINE_H
 #define MASSIF_SELFTESTS_TORTURE_ENGINE_H
 
@@ -87,7 +87,7 @@ static void count(uint64_t *what)
 	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
 }
 
-/* Opens the counts, a file mapped by every image, so that they outlive an exec. */
+/* Maps the file with the counts. The program maps it again after each exec, so that the counts continue. */
 static void counts_open(void)
 {
 	char path[512];
@@ -128,8 +128,8 @@ static void save_maps(void)
 }
 
 /*
- * Records a moment: saves the maps to a file, and then maps a page at the address of this moment, which is the sign for
- * a reader of the records to compare. No other thread may change this address space at the same time.
+ * Records a moment: saves the maps to a file, and then maps a page at the address of this moment, which tells a reader
+ * of the records to compare the mappings at this point. No other thread may change this address space at the same time.
  */
 static void moment(void)
 {

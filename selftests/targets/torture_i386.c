@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // A 32-bit program without a C library that changes its address space at random, like torture.
 //
-// STEPS and the directory for the maps are passed in the environment, and its files have torture's format.
+// STEPS and the directory for the maps are passed in the environment. The files have the same format as those of
+// torture.
 #define MARK	0x40000000UL
 #define PAGE	4096UL
 #define ARENA	(256 * PAGE)

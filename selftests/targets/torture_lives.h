@@ -82,7 +82,7 @@ static void storm(int children, int levels)
 	}
 }
 
-/* Runs in another process in the same address space, which also shares the thread-local variables. */
+/* Runs in another process that shares the address space, including the thread-local variables. */
 static int sharer(void *arg)
 {
 	uint64_t own = (uintptr_t)arg;
@@ -118,8 +118,8 @@ static char *stack_top(unsigned int i)
 }
 
 /*
- * Waits until the process for which the address space was created has ended, and uses the address space as the last
- * process.
+ * Waits until the process for which the address space was created has ended. From then on, this process is its only
+ * user.
  */
 static int survivor(void *arg)
 {
@@ -264,7 +264,7 @@ static long inject(pid_t pid, long nr, long a, long b, long c, long d, long e, l
 
 static volatile long traced_stops;
 
-/* A process whose tracer changes its address space, including stack growth. */
+/* Runs in a process whose tracer changes its address space and grows its stack. */
 static void be_traced(char *below)
 {
 	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
@@ -306,7 +306,7 @@ static void with_tracer(void)
 		}
 	}
 	inject(pid, SYS_mmap, 0, some(), RW, ANON | MAP_POPULATE, -1, 0);
-	/* Access stack pages that do not exist yet in three ways. The child's stack is a copy of ours. */
+	/* Access stack pages that do not exist yet, in three ways. The child's stack is a copy of ours. */
 	ptrace(PTRACE_POKEDATA, pid, stack - 2 * PAGE, 1);
 	to = (struct iovec){ stack - 5 * PAGE, sizeof(zeros) };
 	process_vm_writev(pid, &from, 1, &to, 1, 0);

@@ -13,7 +13,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-static long grown;		/* bytes added to the heap here; malloc's own are below */
+static long grown;		/* bytes added to the heap here, above those that malloc has added */
 
 static int map_fixed(void)
 {
@@ -145,7 +145,7 @@ static int lock(void)
 	return 0;
 }
 
-/* A forked child does not inherit one part of the arena, and finds another part zeroed. */
+/* Sets madvise() flags, so that a forked child does not inherit one part of the arena and sees another part zeroed. */
 static int not_for_children(void)
 {
 	madvise(somewhere(), some(), rnd(2) ? MADV_DONTFORK : MADV_DOFORK);
@@ -276,9 +276,9 @@ static int cut_stack(void)
 }
 
 /*
- * Moves more file mappings in one call than the module can name before the thread returns, so that it must list all of
- * them by a resync. Kernels before 6.17 cannot move more than one per call. The range is larger than the arena, so that
- * it cannot be placed in one of the arena's holes.
+ * Moves more file mappings in one call than the module can name before the thread returns to user space. So the module
+ * must list all of them by a resync. Kernels before 6.17 cannot move more than one per call. The range is larger than
+ * the arena, so that it cannot be placed in one of the arena's holes.
  */
 static int remap_many(void)
 {

@@ -44,7 +44,7 @@ static int unless_absent(int error)
 
 static volatile bool faults_end;
 
-/* Reads the userfaultfd events of system calls that unmap. These block until their event has been read. */
+/* Reads the userfaultfd events of system calls that unmap. Each of these system calls blocks until its event is read. */
 static void *read_faults(void *arg)
 {
 	struct pollfd polled = { .fd = (intptr_t)arg, .events = POLLIN };
@@ -78,7 +78,7 @@ static bool register_faults(int fd, char *at, size_t len)
 	return !ioctl(fd, UFFDIO_REGISTER, &range);
 }
 
-/* Provides pages from user space in the middle of a mapping, which is split in three by that. */
+/* Registers the middle of a mapping with userfaultfd, which splits the mapping in three, and provides its pages. */
 static int fill_faults(void)
 {
 	static char page[4096] __attribute__((aligned(4096)));
@@ -272,7 +272,7 @@ static int at_the_limit(void)
 
 /*
  * Creates as many mappings as vm.max_map_count permits, which the test has set low. A call that needs one more mapping
- * then fails in the middle, and a range that MAP_FIXED or mremap had to unmap before may or may not have been unmapped.
+ * then fails halfway. The range that MAP_FIXED or mremap replaces may or may not be unmapped by then.
  */
 static int too_many(void)
 {
@@ -391,13 +391,13 @@ static int use_uring(void)
 
 		uring_do(&uring, &sqe);
 	}
-	/* The mmap of an io_uring fails after MAP_FIXED has unmapped the old mapping. */
+	/* The mmap function of the io_uring fails, but only after MAP_FIXED has unmapped the old mapping. */
 	mmap(somewhere(), some(), RW, MAP_SHARED | MAP_FIXED, uring.fd, 0x7000000);
 	uring_close(&uring);
 	return 0;
 }
 
-/* A stack allocated by the program grows; how it is touched is random. */
+/* Grows a stack allocated by the program, by accessing it in a random way. */
 static int grow_own_stack(void)
 {
 	static const char zeros[64];
@@ -465,7 +465,7 @@ static int grow_own_stack(void)
 }
 
 static const struct op odd_ops[] = {
-	/* Linux 5.10 itself deadlocks if a thread locks memory whose userfaultfd registration another one removes. */
+	/* Linux 5.10 deadlocks if one thread locks memory while another thread removes its userfaultfd registration. */
 	{ "fill-faults",	fill_faults,		true,	4 },
 	{ "slow-unmap",		slow_unmap,		true,	8 },
 	{ "map-memfd",		map_memfd },

@@ -34,10 +34,7 @@
 
 enum { KEPT = 2000, THREADS = 8, CROWD = 300, CALLS_MAX = 40 };
 
-/*
- * System calls that are always permitted (those of malloc and exit), and those that a particular WHAT needs in
- * addition.
- */
+/* System calls that are always permitted (those of malloc and exit), and additional ones for particular values of WHAT. */
 static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
 				 SYS_write, SYS_exit, SYS_exit_group, -1 };
 static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
@@ -58,7 +55,7 @@ static unsigned int add(struct sock_filter *filter, unsigned int n, const int *c
 	return n;
 }
 
-/* The filter's action for futex(2). */
+/* The action of the seccomp filter for futex(2). */
 static unsigned int waits = SECCOMP_RET_ALLOW;
 
 static void restrict_calls(const int *more)
@@ -92,7 +89,7 @@ static __attribute__((noinline)) void *allocate(uint32_t way, size_t size, int d
 	return block;
 }
 
-/* Blocks from many call sites, of all sizes up to @largest; some are resized. */
+/* Allocates blocks of all sizes up to @largest from many call sites. Resizes some of them. */
 static void work(uint32_t way, size_t largest, int events)
 {
 	void **kept = calloc(KEPT, sizeof(*kept));
@@ -213,7 +210,7 @@ static void end(void)
 	work(1, 3000, 3000);
 }
 
-/* malloc keeps memory that was freed before. */
+/* Sets up malloc so that it keeps freed memory, because strict mode does not permit it to get more. */
 static void run_strict(void)
 {
 	void *block;

@@ -24,7 +24,7 @@ static size_t extent(const char *first, char **words, size_t *n)
 	return (size_t)(end - first);
 }
 
-/* Checks that the auxiliary vector after @words has an end and the same entries as libc's. */
+/* Checks that the auxiliary vector after @words is terminated and has the same entries as libc's copy. */
 static void look_behind(char **words)
 {
 	const ElfW(auxv_t) *entry;

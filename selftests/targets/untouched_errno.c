@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets errno before each call to the allocator and checks it afterwards. Does so in threads that have to wait for each
-// other at new stacks and new peaks and that are interrupted by signals.
+// Sets errno before each call to the allocator and checks it afterwards. Does so in threads that wait for each other
+// at new stacks and new peaks, and are interrupted by signals.
 
 #include <errno.h>
 #include <pthread.h>

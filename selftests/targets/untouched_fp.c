@@ -40,7 +40,7 @@ static void compare(const struct state *before, const char *call, size_t size)
 			before->status);
 }
 
-/* Sizes grow from call to call, so that there are new peaks; the totals are not multiples of 100. */
+/* Sizes grow from call to call, so that there are new peaks. The totals are not multiples of 100. */
 static void allocate(void)
 {
 	static size_t first = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Defines functions with the names of C library functions, like sanitizers and libraries that fake the time do. Counts
+// Defines functions with the names of C library functions, as sanitizers and libraries that fake the time do. Counts
 // calls to them, because only this program may call them.
 
 #define _GNU_SOURCE
