@@ -108,7 +108,9 @@ static void put_right(struct massif_record *record)
 	}
 }
 
-/* Limits the numbers of pages, because pages mode loops over each page. The memory of a real machine limits them, too. */
+/*
+ * Limits the numbers of pages, because pages mode loops over each page. The memory of a real machine limits them, too.
+ */
 static void bound_pages(struct massif_rec_resident *resident)
 {
 	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {

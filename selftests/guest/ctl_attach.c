@@ -252,7 +252,7 @@ static const struct {
 	const char *name;
 	const char *argv[6];
 	unsigned long grows;	/* minimum growth in bytes while attached */
-	const char *stack;	/* expected in a tree; NULL if the program has no symbol names */
+	const char *stack;	/* symbol name expected in a tree; NULL if the program has none */
 } programs[] = {
 	{ "python3", { "python3", "-c", "import time\nl = []\nwhile True:\n"
 		       " l.append(bytearray(1 << 20))\n time.sleep(0.02)\n" }, 4 << 20, "python3" },
@@ -422,8 +422,8 @@ static void before_traced(void)
 }
 
 /*
- * Continues a traced process until its next system call with that number has returned; returns false if the
- * process ends first.
+ * Continues a traced process until its next system call with that number has returned. Returns false if the process
+ * ends before that.
  */
 static bool run_to_the_end_of(pid_t pid, unsigned long number)
 {
@@ -515,8 +515,8 @@ static void become_other(void)
 }
 
 /*
- * A user may attach to their own processes but not to those of others; for the latter, the message says what
- * would help.
+ * A user may attach to their own processes, but not to those of other users. In that case the message says what would
+ * help.
  */
 TEST_F_TIMEOUT(attach, different_users, SECONDS)
 {
@@ -636,7 +636,7 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	free(final);
 }
 
-/* Resident and non-resident pages in one snapshot. */
+/* With --pages=both, one snapshot contains both resident and non-resident pages. */
 TEST_F_TIMEOUT(attach, snapshot_of_both, SECONDS)
 {
 	char *text;

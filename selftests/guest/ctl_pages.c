@@ -164,13 +164,15 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	last = text;
 	for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 		last = at;
-	/* The last event may have unmapped a range; then the file counts only the first page of that range as removed. */
+	/*
+	 * The last event may have unmapped a range; then the file counts only the first page of that range as removed.
+	 */
 	EXPECT_GE(ctl_number(last, "mem_heap_B="),
 		  4096 * (ctl_number(err, "heap allocs:") - ctl_number(err, "heap frees:")));
 	free(text);
 }
 
-/* A forked process that does not call exec has a file of its own. */
+/* Only those forked processes that do not call exec have files of their own. */
 TEST_F_TIMEOUT(pages, forks, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap", "sh", "-c",

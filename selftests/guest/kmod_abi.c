@@ -637,7 +637,9 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	kmod_session_release(session);
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
-	/* The records of a few mappings do not reach the watermark, but the end of the process wakes the poller anyway. */
+	/*
+	 * The records of a few mappings do not reach the watermark, but the end of the process wakes the poller anyway.
+	 */
 	session->consumer->watermark = RING / 2;
 	ASSERT_EQ(1, write(fds[1], "x", 1));
 	EXPECT_EQ(0, poll_now(session->fd, 500));

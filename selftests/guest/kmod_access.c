@@ -455,7 +455,7 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
 	EXPECT_EQ(0, kmod_session_attach(session.fd, pid));
-	/* If two sessions have sufficient privileges, the process stays with the first. */
+	/* If two sessions are both permitted to profile a process, the process stays with the first. */
 	EXPECT_EQ(-EBUSY, kmod_session_attach(second.fd, pid));
 	ASSERT_EQ(1, write(asked[1], "", 1));
 	EXPECT_EQ(0, exit_status(pid));
@@ -473,7 +473,9 @@ static bool fill(struct kmod_session *session)
 	return kmod_session_attach(session->fd, getpid()) == -ENOSPC;
 }
 
-/* Creates a user namespace and attaches to this process. The namespace exists as long as the process's credentials do. */
+/*
+ * Creates a user namespace and attaches to this process. The namespace exists as long as the process's credentials do.
+ */
 static int attach_without_room(void)
 {
 	struct kmod_session session;
@@ -640,7 +642,7 @@ static int attach_amid_exec(const char *program)
 				return 2;
 		race.attached += !err;
 		race.refused += !!err;
-		/* If the process was attached before the exec, its records are still to come. */
+		/* If the process was attached to before the exec, wait for its END record. */
 		for (tries = 0; !err && race.ends < race.attached && tries < 5000; tries++) {
 			const struct massif_record *rec;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Replaying the records always reproduces exactly /proc/PID/maps and total_vm, whatever a program does.
+// Checks that replaying the records reproduces /proc/PID/maps and total_vm exactly, whatever a program does.
 #include <stdio.h>
 #include <stdlib.h>
 

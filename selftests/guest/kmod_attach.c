@@ -76,8 +76,8 @@ static void sleep_on(void)
 }
 
 /*
- * Maps a different number of pages in each call and unmaps all but the first or last page, so that mappings do not
- * merge. Never unmaps beyond the mapping, where a library or the data of a new thread may be.
+ * Maps a different number of pages in each call, so that mappings do not merge, and unmaps all but the first or last
+ * page. Never unmaps beyond the mapping, where a library or the data of a new thread may be.
  */
 static void map_on(void)
 {
@@ -258,7 +258,7 @@ TEST_F(attach, refuses_with_a_reason)
 	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, 0));
 	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, -1));
 	EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, 0x7fffffff));
-	/* kthreadd, and one of its threads. */
+	/* kthreadd is a kernel thread. */
 	EXPECT_EQ(-EOPNOTSUPP, kmod_session_attach(self->session.fd, 2));
 	/* A thread other than the first is not a process. */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);

@@ -29,7 +29,7 @@
 #define KNOWN	(64 << 10)
 #define PAGE	4096UL
 
-/* More allocations or copies than any call here makes; if a call makes more, the test fails. */
+/* Upper limit for the number of allocations or copies made by a call. If a call makes more, the test fails. */
 #define MOST	5000
 
 FIXTURE(faults)
@@ -182,7 +182,9 @@ static int do_setup_resident(struct scene *scene)
 	return set_up(scene, MASSIF_SETUP_RESIDENT, KNOWN);
 }
 
-/* The second SETUP requests no table of known stacks. It must not use a table left over from the failed first attempt. */
+/*
+ * The second SETUP requests no table of known stacks. It must not use a table left over from the failed first attempt.
+ */
 static int do_setup_with_less(struct scene *scene)
 {
 	return set_up(scene, 0, scene->setups++ ? 0 : KNOWN);

@@ -106,7 +106,7 @@ static unsigned long section_start(void)
 	return start;
 }
 
-/* Returns the total size in /proc/modules; the code is at its start. */
+/* Returns the size of the module according to /proc/modules. The code is at its start. */
 static unsigned long module_size(void)
 {
 	FILE *file = fopen("/proc/modules", "r");

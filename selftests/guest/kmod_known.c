@@ -335,7 +335,7 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	ASK('x');
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* A report about an outdated copy comes too late and must be refused. */
+	/* A report about an outdated stack copy must be rejected. */
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));

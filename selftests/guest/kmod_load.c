@@ -110,7 +110,7 @@ TEST_F_TIMEOUT(load, is_refused_to_leave_while_in_use, 60)
 	ASSERT_EQ(0, kmod_session_open(&session, RING, 4096));
 	EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));
 
-	/* A mapping of the ring counts as use, too. */
+	/* A mapping of the ring keeps the module in use, too. */
 	close(session.fd);
 	session.fd = -1;
 	EXPECT_EQ(-EWOULDBLOCK, kmod_module_unload("massif"));

@@ -187,7 +187,10 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 		const struct massif_rec_stack *stack = (const void *)rec;
 
 		kmod_model_apply(rec, &self->model);
-		/* When the ring is nearly full, short records may still fit while longer ones do not. Ignore these. */
+		/*
+		 * Ignore stacks after the first loss: in a nearly full ring, short records may still fit while longer
+		 * ones do not.
+		 */
 		if (rec->type != MASSIF_REC_STACK || self->model.gaps)
 			continue;
 		whole += stack->bytes != 0;
@@ -261,7 +264,7 @@ TEST_F_TIMEOUT(loss, more_mappings_than_the_ring_can_hold, 120)
 		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
 	}
 	read_all(&self->session, &self->model);
-	/* 3000 records of a hundred bytes, in a ring of 64 KiB. */
+	/* A resync needs 3000 records of a hundred bytes, but the ring has only 64 KiB. */
 	EXPECT_LT(4, rounds);
 	EXPECT_EQ(0, remaining);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
@@ -281,7 +284,7 @@ TEST_F_TIMEOUT(loss, the_end_is_said_even_with_a_full_ring, 120)
 	EXPECT_EQ(1, self->model.records[MASSIF_REC_END]);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	EXPECT_EQ(self->status.lost, self->model.lost);
-	/* A LOST record cannot replace an EXIT: the target's last record has its true size. */
+	/* A LOST record must not replace the EXIT record, because that contains the final size of the target. */
 	EXPECT_TRUE(kmod_model_find(&self->model, self->worker.pid, 0)->exited);
 }
 

@@ -144,7 +144,7 @@ TEST_F(memory, is_limited_as_locked_memory)
 	}
 }
 
-/* The limit is per user, across all processes; refused sessions use nothing. */
+/* The limit applies to all processes of a user together. Sessions that fail because of it use no memory. */
 TEST_F(memory, is_the_users)
 {
 	int ready[2], go[2];
@@ -299,7 +299,7 @@ static int allow_userfaultfd(int allow)
 	return !file || fprintf(file, "%d\n", allow) < 0 || fclose(file);
 }
 
-/* Closes the session while a member is blocked in the copying of its stack. */
+/* Closes the session while a member is blocked because its stack is being copied. */
 static void close_below_a_sleeper(struct __test_metadata *_metadata, bool in_file)
 {
 	int told[2], asked[2];
@@ -409,7 +409,9 @@ static bool waits_in_ioctl(pid_t pid)
 	return false;
 }
 
-/* A process that is blocked in the module because its own memory is not available blocks nobody else and can be killed. */
+/*
+ * A process that is blocked in the module because its own memory is not available blocks nobody else and can be killed.
+ */
 TEST_F_TIMEOUT(memory, that_is_not_there_is_waited_for_alone, 60)
 {
 	static const uint64_t modes[] = { UFFDIO_REGISTER_MODE_MISSING, UFFDIO_REGISTER_MODE_WP };
@@ -612,7 +614,7 @@ static int fork_sleepers(void *arg)
 	return 0;
 }
 
-/* Returns the duration of a poll() in seconds: the shortest of several. */
+/* Returns how long a poll() takes, in seconds: the minimum of several measurements. */
 static double time_of_poll(int fd)
 {
 	struct pollfd what = { fd, POLLIN, 0 };

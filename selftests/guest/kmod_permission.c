@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Permission to attach: massif.ko gives the same answer as ptrace.
+// Checks that massif.ko decides like ptrace whether a process may be attached to.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -227,8 +227,8 @@ TEST_F_TIMEOUT(permission, who_may, 60)
 }
 
 /*
- * The setting of Yama, a security module that restricts tracing. 0: processes with sufficient privileges may trace;
- * 1: of these, only ancestors of the target, or those that the target permits; 2: only holders of CAP_SYS_PTRACE.
+ * The setting of Yama, a security module that restricts ptrace. 0: no restriction; 1: without CAP_SYS_PTRACE, the
+ * tracer must be an ancestor of the target or be permitted by it; 2: CAP_SYS_PTRACE is required.
  */
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 

@@ -331,7 +331,9 @@ static int take_unmapping(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Whether the pages' records come before or after the UNMAP record depends on the kernel. The UNMAP record says which. */
+/*
+ * Whether the pages' records come before or after the UNMAP record depends on the kernel. The UNMAP record says which.
+ */
 TEST(pages_go_before_their_mapping_or_behind_it)
 {
 	struct unmapping seen = {};

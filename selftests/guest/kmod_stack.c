@@ -121,7 +121,7 @@ static long word_at(const struct massif_rec_stack *stack, uint64_t value)
 	return -1;
 }
 
-/* mmap of one page with a bare syscall instruction, so that the return address is known. */
+/* Maps one page with a bare syscall instruction, so that the return address is known. */
 __attribute__((noinline)) static uint64_t raw_mmap(void)
 {
 	register long r10 asm("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -299,10 +299,10 @@ static int one_call_many_records(void *arg)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	char *p = mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
 
-	/* Replaces a mapping: UNMAP, MAP, NAME. */
+	/* Replace a mapping, which causes the records UNMAP, MAP and NAME. */
 	if (mmap(p, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) != p)
 		return 1;
-	/* Moves and grows a mapping: MAP, UNMAP, NAME. */
+	/* Move and grow a mapping, which causes the records MAP, UNMAP and NAME. */
 	if (mremap(p, 4 * PAGE, 64 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED)
 		return 2;
 	return 0;
@@ -322,7 +322,9 @@ TEST_F_TIMEOUT(stack, is_one_for_a_system_call, 60)
 		ASSERT_GT(4096, rec->capture);
 		switch (rec->type) {
 		case MASSIF_REC_MAP:
-			/* There is only one thread, so the stack of the previous call must already have been recorded. */
+			/*
+			 * There is only one thread, so the stack of the previous call must already have been recorded.
+			 */
 			EXPECT_TRUE(!open_capture || open_capture == rec->capture);
 			EXPECT_EQ(0, seen[rec->capture]);
 			open_capture = rec->capture;

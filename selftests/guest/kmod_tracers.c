@@ -58,7 +58,7 @@ FIXTURE_SETUP(tracers)
 {
 	int err;
 
-	/* The module logs once how its hooks are armed. */
+	/* Reload the module, because it logs only once how its hooks are armed. */
 	kmod_module_unload_soon("massif");
 	ASSERT_EQ(0, kmod_module_load(""));
 	tracers_put("trace", "");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Checks that a kprobe is not used again if the kernel has failed to unregister it.
 //
-// Unregistering needs memory to remove the function from ftrace's filter; if there is none, the kernel keeps the probe
-// in its lists for ever. The test closes sessions while the n-th allocation fails. The module cannot be unloaded
+// Unregistering needs memory to remove the function from ftrace's filter. If there is none, the kernel keeps the probe
+// in its lists forever. The test closes sessions while the n-th allocation fails. The module cannot be unloaded
 // afterwards (tests.conf: stays). Needs a kernel with /proc/PID/fail-nth, such as the debug kernel.
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static unsigned int count(const char *log, const char *text)
 	return times;
 }
 
-/* Returns the kernel's log since it was last cleared, to be freed by the caller, or NULL if there is no memory. */
+/* Returns the kernel's log since it was last cleared, or NULL if there is no memory. The caller must free it. */
 static char *read_log(void)
 {
 	int size = klogctl(10, NULL, 0); /* SYSLOG_ACTION_SIZE_BUFFER */

@@ -27,7 +27,7 @@ struct snapshot {
 	char tree[16];
 	int64_t root;
 	int64_t at[FUNCTIONS];	/* number of bytes below the frames of each function */
-	bool ours;		/* true if the tree contains a function that the script calls */
+	bool ours;		/* true if the tree contains one of the functions of pages_calls */
 };
 
 struct profile {
@@ -55,7 +55,7 @@ static void take_line(struct snapshot *snapshot, const char *line)
 		}
 }
 
-/* Reads the snapshots from the script's first mapping on. */
+/* Reads the snapshots, beginning with the first one whose tree contains a function of pages_calls. */
 static void read_profile(struct __test_metadata *_metadata, const char *path,
 			 struct profile *profile)
 {

@@ -9,7 +9,9 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
 
-/* Returns the sum of bytes in the last tree of @report, over the lines whose text after the address begins with @text. */
+/*
+ * Returns the sum of bytes in the last tree of @report, over the lines whose text after the address begins with @text.
+ */
 static uint64_t bytes_of(const char *report, const char *text)
 {
 	const char *tree = NULL, *line;

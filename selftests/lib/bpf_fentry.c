@@ -14,7 +14,9 @@
 
 #include "selftests/lib/bpf_fentry.h"
 
-/* For each kind of BTF type, the sizes of the data that follow the type: of the fixed part, and of the part per member. */
+/*
+ * For each kind of BTF type, the sizes of the data that follow the type: of the fixed part, and of the part per member.
+ */
 static const struct {
 	uint8_t once, each;
 } follows[] = {

@@ -67,8 +67,8 @@ size_t ctl_find_files(const char *prefix, char name[256]);
 void ctl_remove_files(const char *prefix);
 
 /*
- * Returns the new name of the first file that was, according to a message in @err, saved under a different name, or
- * NULL if there is no such message. The caller must free the result.
+ * Finds the first message in @err that a file was saved under a different name. Returns that name, which the caller
+ * must free, or NULL if there is no such message.
  */
 char *ctl_saved_file(const char *err);
 

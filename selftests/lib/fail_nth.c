@@ -28,7 +28,9 @@ void fail_nth(int nth, unsigned int n)
 bool fail_nth_ended(int nth)
 {
 	char text[16] = "";
-	/* The kernel gets the number before it copies it to our buffer, so a failure of that copy does not change it. */
+	/*
+	 * The kernel gets the number before it copies it to our buffer, so a failure of that copy does not change it.
+	 */
 	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
 
 	fail_nth(nth, 0);

@@ -293,7 +293,9 @@ static void on_lost(struct kmod_model *model, const struct massif_rec_lost *rec)
 	size_t i;
 
 	model->lost += rec->count;
-	/* MASSIF_LOST_MEMORY means that a child could not be followed. The records of the target itself are complete. */
+	/*
+	 * MASSIF_LOST_MEMORY means that a child could not be followed. The records of the target itself are complete.
+	 */
 	if (rec->reason == MASSIF_LOST_MEMORY)
 		return;
 	for (i = 0; i < model->count; i++)

@@ -54,7 +54,7 @@ pid_t kmod_session_call(struct kmod_session *session, int (*run)(void *arg), voi
 
 /* Returns the next record, or NULL if there is none yet. It is valid until kmod_session_release(). */
 const struct massif_record *kmod_session_next(struct kmod_session *session);
-/* Gives the space of all records that were read back to the module. */
+/* Releases the ring space of all records that have been read. */
 void kmod_session_release(struct kmod_session *session);
 
 /*

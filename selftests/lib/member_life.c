@@ -163,7 +163,7 @@ static uint32_t phase(void)
 	return __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
 }
 
-/* Returns true as long as the phase is MEMBER_BUSY. During MEMBER_RESTS, waits; then returns false for MEMBER_ENDS. */
+/* Waits while the phase is MEMBER_RESTS. Returns false if the phase is then MEMBER_ENDS, otherwise true. */
 static bool goes_on(void)
 {
 	if (phase() == MEMBER_BUSY)

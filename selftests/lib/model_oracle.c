@@ -329,7 +329,9 @@ const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf
 	return NULL;
 }
 
-/* State of a walk over the table of blocks, during which each block found is crossed off the list of expected blocks. */
+/*
+ * State of a walk over the table of blocks, during which each block found is crossed off the list of expected blocks.
+ */
 struct crossing {
 	const struct oracle *oracle;
 	bool seen[ORACLE_BLOCKS];

@@ -331,7 +331,7 @@ static void count_call(struct trace *trace, struct tracee *tracee)
 		caller->calls--;
 }
 
-/* After exec there is a new image and a single thread. */
+/* After an exec, the process has a new image and a single thread. */
 static void executed(struct trace *trace, struct tracee *tracee)
 {
 	struct tracee *other, *next;

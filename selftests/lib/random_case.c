@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tree can have a line for each frame of each context. This is the approximate maximum number of lines per context. */
+/*
+ * A tree can have a line for each frame of each context. This is the approximate maximum number of lines per context.
+ */
 #define LINES_MAX 2000
 
 /* Functions of the targets, without those that have inlined calls; see add_functions(). */
@@ -150,7 +152,7 @@ static void add_numbers(struct random_case *the, uint64_t *state)
 }
 
 /*
- * Adds names for --alloc-fn and --ignore-fn. Excluded are combinations where the two profilers differ on
+ * Adds names for --alloc-fn and --ignore-fn. Leaves out combinations in which the two profilers differ on
  * purpose (Documentation/differences.rst):
  * - functions with inlined calls at a call site: Valgrind 3.19 compares only the outer name, newer versions and
  *   massif-ctl compare all;

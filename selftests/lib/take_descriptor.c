@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Descriptors of other processes.
+// Duplicates descriptors of other processes.
 #include "selftests/lib/take_descriptor.h"
 
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Descriptors of other processes. */
+/* Duplicates descriptors of other processes. */
 #ifndef MASSIF_SELFTESTS_TAKE_DESCRIPTOR_H
 #define MASSIF_SELFTESTS_TAKE_DESCRIPTOR_H
 

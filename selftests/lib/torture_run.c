@@ -165,7 +165,9 @@ bool torture_run_exact(struct torture_run *run)
 	expect(run, "totals in motion", model->unsure, 0);
 	expect(run, "moments", run->moments, run->counts.moments);
 	expect(run, "ends", run->saved, run->counts.saved);
-	/* The child of the launcher before its exec, the first program, and the address spaces that they have created. */
+	/*
+	 * The child of the launcher before its exec, the first program, and the address spaces that they have created.
+	 */
 	expect(run, "address spaces", model->records[MASSIF_REC_EXIT], 2 + run->counts.spaces);
 	if (kmod_session_status(&run->session, &status)) {
 		wrong(run, "no status");

@@ -14,7 +14,9 @@ struct weather {
 	const char *(*begin)(struct member *member);
 	/* Causes one disturbance, in about a tenth of a second. */
 	void (*blow)(struct member *member, unsigned int round);
-	/* Called repeatedly until all threads rest, so that threads which wait for something can continue. May be NULL. */
+	/*
+	 * Called repeatedly until all threads rest, so that threads which wait for something can continue. May be NULL.
+	 */
 	void (*serve)(struct member *member);
 	/* Returns how often the disturbance has had its intended effect since the start. */
 	long (*effects)(void);

@@ -144,7 +144,7 @@ static void eat_all(unsigned int how)
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
-	/* Mappings and children use little memory, so use up most of it before. */
+	/* Mappings and children use little memory themselves, so use up most of the memory first. */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -125,7 +125,9 @@ static const char *begin_merging(struct member *member)
 	return set(ksm, COUNT(ksm)) && weather_put(KSM "run", "1") ? NULL : "KSM";
 }
 
-/* Writing 2 separates all merged pages. The faults for this happen in this process, but in the member's address space. */
+/*
+ * Writing 2 separates all merged pages. The faults for this happen in this process, but in the member's address space.
+ */
 static void blow_merging(struct member *member, unsigned int round)
 {
 	usleep(100 * 1000);

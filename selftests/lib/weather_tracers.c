@@ -7,7 +7,9 @@
 #include "selftests/lib/tracers.h"
 #include "selftests/lib/weather.h"
 
-/* Functions that massif.ko hooks by a detour or kretprobe, for faults, and by a kprobe; and one that it does not hook. */
+/*
+ * Functions that massif.ko hooks in different ways (detour or kretprobe, fault hook, kprobe), and one without a hook.
+ */
 static const char *const functions[] = {
 	"mmap_region", "handle_mm_fault", "exit_mmap", "populate_vma_page_range", "find_vma",
 };

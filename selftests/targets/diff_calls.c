@@ -112,7 +112,9 @@ static void realloc_shrink(void)
 	free(block);
 }
 
-/* With a header of 32 bytes, blocks of these sizes take multiples of 64 bytes, so all holes are multiples of 64, too. */
+/*
+ * With a header of 32 bytes, blocks of these sizes take multiples of 64 bytes, so all holes are multiples of 64, too.
+ */
 static void realloc_grow(void)
 {
 	void *block = see(malloc(32));
@@ -225,7 +227,9 @@ static void align_wide(void)
 	see(valloc(40));
 }
 
-/* Allocates a block for which there is a hole that is only 16 bytes larger: Massif's allocator assigns the whole hole. */
+/*
+ * Allocates a block for which there is a hole that is only 16 bytes larger: Massif's allocator assigns the whole hole.
+ */
 static void hole(void)
 {
 	void *block = see(malloc(96));

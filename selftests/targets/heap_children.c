@@ -221,7 +221,9 @@ static int killed(char **argv)
 	return wait_for(pid);
 }
 
-/* Many children execute argv[0] and are killed after growing delays, most of them before they have allocated anything. */
+/*
+ * Many children execute argv[0] and are killed after growing delays, most of them before they have allocated anything.
+ */
 static int killed_early(char **argv)
 {
 	for (long i = 0; i < 200; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Ten blocks, then more from two functions, then the ten are freed: the usual example for heap profilers.
+// Allocates ten blocks, then more in two functions, then frees the ten: the usual example for heap profilers.
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A growing map of strings, and an exception.
+// Grows a map of strings, and throws an exception.
 
 #include <cstdio>
 #include <map>

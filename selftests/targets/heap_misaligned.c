@@ -60,7 +60,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-/* Provides free blocks, so that glibc takes only its fast paths. */
+/* Leaves enough free blocks, so that glibc takes only its fast paths. */
 static void warm(void)
 {
 	void *blocks[100];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_reload TIMES DIRECTORY/ LIBRARY-A LIBRARY-B: opens LIBRARY-A of DIRECTORY TIMES times, each time with a
-// different spelling of its path, lets it allocate a block, which stays live, and closes it; then does so once with
+// heap_reload TIMES DIRECTORY/ LIBRARY-A LIBRARY-B: opens LIBRARY-A of DIRECTORY, lets it allocate a block, which
+// stays live, and closes it. Does so TIMES times, each time with a different spelling of the path, and then once with
 // LIBRARY-B. If TIMES is "once", opens LIBRARY-A 5,000 times with the same path.
 
 #include <dlfcn.h>

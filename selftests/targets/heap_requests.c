@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_requests MODE: difficult situations for client requests. Exits with 0 if everything is correct.
+// heap_requests MODE: makes client requests in difficult situations. Exits with status 0 if everything is correct.
 
 #include <dlfcn.h>
 #include <pthread.h>

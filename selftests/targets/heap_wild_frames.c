@@ -43,7 +43,9 @@ WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
 /* The CFA is right, but the rules say that rbp is saved at the address in rbp itself. */
 WILD(by_saved, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
 
-/* Rare but valid forms: a register other than rbp, an unusual location of the return address, a value, an expression. */
+/*
+ * Rare but valid forms: a register other than rbp, an unusual location of the return address, a value, an expression.
+ */
 WILD(by_register, "	.cfi_def_cfa rbx, 16\n");
 WILD(by_moved, "	.cfi_def_cfa rbp, 16\n	.cfi_offset 16, -24\n");
 WILD(by_value, "	.cfi_escape 0x0f, 4, 0x76, 0x00, 0x06, 0x96\n");

@@ -24,7 +24,9 @@ int main(int argc, char **argv)
 		flags = *flag == 'd' ? flags | RTLD_DEEPBIND :
 			*flag == 'l' ? (flags & ~RTLD_NOW) | RTLD_LAZY :
 				       flags;
-	/* The library is found by the program's RUNPATH, which applies only to dlopen calls made by the program itself. */
+	/*
+	 * The library is found by the program's RUNPATH, which applies only to dlopen calls made by the program itself.
+	 */
 	handle = strchr(argv[1], 'm') ? dlmopen(LM_ID_NEWLM, path, flags) :
 					dlopen(strchr(argv[1], 'b') ? argv[2] : path, flags);
 	if (!handle)

@@ -77,7 +77,7 @@ static bool has(char **words, const char *word)
 	return word_value(words, word);
 }
 
-/* Tries an operation once. If it is impossible, it is counted as an operation that the kernel refused. */
+/* Tries an operation once. If the kernel cannot do it, it is counted as refused. */
 static void try_once(const char *name, int (*what)(void))
 {
 	unsigned int i = n_ops;
@@ -152,7 +152,9 @@ int main(int argc, char **argv)
 			only = i;
 	if (value && only < 0)
 		return 2;
-	/* The two extra pages are guard pages: no other mapping can merge with the arena, or be overwritten by mistake. */
+	/*
+	 * The two extra pages are guard pages: no other mapping can merge with the arena, or be overwritten by mistake.
+	 */
 	arena = mmap(NULL, ARENA + 2 * PAGE, PROT_NONE, ANON, -1, 0);
 	if (arena == MAP_FAILED)
 		return 2;

@@ -69,7 +69,9 @@ UNUSED static uint64_t piece_name_space(unsigned int p)
 	return mix(sum, churn(p, 50));
 }
 
-/* dlsym() must find the functions as it does without massif: with RTLD_DEFAULT, RTLD_NEXT, and in the C library itself. */
+/*
+ * dlsym() must find the functions as it does without massif: with RTLD_DEFAULT, RTLD_NEXT, and in the C library itself.
+ */
 UNUSED static uint64_t piece_symbols(unsigned int p)
 {
 	static const char *const names[] = { "malloc", "free", "calloc", "realloc", "memalign", "posix_memalign" };

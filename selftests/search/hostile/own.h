@@ -260,7 +260,9 @@ OWN size_t malloc_usable_size(void *block) MAY_THROW
 
 #endif
 
-/* Repeatedly leaves the allocator by longjmp(). The shim must not treat later calls as nested in a call that was left. */
+/*
+ * Repeatedly leaves the allocator by longjmp(). The shim must not treat later calls as nested in a call that was left.
+ */
 UNUSED static uint64_t piece_own_jumps(unsigned int p)
 {
 	volatile uint64_t sum = churn(p, 100);

@@ -93,7 +93,9 @@ UNUSED static uint64_t piece_small_stacks(unsigned int p)
 	return threads_at_once(1 + p % 40, 16384, p);
 }
 
-/* Runs threads on stacks that the program provides and frees, or makes inaccessible, as soon as the thread has ended. */
+/*
+ * Runs threads on stacks that the program provides and frees, or makes inaccessible, as soon as the thread has ended.
+ */
 UNUSED static uint64_t piece_own_stacks(unsigned int p)
 {
 	size_t size = 32768 + p % 5 * 4096;
