@@ -137,7 +137,9 @@ static const struct ending *find(const char *how)
 	return NULL;
 }
 
-/* HOW can also be "child:HOW", to do everything in a child process, or "killed", to wait until the process is killed. */
+/*
+ * HOW can also be "child:HOW", to do everything in a child process, or "killed", to wait until the process is killed.
+ */
 int main(int argc, char **argv)
 {
 	static const char child[] = "child:";

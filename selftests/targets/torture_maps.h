@@ -266,7 +266,9 @@ static int grow_stack(void)
 	return 0;
 }
 
-/* Unmaps the part of the stack that has grown, so that it can grow again. There is nothing else close below the stack. */
+/*
+ * Unmaps the part of the stack that has grown, so that it can grow again. There is nothing else close below the stack.
+ */
 static int cut_stack(void)
 {
 	char *sp = (char *)((uintptr_t)__builtin_frame_address(0) & ~(PAGE - 1));

@@ -44,7 +44,9 @@ static int unless_absent(int error)
 
 static volatile bool faults_end;
 
-/* Reads the userfaultfd events of system calls that unmap. Each of these system calls blocks until its event is read. */
+/*
+ * Reads the userfaultfd events of system calls that unmap. Each of these system calls blocks until its event is read.
+ */
 static void *read_faults(void *arg)
 {
 	struct pollfd polled = { .fd = (intptr_t)arg, .events = POLLIN };

@@ -34,7 +34,9 @@
 
 enum { KEPT = 2000, THREADS = 8, CROWD = 300, CALLS_MAX = 40 };
 
-/* System calls that are always permitted (those of malloc and exit), and additional ones for particular values of WHAT. */
+/*
+ * System calls that are always permitted (those of malloc and exit), and additional ones for particular values of WHAT.
+ */
 static const int of_malloc[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
 				 SYS_write, SYS_exit, SYS_exit_group, -1 };
 static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
