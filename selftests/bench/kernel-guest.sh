@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest of kernel.sh: the paths in every state, lines "STATE PATH INSTRUCTIONS"
+# Runs in the guest of kernel.sh: measures the paths in every state. Prints lines "STATE PATH INSTRUCTIONS".
 set -eu
 
 build=${MASSIF_BUILD:-build}
@@ -12,6 +12,6 @@ insmod "${MASSIF_KO:-$build/kmod/$(uname -r)/massif.ko}"
 for state in open bare traced known r-open r-bare r-traced r-known; do
 	"$paths" $state
 done
-# All must be as before when the last session has gone.
+# After the last session is closed, the costs must be the same as before the first one.
 "$paths" closed
 rmmod massif

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest of kernel.sh: real programs, native and in pages mode in turn, and with Valgrind.
-# Prints lines "program PROGRAM HOW OWN BELOW", nanoseconds: of the command, and of what it started.
+# Runs in the guest of kernel.sh: measures real programs, alternately native and in pages mode, and then under Valgrind.
+# Prints lines "program PROGRAM HOW OWN BELOW". OWN is the CPU time of the command in nanoseconds, BELOW that of its
+# children.
 set -eu
-unset CDPATH # or cd may go elsewhere, and print where
+unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
 build=${MASSIF_BUILD:-build}
 own=$build/selftests/bench/own
@@ -31,7 +32,7 @@ run() {
 
 insmod "${MASSIF_KO:-$build/kmod/$(uname -r)/massif.ko}"
 for program in python3 sqlite3; do
-	# The first reads the files.
+	# A first run reads the files into the page cache.
 	run $program warm
 	for ((i = 0; i < pairs; i++)); do
 		run $program native

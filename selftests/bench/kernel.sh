@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What massif.ko costs, in guest instructions: two tables a kernel: kernel.sh [KERNEL...]
+# Measures the cost of massif.ko in guest instructions. Prints two tables for each kernel: kernel.sh [KERNEL...]
 #
-# Under -icount QEMU's time stamp counter counts instructions, and without address randomisation two
-# runs agree to 0.3 %. A rep movs counts once for each element, so the kernel is told (no erms, no
-# fsrm) to copy words and not bytes: by bytes, a page to clear would count as 4,096. The guest's clock
-# leaps whenever it waits, so a limit in its seconds means nothing.
+# With -icount, QEMU's time stamp counter counts instructions. Without address randomisation, the results of two runs
+# differ by at most 0.3 %. A rep movs counts once for each element, so erms and fsrm are disabled to make the kernel
+# copy words instead of bytes: with bytes, clearing a page would count as 4,096 instructions. The guest's clock jumps
+# ahead whenever the guest is idle, so a time limit in guest seconds is meaningless.
 set -eu
-unset CDPATH # or cd may go elsewhere, and print where
+unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$here/../.." && pwd -P)

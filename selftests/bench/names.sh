@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Makes a program of 60 units with 47 MB of debug information: names.sh PROGRAM, and PROGRAM-z, in
-# which that is compressed. One unit is compiled; the others are copies with an entry of their own.
+# Builds a program of 60 translation units with 47 MB of debug information: names.sh PROGRAM. Also builds PROGRAM-z,
+# with compressed debug information. Only one unit is compiled. The program contains 60 copies of it, each with a unique
+# entry point.
 set -eu
-unset CDPATH # or cd may go elsewhere, and print where
+unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 program=$1

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs fuzzers that were built, a few at a time, and says what they found: fuzz.sh SECONDS [FUZZER...]
+# Runs fuzzers that were built before, JOBS at a time, and prints what they found: fuzz.sh SECONDS [FUZZER...]
 #
-# Below MASSIF_BUILD/fuzz: corpus/FUZZER/ keeps the inputs that led somewhere new, for the next time; found/FUZZER/ those
-# on which it failed, and FUZZER.log says how. JOBS run at a time.
+# In $MASSIF_BUILD/fuzz, corpus/FUZZER/ keeps the inputs that reached new code, for later runs. found/FUZZER/ contains
+# the inputs on which the fuzzer failed, and FUZZER.log the messages.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -22,7 +22,7 @@ if [ $# -eq 0 ]; then
 	done
 fi
 
-# A single input may take 25 seconds: a thousand times what the slowest one takes on a machine at rest.
+# The time limit for one input is 25 seconds. That is a thousand times what the slowest one takes on an idle machine.
 run_one() {
 	local name=$1 status
 	mkdir -p "$fuzz/corpus/$name" "$fuzz/found/$name"

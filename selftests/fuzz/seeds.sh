@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Writes the inputs that each fuzzer begins with: seeds.sh DIRECTORY, where DIRECTORY/FUZZER/ becomes a folder of them
+# Writes the initial inputs of each fuzzer to DIRECTORY/FUZZER/: seeds.sh DIRECTORY
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -20,7 +20,8 @@ template <class T> struct box { T v; T get(T x) { struct guard { ~guard() { __as
 namespace deep { namespace er { long call(long (*f)(long)) { box<long> b = { 3 }; return b.get(f(1)); } } }
 EOF
 
-# Small files of many kinds: with lines and inlined calls, compressed, split, without, of three versions of DWARF.
+# Small ELF files with many kinds of debug information: line numbers and inlined calls, compressed, split, none, and
+# three versions of DWARF.
 compile() {
 	local name=$1
 	shift
@@ -41,7 +42,7 @@ compile cxx g++ -g -fno-exceptions "$work/program.cc"
 compile rules gcc "$here/rules.S"
 gcc -Os -g -static -nostdlib -e entry -Wl,--build-id=sha1 -o "$to/elf/static" "$work/program.c"
 
-# The unwind tables alone, as far from each other as they are in memory, behind where they are.
+# Only the unwind tables, at the same distance from each other as in memory. Their positions precede them.
 number() {
 	# shellcheck disable=SC2059 # two bytes
 	printf "\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8)))"
@@ -66,7 +67,7 @@ for file in "$to"/elf/*; do
 	} > "$to/rules/${file##*/}"
 done
 
-# Names of C++ and Rust.
+# Mangled names of C++ and Rust.
 n=0
 {
 	nm -D "$(gcc -print-file-name=libstdc++.so.6)" | awk '{ print $NF }' | sed 's/@.*//' | grep '^_Z' | awk 'NR % 40 == 0'
@@ -78,7 +79,7 @@ n=0
 	n=$((n + 1))
 done
 
-# A profile, as it is and compressed.
+# A profile, uncompressed and compressed.
 cat > "$to/msprint/plain" <<'EOF'
 desc: --time-unit=B
 cmd: ./program
@@ -115,7 +116,7 @@ EOF
 gzip -c "$to/msprint/plain" > "$to/msprint/gzip"
 zstd -qc "$to/msprint/plain" > "$to/msprint/zstd" 2>/dev/null || :
 
-# Records as ring.c makes them: a process that begins, maps, touches, forks, loses and ends.
+# Input for ring.c: the records of a process's life, from its enrolment to its exit.
 record() {
 	# shellcheck disable=SC2059 # bytes
 	printf "$1"

@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs a command alone and under massif, and says whether anything that can be seen from outside differs:
+# Runs a command alone and under massif, and reports whether any visible behaviour differs:
 #	alike.sh [-n NAME] [-o 'default stacks...'] [-p PREPARATION] [-t SECONDS] [-l] [-s] [-v] [-k] COMMAND
 #
-# COMMAND and PREPARATION are the shell's. Each run has an empty directory of its own, always of the same
-# name, in which PREPARATION comes first; it is HOME, TMPDIR lies in it. massif-ctl takes the place of
-# %run in COMMAND, or stands before it.
-#	-o	sets of options from selftests/search/options, instead of all
-#	-l	compare the state of each process at its end, too (end_state.c)
-#	-s	compare system calls, too
-#	-v	the peak is compared with that of Valgrind's Massif
-#	-k	keep the directory of the runs also if nothing differs
+# COMMAND and PREPARATION are shell commands. Each run starts in an empty directory, which always has the same name. It
+# is HOME, and contains TMPDIR. PREPARATION runs first, in this directory. massif-ctl replaces %run in COMMAND; without
+# %run, it is put before COMMAND.
+#	-o	sets of options from selftests/search/options (default: all of them)
+#	-l	also compare the state of each process at its end (end_state.c)
+#	-s	also compare system calls
+#	-v	also compare the peak with that of Valgrind's Massif
+#	-k	keep the directory of the runs even if nothing differs
 #
-# The command runs alone twice. What differs then is masked: numbers first, then all lines that are not
-# common to both runs. If massif's run differs, both are run once more, since the command may differ from
-# itself more rarely; but a run under massif that crashed or hung is a difference, however rare it is.
+# The command runs alone twice. Differences between these two runs are masked: numbers first, then all lines that are
+# not common to both. If the run under massif differs, the command is run once more alone and once more under massif,
+# because its behaviour may vary only rarely. But a crash or hang under massif is always reported as a difference.
 #
-# Output: a line for each set of options, "NAME OPTIONS VERDICT DETAILS", tab-separated. VERDICT is equal,
-# differs, random (the command alone never does the same) or failed (it does not work alone). Details are
-# what was compared only in part, warnings of massif-ctl (in log), time and peak.
+# Output: a line for each set of options, "NAME OPTIONS VERDICT DETAILS", tab-separated. VERDICT is equal, differs,
+# random (the behaviour varies from run to run) or failed (the command does not work alone). DETAILS are the results
+# that could be compared only in part, warnings of massif-ctl ("log"), time and peak.
 set -u
-unset CDPATH # or cd may go elsewhere, and print where
+unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}
@@ -48,14 +48,14 @@ shift $((OPTIND - 1))
 command=$1
 : "${options:=$(awk -F'|' '!/^#/ { print $1 }' "$here/options" | xargs)}"
 
-# No descriptors but the three, nothing of massif's in the environment.
+# The command must not see massif's own variables in its environment.
 unset MASSIF_OPTS MASSIF_BUILD LD_PRELOAD MASSIF_VERIFY
 
 work=${ALIKE_WORK:-$build/selftests/alike}/$name
 rm -rf "$work"
 mkdir -p "$work/cache" || exit 125
 work=$(cd "$work" && pwd -P)
-# A command may run as another user.
+# Writable for everyone, because a command may run as another user.
 chmod 1777 "$work" "$work/cache"
 
 field() {
@@ -64,7 +64,7 @@ field() {
 		key == name { gsub(/^ +| +$/, "", $field); print $field; exit }' "$here/options"
 }
 
-# run RUN SECONDS ENVIRONMENT PREFIX [contain's options]: leaves everything in $work/RUN.
+# run RUN SECONDS ENVIRONMENT PREFIX [OPTION OF contain]...: runs the command and puts all results into $work/RUN.
 run() {
 	local run=$1 limit=$2 environment=$3 prefix=$4 text
 	shift 4
@@ -88,7 +88,7 @@ run() {
 		cd "$work/now/home" && find . -type f ! -name '*.pid' -printf '%P %M ' -exec sh -c 'cksum < "$1"' - {} \; -o \
 			! -path ./tmp -printf '%P %M %l\n' | LC_ALL=C sort > ../tree
 	)
-	# What one process has mapped twice, or in two parts, is there.
+	# Remove duplicates: a process may have mapped a file twice, or in two parts.
 	[ ! -f "$work/now/end" ] || LC_ALL=C sort -u -o "$work/now/end" "$work/now/end"
 	rm -rf "$work/now/home"
 	mv "$work/now" "$work/$run"
@@ -121,15 +121,15 @@ ended_well() {
 	! grep -q '^signal\|^still' "$1/status"
 }
 
-# What the runs are compared by.
+# The results that are compared.
 aspects="status out err tree${look:+ end}"
 
-# differences RUN: fills $differs and $partly.
+# differences RUN: sets $differs and $partly to the results that differ, or could be compared only in part.
 differences() {
 	local aspect how
 	differs='' partly=''
 	for aspect in $aspects; do
-		# What the set's own variable is there for, as loading libunwind, is to be seen.
+		# If the set has an environment variable, skip the end state: it shows the effect, such as libunwind.
 		[ "$aspect" != end ] || [ -z "$(field "$1" 3)" ] || continue
 		how=$(compare "$work/alone1/$aspect" "$work/alone2/$aspect" "$work/$1/$aspect")
 		case $how in
@@ -139,7 +139,7 @@ differences() {
 	done
 }
 
-# Does it differ alone in what massif's run differs in?
+# Does a third run alone differ in all the results in which the run under massif differs?
 differs_alone() {
 	local aspect again=''
 	for aspect in $differs; do
@@ -163,13 +163,13 @@ largest_peak() {
 	echo "$most"
 }
 
-# What massif-ctl logged beyond what it always does.
+# Prints what massif-ctl logged, without the usual messages.
 warnings() {
 	sed -E 's/^massif-ctl: //; /(^| )wrote |^time is in|^Parent PID|^xtree memory|verified .* 0 differ$|no function of this name allocated|^the run was short|which is not profiled; --trace-children=yes profiles it, too/d' "$1" 2>/dev/null | sort -u |
 		head -3 | paste -sd ';'
 }
 
-# Profiles that ms_print does not accept.
+# Prints the profiles that ms_print does not accept.
 bad_profiles() {
 	local file
 	for file in "$work/profile.$1"*; do
@@ -186,7 +186,7 @@ say() {
 profiled() {
 	local set=$1 run=$2 times
 	rm -f "$work/profile.$set"* "$work/log.$set"
-	# More time than alone, as it has more to do on a machine that may be busy.
+	# Permit more time than alone: there is more to do, and the machine may be busy.
 	times=$(field "$set" 4)
 	run "$run" $((seconds * ${times:-2})) "$(field "$set" 3)" \
 		"$build/massif-ctl $(field "$set" 2) --massif-out-file=$work/profile.$set.%p --xtree-memory-file=$work/profile.$set.xtree.%p --log-file=$work/log.$set --" \
@@ -213,7 +213,7 @@ for set in $options; do
 	if [ -n "$differs" ]; then
 		first=$differs
 		verdict=differs
-		# What crashes or hangs under massif alone is one however rarely it does.
+		# A crash or hang that happens only under massif is a difference, even if it is rare.
 		if ended_well "$work/$set" || ! ended_well "$work/alone1"; then
 			cp -r "$work/$set" "$work/$set.first"
 			run alone3 "$seconds" '' '' $look

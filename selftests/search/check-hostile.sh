@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Makes random hostile programs (hostile/make.c) and compares each alone with itself under massif:
+# Generates random hostile programs (hostile/make.c), and compares the behaviour of each alone and under massif:
 #	check-hostile.sh [-n COUNT] [-s SEED] [-f FIRST] [-o 'default stacks...']
 #
-# A program is made, compiled and run twice alone; if both runs are alike it runs under massif with the
-# default options and with one more set of selftests/search/options, by its number. Output and status are the
-# same, but for numbers in lines "about:", which may be off by 1 %. What differs stays in
-# $MASSIF_BUILD/selftests/hostile/NUMBER, with the sources. Ends with "N passed, M failed, K skipped".
+# Each program is generated, compiled and run twice alone. If both runs give the same results, it runs under massif with
+# the default options, and with one more set from selftests/search/options, which its number selects. Output and status
+# must be the same, except that numbers in lines "about:" may differ by 1 %. If the results differ, they are kept in
+# $MASSIF_BUILD/selftests/hostile/NUMBER, with the sources. The last line is "N passed, M failed, K skipped".
 set -u
-unset CDPATH # or cd may go elsewhere, and print where
+unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}
@@ -33,19 +33,19 @@ field() {
 		key == name { gsub(/^ +| +$/, "", $field); print $field; exit }' "$here/options"
 }
 
-# run NAME ENVIRONMENT COMMAND...: leaves out, err and status in NAME.
+# run NAME ENVIRONMENT COMMAND...: runs the command, and writes contain's files (out, err, status, ...) to NAME.
 run() {
 	local name=$1 environment=$2
 	shift 2
 	rm -rf "$name"
 	mkdir "$name"
-	# Limits and identity are the program's own business, so it must be able to reach its files.
+	# The program may change its limits and user id, and must still be able to reach its files.
 	# shellcheck disable=SC2086 # a list of words
 	env -i PATH=/usr/bin:/bin HOME=/ HOSTILE_SEEN=1 XDG_CACHE_HOME="$PWD/cache" $environment "$contain" -t 60 -d "$name" -- "$@"
 }
 
-# Numbers in the lines "about:" may be off by 1 %, and by 2. $3: what the set of options has in its environment. If
-# that makes the shim load libunwind, the heap is laid out otherwise, and with that what malloc_usable_size() says.
+# Numbers in lines "about:" may differ by 1 %, or by 2. $3 is the environment of the set of options. If it is not empty,
+# the shim may load libunwind. That changes the layout of the heap, and with it the results of malloc_usable_size().
 same_output() {
 	cmp -s "$1" "$2" && return
 	awk -v loads="${3:-}" '
@@ -71,17 +71,17 @@ difference() {
 	diff "$1/out" "$2/out" | grep '^[<>]' | head -2 | paste -sd' '
 }
 
-# Compares with one set of options; says how it differs.
+# Compares the runs alone with a run with one set of options. Prints the differences.
 compare() {
 	local set=$1
-	# The word splitting of the options is wanted.
+	# The options must be split into words.
 	# shellcheck disable=SC2046
 	run "$set" "$(field "$set" 3)" "$build/massif-ctl" $(field "$set" 2) --massif-out-file="$PWD/profile.$set.%p" \
 		--xtree-memory-file="$PWD/xtree.$set.%p" --log-file="$PWD/log.$set" -- ./main
-	# Where children are followed the two variables stay in the environment, on purpose.
+	# If children are followed, the two variables stay in the environment on purpose.
 	[ "$set" != children ] || sed -i 's/^environment: .*/environment: 4 variables, 0 gaps, LD_PRELOAD none, MASSIF_SESSION none/' "$set/out"
 	if ! same alone1 "$set" "$(field "$set" 3)"; then
-		# It may differ from itself, but more rarely.
+		# The results of the program alone may vary, too, but only rarely.
 		for _ in 1 2 3; do
 			run alone3 '' ./main
 			same alone1 alone3 || return 2

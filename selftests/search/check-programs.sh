@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Runs the programs of selftests/search/programs alone and under massif: check-programs.sh [PATTERN...]
 #
-# Ends with "N passed, M failed, K skipped" and leaves what differed in $MASSIF_BUILD/selftests/alike, with a
-# table (of RST) of all that was run in programs.rst there. A program that cannot be installed is skipped.
+# Results that differ are kept in $MASSIF_BUILD/selftests/alike. The file programs.rst in this directory is a table (in
+# RST) of all programs that were run. Programs that cannot be installed are skipped. The last line of the output is
+# "N passed, M failed, K skipped".
 set -u
-unset CDPATH # or cd may go elsewhere, and print where
+unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 export MASSIF_BUILD=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}
@@ -20,7 +21,7 @@ trim() {
 	printf '%s' "${text%"${text##*[![:space:]]}"}"
 }
 
-# Installs what is missing of the packages given; says why not.
+# Installs those of the given packages that are missing. If that fails, $reason is set.
 installed() {
 	local package missing=''
 	for package; do
@@ -37,13 +38,13 @@ installed() {
 selected() {
 	local pattern
 	for pattern; do
-		# shellcheck disable=SC2053 # patterns are wanted
+		# shellcheck disable=SC2053 # $pattern is a pattern
 		[[ $name != $pattern ]] || return 0
 	done
 	return 1
 }
 
-# The verdict on a program is the worst of its lines.
+# Prints the verdict on a program, which is the worst verdict of its lines.
 judge() {
 	awk -F'\t' '
 		$3 == "differs" { differs = 1; what = what $2 " (" $4 ") " }
@@ -84,7 +85,7 @@ while IFS='|' read -r name packages command preparation seconds letters note; do
 	*) skipped=$((skipped + 1)) ;;
 	esac
 	printf '%-14s %s %s\n' "$name" "$verdict" "$what"
-	# A later run of some programs replaces their rows.
+	# If only some programs are run later, only their rows are replaced.
 	awk -F'\t' -v name="$name" '$1 != name' "$results/table" > "$results/table.new"
 	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$(version "$packages")" "$verdict" "$(date +%m-%d)" "$what" "$note" \
 		>> "$results/table.new"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Compares a command's system calls alone and under massif: syscalls.sh DIRECTORY SECONDS PREPARATION COMMAND
 #
-# For commands that have one process with one thread. The calls' names and arguments, in their order, with
-# numbers and addresses masked, are the same but for those that syscalls.allowed allows to be added. Where
-# two runs alone differ only names are compared, and where these differ nothing is.
+# For commands with one process and one thread. Compares the names and arguments of the calls in order, with numbers and
+# addresses masked. They must be the same, except for the additional calls that syscalls.allowed permits. If two runs
+# alone already differ, only the names are compared; if these differ, too, nothing is compared.
 set -u
-unset CDPATH # or cd may go elsewhere, and print where
+unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 build=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}
@@ -28,12 +28,12 @@ trace() {
 	)
 }
 
-# The calls of the program itself, from its execve on.
+# Prints the calls of the program itself, from its execve on.
 calls() {
 	local file
 	for file in "$work/$1"/trace.*; do
 		grep -q '^execve(' "$file" || continue
-		# massif-ctl's own trace begins with its execve, and the program's child has none of it.
+		# Skip massif-ctl's own trace, which begins with the execve of massif-ctl.
 		! head -1 "$file" | grep -q '^execve("[^"]*/massif-ctl"' || continue
 		sed -n '/^execve(/,$p' "$file"
 	done | sed -E 's/0x[0-9a-f]+/X/g; s/\b[0-9]{3,}\b/N/g; s/ +(= )/ \1/; s/(getrandom\()[^)]*/\1/; s/( = |[=\[, ])[0-9]+(\)?$)/\1N\2/;
@@ -44,7 +44,7 @@ names() {
 	sed 's/(.*//' "$1"
 }
 
-# added_to FILE REASONS: the calls in FILE that are not made alone, and not allowed for such reasons.
+# added_to FILE REASONS: prints the calls in FILE that are not made alone and not permitted for one of these reasons.
 added_to() {
 	LC_ALL=C comm -13 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$1") |
 		grep -vE -f <(grep -v '^#' "$here/syscalls.allowed" | awk -F'\t' -v reasons="$2" '$2 ~ reasons { print $1 }')
@@ -71,23 +71,23 @@ if ! cmp -s "$work/alone1.calls" "$work/alone2.calls"; then
 	}
 fi
 diff "$work/alone1.calls" "$work/ours.calls" > "$work/difference"
-# Calls that are made elsewhere, as mmap for the same memory, have moved; the rest is missing or more.
+# Calls that are made in another order are not counted as differences, only calls that are missing or additional.
 missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$work/ours.calls"))
 if [ "$how" = 'names only' ]; then
 	added=$(LC_ALL=C comm -13 <(LC_ALL=C sort "$work/alone1.calls") <(LC_ALL=C sort "$work/ours.calls") |
 		grep -vE "$(grep -oE '^\^[a-z0-9]+' "$here/syscalls.allowed" | sort -u | paste -sd '|')")
 else
-	# The shim's start ends when it has read which objects there are.
+	# The start of the shim ends when it opens /proc/self/maps to read the list of objects.
 	start=$(grep -n '^openat(AT_FDCWD, "/proc/self/maps"' "$work/ours.calls" | head -1 | cut -d: -f1)
 	head -n "${start:-0}" "$work/ours.calls" > "$work/ours.start"
 	tail -n "+$((${start:-0} + 1))" "$work/ours.calls" > "$work/ours.later"
 	added=$({
 		added_to "$work/ours.start" '.'
-		# What it reads of that file comes before it is closed.
+		# Skip the reads of that file, up to its close.
 		added_to <(sed '1,/^close/d' "$work/ours.later") '^later: '
 	})
 fi
-# The allocator's own share depends on where it stands.
+# The allocator's own calls depend on the addresses of its memory.
 missing=$(printf '%s\n' "$missing" | grep -vE '^(brk|mmap|munmap|mprotect|execve|$)')
 added=$(printf '%s\n' "$added" | grep -vE '^(execve|$)')
 total=$(wc -l < "$work/alone1.calls")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Makes a table of RST of what check-programs.sh has found: table.sh DIRECTORY
+# Prints a table (in RST) of the results of check-programs.sh: table.sh DIRECTORY
 set -u
 results=$1
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# A project for the engine: nodes, threads, a parser, physics for some frames.
+# A project for the Godot engine that uses nodes, threads and the JSON parser.
 echo 'config_version=4' > project.godot
 cat > work.gd <<'EOF'
 extends SceneTree

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Makes a folder "source" with perl's own tests, for the perl that is installed. No binary package has them; the
-# source, of 13 MB, is downloaded once and kept in the cache.
+# Creates a directory "source" with perl's own tests, for the installed version of perl. No binary package contains
+# them, so the source package (13 MB) is downloaded once and kept in the cache.
 set -e
 cache=$XDG_CACHE_HOME/perl
 mkdir -p "$cache" source
@@ -12,7 +12,7 @@ if ! ls "$cache"/perl_*.orig.tar.xz; then
 fi
 tar -xf "$cache"/perl_*.orig.tar.xz -C source --strip-components=1 --wildcards --no-wildcards-match-slash \
 	'perl-*/t' 'perl-*/TestInit.pm' 'perl-*/MANIFEST'
-# The tests want what they test beside them.
+# The tests expect the modules that they test in source/lib.
 mkdir -p source/lib
 perl -e 'print "$_\n" for grep { -f "$_/Config.pm" || -f "$_/strict.pm" || -f "$_/Test/More.pm" } @INC' |
 	while read -r folder; do cp -rsn "$folder/." source/lib/; done

@@ -33,6 +33,6 @@ ab -q -c 200 -n 4000 -H 'Accept-Encoding: gzip' "http://127.0.0.1:$port/index.tx
 curl -s "http://127.0.0.1:$port/index.txt" | cksum
 kill -TERM "$(cat pid)"
 ended $server apache2
-# Not that all threads are busy, or nearly: it depends on how fast they are.
+# Leave out the messages that all or nearly all threads are busy, because they depend on the speed of the machine.
 sed 's/^.*\(AH[0-9]*\).*$/\1/' error.log | grep -v -e AH00484 -e AH10159 | sort | uniq -c
 rm -f error.log conf

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# A name server with a zone of 2000 names, asked for some hundreds.
+# A name server with a zone of 2000 names, and queries for some hundreds of them.
 . "${0%/*}/lib.sh"
 {
 	printf '$TTL 60\n@ SOA ns root 1 60 60 60 60\n@ NS ns\nns A 127.0.0.1\n'
@@ -15,7 +15,7 @@ EOF
 server=$!
 ask() { dig +short +time=5 -p "$port" @127.0.0.1 "$@"; }
 until_it_works 30 sh -c "dig +short +time=1 -p $port @127.0.0.1 ns.example | grep -qx 127.0.0.1"
-# It answers before it has written this.
+# The server answers queries before it has written its pid file.
 until_it_works 30 test -s pid
 for i in $(seq 200); do echo "h$((i * 7)).example"; done > names
 ask +retry=5 -f names | sort | uniq -c

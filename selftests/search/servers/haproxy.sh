@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# A proxy with 16 threads before nginx, which is not profiled: 200 connections at once.
+# HAProxy with 16 threads in front of an nginx that is not profiled: 200 connections at once.
 . "${0%/*}/lib.sh"
 mkdir html
 seq 1000 > html/index.txt

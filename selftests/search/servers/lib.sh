@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the scripts of servers share. Each is called with what stands before the server: massif-ctl or nothing.
+# Shared by the servers' scripts. The arguments of each script (massif-ctl or nothing) are put before the server's
+# command.
 # shellcheck shell=sh
 
-# A port that is probably free; the servers of two checks side by side are to have different ones.
+# A port that is probably free. It depends on the pid, so that concurrent checks use different ports.
 port=$((20000 + $$ % 12000))
 
 # until_it_works SECONDS COMMAND...: runs the command until it succeeds.
@@ -19,7 +20,7 @@ until_it_works() {
 	done
 }
 
-# ended PID NAME: waits, prints how it ended.
+# ended PID NAME: waits for the process, and prints its exit status.
 ended() {
 	wait "$1"
 	echo "$2 ended with $?"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# nginx: a master and two workers, 200 connections at once, a reload in between.
+# nginx: a master and two workers, 200 connections at once, and a reload of the configuration.
 . "${0%/*}/lib.sh"
 mkdir html
 seq 1000 > html/index.txt

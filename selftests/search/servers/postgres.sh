@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# PostgreSQL: 90 clients at once, each with a process of the server. It refuses to be root.
+# PostgreSQL: 90 clients at once, each with a process of the server. PostgreSQL refuses to run as root.
 . "${0%/*}/lib.sh"
 bin=$(echo /usr/lib/postgresql/*/bin)
 run() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }

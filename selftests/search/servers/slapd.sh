@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# An LDAP server with 300 entries and a client that looks for them.
+# An LDAP server with 300 entries, and a client that searches for them.
 . "${0%/*}/lib.sh"
 mkdir db
 modules=/usr/lib/ldap
