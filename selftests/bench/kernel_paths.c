@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Measures paths through the kernel with and without massif.ko, in guest instructions. Prints one line per path and
-// state.
+// Counts the guest instructions of several paths through the kernel, with and without massif.ko. Prints one line per
+// path and state.
 #include <fcntl.h>
 #include <linux/massif.h>
 #include <sched.h>
@@ -117,7 +117,7 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 {
 	volatile char depth[DEPTH];
 
-	/* Make the stack contents the same each time, whatever was called before. */
+	/* Clear this part of the stack, so that its contents are the same in every call of measure(). */
 	memset((char *)depth, 0, sizeof(depth));
 	pairs(out, state, "pair", PROT_NONE);
 	pairs(out, state, "merged", PROT_READ | PROT_WRITE);
@@ -130,7 +130,7 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 /* The states that this program sets up itself. Any other STATE is just a name for the state that the guest is in. */
 static const struct state {
 	const char *name;
-	bool child;		/* true: the child is a member of the session; false: this process is one */
+	bool child;		/* member of the session: the child (true) or this process (false) */
 	uint32_t max_stack;
 	uint64_t flags;
 	uint32_t known;		/* size of the stack cache in bytes, filled with the stacks of the first run; 0: none */
@@ -173,8 +173,8 @@ static int open_session(const struct state *state)
 /*
  * Opens a session unless @state is NULL. Returns its descriptor, or -1. The address space must be the same in every
  * state, because otherwise the kernel's tree of mappings would have a different shape, and searching it would take a
- * different time. So the ring is not mapped, and a child opens the session, which shares only its descriptors with this
- * process.
+ * different time. So the ring is not mapped, and the session is opened by a child that shares only the descriptors of
+ * this process.
  */
 static int begin(const struct state *state)
 {
@@ -196,8 +196,8 @@ static int begin(const struct state *state)
 }
 
 /*
- * Adds each stack in the ring to the stack cache, as if unwinding it had read SLOTS words in measure()'s frame. These
- * words do not change, and unwinding about twenty frames reads as many.
+ * Adds each stack in the ring to the stack cache, with SLOTS words of measure()'s frame as the words that unwinding
+ * read. These words do not change. Unwinding about twenty frames reads SLOTS words.
  */
 static void tell(int fd)
 {
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
 	fd = begin(state);
 	child = make_child(state, fd);
 
-	/* A first run, for everything that happens only the first time. */
+	/* Warm up: the first run includes work that is done only once. */
 	measure(fopen("/dev/null", "w"), "");
 	if (state && state->known)
 		tell(fd);

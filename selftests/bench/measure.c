@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Interval for looking for the child and for measuring memory. The end of a process is noticed at once. */
+/* Polling interval for finding the child and measuring memory. The end of a process is noticed immediately. */
 #define PERIOD_MS 5
 
 struct process {
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	accompany(&command, below ? &program : NULL);
 	status = reap(command.pid);
 	getrusage(RUSAGE_CHILDREN, &usage);
-	/* Exact, but of two processes, this would be the peak of the larger one. */
+	/* ru_maxrss is exact. With --below, it would be the maximum of the profiler and the program. */
 	if (!below && usage.ru_maxrss > command.peak_kib)
 		command.peak_kib = usage.ru_maxrss;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Fuzzes the readers of the files in the user's cache directory: unwind rules and symbol names. An input is one byte
-// that selects the kind of file, and the file's contents. The checksum is corrected here.
+// that selects the kind of file, and the file's contents. The fuzzer corrects the checksum.
 
 #include "selftests/fuzz/fuzz.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the reading of files by ms_print: damaged and compressed massif.out files, and other files. An input is a
-// file.
+// Fuzzes ms_print with damaged and compressed massif.out files, and with other files. An input is a file.
 
 #include "selftests/fuzz/fuzz.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the reading of the ring by pages mode, with records that the module would not write.
+// Fuzzes the part of pages mode that reads the ring, with records that the module would not write.
 //
 // An input is a list of records. Each is a recipe of four bytes and then the record's words, most of which are encoded
-// in one byte. Most records are well-formed, so that the code after the format checks is reached. Some are raw bytes
-// of the input.
+// in one byte. Most records are well-formed, so that the code after the format checks is reached. The others have a
+// header of raw input bytes.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -52,7 +52,7 @@ static const char *const names[] = { "", "[heap]", "[stack]", "[vdso]", "/bin/tr
 
 /* How a record is made from the input. */
 struct recipe {
-	uint8_t type;	/* record type; from 0x80 on: raw bytes of the input */
+	uint8_t type;	/* record type; from 0x80 on: the header is raw input */
 	uint8_t target; /* low four bits: target; high four bits: stack id */
 	uint8_t flags;
 	uint8_t more;	/* low six bits: words in addition to those of the type; from 0x80 on, seq also skips a value */
@@ -108,9 +108,7 @@ static void put_right(struct massif_record *record)
 	}
 }
 
-/*
- * Limits the numbers of pages, because pages mode loops over each page. The memory of a real machine limits them, too.
- */
+/* Limits the numbers of pages, because pages mode loops over all pages. On a real machine, its memory limits them. */
 static void bound_pages(struct massif_rec_resident *resident)
 {
 	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {

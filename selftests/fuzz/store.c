@@ -99,7 +99,7 @@ static void read_all(const struct mf_store *store, FILE *out)
 				    mf_collect_present(store, 1000, way == 3, &collection, &err);
 
 		if (!ret) {
-			/* The aggregator gets these values from elsewhere, not from the session. */
+			/* The aggregator does not read these values from the session. */
 			collection.profile.desc = collection.profile.cmd = "";
 			collection.profile.time_unit = MF_TIME_BYTES;
 			print(&collection.profile, out);

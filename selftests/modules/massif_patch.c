@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Hooks a function as a live patch does: by an ftrace callback that may change where the call goes. Changes nothing.
+// Hooks a function as a live patch does: with an ftrace callback that may redirect the call. The callback does
+// nothing.
 #include <linux/ftrace.h>
 #include <linux/module.h>
 

@@ -42,7 +42,7 @@ struct run {
 	bool ended, late;
 };
 
-/* Contains only SIGCHLD, which is blocked and received by sigtimedwait(). */
+/* The signal set for sigtimedwait(): only SIGCHLD, which is blocked. */
 static sigset_t children;
 
 static void die(const char *what)

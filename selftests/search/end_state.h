@@ -8,8 +8,8 @@
 
 /*
  * Prints the state of @pid, which is stopped in exit: command line, environment, limits, signals, timers, descriptors,
- * mapped files. Prints nothing for massif-ctl, and nothing for a thread that is not the first of its process. Omits
- * what massif itself adds to a process: its shared object and its session.
+ * mapped files. Prints nothing for massif-ctl, and nothing for threads other than the main thread of a process. Omits
+ * the shim and the session, which massif adds to a process.
  */
 void end_state_print(pid_t pid, FILE *to);
 

@@ -78,7 +78,10 @@ static void alignments()
 
 			std::printf("%zu bytes at %zu: %zu usable\n", size, alignment,
 				    malloc_usable_size(block));
-			/* All memory that the library's own operator provides must be writable. */
+			/*
+			 * Write to all memory that the library's own operator provides: the size rounded up to the
+			 * alignment.
+			 */
 			std::memset(block, 1, (size + alignment - 1) & ~(alignment - 1));
 			operator delete[](block, size, std::align_val_t(alignment));
 		}
@@ -110,8 +113,8 @@ static void handlers()
 }
 
 /*
- * Allocates blocks for which only the second attempt succeeds. The new-handler frees a block of 90001 bytes and
- * allocates one of 90002 bytes.
+ * Allocates blocks for which only the second attempt succeeds. The new-handler removes the limit, frees a block of
+ * 90001 bytes and allocates one of 90002 bytes.
  */
 template <typename Operator> static void second_attempt(const char *name, Operator allocate)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A child that cannot open further descriptors allocates while its parent continues.
+// Forks a child that cannot open further descriptors. The child allocates. After its end, the parent allocates again.
 
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	one_at_a_time = !strcmp(argv[3], "one");
 	for (uint32_t i = 0; i < 16; i++)
 		heap_log_site(i + 1, (const void *)sites[i]);
-	/* Small enough that the C library frees nothing when threads end. */
+	/* The stacks are small enough that the C library does not free anything when threads end. */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 << 10);
 	pthread_mutex_lock(&lock);

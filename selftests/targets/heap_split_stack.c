@@ -25,7 +25,7 @@ static void run(void)
 		allocate(depth);
 }
 
-/* heap_split_stack DEPTH: returns 0. */
+/* usage: heap_split_stack DEPTH. The exit status is 0. */
 int main(int argc, char **argv)
 {
 	depth = argc > 1 ? atoi(argv[1]) : 10;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_stacks ROUNDS: allocates repeatedly from all kinds of stacks, many of which share outer frames or
-// addresses with earlier ones: recursion, callbacks, frames of variable size, longjmp, coroutines that come and
-// go, signal handlers on the thread's stack and on their own, threads.
+// heap_stacks ROUNDS: allocates repeatedly from all kinds of stacks, many of which share outer frames or addresses
+// with earlier ones: recursion, callbacks, frames of variable size, longjmp, coroutines that begin and end, signal
+// handlers on the thread's stack and on an alternate stack, threads.
 
 #include <alloca.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 // heap_threads alive|in_turn|fork THREADS: threads that allocate, on stacks of 16 KiB.
 //
 // Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, the destructor of a
-// thread key does so again, in each of the C library's rounds of destructors. With "alive", all threads are alive
+// thread key does the same, in each round of destructors that the C library runs. With "alive", all threads are alive
 // before the first one ends; with "in_turn", each ends before the next begins. With "fork", the process forks while
 // all are alive. Then parent and child allocate FORKED_BYTES each, and the child runs as many threads of its own, one
 // after the other. Kept blocks are never freed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_verify_where MODE: allocates in places where verifying stacks with libunwind could do harm:
+// heap_verify_where MODE: allocates in situations in which verifying stacks with libunwind could cause harm:
 //
 // "timer": in the thread of a timer (SIGEV_THREAD) "small": on the smallest stacks that threads can have "sandbox":
 // where only the system calls of malloc are permitted "recursive": in functions that call each other in cycles of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Calls allocation functions from several call sites, and libc functions that call them. */
+/* Calls allocation functions from several call sites. Also calls libc functions that allocate. */
 #ifndef MASSIF_SELFTESTS_OWN_CALLS_H
 #define MASSIF_SELFTESTS_OWN_CALLS_H
 

@@ -37,7 +37,7 @@ UNUSED static void set_limit(int which, rlim_t value)
 	say("setrlimit %d\n", setrlimit((__rlimit_resource_t)which, &limit));
 }
 
-/* Returns how many mappings of @piece bytes are possible. Unmaps them again. */
+/* Returns how many mappings of @piece bytes can be created. Unmaps them before it returns. */
 UNUSED static unsigned long room(size_t piece)
 {
 	static void *mapped[8192];

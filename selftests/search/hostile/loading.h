@@ -69,9 +69,7 @@ UNUSED static uint64_t piece_name_space(unsigned int p)
 	return mix(sum, churn(p, 50));
 }
 
-/*
- * dlsym() must find the functions as it does without massif: with RTLD_DEFAULT, RTLD_NEXT, and in the C library itself.
- */
+/* Checks that dlsym() finds the same functions as without massif, using RTLD_DEFAULT, RTLD_NEXT or a handle of libc. */
 UNUSED static uint64_t piece_symbols(unsigned int p)
 {
 	static const char *const names[] = { "malloc", "free", "calloc", "realloc", "memalign", "posix_memalign" };

@@ -2,8 +2,8 @@
 /*
  * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script that builds it, build
  *
- * A program is a sequence of pieces, selected at random from the table below, with random parameters. What a piece
- * changes (floating-point modes, limits, handlers, sandboxes) stays in force for the pieces after it. Some pieces run
+ * A program is a sequence of pieces, selected at random from the table below, with random parameters. Changes made by a
+ * piece (to floating-point modes, limits, handlers, sandboxes) stay in effect for the following pieces. Some pieces run
  * in a thread, a coroutine, a signal handler or a forked child. Between the pieces, functions of random shapes
  * allocate. The compiler, its flags, the linker and the program's own allocator are random, too.
  *

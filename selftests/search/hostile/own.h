@@ -12,8 +12,8 @@
 #include "state.h"
 
 #define OWN_NONE  0
-#define OWN_LEAF  1 /* leaf functions; with -fipa-ra, their callers rely on the registers that they do not change */
-#define OWN_POOL  2 /* has a lock and a free list; functions call each other */
+#define OWN_LEAF  1 /* leaf functions; with -fipa-ra, callers keep values in registers that these do not change */
+#define OWN_POOL  2 /* has a lock and a free list; its functions call each other */
 #define OWN_JUMP  3 /* like OWN_POOL, but malloc() is left by longjmp() on request */
 #define OWN_STACK 4 /* like OWN_POOL, but malloc() works on a separate stack */
 #define OWN_NEXT  5 /* puts a header before the C library's blocks */

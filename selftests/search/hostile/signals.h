@@ -38,7 +38,7 @@ UNUSED static void set_handler(int signal, void (*handler)(int), int flags)
 	sigaction(signal, &action, NULL);
 }
 
-/* Has a timer interrupt allocations continuously. Its handler only counts. */
+/* Sets a timer whose signals interrupt allocations continuously. The handler only counts. */
 UNUSED static uint64_t piece_timer(unsigned int p)
 {
 	struct itimerval every = { { 0, 200 + p % 300 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -47,7 +47,7 @@ UNUSED static uint64_t piece_timer(unsigned int p)
 	set_handler(SIGALRM, count_only, SA_RESTART | (p & 1 ? SA_NODEFER : 0));
 	ticks = 0;
 	setitimer(ITIMER_REAL, &every, NULL);
-	/* Use the sum of a single round, so that it does not depend on the number of rounds. */
+	/* Use the sum of the last round only, because the number of rounds varies. */
 	while (ticks < 20)
 		sum = churn(p, 100);
 	setitimer(ITIMER_REAL, &never, NULL);
@@ -122,7 +122,7 @@ UNUSED static void jump(int signal)
 	siglongjmp(from_handler, 1);
 }
 
-/* Leaves signal handlers by siglongjmp(). */
+/* Exits from signal handlers by siglongjmp(). */
 UNUSED static uint64_t piece_jump(unsigned int p)
 {
 	volatile uint64_t sum = 0;
@@ -149,7 +149,7 @@ UNUSED static void on_event(union sigval value)
 	__atomic_add_fetch(&events, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Has a timer that runs its function in new threads, with blocked signals and a small stack. */
+/* Sets a timer whose function runs in new threads, with blocked signals and a small stack. */
 UNUSED static uint64_t piece_timer_threads(unsigned int p)
 {
 	struct sigevent how;

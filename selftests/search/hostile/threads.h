@@ -147,8 +147,8 @@ UNUSED static void *end_oddly(void *data)
 }
 
 /*
- * Creates threads that are cancelled, threads that call pthread_exit(), and threads that make only the exit system
- * call.
+ * Creates threads that are cancelled, threads that call pthread_exit(), and threads that make the exit system call
+ * directly.
  */
 UNUSED static uint64_t piece_thread_ends(unsigned int p)
 {
@@ -166,7 +166,7 @@ UNUSED static uint64_t piece_thread_ends(unsigned int p)
 		if ((i + p) % 3 == 2)
 			pthread_cancel(threads[i]);
 		pthread_join(threads[i], &result);
-		/* A thread that made the exit system call has no result. */
+		/* A thread that made the exit system call directly has no result. */
 		if ((i + p) % 3 != 1)
 			sum = mix(sum, (uint64_t)result);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Includes large headers, as work for compilers. When run, uses exceptions, regular expressions and threads.
+// Input for compilers with large headers. When run, it uses exceptions, regular expressions and threads.
 #include <algorithm>
 #include <functional>
 #include <iostream>
