@@ -96,7 +96,7 @@ static int daemonise(char **argv)
 	return STATUS;
 }
 
-/* Leaves a child that does not close its descriptors. */
+/* Leaves a running child that does not close its descriptors. */
 static int leave(char **argv)
 {
 	if (!fork())

@@ -227,9 +227,7 @@ static void align_wide(void)
 	see(valloc(40));
 }
 
-/*
- * Allocates a block for which there is a hole that is only 16 bytes larger: Massif's allocator assigns the whole hole.
- */
+/* Allocates a block in a hole that is 16 bytes larger. Massif's allocator uses the whole hole for the block. */
 static void hole(void)
 {
 	void *block = see(malloc(96));
@@ -240,7 +238,7 @@ static void hole(void)
 	see(malloc(2000));
 }
 
-/* Allocates a block for which there is a hole with enough room for another block. */
+/* Allocates a block in a hole that has enough room for a second block. */
 static void hole_split(void)
 {
 	void *block = see(malloc(96));

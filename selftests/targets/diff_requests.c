@@ -130,7 +130,7 @@ static void pool(void)
 	end(memory);
 }
 
-/* Growing and shrinking, with peaks and many snapshots. */
+/* Grows and shrinks repeatedly, so that there are peaks and many snapshots. */
 static void waves(void)
 {
 	for (int wave = 1; wave <= 12; wave++) {
@@ -251,7 +251,7 @@ static void threads(void)
 	}
 }
 
-/* A library that is loaded, unloaded, and loaded again. */
+/* Loads, unloads and reloads a library. */
 static void plugin(void)
 {
 	char path[4096];

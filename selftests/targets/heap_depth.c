@@ -170,7 +170,7 @@ static void many(void)
 	pthread_barrier_wait(&barrier);
 	mark(1);
 	if (!fork()) {
-		mark(2); /* the other threads have ended */
+		mark(2); /* in the child, the other threads do not exist */
 		_exit(0);
 	}
 	wait(NULL);

@@ -28,7 +28,7 @@ static void say(const char *what)
 	       memcmp(&limit, &other, sizeof(limit)) ? "differs" : "same");
 }
 
-/* Allocates blocks that make the heap grow, and one that is a mapping of its own. */
+/* Allocates blocks that make the heap grow, and one that has its own mapping. */
 static void allocate(void)
 {
 	for (int i = 0; i < 64; i++)

@@ -183,7 +183,7 @@ static void registers(void)
 		check(!memcmp(before.zone, after.zone, sizeof(before.zone)),
 		      "what lies below the stack pointer is kept");
 		check(after.mxcsr == mxcsr && after.x87 == kept, "floating point is as it was");
-		/* Without a profile the request has its default result. */
+		/* Without a profiler, the request has its default result. */
 		check(result == (massif_is_there() ? requests[which].result : 4711),
 		      "the result is right");
 	}

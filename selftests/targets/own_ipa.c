@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// An allocator that is compiled together with its callers. So the callers keep values in registers that the allocator
-// does not use (-fipa-ra) and call it with an unaligned stack. own_ipa_*.c are the same, compiled differently. Prints
-// a checksum and the number of blocks.
+// An allocator that is compiled together with its callers. Therefore the callers keep values in registers that the
+// allocator does not use (-fipa-ra), and may call it with an unaligned stack. own_ipa_*.c are the same, compiled
+// differently. Prints a checksum and the number of blocks.
 
 #include <stdint.h>
 #include <stdio.h>

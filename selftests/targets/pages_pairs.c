@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps and unmaps a page many times, below sixteen frames, and prints the time per pair. Between two such
-// series it waits for a byte on standard input.
+// pages_pairs N...: for each argument, maps and unmaps a page N times in a function called through sixteen frames, and
+// prints the time per pair in ns. Waits for a byte on standard input before each argument but the first.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,18 +4,19 @@
  *
  * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. Equal arguments always make the same program. With
  * fewer EVENTS, it is only the beginning of that program. RULES are letters: r, no realloc; p, no realloc of NULL and
- * no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, everything is freed at the end; a digit,
- * many chains end in recursion of that function; - for none.
+ * no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, free everything at the end; a digit, let
+ * many chains end in recursion of the function with this number; -, no rule.
  *
  * The file that includes this one defines the functions that the chains consist of, in a table named functions.
  * Each calls the next function of the chain, or the allocator if it is the last.
  *
  * Sizes. In one case Massif's count of extra bytes depends on its allocator's free lists: a free block is assigned as a
- * whole if less than 32 bytes of it would be left. That allocator adds 32 bytes to each block and rounds to 16; the
- * space it cuts blocks from is a multiple of 32. So if each block's size, rounded up to 16, is a multiple of 32, then
- * so is every hole, every sum of adjacent holes and every remainder of a hole: none is between 0 and 32. That is the
- * only restriction: sizes modulo 32 can be anything from 17 to 31, or 0. Alignments above 16 would cut blocks at other
- * addresses, so they are not used. Threads are not used either, because their libraries allocate on their own.
+ * whole if less than 32 bytes of it would be left. That allocator adds 32 bytes to each block and rounds up to a
+ * multiple of 16. The size of the space from which it cuts blocks is a multiple of 32. So if each block's size, rounded
+ * up to 16, is a multiple of 32, then so is every hole, every sum of adjacent holes and every remainder of a hole: none
+ * is between 0 and 32. That is the only restriction: sizes modulo 32 can be anything from 17 to 31, or 0. Alignments
+ * above 16 would cut blocks at other addresses, so they are not used. Threads are not used either, because their
+ * libraries allocate on their own.
  */
 #ifndef MASSIF_SELFTESTS_RANDOM_ENGINE_H
 #define MASSIF_SELFTESTS_RANDOM_ENGINE_H

@@ -348,7 +348,7 @@ static int uring_open(struct uring *uring)
 	uring->fd = syscall(SYS_io_uring_setup, 4, &uring->params);
 	if (uring->fd < 0)
 		return unless_absent(errno);
-	/* With so few entries, both rings fit into one page. They share one mapping. */
+	/* With so few entries, both rings fit into one page, so a single mapping covers them. */
 	uring->len = PAGE;
 	uring->rings = mmap(NULL, uring->len, RW, MAP_SHARED | MAP_POPULATE, uring->fd,
 			    IORING_OFF_SQ_RING);
