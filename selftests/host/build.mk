@@ -24,7 +24,7 @@ $(O)/selftests/host/preload_definitions: $(addprefix $(O)/preload/core/,definiti
 $(O)/selftests/host/preload_detour: $(addprefix $(O)/preload/,patch/code_detour.o patch/instruction.o patch/patch.o core/maps.o)
 $(O)/selftests/host/preload_follow: $(addprefix $(O)/preload/,process/follow.o core/readable.o)
 $(O)/selftests/host/preload_instruction: $(O)/preload/patch/instruction.o
-$(O)/selftests/host/preload_patch: $(addprefix $(O)/preload/,patch/patch.o core/maps.o) $(O)/selftests/lib/refuse_protection.o
+$(O)/selftests/host/preload_patch: $(addprefix $(O)/preload/,patch/patch.o core/maps.o) $(O)/selftests/lib/refuse_call.o
 $(O)/selftests/host/preload_unwind $(O)/selftests/host/preload_ways: $(addprefix $(O)/preload/,stack/unwind.o stack/step.o \
 	stack/full_walk.o stack/memo.o stack/cfi.o stack/eh_frame.o stack/rule_cache.o stack/rowcache.o \
 	core/stack_bounds.o core/readable.o core/object_file.o)

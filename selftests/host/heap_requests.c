@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
-#include "selftests/lib/refuse_protection.h"
+#include "selftests/lib/refuse_call.h"
 
 #define SNAPSHOT "heap_requests.snapshot"
 
@@ -178,7 +179,7 @@ TEST_F(requests, execution_trees_have_the_place)
 /* From here on, attempts to make code writable fail. */
 static void refuse(void)
 {
-	if (refuse_protection(PROT_WRITE | PROT_EXEC))
+	if (refuse_call(SYS_mprotect, 2, PROT_WRITE | PROT_EXEC))
 		_exit(97);
 }
 

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "preload/core/maps.h"
 #include "preload/patch/patch.h"
 #include "selftests/lib/code_memory.h"
-#include "selftests/lib/refuse_protection.h"
+#include "selftests/lib/refuse_call.h"
 
 #define PAGE 4096u
 
@@ -262,7 +263,7 @@ TEST(where_code_cannot_be_written_nothing_changes)
 	uint8_t *code = map_code(0x30000000, 2, PAGE - 2, PROT_READ | PROT_EXEC);
 
 	ASSERT_NE(NULL, code);
-	ASSERT_EQ(0, refuse_protection(PROT_WRITE | PROT_EXEC));
+	ASSERT_EQ(0, refuse_call(SYS_mprotect, 2, PROT_WRITE | PROT_EXEC));
 	errno = 77;
 	EXPECT_EQ(-EACCES, patch(code + PAGE - 2, two));
 	EXPECT_EQ(77, errno);
@@ -277,7 +278,7 @@ TEST(where_room_cannot_be_executed_it_is_not_used)
 	void *first, *second;
 
 	ASSERT_NE(NULL, code);
-	ASSERT_EQ(0, refuse_protection(PROT_EXEC));
+	ASSERT_EQ(0, refuse_call(SYS_mprotect, 2, PROT_EXEC));
 	ASSERT_EQ(0, mf_patch_room(code, 40, &first));
 	EXPECT_EQ(-EACCES, mf_patch_seal());
 	ASSERT_EQ(0, mf_patch_room(code, 40, &second));

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes mprotect() fail for some protections by means of a seccomp filter.
+// Makes a system call fail, with a seccomp filter.
 
-#include "selftests/lib/refuse_protection.h"
+#include "selftests/lib/refuse_call.h"
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
-int refuse_protection(uint32_t bits)
+int refuse_call(uint32_t number, unsigned int argument, uint32_t bits)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t)),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
