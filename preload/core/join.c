@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,6 +21,7 @@
 #include "protocol/join.h"
 #include "descriptor.h"
 #include "seccomp.h"
+#include "session.h"
 
 /*
  * Number of seconds to wait for an answer. massif-ctl needs less than that even to look up the names of a large
@@ -111,6 +112,23 @@ static int call(void)
 }
 
 /*
+ * Stores the descriptors of @header in their places in @fds, which @carried lists. If there was no room for all of them
+ * in this process, the last ones are missing.
+ */
+static void sort_fds(const struct cmsghdr *header, uint32_t carried, int fds[MF_JOIN_FDS])
+{
+	size_t n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int), next = 0;
+	int received[MF_JOIN_FDS];
+
+	if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS || n > MF_JOIN_FDS)
+		return;
+	memcpy(received, CMSG_DATA(header), n * sizeof(int));
+	for (int i = 0; i < MF_JOIN_FDS && next < n; i++)
+		if (carried & 1u << i)
+			fds[i] = received[next++];
+}
+
+/*
  * Waits for an answer. Returns the answer's code, or -errno if there was none. Only an answer with code 0 can carry
  * descriptors; @fds receives them, or -1 for each missing one. Text that follows the answer is stored, NUL-terminated,
  * in @text, which has room for @room bytes.
@@ -133,11 +151,10 @@ static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 	long size = without_interruption(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-	fds[0] = fds[1] = -1;
-	if (size >= 0 && header && header->cmsg_level == SOL_SOCKET &&
-	    header->cmsg_type == SCM_RIGHTS && header->cmsg_len >= CMSG_LEN(sizeof(int)) &&
-	    header->cmsg_len <= CMSG_LEN(MF_JOIN_FDS * sizeof(int)))
-		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+	for (int i = 0; i < MF_JOIN_FDS; i++)
+		fds[i] = -1;
+	if (size >= 0 && header)
+		sort_fds(header, answer.fds, fds);
 	if (size < (long)sizeof(answer) || answer.magic != MF_JOIN_MAGIC)
 		return size < 0 ? (int)size : -EPROTO;
 	if (room)
@@ -158,42 +175,45 @@ static struct mf_join_request make_request(enum mf_join_verb verb)
 	return request;
 }
 
-static int tell(int fd, const struct msghdr *message, int flags)
+static int tell(int fd, const struct msghdr *message)
 {
-	return (int)without_interruption(SYS_sendmsg, fd, (void *)message, MSG_NOSIGNAL | flags);
+	return (int)without_interruption(SYS_sendmsg, fd, (void *)message, MSG_NOSIGNAL);
 }
 
-static int tell_verb(int fd, enum mf_join_verb verb, int flags)
+static int tell_verb(int fd, enum mf_join_verb verb)
 {
 	struct mf_join_request request = make_request(verb);
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof(request) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
-	return tell(fd, &message, flags);
-}
-
-/* The open connection to massif-ctl, and the process that opened it; both 0 if there is none. */
-static int connection, owner;
-static struct stat connection_file;
-
-static void keep(int fd)
-{
-	if (fstat(fd, &connection_file))
-		return;
-	owner = getpid();
-	connection = fd;
+	return tell(fd, &message);
 }
 
 /*
- * Is @connection still our socket? The program may have closed the descriptor and opened another file under the same
- * number.
+ * The process that has joined, and the page that it shares with massif-ctl; 0 and NULL if there is none. A child also
+ * has these values until it calls mf_join_leave(), but not the page.
  */
-static bool is_still_there(void)
-{
-	struct stat now;
+static int joined;
+static struct mf_join_page *page;
 
-	return connection && !mf_seccomp_is_on() && fstat(connection, &now) == 0 &&
-	       now.st_dev == connection_file.st_dev && now.st_ino == connection_file.st_ino;
+/* Maps the page @fd, which massif-ctl has passed, or -1. It may be missing, for example if the limits are too low. */
+static void map_page(int fd)
+{
+	long address;
+
+	if (fd < 0)
+		return;
+	address = syscall(SYS_mmap, NULL, MF_JOIN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	syscall(SYS_close, fd);
+	if (address == -1)
+		return;
+	/* A child must not hold the page, because massif-ctl would not notice that this process has ended. */
+	if (syscall(SYS_madvise, address, MF_JOIN_PAGE_BYTES, MADV_DONTFORK)) {
+		syscall(SYS_munmap, address, MF_JOIN_PAGE_BYTES);
+		return;
+	}
+	syscall(SYS_madvise, address, MF_JOIN_PAGE_BYTES, MADV_DONTDUMP);
+	page = (struct mf_join_page *)address;
 }
 
 int mf_join_executed(long argc, char *const *argv, int *trace)
@@ -222,109 +242,136 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 			bytes = MF_JOIN_ARGS_MAX - !argv[0][MF_JOIN_ARGS_MAX - 1];
 		parts[2].iov_len = request.args_bytes = (uint32_t)bytes;
 	}
-	ret = tell(fd, &message, 0);
+	ret = tell(fd, &message);
 	ret = ret < 0 ? ret : hear(fd, fds);
-	if (!ret && fds[0] < 0)
-		ret = -EPROTO;
-	if (ret) {
-		syscall(SYS_close, fd);
-		return ret;
-	}
-	keep(fd);
-	if (fds[1] >= 0)
-		*trace = mf_descriptor_move_high(fds[1]);
-	return fds[0];
+	syscall(SYS_close, fd);
+	if (ret || fds[MF_JOIN_FD_MEMORY] < 0)
+		return ret ? ret : -EPROTO;
+	joined = getpid();
+	map_page(fds[MF_JOIN_FD_PAGE]);
+	if (fds[MF_JOIN_FD_TRACE] >= 0)
+		*trace = mf_descriptor_move_high(fds[MF_JOIN_FD_TRACE]);
+	return fds[MF_JOIN_FD_MEMORY];
 }
 
 /* Sends a request without text and waits for the answer. Returns the answer's code or -errno. */
 static int ask(int fd, enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 {
-	int ret = tell_verb(fd, verb, 0);
+	int ret = tell_verb(fd, verb);
 
 	return ret < 0 ? ret : hear(fd, fds);
 }
 
-int mf_join_fork(void)
+/* The same on a connection of its own. */
+static int ask_once(enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 {
-	int fds[MF_JOIN_FDS], fd = call(), ret;
+	int fd = call(), ret;
 
 	if (fd < 0)
 		return fd;
-	ret = ask(fd, MF_JOIN_FORK, fds);
-	if (!ret)
-		return fd;
+	ret = ask(fd, verb, fds);
 	syscall(SYS_close, fd);
-	return ret < 0 ? ret : -EPROTO;
+	return ret;
+}
+
+/* Sends a request without text whose answer, if there is one, does not matter. */
+static void tell_once(enum mf_join_verb verb)
+{
+	int fd = call();
+
+	if (fd < 0)
+		return;
+	tell_verb(fd, verb);
+	syscall(SYS_close, fd);
+}
+
+bool mf_join_fork(struct mf_join_child *child)
+{
+	int fds[MF_JOIN_FDS], fd = call();
+
+	if (fd < 0)
+		return false;
+	/* Another thread may be forking now: its child closes what it finds in @child. */
+	child->connection = fd;
+	if (ask(fd, MF_JOIN_FORK, fds)) {
+		mf_join_forget(child);
+		return false;
+	}
+	if (fds[MF_JOIN_FD_PAGE] >= 0)
+		child->page = mf_descriptor_move_high(fds[MF_JOIN_FD_PAGE]);
+	return true;
 }
 
 bool mf_join_go_on(void)
 {
-	int fds[MF_JOIN_FDS], fd = call(), ret;
+	int fds[MF_JOIN_FDS];
 
-	if (fd < 0)
-		return false;
-	ret = ask(fd, MF_JOIN_GO_ON, fds);
-	syscall(SYS_close, fd);
-	return !ret;
+	return !ask_once(MF_JOIN_GO_ON, fds);
 }
 
-bool mf_join_born(int fd)
+bool mf_join_born(struct mf_join_child *child)
 {
 	int fds[MF_JOIN_FDS];
 
-	if (ask(fd, MF_JOIN_BORN, fds))
+	if (ask(child->connection, MF_JOIN_BORN, fds))
 		return false;
-	keep(fd);
+	joined = getpid();
+	map_page(child->page ? child->page : -1);
+	child->page = 0;
 	return true;
+}
+
+void mf_join_forget(struct mf_join_child *child)
+{
+	if (child->connection > 0)
+		syscall(SYS_close, child->connection);
+	if (child->page > 0)
+		syscall(SYS_close, child->page);
+	*child = (struct mf_join_child){ 0 };
 }
 
 int mf_join_copy(void)
 {
-	bool stands = is_still_there();
-	int fds[MF_JOIN_FDS], fd = stands ? connection : call(), ret;
+	int fds[MF_JOIN_FDS], ret = ask_once(MF_JOIN_COPY, fds);
 
-	if (fd < 0)
-		return fd;
-	ret = ask(fd, MF_JOIN_COPY, fds);
-	if (!stands)
-		syscall(SYS_close, fd);
 	if (ret)
 		return ret < 0 ? ret : -EPROTO;
-	return fds[0] < 0 ? -EPROTO : mf_descriptor_move_high(fds[0]);
+	return fds[MF_JOIN_FD_MEMORY] < 0 ? -EPROTO : mf_descriptor_move_high(fds[MF_JOIN_FD_MEMORY]);
 }
 
 void mf_join_without(void)
 {
-	if (is_still_there())
-		tell_verb(connection, MF_JOIN_WITHOUT, MSG_DONTWAIT);
+	if (page)
+		__atomic_store_n(&page->without, 1, __ATOMIC_RELAXED);
+	else
+		tell_once(MF_JOIN_WITHOUT);
 }
 
 void mf_join_leave(void)
 {
-	if (is_still_there())
-		syscall(SYS_close, connection);
-	connection = owner = 0;
+	joined = 0;
+	page = NULL;
 }
 
 void mf_join_executing(bool begins)
 {
-	enum mf_join_verb verb = begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS;
-	int fds[MF_JOIN_FDS], fd;
+	int fds[MF_JOIN_FDS];
 
-	/* A vfork child shares this memory, but the connection belongs to its parent. */
-	if (mf_seccomp_is_on() || !owner || owner != getpid())
+	/* A vfork child shares this memory, but it is the parent that has joined. */
+	if (mf_seccomp_is_on() || !joined || joined != getpid())
 		return;
-	if (is_still_there()) {
-		tell_verb(connection, verb, MSG_DONTWAIT);
+	/*
+	 * A child that no fork handler saw has no page, and its pid may be the same, in another namespace; its session
+	 * is not active.
+	 */
+	if (!page || !mf_session_is_active()) {
+		ask_once(begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS, fds);
 		return;
 	}
-	/* The program has closed the descriptor: many programs close all unknown descriptors before they call exec. */
-	fd = call();
-	if (fd < 0)
-		return;
-	if (tell_verb(fd, verb, 0) >= 0)
-		hear(fd, fds);
-	syscall(SYS_close, fd);
+	__atomic_store_n(&page->executes, begins, __ATOMIC_RELAXED);
+	/* massif-ctl no longer needs to expect the program that mf_join_starts() announced. */
+	if (!begins && mf_session_store.header->traces_children)
+		tell_once(MF_JOIN_STAYS);
 }
 
 /*
@@ -336,8 +383,7 @@ void mf_join_executing(bool begins)
 void mf_join_starts(const char *path, const char *directories)
 {
 	struct mf_join_request request = make_request(MF_JOIN_STARTS);
-	bool stands = owner && owner == getpid() && is_still_there();
-	int saved = errno, fd = stands ? connection : call();
+	int saved = errno, fd = call();
 	char directory[DIRECTORY_MAX];
 	struct iovec parts[] = {
 		{ .iov_base = &request, .iov_len = sizeof(request) },
@@ -361,8 +407,8 @@ void mf_join_starts(const char *path, const char *directories)
 	}
 	request.path_bytes = (uint32_t)(parts[1].iov_len + parts[2].iov_len);
 	if (fd >= 0 && request.path_bytes <= MF_JOIN_PATH_MAX)
-		tell(fd, &message, stands ? MSG_DONTWAIT : 0);
-	if (fd >= 0 && !stands)
+		tell(fd, &message);
+	if (fd >= 0)
 		syscall(SYS_close, fd);
 	errno = saved;
 }
@@ -396,7 +442,7 @@ static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const ch
 
 	request.path_bytes = (uint32_t)parts[1].iov_len;
 	request.args_bytes = (uint32_t)parts[2].iov_len;
-	ret = tell(fd, &message, 0);
+	ret = tell(fd, &message);
 	return ret < 0 ? ret : 0;
 }
 
@@ -412,7 +458,7 @@ int mf_join_borrow(int parent)
 	syscall(SYS_close, fd);
 	if (ret)
 		return ret < 0 ? ret : -EPROTO;
-	return fds[0] < 0 ? -EPROTO : fds[0];
+	return fds[MF_JOIN_FD_MEMORY] < 0 ? -EPROTO : fds[MF_JOIN_FD_MEMORY];
 }
 
 int mf_join_command(const char *text, struct mf_join_file *file)
@@ -427,12 +473,12 @@ int mf_join_command(const char *text, struct mf_join_file *file)
 	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	ret = tell_texts(fd, MF_JOIN_COMMAND, text, "");
 	ret = ret ? ret : hear_text(fd, fds, file->name, sizeof(file->name));
-	if (ret || fds[0] < 0) {
+	if (ret || fds[MF_JOIN_FD_MEMORY] < 0) {
 		syscall(SYS_close, fd);
 		return ret;
 	}
 	file->connection = fd;
-	file->contents = fds[0];
+	file->contents = fds[MF_JOIN_FD_MEMORY];
 	return 0;
 }
 

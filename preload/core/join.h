@@ -19,17 +19,25 @@ int mf_join_read(char *value, char **rest);
  */
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
+/* What a child inherits in order to join: its connection to massif-ctl and its page. */
+struct mf_join_child {
+	int connection, page; /* descriptors, or 0 */
+};
+
 /*
- * Announces a fork. Context: the session's state is frozen, so no thread writes to it. Returns the child's connection
- * to massif-ctl, or a negative number.
+ * Announces a fork and stores in @child what the child needs. Returns false if the child cannot join. Context: the
+ * session's state is frozen, so no thread writes to it.
  */
-int mf_join_fork(void);
+bool mf_join_fork(struct mf_join_child *child);
+
+/* Closes the descriptors in @child, if there are any. */
+void mf_join_forget(struct mf_join_child *child);
 
 /* Announces that threads will write to the session memory again. Returns false if massif-ctl cannot be reached. */
 bool mf_join_go_on(void);
 
-/* In the child: registers the child over @connection, from mf_join_fork(). Returns true if @connection stays in use. */
-bool mf_join_born(int connection);
+/* In the child: joins, with what mf_join_fork() has stored in @child. Returns false if that fails. */
+bool mf_join_born(struct mf_join_child *child);
 
 /* In the child: returns the descriptor of the child's copy of the session memory, or a negative number. */
 int mf_join_copy(void);
@@ -43,7 +51,7 @@ void mf_join_without(void);
  */
 int mf_join_borrow(int parent);
 
-/* In a child: closes the inherited connection, which belongs to the parent. */
+/* In a child: forgets that its parent has joined. */
 void mf_join_leave(void);
 
 /*

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "protocol/join.h"
 #include "session.h"
 
 #define PAGE_BYTES 4096u
@@ -53,7 +54,7 @@ static uint64_t image_data(void)
 uint64_t mf_own_memory_address_space(void)
 {
 	uint64_t bytes = image_end() - image_start() + __atomic_load_n(&added_code, __ATOMIC_RELAXED) +
-			 __atomic_load_n(&added, __ATOMIC_RELAXED);
+			 __atomic_load_n(&added, __ATOMIC_RELAXED) + MF_JOIN_PAGE_BYTES;
 
 	for (int i = 0; i < MF_REGION_COUNT; i++)
 		bytes += mf_session_store.sizes[i];

@@ -9,6 +9,7 @@
 
 #include "model/tally.h"
 #include "clock.h"
+#include "join.h"
 #include "stack/depth.h"
 #include "stack/memo.h"
 #include "event/nesting.h"
@@ -75,8 +76,7 @@ struct mf_thread_private {
 
 	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
 
-	/* While the thread is forking, the child's connection to massif-ctl; otherwise 0. */
-	int child;
+	struct mf_join_child child; /* while the thread is forking, what the child needs in order to join */
 
 	/* Copy of the state, kept while a signal handler that interrupted an event is forking; see thread_memory.h. */
 	void *saved;

@@ -116,8 +116,7 @@ static void announce(struct mf_thread *thread)
 	mf_stack_hold();
 	if (mf_gate_hold())
 		freeze(thread);
-	thread->private->child = mf_join_fork();
-	if (thread->private->child > 0)
+	if (mf_join_fork(&thread->private->child))
 		fork_state.children++;
 	/*
 	 * Freeze even if massif-ctl could not be reached: children is not incremented then, so the next event does not
@@ -156,19 +155,12 @@ static void prepare(void)
 		 * same state.
 		 */
 		if (survivor)
-			survivor->child = mf_join_fork();
+			mf_join_fork(&survivor->child);
 	} else if (mf_thread_get()) {
 		announce(mf_thread_local.thread);
 	}
 	mf_thread_local.inside = inside;
 	errno = saved;
-}
-
-static void forget(struct mf_thread_private *private)
-{
-	if (private->child > 0)
-		syscall(SYS_close, private->child);
-	private->child = 0;
 }
 
 static struct mf_thread_private *own_state(void)
@@ -184,7 +176,7 @@ static void parent(void)
 	int saved = errno;
 
 	if (own) {
-		forget(own);
+		mf_join_forget(&own->child);
 		mf_thread_memory_drop(own);
 	}
 	errno = saved;
@@ -222,8 +214,8 @@ static void child(void)
 	newborn_lock = (struct mf_lock){ 0 };
 	mf_fork_is_newborn = false;
 	survivor = NULL;
-	if (own && own->child > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) && mf_join_born(own->child)) {
-		own->child = 0;
+	if (own && own->child.connection > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) &&
+	    mf_join_born(&own->child)) {
 		/* The thread's first event must find no state, because the existing one still belongs to the parent. */
 		survivor = own;
 		if (!was_newborn)
@@ -242,9 +234,9 @@ static void child(void)
 			mf_thread_memory_restore(own);
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
-	/* Other threads of the parent may have prepared forks of their own; drop their connections and copies, too. */
+	/* Other threads of the parent may have prepared forks of their own; drop their descriptors and copies, too. */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		forget(private);
+		mf_join_forget(&private->child);
 		mf_thread_memory_drop(private);
 	}
 	errno = saved;

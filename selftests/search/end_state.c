@@ -116,12 +116,6 @@ static void print_descriptor(pid_t pid, const char *number)
 	end = strstr(link, ":[");
 	if (end)
 		*end = '\0';
-	/*
-	 * Skip the connection of a forked or followed process to massif-ctl (differences.rst, One more file
-	 * descriptor).
-	 */
-	if (!strcmp(link, "socket") && atoi(number) >= 1000)
-		return;
 	if (!is_ours(link))
 		say("descriptor", "%s %s\n", number, link);
 }

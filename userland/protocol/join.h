@@ -11,9 +11,12 @@
  *
  * Anyone can see the name, so massif-ctl only answers clients that know the secret; the kernel identifies the client's
  * process. The client only trusts a socket that belongs to its own user or to root. A request is one packet: struct
- * mf_join_request followed by text. The answer is struct mf_join_answer with descriptors: the session's memory and, if
- * calls are to be traced, where to write the trace. The connection stays open; when it closes, massif-ctl knows that
- * the process has ended or executed another program.
+ * mf_join_request followed by text. The answer is struct mf_join_answer with descriptors (enum mf_join_fd). Almost
+ * every request has a connection of its own, so that no descriptor stays open in the program.
+ *
+ * The process maps the page that it was passed, and closes the descriptor. When the mapping goes, massif-ctl knows that
+ * the process has ended or executed another program (ctl/heap/space_watch.h). The page also holds what the process
+ * says without an answer. massif-ctl may have no page for a process; then the process sends messages instead.
  */
 #ifndef MASSIF_PROTOCOL_JOIN_H
 #define MASSIF_PROTOCOL_JOIN_H
@@ -28,19 +31,19 @@
 #define MF_JOIN_NAME_MAX      64u
 #define MF_JOIN_PATH_MAX      4096u  /* longer paths are truncated */
 #define MF_JOIN_ARGS_MAX      65536u /* longer arguments are truncated, and then do not end in NUL */
-#define MF_JOIN_FDS	      2
 
 enum mf_join_verb {
 	MF_JOIN_EXECUTED, /* a program was executed: its path and its arguments, each NUL-terminated */
 	MF_JOIN_FORK,	  /* the process is about to fork, and changes nothing until GO_ON */
 	MF_JOIN_GO_ON,	  /* the process has forked; it waits for the answer before it changes its profile */
 	MF_JOIN_BORN,	  /* sent by the child on the connection used for MF_JOIN_FORK */
-	MF_JOIN_COPY,	  /* a child asks for a copy of the memory, on MF_JOIN_FORK's connection or a new one */
-	MF_JOIN_WITHOUT,  /* the child could not use the copy and continues without a profile; not answered */
+	MF_JOIN_COPY,	  /* a child asks for a copy of the memory */
+	MF_JOIN_WITHOUT,  /* a child without a page could not use the copy and continues without a profile; not
+			   * answered */
 	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event asks for the memory of the process
 			   * whose pid is in the path field; the child maps it privately */
-	MF_JOIN_EXECUTES, /* the process is about to call exec; answered only on a new connection */
-	MF_JOIN_STAYS,	  /* the exec after MF_JOIN_EXECUTES failed; answered only on a new connection */
+	MF_JOIN_EXECUTES, /* a process without a page is about to call exec; it waits for the answer */
+	MF_JOIN_STAYS,	  /* exec failed; a process without a page waits for the answer */
 	MF_JOIN_STARTS,	  /* the process or a child of it is about to execute the path; the argument is the PATH to
 			   * search, or empty; not answered */
 	MF_JOIN_COMMAND,  /* the program executes a monitor command; the path is its text */
@@ -56,6 +59,22 @@ struct mf_join_request {
 	char secret[MF_JOIN_SECRET_DIGITS];
 };
 
+/* The descriptors that an answer may carry, in this order. */
+enum mf_join_fd {
+	MF_JOIN_FD_MEMORY, /* the session's memory, or the contents of a command's file */
+	MF_JOIN_FD_TRACE,  /* where allocation calls are reported, if they are */
+	MF_JOIN_FD_PAGE,   /* a struct mf_join_page */
+	MF_JOIN_FDS,
+};
+
+/* The page of a process, which that process writes. */
+struct mf_join_page {
+	uint32_t executes; /* the process is about to call exec, or has done so */
+	uint32_t without;  /* the child could not use its copy of the memory and continues without a profile */
+};
+
+#define MF_JOIN_PAGE_BYTES 4096u
+
 /*
  * If a command produces a file, the descriptor refers to its contents, and the file's name follows the answer: up to
  * MF_JOIN_PATH_MAX bytes including the NUL. The process writes the file itself, with its own privileges.
@@ -63,6 +82,7 @@ struct mf_join_request {
 struct mf_join_answer {
 	uint32_t magic;
 	int32_t code; /* 0, -ENOSYS for an unknown command, or another -errno if the process is not to be profiled */
+	uint32_t fds; /* bit N is set if the answer carries descriptor N of enum mf_join_fd */
 };
 
 #endif

@@ -45,6 +45,7 @@ struct mf_heap_family {
 	struct mf_heap_process *processes; /* the processes, newest first */
 	int files_ms; /* time until the next check for newly mapped files */
 	struct mf_join_conns conns; /* connections; their epoll descriptor also watches the processes */
+	int inotify; /* reports address spaces that are gone; -1 until a process joins */
 	struct mf_expected expected;
 };
 
@@ -60,6 +61,7 @@ int mf_heap_family_create(const struct mf_options *options, struct mf_heap_proce
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->options = options;
 	made->files_ms = FIRST_FILES_MS;
+	made->inotify = -1;
 	mf_rowcache_know_names(options);
 	mf_join_conns_init(&made->conns, serve_request, made);
 	ret = mf_options_look_inside(options) ? mf_join_conns_open(&made->conns, address) : 0;
@@ -83,6 +85,8 @@ void mf_heap_family_destroy(struct mf_heap_family *family)
 	mf_join_conns_close(&family->conns);
 	while (family->processes)
 		mf_heap_process_destroy(mf_take(family->processes, family->processes->next));
+	if (family->inotify >= 0)
+		close(family->inotify);
 	mf_expected_deinit(&family->expected);
 	free(family);
 }
@@ -207,62 +211,59 @@ static int trace_target(const struct mf_options *options)
 	return options->trace_malloc ? mf_message_target() : -1;
 }
 
-/* Handles a message that needs no answer. */
-static void hear(struct mf_heap_family *family, struct mf_heap_process *process,
-		 const struct mf_request *join_request)
+/* Drops @process, which continues without a profile. */
+static void let_go(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	switch (join_request->request.verb) {
-	case MF_JOIN_STARTS:
-		mf_expected_start(&family->expected, family->options, join_request);
-		return;
-	case MF_JOIN_WITHOUT:
-		process->without = true;
-		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "process %d (%s) is not profiled: its limits (ulimit -n, ulimit -v) are "
-			       "too low to take over its parent's profile",
-			       (int)process->pid, process->title);
-		break;
-	}
-	if (join_request->request.verb == MF_JOIN_STAYS)
-		mf_expected_joined(&family->expected);
-	process->executes = join_request->request.verb == MF_JOIN_EXECUTES;
+	mf_message_say(MF_MESSAGE_PROBLEM,
+		       "process %d (%s) is not profiled: its limits (ulimit -n, ulimit -v) are too low to take "
+		       "over its parent's profile",
+		       (int)process->pid, process->title);
+	drop(family, process);
 }
 
-/* Marks @process as ended after reading the messages that it sent before it ended. */
-static void end_process(struct mf_heap_family *family, struct mf_heap_process *process)
+/* Drops the processes that have said in their pages that they continue without a profile. */
+static void let_go_of_any(struct mf_heap_family *family)
 {
-	struct mf_request *join_request = malloc(sizeof(*join_request));
+	struct mf_heap_process *process = family->processes;
 
-	while (join_request && process->connection >= 0 &&
-	       mf_join_server_receive(&family->conns.join_server, process->connection, join_request) > 0)
-		hear(family, process, join_request);
-	free(join_request);
-	mf_heap_process_note_end(process);
-	process->ended = true;
-	close(mf_take(process->pidfd, -1));
+	while (process) {
+		if (mf_space_is_without(&process->space)) {
+			let_go(family, process);
+			process = family->processes;
+		} else {
+			process = process->next;
+		}
+	}
+}
+
+/* Is @process about to execute another program, or has it just done so? */
+static bool executes(const struct mf_heap_process *process)
+{
+	return process->executes || mf_space_executes(&process->space);
 }
 
 /*
  * Returns the running process with pid @pid, or NULL. A process that has ended is marked as such and not returned,
  * because its pid may have been reused.
  */
-static struct mf_heap_process *find_alive(struct mf_heap_family *family, pid_t pid)
+static struct mf_heap_process *find_alive(const struct mf_heap_family *family, pid_t pid)
 {
 	struct mf_heap_process *process = pid > 0 ? mf_heap_family_find(family, pid) : NULL;
 	struct pollfd polled = { .fd = process ? process->pidfd : -1, .events = POLLIN };
 
 	if (poll(&polled, 1, 0) <= 0)
 		return process;
-	end_process(family, process);
+	mf_heap_process_note_end(process);
+	process->ended = true;
+	close(mf_take(process->pidfd, -1));
 	return NULL;
 }
 
-static void add(struct mf_heap_family *family, struct mf_heap_process *process, int connection)
+static void add(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	/* Several processes will write files about mostly the same code, so keep function names from now on. */
 	mf_names_begin(family->options->symbolizer.names);
 	family->files_ms = FIRST_FILES_MS;
-	process->connection = connection;
 	process->next = family->processes;
 	family->processes = process;
 }
@@ -285,9 +286,38 @@ int mf_heap_family_adopt(struct mf_heap_family *family)
 	return follow(family, process, process->pid);
 }
 
+/* Schedules the next check of whether @process is still running the same program. */
+static void check_later(struct mf_heap_process *process)
+{
+	if (process->watch_ms < 0)
+		process->watch_ms = FIRST_WATCH_MS;
+	else
+		process->watch_ms = process->watch_ms * 2 < LAST_WATCH_MS ? process->watch_ms * 2 : LAST_WATCH_MS;
+	process->watch_at = mf_timekeeper_now() + process->watch_ms;
+}
+
+/* Returns the descriptor of the page that @process, which is about to join, must map; a negative number if none. */
+static int make_page(struct mf_heap_family *family, struct mf_heap_process *process)
+{
+	if (family->inotify < 0) {
+		family->inotify = mf_space_watch_open();
+		if (family->inotify >= 0 && mf_join_conns_watch(&family->conns, family->inotify))
+			close(mf_take(family->inotify, -1));
+	}
+	return family->inotify < 0 ? -1 : mf_space_watch_add(family->inotify, &process->space);
+}
+
+/* Sends the answer to a process that joins, and with it its page. */
+static void answer_joining(struct mf_heap_family *family, struct mf_heap_process *process, int fd, int trace)
+{
+	mf_auto_close int page = make_page(family, process);
+
+	mf_join_server_answer(fd, 0, (int[]){ process->memory, trace, page });
+}
+
 /*
  * Serves MF_JOIN_EXECUTED: a process of the family executed a program. As in Massif, no file is written for the program
- * that it ran before. Returns 0 if it took over the connection, or -errno.
+ * that it ran before. Returns ENOTCONN after it has answered, or -errno.
  */
 static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
@@ -326,13 +356,15 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 		drop(family, old);
 	made->launched = launched;
 	mf_origin_note(&made->store, family->options, cmd, family->conns.join_server.address);
-	add(family, made, fd);
+	add(family, made);
 	mf_statistics_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
 	mf_heap_process_start(made);
-	/* If sending fails, the process has ended; its pidfd and connection will report that. */
-	mf_join_server_answer(fd, 0, (int[]){ made->memory, trace_target(family->options) });
-	return 0;
+	/* If sending fails, the process has ended, which its pidfd will report. */
+	answer_joining(family, made, fd, trace_target(family->options));
+	if (!made->space.number)
+		check_later(made);
+	return ENOTCONN;
 }
 
 /* Serves MF_JOIN_FORK: a process is about to fork and is waiting for the answer. */
@@ -349,8 +381,9 @@ static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_req
 		complain_of_child(parent, &err);
 		return ret;
 	}
-	add(family, made, fd);
-	mf_join_server_answer(fd, 0, NULL);
+	add(family, made);
+	made->connection = fd;
+	answer_joining(family, made, fd, -1);
 	return 0;
 }
 
@@ -361,7 +394,7 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 		return -ESRCH;
 	if (process->source && !settle(family, process))
 		return -ENOMEM;
-	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 });
+	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1, -1 }) ?: ENOTCONN;
 }
 
 /* Serves MF_JOIN_BORROW: passes a profile's memory to a child that has it mapped but is not profiled itself. */
@@ -376,24 +409,56 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 			       "process %d is not profiled: process %d forked it in a signal handler that "
 			       "had interrupted an allocation",
 			       (int)join_request->pid, (int)process->pid);
-	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1 }) ?: ENOTCONN;
+	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1, -1 }) ?: ENOTCONN;
 }
 
-/* Serves MF_JOIN_EXECUTES and MF_JOIN_STAYS from a process that has closed its first connection. */
-static int serve_executing(struct mf_heap_family *family, const struct mf_request *join_request)
+/* Serves MF_JOIN_EXECUTES and MF_JOIN_STAYS. */
+static int serve_executing(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
 	struct mf_heap_process *process = find_alive(family, join_request->pid);
 
 	if (process)
 		process->executes = join_request->request.verb == MF_JOIN_EXECUTES;
-	return -ENOTCONN; /* the connection was only for this message */
+	if (join_request->request.verb == MF_JOIN_STAYS)
+		mf_expected_joined(&family->expected);
+	mf_join_server_answer(fd, 0, NULL);
+	return ENOTCONN;
 }
 
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request);
+/*
+ * Returns how many milliseconds to wait for the children of @process: about as long as copying the profile would take,
+ * but at most PATIENCE_MS.
+ */
+static int64_t patience_for(const struct mf_heap_process *process)
+{
+	struct stat file;
+	int64_t mib = fstat(process->memory, &file) ? 0 : file.st_blocks / 2048;
+
+	return mib < 1 ? 1 : mib < PATIENCE_MS ? mib : PATIENCE_MS;
+}
+
+/*
+ * Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share it need copies now. Most
+ * children soon execute another program or end, so answer_asker() waits for that. Returns 0 if it took over the
+ * connection.
+ */
+static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
+{
+	struct mf_heap_process *process = find_alive(family, join_request->pid);
+
+	if (!process)
+		return -ESRCH;
+	if (process->asker >= 0)
+		close(process->asker);
+	process->asker = fd;
+	process->asker_until = mf_timekeeper_now() + patience_for(process);
+	return 0;
+}
 
 static int serve_request(void *data, struct mf_join_conn *guest, const struct mf_request *join_request)
 {
 	struct mf_heap_family *family = data;
+	struct mf_heap_process *process;
 
 	switch (join_request->request.verb) {
 	case MF_JOIN_EXECUTED:
@@ -403,7 +468,12 @@ static int serve_request(void *data, struct mf_join_conn *guest, const struct mf
 	case MF_JOIN_GO_ON:
 		return serve_go_on(family, guest->fd, join_request);
 	case MF_JOIN_COPY:
-		return give_copy(family, find_alive(family, join_request->pid), guest->fd) ?: ENOTCONN;
+		return give_copy(family, find_alive(family, join_request->pid), guest->fd);
+	case MF_JOIN_WITHOUT:
+		process = find_alive(family, join_request->pid);
+		if (process)
+			let_go(family, process);
+		return ENOTCONN;
 	case MF_JOIN_STARTS:
 		mf_expected_start(&family->expected, family->options, join_request);
 		return ENOTCONN;
@@ -416,7 +486,7 @@ static int serve_request(void *data, struct mf_join_conn *guest, const struct mf
 		return ENOTCONN;
 	case MF_JOIN_EXECUTES:
 	case MF_JOIN_STAYS:
-		return serve_executing(family, join_request);
+		return serve_executing(family, guest->fd, join_request);
 	}
 	return -EPROTO;
 }
@@ -430,25 +500,20 @@ static void say_departed(const struct mf_heap_process *process)
 }
 
 /*
- * Handles the loss of the connection to @process, and then checks the process again at growing intervals. There are
- * three possible causes: the process ended; it executed another program, which will soon join on a new connection if
- * the shim is loaded into it; or it closed the descriptor, as programs do that close all descriptors they do not know.
+ * Checks @process, whose page is no longer mapped, or which has none, and schedules the next check. There are three
+ * possible causes: the process ended; it executed another program, which will soon join if the shim is loaded into it;
+ * or the page could not be made or mapped.
  */
 static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
+	/* A followed program has joined before it maps its session. */
+	bool had_session = process->forked || __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
 	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
 
-	if (process->connection >= 0) {
-		close(mf_take(process->connection, -1));
-		process->watch_ms = FIRST_WATCH_MS;
-	} else {
-		process->watch_ms = process->watch_ms * 2 < LAST_WATCH_MS ? process->watch_ms * 2 :
-									    LAST_WATCH_MS;
-	}
-	process->watch_at = mf_timekeeper_now() + process->watch_ms;
-	process->departs = sight == MF_MAPPED_ARRIVING || (process->executes && sight != MF_MAPPED_OURS);
+	check_later(process);
+	process->departs = (sight == MF_MAPPED_ARRIVING && had_session) || (executes(process) && sight != MF_MAPPED_OURS);
 	/* MF_MAPPED_UNKNOWN means that the new program's maps are unreadable, because it gained privileges. */
-	if (sight == MF_MAPPED_OTHER || (process->executes && sight == MF_MAPPED_UNKNOWN)) {
+	if (sight == MF_MAPPED_OTHER || (executes(process) && sight == MF_MAPPED_UNKNOWN)) {
 		say_departed(process);
 		drop(family, process);
 	} else if (sight == MF_MAPPED_ENDING) {
@@ -465,104 +530,96 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 		return false;
 	mf_heap_process_start(process);
 	mf_join_server_answer(process->connection, 0, NULL);
+	close(mf_take(process->connection, -1));
+	if (!process->space.number)
+		check_later(process);
 	return true;
 }
 
-/* Handles a message on the connection of @process, or the loss of the connection. */
-static void serve_process(struct mf_heap_family *family, struct mf_heap_process *process)
+/* Handles the message on the connection of @process, a child that is not born yet, or the loss of the connection. */
+static void serve_unborn(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_request *join_request = malloc(sizeof(*join_request));
 	int ret = join_request ? mf_join_server_receive(&family->conns.join_server, process->connection, join_request) :
 				 -ENOMEM;
 
-	if (!process->pid) {
-		if (ret < 0 || (ret > 0 && !begin_child(family, process, join_request)))
-			drop(family, process);
-	} else if (ret > 0 && join_request->request.verb == MF_JOIN_COPY) {
-		/* On failure the connection is closed, and the child notices that. */
-		give_copy(family, process, process->connection);
-	} else if (ret > 0) {
-		hear(family, process, join_request);
-		if (process->without)
-			drop(family, process);
-	} else if (ret < 0) {
-		lose_mapping(family, process);
-	}
+	if (ret < 0 || (ret > 0 && !begin_child(family, process, join_request)))
+		drop(family, process);
 	free(join_request);
 }
 
-static bool is_member(const struct mf_heap_family *family, const struct mf_heap_process *process)
+/* Returns a process whose address space is still watched under @number; any one if @number is negative; or NULL. */
+static struct mf_heap_process *find_watched(const struct mf_heap_family *family, int number)
 {
-	const struct mf_heap_process *member = family->processes;
+	struct mf_heap_process *process = family->processes;
 
-	while (member && member != process)
-		member = member->next;
-	return member;
+	while (process && (number < 0 ? !process->space.number : process->space.number != number))
+		process = process->next;
+	return process;
 }
 
-/*
- * Waits up to @patience milliseconds for @heir to execute another program or to end, as most children soon do. Returns
- * whether @heir is still running without a profile of its own.
- */
-static bool await(struct mf_heap_family *family, struct mf_heap_process *heir, int64_t patience)
+/* Checks the processes whose address spaces are gone. */
+static void serve_inotify(struct mf_heap_family *family)
 {
-	int64_t until = mf_timekeeper_now() + patience, now = until - patience;
+	struct mf_heap_process *process;
+	int number;
 
-	for (; !heir->ended; now = mf_timekeeper_now()) {
-		struct pollfd polled[] = {
-			{ .fd = heir->connection, .events = POLLIN },
-			{ .fd = heir->pidfd, .events = POLLIN },
-		};
-
-		if (poll(polled, 2, until > now ? (int)(until - now) : 0) <= 0)
-			return true;
-		if (polled[1].revents)
-			end_process(family, heir);
-		else
-			serve_process(family, heir);
-		if (!is_member(family, heir) || !heir->source)
-			return false;
+	while ((number = mf_space_watch_next(family->inotify))) {
+		while ((process = find_watched(family, number))) {
+			process->space.number = 0;
+			/* If its page is lost before it is born, begin_child() notices. */
+			if (process->pid && !process->ended)
+				lose_mapping(family, process);
+		}
 	}
-	if (!heir->executes)
-		return true;
-	drop(family, heir);
-	return false;
 }
 
 /*
- * Returns how many milliseconds to wait for a child: about as long as copying the profile would take, but at most
- * PATIENCE_MS.
+ * If @process waits for an answer to MF_JOIN_GO_ON, answers when no child shares its profile any longer. At time @now,
+ * the patience with the children may be over; those that still share it then get copies.
  */
-static int64_t patience_for(const struct mf_heap_process *process)
+static void answer_asker(struct mf_heap_family *family, struct mf_heap_process *process, int64_t now)
 {
-	struct stat file;
-	int64_t mib = fstat(process->memory, &file) ? 0 : file.st_blocks / 2048;
+	struct mf_heap_process *heir, *next;
 
-	return mib < 1 ? 1 : mib < PATIENCE_MS ? mib : PATIENCE_MS;
-}
-
-/* Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share it need copies now. */
-static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
-{
-	struct mf_heap_process *process = find_alive(family, join_request->pid), *heir;
-
-	if (!process)
-		return -ESRCH;
-	while ((heir = find_heir(family, process))) {
-		if (await(family, heir, patience_for(process)))
+	if (process->asker < 0)
+		return;
+	for (heir = family->processes; heir; heir = next) {
+		next = heir->next;
+		if (heir->source != process)
+			continue;
+		if (heir->ended && executes(heir))
+			drop(family, heir);
+		else if (heir->ended || now >= process->asker_until)
 			settle(family, heir);
 	}
-	mf_join_server_answer(fd, 0, NULL);
-	return ENOTCONN;
+	if (find_heir(family, process))
+		return;
+	mf_join_server_answer(process->asker, 0, NULL);
+	close(mf_take(process->asker, -1));
+}
+
+static void answer_askers(struct mf_heap_family *family, int64_t now)
+{
+	for (struct mf_heap_process *process = family->processes; process; process = process->next)
+		answer_asker(family, process, now);
 }
 
 static void serve_one(struct mf_heap_family *family, int fd)
 {
 	if (mf_join_conns_look(&family->conns, fd))
 		return;
+	if (fd == family->inotify) {
+		serve_inotify(family);
+		return;
+	}
 	for (struct mf_heap_process *process = family->processes; process; process = process->next) {
 		if (process->connection == fd) {
-			serve_process(family, process);
+			serve_unborn(family, process);
+			return;
+		}
+		if (process->asker == fd) {
+			close(mf_take(process->asker, -1)); /* it no longer waits */
 			return;
 		}
 		if (process->pidfd == fd) {
@@ -587,13 +644,15 @@ static void serve(struct mf_heap_family *family)
 			n = epoll_wait(family->conns.poller, events, EVENTS, 0);
 		for (int i = 0; i < n; i++)
 			serve_one(family, events[i].data.fd);
+		let_go_of_any(family);
+		answer_askers(family, mf_timekeeper_now());
 	} while (n == EVENTS);
 }
 
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	/* The process ended while running another program, which is not profiled. */
-	if (process->without || process->departs || (process->executes && !process->launched)) {
+	if (process->departs || (executes(process) && !process->launched)) {
 		if (process->departs)
 			say_departed(process);
 		drop(family, process);
@@ -646,6 +705,8 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			continue;
 		}
 		period = sooner(period, process->watch_ms);
+		if (process->asker >= 0)
+			period = sooner(period, process->asker_until > now ? (int)(process->asker_until - now) : 0);
 		mapped |= mf_heap_process_look(process);
 		any = true;
 		if (!process->source)
@@ -766,6 +827,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	size_t left = 0;
 
 	serve(family);
+	answer_askers(family, INT64_MAX);
 	mf_join_conns_close(&family->conns);
 	while ((process = next_ended(family)))
 		write_one(family, process);

@@ -89,7 +89,7 @@ void mf_join_server_close(struct mf_join_server *join_server)
 
 int mf_join_server_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text)
 {
-	struct mf_join_answer head = {.magic = MF_JOIN_MAGIC, .code = code};
+	struct mf_join_answer head = {.magic = MF_JOIN_MAGIC, .code = code, .fds = 0};
 	struct iovec parts[] = {
 		{.iov_base = &head, .iov_len = sizeof(head)},
 		{.iov_base = (void *)text, .iov_len = strlen(text)},
@@ -102,9 +102,10 @@ int mf_join_server_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], 
 	size_t n = 0;
 
 	for (int i = 0; fds && i < MF_JOIN_FDS; i++) {
-		if (fds[i] >= 0)
-			memcpy(CMSG_DATA(&control.header) + n++ * sizeof(int), &fds[i],
-			       sizeof(int));
+		if (fds[i] < 0)
+			continue;
+		memcpy(CMSG_DATA(&control.header) + n++ * sizeof(int), &fds[i], sizeof(int));
+		head.fds |= 1u << i;
 	}
 	if (n) {
 		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));

@@ -39,7 +39,7 @@ void mf_join_server_close(struct mf_join_server *join_server);
 int mf_join_server_receive(const struct mf_join_server *join_server, int guest, struct mf_request *join_request);
 
 /*
- * Sends an answer followed by @text. @fds may be NULL; descriptors in it that are -1 are omitted. Returns 0 or
+ * Sends an answer followed by @text. @fds may be NULL; descriptors in it that are negative are omitted. Returns 0 or
  * -errno.
  */
 int mf_join_server_answer_text(int guest, int code, const int fds[MF_JOIN_FDS], const char *text);

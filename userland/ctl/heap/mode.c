@@ -161,8 +161,8 @@ static bool is_done(void *data)
 }
 
 /*
- * Each process that joins needs up to three descriptors. This does not affect the program, which already has its own
- * limit.
+ * Each process that joins needs two descriptors, and more while it joins. This does not affect the program, which
+ * already has its own limit.
  */
 static void raise_limit(void)
 {

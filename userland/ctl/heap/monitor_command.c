@@ -148,7 +148,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (code)
 		return code;
-	code = mf_join_server_answer_text(guest->fd, 0, (int[]){ file.contents, -1 }, file.name ? file.name : "");
+	code = mf_join_server_answer_text(guest->fd, 0, (int[]){ file.contents, -1, -1 }, file.name ? file.name : "");
 	if (guest->contents >= 0)
 		close(guest->contents);
 	guest->is_told = file.is_told;

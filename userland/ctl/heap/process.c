@@ -152,7 +152,7 @@ static struct mf_heap_process *make(const struct mf_options *options, const char
 	if (!made)
 		return NULL;
 	made->options = options;
-	made->memory = made->pidfd = made->connection = -1;
+	made->memory = made->pidfd = made->connection = made->asker = -1;
 	made->watch_ms = -1;
 	mf_mapped_init(&made->mapped, options->held);
 	made->cmd = strdup(cmd);
@@ -375,6 +375,9 @@ void mf_heap_process_destroy(struct mf_heap_process *process)
 		close(process->pidfd);
 	if (process->connection >= 0)
 		close(process->connection);
+	if (process->asker >= 0)
+		close(process->asker);
+	mf_space_forget(&process->space);
 	free(process->cmd);
 	free(process);
 }

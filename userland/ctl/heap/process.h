@@ -14,6 +14,7 @@
 #include "filter_server.h"
 #include "ctl/control/server.h"
 #include "mapped.h"
+#include "space_watch.h"
 #include "ctl/options/options.h"
 #include "ctl/output/output.h"
 #include "model/store.h"
@@ -32,17 +33,20 @@ struct mf_heap_process {
 	struct mf_output_name name; /* name of the program */
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
-	bool executes;	/* about to execute another program */
+	bool executes;	/* about to execute another program; used if the process has no page that says so */
 	bool departs;	/* already running another program, which has not joined yet */
-	bool cut_off;	/* the process was killed, or still runs when its profile ends; see mf_output_end_rule() */
-	bool without;	/* the process could not map its copy of the profile, so it has none */
+	bool cut_off;	/* the profile ends before the program does */
 	struct mf_mapped mapped; /* open files of the store's objects */
 	struct mf_filter_server *filter_server; /* NULL without --ignore-fn and --alloc-fn */
 	/* number of files written by the program's monitor commands that have %n in their names */
 	unsigned int n_xtrees;
 
 	/* The following fields are used for processes that joined: */
-	int pidfd, connection; /* pidfd, and connection to the shim; -1 if there is none */
+	int pidfd;	/* -1 if there is none */
+	int connection; /* connection of a child that is not born yet (MF_JOIN_BORN); -1 otherwise */
+	int asker;	/* connection over which the process waits for an answer to MF_JOIN_GO_ON, or -1 */
+	int64_t asker_until; /* when to stop waiting for its children, on the clock of mf_timekeeper_now() */
+	struct mf_space space;
 	bool ended;
 	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */
 	/* interval at which to check whether the process has executed another program; -1 for no checks */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+// heap_space WAY [PROGRAM]: forks, or executes programs, and lists the descriptors that each process has open.
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DESCRIPTORS 2000
+
+extern char **environ;
+
+static char *own_path;
+static void *volatile block;
+static long (*bare)(long number, ...); /* the C library's syscall(), which massif does not see */
+
+/* Lists the descriptors, but not the numbers of pipes and sockets. Allocates nothing. */
+static void list(const char *who)
+{
+	char path[64], file[256], line[512];
+
+	for (int fd = 0; fd < DESCRIPTORS; fd++) {
+		ssize_t length;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		length = readlink(path, file, sizeof(file) - 1);
+		if (length < 0)
+			continue;
+		file[length] = '\0';
+		file[strcspn(file, "[")] = '\0';
+		length = snprintf(line, sizeof(line), "%s: %d %s\n", who, fd, file);
+		if (write(STDOUT_FILENO, line, (size_t)length) != length)
+			_exit(90);
+	}
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 91;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void grow(void)
+{
+	block = malloc(1000);
+}
+
+static int leaf(char **argv)
+{
+	grow();
+	list("program");
+	return 3;
+}
+
+static int executed(char **argv)
+{
+	char *again[] = { own_path, "leaf", NULL };
+
+	execv(own_path, again);
+	return 92;
+}
+
+/* The child lists its descriptors before its first event and after it. */
+static int forked(char **argv)
+{
+	pid_t pid = fork();
+	int code;
+
+	if (!pid) {
+		list("new child");
+		grow();
+		list("child");
+		_exit(3);
+	}
+	code = wait_for(pid);
+	grow();
+	list("parent");
+	return code;
+}
+
+/* A child that has had no event forks. */
+static int forked_twice(char **argv)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		int code = forked(argv);
+
+		list("middle");
+		_exit(code);
+	}
+	return wait_for(pid);
+}
+
+static int forked_executed(char **argv)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(executed(argv));
+	return wait_for(pid);
+}
+
+/* Executes the program by the system call, without massif's being told. */
+static int bare_over(char **argv)
+{
+	grow();
+	bare(SYS_execve, argv[0], argv, environ);
+	return 93;
+}
+
+static int forked_bare(char **argv)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(bare_over(argv));
+	return wait_for(pid);
+}
+
+/* The same in a child that has had no event. */
+static int newborn_bare(char **argv)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		bare(SYS_execve, argv[0], argv, environ);
+		_exit(93);
+	}
+	return wait_for(pid);
+}
+
+/* The same in a program that was executed. */
+static int executed_bare(char **argv)
+{
+	char *again[] = { own_path, "bare_over", argv[0], NULL };
+	pid_t pid = fork();
+
+	if (!pid) {
+		execv(own_path, again);
+		_exit(92);
+	}
+	return wait_for(pid);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(char **argv);
+} ways[] = {
+	{ "leaf", leaf },
+	{ "executed", executed },
+	{ "forked", forked },
+	{ "forked_twice", forked_twice },
+	{ "forked_executed", forked_executed },
+	{ "bare_over", bare_over },
+	{ "forked_bare", forked_bare },
+	{ "newborn_bare", newborn_bare },
+	{ "executed_bare", executed_bare },
+};
+
+int main(int argc, char **argv)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY);
+
+	if (!libc)
+		return 98;
+	*(void **)&bare = dlsym(libc, "syscall");
+	own_path = argv[0];
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(ways[i].name, argv[1]))
+			return ways[i].run(argv + 2);
+	return 99;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reports that the address space of a process is gone: the process has ended or executed another program.
+ *
+ * Each watched process maps a page, a file without a name that is open nowhere else. When the last mapping goes, the
+ * kernel closes that file, and inotify reports it. A pidfd would not report an exec, and a socket or pipe would need
+ * a descriptor in the process.
+ */
+#ifndef MASSIF_CTL_SPACE_WATCH_H
+#define MASSIF_CTL_SPACE_WATCH_H
+
+#include <stdbool.h>
+
+#include "protocol/join.h"
+
+/* A watched address space; zero-initialise it. */
+struct mf_space {
+	struct mf_join_page *page; /* NULL if there is none; still valid when the address space is gone */
+	int number; /* the kernel's number of the watch; 0 if the address space is not watched, or no longer */
+};
+
+/* Opens an inotify descriptor without watches. Returns it, or -errno; users have a limited number of them. */
+int mf_space_watch_open(void);
+
+/*
+ * Begins to watch the address space of a process. Returns the descriptor of the page that the process must map and
+ * close; the caller passes it on and closes it. If something is lacking, returns -errno, and @space stays empty.
+ */
+int mf_space_watch_add(int inotify, struct mf_space *space);
+
+/*
+ * Returns the number of a watched address space that is gone; 0 if there is none at present; a negative number if some
+ * reports were lost, so that each address space may be gone.
+ */
+int mf_space_watch_next(int inotify);
+
+/* Ends the watch, if there is one, and forgets the page. */
+void mf_space_forget(struct mf_space *space);
+
+/* Returns whether the process has announced that it executes another program. */
+bool mf_space_executes(const struct mf_space *space);
+
+/* Returns whether the process has said that it continues without a profile. */
+bool mf_space_is_without(const struct mf_space *space);
+
+#endif
