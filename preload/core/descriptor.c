@@ -15,6 +15,9 @@ int mf_descriptor_move_high(int fd)
 {
 	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, LEAST);
 
+	/* The limit may be lower. But leave the numbers of standard streams, which the program may have closed. */
+	if (high < 0 && fd <= STDERR_FILENO)
+		high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (high < 0)
 		return fd;
 	syscall(SYS_close, fd);

@@ -71,7 +71,7 @@ TEST_F_TIMEOUT(space, descriptors, 60)
 		size_t files[2];
 	} ways[] = {
 		{ "leaf", { 1, 1 } }, { "executed", { 1, 1 } }, { "forked", { 2, 2 } }, { "forked_twice", { 3, 3 } },
-		{ "forked_executed", { 1, 2 } },
+		{ "forked_low", { 3, 3 } }, { "forked_executed", { 1, 2 } },
 	};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

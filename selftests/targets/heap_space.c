@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +99,16 @@ static int forked_twice(char **argv)
 	return wait_for(pid);
 }
 
+/* Forks without standard input, and where no high numbers are available. */
+static int forked_low(char **argv)
+{
+	const struct rlimit limit = { 64, 64 };
+
+	if (close(STDIN_FILENO) || setrlimit(RLIMIT_NOFILE, &limit))
+		return 94;
+	return forked_twice(argv);
+}
+
 static int forked_executed(char **argv)
 {
 	pid_t pid = fork();
@@ -157,6 +168,7 @@ static const struct {
 	{ "executed", executed },
 	{ "forked", forked },
 	{ "forked_twice", forked_twice },
+	{ "forked_low", forked_low },
 	{ "forked_executed", forked_executed },
 	{ "bare_over", bare_over },
 	{ "forked_bare", forked_bare },
