@@ -16,6 +16,7 @@
 struct files {
 	char executable[PATH_MAX];
 	bool any; /* true if there is at least one mapping */
+	bool any_file;
 	bool shim, linker, others;
 };
 
@@ -36,6 +37,7 @@ static void note(struct files *files, const char *path)
 	files->any = true;
 	if (*path != '/')
 		return;
+	files->any_file = true;
 	if (strstr(path, "/libmassif-preload.so"))
 		files->shim = true;
 	else if (strstr(path, "/ld-linux") || strstr(path, "/ld-2."))
@@ -45,14 +47,15 @@ static void note(struct files *files, const char *path)
 }
 
 /*
- * Classifies a process that does not have the session mapped. The dynamic linker maps preloaded libraries before all
- * others, so if only the linker and the executable are mapped, the shim may still be loaded.
+ * Classifies a process that does not have the session mapped. While a program is being executed, the kernel makes its
+ * stack before it maps files. The dynamic linker maps preloaded libraries before all others, so if only the linker and
+ * the executable are mapped, the shim may still be loaded.
  */
 static enum mf_proc_maps without_session(const struct files *files)
 {
 	if (!files->any)
 		return MF_MAPPED_ENDING;
-	return files->shim || (files->linker && !files->others) ? MF_MAPPED_ARRIVING : MF_MAPPED_OTHER;
+	return files->shim || !files->any_file || (files->linker && !files->others) ? MF_MAPPED_ARRIVING : MF_MAPPED_OTHER;
 }
 
 enum mf_proc_maps mf_proc_maps_of(pid_t pid)
