@@ -106,8 +106,8 @@ static int change_nothing(void)
 }
 
 /*
- * A change that a member makes, and whether the change ends the permission to profile it. The module must decide as
- * ptrace does.
+ * A change that a profiled process makes, and whether the change ends the permission to profile it. The module must
+ * decide as ptrace does.
  */
 static const struct change {
 	const char *name;
@@ -140,7 +140,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 	wait(NULL);
 	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)
 		_exit(2);
-	/* The member becomes dumpable again, but a hidden process is never followed again. */
+	/* The profiled process becomes dumpable again, but a hidden process is never followed again. */
 	prctl(PR_SET_DUMPABLE, 1);
 	map(BACK);
 	if (write(told, "", 1) != 1)
@@ -149,7 +149,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 		pause();
 }
 
-/* What the consumer saw: which of the lengths above, and how the member ended. */
+/* What the consumer saw: which of the lengths above, and how the profiled process ended. */
 struct seen {
 	bool before, after, back, childs;
 	unsigned int forks, hidden, exits;
@@ -285,7 +285,7 @@ static int count_mappings(const struct massif_record *rec, void *arg)
 	return note(rec, &told->seen);
 }
 
-/* Like watch(), but the member does nothing after its change. The consumer requests a resync instead. */
+/* Like watch(), but the profiled process does nothing after its change. The consumer requests a resync instead. */
 static int ask_again(const struct change *change)
 {
 	struct massif_resync resync = { .size = sizeof(resync), .flags = MASSIF_RESYNC_ALL };
@@ -342,7 +342,7 @@ TEST_F_TIMEOUT(access, a_resync_tells_nothing_of_a_member_that_may_not_be_looked
 	}
 }
 
-/* A process with more privileges than the opener does not become a member, even if it enrols itself. */
+/* A process with more privileges than the opener does not become a profiled process, even if it enrols itself. */
 static int enrol_with_more_rights(bool namespace, bool capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -396,7 +396,7 @@ TEST_F_TIMEOUT(faults, of_enrol, 120)
 	}
 }
 
-/* Operations that a member performs while failures are injected. Each returns true if it has created a process. */
+/* Operations that a profiled process performs while failures are injected. Each returns true if it has created a process. */
 static bool op_mmap(int nth, unsigned int n)
 {
 	munmap(mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 3 * PAGE);
@@ -517,10 +517,10 @@ static const struct op {
 	{ "exit", op_exit, 10 },
 };
 
-/* What a member reports after each operation. */
+/* What a profiled process reports after each operation. */
 struct answer {
 	uint32_t failures;
-	uint32_t processes;	/* number of processes that the member has created */
+	uint32_t processes;	/* number of processes that the profiled process has created */
 };
 
 struct pipes {
@@ -581,7 +581,7 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	ASSERT_EQ(0, pipe(pipes.answer));
 	pid = kmod_session_call(&self->session, member, &pipes);
 	ASSERT_LT(0, pid);
-	/* A member that has been killed sends no answer. */
+	/* A profiled process that has been killed sends no answer. */
 	close(pipes.answer[1]);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		struct answer answer;

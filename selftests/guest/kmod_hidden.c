@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests members that leave a session because it may no longer observe them, or because root has attached to them. Many
-// members leave at once, and some share an address space.
+// Tests profiled processes that leave a session, because it may no longer observe them or because root has attached to
+// them. Many processes leave at once, and some share an address space.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,8 +23,8 @@
 #define PAGE	4096ul
 
 /*
- * CROWD is the number of members that share one address space. HIDDEN is the number of members that have an address
- * space of their own and become hidden.
+ * CROWD is the number of profiled processes that share one address space. HIDDEN is the number of profiled processes
+ * that have an address space of their own and become hidden.
  */
 #define CROWD	4000
 #define HIDDEN	200
@@ -110,7 +110,7 @@ static int note(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Reads whatever is in the ring. Does not call poll(), because the module removes hidden members there. */
+/* Reads whatever is in the ring. Does not call poll(), because the module removes hidden profiled processes there. */
 static void read_all(struct kmod_session *session, struct seen *seen)
 {
 	const struct massif_record *rec;
@@ -131,8 +131,8 @@ static int execute(void *arg)
 }
 
 /*
- * Runs in a member. Creates a process that shares the member's address space, hides both, and then lets the new process
- * call exec.
+ * Runs in a profiled process. Creates a process that shares the profiled process's address space, hides both, and
+ * then lets the new process call exec.
  */
 static void share_and_hide(int told)
 {
@@ -173,7 +173,7 @@ static int watch_exec(void)
 	if (!hear(told[0], 1))
 		return 21;
 	read_all(&session, &seen);
-	/* The member has the session's file open as well. */
+	/* The profiled process has the session's file open as well. */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	if (seen.forks != 1)
@@ -216,8 +216,8 @@ static bool add_crowd(unsigned int count)
 }
 
 /*
- * Runs in a member. Creates @crowd processes that share the member's address space, and @hidden children with address
- * spaces of their own. The children become hidden when the write end of @go is closed.
+ * Runs in a profiled process. Creates @crowd processes that share the profiled process's address space, and @hidden
+ * children with address spaces of their own. The children become hidden when the write end of @go is closed.
  */
 static void lead(unsigned int crowd, unsigned int hidden, int told, const int go[2])
 {
@@ -244,7 +244,7 @@ static void lead(unsigned int crowd, unsigned int hidden, int told, const int go
 	stay(NULL);
 }
 
-/* Starts a member that runs lead(), in a process group of its own. */
+/* Starts a profiled process that runs lead(), in a process group of its own. */
 static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned int hidden, const int told[2],
 		   const int go[2])
 {
@@ -254,7 +254,7 @@ static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned in
 		setpgid(0, 0);
 		if (kmod_session_enrol(session->fd))
 			_exit(3);
-		/* Otherwise the session would last until the member and all its children end. */
+		/* Otherwise the session would last until the profiled process and all its children end. */
 		close(session->fd);
 		lead(crowd, hidden, told[1], go);
 	}
@@ -277,8 +277,8 @@ struct shared {
 };
 
 /*
- * Runs in an unprivileged process. Measures a poll() that removes HIDDEN members, which were created after @crowd
- * others.
+ * Runs in an unprivileged process. Measures a poll() that removes HIDDEN profiled processes, which were created after
+ * @crowd others.
  */
 static int time_leaving(unsigned int crowd, struct shared *shared)
 {
@@ -333,7 +333,7 @@ static struct shared *share(void)
 	return mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Removing hidden members takes the same time, however many other members the session has. */
+/* Removing hidden profiled processes takes the same time, however many other profiled processes the session has. */
 TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 {
 	struct shared *shared = share();
@@ -344,16 +344,16 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 	behind = least_of(_metadata, crowd_size(), shared);
 	TH_LOG("%d leave in %.0f us, behind %u others in %.0f us", HIDDEN, alone, crowd_size(), behind);
 	/*
-	 * An earlier version of the module searched all members for each hidden one. Then 2000 other members made
-	 * removal 9 times slower.
+	 * An earlier version of the module searched all profiled processes for each hidden one. Then 2000 other
+	 * profiled processes made removal 9 times slower.
 	 */
 	EXPECT_LT(behind, 5 * alone);
 	munmap(shared, PAGE);
 }
 
 /*
- * Runs in an unprivileged process. When it has written to @ready, root attaches to its members, which then belong to
- * root's session.
+ * Runs in an unprivileged process. When it has written to @ready, root attaches to that process's children, which
+ * then belong to root's session.
  */
 static int lose_crowd(struct shared *shared, int ready)
 {

@@ -299,7 +299,7 @@ static int allow_userfaultfd(int allow)
 	return !file || fprintf(file, "%d\n", allow) < 0 || fclose(file);
 }
 
-/* Closes the session while a member is blocked because its stack is being copied. */
+/* Closes the session while a profiled process is blocked because its stack is being copied. */
 static void close_below_a_sleeper(struct __test_metadata *_metadata, bool in_file)
 {
 	int told[2], asked[2];
@@ -551,9 +551,9 @@ static pid_t start_member(int fd)
 }
 
 /*
- * Runs as an unprivileged user. Opens as many sessions as the limit of locked memory allows, with one member each,
- * closes all, and opens as many again, which fails if closing has not given all memory back. Returns 0, or the number
- * of the step that failed.
+ * Runs as an unprivileged user. Opens as many sessions as the limit of locked memory allows, with one profiled
+ * process each, closes all, and opens as many again, which fails if closing has not given all memory back. Returns 0,
+ * or the number of the step that failed.
  */
 static int have_many_sessions(void)
 {
@@ -599,7 +599,7 @@ TEST_F_TIMEOUT(memory, of_hundreds_of_sessions, 200)
 /* The default for the environment variable MASSIF_TARGETS. With 10,000 targets the guest needs 3 GB of memory. */
 #define TARGETS	1200
 
-/* A member that forks as many children as requested. */
+/* A profiled process that forks as many children as requested. */
 static int fork_sleepers(void *arg)
 {
 	int *asked = arg, count;

@@ -111,7 +111,7 @@ static pid_t fork_as(pid_t wanted)
 	return fork();
 }
 
-/* A process that reuses a member's pid does not become a member. */
+/* A process that reuses a profiled process's pid is not profiled. */
 TEST_F_TIMEOUT(pid, a_number_that_is_used_again, 60)
 {
 	struct kmod_session session, second;
@@ -190,7 +190,7 @@ static int note_numbers(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Conversely, members in a pid namespace of their own are reported with their pids in the opener's namespace. */
+/* Conversely, profiled processes in a pid namespace of their own are reported with their pids in the opener's namespace. */
 TEST_F(pid, a_member_in_another_pid_namespace)
 {
 	struct kmod_session session;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Takes a processor offline and online again while a member touches pages: each page must be recorded where it was
+// Takes a processor offline and online again while a profiled process touches pages: each page must be recorded where it was
 // touched.
 #include <errno.h>
 #include <fcntl.h>

@@ -85,7 +85,7 @@ static int live(void *arg)
 	return 0;
 }
 
-/* Opens a session whenever the module is loaded, with a member that may or may not outlive the session. */
+/* Opens a session whenever the module is loaded, with a profiled process that may or may not outlive the session. */
 static void have_session(unsigned int round)
 {
 	struct massif_setup setup = { .ring_bytes = RING, .max_stack_bytes = 1024,

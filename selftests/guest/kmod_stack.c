@@ -397,7 +397,7 @@ TEST_F_TIMEOUT(stack, can_be_turned_off, 60)
 	kmod_session_close(&without);
 }
 
-/* In the session of an unprivileged user, a member executes a program that the user may not inspect. */
+/* In the session of an unprivileged user, a profiled process executes a program that the user may not inspect. */
 struct secret {
 	mode_t mode;
 	uid_t owner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Disturbs the kernel, or a member of a session. The member must keep running and must be accounted exactly.
+// Disturbs the kernel, or a member of a session. The profiled process must keep running and must be accounted exactly.
 //
 // MASSIF_STORM is the duration of each kind of disturbance in seconds (default 3).
 #include <stdio.h>
@@ -12,9 +12,9 @@
 
 #define SECONDS		3
 #define BALANCING	"/proc/sys/kernel/numa_balancing"
-/* Additional time that slow machines get until both the disturbance and the member have made progress. */
+/* Additional time that slow machines get until both the disturbance and the profiled process have made progress. */
 #define SECONDS_MORE	90
-#define ROUNDS		100	/* minimum number of rounds of the member */
+#define ROUNDS		100	/* minimum number of rounds of the profiled process */
 
 FIXTURE(storm)
 {
@@ -103,7 +103,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 	ASSERT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	effects = weather->effects();
 	EXPECT_TRUE(weather->end(member));
-	/* weather->end() restores the machine's settings, which may change the member's pages, so compare again. */
+	/* weather->end() restores the machine's settings, which may change the profiled process's pages, so compare again. */
 	EXPECT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	EXPECT_TRUE(member_end(member)) TH_LOG("%s", member->wrong);
 	EXPECT_EQ(0, member->model.drifted);

@@ -206,7 +206,7 @@ static bool becomes_equal(struct member *member, const char *when)
 		uint32_t remaining;
 
 		drain(member);
-		/* A loss is reported with the next record. As a resting member causes no records, request a resync. */
+		/* A loss is reported with the next record, and a resting process causes none, so request a resync. */
 		if (!kmod_session_status(&member->session, &status) && status.out_of_sync)
 			kmod_session_resync(&member->session, &remaining);
 		drain(member);

@@ -20,13 +20,13 @@ enum member_phase {
 	MEMBER_ENDS,
 };
 
-/* Memory shared by the member and the test. */
+/* Memory shared by the profiled process and the test. */
 struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
 	uint32_t resting;	/* number of workers that have seen MEMBER_RESTS */
 	uint32_t workers;	/* number of workers; 0: not ready */
 	bool faults;		/* one worker uses memory that a userfaultfd provides; set this before the start */
-	int userfault;		/* the userfaultfd descriptor, in the member */
+	int userfault;		/* the userfaultfd descriptor, in the profiled process */
 	uint64_t missing;	/* address of that memory, which has MEMBER_MISSING pages */
 	uint64_t rounds;	/* rounds completed by all workers */
 	uint64_t programs;	/* number of programs executed */
@@ -38,33 +38,35 @@ struct member {
 	struct kmod_session session;
 	struct kmod_model model;
 	struct member_shared *shared;
-	pid_t pid;		/* pid of the member; 0: none */
-	pthread_t reader;	/* thread that reads the records while the member is busy */
+	pid_t pid;		/* pid of the profiled process; 0: none */
+	pthread_t reader;	/* thread that reads the records while the profiled process is busy */
 	bool reading, stop;
 	char wrong[512];	/* description of the first error */
 };
 
 /*
- * Opens a session with all records, including those of resident pages, and starts a member in it. If @faults is set,
- * one of its threads accesses memory of a userfaultfd, and the caller must provide the pages. Returns 0 or -errno.
+ * Opens a session with all records, including those of resident pages, and starts a profiled process in it. If
+ * @faults is set, one of its threads accesses memory of a userfaultfd, and the caller must provide the pages. Returns
+ * 0 or -errno.
  */
 int member_start(struct member *member, bool faults);
 
 /*
- * Lets the member rest until member_resume(). Compares its mappings with maps and its resident pages with smaps, first
- * as recorded and then after a resync. Returns false, with a description in member->wrong, if they differ. Until all
- * threads rest, @serve is called repeatedly, unless NULL, so that threads which wait for something can continue.
+ * Lets the profiled process rest until member_resume(). Compares its mappings with maps and its resident pages with
+ * smaps, first as recorded and then after a resync. Returns false, with a description in member->wrong, if they
+ * differ. Until all threads rest, @serve is called repeatedly, unless NULL, so that threads which wait for something
+ * can continue.
  */
 bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);
 
 /*
- * Ends a resting member and reads its session to the end. Returns false, with a description in member->wrong,
+ * Ends a resting profiled process and reads its session to the end. Returns false, with a description in member->wrong,
  * on an error.
  */
 bool member_end(struct member *member);
 
-/* Releases the member in any state. */
+/* Releases the profiled process in any state. */
 void member_destroy(struct member *member);
 
 #endif

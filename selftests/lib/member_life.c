@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The work of a busy member: four or five threads map, touch and free memory, fork, and execute programs.
+// The work of a busy profiled process: four or five threads map, touch and free memory, fork, and execute programs.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The work of a busy member, for member.c. */
+/* The work of a busy profiled process, for member.c. */
 #ifndef MASSIF_SELFTESTS_MEMBER_LIFE_H
 #define MASSIF_SELFTESTS_MEMBER_LIFE_H
 
-/* Function for kmod_session_call(); arg is a pointer to the member's struct member_shared. */
+/* Function for kmod_session_call(); arg is a pointer to the profiled process's struct member_shared. */
 int member_life(void *arg);
 
 #endif

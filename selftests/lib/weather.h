@@ -8,7 +8,7 @@
 #include "selftests/lib/member.h"
 
 struct weather {
-	bool faults;	/* the member needs a thread that waits for pages */
+	bool faults;	/* the profiled process needs a thread that waits for pages */
 	unsigned int rounds;	/* minimum number of rounds to exercise all variants */
 	/* Starts the disturbance of a busy member. Returns NULL, or the reason why this kernel does not support it. */
 	const char *(*begin)(struct member *member);
@@ -26,12 +26,12 @@ struct weather {
 
 /* Defined in weather_machine.c: */
 extern const struct weather weather_processors;	/* processors go offline and online */
-extern const struct weather weather_freezer;	/* the member is frozen and thawed */
-extern const struct weather weather_killer;	/* other members are killed by the OOM killer */
+extern const struct weather weather_freezer;	/* the profiled process is frozen and thawed */
+extern const struct weather weather_killer;	/* other profiled processes are killed by the OOM killer */
 extern const struct weather weather_sessions;	/* other sessions begin and end */
 
 /* Defined in weather_memory.c: */
-extern const struct weather weather_swap;	/* the member has too little memory, so its pages are swapped */
+extern const struct weather weather_swap;	/* the profiled process has too little memory, so its pages are swapped */
 extern const struct weather weather_merging;	/* equal pages are merged and separated again */
 extern const struct weather weather_collapse;	/* small pages are collapsed into huge ones */
 extern const struct weather weather_compaction;	/* pages are moved by compaction */

@@ -48,7 +48,7 @@ const struct weather weather_processors = {
 	.begin = begin_processors, .blow = blow_processors, .effects = effects_now, .end = end_processors,
 };
 
-/* --- the member is frozen */
+/* --- the profiled process is frozen */
 
 #define FREEZER	"freezer"
 
@@ -85,7 +85,7 @@ const struct weather weather_freezer = {
 	.begin = begin_freezer, .blow = blow_freezer, .effects = effects_now, .end = end_freezer,
 };
 
-/* --- members are killed by the OOM killer */
+/* --- profiled processes are killed by the OOM killer */
 
 #define KILLER		"killer"
 #define LIMIT		(16ul << 20)
@@ -140,7 +140,7 @@ static void eat_all(unsigned int how)
 	}
 }
 
-/* Uses part or most of the memory, becomes a member, and uses more memory until it is killed. */
+/* Uses part or most of the memory, becomes a profiled process, and uses more memory until it is killed. */
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -213,7 +213,7 @@ static int live_shortly(void *arg)
 	return 0;
 }
 
-/* Opens a session, with or without resident pages, and tries to attach to our member, which must fail. */
+/* Opens a session, with or without resident pages, and tries to attach to our profiled process, which must fail. */
 static void blow_sessions(struct member *member, unsigned int round)
 {
 	struct massif_attach attach = { .size = sizeof(attach), .pid = member->pid };

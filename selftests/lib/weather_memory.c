@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Disturbances of a member's pages: swapping, merging, collapsing, moving, and pages from another process.
+// Disturbances of a profiled process's pages: swapping, merging, collapsing, moving, and pages from another process.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -84,8 +84,8 @@ static const char *begin_swap(struct member *member)
 }
 
 /*
- * If this process lowers memory.high, it reclaims pages of the member itself. At the hard limit, the member reclaims
- * its own pages.
+ * If this process lowers memory.high, it reclaims pages of the profiled process itself. At the hard limit, the
+ * profiled process reclaims its own pages.
  */
 static void blow_swap(struct member *member, unsigned int round)
 {
@@ -126,7 +126,8 @@ static const char *begin_merging(struct member *member)
 }
 
 /*
- * Writing 2 separates all merged pages. The faults for this happen in this process, but in the member's address space.
+ * Writing 2 separates all merged pages. The faults for this happen in this process, but in the profiled process's
+ * address space.
  */
 static void blow_merging(struct member *member, unsigned int round)
 {
