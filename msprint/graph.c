@@ -35,7 +35,7 @@ struct canvas {
 /* The most recently drawn bar, from which the next line starts. */
 struct bar {
 	unsigned int x;
-	unsigned int y;		/* its top row; 0 if it does not reach any row */
+	unsigned int y;		/* top row of the bar; 0 if the bar does not reach any row */
 	char mark;
 };
 

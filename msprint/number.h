@@ -50,7 +50,7 @@ struct mf_number mf_number_multiply(struct mf_number a, struct mf_number b);
 /* The divisor must not be zero. */
 struct mf_number mf_number_divide(struct mf_number a, struct mf_number b);
 
-/* Both return false if @a or @b is NaN, as IEEE 754 requires. */
+/* The comparisons return false if @a or @b is NaN, as IEEE 754 requires. */
 bool mf_number_less(struct mf_number a, struct mf_number b);
 bool mf_number_equal(struct mf_number a, struct mf_number b);
 
@@ -62,7 +62,7 @@ static inline bool mf_number_at_least(struct mf_number a, struct mf_number b)
 	return mf_number_less(b, a) || mf_number_equal(a, b);
 }
 
-/* False for zero; true for NaN. */
+/* Returns false for zero, and true for any other number and for NaN. */
 bool mf_number_is_true(struct mf_number number);
 
 /* Writes the number without commas. Returns its length. */

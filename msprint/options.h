@@ -9,7 +9,7 @@
 struct mf_failure;
 
 struct mf_options {
-	struct mf_number threshold;	/* percent */
+	struct mf_number threshold;	/* nodes below this percentage are hidden */
 	unsigned int width;		/* width of the graph in columns */
 	unsigned int height;		/* height of the graph in rows */
 	const char *path;

@@ -12,10 +12,10 @@ struct mf_failure;
 struct mf_record;
 
 struct mf_snapshot {
-	struct mf_number time;	/* in the header's unit */
+	struct mf_number time;	/* in the time unit that the file's header names */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
-	bool is_peak;		/* its index is the number of the last snapshot marked as the peak */
+	bool is_peak;		/* true if the index of the snapshot is the number of the last one marked as the peak */
 };
 
 struct mf_profile {

@@ -34,8 +34,8 @@ struct report {
 	struct mf_table table;
 	struct mf_output *kept;		/* table of the first @kept_count snapshots */
 	size_t kept_count;
-	bool is_full;			/* the limit was reached */
-	struct mf_place rest;		/* start of the first snapshot that is not kept */
+	bool is_full;			/* the kept table has reached its limit in bytes */
+	struct mf_place rest;		/* position in the input of the first snapshot that is not kept */
 };
 
 static void deinit(struct report *report)

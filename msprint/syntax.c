@@ -147,7 +147,8 @@ static unsigned int take_word(const char *at, uint64_t *number)
 	if (!digits)
 		return 0;
 	/*
-	 * Shift in leading zeros to replace what follows the digits; then combine pairs, groups of four, and all eight.
+	 * Shift in leading zeros to replace the bytes after the digits. Then combine the digits into a number: first
+	 * pairs, then groups of four, then all eight.
 	 */
 	word <<= 8 * (8 - digits);
 	word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);

@@ -51,11 +51,11 @@ struct mf_record {
 };
 
 struct mf_node {
-	uint64_t children;	/* UINT64_MAX also stands for larger numbers */
+	uint64_t children;	/* number of children; UINT64_MAX also stands for larger numbers */
 	struct mf_number bytes;
-	const char *digits;	/* @bytes as written in the line */
+	const char *digits;	/* the number of bytes, as written in the line */
 	size_t digits_len;
-	const char *details;	/* the rest of the line */
+	const char *details;	/* the node's description: the rest of the line after the bytes */
 	size_t details_len;
 };
 

@@ -14,7 +14,7 @@
 enum column { NUMBER, TIME, TOTAL, HEAP, EXTRA, STACKS, COLUMNS };
 
 static const struct {
-	const char *title;	/* NULL for the time, whose title contains the profile's unit */
+	const char *title;	/* column title; NULL for the time, whose title contains the time unit */
 	size_t width;
 } columns[COLUMNS] = {
 	[NUMBER] = { "n", 3 },

@@ -43,7 +43,7 @@ struct level {
 /* A node's percentage and printed amount. They are cached, because most children have as many bytes as their parent. */
 struct amount {
 	double share;
-	size_t digits_len;	/* 0 if empty */
+	size_t digits_len;	/* 0 if nothing is cached */
 	size_t len;
 	char digits[20];
 	char text[64];
@@ -52,9 +52,9 @@ struct amount {
 struct printer {
 	struct mf_output *out;
 	struct mf_number total;
-	double threshold;	/* percent */
+	double threshold;	/* nodes below this percentage are hidden */
 	struct mf_text prefix;	/* prefix of the innermost level; it begins with the prefixes of all other levels */
-	struct amount amount;	/* amount of the previous node */
+	struct amount amount;	/* percentage and printed amount of the previous node */
 	struct level *levels;
 	size_t depth;
 	size_t room;

@@ -33,10 +33,10 @@ enum {
 	DURATION_MAX = 1000000000, /* maximum duration in seconds */
 };
 
-/* The command's own arguments. */
+/* The arguments of the attach command itself. */
 struct request {
 	pid_t pid;
-	double duration; /* in seconds; 0 means until the process ends or massif-ctl is stopped */
+	double duration; /* how long to profile, in seconds; 0: until the process ends or massif-ctl is stopped */
 };
 
 /* The state of one attach command. */

@@ -13,7 +13,7 @@ struct mf_command {
 	 */
 	int (*run)(int argc, char **argv);
 	const char *details; /* paragraphs for the command's --help; NULL if the summary is enough */
-	bool has_options;    /* also accepts the profiling options */
+	bool has_options;    /* the command also accepts the profiling options */
 };
 
 extern const struct mf_command mf_commands[];

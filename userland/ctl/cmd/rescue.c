@@ -35,7 +35,7 @@ enum {
 	STATUS_REFUSED = 1,
 	STATUS_LOST = 125, /* an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
-	LOOSE_TRIES = 10,  /* the first LOOSE_TRIES attempts fail if any event occurs while reading */
+	LOOSE_TRIES = 10,  /* number of first attempts, which fail if any event occurs while reading */
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */
 };
 
@@ -179,8 +179,8 @@ static const char *path_of(const struct rescue *rescue, char path[static 4096])
 }
 
 /*
- * Does a dry run that discards its output, so that every page that the output needs is copied into the replica. Returns
- * whether the copies are consistent.
+ * Writes the profile once and discards the output. Thereby every page that the output needs is copied from the process
+ * into the replica of its session. Returns whether the copies are consistent.
  */
 static bool look_through(const struct mf_heap_process *process, int try)
 {
@@ -242,7 +242,7 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 				   (int)rescue->pid);
 	else
 		mf_heap_process_write(process);
-	/* The store belongs to the replica, so mf_heap_process_destroy() must not unmap it. */
+	/* The store is part of the replica of the session, so mf_heap_process_destroy() must not unmap it. */
 	mf_mapped_deinit(&process->mapped, &process->store);
 	memset(&process->store, 0, sizeof(process->store));
 	mf_heap_process_destroy(process);

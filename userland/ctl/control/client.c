@@ -146,7 +146,7 @@ static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **te
 	return code ? code : receive(guest, text, fd);
 }
 
-/* Parses one line of a list, with fields separated by tabs. */
+/* Parses one line of a list of running profiles; its fields are separated by tabs. */
 static int add_line(struct mf_profiled_list *list, const char *socket, const char *line)
 {
 	struct mf_profiled *items, *item;
@@ -167,7 +167,7 @@ static int add_line(struct mf_profiled_list *list, const char *socket, const cha
 	item->socket = strdup(socket);
 	item->mode = strdup(mode);
 	item->cmd = strdup(line + at);
-	/* The command may come from another user, so remove terminal control characters. */
+	/* The text may come from another user's massif-ctl, so remove terminal control characters. */
 	for (char *c = item->cmd; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';

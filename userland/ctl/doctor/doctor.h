@@ -13,7 +13,7 @@ enum mf_health {
 	MF_HEALTH_OK,
 	MF_HEALTH_NOTE, /* something is missing, but the mode can do its main job */
 	MF_HEALTH_BAD,	/* the mode cannot do its main job */
-	MF_HEALTH_OPEN, /* unknown, because an earlier check failed */
+	MF_HEALTH_OPEN, /* not checked, because an earlier check failed */
 };
 
 struct mf_finding {
@@ -27,7 +27,7 @@ struct mf_patient {
 	bool loaded;   /* massif.ko is loaded */
 	bool modprobe; /* massif.ko is installed where modprobe can find it */
 	char *module;  /* path of a massif.ko for this kernel, or NULL if none was found; owned */
-	struct mf_ring ring; /* the session; valid if @session is true */
+	struct mf_ring ring; /* the session opened to test massif.ko; valid if @session is true */
 	bool session;
 };
 

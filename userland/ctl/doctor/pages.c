@@ -85,8 +85,8 @@ static void look_for_module(struct mf_patient *patient, struct mf_finding *findi
 		mf_finding_set(finding, MF_HEALTH_OK, "massif.ko %s is loaded", version);
 	} else if (patient->loaded) {
 		/*
-		 * A different version is not an error in itself: look_at_session() checks whether the protocol versions
-		 * match.
+		 * It is not an error in itself if massif.ko and massif-ctl differ in version: look_at_session() checks
+		 * whether their protocol versions match.
 		 */
 		mf_finding_set(finding, MF_HEALTH_NOTE,
 			       "massif.ko %s is loaded, and this is massif-ctl %s",

@@ -169,7 +169,7 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 		if (fd < 0)
 			return mf_outfile_explain(path, fd, err);
 	} else {
-		/* Check first, because the rename would replace even a read-only file. */
+		/* Check the permissions of an existing file: the later rename would replace even a read-only one. */
 		int ret = check_name(path);
 
 		if (ret)
@@ -325,7 +325,7 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 }
 
 #define REFUGES		 2
-#define REFUGE_BYTES_MAX 300 /* so that the whole file name fits into a message */
+#define REFUGE_BYTES_MAX 300 /* limit on a directory's name, so that a whole file name fits into a message */
 
 /* Returns the directory for the @i-th attempt to save a file elsewhere, $TMPDIR or /tmp; NULL to skip the attempt. */
 static const char *refuge(size_t i)

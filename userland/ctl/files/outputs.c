@@ -34,7 +34,7 @@ struct mf_outputs {
 
 static const struct {
 	const char *what;   /* description of the file's contents */
-	const char *option; /* the option that names it */
+	const char *option; /* the option that gives the file's name */
 } kinds[MF_OUTPUT_KINDS] = {
 	[MF_OUTPUT_PROFILE] = { "the profile", "--massif-out-file" },
 	[MF_OUTPUT_XTREE] = { "the execution tree", "--xtree-memory-file" },

@@ -13,7 +13,7 @@
 #include "timekeeper.h"
 
 enum {
-	PATIENCE_MS = 1000, /* maximum time from the announcement to the program's first event */
+	PATIENCE_MS = 1000, /* maximum time from the announcement of a program to its first event */
 };
 
 /*

@@ -33,8 +33,8 @@ enum {
 	/* how long to wait for a forked child to execute a program before its parent's profile is copied */
 	PATIENCE_MS = 5,
 	FIRST_WATCH_MS = 1, /* initial interval between checks of whether a process is still running the same program */
-	LAST_WATCH_MS = 500, /* maximum interval between such checks */
-	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; it doubles up to LAST_FILES_MS */
+	LAST_WATCH_MS = 500, /* maximum interval between checks of whether a process runs the same program */
+	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; it doubles each time */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
 	BIRTH_PATIENCE_MS = 1000, /* how long to wait for a process that announced a fork to report its child */
@@ -44,8 +44,8 @@ struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* the processes, newest first */
 	int files_ms; /* time until the next check for newly mapped files */
-	struct mf_join_conns conns; /* connections; their epoll descriptor also watches the processes */
-	int inotify; /* reports address spaces that are gone; -1 until a process joins */
+	struct mf_join_conns conns; /* connections of joining processes; their epoll descriptor watches all processes */
+	int inotify; /* inotify descriptor that reports address spaces that are gone; -1 until a process joins */
 	struct mf_expected expected;
 };
 
@@ -221,7 +221,10 @@ static void let_go(struct mf_heap_family *family, struct mf_heap_process *proces
 	drop(family, process);
 }
 
-/* Drops the processes that have said in their pages that they continue without a profile. */
+/*
+ * Drops the processes that have announced, in the page that each shares with massif-ctl, that they continue without a
+ * profile.
+ */
 static void let_go_of_any(struct mf_heap_family *family)
 {
 	struct mf_heap_process *process = family->processes;
@@ -296,7 +299,10 @@ static void check_later(struct mf_heap_process *process)
 	process->watch_at = mf_timekeeper_now() + process->watch_ms;
 }
 
-/* Returns the descriptor of the page that @process, which is about to join, must map; a negative number if none. */
+/*
+ * Makes the page that massif-ctl shares with @process (struct mf_join_page). Returns the descriptor, through which the
+ * process maps the page when it joins; a negative number if there is no page.
+ */
 static int make_page(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	if (family->inotify < 0) {
@@ -307,7 +313,7 @@ static int make_page(struct mf_heap_family *family, struct mf_heap_process *proc
 	return family->inotify < 0 ? -1 : mf_space_watch_add(family->inotify, &process->space);
 }
 
-/* Sends the answer to a process that joins, and with it its page. */
+/* Sends the answer to a process that joins, and with it the page that it shares with massif-ctl. */
 static void answer_joining(struct mf_heap_family *family, struct mf_heap_process *process, int fd, int trace)
 {
 	mf_auto_close int page = make_page(family, process);
@@ -350,7 +356,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	ret = follow(family, made, join_request->pid);
 	if (ret) {
 		mf_heap_process_destroy(made);
-		return ret; /* the process has already ended */
+		return ret; /* the process that joins has already ended */
 	}
 	if (old)
 		drop(family, old);
@@ -397,7 +403,10 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1, -1 }) ?: ENOTCONN;
 }
 
-/* Serves MF_JOIN_BORROW: passes a profile's memory to a child that has it mapped but is not profiled itself. */
+/*
+ * Serves MF_JOIN_BORROW: passes the memory of another process's profile to a child that was forked in the middle of an
+ * event. The child has that memory mapped, but is not profiled itself.
+ */
 static int lend(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
 	const struct mf_heap_process *process = find_alive(family, atoi(join_request->path));
@@ -412,7 +421,7 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1, -1 }) ?: ENOTCONN;
 }
 
-/* Serves MF_JOIN_EXECUTES and MF_JOIN_STAYS. */
+/* Serves the messages that a process is about to execute another program, and that the execution failed. */
 static int serve_executing(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
 	struct mf_heap_process *process = find_alive(family, join_request->pid);
@@ -500,13 +509,13 @@ static void say_departed(const struct mf_heap_process *process)
 }
 
 /*
- * Checks @process, whose page is no longer mapped, or which has none, and schedules the next check. There are three
- * possible causes: the process ended; it executed another program, which will soon join if the shim is loaded into it;
- * or the page could not be made or mapped.
+ * Checks @process, which does not have the page mapped that it shares with massif-ctl, and schedules the next check.
+ * There are three possible causes: the process ended; it executed another program, which will soon join if the shim is
+ * loaded into it; or the page could not be made or mapped.
  */
 static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	/* A followed program has joined before it maps its session. */
+	/* A program that a profiled process executes joins first, and maps its session later. */
 	bool had_session = process->forked || __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
 	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
 
@@ -521,7 +530,10 @@ static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *
 	}
 }
 
-/* Starts the profile of a child when its MF_JOIN_BORN arrives. Returns false if the child cannot be followed. */
+/*
+ * Starts the profile of a forked child when its first message (MF_JOIN_BORN) arrives. Returns false if the child cannot
+ * be followed.
+ */
 static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *process,
 			const struct mf_request *join_request)
 {
@@ -536,7 +548,10 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 	return true;
 }
 
-/* Handles the message on the connection of @process, a child that is not born yet, or the loss of the connection. */
+/*
+ * Handles the first message of @process, a child that a process is about to fork or has just forked, or the loss of the
+ * child's connection.
+ */
 static void serve_unborn(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_request *join_request = malloc(sizeof(*join_request));
@@ -548,7 +563,10 @@ static void serve_unborn(struct mf_heap_family *family, struct mf_heap_process *
 	free(join_request);
 }
 
-/* Returns a process whose address space is still watched under @number; any one if @number is negative; or NULL. */
+/*
+ * Returns the process whose address space is still watched under inotify's number @number; NULL if there is none. If
+ * @number is negative, returns any process whose address space is watched.
+ */
 static struct mf_heap_process *find_watched(const struct mf_heap_family *family, int number)
 {
 	struct mf_heap_process *process = family->processes;
@@ -567,7 +585,10 @@ static void serve_inotify(struct mf_heap_family *family)
 	while ((number = mf_space_watch_next(family->inotify))) {
 		while ((process = find_watched(family, number))) {
 			process->space.number = 0;
-			/* If its page is lost before it is born, begin_child() notices. */
+			/*
+			 * For a child that has not reported itself yet, do nothing: begin_child() will notice that the
+			 * page is lost.
+			 */
 			if (process->pid && !process->ended)
 				lose_mapping(family, process);
 		}
@@ -575,8 +596,8 @@ static void serve_inotify(struct mf_heap_family *family)
 }
 
 /*
- * If @process waits for an answer to MF_JOIN_GO_ON, answers when no child shares its profile any longer. At time @now,
- * the patience with the children may be over; those that still share it then get copies.
+ * If @process waits for an answer to MF_JOIN_GO_ON, answers when no child shares its profile any longer. If the time
+ * limit for the children has passed at @now, those that still share the profile get copies.
  */
 static void answer_asker(struct mf_heap_family *family, struct mf_heap_process *process, int64_t now)
 {
@@ -619,7 +640,7 @@ static void serve_one(struct mf_heap_family *family, int fd)
 			return;
 		}
 		if (process->asker == fd) {
-			close(mf_take(process->asker, -1)); /* it no longer waits */
+			close(mf_take(process->asker, -1)); /* the process no longer waits for an answer */
 			return;
 		}
 		if (process->pidfd == fd) {
@@ -836,7 +857,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		if (process->pid)
 			left++;
 		else
-			drop(family, process); /* the child has not been forked yet */
+			drop(family, process); /* a child that was announced, but not forked yet */
 	}
 	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {
