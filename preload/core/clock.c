@@ -25,7 +25,7 @@
 #include "seccomp.h"
 #include "session.h"
 
-#define COUNTER_NONE UINT32_MAX /* value of mf_clock.process if the counter could not be opened */
+#define COUNTER_NONE UINT32_MAX /* in place of a process ID: the thread's instruction counter could not be opened */
 
 static int open_counter(void)
 {
@@ -49,7 +49,7 @@ static void use_counter(struct mf_clock *clock, int fd)
 	clock->process = (uint32_t)getpid();
 	clock->page = page == MAP_FAILED ? NULL : page;
 	if (clock->page && clock->page->cap_user_rdpmc)
-		syscall(SYS_close, fd); /* the mapping keeps the counter open */
+		syscall(SYS_close, fd); /* the mapped page keeps the counter open without the descriptor */
 	else
 		clock->fd = mf_descriptor_move_high(fd);
 }
@@ -236,8 +236,8 @@ void mf_clock_end(struct mf_clock *clock)
 			syscall(SYS_close, clock->fd);
 	}
 	/*
-	 * Clear the struct even if no counter could be opened, so that the next thread that uses this state tries
-	 * again.
+	 * Clear the thread's clock even if its counter could not be opened, so that the next thread that uses this
+	 * clock tries again to open a counter.
 	 */
 	*clock = (struct mf_clock){ 0 };
 }

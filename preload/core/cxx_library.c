@@ -24,17 +24,20 @@ static const char *const names[MF_LIBRARY_N] = { MF_LIBRARY_FUNCTIONS(NAME) };
 struct search {
 	void *found[MF_LIBRARY_N];
 	uintptr_t bias[MF_LIBRARY_N];  /* load bias of the object that defines the function */
-	bool is_library[MF_LIBRARY_N]; /* true if that object is libstdc++ or libc++ */
+	bool is_library[MF_LIBRARY_N]; /* true if libstdc++ or libc++ defines the function */
 	bool passed_us;
 };
 
 static void *initial[MF_LIBRARY_N];
 
-/* Functions of objects that were loaded after the start. */
+/* The functions that were found in objects loaded after the start. */
 static struct search late;
 static bool is_late_known; /* atomic; false if @late may be out of date, because a load or unload was not reported */
 
-/* Results that find_late() caches when loads are not reported. An address is valid until any object is unloaded. */
+/*
+ * Functions that find_late() has found; used if the dynamic linker does not report the loading of objects. A function's
+ * address is valid until any object is unloaded.
+ */
 static struct {
 	void *address;	     /* atomic */
 	uint32_t generation; /* atomic; see mf_objects_generation() */

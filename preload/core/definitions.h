@@ -21,7 +21,7 @@ struct mf_definitions {
 	/* Relocations of the object: DT_RELA, and DT_JMPREL, which may be bound lazily. */
 	struct {
 		const ElfW(Rela) *table;
-		uint64_t size; /* bytes */
+		uint64_t size; /* size of the relocation table in bytes */
 	} relocations[MF_DEFINITIONS_RELOCATIONS];
 };
 
@@ -30,8 +30,12 @@ bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phd
 
 struct mf_definition {
 	void *address;
-	uint64_t size; /* bytes; 0 if unknown */
-	uint32_t name; /* the name's number (mf_definitions_find()) or index (mf_definitions_find_in_file()) */
+	uint64_t size; /* size of the definition in bytes; 0 if unknown */
+	/*
+	 * Which of the wanted names is defined: the @number given to mf_definitions_find(), or the name's index in the
+	 * @names given to mf_definitions_find_in_file().
+	 */
+	uint32_t name;
 	bool chosen_late; /* IFUNC: the address is that of the resolver, which picks the function at run time */
 };
 

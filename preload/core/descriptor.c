@@ -15,7 +15,10 @@ int mf_descriptor_move_high(int fd)
 {
 	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, LEAST);
 
-	/* The limit may be lower. But leave the numbers of standard streams, which the program may have closed. */
+	/*
+	 * There is no high number if the limit on descriptors is lower. Then at least do not keep the number of a
+	 * standard stream, which the program may have closed.
+	 */
 	if (high < 0 && fd <= STDERR_FILENO)
 		high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (high < 0)

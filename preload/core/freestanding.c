@@ -175,7 +175,7 @@ char *strncpy(char *to, const char *from, size_t size)
 	return to;
 }
 
-/* No message texts are needed: the shim reports only codes, and massif-ctl writes the error messages. */
+/* strerror() needs no texts here: the shim reports only error codes, and massif-ctl writes the messages. */
 char *strerror(int number)
 {
 	static char none[] = "";
@@ -209,7 +209,7 @@ static const ElfW(auxv_t) *find_vector(void)
 
 unsigned long getauxval(unsigned long type)
 {
-	static const ElfW(auxv_t) *vector; /* set once, while the process has one thread */
+	static const ElfW(auxv_t) *vector; /* the auxiliary vector; found once, while the process has one thread */
 
 	if (!vector)
 		vector = find_vector();

@@ -16,7 +16,7 @@
 #define SPINS 200u
 
 uint32_t mf_gate_closed;
-bool mf_gate_is_frozen; /* changes only with the lock held and the gate closed */
+bool mf_gate_is_frozen; /* changed only by a thread that holds the gate's lock and has closed the gate */
 static struct mf_lock lock;
 
 /* Sleeps for a microsecond. Uses futex(2), which sandboxes allow because allocators use it as well. */
@@ -71,8 +71,8 @@ bool mf_gate_hold(void)
 		return false;
 	__atomic_store_n(&mf_gate_closed, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * Only the tallies that are in use now can be busy. A thread that starts using another tally finds the gate
-	 * closed.
+	 * To close the gate, wait only for the tallies that are in use now, since no other can be busy. A thread that
+	 * starts using another tally finds the gate closed.
 	 */
 	n = __atomic_load_n(&mf_session_store.header->n_tallies, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < n; i++)

@@ -33,7 +33,10 @@ extern char __libc_single_threaded __attribute__((weak));
  */
 static inline bool mf_gate_try_shared(struct mf_tally *tally)
 {
-	/* Either the thread that closes the gate sees this thread busy, or this thread sees the gate closed. */
+	/*
+	 * Mark the tally as busy before testing the gate. If another thread closes the gate at the same time, either
+	 * that thread sees the busy tally and waits, or this thread sees the closed gate.
+	 */
 	uint32_t was_busy = __atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST);
 
 	if (__builtin_expect(!(was_busy | __atomic_load_n(&mf_gate_closed, __ATOMIC_ACQUIRE)), 1))
@@ -60,8 +63,8 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
 		/*
-		 * If the process has only ever had one thread, no atomic exchange is needed. Once set, @shares stays
-		 * set, even after the other threads have ended.
+		 * As long as the process has had only one thread, the tally is locked without an atomic exchange.
+		 * Afterwards, thread->shares is set and stays set, even when the other threads have ended.
 		 */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->ctx.tally->busy = 1;

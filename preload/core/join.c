@@ -28,7 +28,8 @@
  * program. The limit keeps a stopped massif-ctl from blocking the program forever.
  */
 #define PATIENCE_S 10
-#define COMMAND_PATIENCE_S 60 /* seconds; more, because massif-ctl may have to write a report first */
+/* Number of seconds to wait for the result of a monitor command, for which massif-ctl may have to write a report. */
+#define COMMAND_PATIENCE_S 60
 
 static char name[MF_JOIN_NAME_MAX];
 static char secret[MF_JOIN_SECRET_DIGITS];
@@ -196,7 +197,10 @@ static int tell_verb(int fd, enum mf_join_verb verb)
 static int joined;
 static struct mf_join_page *page;
 
-/* Maps the page @fd, which massif-ctl has passed, or -1. It may be missing, for example if the limits are too low. */
+/*
+ * Maps the page that this process shares with massif-ctl. @fd is the page's descriptor, or -1 if massif-ctl could not
+ * pass it, for example because the limits are too low.
+ */
 static void map_page(int fd)
 {
 	long address;
@@ -207,7 +211,10 @@ static void map_page(int fd)
 	syscall(SYS_close, fd);
 	if (address == -1)
 		return;
-	/* A child must not hold the page, because massif-ctl would not notice that this process has ended. */
+	/*
+	 * Keep the page that is shared with massif-ctl out of forked children: if a child held it, massif-ctl would not
+	 * notice that this process has ended.
+	 */
 	if (syscall(SYS_madvise, address, MF_JOIN_PAGE_BYTES, MADV_DONTFORK)) {
 		syscall(SYS_munmap, address, MF_JOIN_PAGE_BYTES);
 		return;
@@ -262,7 +269,7 @@ static int ask(int fd, enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 	return ret < 0 ? ret : hear(fd, fds);
 }
 
-/* The same on a connection of its own. */
+/* Like ask(), but opens a connection to massif-ctl for this request only. */
 static int ask_once(enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 {
 	int fd = call(), ret;
@@ -291,7 +298,10 @@ bool mf_join_fork(struct mf_join_child *child)
 
 	if (fd < 0)
 		return false;
-	/* Another thread may be forking now: its child closes what it finds in @child. */
+	/*
+	 * Store the descriptor in @child at once: if another thread forks now, its child inherits the descriptor, and
+	 * closes those that it finds in @child.
+	 */
 	child->connection = fd;
 	if (ask(fd, MF_JOIN_FORK, fds)) {
 		mf_join_forget(child);
@@ -361,8 +371,9 @@ void mf_join_executing(bool begins)
 	if (mf_seccomp_is_on() || !joined || joined != getpid())
 		return;
 	/*
-	 * A child that no fork handler saw has no page, and its pid may be the same, in another namespace; its session
-	 * is not active.
+	 * Without a page, or in a child that was made without fork handlers, send a message instead of writing the
+	 * page. Such a child has no active session and does not inherit the page. (In another PID namespace it may have
+	 * the pid of the process that joined.)
 	 */
 	if (!page || !mf_session_is_active()) {
 		ask_once(begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS, fds);
@@ -397,7 +408,7 @@ void mf_join_starts(const char *path, const char *directories)
 		request.args_bytes = (uint32_t)strnlen(directories, MF_JOIN_ARGS_MAX);
 		parts[3].iov_len = request.args_bytes;
 	} else if (*path != '/') {
-		/* The length includes the NUL, which a slash replaces. */
+		/* getcwd(2) counts the NUL in the length. A slash replaces the NUL. */
 		long length = syscall(SYS_getcwd, directory, sizeof(directory));
 
 		if (length > 0) {

@@ -19,9 +19,12 @@ int mf_join_read(char *value, char **rest);
  */
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
-/* What a child inherits in order to join: its connection to massif-ctl and its page. */
+/*
+ * What a forked child inherits in order to join: a connection to massif-ctl, and the page that the child will share
+ * with it.
+ */
 struct mf_join_child {
-	int connection, page; /* descriptors, or 0 */
+	int connection, page; /* descriptors of the connection and the page; 0 if there is none */
 };
 
 /*
@@ -61,7 +64,7 @@ void mf_join_leave(void);
  * and 0 or -errno. mf_join_written() also closes both descriptors.
  */
 struct mf_join_file {
-	int connection, contents; /* -1 if the command writes no file */
+	int connection, contents; /* descriptors; -1 if the command writes no file */
 	char name[4096];
 };
 int mf_join_command(const char *text, struct mf_join_file *file);

@@ -70,7 +70,7 @@ static void fail(const char *what)
 {
 	static const char text[] = "massif: no such function in the C library: ";
 
-	/* A bare system call, because without the C library there is no other way to report this. */
+	/* Report the missing function with bare system calls, because without the C library there is no other way. */
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 || write(STDERR_FILENO, what, strlen(what)) < 0 ||
 	    write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(127);

@@ -62,7 +62,10 @@ void mf_load_order_return(const struct mf_real *real)
 {
 	if (!before)
 		return;
-	/* This call makes the library check its position, unless it has done so already. */
+	/*
+	 * The library that must be first in the list checks its position during this allocation, unless it has already
+	 * done so.
+	 */
 	real->free(real->malloc(1));
 	move_behind(own, before);
 	before = NULL;

@@ -52,7 +52,11 @@ static uint32_t alike[1u << ALIKE_BITS];
 
 struct scan {
 	uint32_t round;
-	uint32_t at;	/* record to try first for the next object: the order of the list rarely changes */
+	/*
+	 * The record to compare first with the next object, because objects are rarely listed in another order than
+	 * before.
+	 */
+	uint32_t at;
 	bool any_gone;	/* true if an object was unloaded, so its record may match a new object at its address */
 	bool any_new;
 	bool first;

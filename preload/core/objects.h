@@ -51,8 +51,9 @@ void mf_objects_change(void);
 uint32_t mf_objects_of(uint64_t address);
 
 /*
- * Must be called after objects were loaded and before their code runs. If some loads are not reported in this way,
- * mf_rule_cache_keep_guesses must be false.
+ * Drops guessed unwind rules, which new objects may have invalidated. Must be called after objects were loaded and
+ * before their code runs. If the shim is not told of every load, guesses must not be cached (mf_rule_cache_keep_guesses
+ * is false).
  */
 void mf_objects_come(void);
 

@@ -15,7 +15,8 @@
 
 #define PAGE_BYTES 4096u
 #define FUTEX_BYTES 4u
-#define UNLIKELY_VALUE 0x6d73661bu /* arbitrary; even if the word has this value, the zero timeout prevents a wait */
+/* Value to compare the tested word with. If they are equal, futex(2) still does not wait, because the timeout is 0. */
+#define UNLIKELY_VALUE 0x6d73661bu
 
 static bool forbidden;
 

@@ -11,7 +11,7 @@
 
 #include "session.h"
 
-/* Columns: member of struct mf_real, symbol, type, arguments. */
+/* The table of real functions. Columns: member of struct mf_real, symbol, type of the result, types of the arguments. */
 #define MF_REAL_FUNCTIONS(X)                                                \
 	X(malloc, "malloc", void *, (size_t))                               \
 	X(free, "free", void, (void *))                                     \
@@ -62,7 +62,7 @@ struct mf_real {
 
 extern unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
 extern struct mf_real mf_real_functions MF_HIDDEN;
-extern int mf_real_state MF_HIDDEN; /* 1 once all functions have been found */
+extern int mf_real_state MF_HIDDEN; /* 1 once all real functions have been found */
 
 /*
  * Looks up the real functions. Allocations during the lookup are served from a small arena; in such an allocation, this

@@ -16,8 +16,12 @@ static const int never_active;
 const volatile int *mf_session_active_word = &never_active;
 bool mf_session_traces;
 
-static int *active_word; /* writable alias of mf_session_active_word */
-static int active_value; /* copy of the word; in a forked child, whose word is 0, still the parent's value */
+static int *active_word; /* the same word as mf_session_active_word, but writable */
+/*
+ * Copy of the session's active word. In a forked child, the kernel clears the word, but this copy keeps the parent's
+ * value.
+ */
+static int active_value;
 
 bool mf_session_make_word(void)
 {

@@ -7,8 +7,12 @@
 #include <stdint.h>
 
 struct mf_stack_bounds {
-	uint64_t end;  /* upper end; for glibc's threads, the thread descriptor, which lies at the top of the mapping */
-	uint64_t low;  /* lowest address known to be readable; page-aligned */
+	/*
+	 * Upper end of the stack. For glibc's threads, the thread descriptor, which is at the top of the stack's
+	 * mapping.
+	 */
+	uint64_t end;
+	uint64_t low;  /* lowest address of the stack that is known to be readable; page-aligned */
 	uint64_t hole; /* highest address known to be unreadable: the last byte of a page; 0 if none is known */
 	bool is_first; /* true for the initial stack, which the kernel grows on any access, even a readability test */
 };

@@ -23,7 +23,7 @@ void mf_start_first(void);
  */
 static inline const struct mf_real *mf_start(void)
 {
-	/* Need not be atomic: it changes only while the process has one thread. */
+	/* Reading mf_real_state need not be atomic, because it changes only while the process has one thread. */
 	if (__builtin_expect(!mf_real_state, 0) && mf_real_resolve())
 		mf_start_first();
 	return &mf_real_functions;

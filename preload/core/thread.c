@@ -26,8 +26,9 @@
 __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
 
 /*
- * Protects the lists, the memory for new states, and the key. Only taken by threads that are inside the shim, so an
- * event in a signal handler cannot deadlock on it.
+ * Protects the lists of thread states, the memory for new states, and the pthread key that tells the shim of a thread's
+ * end. This lock is only taken by threads that are inside the shim, so an event in a signal handler cannot deadlock on
+ * it.
  */
 static struct mf_lock list_lock;
 static struct mf_thread_private *ended;
@@ -36,7 +37,7 @@ static pthread_key_t key;
 static bool has_key;
 
 static struct mf_thread_private first[PRIVATES_FIRST];
-static struct mf_thread_private *fresh = first; /* the next state that was never used; n_fresh of them are left */
+static struct mf_thread_private *fresh = first; /* the first of the n_fresh states that were never used */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
 /* Returns the fast path for @thread. There is none if the thread counts instructions or if calls are reported. */
@@ -69,7 +70,10 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->n_deferred = 0;
 	thread->entry = NULL;
 	thread->memo.room = private->room;
-	/* Any generation but the current one, so that the caches are emptied before they are first used. */
+	/*
+	 * Mark the thread's caches as out of date, with any generation but the current one, so that they are emptied
+	 * before they are first used.
+	 */
 	thread->generation = mf_objects_generation() - 1;
 }
 
@@ -166,7 +170,7 @@ static bool find_fresh(void)
 	return true;
 }
 
-/* Context: list_lock is held. */
+/* Makes a new state for a thread. Returns NULL if there is no memory. Context: list_lock is held. */
 static struct mf_thread_private *make(void)
 {
 	struct mf_thread_private *private;
@@ -230,7 +234,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		/* The counters belong to the parent's threads. The remaining thread will open a new one. */
+		/* The instruction counters belong to the parent's threads. The child's only thread will open a new one. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;

@@ -25,7 +25,7 @@ struct mf_deferred {
 	uint64_t address;
 	uint64_t size;
 	bool is_free;
-	bool is_made; /* reported by a client request; see mf_slowpath_made() */
+	bool is_made; /* the block was reported by a client request; see mf_slowpath_made() */
 };
 
 /*
@@ -36,20 +36,23 @@ struct mf_thread {
 	struct mf_tally_ctx ctx; /* pointers to the thread's tally and shard, which other threads may share */
 	uint32_t *put_off;   /* slot of the block whose free is still pending in the tally, if any */
 	uint32_t n_deferred;
-	uint32_t generation; /* the mf_objects_generation() for which walk, objects, merged and memo are valid */
+	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */
+	uint32_t generation;
 	bool counts; /* true if the session's time unit is instructions */
 	bool shares; /* true if the process has or had other threads */
 
 	struct mf_thread_private *private;
 	const char *entry; /* name of the last allocation function called, if calls are reported; see trace.h */
 
-	struct mf_deferred deferred[MF_DEFERRED_MAX]; /* only the first n_deferred entries are in use */
+	/* Events to be counted when the thread leaves the shim; there are n_deferred of them. */
+	struct mf_deferred deferred[MF_DEFERRED_MAX];
 
 	/* Cached data about the thread's stacks; see stack/context.c. */
 	uint32_t objects[MF_DEPTH_MAX];
 	struct mf_walk walk;
 	uint64_t merged[MF_DEPTH_MAX];
-	struct mf_memo memo; /* must be the last member: the pool follows it */
+	/* The stacks that the thread has had. Must be the last member, because the memo's pool follows it. */
+	struct mf_memo memo;
 };
 
 /*
@@ -72,7 +75,7 @@ struct mf_thread_private {
 	struct mf_block resizing;
 
 	uint32_t tally; /* number of the tally that the state's thread uses */
-	uint32_t room;	/* size of the memo's pool in words */
+	uint32_t room;	/* size in words of the pool that the thread's memo of stacks uses */
 
 	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
 
@@ -91,7 +94,7 @@ struct mf_thread_private {
  */
 struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */
-	uint8_t shortcut;     /* enum mf_fastpath */
+	uint8_t shortcut;     /* which fast path the thread's events may try: one of enum mf_fastpath */
 	bool binds_deep;      /* the thread is inside dlopen() with RTLD_DEEPBIND; see deepbind.c */
 	bool is_absorbed;     /* the C++ library's operator new has allocated a block; see mf_slowpath_absorb() */
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
@@ -108,9 +111,9 @@ enum mf_inside {
 /* Which fast path a thread's events may try; see fastpath.h. */
 enum mf_fastpath {
 	MF_FASTPATH_NONE,
-	MF_FASTPATH_ALONE,  /* as far as this thread knows, the process has no other thread */
+	MF_FASTPATH_ALONE,  /* the fast path for a thread that, as far as it knows, is the only one of the process */
 	MF_FASTPATH_SHARED,
-	MF_FASTPATH_ENDING, /* no fast path: the thread is ending and releases its state after each event */
+	MF_FASTPATH_ENDING, /* no fast path, because the thread is ending and releases its state after each event */
 };
 
 extern __thread struct mf_thread_local mf_thread_local

@@ -41,7 +41,10 @@ static struct mf_thread *at(uint64_t offset)
 	return (struct mf_thread *)((char *)mf_session_store.regions[MF_REGION_THREADS] + offset);
 }
 
-/* Used when the region is full, which happens early if an address-space limit has kept the session small. */
+/*
+ * Allocates a thread's state in private memory. Used when the session's region for states is full, which happens early
+ * if an address-space limit has kept the session small.
+ */
 static struct mf_thread *take_private_memory(void)
 {
 	void *memory = mmap(NULL, size_with(SMALL_ROOM), PROT_READ | PROT_WRITE,
@@ -72,12 +75,18 @@ void mf_thread_memory_clear(void)
 		mf_session_store.sizes[MF_REGION_THREADS], MADV_REMOVE);
 }
 
-/* Sizes of the three parts of a saved state: everything up to the pool, the used part of the pool, the table. */
+/*
+ * Sizes of the three parts of a saved thread state: everything up to the memo's pool, the used part of that pool, and
+ * the memo's hash table.
+ */
 struct parts {
 	size_t head, pool, table;
 };
 
-/* Returns upper bounds, since the interrupted event may be changing the memo by adding nodes or enlarging the table. */
+/*
+ * Returns the sizes of the parts of @thread's state. They are upper bounds, since the interrupted event may be changing
+ * the memo by adding nodes or enlarging the table.
+ */
 static struct parts parts_of(const struct mf_thread *thread)
 {
 	const struct mf_memo *memo = &thread->memo;
@@ -119,7 +128,7 @@ void mf_thread_memory_restore(struct mf_thread_private *private)
 
 	if (!copy)
 		return;
-	/* The saved head holds the sizes of the other parts. */
+	/* Take the sizes of all parts from the first part of the saved state. */
 	parts = parts_of(private->saved);
 	if (mmap(thread, size_with(((const struct mf_thread *)private->saved)->memo.room),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,

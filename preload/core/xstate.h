@@ -25,7 +25,8 @@ void mf_xstate_start(void);
  * (The fast path of glibc's own malloc works with such a stack, so programs get away with it.)
  */
 #ifdef __x86_64__
-#define MF_ALIGNED_STACK __attribute__((force_align_arg_pointer, noinline)) /* has no effect on an inlined function */
+/* The attribute noinline is needed because an inlined function would not align the stack. */
+#define MF_ALIGNED_STACK __attribute__((force_align_arg_pointer, noinline))
 #else
 #define MF_ALIGNED_STACK
 #endif

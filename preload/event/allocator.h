@@ -49,7 +49,8 @@ struct mf_allocator_resize {
 
 	bool is_early; /* set by mf_allocator_resize_begin() if @old is in the early arena: pass NULL instead of @old */
 	bool is_new;   /* the result is counted as a new block, and the old block, if any, as freed */
-	bool is_resized; /* the old block is in state.block, not in the table, until mf_allocator_resize_end() */
+	/* Until mf_allocator_resize_end(), the old block is in state.block and not in the table of blocks. */
+	bool is_resized;
 	struct mf_slowpath_realloc state;
 };
 

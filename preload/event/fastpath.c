@@ -113,15 +113,16 @@ static MF_ALIGNED_STACK uint64_t walk(const void *data, uint64_t more)
 	return context;
 }
 
-/* Finds the context of a stack that is not in the memo. */
+/* Finds the context of a stack that is not in the thread's memo of known stacks. */
 static __attribute__((noinline)) uint32_t find_context(const struct mf_registers *caller)
 {
 	return (uint32_t)(mf_thread_local.in_hook ? mf_xstate_call(walk, caller, 0) : walk(caller, 0));
 }
 
 /*
- * Counts an allocation if the memo's roots do not determine its context. @node: the stack's first node, with which
- * several known stacks begin, or NULL if the roots do not contain that node.
+ * Counts an allocation whose context is not yet known, because the guess for the first node of its stack (the roots of
+ * the thread's memo) has not determined it. @node: the stack's first node in the memo, with which several known stacks
+ * begin, or NULL if the guess was wrong.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
@@ -279,7 +280,10 @@ static struct mf_fastpath_result give_up(void *pointer)
 	return result(pointer, false);
 }
 
-/* A separate function, so that it does not slow down the single-threaded path. */
+/*
+ * Counts an allocation in a process with several threads. A separate function, so that it does not slow down the path
+ * for a single thread.
+ */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_shared(void *pointer, size_t size,
 									const void *frame)
 {

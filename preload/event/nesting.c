@@ -14,10 +14,13 @@ uint64_t mf_nesting_hook_returns;
 /* Maximum number of frames to walk from an event to a hook. */
 #define DEPTH 1024u
 
-/* Maximum size of a frame, in bytes. A mark closer than this is assumed to be on the same stack. */
+/*
+ * Maximum size of a frame, in bytes. A hook's mark that is closer than this to a frame is assumed to be on the frame's
+ * stack.
+ */
 #define NEAR (1ull << 20)
 
-/* Removes mark @i. The other marks keep their order, oldest first. */
+/* Removes mark @i, the mark of a hook. The other marks keep their order, oldest first. */
 static struct mf_nesting_mark remove_mark(struct mf_nesting *nesting, uint32_t i)
 {
 	struct mf_nesting_mark mark = nesting->marks[i];
@@ -91,18 +94,18 @@ struct search {
 	const struct mf_registers *caller;
 	bool found, behind_signal;
 	bool is_guess;	 /* a frame had no unwind rule, so all further frames may be wrong */
-	bool is_skipped; /* after a guess, the walk went past a mark */
-	bool repeatable; /* @steps is complete: it contains everything that the walk depends on */
+	bool is_skipped; /* the walk went past a hook's mark after a guess, so it may have missed the hook's frame */
+	bool repeatable; /* @steps contains everything that the walk depends on, so a memo can be made from it */
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
 	uint64_t last_sp; /* stack pointer of the outermost frame found */
 };
 
 /*
- * Handles the marks inside @frame, which extends from its own stack pointer to that of @outer. A mark inside a frame
- * belongs to a hook that was left without returning, so the mark is dropped. After a guess, however, marks are kept,
- * because a guess may skip frames: in code that has neither unwind rules nor a frame pointer, the walk follows the
- * frame pointer of a caller.
+ * Handles the marks of hooks inside @frame, which extends from its own stack pointer to that of @outer. A mark inside a
+ * frame belongs to a hook that was left without returning, so the mark is dropped. After a guess, however, marks are
+ * kept, because a guess may skip frames: in code that has neither unwind rules nor a frame pointer, the walk follows
+ * the frame pointer of a caller.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -161,7 +164,7 @@ static bool visit(const struct mf_walk_frame *frame, const struct mf_registers *
 	return search->thread->private->nesting.n && !search->is_skipped;
 }
 
-/* Is the frame pointer that step @i restores used by a later step? */
+/* Is the frame pointer that step @i of the walk restores used by a later step? */
 static bool is_consumed(const struct search *search, uint32_t i)
 {
 	while (++i < search->n) {
@@ -218,7 +221,10 @@ static void remember(const struct search *search)
 		__atomic_store_n(&memo->pc, caller->pc, __ATOMIC_RELAXED);
 }
 
-/* Is there a mark close above the last frame, so that the walk would probably have reached it if it had not failed? */
+/*
+ * Is there a hook's mark close above the last frame, so that the walk would probably have reached it if it had not
+ * failed?
+ */
 static bool is_near(const struct search *search)
 {
 	const struct mf_nesting *nesting = &search->thread->private->nesting;

@@ -25,14 +25,18 @@
 
 struct mf_thread;
 
-#define MF_NESTING_MARKS 4u /* maximum; a further mark replaces the oldest, so events nested in that hook are counted */
+/*
+ * Maximum number of hooks that can be marked for a thread. A further mark replaces the oldest one, and events nested in
+ * that hook are then counted.
+ */
+#define MF_NESTING_MARKS 4u
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 
 /* A word on the stack between the caller and the hook. @distance is measured from the caller's stack pointer. */
 struct mf_nesting_word {
 	int64_t distance;
-	uint64_t value; /* if @is_frame: a saved frame pointer minus the caller's stack pointer */
+	uint64_t value; /* the word; if it is a saved frame pointer (@is_frame), minus the caller's stack pointer */
 	bool is_frame;
 };
 
@@ -41,15 +45,15 @@ struct mf_nesting_word {
  * unchanged. The stack may be at a different address by then, since unwind rules do not depend on addresses.
  */
 struct mf_nesting_memo {
-	uint64_t pc; /* atomic; 0: the memo is not valid */
-	uint64_t fp; /* the frame pointer minus the stack pointer, if needs_fp */
+	uint64_t pc; /* the caller's address; 0 if this memo is not valid; atomic */
+	uint64_t fp; /* the caller's frame pointer minus its stack pointer, if needs_fp is set */
 	uint32_t generation;
 	uint32_t n;
 	bool needs_fp;
 	struct mf_nesting_word words[MF_NESTING_WORDS];
 };
 
-/* A hook that has called the original function. */
+/* The mark of a hook that has called the original function, which has not returned yet. */
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
 	struct mf_block resizing; /* block being resized, which is not in the table; context MF_CONTEXT_NONE if none */
@@ -99,7 +103,7 @@ static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *fram
 	nesting->n = 1;
 }
 
-/* Removes the hook's mark after the original function has returned to it. Returns whether no mark is left. */
+/* Removes the hook's mark after the original function has returned to it. Returns true if the thread has no marks left. */
 static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *frame)
 {
 	uint64_t place = (uint64_t)(uintptr_t)frame;

@@ -295,7 +295,8 @@ static inline void leave(struct mf_thread *thread)
 
 /*
  * If the time unit is instructions, advances the clock by the number of instructions that the thread has executed since
- * its last event. Returns false if the allowance is not sufficient, so the model must count the event.
+ * its last event. Returns false if the advance exceeds the allowance of the thread's tally: the caller must then have
+ * the event counted by the model.
  * Context: between mf_gate_enter() and mf_gate_leave().
  */
 static inline bool advance(struct mf_thread *thread)
@@ -360,7 +361,8 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* not an event of its own: undo begin_alone()'s count */
+		/* A change of a stack's depth is not an event: undo the count by begin_alone(). */
+		mf_session_store.header->events--;
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
 		end_alone(now);
@@ -714,7 +716,8 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 		end_alone(now);
 		context = mf_stack_context(thread, caller);
 		now = begin_alone(thread);
-		mf_session_store.header->events--; /* begin_alone() counted the event a second time */
+		/* Count the event only once, although begin_alone() was called twice. */
+		mf_session_store.header->events--;
 	}
 	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))

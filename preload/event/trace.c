@@ -18,7 +18,7 @@
 
 #define LINE_MAX_BYTES 256u
 
-static int descriptor; /* descriptor to which lines are written; 0 if none */
+static int descriptor; /* descriptor to which trace lines are written; 0 if there is none */
 static struct stat target;
 static bool names_wanted;
 

@@ -111,7 +111,7 @@ __asm__(
 "	.type	mf_hook_call, @function\n"
 "mf_hook_call:\n"
 "	.cfi_startproc\n"
-	/* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
+	/* 0x1b: the address is encoded as a 4-byte distance (DW_EH_PE_pcrel | DW_EH_PE_sdata4) */
 "	.cfi_personality 0x1b, mf_hook_unwound\n"
 "	pushq	%rbp\n"
 "	.cfi_def_cfa_offset 16\n"
@@ -222,8 +222,8 @@ static inline void call_original(struct mf_nesting *nesting, struct mf_hook_fram
 	mf_thread_local.inside = inside | MF_INSIDE_OWN;
 	mf_hook_call(frame);
 	/*
-	 * Remove the mark before clearing the bit: a signal handler that runs in between finds no mark, so its events
-	 * are counted.
+	 * Remove the hook's mark before clearing MF_INSIDE_OWN: a signal handler that runs in between finds no mark, so
+	 * its events are counted.
 	 */
 	if (mf_nesting_leave(nesting, frame))
 		mf_thread_local.inside = inside & (uint8_t)~MF_INSIDE_OWN;
@@ -247,7 +247,7 @@ struct block {
 	const struct mf_hook_frame *frame;
 	void *pointer;
 	size_t size;
-	size_t arguments[2]; /* arguments for the trace */
+	size_t arguments[2]; /* the call's arguments, for the trace line */
 };
 
 static uint64_t track_block(const void *data, uint64_t more)

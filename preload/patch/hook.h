@@ -16,15 +16,15 @@
 
 /* The arguments and the result of a hooked function. */
 enum mf_hook_kind {
-	MF_HOOK_SIZE,		 /* (size, ...) */
-	MF_HOOK_SIZE_ALIGNMENT,	 /* (size, alignment, ...) */
-	MF_HOOK_ALIGNMENT_SIZE,	 /* (alignment, size) */
-	MF_HOOK_PAGES,		 /* (size), aligned to a page */
-	MF_HOOK_ELEMENTS,	 /* (n, size) */
-	MF_HOOK_RESIZE,		 /* (block, size) */
-	MF_HOOK_RESIZE_ELEMENTS, /* (block, n, size) */
-	MF_HOOK_RESULT,		 /* (&result, alignment, size) */
-	MF_HOOK_FREE,		 /* (block, ...) */
+	MF_HOOK_SIZE,		 /* takes (size, ...) */
+	MF_HOOK_SIZE_ALIGNMENT,	 /* takes (size, alignment, ...) */
+	MF_HOOK_ALIGNMENT_SIZE,	 /* takes (alignment, size) */
+	MF_HOOK_PAGES,		 /* takes (size); the block is aligned to a page */
+	MF_HOOK_ELEMENTS,	 /* takes (n, size) */
+	MF_HOOK_RESIZE,		 /* takes (block, size) */
+	MF_HOOK_RESIZE_ELEMENTS, /* takes (block, n, size) */
+	MF_HOOK_RESULT,		 /* takes (&result, alignment, size) */
+	MF_HOOK_FREE,		 /* takes (block, ...) */
 	MF_HOOK_KINDS,
 };
 

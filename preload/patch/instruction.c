@@ -13,19 +13,19 @@
 
 /* The operand bytes that follow an opcode. */
 enum form {
-	NONE = 0,  /* refused; also the default for entries that a table omits */
+	NONE = 0,  /* the opcode is refused; also the default for opcodes that a table omits */
 	PLAIN = 1, /* no operand bytes */
 	IMM8 = 2,
 	IMM16 = 3,
-	IMMZ = 4, /* 4 bytes, or 2 with an operand size prefix */
-	IMMV = 5, /* like IMMZ, but 8 with REX.W */
+	IMMZ = 4, /* an immediate of 4 bytes, or 2 with an operand size prefix */
+	IMMV = 5, /* an immediate of 4 bytes, 2 with an operand size prefix, or 8 with REX.W */
 	OFFS = 6, /* an address of 8 bytes */
-	ENTR = 7, /* 3 bytes, for enter */
+	ENTR = 7, /* the 3 bytes of operands of enter */
 	REL8 = 8,
-	RELZ = 9, /* a distance of 4 bytes */
+	RELZ = 9, /* a jump distance of 4 bytes */
 	FORM = 15,
 	MODRM = 16,
-	GROUP3 = 32, /* the immediate exists only if the ModRM byte selects test */
+	GROUP3 = 32, /* there is an immediate only if the ModRM byte selects the instruction test */
 };
 
 #define M  (MODRM | PLAIN)

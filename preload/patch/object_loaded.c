@@ -150,7 +150,7 @@ static bool look(void)
 
 /*
  * Has the program loaded objects into a separate namespace with dlmopen()? Such objects have their own C library, so
- * their allocations are not counted. The structure has a list of namespaces since version 2.
+ * their allocations are not counted. struct r_debug has a list of namespaces since version 2.
  */
 static bool is_elsewhere(void)
 {
@@ -158,7 +158,7 @@ static bool is_elsewhere(void)
 		struct r_debug own;
 		const void *next;
 	};
-	/* Hides from the compiler that the object is larger than its type. */
+	/* Hide the variable's type from the compiler: _r_debug is larger than a struct r_debug. */
 	const void *volatile at = &_r_debug;
 	const struct lists *lists = at;
 

@@ -25,16 +25,24 @@
 #define POOLS_MAX   4096u
 #define ROOM_ALIGN  16u
 /*
- * Maximum distance of a pool from a site, in bytes. Less than a jump's reach, because data that the site's instructions
- * refer to must be within reach of the pool, too.
+ * Maximum distance in bytes of a pool (memory for code) from a site (code that is overwritten with a jump). Less than a
+ * jump's reach, because data that the site's instructions refer to must be within reach of the pool, too.
  */
 #define POOL_REACH  (MF_JUMP_REACH - (512ull << 20))
-#define LOWEST	    65536u /* minimum address of a pool: accesses through null pointers must still fault */
+/* Minimum address of a pool (memory for code): accesses through null pointers must still fault. */
+#define LOWEST	    65536u
 
-/* Memory for code, near the program's code. While @is_open, the part from @open on is writable; the rest is executable. */
+/*
+ * A pool: memory for code, near the program's code. While @is_open is set, the part from @open on is writable; the rest
+ * is executable.
+ */
 struct pool {
 	uint64_t start;
-	uint32_t used, open; /* offsets from the start of the memory, in bytes; @open is a multiple of the page size */
+	/*
+	 * Offsets in bytes from the pool's start: of the first free byte, and of the writable part, which begins with a
+	 * page.
+	 */
+	uint32_t used, open;
 	bool is_open;
 };
 
@@ -143,7 +151,10 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 	while (made-- > 0) {
 		const struct mf_map *map = &parts.maps[made];
 
-		/* If this fails, the page stays writable, which is harmless. */
+		/*
+		 * Restore the protection of each page that was made writable. If this fails, the page stays writable,
+		 * which is harmless.
+		 */
 		if (!(map->protection & PROT_WRITE) &&
 		    protect(map->start, map->end, map->protection))
 			seen = (struct mf_map){ 0 };
@@ -152,8 +163,8 @@ int mf_patch_write(void *site, const void *bytes, size_t n)
 }
 
 /*
- * Returns the highest address at which a pool fits between @start and @end and is within reach of @site, or 0 if there
- * is none.
+ * Returns the highest address at which a pool (memory for code) fits between @start and @end and is at most POOL_REACH
+ * away from @site, or 0 if there is none.
  */
 static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 {
@@ -295,7 +306,7 @@ int mf_patch_seal(void)
 			continue;
 		failed = protect(start, end, PROT_READ | PROT_EXEC);
 		if (failed) {
-			/* No jump to this code has been written yet. Discard the code. */
+			/* Discard the code that could not be made executable. No jump to it has been written yet. */
 			pool->used = pool->open;
 			code = failed;
 			continue;

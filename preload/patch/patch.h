@@ -44,8 +44,7 @@ int mf_patch_seal(void);
 
 /*
  * Write a jump at @site to any @target, in two steps with mf_patch_seal() in between. mf_patch_prepare() sets *@via to
- * the address that the jump must go to: either @target, or a far jump near the site. The second function writes the
- * jump.
+ * the address that the jump must go to: either @target, or a far jump near the site. mf_patch_jump() writes the jump.
  */
 int mf_patch_prepare(const void *site, const void *target, const void **via);
 int mf_patch_jump(void *site, const void *via);

@@ -90,7 +90,7 @@ struct table {
 	int32_t frame;
 	uint32_t count;
 	struct {
-		int32_t start, description; /* relative to the table's address */
+		int32_t start, description; /* addresses of code and of its FDE, relative to the table's address */
 	} entries[];
 };
 
@@ -151,7 +151,10 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 	if (!is_there(info, at, sizeof(description)))
 		return false;
 	memcpy(description, (const void *)(uintptr_t)at, sizeof(description));
-	/* This comparison fails if the FDE uses another pointer encoding. */
+	/*
+	 * Compare the start address in the FDE with the one in the table. They differ if the FDE uses another pointer
+	 * encoding than the one assumed here.
+	 */
 	return at + 8 + (uint64_t)(int64_t)description[2] == start &&
 	       address - start < (uint32_t)description[3];
 }
@@ -160,8 +163,9 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 struct code {
 	const struct dl_phdr_info *object;
 	const uint8_t *at, *end;
-	bool mixed; /* the segment may contain constants, because it contains the ELF header */
-	const struct table *table; /* if @mixed, only ranges in this table count as code */
+	bool mixed; /* the segment may contain constants besides code, because it contains the ELF header */
+	/* The object's unwind table. If @mixed is set, only ranges that it describes count as code. */
+	const struct table *table;
 	bool any; /* a sequence that looks like a request was found */
 };
 

@@ -34,7 +34,10 @@
 #include "core/session.h"
 #include "event/trace.h"
 
-/* The last string is a format for mf_trace_line(). The hook's kind determines the arguments. */
+/*
+ * Each macro describes an allocation function. The last string is a format for mf_trace_line(); the hook's kind
+ * determines the arguments of the format.
+ */
 #define SIZE(symbol)	       { #symbol, MF_HOOK_SIZE, #symbol "(%u) = %p" }
 #define SIZE_ALIGNMENT(symbol) { #symbol, MF_HOOK_SIZE_ALIGNMENT, #symbol "(size %u, al %u) = %p" }
 #define ALIGNED(symbol, kind)  { #symbol, kind, "memalign(al %u, size %u) = %p" }
@@ -89,12 +92,15 @@ static const struct function {
 
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* A definition that is taken over, or a function of the shim that is redirected to one. */
+/*
+ * A definition of an allocation function that is taken over, or a function of the shim that is redirected to such a
+ * definition.
+ */
 struct taken {
 	struct mf_hook hook;
 	const struct function *function;
 	struct mf_code_detour detour;
-	bool is_new; /* the jump has not been written yet */
+	bool is_new; /* the jump to the hook or the other definition has not been written yet */
 	bool is_dispensable; /* the jump is optional: without it, the shim's function has the same effect */
 };
 
@@ -105,10 +111,11 @@ static uint32_t n_taken;
 static bool is_any;
 static bool is_any_of_c; /* at least one function that was taken over is not a C++ operator */
 
-/* For each of @functions, its definitions at start-up. */
+/* The definitions of each allocation function in @functions at start-up. */
 static struct {
-	void *ours; /* the shim's definition */
-	void *next; /* the first definition after the shim's, ignoring the executable's; NULL if none */
+	void *ours; /* the shim's definition of the function */
+	/* The first definition of the function after the shim's, ignoring the executable's. NULL if there is none. */
+	void *next;
 	bool next_is_system;
 	bool next_uncounted; /* @next is in an object that the user has excluded */
 	bool next_is_built;  /* @next only calls other allocation functions, which are counted */
@@ -130,8 +137,8 @@ enum owner {
 	OWNER_SYSTEM,	 /* the C and C++ libraries: their functions are called through the shim */
 	OWNER_LINKER,	 /* the dynamic linker, which initially uses an allocator of its own */
 	OWNER_PROGRAM,
-	OWNER_UNCOUNTED, /* like OWNER_PROGRAM, but excluded by the user */
-	OWNER_OTHERS,	 /* all of its functions merely call other allocation functions */
+	OWNER_UNCOUNTED, /* part of the program, but the user has excluded the object from counting */
+	OWNER_OTHERS,	 /* an object whose allocation functions all merely call other allocation functions */
 };
 
 /* An object that is being handled. */
@@ -139,7 +146,11 @@ struct arrival {
 	const struct mf_definitions *definitions;
 	enum owner owner;
 	bool is_executable;
-	bool defines, allocates; /* defines at least one of @functions; defines one that does not just call others */
+	/*
+	 * @defines: the object defines an allocation function. @allocates: it defines one that does not merely call
+	 * others.
+	 */
+	bool defines, allocates;
 };
 
 static bool is_named(const char *soname, const char *pattern)
@@ -177,7 +188,7 @@ static void miss(const struct mf_definition *definition, int code)
 	struct mf_store_header *header = mf_session_store.header;
 
 	mf_gate_thaw();
-	/* The same function may be found twice, in another table or under another name. Count it only once. */
+	/* The same function may be found twice, in another symbol table or under another name. Count it only once. */
 	if (header->missed_address == (uintptr_t)definition->address || header->n_missed++)
 		return;
 	header->missed_error = code;
@@ -259,13 +270,13 @@ static void take(const struct mf_definition *definition)
 	int code;
 
 	if (own && (own->is_new || mf_code_detour_is_placed(&own->detour)))
-		return; /* the same function, found in another table or under another name */
+		return; /* the same function was found before, in another symbol table or under another name */
 	if (own && own->function->kind == function->kind &&
 	    mf_code_detour_fits(&own->detour, definition->size)) {
 		own->is_new = true;
 		return;
 	}
-	/* The entry belongs to another object, which was loaded at this address before. */
+	/* The entry for this address belongs to a function of another object, which was loaded here before. */
 	if (own)
 		own->detour.site = NULL;
 	own = &taken[n_taken];

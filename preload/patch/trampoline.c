@@ -63,11 +63,12 @@ __asm__(
 "	pushq	(%rbp)\n"
 "	leaq	144(%rbp), %rcx\n"
 "	pushq	%rcx\n"
-"	movq	8(%rbp), %rcx\n"   /* the return address, in the trampoline */
-"	pushq	21(%rcx)\n"	   /* the trampoline's member @back */
+"	movq	8(%rbp), %rcx\n"   /* the return address of the shared code, which is in the trampoline */
+"	pushq	21(%rcx)\n"	   /* member @back of the trampoline: the address of the program's next instruction */
 "	.cfi_offset rip, -232\n"
 "	movq	mf_trampoline_answers(%rip), %rdi\n"
-"	movq	%rsp, %rsi\n"	   /* arguments: the frame, and in rdx the result of an unhandled request */
+/* Arguments for the answering function: the frame, and in rdx the result of an unhandled request. */
+"	movq	%rsp, %rsi\n"
 "	call	mf_xstate_call\n"
 "	movq	%rax, %rdx\n"
 "	leaq	-64(%rbp), %rsp\n"

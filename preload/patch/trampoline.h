@@ -19,12 +19,15 @@ enum mf_request {
 	MF_REQUEST_RESIZEINPLACE_BLOCK = 0x130b,
 };
 
-/* The trampoline of one site. It is in memory from mf_patch_room(), so it must not be written after mf_patch_seal(). */
+/*
+ * The trampoline of one client request in the program. It is in memory from mf_patch_room(), so it must not be written
+ * after mf_patch_seal().
+ */
 struct mf_trampoline {
 	uint8_t code[24];
 	uint64_t entry;	/* the code shared by all trampolines */
-	uint64_t back;	/* address of the instruction after the site; also the address of the event's caller */
-	struct mf_trampoline *next; /* the trampoline of the next site in the same code */
+	uint64_t back;	/* address of the instruction after the request; also the address of the event's caller */
+	struct mf_trampoline *next; /* the trampoline of the next request in the same code */
 };
 
 /* The program's registers that are relevant to a request. */
@@ -34,8 +37,8 @@ struct mf_trampoline_frame {
 };
 
 /*
- * Handles a request, whose number is one of those above, and returns its result. @unheard: the result of a request that
- * is not handled.
+ * Handles a client request, whose number is one of the MF_REQUEST_ constants, and returns its result. @unheard: the
+ * result of a request that is not handled.
  */
 typedef uint64_t mf_trampoline_answer(const struct mf_trampoline_frame *frame, uint64_t unheard);
 

@@ -68,7 +68,7 @@ static const struct mf_real *begin(void)
 	return real;
 }
 
-/* Builds the new environment on the stack, since this may be a child that shares its parent's memory. */
+/* Builds the new program's environment on the stack, since this process may be a child that shares its parent's memory. */
 #define FOLLOW(envp)                                                  \
 	do {                                                          \
 		size_t room = mf_follow_room(envp);                   \
@@ -84,7 +84,10 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 	return failed(begin()->execve(path, argv, envp));
 }
 
-/* Make the system call directly, because older C libraries lack execveat(). In newer ones, it only makes this call. */
+/*
+ * Makes the system call execveat(2) directly, because older C libraries lack the function execveat(). In newer C
+ * libraries, the function only makes the system call.
+ */
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	FOLLOW(envp);
@@ -182,7 +185,10 @@ static void gather(char **argv, const char *arg, va_list *args)
 	*argv = NULL;
 }
 
-/* Builds an argv from variable arguments, on the stack for the same reason as in FOLLOW. */
+/*
+ * Builds an argv from variable arguments. It is built on the stack, since this process may be a child that shares its
+ * parent's memory.
+ */
 #define GATHER(argv, arg)                                                     \
 	do {                                                                  \
 		va_list words;                                                \

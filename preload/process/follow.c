@@ -14,8 +14,8 @@
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
 
-/* Copies of the variables' values, because the program may overwrite its environment. */
-static char preload[sizeof(PRELOAD) + PATH_MAX]; /* empty if executed programs are not followed */
+/* Copies of massif-ctl's variables, with name and value, because the program may overwrite its environment. */
+static char preload[sizeof(PRELOAD) + PATH_MAX]; /* sets LD_PRELOAD; empty if executed programs are not followed */
 static char session[sizeof(SESSION) + 1 + MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS + 1];
 
 static bool begins(const char *word, const char *name)
@@ -49,7 +49,8 @@ static char *has_us(const char *word)
  * last one counts.
  */
 struct found {
-	char *preload, *session; /* NULL if not set */
+	/* The strings that set LD_PRELOAD and MASSIF_SESSION. NULL if the variable is not set. */
+	char *preload, *session;
 	size_t n;
 };
 

@@ -100,8 +100,8 @@ static void go_on(void)
 	int saved = errno;
 
 	/*
-	 * If massif-ctl cannot be reached, went_on in the session memory lets it detect that a copy would be
-	 * inconsistent.
+	 * Notify massif-ctl that this process changes its session memory again after a fork. If massif-ctl cannot be
+	 * reached, went_on in the session memory lets it detect that a copy for a child would be inconsistent.
 	 */
 	if (fork_state.children && !mf_join_go_on())
 		__atomic_add_fetch(&mf_session_store.header->went_on, 1, __ATOMIC_SEQ_CST);
@@ -119,8 +119,8 @@ static void announce(struct mf_thread *thread)
 	if (mf_join_fork(&thread->private->child))
 		fork_state.children++;
 	/*
-	 * Freeze even if massif-ctl could not be reached: children is not incremented then, so the next event does not
-	 * wait.
+	 * Freeze the session memory even if massif-ctl could not be told of the fork: the child is not counted in
+	 * fork_state.children then, so the next event does not wait for a copy to be made.
 	 */
 	mf_gate_freeze();
 	mf_stack_release();

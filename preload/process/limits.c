@@ -37,7 +37,7 @@ static struct limit {
 	enum __rlimit_resource resource;
 	uint64_t (*share)(void);
 	struct rlimit shown, set; /* the limit as the program sees it, and the actual limit */
-	bool is_privileged;	 /* the hard limit was raised as well, which requires privileges */
+	bool is_privileged;	 /* the shim has raised the hard limit as well, which requires privileges */
 } limits[] = {
 	{ RLIMIT_AS, mf_own_memory_address_space },
 	{ RLIMIT_DATA, mf_own_memory_data },
@@ -251,7 +251,7 @@ EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlim
 		       mf_start()->prlimit(pid, resource, value, before);
 }
 
-/* On 64-bit systems, both structures are identical. */
+/* struct rlimit and struct rlimit64 are identical on 64-bit systems. */
 _Static_assert(sizeof(rlim_t) == sizeof(rlim64_t), "one structure");
 
 EXPORT int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *value)

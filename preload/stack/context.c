@@ -237,7 +237,8 @@ static uint32_t walk_merged(struct mf_thread *thread, const struct mf_registers 
 	uint32_t n = mf_unwind_merged(thread->merged, caller, header->depth,
 				      header->merge_recursive, &thread->walk);
 
-	thread->merged[0] += caller->exact; /* see pc_of() */
+	/* An interrupted frame's address is treated as a return address; see pc_of(). */
+	thread->merged[0] += caller->exact;
 	for (uint32_t i = 0; i < n; i++)
 		thread->objects[i] = mf_objects_of(thread->merged[i] - 1);
 	return n;
@@ -309,7 +310,7 @@ void mf_stack_start(void)
 	};
 }
 
-/* Context: the trie's lock is held. */
+/* Returns the trie's node for events whose stack cannot be determined. Context: the trie's lock is held. */
 static uint32_t interrupted_node(void)
 {
 	struct mf_frame frame = { .object = interrupted_object };

@@ -11,13 +11,19 @@
 
 #include "core/object_file.h"
 
-/* An object and the segment with its tables. @end is atomic; 0 if the entry is unused or the object was unloaded. */
+/*
+ * An object without a sorted index, and the segment with its unwind tables. @end is atomic, and 0 if this entry is
+ * unused or the object was unloaded.
+ */
 struct known {
 	uint64_t start, end;
 	struct mf_rows_object rows;
 };
 
-/* @next: atomic. More groups are mapped when needed. They are never unmapped, since readers take no lock. */
+/*
+ * A group of entries for objects. @next: the next group; atomic. More groups are mapped when needed. They are never
+ * unmapped, since readers take no lock.
+ */
 struct group {
 	struct known known[64];
 	struct group *next;

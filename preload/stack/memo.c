@@ -16,10 +16,11 @@
 #define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
-/* Parameters for a memo whose look-ups find no stacks; see MF_MEMO_IN_VAIN. */
+/* Parameters for a memo of stacks in which no stack has been found for a long time; see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
-#define IN_VAIN_LONG 64u /* each time this many misses have occurred, half as many stacks are looked up */
-#define IN_VAIN_KEPT 256u /* the memo is emptied each time this many misses occur: a small table is faster to search */
+#define IN_VAIN_LONG 64u /* after each such number of stacks that were not found, half as many stacks are looked up */
+/* After each such number of stacks that were not found, the memo is emptied, because a small table is faster to search. */
+#define IN_VAIN_KEPT 256u
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
 _Static_assert(sizeof(struct mf_memo_node) == MF_MEMO_LINE, "a head is a line");
@@ -40,7 +41,7 @@ static inline uint32_t place_of(uint64_t hash, uint32_t mask)
 
 static inline uint32_t tag_of(uint64_t hash)
 {
-	return (uint32_t)hash | 1; /* 0 marks an empty slot */
+	return (uint32_t)hash | 1; /* never 0, because 0 marks an empty slot of the memo's table */
 }
 
 static inline struct mf_memo_group *groups_of(const struct mf_memo_node *node)
@@ -83,7 +84,8 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 			path[n] = mf_memo_place(memo, node);
 		n++;
 		if (node->context) {
-			if (n >= MF_MEMO_PATH) /* the last element must stay 0 */
+			/* A path with too many nodes is stored as unknown, since its last element must stay 0. */
+			if (n >= MF_MEMO_PATH)
 				memset(path, 0, sizeof(path));
 			memcpy(node->path, path, sizeof(path));
 			if (n > 1)
@@ -147,14 +149,17 @@ static void collect(struct words *words, const struct mf_walk *walk)
 		if (frame->other_slot)
 			add(words, frame->other_slot, frame->other);
 		if (frame->pc_slot)
-			/* In the outermost frame, this word was 0, which ended the walk. */
+			/*
+			 * In the outermost frame, the word that should hold the return address was 0, which ended the
+			 * walk.
+			 */
 			add(words, frame->pc_slot, i ? frame[-1].pc : 0);
 		if (frame->fp_slot)
 			fp_slot = frame->fp_slot;
 	}
 }
 
-/* Adds @node to the table, which must have a free slot. */
+/* Adds @node to the memo's hash table, which must have a free slot. */
 static void publish(struct mf_memo *memo, const struct mf_memo_node *node)
 {
 	uint64_t *slots = mf_memo_slots(memo), hash = hash_of(node->above, node->value);
@@ -173,8 +178,8 @@ static uint32_t size_of(const struct mf_memo_node *node)
 }
 
 /*
- * Clears the roots. If the memo has few nodes, clears only the roots in use, so that a short-lived thread touches few
- * pages.
+ * Clears the memo's roots, the guesses for the first node of a stack. If the memo has few nodes, clears only the roots
+ * in use, so that a short-lived thread touches few pages.
  */
 static void clear_roots(struct mf_memo *memo)
 {
@@ -229,7 +234,7 @@ static void make_room(struct mf_memo *memo)
 	}
 }
 
-/* Sets the number of words in @node, which already contains them, and pads its last group. */
+/* Sets the number of stack words in @node, which already contains the words, and pads its last group of words. */
 static void set_words(struct mf_memo_node *node, uint32_t n_words)
 {
 	struct mf_memo_group *last = groups_of(node) + n_words / GROUP;
@@ -244,7 +249,10 @@ static void set_words(struct mf_memo_node *node, uint32_t n_words)
 	}
 }
 
-/* Allocates a node with room for @n words. The caller must fill them in before it publishes the node. */
+/*
+ * Allocates a node of the memo with room for @n stack words. The caller must fill in the words before it publishes the
+ * node.
+ */
 static struct mf_memo_node *make_node(struct mf_memo *memo, uint64_t above, uint64_t value, uint32_t n)
 {
 	struct mf_memo_node *node = mf_memo_at(memo, memo->used);
@@ -269,7 +277,7 @@ static inline uint64_t *value_at(const struct mf_memo_node *node, uint32_t i)
 	return &groups_of(node)[i / GROUP].values[i % GROUP];
 }
 
-/* Makes a node that holds @words, starting with word @first. */
+/* Makes a node of the memo that holds the stack words @words, starting with word @first. */
 static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint64_t value,
 				      const struct words *words, uint32_t first)
 {
@@ -285,7 +293,7 @@ static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint
 	return node;
 }
 
-/* Keeps the first @kept words of @node, which all stacks below it share, and moves the rest to a new child. */
+/* Splits @node: it keeps its first @kept words, which all stacks below it share, and a new child gets the rest. */
 static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept)
 {
 	uint32_t number = memo->n_nodes, n = node->n_words - kept - 1;

@@ -9,7 +9,7 @@
 
 #include "unwind.h"
 
-#define MF_MEMO_ROOTS (1u << 13) /* a power of two */
+#define MF_MEMO_ROOTS (1u << 13) /* number of roots, the guesses for the first node of a stack: a power of two */
 #define MF_MEMO_WORDS 480u	 /* maximum number of words that a remembered walk may read */
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes are aligned to this many bytes, so that a node's head is one cache line */
@@ -17,7 +17,8 @@
 #define MF_MEMO_GROUP 4u
 
 struct mf_memo_group {
-	int32_t offsets[MF_MEMO_GROUP]; /* relative to the caller's stack pointer, in bytes */
+	/* Where the words are on the stack: distances from the caller's stack pointer, in bytes. */
+	int32_t offsets[MF_MEMO_GROUP];
 	uint64_t values[MF_MEMO_GROUP];
 };
 
@@ -42,32 +43,42 @@ struct mf_memo_group {
  * they are skipped when the order of stacks is recorded.
  */
 struct mf_memo {
-	uint32_t room; /* size of the pool in words: a power of two, at least MF_MEMO_ROOM_LEAST */
-	uint32_t mask; /* number of slots in the table, minus one */
+	uint32_t room; /* size in words of the pool for nodes: a power of two, at least MF_MEMO_ROOM_LEAST */
+	uint32_t mask; /* number of slots in the hash table, minus one */
 	uint32_t n_nodes;
-	uint32_t used;	/* number of words in use in the pool */
-	uint32_t score; /* rises with hits, falls with misses; while it is 0, only some stacks are looked up */
+	uint32_t used;	/* number of words in use in the pool for nodes */
+	/* Rises when a stack is found, falls when it is not. While the score is 0, only some stacks are looked up. */
+	uint32_t score;
 	uint32_t asked;
-	uint32_t pause, in_vain; /* while the score is 0: look up a stack if !(asked & pause); number of misses */
+	/*
+	 * Used while the score is 0. @pause: a stack is looked up only if !(asked & pause). @in_vain: number of stacks
+	 * that were not found since the score fell to 0.
+	 */
+	uint32_t pause, in_vain;
 	uint32_t last;			/* pool index of the last node of the most recently found stack */
-	uint32_t guess;			/* same, for the stack that followed it last time; 0 if unknown */
+	/*
+	 * Pool index of the last node of the stack that is likely to come next, because it followed the most recently
+	 * found stack last time. 0 if unknown.
+	 */
+	uint32_t guess;
 	/* Scratch space for the words of a walk. It is here because the memo's first page is in use anyway. */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
-	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS]; /* pool indices of first nodes, hashed by registers */
+	/* Pool indices of the first nodes of stacks, indexed by a hash of the caller's registers. */
+	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS];
 };
 
 _Static_assert(sizeof(struct mf_memo) % MF_MEMO_LINE == 0, "the pool begins at a line");
 
 #define MF_MEMO_ROOM_LEAST     (1u << 15)
 #define MF_MEMO_CHANGE	       2048u /* maximum number of pool words needed to add one stack */
-#define MF_MEMO_WORDS_PER_SLOT 16u /* minimum number of pool words per slot of the table */
+#define MF_MEMO_WORDS_PER_SLOT 16u /* minimum number of words in the pool for each slot of the hash table */
 
 static inline uint64_t *mf_memo_pool(const struct mf_memo *memo)
 {
 	return (uint64_t *)(uintptr_t)(memo + 1);
 }
 
-/* The table uses open addressing. A slot is a node's pool index << 32 | tag. */
+/* Returns the memo's hash table, which uses open addressing. Each slot is a node's pool index << 32 | tag. */
 static inline uint64_t *mf_memo_slots(const struct mf_memo *memo)
 {
 	return mf_memo_pool(memo) + memo->room;
@@ -80,29 +91,34 @@ static inline size_t mf_memo_size(uint32_t room)
 }
 
 /*
- * A node: this head, followed by its words in groups. The words are stored and compared in the order in which the walk
- * read them, and each is compared only if all words before it match. So the comparison reads no memory that a walk
- * would not read. The last group is padded with copies of its last word.
+ * A node of the memo: this head, followed by stack words in groups. The words are stored and compared in the order in
+ * which the walk read them, and each is compared only if all words before it match. So the comparison reads no memory
+ * that a walk would not read. The last group is padded with copies of its last word.
  */
 struct mf_memo_node {
 	/*
-	 * Key. For the first node of a stack, sp and pc; for other nodes, MF_MEMO_CHILD_OF | the parent's number, and
-	 * the value of the parent's @branch word.
+	 * The node's key in the hash table. For the first node of a stack: the caller's sp and pc. For other nodes:
+	 * MF_MEMO_CHILD_OF | the parent's number, and the value of the stack word at the parent's @branch.
 	 */
 	uint64_t above, value;
-	uint32_t number;  /* identifies the node in its children's keys; a split passes it to the new child */
+	/* Identifies the node in its children's keys. If the node is split, the new child gets this number. */
+	uint32_t number;
 	uint32_t context; /* context of the only stack that ends here; 0 if the node has children */
-	int32_t branch;	  /* offset of the word that selects the child */
+	int32_t branch;	  /* distance from the caller's stack pointer to the word whose value selects the child */
 	union {
-		uint32_t latest; /* pool index of the most recently found child */
-		uint32_t after;	 /* in a stack's last node: pool index of the last node of the stack found next */
+		uint32_t latest; /* in a node with children: pool index of the child that was found most recently */
+		/*
+		 * In the last node of a stack: pool index of the last node of the stack that was found after this one
+		 * the last time (stacks with one node do not count).
+		 */
+		uint32_t after;
 	};
-	uint32_t n_bytes; /* total size of the groups in use, in bytes */
+	uint32_t n_bytes; /* total size of the groups of words in use, in bytes */
 	uint16_t n_words;
-	uint8_t room; /* number of groups for which there is room */
+	uint8_t room; /* number of groups of words for which the node has room */
 	/*
-	 * In a stack's last node: pool indices of all nodes of the stack, first node first, terminated by 0. All 0 if
-	 * there are too many nodes or if they are unknown. May be outdated, because nodes may have been split since
+	 * In the last node of a stack: pool indices of all nodes of the stack, first node first, terminated by 0. All 0
+	 * if there are too many nodes or if they are unknown. May be outdated, because nodes may have been split since
 	 * then.
 	 */
 	uint32_t path[MF_MEMO_PATH];
@@ -114,8 +130,8 @@ struct mf_memo_node {
 #define MF_MEMO_SCORE_HIT 2u
 
 /*
- * A look-up brings memory into the cache that nothing else needs. So as long as look-ups find nothing, only one in
- * MF_MEMO_IN_VAIN + 1 stacks is looked up, and even fewer if this continues.
+ * Looking up a stack in the memo brings memory into the processor's cache that nothing else needs. So as long as
+ * look-ups find nothing, only one in MF_MEMO_IN_VAIN + 1 stacks is looked up, and even fewer if this continues.
  */
 #define MF_MEMO_IN_VAIN 31u
 
@@ -145,7 +161,7 @@ mf_memo_are_same(const struct mf_memo_group *group, uint32_t i, uint64_t sp)
 	       mf_memo_word(sp, (int32_t)(offsets >> 32)) == group->values[i + 1];
 }
 
-/* Are the words in @node unchanged on the stack? */
+/* Do the words on the stack still have the values that @node holds? */
 static inline __attribute__((always_inline)) bool
 mf_memo_is_unchanged(const struct mf_memo_node *node, uint64_t sp)
 {
@@ -173,13 +189,13 @@ static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf
 	return (uint32_t)((const uint64_t *)node - mf_memo_pool(memo));
 }
 
-/* Guessing has not found the stack: should it be looked up in the table? */
+/* Called if guessing has not found the current stack. Should the stack be looked up in the memo's hash table? */
 static inline bool mf_memo_looks(struct mf_memo *memo)
 {
 	return memo->score || !(++memo->asked & memo->pause);
 }
 
-/* Guessing has not found the stack: was it looked up in the table? */
+/* Called if guessing has not found the current stack. Was the stack looked up in the memo's hash table? */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 {
 	return memo->score || !(memo->asked & memo->pause);

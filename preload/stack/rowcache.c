@@ -17,12 +17,16 @@
 struct known {
 	uint64_t start, end, bias;
 	uint32_t object;
-	const struct mf_rowfile *file; /* the object's file, or NULL if there is none yet */
+	const struct mf_rowfile *file; /* the file with the object's unwind rules, or NULL if there is none yet */
 };
 
 static struct known known[OBJECTS_MAX];
-static uint32_t n_known; /* number of complete entries; atomic */
-static struct mf_store *notes; /* store in which new findings are recorded; NULL if they are not recorded */
+static uint32_t n_known; /* number of complete entries in @known; atomic */
+/*
+ * Session memory in which new findings (unwind rules, and objects without client requests) are recorded. NULL if they
+ * are not recorded.
+ */
+static struct mf_store *notes;
 
 static void open_file(int directory, uint32_t number, const struct mf_object *object)
 {

@@ -48,7 +48,10 @@ static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 	return __builtin_expect(known, 1) ? mf_rule_cache_table[known - 1] : mf_rule_cache_find(pc);
 }
 
-/* Must be called before a guess about code that is in no object is cached. */
+/*
+ * Notes that a guess about code that is in no object is about to be cached. Must be called before each such guess is
+ * cached.
+ */
 void mf_rule_cache_note_guess(void);
 
 /* Has a guess about code that is in no object been cached since the last call? */

@@ -151,7 +151,7 @@ enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint
 	return is_near && !mf_stack_bounds_holds(own, sp) ? MF_STEP_DONE : MF_STEP_AWAY;
 }
 
-/* Works on a copy of the registers, for the reason given at mf_step(). */
+/* Works on a copy of the registers, so that the caller can keep their values in processor registers; see mf_step(). */
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa)
 {
 	struct mf_registers copy = *registers;
@@ -196,7 +196,8 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
-		return true; /* the step reads no memory, or only memory that step_by_frame_pointer() checks */
+		/* Such a step reads no memory, or only memory that step_by_frame_pointer() checks. */
+		return true;
 	}
 	if (rule.fp == MF_FP_AT_CFA)
 		fp = cfa + (uint64_t)(int64_t)rule.fp_offset;

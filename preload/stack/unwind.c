@@ -166,12 +166,18 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		*at = i;
 		return true;
 	}
-	/* Frames from this one to the owner of the changed word cannot be reused, because their callers differ now. */
+	/*
+	 * The frames from the one found to the one that the changed word belongs to cannot be reused, because their
+	 * callers differ now.
+	 */
 	*at = walk->owners[changed - 1];
 	return false;
 }
 
-/* Adds the words of frame @i after those of its outer frames. The word that the walk read first comes last. */
+/*
+ * Adds the words of frame @i to the walk's words, after the words of its outer frames. The word that the walk read
+ * first comes last.
+ */
 static inline void add_words(struct mf_walk *walk, uint32_t i)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
@@ -182,7 +188,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 		walk->words[n++] = (struct mf_walk_word){ frame->fp_slot, frame[-1].fp };
 	}
 	if (frame->pc_slot) {
-		/* In the outermost frame, this word was 0, which ended the walk. */
+		/* In the outermost frame, the word that should hold the return address was 0, which ended the walk. */
 		walk->owners[n] = (uint8_t)i;
 		walk->words[n++] = (struct mf_walk_word){ frame->pc_slot, i ? frame[-1].pc : 0 };
 	}

@@ -43,8 +43,8 @@ struct mf_walk_frame {
 	uint64_t sp, pc, fp;
 	uint64_t pc_slot;    /* address of the caller's pc; the word there is 0 if the frame is the outermost one */
 	uint64_t fp_slot;    /* address of the caller's fp; 0 if the caller's fp is the same */
-	uint64_t other_slot; /* address of another word that was read */
-	uint64_t other;	     /* value of that word */
+	uint64_t other_slot; /* address of another word that was read to find the caller; 0 if there is none */
+	uint64_t other;	     /* value of the word at other_slot */
 	uint32_t node;	     /* node in the trie; valid in the outermost n_known frames; set by context.c */
 	uint16_t n_words;    /* number of the walk's words that belong to this frame and its outer frames */
 	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule is not cached */
@@ -75,7 +75,8 @@ struct mf_walk {
 	uint8_t owners[MF_WALK_WORDS];		  /* index of the frame that each word belongs to */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch space: new frames, innermost first */
-	struct mf_walk_word words[MF_WALK_WORDS]; /* the words that were read, outermost first */
+	/* The words that the walk has read, those of the outermost frame first. */
+	struct mf_walk_word words[MF_WALK_WORDS];
 };
 
 /*

@@ -59,7 +59,7 @@ static struct {
  * the lock stays locked forever.
  */
 static uint32_t walking;
-static int32_t walking_pid; /* the process that @walking belongs to */
+static int32_t walking_pid; /* ID of the process whose threads @walking counts */
 
 /*
  * State of the reference walk. Except in code without unwind rules, libunwind makes the steps. Its cursor points into
@@ -69,7 +69,7 @@ struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
 	uint32_t n_links;  /* number of frame-pointer links that are not frames; see mf_unwind() */
-	uint64_t pc;	   /* 0 if the walk has ended */
+	uint64_t pc;	   /* address reached by the reference walk; 0 if the walk has ended */
 	uint64_t readable; /* an address in the last page that was found readable, or 0 */
 };
 
@@ -212,7 +212,8 @@ static bool has_rules(struct reference *reference)
 static bool is_out_of_sight(uint64_t pc)
 {
 	struct mf_cfi_rule rule;
-	unw_proc_info_t info = { 0 }; /* zeroed for the reason given at is_start() */
+	/* @info is zeroed, because libunwind may read it before it has stored anything there; see is_start(). */
+	unw_proc_info_t info = { 0 };
 
 	mf_cfi_find(pc - 1, &rule);
 	return rule.cfa != MF_CFA_NONE && rule.cfa != MF_CFA_BORDER &&
@@ -236,7 +237,10 @@ static bool same_page(uint64_t a, uint64_t b)
 	return a / PAGE_BYTES == b / PAGE_BYTES;
 }
 
-/* Is the word readable? One system call per page is enough, since the stack does not move during a walk. */
+/*
+ * Is the stack word at @address readable? One system call per page is enough, since the stack does not move during a
+ * walk.
+ */
 static bool is_readable(struct reference *reference, uint64_t address)
 {
 	uint64_t word, end = address + sizeof(word) - 1;
@@ -413,7 +417,7 @@ static void verify(void *data)
 	wanted = collect(v);
 	while (i < n && i < wanted && v->frames[i].pc == v->pcs[i] - 1)
 		i++;
-	/* libunwind could not continue, so the remaining frames cannot be checked. */
+	/* If libunwind could not continue its walk, the remaining frames cannot be checked. */
 	if (i == wanted && i < n && i && is_out_of_sight(v->pcs[i - 1]))
 		return;
 	__atomic_add_fetch(&header->verified, 1, __ATOMIC_RELAXED);
