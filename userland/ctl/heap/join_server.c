@@ -166,7 +166,7 @@ int mf_join_server_receive(const struct mf_join_server *join_server, int guest, 
 		return -EPROTO;
 	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
 	join_request->pid = sender.pid;
-	/* NUL-terminate both strings, whatever the client has sent. */
+	/* NUL-terminate the path and the arguments, whatever the client has sent. */
 	n = join_request->request.path_bytes;
 	memcpy(join_request->text, text, n);
 	join_request->text[n] = '\0';

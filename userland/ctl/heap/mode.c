@@ -100,7 +100,7 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	ret = mf_heap_process_create(run->options, program->path, run->cmd, 0, &first, err);
 	if (ret)
 		return ret;
-	/* Open the file now, because it may be deleted as soon as the program is running. */
+	/* Open the executable file now, because it may be deleted as soon as the program is running. */
 	if (first_image(program))
 		mf_mapped_program(&first->mapped, first_image(program));
 	ret = mf_heap_family_create(run->options, first, NULL, &state->family, err);
@@ -111,7 +111,10 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	mf_origin_note(&first->store, run->options, run->cmd, mf_heap_family_address(state->family));
 	if (!mf_options_look_inside(run->options))
 		return 0;
-	/* @obstacle applies only to the launched program: programs that join later have already loaded the shim. */
+	/*
+	 * @obstacle, the reason why the shim cannot be loaded, applies only to the launched program: programs that join
+	 * later have already loaded the shim.
+	 */
 	if (!obstacle) {
 		state->shim = true;
 		return prepare_shim(run, state, first, err);

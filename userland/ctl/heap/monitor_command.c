@@ -22,7 +22,7 @@
 static const struct {
 	const char *name;
 	enum mf_control_verb verb;
-	const char *file; /* the default file name */
+	const char *file; /* name of the file that the command writes, unless the command gives one */
 } commands[] = {
 	{ "snapshot", MF_CONTROL_SNAPSHOT, "massif.vgdb.out" },
 	{ "detailed_snapshot", MF_CONTROL_DETAILED_SNAPSHOT, "massif.vgdb.out" },

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "ctl/launch/pidproc.h"
 
-/* Format of the region: @bytes bytes of text, made up of @n_words NUL-terminated words. */
+/* Format of the region that stores the origin: @bytes bytes of text, made up of @n_words NUL-terminated words. */
 struct note {
 	uint32_t bytes, n_words;
 	char text[];
@@ -23,7 +23,7 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* number of fixed words; the options follow them */
+	WORDS, /* number of words that are always there; the words of the options follow */
 };
 
 /* Appends a word. Returns false if there is no room. */
@@ -101,7 +101,7 @@ void mf_origin_claim(struct mf_store *store)
 	static pid_t pid;
 	static uint64_t start;
 
-	/* Done once per run rather than once per process, because it reads /proc. */
+	/* Get the aggregator's start time once per run rather than for each process, because that reads /proc. */
 	if (pid != getpid()) {
 		pid = getpid();
 		start = mf_pidproc_start_time(pid);

@@ -71,8 +71,8 @@ static uint64_t budget_for(pid_t pid)
 }
 
 /*
- * This is an environment variable rather than an option because it is only for testing the shim and does not affect the
- * profile.
+ * Returns whether the shim must compare its stacks with those of libunwind. An environment variable says so rather than
+ * an option, because the comparison is only for testing the shim and does not affect the profile.
  */
 static bool wants_verification(void)
 {
@@ -316,7 +316,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 {
 	struct mf_store_header *header = process->store.header;
 
-	/* These counters were inherited; the parent reports them. */
+	/* A forked child has inherited these counters; only its parent reports them. */
 	header->n_steps = header->steps_lost = 0;
 	header->n_new_rules = 0;
 	header->verified = header->verify_differs = 0;
@@ -601,7 +601,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (mf_output_write(process->options, &output, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_set_level(process->options->verbosity);
-	/* Do not trust the path in the header, because the program may have overwritten it. */
+	/* Do not use the row files' directory in the header, because the program may have overwritten it. */
 	if (process->options->unwind_cache) {
 		char path[MF_STORE_PATH_MAX];
 

@@ -26,32 +26,32 @@ struct mf_heap_process {
 	int memory;	/* descriptor of the store's memory */
 	uint64_t budget; /* address space for the store in bytes, the same for all copies; 0 if there is no limit */
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
-	uint32_t went_on; /* value of header->went_on of that store when sharing began */
-	pid_t pid;	/* 0 if not known yet */
+	uint32_t went_on; /* if the store is shared: the value of header->went_on when sharing began */
+	pid_t pid;	/* process id; 0 if not known yet */
 	char *cmd;	/* command line, as shown in the massif.out file; owned */
 	char title[64];	/* beginning of @cmd, for messages */
 	struct mf_output_name name; /* name of the program */
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
-	bool executes;	/* about to execute another program; used if the process has no page that says so */
+	bool executes;	/* about to execute another program; used if no shared page (mf_join_page) says so */
 	bool departs;	/* already running another program, which has not joined yet */
 	bool cut_off;	/* the profile ends before the program does */
 	struct mf_mapped mapped; /* open files of the store's objects */
-	struct mf_filter_server *filter_server; /* NULL without --ignore-fn and --alloc-fn */
+	struct mf_filter_server *filter_server; /* NULL if neither --ignore-fn nor --alloc-fn is given */
 	/* number of files written by the program's monitor commands that have %n in their names */
 	unsigned int n_xtrees;
 
 	/* The following fields are used for processes that joined: */
-	int pidfd;	/* -1 if there is none */
-	int connection; /* connection of a child that is not born yet (MF_JOIN_BORN); -1 otherwise */
+	int pidfd;	/* pidfd of the process, or -1 */
+	int connection; /* connection of a forked child until its first message (MF_JOIN_BORN); otherwise -1 */
 	int asker;	/* connection over which the process waits for an answer to MF_JOIN_GO_ON, or -1 */
-	int64_t asker_until; /* when to stop waiting for its children, on the clock of mf_timekeeper_now() */
+	int64_t asker_until; /* latest time to answer a process that waits, on the clock of mf_timekeeper_now() */
 	struct mf_space space;
 	bool ended;
 	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */
 	/* interval at which to check whether the process has executed another program; -1 for no checks */
 	int watch_ms;
-	int64_t watch_at; /* time of the next check; see mf_timekeeper_now() */
+	int64_t watch_at; /* time of the next check for another program, on the clock of mf_timekeeper_now() */
 };
 
 /*

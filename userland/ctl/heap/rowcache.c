@@ -24,7 +24,7 @@
 /* Minimum number of new rules worth saving for an object: reading a file takes as long as computing about ten rules. */
 #define NEW_LEAST 16u
 
-#define PATIENCE_MS 20000 /* time limit per object */
+#define PATIENCE_MS 20000 /* time limit for computing the rows of one object */
 
 void mf_rowcache_know_names(const struct mf_options *options)
 {

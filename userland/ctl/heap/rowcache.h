@@ -13,7 +13,7 @@
  */
 void mf_rowcache_learn(const struct mf_store *store, const char *path);
 
-/* Loads the names that earlier runs found, including inlined calls. */
+/* Loads the function names that earlier runs looked up, including those of inlined calls. */
 void mf_rowcache_know_names(const struct mf_options *options);
 
 #endif

@@ -19,12 +19,12 @@ int mf_space_watch_open(void)
 	return inotify < 0 ? -errno : inotify;
 }
 
-/* Creates the file of a page. Returns a descriptor or -errno. */
+/* Creates the file of the page that a watched process maps. Returns a descriptor or -errno. */
 static int make_file(void)
 {
 	mf_auto_close int file = memfd_create("massif-space", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	/* Allocate the page here, and keep its size, so that no access can fail in either process. */
+	/* Allocate the file's only page here, and seal the size, so that no access can fail in either process. */
 	if (file < 0 || fallocate(file, 0, 0, MF_JOIN_PAGE_BYTES) ||
 	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
@@ -45,8 +45,9 @@ int mf_space_watch_add(int inotify, struct mf_space *space)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	/*
-	 * The mapping here keeps @file open for writing, so that closing its descriptor reports nothing. The process
-	 * gets a second open file, whose end is reported. This also ends the watch, and so does unmapping the page here.
+	 * massif-ctl's own mapping of the page keeps @file open for writing, so closing the descriptor of @file reports
+	 * nothing. The watched process gets a second open file; when the kernel closes that one, inotify reports it and
+	 * ends the watch. The watch also ends if massif-ctl unmaps the page.
 	 */
 	number = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_ONESHOT);
 	if (number >= 0)

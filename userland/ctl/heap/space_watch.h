@@ -15,7 +15,7 @@
 
 /* A watched address space; zero-initialise it. */
 struct mf_space {
-	struct mf_join_page *page; /* NULL if there is none; still valid when the address space is gone */
+	struct mf_join_page *page; /* the page that the process maps, or NULL; still valid when the address space is gone */
 	int number; /* the kernel's number of the watch; 0 if the address space is not watched, or no longer */
 };
 
@@ -34,7 +34,7 @@ int mf_space_watch_add(int inotify, struct mf_space *space);
  */
 int mf_space_watch_next(int inotify);
 
-/* Ends the watch, if there is one, and forgets the page. */
+/* Ends the watch of the address space, if there is one, and unmaps the page that massif-ctl shares with the process. */
 void mf_space_forget(struct mf_space *space);
 
 /* Returns whether the process has announced that it executes another program. */

@@ -67,7 +67,7 @@ static void leave_directory(struct mf_background *background)
 		if (background->names[i])
 			*relative[i] = background->names[i];
 	if (chdir("/"))
-		return; /* harmless: the absolute names work from any directory */
+		return; /* this failure is harmless: the files have absolute names, which work from any directory */
 }
 
 static void let_go(const struct mf_background *background)

@@ -117,8 +117,8 @@ int mf_launch_start(const struct mf_launch *launch, pid_t *pid, bool *refused,
 
 	*refused = false;
 	/*
-	 * Two more entries than argv, for exec_by_shell(). Allocated here because the child must not allocate
-	 * memory.
+	 * Allocate the arguments of a shell, which may have to run the program (exec_by_shell()): two more than those
+	 * of the program. Do it here, because the child must not allocate memory.
 	 */
 	while (launch->argv[n])
 		n++;

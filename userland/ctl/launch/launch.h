@@ -24,7 +24,7 @@ struct mf_launch {
 
 	/* Called in the child just before exec; async-signal-safe. Returns 0 or -errno. May be NULL. */
 	int (*enrol)(void *data);
-	int (*enrol_error)(int code, struct mf_error *err); /* called in the parent to describe the failure */
+	int (*enrol_error)(int code, struct mf_error *err); /* called in the parent to describe a failure of @enrol */
 	void *enrol_data;
 };
 

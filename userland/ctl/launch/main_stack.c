@@ -35,7 +35,7 @@ static bool suffices(void)
 	return getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES;
 }
 
-/* The default stack size of threads is that limit; set it to STACK_BYTES. */
+/* Sets the default stack size of new threads to STACK_BYTES; without this, it would be the limit of ulimit -s. */
 static void give_threads_room(void)
 {
 	pthread_attr_t attr;

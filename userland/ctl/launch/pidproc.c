@@ -108,7 +108,7 @@ uint64_t mf_pidproc_start_time(pid_t pid)
 	uint64_t start = 0;
 	char state = 'Z';
 
-	/* The second field, the name in parentheses, may contain any character, so parse after the last one. */
+	/* In /proc/PID/stat, the name in parentheses may contain any character, so parse after the last parenthesis. */
 	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
 				  "%*d %" SCNu64, &state, &start) != 2 || state == 'Z' || state == 'X')
 		return 0;

@@ -31,7 +31,7 @@ static struct mf_faults faults_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	file = fopen(path, "re");
 	if (file && fgets(line, sizeof(line), file))
-		behind = strrchr(line, ')'); /* the command's name, in parentheses, may contain any character */
+		behind = strrchr(line, ')'); /* the command's name is in parentheses and may contain others */
 	if (!behind || sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %" SCNu64, &faults.own,
 			      &faults.children) != 2)
 		return (struct mf_faults){ 0 };
@@ -91,7 +91,7 @@ static void handle_signals(const struct mf_supervision *supervision, struct watc
 	int stopped_by;
 
 	while (mf_signals_next(supervision->signals, &info)) {
-		/* Check before sending anything: the pid of a process that has ended may be reused. */
+		/* Check that the program still runs before sending a signal: after its end, its pid may be reused. */
 		stopped_by = look(watch);
 		if (watch->ended)
 			return;

@@ -38,7 +38,7 @@ void mf_message_set_late_target(const char *path)
 	late_path = path;
 }
 
-/* This must neither overwrite a file nor follow a symbolic link. */
+/* Creates the file for messages. Must neither overwrite an existing file nor follow a symbolic link. */
 static void create_late_target(void)
 {
 	message_fd = open(late_path,

@@ -26,7 +26,7 @@ int mf_message_is_heard(enum mf_message_level level);
 
 /* Sends messages to descriptor @fd, which the caller still owns. */
 void mf_message_set_target(int fd);
-int mf_message_target(void); /* returns -1 while the target is a file that has not been created yet */
+int mf_message_target(void); /* descriptor of the messages; -1 while their file is not created yet */
 
 /*
  * Sends messages to the file @path, which is created with mode 0600 for the first message that reports a problem or was

@@ -3,7 +3,10 @@
 #ifndef MASSIF_CTL_UNNAMED_H
 #define MASSIF_CTL_UNNAMED_H
 
-/* A callback for struct mf_symbolizer_options. Reports each file once. Context: any thread. */
+/*
+ * Reports that the symbol names of the file @path cannot be read, once for each file. A callback for struct
+ * mf_symbolizer_options. Context: any thread.
+ */
 void mf_unnamed_say(const char *path, const char *why);
 
 /*

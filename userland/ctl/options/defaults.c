@@ -128,7 +128,10 @@ static char *read_all(int fd)
 	return mf_take(text, NULL);
 }
 
-/* The file determines where massif-ctl writes, so it must belong to this user and not be writable by everybody. */
+/*
+ * Returns whether a file of default options may be used. The options determine where massif-ctl writes, so the file
+ * must belong to this user and not be writable by everybody.
+ */
 static bool is_trusted(int fd)
 {
 	struct stat st;

@@ -30,15 +30,15 @@ typedef int (*option_parser)(const struct option *option, struct mf_options *opt
 			     const char *value, struct mf_error *err);
 
 enum {
-	OPTION_CORE = 1u << 0, /* does not affect the profile's contents, so it is omitted from the file's first line */
-	OPTION_BARE = 1u << 1, /* may be given without `=` */
+	OPTION_CORE = 1u << 0, /* the option does not affect the profile, whose desc line therefore omits it */
+	OPTION_BARE = 1u << 1, /* the option may be given without `=` */
 	OPTION_WIDE = 1u << 2, /* for a number that does not fit into 32 bits, say "out of range", not "invalid" */
 };
 
 struct option {
 	const char *name;
 	option_parser parse;
-	size_t place; /* offset of the target in struct mf_options */
+	size_t place; /* where the option's value is stored: an offset in struct mf_options */
 	int64_t min, max;
 	unsigned int flags;
 	const char *values, *initial, *meaning; /* texts for --help */

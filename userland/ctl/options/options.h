@@ -49,8 +49,8 @@ struct mf_options {
 	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */
 	uint32_t merge_recursive; /* merge recursive cycles of at most this many frames; 0: do not merge */
 	bool trace_children;	  /* also profile programs that the program executes */
-	const char *trace_children_skip;	/* path patterns, or NULL; see skipped_children.h */
-	const char *trace_children_skip_by_arg; /* argument patterns, or NULL */
+	const char *trace_children_skip;	/* patterns of paths of programs not to profile, or NULL */
+	const char *trace_children_skip_by_arg; /* patterns of arguments of programs not to profile, or NULL */
 	enum mf_xtree_request xtree; /* which execution tree to write */
 	/* pattern, ended by a comma or NUL, for objects whose allocation functions are intercepted; NULL for all */
 	const char *somalloc;
@@ -59,7 +59,7 @@ struct mf_options {
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
 	bool wait;		  /* wait for processes that outlive the program */
-	bool command_line_only;	  /* see mf_options_has_command_line_only() */
+	bool command_line_only;	  /* take no default options from files or the environment */
 	uint32_t no_effect;	  /* dummy target for options that are ignored */
 	struct mf_model_options model;
 	struct mf_report_options report;

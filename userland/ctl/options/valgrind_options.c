@@ -16,7 +16,7 @@
 #define SYMBOLS	   "massif looks for debug information only next to the program and below /usr/lib/debug"
 
 static const struct {
-	const char *name; /* a final `*` matches any ending */
+	const char *name; /* name of the option; a `*` at its end stands for any ending */
 	const char *reason;
 } table[] = {
 	/* Core options: processes, debugger, messages. */

@@ -14,7 +14,7 @@ struct mf_logfile {
 	/* if the log's name contains the program's pid: the temporary name until the pid is known */
 	char *temporary;
 	struct mf_outputs *outputs; /* the output files of the run, which include the log */
-	int fd;		     /* -1 if messages go to standard error */
+	int fd;		     /* descriptor of the log; -1 if messages go to standard error */
 };
 
 /*

@@ -61,7 +61,7 @@ void mf_statistics_begin(const struct mf_options *options, pid_t pid)
 
 static void tell_snapshot(pid_t pid, const char *prefix, const struct mf_step *step)
 {
-	/* The program can write to the store, so validate the value. */
+	/* Validate the snapshot's kind, because the program can write to the store. */
 	char mark = step->mark == 'p' || step->mark == 'd' ? step->mark : '.';
 
 	mf_message_tell(pid,
@@ -246,13 +246,13 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 	const struct mf_step *steps = mf_log_view(store, &n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* Copy the step, because the program could change it between the check and the use. */
+		/* Copy the logged step, because the program could change it between the check and the use. */
 		struct mf_step step = steps[i];
 
 		if (step.kind == MF_STEP_CAPTURE) {
 			held = step;
 			holds = true;
-			/* The log contains a stack before its block, but Massif prints the stack after the block. */
+			/* The log has a stack before its allocation, but Massif prints the stack after it. */
 			if (i + 1 < n && (steps[i + 1].kind == MF_STEP_ALLOC ||
 					  steps[i + 1].kind == MF_STEP_REALLOC))
 				continue;
