@@ -37,7 +37,7 @@
 struct mf_wide_block {
 	uint64_t address, size, capacity;
 	uint32_t context;
-	uint32_t next; /* next in the chain or the free list; 0: none */
+	uint32_t next; /* number of the next wide block in the chain or the free list; 0: none */
 };
 
 static struct mf_wide_block *wide_of(const struct mf_store *store)

@@ -40,10 +40,10 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
  * The layout of the table; see blocks.c. The slots of a usual block are read and written without a lock by the thread
  * that owns the block: no other thread can own a block at this address at the same time.
  */
-#define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of usual blocks */
+#define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of usual blocks (see blocks.c) */
 #define MF_BLOCKS_LEAF_BITS    18 /* log2 of the number of granules in a leaf */
 #define MF_BLOCKS_LEAF_GRANULES (1u << MF_BLOCKS_LEAF_BITS)
-#define MF_BLOCKS_LINE_SLOTS   16u /* slots per cache line */
+#define MF_BLOCKS_LINE_SLOTS   16u /* number of slots in a cache line of the processor */
 #define MF_BLOCKS_LEAF_SLOTS   (MF_BLOCKS_LEAF_GRANULES + MF_BLOCKS_LINE_SLOTS)
 #define MF_BLOCKS_LEAF_BYTES   (MF_BLOCKS_LEAF_SLOTS * sizeof(uint32_t))
 
@@ -70,18 +70,18 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 	return mf_blocks_is_odd(address) ? address - 8 + MF_BLOCKS_ODD : address;
 }
 
-#define MF_BLOCKS_LONG		1u /* flag: the block has a second slot */
-#define MF_BLOCKS_LOW_SHIFT	1  /* position of the size or, in a long block, of the surplus capacity */
+#define MF_BLOCKS_LONG		1u /* flag in a block's first slot: the block has a second slot, for its size */
+#define MF_BLOCKS_LOW_SHIFT	1  /* bit position of the size; if there is a second slot, of the surplus capacity */
 #define MF_BLOCKS_LOW_MAX	63u
 #define MF_BLOCKS_CONTEXT_SHIFT 7
 #define MF_BLOCKS_CONTEXT_BITS	22
-#define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is greater than that of a new block */
-#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* position of the context, if the block is shrunk and not long */
+#define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the block's capacity is greater than that of a new block */
+#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* bit position of the context of a shrunk block without a second slot */
 #define MF_BLOCKS_SHRUNK_BITS	16
 #define MF_BLOCKS_KIND		(3u << 30)
 #define MF_BLOCKS_UPPER		(1u << 30)
 #define MF_BLOCKS_WIDE		(2u << 30)
-#define MF_BLOCKS_SIZE		(3u << 30) /* the slot's other bits contain the size of a long block */
+#define MF_BLOCKS_SIZE		(3u << 30) /* kind of a second slot: the other bits contain the size of the block */
 #define MF_BLOCKS_SIZE_MAX	(~MF_BLOCKS_KIND)
 
 static inline unsigned int mf_blocks_granule_bits(const struct mf_store *store)
@@ -99,8 +99,8 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
-	uint64_t rounding;     /* to round a size up, add this (alignment - 1) ... */
-	uint64_t rounded;      /* ... and then apply this mask */
+	uint64_t rounding;     /* to round a size up, add @rounding, which is the alignment - 1, ... */
+	uint64_t rounded;      /* ... and then clear the low bits of the sum with this mask */
 	uint32_t granule_bits;
 	uint32_t upper;	       /* the address bit that selects half of a granule; 0 if granules have no halves */
 };
@@ -284,7 +284,7 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 	uint32_t if_long = -(first & MF_BLOCKS_LONG);
 
 	return (struct mf_usual_block){
-		/* Avoids a branch that the processor could not predict. In a long block, low is 0. */
+		/* A branch on whether there is a second slot could not be predicted. If there is one, low is 0. */
 		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
 		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,
 	};

@@ -46,7 +46,7 @@ static int patience(const struct mf_store_header *header)
 	return filter_server ? LONGEST_MS : VACANT_MS;
 }
 
-/* Waits without a system call. The server also polls for questions, so it needs no wake-up. */
+/* Waits for the answer without a system call. The filter server also polls for questions, so it needs no wake-up. */
 static void wait_busily(const struct mf_store_header *header)
 {
 	while (__atomic_load_n(&header->answer, __ATOMIC_ACQUIRE) == MF_ANSWER_PENDING && patience(header))

@@ -19,7 +19,7 @@
 void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
 		   int64_t now);
 
-/* Enters a new block whose capacity the caller knows. */
+/* Enters a new block in the table of live blocks; the caller knows its capacity. */
 void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, int64_t now);
 
 /* Removes the block at @address, which is about to be freed. Ignores an unknown address. */

@@ -21,8 +21,9 @@ static struct mf_ledger_entry *entry_of(struct mf_store *store, uint32_t node)
 	if (number)
 		return &entries_of(store)[number];
 	/*
-	 * Check before incrementing, so that the number does not grow indefinitely when the region is full, and again
-	 * afterwards, because other threads may have incremented it in the meantime.
+	 * Check that there is room for an entry before incrementing the number of entries, so that the number does not
+	 * grow indefinitely when the region is full. Check again afterwards, because other threads may have incremented
+	 * the number in the meantime.
 	 */
 	number = __atomic_load_n(&store->header->n_ledger, __ATOMIC_RELAXED);
 	if (mf_store_fits(store, MF_REGION_LEDGER, number, sizeof(struct mf_ledger_entry)))

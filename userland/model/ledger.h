@@ -20,12 +20,12 @@ enum mf_ledger_value {
 	MF_LEDGER_BLOCKS,
 	MF_LEDGER_ALLOCATED_BYTES,
 	MF_LEDGER_ALLOCATED_BLOCKS,
-	MF_LEDGER_FREED_BYTES, /* freed by this stack, even if another stack allocated them */
+	MF_LEDGER_FREED_BYTES, /* bytes that this stack freed, even if another stack allocated them */
 	MF_LEDGER_FREED_BLOCKS,
 	MF_LEDGER_VALUES,
 };
 
-/* The size of one cache line. */
+/* What one stack has allocated and freed. An entry is as large as a cache line. */
 struct mf_ledger_entry {
 	_Alignas(64) uint64_t values[MF_LEDGER_VALUES];
 	uint32_t node; /* trie node where the stack ends, or MF_NODE_ROOT if it is not known */

@@ -28,7 +28,7 @@ enum mf_occasion {
 	MF_OCCASION_END,
 };
 
-/* Values of header->logs_steps. */
+/* What the model logs; the values of header->logs_steps. */
 enum mf_log_level {
 	MF_LOG_NOTHING,
 	MF_LOG_SNAPSHOTS,

@@ -13,8 +13,8 @@
 #define VIEW_TRIES 10000u
 
 /*
- * Layout of the published word: bit 0 selects the order list, bits 8 to 23 are its length, and bits 32 and up are the
- * peak's slot + 1.
+ * Layout of the word that publishes the list of kept snapshots: bit 0 says which of the two lists is valid, bits 8 to
+ * 23 are its length, and bits 32 and up are the number of the peak's slot + 1.
  */
 static uint64_t pack(uint32_t which, uint32_t count, uint32_t peak)
 {
@@ -98,8 +98,8 @@ static void play_all(struct mf_model *model, uint32_t size)
 }
 
 /*
- * Sets the span of snapshot @i and replays its matches. The current winner is kept in a variable, so each round reads
- * only the opponent's span.
+ * Sets the span of snapshot @i and replays its matches in the tournament that finds the smallest span. The current
+ * winner is kept in a variable, so each round reads only the opponent's span.
  */
 static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64_t span)
 {
@@ -221,7 +221,7 @@ static void cull(struct mf_store *store)
 	model->cullings++;
 	publish(model, !which, kept, peak);
 
-	/* The victims' slots may be reused only after the new list has been published. */
+	/* The slots of the removed snapshots may be reused only after the new list has been published. */
 	memset(model->survives, 0, sizeof(model->survives));
 	for (uint32_t i = 0; i < kept; i++)
 		model->survives[survivors[i]] = 1;

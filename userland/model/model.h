@@ -20,7 +20,7 @@
 #define MF_SNAPSHOTS_POWER 1024 /* MF_SNAPSHOTS_MAX rounded up to a power of two */
 
 struct mf_model_options {
-	double peak_inaccuracy; /* in per cent */
+	double peak_inaccuracy; /* by how many per cent the total must exceed the last peak to be a new one */
 	uint32_t max_snapshots; /* maximum number of snapshots, 10..1000 */
 	uint32_t detailed_freq; /* every Nth snapshot is detailed (1: all) */
 	uint32_t time_unit;	/* enum mf_time_unit */
@@ -46,7 +46,7 @@ struct mf_model {
 	uint64_t clock_bytes;
 	uint64_t peak_total;
 	int64_t next_allowed; /* no normal snapshot is taken before this time */
-	uint32_t interval;    /* 32 bits wide, as in Massif */
+	uint32_t interval;    /* minimum time from a snapshot to the next normal one; 32 bits wide, as in Massif */
 	uint32_t since_detailed;
 
 	/*

@@ -17,8 +17,8 @@
 struct mf_rewind {
 	const struct mf_store *store;
 	uint32_t n_contexts, n_shards;
-	uint64_t *cells; /* n_contexts values for each shard, as of the version reached so far */
-	uint64_t *sums;	 /* for each context, the sum over all shards */
+	uint64_t *cells; /* for each shard, the contexts' bytes as of the tree version reached so far */
+	uint64_t *sums;	 /* for each context, the sum of @cells over all shards */
 	uint64_t steps;	 /* maximum number of chunks still to be read; bounds the walk through damaged lists */
 	/*
 	 * How far each shard's records have been read. Still to be read are the records of @chunk below index @left,

@@ -72,8 +72,8 @@ enum mf_store_full {
 enum mf_verify {
 	MF_VERIFY_NOTHING,
 	MF_VERIFY_STACKS,
-	MF_VERIFY_IMPOSSIBLE, /* the program cannot load libunwind */
-	MF_VERIFY_RESTRICTED, /* stacks were compared until the program restricted its own system calls */
+	MF_VERIFY_IMPOSSIBLE, /* stacks could not be compared: the program cannot load libunwind */
+	MF_VERIFY_RESTRICTED, /* stacks were compared only until the program restricted its own system calls */
 	MF_VERIFY_FORKED, /* stacks were compared in the parent; libunwind was in use by another thread when this
 			   * process was forked */
 };
@@ -132,7 +132,7 @@ struct mf_store_header {
 	uint32_t capacities_unknown; /* real_capacities was requested but had to be disabled */
 	uint32_t n_missed;	  /* number of functions that could not be patched; the next three fields describe
 				   * the first */
-	int32_t missed_error;	  /* reason why it could not be patched, -errno */
+	int32_t missed_error;	  /* why the first of these functions could not be patched, -errno */
 	uint64_t missed_address;
 	char missed_name[MF_STORE_NAME_MAX];
 	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
@@ -160,9 +160,9 @@ struct mf_store_header {
 	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
 	uint32_t question; /* the context being asked about, or 0; a futex */
 	uint32_t answer;   /* enum mf_answer; a futex */
-	uint32_t may_not_wait; /* the program is not allowed the system calls for waiting */
+	uint32_t may_not_wait; /* the program is not allowed the futex system calls, so it polls for answers */
 	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
-	uint32_t unanswered; /* a question was not answered, so all contexts were counted from then on */
+	uint32_t unanswered; /* the filter server did not answer, so every new context was counted from then on */
 
 	/* How much of each region is in use, as a number of elements. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
@@ -170,9 +170,9 @@ struct mf_store_header {
 	uint32_t n_string_bytes, n_ledger;
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_bits, n_hashed; /* the trie's hash table: log2 of its size, and its entries; see trie.c */
-	uint32_t free_chunk, free_wide; /* first elements of the free lists; 0 if empty */
+	uint32_t free_chunk, free_wide; /* first free chunk of tree versions, first free wide block; 0: none */
 	uint32_t overflow; /* context for stacks that did not fit into the store; 0: none so far */
-	uint32_t overflow_object; /* object of the only frame of that context; 0: not created yet */
+	uint32_t overflow_object; /* object of the only frame of the context @overflow; 0: not created yet */
 
 	/*
 	 * The directory with the files of cached unwind rows (cfi/rowfile.h), or "" if there is none.
@@ -182,9 +182,9 @@ struct mf_store_header {
 	uint32_t n_new_rules; /* number of entries for MF_REGION_NEW_RULES, including those that did not fit */
 
 	/* Chunks of the tree versions, see tree_version.c. */
-	uint32_t chunks_in_use, prune_at; /* prune_at: number of chunks in use at which unneeded ones are freed */
-	uint32_t capture_readers;	  /* number of readers that rely on records not being moved */
-	uint32_t capture_moves;		  /* odd while the writer is moving records between chunks */
+	uint32_t chunks_in_use, prune_at; /* prune_at: when this many chunks are in use, free unneeded ones */
+	uint32_t capture_readers;	  /* number of readers for which no records of tree versions should be moved */
+	uint32_t capture_moves;		  /* odd while the writer is moving records of tree versions between chunks */
 };
 
 /*

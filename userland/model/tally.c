@@ -5,10 +5,10 @@
 
 #include "model/tolerance.h"
 
-/* An unlimited allowance. It is half the maximum, so that additions and subtractions cannot overflow. */
+/* An unlimited allowance of a tally. It is half the maximum, so that additions and subtractions cannot overflow. */
 #define PLENTY (INT64_MAX / 2)
 
-/* Sets the allowance without changing what the tally has counted. */
+/* Sets how much the tally may still change, without changing what it has counted. */
 static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_room)
 {
 	tally->clock_granted += clock_room - tally->clock_room;
@@ -73,7 +73,10 @@ void mf_tally_end_all(struct mf_store *store)
 	for (uint32_t i = 0; i < n; i++) {
 		struct mf_tally *tally = mf_tally_of(store, i);
 
-		/* The copy may have been made while a thread that was about to wait at the gate held this lock. */
+		/*
+		 * When the store was copied for the forked child, a thread that was about to wait for the gate, which
+		 * keeps all threads out of their tallies, may have held this tally's lock.
+		 */
 		tally->busy = 0;
 		tally->users = 0;
 		set_rooms(tally, -1, tally->heap_room);
@@ -100,7 +103,10 @@ static void add_up(struct mf_store *store)
 		model->heap_frees += tally->frees;
 		model->heap_reallocs += tally->reallocs;
 		model->stack_allocs += tally->stack_growths;
-		/* Each of these events counts as an attempt at a snapshot; the allowance ensured that none was due. */
+		/*
+		 * Each event in a tally counts as an attempt at a snapshot. None was due, because the events did not
+		 * exceed the tally's allowance.
+		 */
 		model->skipped_snapshots += events + tally->stack_growths + tally->stack_shrinks;
 		header->events += events;
 		tally->heap = tally->stacks = 0;
@@ -218,8 +224,8 @@ static int64_t left_from(const struct mf_model *model, uint64_t now)
 }
 
 /*
- * Returns the allowance of the clock in bytes. If the time unit is not bytes, returns PLENTY, or -1 if a snapshot is
- * due.
+ * Returns by how many bytes the clock may advance before the next snapshot is due. If the time unit is not bytes,
+ * returns PLENTY, or -1 if a snapshot is due.
  */
 static int64_t clock_left(const struct mf_store *store)
 {
@@ -245,7 +251,10 @@ void mf_tally_grant(struct mf_store *store)
 	const struct mf_model *model = mf_model_of(store);
 	uint64_t total = model->heap + model->extra + model->stacks;
 	uint64_t threshold = mf_model_peak_threshold(model);
-	/* If the inaccuracy is negative, the threshold is meaningless, so the model has to handle each decrease. */
+	/*
+	 * If --peak-inaccuracy is negative, the total above which a decrease triggers a peak snapshot is meaningless,
+	 * so the model has to handle each decrease.
+	 */
 	bool below = total <= threshold &&
 		     !mf_tolerance_is_negative(&model->options.peak_inaccuracy);
 	/* If events are logged or the real allocator's capacities are used, the model has to handle every event. */

@@ -33,8 +33,8 @@ struct mf_tally {
 	_Alignas(128) uint32_t busy; /* a thread is in the middle of an event: a lock, see gate.h */
 	uint32_t users;		     /* number of threads that use this tally */
 
-	/* The allowance. A negative value means no allowance. */
-	int64_t clock_room; /* bytes by which the clock may advance; huge or negative if the unit is not bytes */
+	/* The allowance: how much events may change before the model handles one. A negative value allows no change. */
+	int64_t clock_room; /* bytes by which the clock may advance; if its unit is not bytes: huge or negative */
 	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
 	uint64_t capture;   /* tree version that a context must have for its bytes to be changed */
 	uint64_t capture_down; /* tree version that a context must have for a decrease; MF_CAPTURE_NEVER if a decrease
@@ -49,12 +49,12 @@ struct mf_tally {
 	uint64_t put_off;	/* address of a block whose free is delayed, so that it is still in the table; or 0 */
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
-	uint16_t pasts_room; /* number of free records in last_chunk */
+	uint16_t pasts_room; /* number of unused records (struct mf_past) in last_chunk */
 	uint8_t may_shrink;  /* true if a decrease cannot require a peak snapshot */
 	uint8_t may_put_off; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change of the stacks' bytes */
 	int64_t clock_granted, heap_granted;
-	int64_t instructions, instructions_room; /* instructions executed; limit set by the allowance */
+	int64_t instructions, instructions_room; /* instructions executed since the last fold; allowed number of them */
 
 	/* The list of chunks with the old values of the tally's shard, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
@@ -150,8 +150,8 @@ static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t
 }
 
 /*
- * Advances the clock by @n instructions. Returns false if the allowance is used up, so the model has to handle the
- * event.
+ * Counts @n instructions that the thread executed before the present event. Returns false if the tally now has more
+ * than the allowed number of instructions: a snapshot may be due, so the model has to handle the event.
  */
 static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 {
@@ -181,7 +181,10 @@ static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *ctx, uint32_t 
 	ctx->cells[context].bytes += (uint64_t)bytes;
 }
 
-/* Like mf_stacks_change(), but only within the allowance; otherwise changes nothing and returns false. */
+/*
+ * Like mf_stacks_change(), but in the tally. Returns false and changes nothing if the tally may not change that much
+ * before the model decides about a snapshot.
+ */
 static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t change)
 {
 	int64_t cost = change < 0 ? -change : change;
@@ -253,8 +256,8 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/*
-	 * If a usual block begins at @address, this XOR clears all bits above the context except MF_BLOCKS_SHRUNK.
-	 * Usual blocks are never large.
+	 * If a usual block (see blocks.c) begins at @address, this XOR clears all bits above the context except
+	 * MF_BLOCKS_SHRUNK. A test for large blocks is not needed, because usual blocks are never large.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

@@ -12,7 +12,7 @@
 /* One event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* The next pruning is due when the number of chunks in use has grown by half and by this number. */
+/* Unneeded records are next freed when the number of chunks in use has grown by half and by this number. */
 #define FEW_CHUNKS 32u
 
 /* Maximum number of chunks (64 MiB) to add while a reader relies on records not being moved. */
@@ -58,7 +58,7 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 		tally->pasts_room--;
 	}
 	cell->capture = newest;
-	/* The stores above must be visible before the caller changes the bytes. */
+	/* The record of the old value must be visible before the caller changes the context's bytes. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	return true;
 }
@@ -132,7 +132,7 @@ static void prune(struct mf_store *store, bool urgent)
 	uint32_t moves = header->capture_moves, n;
 	const uint64_t *captures;
 
-	/* Sequentially consistent: either the reader sees an odd capture_moves, or we see the reader. */
+	/* Sequentially consistent: either a reader sees that records are being moved, or we see the reader. */
 	__atomic_store_n(&header->capture_moves, moves + 1, __ATOMIC_SEQ_CST);
 	if (!urgent && __atomic_load_n(&header->capture_readers, __ATOMIC_SEQ_CST) &&
 	    header->chunks_in_use < header->prune_at + PATIENCE_CHUNKS) {
@@ -144,7 +144,7 @@ static void prune(struct mf_store *store, bool urgent)
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
 	/*
-	 * The next pruning is due when the number of chunks has grown by half, so that the work is proportional to the
+	 * Records are next freed when the number of chunks has grown by half, so that the work is proportional to the
 	 * number of records written.
 	 */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;

@@ -40,7 +40,7 @@ static inline uint32_t mf_tree_version_contexts(uint64_t capture)
 
 struct mf_past {
 	uint64_t bytes;
-	uint64_t until; /* 0 if the record is not in use; written last */
+	uint64_t until; /* the last version with these bytes; 0 if the record is not in use; written last */
 	uint64_t since : MF_CAPTURE_NUMBER_BITS, context : MF_CAPTURE_CONTEXT_BITS;
 };
 
@@ -48,7 +48,7 @@ struct mf_past {
 
 /* The records of a shard are in a list of chunks, ordered by @until. */
 struct mf_chunk {
-	uint32_t older, newer; /* neighbours in the list, or 0 */
+	uint32_t older, newer; /* the neighbouring chunks in the list, or 0 */
 	uint64_t reserved;
 	struct mf_past pasts[MF_PASTS_PER_CHUNK];
 };

@@ -44,7 +44,7 @@ static uint32_t hash_of(uint32_t parent, uint64_t pc)
 {
 	uint64_t hash = pc ^ ((uint64_t)parent << 40) ^ parent;
 
-	/* Mixes with two multiplications, so that adjacent addresses are spread out. */
+	/* Two multiplications mix the bits, so that adjacent addresses are spread out in the hash table. */
 	hash ^= hash >> 32;
 	hash *= 0xd6e8feb86659fd93ull;
 	hash ^= hash >> 32;

@@ -21,7 +21,7 @@
 #define MF_CONTEXT_FIRST   2u
 
 struct mf_node {
-	uint64_t pc;	  /* as in struct mf_frame */
+	uint64_t pc;	  /* code address of the frame, as in struct mf_frame */
 	uint32_t object;
 	uint32_t parent;  /* node of the caller's frame */
 	uint32_t context; /* context of the stack that ends in this node, or MF_CONTEXT_NONE */

@@ -14,7 +14,7 @@ struct mf_join_conn {
 	struct mf_join_conn *next;
 	int fd;		  /* descriptor of the connection */
 	bool is_told;	  /* inform the user when the process has written the file of its monitor command */
-	/* descriptor of a copy of the monitor command's file, in case the process cannot write the file, or -1; owned */
+	/* descriptor of a copy of the monitor command's file in case the process cannot write it, or -1; owned */
 	int contents;
 	bool is_stranger; /* the peer is a user other than this one or root */
 };

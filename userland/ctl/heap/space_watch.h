@@ -15,7 +15,8 @@
 
 /* A watched address space; zero-initialise it. */
 struct mf_space {
-	struct mf_join_page *page; /* the page that the process maps, or NULL; still valid when the address space is gone */
+	/* the page that the process maps, or NULL; still valid when the address space is gone */
+	struct mf_join_page *page;
 	int number; /* the kernel's number of the watch; 0 if the address space is not watched, or no longer */
 };
 
