@@ -16,7 +16,7 @@ enum mf_object_kind {
 
 #define MF_BUILD_ID_MAX 20
 
-struct mf_held_file; /* defined in base/held.h */
+struct mf_held_file; /* a file that massif-ctl keeps open; see base/held.h */
 
 /* One mapped object. Object 0 of every table is the unknown object. The strings belong to the table's owner. */
 struct mf_object {
@@ -25,12 +25,12 @@ struct mf_object {
 	uint64_t bias;		/* run-time address minus link-time (ELF) address */
 	const char *path;
 	uint8_t build_id[MF_BUILD_ID_MAX];
-	uint8_t build_id_size;	/* 0 if unknown */
-	bool unloaded;		/* it was unmapped before the program ended */
+	uint8_t build_id_size;	/* number of bytes in @build_id; 0 if the build id is unknown */
+	bool unloaded;		/* the object was unmapped before the program ended */
 	/* Identity of the file at @path when the object was loaded, as in stat(2); inode 0 if unknown. */
 	uint64_t device, inode;
 	int64_t modified_ns;
-	const struct mf_held_file *held; /* open file, or NULL if none; owned by the table's owner */
+	const struct mf_held_file *held; /* the object's open file, or NULL; owned by the table's owner */
 };
 
 /* Returns whether both are the same file, as far as we know. */

@@ -11,9 +11,9 @@
 #include "object.h"
 
 enum mf_time_unit {
-	MF_TIME_INSTRUCTIONS, /* printed as "i" */
-	MF_TIME_MS,	      /* printed as "ms" */
-	MF_TIME_BYTES,	      /* printed as "B" */
+	MF_TIME_INSTRUCTIONS, /* instructions, printed as "i" */
+	MF_TIME_MS,	      /* milliseconds, printed as "ms" */
+	MF_TIME_BYTES,	      /* bytes allocated and freed, printed as "B" */
 };
 
 /* A recorded stack, innermost frame first, before filtering by function name. */
@@ -37,7 +37,7 @@ enum mf_tree_kind {
 };
 
 struct mf_profile_snapshot {
-	int64_t time;		/* in the profile's time unit */
+	int64_t time;		/* time of the snapshot, in the profile's time unit */
 	uint64_t heap_bytes;	/* bytes requested by live blocks, or mapped bytes */
 	uint64_t extra_bytes;	/* overhead of the allocator */
 	uint64_t stack_bytes;
@@ -52,12 +52,12 @@ struct mf_profile_snapshot {
 };
 
 struct mf_profile {
-	const char *desc; /* text after "desc: ", e.g. "--time-unit=B" or "(none)" */
-	const char *cmd;  /* text after "cmd: " */
+	const char *desc; /* the options: the text after "desc: ", e.g. "--time-unit=B" or "(none)" */
+	const char *cmd;  /* the program's command line: the text after "cmd: " */
 	enum mf_time_unit time_unit;
-	bool pages; /* pages mode, in which the root has a different text */
-	enum mf_pages_what what; /* only in pages mode */
-	const struct mf_object *objects; /* [0] is the unknown object */
+	bool pages; /* a profile of pages mode; its trees have a different text at the root */
+	enum mf_pages_what what; /* what a profile of pages mode counts */
+	const struct mf_object *objects; /* all objects; number 0 is the unknown object */
 	size_t n_objects;
 	/*
 	 * Copies the frames of context @number of @source to @frames, which has room for MF_PROFILE_FRAMES_MAX. Returns
@@ -66,7 +66,7 @@ struct mf_profile {
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;
 	size_t n_contexts;
-	const struct mf_profile_snapshot *snapshots; /* sorted by snapshot number */
+	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;
 };
 

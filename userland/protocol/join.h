@@ -34,16 +34,16 @@
 
 enum mf_join_verb {
 	MF_JOIN_EXECUTED, /* a program was executed: its path and its arguments, each NUL-terminated */
-	MF_JOIN_FORK,	  /* the process is about to fork, and changes nothing until GO_ON */
+	MF_JOIN_FORK,	  /* the process is about to fork; it will not change its profile before MF_JOIN_GO_ON */
 	MF_JOIN_GO_ON,	  /* the process has forked; it waits for the answer before it changes its profile */
-	MF_JOIN_BORN,	  /* sent by the child on the connection used for MF_JOIN_FORK */
-	MF_JOIN_COPY,	  /* a child asks for a copy of the memory */
-	MF_JOIN_WITHOUT,  /* a child without a page could not use the copy and continues without a profile; not
-			   * answered */
+	MF_JOIN_BORN,	  /* first message of a forked child, on the connection that its parent used for MF_JOIN_FORK */
+	MF_JOIN_COPY,	  /* a forked child asks for its own copy of the memory that holds the parent's profile */
+	MF_JOIN_WITHOUT,  /* a child without a page (struct mf_join_page) could not use its copy of the profile's memory
+			   * and continues without a profile; not answered */
 	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event asks for the memory of the process
 			   * whose pid is in the path field; the child maps it privately */
-	MF_JOIN_EXECUTES, /* a process without a page is about to call exec; it waits for the answer */
-	MF_JOIN_STAYS,	  /* exec failed; a process without a page waits for the answer */
+	MF_JOIN_EXECUTES, /* a process without a page (struct mf_join_page) will call exec after the answer */
+	MF_JOIN_STAYS,	  /* exec failed; a process without a page (struct mf_join_page) waits for the answer */
 	MF_JOIN_STARTS,	  /* the process or a child of it is about to execute the path; the argument is the PATH to
 			   * search, or empty; not answered */
 	MF_JOIN_COMMAND,  /* the program executes a monitor command; the path is its text */
@@ -62,15 +62,15 @@ struct mf_join_request {
 /* The descriptors that an answer may carry, in this order. */
 enum mf_join_fd {
 	MF_JOIN_FD_MEMORY, /* the session's memory, or the contents of a command's file */
-	MF_JOIN_FD_TRACE,  /* where allocation calls are reported, if they are */
-	MF_JOIN_FD_PAGE,   /* a struct mf_join_page */
+	MF_JOIN_FD_TRACE,  /* with --trace-malloc: where the shim writes each allocation call */
+	MF_JOIN_FD_PAGE,   /* the page that the process shares with massif-ctl: a struct mf_join_page */
 	MF_JOIN_FDS,
 };
 
-/* The page of a process, which that process writes. */
+/* The page that a process shares with massif-ctl; only the process writes to it. */
 struct mf_join_page {
 	uint32_t executes; /* the process is about to call exec, or has done so */
-	uint32_t without;  /* the child could not use its copy of the memory and continues without a profile */
+	uint32_t without;  /* a child could not use its copy of the profile's memory, and continues without a profile */
 };
 
 #define MF_JOIN_PAGE_BYTES 4096u

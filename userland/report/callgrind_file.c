@@ -54,7 +54,7 @@ struct callgrind {
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	struct mf_frames *frames;
-	struct mf_index index; /* paths by (parent path, frame) */
+	struct mf_index index; /* numbers of paths by the pair of outer path and innermost frame */
 	struct path *paths;    /* paths[0] is the empty path */
 	uint32_t n_paths, room_paths;
 	uint32_t *order; /* paths that are complete stacks, in the order in which they were first seen */

@@ -15,9 +15,9 @@
 struct mf_collection {
 	struct mf_profile profile;
 	const struct mf_store *store; /* the session from which contexts are read */
-	struct mf_leaf *leaves;	      /* leaves of all snapshots */
+	struct mf_leaf *leaves;	      /* leaves of the trees of all snapshots */
 	size_t n_leaves, room_leaves;
-	void *memory[8]; /* freed by mf_collection_release() */
+	void *memory[8]; /* memory that mf_collection_release() has to free */
 	size_t n_memory;
 	char **paths; /* resolved paths of the objects */
 	size_t n_paths;

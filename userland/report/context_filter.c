@@ -12,7 +12,7 @@
 #include "filter.h"
 #include "frames.h"
 
-#define FRAMES_MAX 512u /* larger than the number of frames in any stack */
+#define FRAMES_MAX 512u /* room for frames: more than any stack has */
 
 struct mf_context_filter {
 	const struct mf_store *store;
@@ -20,7 +20,7 @@ struct mf_context_filter {
 	struct mf_symbolizer_options naming;
 	bool pages;
 
-	/* Recreated when the store has more objects than at the previous use. */
+	/* The filter and what it needs; made anew when the store has more objects than at the last use. */
 	struct mf_collection objects;
 	struct mf_frames *frames;
 	struct mf_symbolizer *symbolizer;
@@ -76,7 +76,7 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 	made->pages = pages;
 	made->options = options;
 	made->naming = *names;
-	made->naming.names = NULL; /* the names are not thread-safe, and the filter may run in another thread */
+	made->naming.names = NULL; /* the known names are not thread-safe, and the filter may run in a thread */
 	*context_filter = made;
 	return 0;
 }

@@ -21,7 +21,7 @@ struct mf_frames {
 	struct mf_index index; /* frame numbers by (pc, object) */
 	struct last {
 		struct mf_frame frame;
-		uint32_t next; /* number of the frame plus one, or 0 if none */
+		uint32_t next; /* number of @frame plus one, or 0 if there is no frame */
 	} last[POSITIONS]; /* the frame most recently seen at each position of a stack */
 };
 

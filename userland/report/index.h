@@ -13,7 +13,7 @@ struct mf_index_entry {
 
 struct mf_index {
 	struct mf_index_entry *entries;
-	size_t count, room; /* room: a power of two, or 0 */
+	size_t count, room; /* used slots; all slots: a power of two, or 0 */
 };
 
 /*

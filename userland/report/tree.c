@@ -33,7 +33,7 @@ struct mf_tree {
 	uint32_t *order; /* contexts that are not ignored, grouped by node */
 	uint32_t n_order;
 	uint32_t *scratch; /* scratch memory of the same size as @order */
-	uint32_t *group_of; /* while a node is being expanded: for each frame, the child it leads to */
+	uint32_t *group_of; /* for each frame: the number of its child of the node whose children are being created */
 
 	/* The current snapshot: live bytes of each context, and their running sums in the order of @order. */
 	uint64_t *bytes, *sums;

@@ -28,9 +28,9 @@ struct mf_xtree_context {
  */
 
 struct mf_xtree {
-	struct mf_collection collection; /* objects; the caller sets profile.cmd */
-	uint32_t n_events; /* number of leading values of struct mf_ledger_entry that are used */
-	struct mf_xtree_context *contexts; /* in the order in which they were first seen */
+	struct mf_collection collection; /* a profile with only the objects; the caller sets profile.cmd */
+	uint32_t n_events; /* number of event types, the first values of struct mf_ledger_entry */
+	struct mf_xtree_context *contexts; /* stacks with their values, in the order in which they were first seen */
 	size_t n_contexts;
 };
 
