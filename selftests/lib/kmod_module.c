@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -33,9 +34,38 @@ static const char *built(const char *name)
 	return path;
 }
 
+static const char *massif_path(void)
+{
+	return getenv("MASSIF_KO") ?: built("massif");
+}
+
 int kmod_module_load(const char *parameters)
 {
-	return load(getenv("MASSIF_KO") ?: built("massif"), parameters);
+	return load(massif_path(), parameters);
+}
+
+void *kmod_module_read(size_t *bytes)
+{
+	FILE *file = fopen(massif_path(), "r");
+	struct stat about;
+	void *image = NULL;
+
+	if (!file)
+		return NULL;
+	if (!fstat(fileno(file), &about))
+		image = malloc((size_t)about.st_size);
+	if (image && fread(image, 1, (size_t)about.st_size, file) != (size_t)about.st_size) {
+		free(image);
+		image = NULL;
+	}
+	fclose(file);
+	*bytes = image ? (size_t)about.st_size : 0;
+	return image;
+}
+
+int kmod_module_load_image(const void *image, size_t bytes, const char *parameters)
+{
+	return syscall(SYS_init_module, image, bytes, parameters) ? -errno : 0;
 }
 
 int kmod_module_load_own(const char *name)

@@ -3,8 +3,19 @@
 #ifndef MASSIF_SELFTESTS_KMOD_MODULE_H
 #define MASSIF_SELFTESTS_KMOD_MODULE_H
 
+#include <stddef.h>
+
 /* Loads massif.ko, or the file $MASSIF_KO, with insmod-style parameters. Returns 0 or -errno. */
 int kmod_module_load(const char *parameters);
+
+/*
+ * Reads the file that kmod_module_load() would load. Returns its contents, to be freed, and their size in *@bytes; NULL
+ * if the file cannot be read.
+ */
+void *kmod_module_read(size_t *bytes);
+
+/* Loads massif.ko from memory, so that no file is read. Returns 0 or -errno. */
+int kmod_module_load_image(const void *image, size_t bytes, const char *parameters);
 
 /* Loads a test module, @name without .ko; succeeds if it is already loaded. */
 int kmod_module_load_own(const char *name);
