@@ -28,7 +28,7 @@ enum { NORMAL = ':', DETAILED = '@', PEAK = '#' };
 struct canvas {
 	unsigned int width;
 	unsigned int height;
-	char *cells;		/* rows of width + 1 cells */
+	char *cells;		/* the rows of the canvas; each has width + 1 cells */
 	struct mf_number *rows;	/* rows[y] is the number of bytes that a bar needs to reach row y */
 };
 

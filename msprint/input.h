@@ -17,7 +17,7 @@ struct mf_failure;
 /* A line without its comment. Its bytes are valid until the next line is read. */
 struct mf_line {
 	const char *data;
-	size_t len;		/* without the newline */
+	size_t len;		/* length of the line in bytes, without the newline */
 	size_t blanks;		/* number of blanks at the beginning */
 	bool newline;		/* the line ends with a newline; can be false only for the last line */
 };

@@ -23,14 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Only two words long, so that it is passed in registers. */
+/* A number. The structure is only two words long, so that it is passed in registers. */
 struct mf_number {
 	union {
 		uint64_t magnitude;
 		double real;
 	};
-	bool is_real;		/* the value is in @real; otherwise it is in @negative and @magnitude */
-	bool stays_real;	/* never treated as an integer, because it comes directly from a text */
+	bool is_real;		/* true if the value is in @real, false if it is in @negative and @magnitude */
+	bool stays_real;	/* the number is never treated as an integer, because it comes directly from a text */
 	bool negative;
 };
 

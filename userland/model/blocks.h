@@ -151,7 +151,7 @@ static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 /* Returns the slot for an address at which a usual block may begin, or NULL for other addresses. */
 static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
 {
-	/* Rotates the low bits, which must be 0, to the top, so that one comparison checks both ends. */
+	/* Checks alignment and range in one comparison: the low bits, which must be 0, are rotated to the top. */
 	uint64_t turned = address >> MF_BLOCKS_ALIGN_BITS | address << (64 - MF_BLOCKS_ALIGN_BITS);
 
 	if (__builtin_expect(turned >> (MF_BLOCKS_ADDRESS_BITS - MF_BLOCKS_ALIGN_BITS), 0)) {

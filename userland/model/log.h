@@ -61,8 +61,8 @@ enum mf_step_kind {
 #define MF_ENTRY_SIZE 40
 
 struct mf_step {
-	uint8_t kind;	  /* enum mf_step_kind */
-	uint8_t occasion; /* enum mf_occasion */
+	uint8_t kind;	  /* what the model did: enum mf_step_kind */
+	uint8_t occasion; /* why a snapshot was considered: enum mf_occasion */
 	char mark;	  /* kind of snapshot: 'p' peak, 'd' detailed, '.' any other */
 	uint8_t reserved;
 	/*

@@ -24,22 +24,23 @@
 
 #define MF_STORE_PATH_MAX 512u
 
+/* The regions of a store: the types of their elements, and what these are. */
 enum mf_region_id {
-	MF_REGION_HEADER,	  /* struct mf_store_header */
-	MF_REGION_MODEL,	  /* struct mf_model */
-	MF_REGION_NODES,	  /* struct mf_node[] */
-	MF_REGION_NODE_HASH,	  /* uint32_t[]: hash table, see trie.c */
+	MF_REGION_HEADER,	  /* struct mf_store_header: the store's header */
+	MF_REGION_MODEL,	  /* struct mf_model: the totals and the snapshots */
+	MF_REGION_NODES,	  /* struct mf_node[]: nodes of the trie */
+	MF_REGION_NODE_HASH,	  /* uint32_t[]: hash table of the trie's nodes, see trie.c */
 	MF_REGION_CONTEXT_BYTES,  /* struct mf_cell[][]: live bytes of each context, see trie.h */
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: node of the innermost frame of each context */
-	MF_REGION_CAPTURES,	  /* struct mf_chunk[], see tree_version.h */
+	MF_REGION_CAPTURES,	  /* struct mf_chunk[]: old values of tree versions, see tree_version.h */
 	MF_REGION_BLOCK_DIRECTORY, /* directory of the table of blocks: uint32_t[], see blocks.c */
 	MF_REGION_BLOCK_LEAVES,	  /* leaves of the table of blocks: uint32_t[][], see blocks.c */
-	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[], see blocks.c */
-	MF_REGION_OBJECTS,	  /* struct mf_object_record[], see objects.h */
+	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[]: the rare blocks that do not fit into slots, see blocks.c */
+	MF_REGION_OBJECTS,	  /* struct mf_object_record[]: mapped objects, see objects.h */
 	MF_REGION_STRINGS,	  /* paths of the objects */
-	MF_REGION_STEPS,	  /* struct mf_step[], see log.h */
-	MF_REGION_TALLIES,	  /* struct mf_tally[], see tally.h */
-	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[], see ledger.h */
+	MF_REGION_STEPS,	  /* struct mf_step[]: the log of the model, see log.h */
+	MF_REGION_TALLIES,	  /* struct mf_tally[]: counters of the threads, see tally.h */
+	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[]: sums for each stack, see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: number of each node's ledger entry */
 	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | code address whose unwind rule was not cached, or
 				   * MF_NEW_RULE_SEARCHED */

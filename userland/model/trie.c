@@ -17,7 +17,7 @@
 
 #define HASH_BITS_FIRST 12u
 
-/* Nodes and contexts reserved for mf_trie_overflow(). */
+/* Number of nodes and of contexts reserved for the context of all stacks that no longer fit into the store. */
 #define KEPT 1u
 
 static struct mf_node *nodes_of(const struct mf_store *store)

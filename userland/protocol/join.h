@@ -55,7 +55,7 @@ enum mf_join_verb {
 struct mf_join_request {
 	uint32_t magic;
 	uint32_t verb; /* enum mf_join_verb */
-	uint32_t path_bytes, args_bytes; /* sizes of the two parts of the text that follows */
+	uint32_t path_bytes, args_bytes; /* sizes of the path and of the arguments, which follow as text */
 	char secret[MF_JOIN_SECRET_DIGITS];
 };
 

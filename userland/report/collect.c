@@ -99,7 +99,7 @@ static uint32_t read_context(const void *source, uint32_t number, struct mf_fram
 	return depth;
 }
 
-/* Adds a leaf for each non-zero value among the @n values in @bytes. */
+/* Adds a leaf, which is a context with its live bytes, for each non-zero value among the @n values in @bytes. */
 static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -246,7 +246,7 @@ static int collect_snapshots(const struct mf_store *store, struct mf_end end,
 	code = collect_trees(store, views, (size_t)n, collection, snapshots);
 	if (code)
 		return code;
-	/* All leaves have been added, so the array will no longer move. */
+	/* All leaves have been added, so their array will no longer move, and the snapshots may point into it. */
 	for (int i = n; i-- > 0;) {
 		if (!snapshots[i].n_leaves)
 			continue;

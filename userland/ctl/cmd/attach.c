@@ -29,7 +29,7 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125,	   /* an output file could not be written anywhere */
+	STATUS_LOST = 125,	   /* exit status if an output file could not be written anywhere */
 	DURATION_MAX = 1000000000, /* maximum duration in seconds */
 };
 

@@ -33,7 +33,7 @@
 
 enum {
 	STATUS_REFUSED = 1,
-	STATUS_LOST = 125, /* an output file could not be written anywhere */
+	STATUS_LOST = 125, /* exit status if an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
 	LOOSE_TRIES = 10,  /* number of first attempts, which fail if any event occurs while reading */
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */

@@ -23,9 +23,9 @@
 #include "symbols/truncation.h"
 
 enum {
-	STATUS_REFUSED = 1,	    /* the options are invalid, or massif itself failed */
-	STATUS_LOST = 125,	    /* an output file could not be written anywhere */
-	/* the program cannot be executed, or was not found; same values as env(1) */
+	STATUS_REFUSED = 1,	    /* exit status if the options are invalid, or massif itself failed */
+	STATUS_LOST = 125,	    /* exit status if an output file could not be written anywhere */
+	/* exit statuses if the program cannot be executed, or was not found; same values as env(1) */
 	STATUS_NOT_EXECUTABLE = 126,
 	STATUS_NOT_FOUND = 127,
 };

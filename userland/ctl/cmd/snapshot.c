@@ -24,7 +24,7 @@
 
 enum {
 	MODE_HEAP = 0644,
-	MODE_PAGES = 0600, /* readable only by its owner, because it is made from copies of the program's stack */
+	MODE_PAGES = 0600, /* file mode: only the owner may read a file made from copies of the program's stack */
 };
 
 struct request {

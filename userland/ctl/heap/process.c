@@ -311,7 +311,7 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 	return 0;
 }
 
-/* Resets the header fields that were copied from the other profile but do not apply to this process. */
+/* Resets the header fields that do not apply to this process, but were copied from another process's profile. */
 static int make_own(struct mf_heap_process *process, struct mf_error *err)
 {
 	struct mf_store_header *header = process->store.header;

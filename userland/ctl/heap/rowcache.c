@@ -101,8 +101,8 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 /* Input of learn(): what to add to the row file of one object. */
 struct lesson {
 	const struct mf_object *object;
-	const struct mf_rowfile *old; /* the existing file, or NULL if there is none */
-	const uint64_t *addresses; /* addresses without a row, in the format of the store */
+	const struct mf_rowfile *old; /* the existing row file of the object, or NULL if there is none */
+	const uint64_t *addresses; /* code addresses without a row; the address is in the low 32 bits */
 	size_t n;
 	bool searched; /* the object's code was also searched for client requests */
 };

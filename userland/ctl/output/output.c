@@ -21,7 +21,7 @@
 
 enum {
 	MODE_HEAP = 0644,
-	MODE_PAGES = 0600, /* readable only by its owner, because it is made from copies of the program's stack */
+	MODE_PAGES = 0600, /* file mode: only the owner may read a file made from copies of the program's stack */
 };
 
 static void destroy_symbolizer(struct mf_symbolizer **symbolizer)
@@ -85,7 +85,7 @@ static void tell_names(size_t done, size_t total)
 	mf_message_progress("looking up names", done, total);
 }
 
-/* The input of fill_profile(). */
+/* What fill_profile() needs to write a massif.out file. */
 struct profile_source {
 	const struct mf_options *options;
 	const struct mf_profile *profile;

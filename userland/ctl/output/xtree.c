@@ -46,7 +46,7 @@ int mf_xtree_print(const struct mf_options *options, const struct mf_xtree_of *o
 	return mf_writers[format].write_xtree(out, &xtree, &file, &options->report, symbolizer, err);
 }
 
-/* The input of fill_xtree(). */
+/* What fill_xtree() needs to write an execution tree. */
 struct xtree_source {
 	const struct mf_options *options;
 	const struct mf_xtree_of *of;
