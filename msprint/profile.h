@@ -12,7 +12,7 @@ struct mf_failure;
 struct mf_record;
 
 struct mf_snapshot {
-	struct mf_number time;	/* in the time unit that the file's header names */
+	struct mf_number time;	/* time of the snapshot, in the unit that the file's header names */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
 	bool is_peak;		/* true if the index of the snapshot is the number of the last one marked as the peak */

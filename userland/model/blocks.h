@@ -191,7 +191,7 @@ static inline uint32_t mf_blocks_is_long(uint64_t size)
 	return size > MF_BLOCKS_LOW_MAX;
 }
 
-/* Writes a usual block that has the capacity of a new block. */
+/* Writes the slots of a usual block (one that fits into slots, see blocks.c) with the capacity of a new block. */
 static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_t *slot, uint64_t address,
 					 uint64_t size, uint32_t context)
 {
@@ -235,12 +235,12 @@ static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_
 #endif
 }
 
-/* A usual block as stored: in one slot, or in two if it is long. */
+/* The slots of a usual block, which is one that fits into slots. A long block needs @second for its size. */
 struct mf_usual {
 	uint32_t first, second;
 };
 
-/* Packs @block into slots. The result's first is 0 if @block is not a usual block. */
+/* Packs @block into slots. The @first of the result is 0 if the block cannot be stored in slots. */
 static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const struct mf_block *block)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
@@ -269,14 +269,14 @@ static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const
 	return usual;
 }
 
-/* The fields of a usual block, decoded from slots after clearing the bits of MF_BLOCKS_KIND. */
+/* What the slots of a block contain besides their kind (the bits of MF_BLOCKS_KIND). */
 struct mf_usual_block {
 	uint32_t size, more, context; /* more: by how many bytes the capacity exceeds that of a new block */
 };
 
 /*
- * Decodes a block that has the capacity of a new block. Accepts arbitrary bits: if they do not encode such a block, the
- * resulting context has more than MF_BLOCKS_CONTEXT_BITS bits.
+ * Decodes the slots of a block that has the capacity of a new block. Accepts arbitrary bits: if they do not encode such
+ * a block, the resulting context has more than MF_BLOCKS_CONTEXT_BITS bits.
  */
 static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32_t second)
 {
@@ -290,7 +290,7 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 	};
 }
 
-/* Decodes any usual block. */
+/* Decodes the slots of a block whose capacity may be greater than that of a new block. */
 static inline struct mf_usual_block mf_blocks_parse(uint32_t first, uint32_t second)
 {
 	uint32_t low = first >> MF_BLOCKS_LOW_SHIFT & MF_BLOCKS_LOW_MAX, steps;
@@ -332,7 +332,7 @@ static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 	return (struct mf_usual){ first, slot[first & MF_BLOCKS_LONG] };
 }
 
-/* Enters @block if that only requires writing its slots; otherwise returns false. */
+/* Enters @block in the table if that only requires writing its slots; otherwise returns false. */
 static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_block *block)
 {
 	uint32_t *slot = mf_blocks_slot(store, block->address);
@@ -362,10 +362,10 @@ static inline uint32_t *mf_blocks_find_usual(const struct mf_blocks *blocks, uin
 	return slot;
 }
 
-/* Enters @block. Returns false if the store is full or the address is outside the table. */
+/* Enters @block in the table. Returns false if the store is full or the address is outside the table. */
 bool mf_blocks_put(struct mf_store *store, const struct mf_block *block);
 
-/* Removes the block last entered at @address and copies it to @block. Returns false if there is none. */
+/* Removes the block last entered in the table at @address and copies it to @block. Returns false if there is none. */
 bool mf_blocks_take(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*

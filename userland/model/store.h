@@ -139,7 +139,7 @@ struct mf_store_header {
 	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
 
 	/* The comparison of stacks with libunwind's results, if massif-ctl requests it; see preload/stack/verify.h. */
-	uint32_t verify;	  /* enum mf_verify */
+	uint32_t verify;	  /* whether stacks are compared, or why they are not: enum mf_verify */
 	uint32_t differs_context; /* the first context whose stack differed */
 	uint32_t differs_frame;	  /* the first frame that differed in this context; differs_pc is the address in
 				   * libunwind's stack, or 0 if that stack has no such frame */
@@ -160,7 +160,7 @@ struct mf_store_header {
 	/* Fields for asking whether a context is to be counted; see filter_client.h. */
 	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
 	uint32_t question; /* the context being asked about, or 0; a futex */
-	uint32_t answer;   /* enum mf_answer; a futex */
+	uint32_t answer;   /* the answer to @question: enum mf_answer; a futex */
 	uint32_t may_not_wait; /* the program is not allowed the futex system calls, so it polls for answers */
 	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
 	uint32_t unanswered; /* the filter server did not answer, so every new context was counted from then on */

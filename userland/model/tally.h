@@ -54,9 +54,9 @@ struct mf_tally {
 	uint8_t may_put_off; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change of the stacks' bytes */
 	int64_t clock_granted, heap_granted;
-	int64_t instructions, instructions_room; /* instructions executed since the last fold; allowed number of them */
+	int64_t instructions, instructions_room; /* instructions not yet added to the totals; allowed number */
 
-	/* The list of chunks with the old values of the tally's shard, see tree_version.h. */
+	/* The list of chunks with old values of the tally's part (shard) of the contexts' bytes, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
 };
 
@@ -119,7 +119,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 /* What a thread needs for an ordinary event: pointers into the store and copies of options. These never change. */
 struct mf_tally_ctx {
 	struct mf_tally *tally;
-	struct mf_cell *cells; /* the cells of the tally's shard, one for each context */
+	struct mf_cell *cells; /* the tally's own part (shard) of the bytes of each context */
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
 	struct mf_store *store;

@@ -83,7 +83,7 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 	}
 }
 
-/* Compacts the list of a shard: keeps the records that are still needed, and frees the chunks that become empty. */
+/* Compacts a shard's records of old bytes: keeps those that are still needed, and frees chunks that become empty. */
 static void prune_shard(struct mf_store *store, struct mf_tally *tally, const uint64_t *captures,
 			uint32_t n_captures)
 {

@@ -46,7 +46,7 @@ struct mf_past {
 
 #define MF_PASTS_PER_CHUNK 170u
 
-/* The records of a shard are in a list of chunks, ordered by @until. */
+/* A chunk of records of old bytes. The records of each shard are in a list of chunks, ordered by @until. */
 struct mf_chunk {
 	uint32_t older, newer; /* the neighbouring chunks in the list, or 0 */
 	uint64_t reserved;

@@ -34,7 +34,7 @@ enum {
 	PATIENCE_MS = 5,
 	FIRST_WATCH_MS = 1, /* initial interval between checks of whether a process is still running the same program */
 	LAST_WATCH_MS = 500, /* maximum interval between checks of whether a process runs the same program */
-	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; it doubles each time */
+	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; doubles up to LAST_FILES_MS */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
 	BIRTH_PATIENCE_MS = 1000, /* how long to wait for a process that announced a fork to report its child */

@@ -26,7 +26,7 @@ struct mf_heap_process {
 	int memory;	/* descriptor of the store's memory */
 	uint64_t budget; /* address space for the store in bytes, the same for all copies; 0 if there is no limit */
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
-	uint32_t went_on; /* if the store is shared: the value of header->went_on when sharing began */
+	uint32_t went_on; /* if the store is shared: its number of unknown forks (header->went_on) at the start */
 	pid_t pid;	/* process id; 0 if not known yet */
 	char *cmd;	/* command line, as shown in the massif.out file; owned */
 	char title[64];	/* beginning of @cmd, for messages */
