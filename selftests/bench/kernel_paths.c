@@ -130,7 +130,7 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 /* The states that this program sets up itself. Any other STATE is just a name for the state that the guest is in. */
 static const struct state {
 	const char *name;
-	bool child;		/* member of the session: the child (true) or this process (false) */
+	bool child;		/* which process is the member of the session: a child (true) or this process (false) */
 	uint32_t max_stack;
 	uint64_t flags;
 	uint32_t known;		/* size of the stack cache in bytes, filled with the stacks of the first run; 0: none */

@@ -15,7 +15,10 @@
 
 #define PLACES 16 /* number of addresses whose names are looked up */
 
-/* Looks up every entry of @summary. Each entry found must lie within the rules. */
+/*
+ * Looks up every entry of the search tables in @summary. The unwind rules that are found must lie within those of the
+ * file.
+ */
 static void search_summary(const struct mf_elf_summary *summary, uint64_t places[PLACES])
 {
 	struct mf_cfi cfi = mf_elf_summary_cfi(summary);

@@ -55,7 +55,11 @@ struct recipe {
 	uint8_t type;	/* record type; from 0x80 on: the header is raw input */
 	uint8_t target; /* low four bits: target; high four bits: stack id */
 	uint8_t flags;
-	uint8_t more;	/* low six bits: words in addition to those of the type; from 0x80 on, seq also skips a value */
+	/*
+	 * low six bits: number of words beyond the minimum of the record type; from 0x80 on, a sequence number is
+	 * skipped, too
+	 */
+	uint8_t more;
 };
 
 /* Decodes a word: a small number, the address of a page, or any number. */

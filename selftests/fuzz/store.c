@@ -99,7 +99,10 @@ static void read_all(const struct mf_store *store, FILE *out)
 				    mf_collect_present(store, 1000, way == 3, &collection, &err);
 
 		if (!ret) {
-			/* The aggregator does not read these values from the session. */
+			/*
+			 * The aggregator does not read the profile's description, command and time unit from the
+			 * session, so set them here.
+			 */
 			collection.profile.desc = collection.profile.cmd = "";
 			collection.profile.time_unit = MF_TIME_BYTES;
 			print(&collection.profile, out);

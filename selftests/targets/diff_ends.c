@@ -478,7 +478,7 @@ static int end_elsewhere_forked(void)
 		see(malloc(3000));
 		_exit(number);
 	}
-	/* Wait for the child, so that this process is the last to write the file. */
+	/* Wait for the child, so that this process is the last to write the profile. */
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return 98;
 	see(malloc(100));

@@ -107,7 +107,10 @@ static void thread_keys(void)
 
 static void at_exit(void)
 {
-	/* These sizes ensure that freeing the list of handlers does not leave a hole that is 16 bytes too large. */
+	/*
+	 * These sizes ensure that freeing the C library's list of exit handlers does not leave a hole that is 16 bytes
+	 * too large.
+	 */
 	see(malloc(1100));
 	see(strdup("late by some time"));
 }
@@ -170,7 +173,7 @@ static void end_signal(void)
 	raise(SIGTERM);
 }
 
-/* The child ends first, so the file that remains is the parent's. */
+/* The child ends first, so the profile that remains in the output file is the parent's. */
 static void fork_wait(void)
 {
 	pid_t pid;

@@ -92,7 +92,7 @@ static void resizes(void)
 	resize(ONE, 100, 1000);
 	resize(ONE, 1000, 10);
 	resize(ONE, 10, 10);
-	resize(ONE, 777, 20); /* the old size is not checked */
+	resize(ONE, 777, 20); /* the old size passed in a resize request is not checked */
 	resize(ONE, 20, 0);
 	resize(ONE, 0, 30000);
 	make(ONE, 5);
@@ -115,7 +115,7 @@ static void pool(void)
 		end(memory + i * 1000);
 	free(memory);
 
-	/* The pool is freed before its first object. */
+	/* A block that contains announced blocks (a pool) is freed before the first of these. */
 	memory = malloc(5000);
 	make(memory, 100);
 	make(memory + 100, 200);
@@ -123,7 +123,7 @@ static void pool(void)
 	end(memory);
 	end(memory + 100);
 
-	/* The pool is resized. */
+	/* A block that contains an announced block (a pool) is resized. */
 	memory = malloc(200000);
 	make(memory, 300);
 	memory = realloc(memory, 300000);

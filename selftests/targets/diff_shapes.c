@@ -11,7 +11,7 @@
 
 static void *volatile seen;
 
-/* Returns @n times 64 bytes, minus the header and @slop, which is at most 15 bytes. */
+/* Returns @n times 64 bytes, minus the 32 bytes of a block's header and minus @slop, which is at most 15 bytes. */
 static size_t size_of(uint32_t n, uint32_t slop)
 {
 	return n * 64 - 32 - slop % 16;

@@ -14,7 +14,7 @@ int main(void)
 	VALGRIND_MALLOCLIKE_BLOCK(main, 50000000, 0, 0);
 	VALGRIND_FREELIKE_BLOCK(main, 0);
 #endif
-	/* The peak is recorded when the next block is freed. */
+	/* Free a block: massif checks for a peak before the total decreases. */
 	free(malloc(1000));
 	return 0;
 }

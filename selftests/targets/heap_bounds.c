@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 2 && i < sizeof(ways) / sizeof(*ways); i++) {
 		if (strcmp(argv[1], ways[i].name) == 0) {
 			ways[i].make(strtoul(argv[2], NULL, 10));
-			/* The peak is recorded when the next block is freed. */
+			/* Free a block: massif checks for a peak before the total decreases. */
 			last = malloc(1);
 			free(last);
 			return 0;

@@ -7,7 +7,7 @@
 #include <malloc.h>
 #include <new>
 
-/* New in C23; glibc does not have them yet. */
+/* Deallocation functions that are new in C23; glibc does not have them yet. */
 extern "C" void free_sized(void *, size_t) __attribute__((weak));
 extern "C" void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
 

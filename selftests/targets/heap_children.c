@@ -115,7 +115,9 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
-/* An environment without massif's variables. Only the variable that appears in the name of Valgrind's file is kept. */
+/*
+ * An environment without massif's variables. It keeps only $SIDE, which is part of the name of the profile, in bare[1].
+ */
 static char *bare[] = { "A=b", NULL, NULL };
 
 static int spawn_bare(char **argv)
@@ -488,7 +490,10 @@ static int idle(char **argv)
 
 #define MANY 40
 
-/* Creates many children that have profiles at the same time. The limit on descriptors must be the one in argv[0]. */
+/*
+ * Creates many children that have profiles at the same time. argv[0] is the limit on descriptors that must be in
+ * effect.
+ */
 static int many(char **argv)
 {
 	int word[2], ready[2], bad = 0, status;

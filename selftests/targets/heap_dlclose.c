@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 		return 2;
 	kept[0] = use(argv[1], 500000);
 	kept[1] = use(argv[2], 600000);
-	/* The peak is recorded when the next block is freed. */
+	/* Free a block: massif checks for a peak before the total decreases. */
 	free(malloc(1000));
 	return kept[0] && kept[1] ? 0 : 3;
 }

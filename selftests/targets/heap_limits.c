@@ -110,7 +110,7 @@ static int address_space(void)
 	set(1 * GIB, 2 * GIB);
 	say("limited");
 	allocate();
-	/* Checks that the limit is enforced. */
+	/* Checks that the soft limit on the address space, set to 1 GiB, is enforced. */
 	huge = mmap(NULL, 1ull << 42, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	printf("4 TiB: %s\n", huge == MAP_FAILED ? strerror(errno) : "mapped");
 	set(2 * GIB, 1 * GIB);

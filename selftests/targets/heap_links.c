@@ -62,7 +62,7 @@ int main(void)
 
 		sum += call_made((made *)place, i, words[i % (sizeof(words) / sizeof(*words))]);
 	}
-	/* The peak is recorded when the next block is freed. */
+	/* Free a block: massif checks for a peak before the total decreases. */
 	free(blocks[0]);
 	return sum != BLOCKS;
 }

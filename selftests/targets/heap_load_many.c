@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 		}
 		make(blocks + i * 1024, SIZE);
 	}
-	/* The peak is recorded when the next block is freed. */
+	/* Free a block: massif checks for a peak before the total decreases. */
 	last = malloc(1000000);
 	free(last);
 	return 0;

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 		free(kept);
 		kept = ((allocation *)place.function)(i == TIMES ? 600000 : 500000);
 	}
-	/* The peak is recorded when the next block is freed. */
+	/* Free a block: massif checks for a peak before the total decreases. */
 	free(malloc(1000));
 	return kept ? 0 : 3;
 }

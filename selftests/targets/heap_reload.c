@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	for (times = 0; times < n; times++)
 		use(spell(path, argv[2], argv[3], once ? 0 : times), 100);
 	use(spell(path, argv[2], argv[4], 0), 600000);
-	/* The peak is recorded when the next block is freed. */
+	/* Free a block: massif checks for a peak before the total decreases. */
 	last = malloc(1000);
 	free(last);
 	return 0;

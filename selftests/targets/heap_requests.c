@@ -41,7 +41,7 @@ enum { GENERAL = 14, VECTORS = 32, MASKS = 8, ZONE = 16 };
 
 /* The processor's registers before and after a request. */
 static struct state {
-	uint64_t general[GENERAL]; /* rbx rcx rsi rdi rbp r8..r15, and rax */
+	uint64_t general[GENERAL]; /* the general registers rbx rcx rsi rdi rbp r8..r15, and rax */
 	uint64_t vectors[VECTORS][8] __attribute__((aligned(64)));
 	uint64_t masks[MASKS];
 	uint64_t zone[ZONE];
@@ -325,18 +325,19 @@ static void stopped(void)
 	massif_malloc_like(BLOCK(1), 1000);
 	massif_malloc_like(BLOCK(2), 2000);
 	massif_stop();
-	massif_malloc_like(BLOCK(3), 4000); /* while stopped, a new block does not count */
+	massif_malloc_like(BLOCK(3), 4000); /* a block announced while massif is stopped does not count */
 	massif_free_like(BLOCK(1));
-	massif_resize_like(BLOCK(2), 3000); /* a resized block that was counted is still counted */
-	massif_resize_like(BLOCK(4), 5000); /* a resized block that was not counted does not count */
+	massif_resize_like(BLOCK(2), 3000); /* a counted block that is resized while massif is stopped still counts */
+	massif_resize_like(BLOCK(4), 5000); /* a block that did not count before does not count when it is resized */
 	not_counted = malloc(7777);
 	later = malloc(8888);
-	counted = realloc(counted, 500); /* a block of malloc that was counted is still counted */
+	/* a counted block from malloc that is resized while massif is stopped still counts */
+	counted = realloc(counted, 500);
 	free(freed);
 	massif_start();
-	massif_free_like(BLOCK(3)); /* freeing a block that was not counted changes nothing */
-	free(not_counted);	     /* freeing a block that was not counted changes nothing */
-	later = realloc(later, 60000); /* a realloc after massif_start() counts */
+	massif_free_like(BLOCK(3)); /* freeing a block that did not count changes nothing */
+	free(not_counted);	     /* freeing a block that did not count changes nothing */
+	later = realloc(later, 60000); /* a block counts from its first realloc after massif_start() */
 	massif_malloc_like(BLOCK(5), 100000);
 	check(massif_snapshot_to("heap_requests.snapshot") == 0, "a snapshot can be written");
 	check(massif_snapshot_to("/dev/null/heap_requests") == -1, "it says where it cannot");

@@ -99,7 +99,7 @@ static int forked_twice(char **argv)
 	return wait_for(pid);
 }
 
-/* Forks without standard input, and where no high numbers are available. */
+/* Forks without standard input, and with a limit that leaves no high descriptor numbers available. */
 static int forked_low(char **argv)
 {
 	const struct rlimit limit = { 64, 64 };
@@ -135,7 +135,7 @@ static int forked_bare(char **argv)
 	return wait_for(pid);
 }
 
-/* The same in a child that has had no event. */
+/* Executes the program by the system call in a child that has had no event. */
 static int newborn_bare(char **argv)
 {
 	pid_t pid = fork();
@@ -147,7 +147,7 @@ static int newborn_bare(char **argv)
 	return wait_for(pid);
 }
 
-/* The same in a program that was executed. */
+/* Executes the program by the system call in a program that was itself executed. */
 static int executed_bare(char **argv)
 {
 	char *again[] = { own_path, "bare_over", argv[0], NULL };

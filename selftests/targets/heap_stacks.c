@@ -20,7 +20,7 @@
 static __thread uint32_t seed;
 static __thread jmp_buf escape;
 static __thread ucontext_t outside, inside;
-static __thread uint32_t budget; /* number of calls left for the coroutine */
+static __thread uint32_t budget; /* number of nested calls that the running coroutine makes; 0 if none is running */
 
 static uint32_t choose(uint32_t n)
 {

@@ -36,7 +36,7 @@ static __attribute__((noinline)) void allocate(int n)
 {
 	void *block = malloc(100 + (size_t)n);
 
-	/* Several timer threads may run at once, so free `block` and not `kept`. */
+	/* Several timer threads may run this at once and overwrite the global `kept`, so free the local `block`. */
 	kept = block;
 	free(block);
 }

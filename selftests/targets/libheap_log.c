@@ -20,7 +20,7 @@ static void note(uint32_t what, uint32_t where, const void *block, size_t size)
 	static uint32_t threads;
 	struct heap_log_record *record;
 
-	/* The first call is made before any constructor runs, when there is only one thread. */
+	/* The first allocator call is made before any constructor runs, when there is only one thread. */
 	if (!book)
 		book = mmap(NULL, HEAP_LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, HEAP_LOG_FD, 0);
 	if (!thread)

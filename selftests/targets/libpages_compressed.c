@@ -3,7 +3,10 @@
 
 int library_call(int (*call)(void));
 
-/* The frame size is known only at run time, so the rules need a register. */
+/*
+ * The frame size is known only at run time, so the unwind rules express the CFA by a register other than the stack
+ * pointer.
+ */
 static __attribute__((noinline)) int call_with_room(int (*call)(void), unsigned int size)
 {
 	volatile char room[size];

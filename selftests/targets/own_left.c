@@ -8,7 +8,10 @@
 
 static jmp_buf no_more;
 
-/* malloc() has already taken the memory when it exits by longjmp, so this gives it back. */
+/*
+ * The statement that malloc() executes when memory is exhausted. It gives back the memory that malloc() has already
+ * taken, and exits by longjmp.
+ */
 #define OWN_NO_MORE                   \
 	do {                          \
 		own_used = at;        \

@@ -112,7 +112,10 @@ static void *work(void *alone)
 			by_new_code(callers[i / 512 % 3]);
 		if (alone && i % 512 == 256)
 			by_library(folder, i / 512);
-		/* By now each stack has come at least once since code was mapped. */
+		/*
+		 * By now each stack has occurred at least once since code was mapped, so it can be in the module's
+		 * stack cache.
+		 */
 		if (i % 256 == 64)
 			wait_for_stack_cache();
 	}

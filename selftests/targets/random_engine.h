@@ -88,14 +88,14 @@ struct block {
 	void *address;
 	size_t size;
 	enum family family;
-	bool used; /* the slot is in use, even if the address is NULL */
+	bool used; /* the slot holds a block, even if the block's address is NULL */
 };
 
 /* A phase of the program. */
 struct mood {
-	uint8_t free, resize; /* probabilities in per cent; the rest are allocations */
+	uint8_t free, resize; /* percentages of events that are frees and resizes; all other events are allocations */
 	uint8_t same;	      /* percentage of resizes that do not change the size */
-	uint16_t units;	      /* largest block size, in units */
+	uint16_t units;	      /* largest block size, in units of 32 bytes */
 	uint8_t length;	      /* longest duration, in events */
 };
 
@@ -120,11 +120,11 @@ static struct program {
 	const struct mood *mood;
 	unsigned int mood_left;
 	unsigned int n_slots, n_chains, chain_max;
-	uint32_t functions; /* bit set of the functions used */
-	int recursing;	    /* the function that ends many chains, or -1 */
+	uint32_t functions; /* bit set of the functions that the program uses */
+	int recursing;	    /* number of the function in whose recursion many chains end, or -1 */
 	uint8_t slop;	    /* each size is 0 to slop - 1 bytes below a multiple of 32; at most 16 */
-	uint16_t large;	    /* factor by which MOOD_LARGE multiplies sizes */
-	bool resizes, plain; /* plain: no functions that Valgrind implements through another one */
+	uint16_t large;	    /* factor for the block sizes in the phase MOOD_LARGE */
+	bool resizes, plain; /* plain: the program calls no functions that Valgrind implements through another one */
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
 	char text[TEXT_MAX + 1];

@@ -153,7 +153,8 @@ int main(int argc, char **argv)
 	if (value && only < 0)
 		return 2;
 	/*
-	 * The two extra pages are guard pages: no other mapping can merge with the arena, or be overwritten by mistake.
+	 * The arena, the memory that the operations work on, has a guard page on either side: no other mapping can
+	 * merge with the arena, or be overwritten by mistake.
 	 */
 	arena = mmap(NULL, ARENA + 2 * PAGE, PROT_NONE, ANON, -1, 0);
 	if (arena == MAP_FAILED)

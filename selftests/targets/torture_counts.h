@@ -17,7 +17,8 @@
 
 struct torture_counts {
 	uint64_t spaces;	/* number of address spaces in addition to that of the first program */
-	uint64_t saved;		/* number of files PID.EXECS */
+	/* number of files PID.EXECS, the copies of /proc/self/maps that were made at an exit or exec */
+	uint64_t saved;
 	uint64_t moments;
 	struct {
 		char name[32];

@@ -28,13 +28,14 @@
 struct op {
 	const char *name;
 	int (*run)(void);
-	bool alone;		/* must not run in several threads at once */
+	bool alone;		/* the operation must not run in several threads at once */
 	unsigned int rare;
 };
 
 /*
- * The arena. Any thread may map over it, and none reads or writes it. The kernel can place mappings without a fixed
- * address in its holes, so while other threads are active, the contents of such mappings are undefined, too.
+ * The arena: the memory that the operations map and unmap at random. Any thread may map over it, and none reads or
+ * writes it. The kernel can place mappings without a fixed address in its holes, so while other threads are active, the
+ * contents of such mappings are undefined, too.
  */
 static char *arena;
 static char *maps_dir;

@@ -188,7 +188,7 @@ static void *thread(void *arg)
 			}
 			reap(pid, 11);
 		}
-		/* Pause all processes and threads while the moment is recorded. */
+		/* Pause all processes and threads while /proc/self/maps is saved to a file. */
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
 	}
@@ -406,7 +406,9 @@ static int be_probed(void)
 	exe[len] = '\0';
 	if (!find_named(exe, &start, &end))
 		exit(15);
-	/* The first mapping begins at file offset 0, so an address minus its start is the offset in the file. */
+	/*
+	 * The program's first mapping begins at file offset 0, so an address minus its start is the offset in the file.
+	 */
 	snprintf(text, sizeof(text), "p:torture/t%d %s:0x%lx\n", getpid(), exe,
 		 (unsigned long)((char *)torture_probed - start));
 	error = write_text(TRACING "uprobe_events", text);

@@ -299,7 +299,7 @@ static int remap_many(void)
 		keep(p, len);
 		return EFAULT;
 	}
-	/* The hole may already belong to another thread. */
+	/* Do not unmap the hole that mremap() has left: it may already contain a mapping of another thread. */
 	keep(p + 8 * PAGE, len - 8 * PAGE);
 	return 0;
 }

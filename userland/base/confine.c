@@ -100,7 +100,7 @@ static void close_others(int socket, int file)
 		close_between(0, low - 1);
 	close_between(low + 1, high - 1);
 	close_between(high + 1, ~0u);
-	/* Move both to higher numbers first, so that neither is overwritten when the other is moved. */
+	/* Move both descriptors to higher numbers first, so that neither is overwritten when the other is moved. */
 	own_socket = fcntl(socket, F_DUPFD, MF_CONFINE_FILE + 1);
 	own_file = file < 0 ? -1 : fcntl(file, F_DUPFD, MF_CONFINE_FILE + 1);
 	dup2(own_socket, MF_CONFINE_SOCKET);
@@ -353,7 +353,10 @@ unsigned int mf_confine(int socket, int file, unsigned int cpu_s, int (*open)(co
 	open_for_us = open;
 	set_signals();
 	offer_to_oom_killer();
-	/* Do this before setting the limits: @socket may be above the limit if massif-ctl has many open files. */
+	/*
+	 * Close descriptors before setting the limits: @socket may be above the limit if massif-ctl has many open
+	 * files.
+	 */
 	close_others(socket, file);
 	unmap_shared();
 	set_limits(cpu_s);

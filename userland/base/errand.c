@@ -18,7 +18,7 @@
 
 #define ROOM_FIRST 65536u
 
-/* Runs in the child. */
+/* Runs in the child: processes the file and sends the result to @socket. */
 static _Noreturn void run(const struct mf_errand *errand, int socket)
 {
 	const uint8_t *at;
@@ -46,7 +46,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Makes room for at least one more byte. */
+/* Enlarges the buffer of a result, so that at least one more byte fits in. */
 static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)
 {
 	uint8_t *more;

@@ -10,7 +10,7 @@ struct mf_errand {
 	/* Runs in the child: reads @file and returns a result of *@size bytes, or NULL. */
 	void *(*run)(void *data, int file, size_t *size);
 	void *data;
-	int file; /* a descriptor that belongs to the caller */
+	int file; /* descriptor of the file to read; it belongs to the caller */
 	size_t bytes_max; /* maximum size of the result in bytes */
 	unsigned int patience_ms; /* time limit, after which the child is killed */
 };

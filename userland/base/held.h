@@ -25,7 +25,7 @@ struct mf_file_identity {
 };
 
 struct mf_held_file {
-	struct mf_held_file *next; /* next in the hash table */
+	struct mf_held_file *next; /* next file in the same chain of the hash table */
 	char *path;	 /* path that the kernel reports; for a deleted file, the last path it had */
 	/* identity that the kernel reports for the mapping; unknown if the inode is 0 */
 	struct mf_file_identity mapped;
@@ -33,16 +33,16 @@ struct mf_held_file {
 	struct mf_file_identity opened;
 	uint64_t size;
 	int64_t modified_ns;
-	int fd;	   /* -1 if not kept open */
+	int fd;	   /* descriptor of the file; -1 if the file is not kept open */
 	int error; /* -errno if the file could not be opened, otherwise 0 */
 	uint32_t users;
 };
 
 /* A mapping of a process, as the kernel reports it. */
 struct mf_held_mapping {
-	pid_t pid; /* 0 if unknown or if the process has ended */
+	pid_t pid; /* process id; 0 if unknown or if the process has ended */
 	uint64_t start, end;
-	const char *path; /* ends in " (deleted)" if the file was deleted */
+	const char *path; /* path of the mapped file; ends in " (deleted)" if the file was deleted */
 	const char *alias; /* the path by which the process opened the file, such as "/proc/self/fd/3"; may be NULL */
 	struct mf_file_identity file;
 };

@@ -16,11 +16,11 @@
 #define MF_CFI_REMEMBERED_MAX 16u /* maximum number of states remembered at once (DW_CFA_remember_state) */
 
 enum mf_cfi_kind {
-	MF_CFI_PLAIN,	/* any other safe instruction: does not change the code address */
-	MF_CFI_ADVANCE, /* adds @operand, in units of the code alignment, to the code address */
+	MF_CFI_PLAIN,	/* an instruction that is safe and does not change the code address */
+	MF_CFI_ADVANCE, /* an instruction that adds @operand, in units of the code alignment, to the code address */
 	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, has not been read yet */
-	MF_CFI_STOP,	/* MF_CFI_STOP_OPCODE */
-	MF_CFI_UNSAFE,	/* unknown, truncated, or not safe for libunwind */
+	MF_CFI_STOP,	/* our mark for an unsafe instruction (MF_CFI_STOP_OPCODE) */
+	MF_CFI_UNSAFE,	/* an instruction that is unknown, truncated, or not safe for libunwind */
 };
 
 /* DW_CFA_lo_user, which libunwind rejects. In our format (index.h), it replaces an unsafe instruction. */
@@ -37,7 +37,10 @@ struct mf_cfi_instruction {
  */
 struct mf_cfi_instruction mf_cfi_next(struct mf_dwarf *program, uint32_t *remembered);
 
-/* Returns whether @program, in our format, is safe up to its end or up to MF_CFI_STOP_OPCODE. */
+/*
+ * Returns whether the instructions in @program, which are in the format of index.h, are safe up to their end or up to
+ * MF_CFI_STOP_OPCODE.
+ */
 bool mf_cfi_is_safe(struct mf_dwarf program);
 
 /*

@@ -54,7 +54,7 @@ static bool check_cie(const struct mf_cfi *cfi, uint64_t offset, bool *signal)
 	entry.at += *signal;
 	if (mf_dwarf_fixed(&entry, 1) != 0)
 		return false;
-	mf_cfi_skip_leb(&entry); /* code and data alignment */
+	mf_cfi_skip_leb(&entry); /* skip the code and data alignment factors of the CIE */
 	mf_cfi_skip_leb(&entry);
 	if (mf_dwarf_fixed(&entry, 1) > RETURN_REGISTER_LAST || mf_dwarf_fixed(&entry, 1) != 1 ||
 	    mf_dwarf_fixed(&entry, 1) != MF_CFI_ENCODING)

@@ -28,10 +28,11 @@ struct entries {
 /* A CIE of the object. */
 struct common {
 	struct mf_cie cie;
-	uint64_t address; /* link-time address, or offset in the section */
+	uint64_t address; /* link-time address of the CIE, or its offset in the section */
 	bool known;	  /* this cache entry is in use */
 	bool useless;	  /* the CIE is damaged or unsupported */
-	uint32_t written; /* its offset in the builder's rules plus one, or 0 if it is not written yet */
+	/* offset of the translated CIE in the builder's rules plus one, or 0 if it is not written yet */
+	uint32_t written;
 };
 
 struct mf_cfi_builder {
@@ -39,14 +40,14 @@ struct mf_cfi_builder {
 	uint8_t *rules;
 	size_t size, room;
 	struct entries entries[MF_CFI_TABLES];
-	struct common commons[COMMONS]; /* cache, indexed by a hash of the address */
+	struct common commons[COMMONS]; /* cache of CIEs, indexed by a hash of their addresses */
 	bool failed; /* memory ran out, or there are too many rules */
 };
 
 /* An FDE, parsed up to its instructions. */
 struct fde {
 	enum mf_cfi_table table;
-	uint64_t listed_start; /* start of its code according to the search table */
+	uint64_t listed_start; /* start of the FDE's code according to the search table */
 	uint64_t start, size;
 	struct mf_dwarf program;
 };

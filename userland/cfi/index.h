@@ -20,8 +20,8 @@
 
 /* An entry of a search table. */
 struct mf_cfi_entry {
-	uint32_t start; /* address of the code, relative to @base */
-	uint32_t rules; /* offset of its FDE in the rules */
+	uint32_t start; /* start of the code, as an offset from @base of the object's rules */
+	uint32_t rules; /* offset of the code's FDE in the rules */
 };
 
 enum mf_cfi_table {
@@ -31,17 +31,18 @@ enum mf_cfi_table {
 };
 
 struct mf_cfi {
-	uint64_t base; /* link-time address */
-	const struct mf_cfi_entry *entries[MF_CFI_TABLES]; /* sorted by @start; MF_CFI_LISTED is searched first */
+	uint64_t base; /* lowest link-time address of the object; start addresses are relative to it */
+	/* search tables, sorted by start address; MF_CFI_LISTED is searched first */
+	const struct mf_cfi_entry *entries[MF_CFI_TABLES];
 	uint32_t n_entries[MF_CFI_TABLES];
 	const uint8_t *rules;
-	uint32_t size; /* multiple of 8 */
+	uint32_t size; /* size of @rules in bytes, a multiple of 8 */
 };
 
 /* The rules found for an address. */
 struct mf_cfi_found {
-	uint32_t rules;	      /* offset of the FDE, which has been checked */
-	uint64_t begin, size; /* link-time address of its code, and its size in bytes */
+	uint32_t rules;	      /* offset of the FDE in the object's rules; the FDE has been checked */
+	uint64_t begin, size; /* link-time address of the FDE's code, and the size of this code in bytes */
 	bool signal;	      /* the CIE marks this as a signal frame: the caller was interrupted */
 };
 

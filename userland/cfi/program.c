@@ -15,8 +15,9 @@ struct run {
 	const struct mf_cie *cie;
 	const uint8_t *wanted;
 	uint64_t pc;
-	uint64_t start, end;	/* address range for which the state is valid */
-	const struct mf_program_state *initial; /* state after the CIE's instructions; NULL while they run */
+	uint64_t start, end;	/* range of code addresses for which @state is valid */
+	/* state after the CIE's instructions; NULL while these instructions run */
+	const struct mf_program_state *initial;
 	struct mf_program_state *state;
 };
 

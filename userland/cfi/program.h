@@ -8,22 +8,22 @@
 #include "description.h"
 
 enum mf_place_kind {
-	MF_PLACE_KEPT,	     /* not changed by the frame */
+	MF_PLACE_KEPT,	     /* the frame does not change the register */
 	MF_PLACE_UNDEFINED,
-	MF_PLACE_AT_CFA,     /* stored at CFA + offset */
-	MF_PLACE_CFA,	     /* its value is CFA + offset */
-	MF_PLACE_REGISTER,   /* its value is another register + offset */
-	MF_PLACE_EXPRESSION, /* stored at the address that the expression yields */
-	MF_PLACE_VALUE,	     /* its value is the result of the expression */
-	MF_PLACE_UNKNOWN,    /* described in an unsupported way */
+	MF_PLACE_AT_CFA,     /* the register's value is stored at CFA + offset */
+	MF_PLACE_CFA,	     /* the register's value is CFA + offset */
+	MF_PLACE_REGISTER,   /* the register's value is that of another register + offset */
+	MF_PLACE_EXPRESSION, /* the register's value is stored at the address that the expression yields */
+	MF_PLACE_VALUE,	     /* the register's value is the result of the expression */
+	MF_PLACE_UNKNOWN,    /* the place of the register is described in an unsupported way */
 };
 
 #define MF_PLACE_NO_REGISTER 255u
 
 struct mf_place {
-	uint8_t kind;	     /* enum mf_place_kind */
+	uint8_t kind;	     /* how the value of the register or the CFA is found: enum mf_place_kind */
 	uint8_t reg;	     /* DWARF register number; MF_PLACE_NO_REGISTER if it is invalid */
-	uint32_t expression; /* length in bytes of the expression, which ends at @end */
+	uint32_t expression; /* length in bytes of the DWARF expression, which ends at @end */
 	union {
 		int64_t offset;
 		const uint8_t *end;
@@ -38,7 +38,7 @@ static inline struct mf_dwarf mf_place_expression(const struct mf_place *place)
 
 #define MF_PROGRAM_REGISTERS 2u
 
-/* Where the CFA and the requested registers are. */
+/* How the CFA and the requested registers of the caller are found. */
 struct mf_program_state {
 	struct mf_place cfa;
 	struct mf_place of[MF_PROGRAM_REGISTERS];

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define MAGIC	0x73776f726673616dull /* "masfrows" */
-#define VERSION 3u /* also increase it when the meaning of a number in struct mf_cfi_rule changes */
+/* version of the format; increase it also when the meaning of a number in struct mf_cfi_rule changes */
+#define VERSION 3u
 
 #define FACTOR 0x9e3779b97f4a7c15ull
 

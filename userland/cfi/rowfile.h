@@ -25,7 +25,7 @@
 #define MF_ROWFILE_ID_LEAST   8u /* minimum size of a build id in bytes; a shorter one does not identify a file */
 
 struct mf_rowfile_row {
-	uint32_t start, end; /* end exclusive */
+	uint32_t start, end; /* link-time addresses of the code, @end exclusive */
 	struct mf_cfi_rule rule;
 };
 
@@ -33,7 +33,7 @@ struct mf_rowfile {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t n_rows;
-	uint64_t sum; /* checksum of everything else */
+	uint64_t sum; /* checksum of the whole file except this field */
 	uint64_t searched_bytes; /* size of the searched code; 0 if it was not searched or contains client requests */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;

@@ -61,7 +61,8 @@ static bool set_fp(struct mf_cfi_rule *rule, const struct mf_place *place)
 
 	switch (place->kind) {
 	case MF_PLACE_KEPT:
-	case MF_PLACE_UNDEFINED: /* no frame further out uses its value */
+	/* the caller's value of the frame register is undefined, so no frame further out uses it */
+	case MF_PLACE_UNDEFINED:
 		rule->fp = MF_FP_KEPT;
 		return true;
 	case MF_PLACE_AT_CFA:

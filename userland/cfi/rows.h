@@ -9,7 +9,7 @@
 #include "description.h"
 
 enum mf_cfa_kind {
-	MF_CFA_UNKNOWN,	    /* the rule is none of the following kinds; use frame.h instead */
+	MF_CFA_UNKNOWN,	    /* the rule does not fit into a row; use frame.h, which handles all rules */
 	MF_CFA_NONE,	    /* this code has no unwind rules */
 	MF_CFA_END,	    /* the outermost frame: the return address is undefined */
 	MF_CFA_SP,	    /* CFA = stack pointer + offset */
@@ -17,13 +17,14 @@ enum mf_cfa_kind {
 	MF_CFA_FP_INDIRECT, /* CFA = word at frame register + offset (realigned stacks) */
 	MF_CFA_SIGNAL,	    /* a signal frame: the interrupted registers are saved at the stack pointer */
 	MF_CFA_FP_LINK,	    /* CFA = word at frame register (a saved frame register), plus offset */
-	MF_CFA_BORDER,	    /* like MF_CFA_NONE, immediately before code that has rules; never in a row file */
+	/* the code has no unwind rules and is directly before code that has some; never in a row file */
+	MF_CFA_BORDER,
 };
 
 enum mf_fp_kind {
 	MF_FP_KEPT,	/* the frame register still has the caller's value */
-	MF_FP_AT_CFA,	/* saved at CFA + offset */
-	MF_FP_AT_FP,	/* saved at frame register + offset */
+	MF_FP_AT_CFA,	/* the caller's value of the frame register is saved at CFA + offset */
+	MF_FP_AT_FP,	/* the caller's value of the frame register is saved at frame register + offset */
 };
 
 /*
@@ -33,8 +34,8 @@ enum mf_fp_kind {
 struct mf_cfi_rule {
 	int32_t cfa_offset;
 	int16_t fp_offset;
-	uint8_t cfa; /* enum mf_cfa_kind */
-	uint8_t fp;  /* enum mf_fp_kind */
+	uint8_t cfa; /* how the CFA is found: enum mf_cfa_kind */
+	uint8_t fp;  /* how the caller's frame register is found: enum mf_fp_kind */
 };
 
 /* A rule and the addresses it applies to: from @start up to, but not including, @end. */

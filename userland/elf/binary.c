@@ -25,7 +25,7 @@
 #define GROWTH	    4u
 
 struct mf_binary {
-	const struct mf_held_file *held; /* the mapped file, or NULL for the vdso */
+	const struct mf_held_file *held; /* the mapped file that is kept open, or NULL for the vdso */
 	struct mf_binary_options options;
 	struct mf_elf_summary *summary;
 	struct mf_cfi cfi; /* the unwind rules; points into the summary */
@@ -35,7 +35,7 @@ struct mf_binary {
 	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL if nothing was fetched yet */
 	uint8_t *blocks; /* bitmap of the blocks fetched so far */
 	uint64_t fetch_bytes; /* number of bytes that the next child will fetch */
-	bool unreadable; /* fetching failed once; do not try again */
+	bool unreadable; /* fetching a part of the file failed once; do not try again */
 };
 
 /* Runs in an unprivileged child: builds the summary of @file. */
@@ -110,7 +110,7 @@ static bool is_no_fault_of_file(int64_t code)
 	return code < 0 && code != -ESTALE && code != -ETIME && code != -EFBIG && code != -ENODATA;
 }
 
-/* Takes ownership of @summary, which malloc() returned. */
+/* Sets the summary of @binary to @summary, which malloc() returned and which @binary now owns. */
 static void take_summary(struct mf_binary *binary, struct mf_elf_summary *summary)
 {
 	binary->summary = summary;

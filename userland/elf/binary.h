@@ -19,8 +19,8 @@
 struct mf_binary;
 
 struct mf_binary_options {
-	unsigned int patience_ms; /* time limit for each child; 0: MF_BINARY_PATIENCE_MS */
-	bool unconfined;	  /* read the file in this process; for tests */
+	unsigned int patience_ms; /* time limit for each child in ms; 0: the default, MF_BINARY_PATIENCE_MS */
+	bool unconfined;	  /* read the file in this process instead of in a child; for tests */
 };
 
 /*
@@ -34,7 +34,7 @@ struct mf_binary *mf_binary_open(const struct mf_held_file *held, const struct m
 /* Opens the vdso of this process, which is the same in all processes of this kernel. Returns NULL if there is none. */
 struct mf_binary *mf_binary_open_vdso(void);
 
-void mf_binary_close(struct mf_binary *binary); /* NULL is allowed */
+void mf_binary_close(struct mf_binary *binary); /* @binary may be NULL */
 
 const struct mf_elf_summary *mf_binary_summary(const struct mf_binary *binary);
 

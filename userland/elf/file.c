@@ -22,7 +22,7 @@
 /* Maximum size of a section with unwind rules. */
 #define CFI_MAX (256ull << 20)
 
-/* The encodings for which a binary search in the table is defined. All linkers use these. */
+/* The encodings of .eh_frame_hdr with which its table can be searched by bisection. All linkers use these. */
 #define EH_VERSION		1
 #define EH_COUNT_UDATA4		0x03
 #define EH_TABLE_DATAREL_SDATA4 0x3b
@@ -41,7 +41,7 @@
 #endif
 
 struct mf_elf_file {
-	const struct mf_held_file *held; /* NULL if all bytes are in memory */
+	const struct mf_held_file *held; /* the file on disk; NULL if all bytes are in memory, as for the vdso */
 	uint8_t *bytes;	 /* bytes of the whole file, read block by block */
 	uint8_t *blocks; /* bitmap of the blocks read so far */
 	uint64_t size;

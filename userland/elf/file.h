@@ -17,7 +17,7 @@
 /* A PT_LOAD segment. */
 struct mf_elf_segment {
 	uint64_t offset, size; /* position and size of the segment in the file */
-	uint64_t address;      /* link-time address */
+	uint64_t address;      /* link-time address at which the segment begins */
 };
 
 struct mf_elf_file;
@@ -32,7 +32,7 @@ struct mf_elf_file *mf_elf_file_open(const struct mf_held_file *held);
 /* Opens the vdso of this process, which is the same in all processes of this kernel. Returns NULL if there is none. */
 struct mf_elf_file *mf_elf_file_open_vdso(void);
 
-/* NULL is allowed. */
+/* Closes the file. @binary may be NULL. */
 void mf_elf_file_close(struct mf_elf_file *binary);
 
 uint64_t mf_elf_file_size(const struct mf_elf_file *binary);

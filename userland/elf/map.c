@@ -25,7 +25,7 @@
 #define SPAN_MAX    (1ull << 32) /* limit of link-time addresses, which are 32 bits wide in row files */
 
 struct segments {
-	uint64_t start, end; /* link-time addresses */
+	uint64_t start, end; /* range of the link-time addresses of all segments */
 	uint64_t file_size;
 	int n;
 	Elf64_Phdr headers[SEGMENTS_MAX];

@@ -16,16 +16,17 @@
 
 struct mf_elf_summary {
 	uint64_t magic;
-	uint64_t base; /* as in struct mf_cfi */
+	/* lowest link-time address of the object (struct mf_cfi), to which addresses in the rules are relative */
+	uint64_t base;
 	uint64_t entry; /* link-time address of the entry point (e_entry) */
-	uint32_t is_elf; /* 0 if the file is not an ELF file for this machine; then the rest is empty */
+	uint32_t is_elf; /* 0 if the file is not an ELF file for this machine; then the rest of the summary is empty */
 	uint32_t n_segments;
 	uint32_t n_entries[MF_CFI_TABLES];
-	uint32_t rules_bytes; /* multiple of 8 */
+	uint32_t rules_bytes; /* size of the unwind rules in bytes, a multiple of 8 */
 	uint8_t build_id_size; /* 0 if the file has no build id */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t reserved[7];
-	/* Followed by the segments, the entries of each table, and the rules. */
+	/* This header is followed by the segments, the entries of each search table, and the unwind rules. */
 };
 
 /* Maximum size of a summary in bytes. */

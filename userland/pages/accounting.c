@@ -326,7 +326,7 @@ static bool counts(struct mf_accounting *a, uint32_t context)
 struct removal {
 	struct mf_accounting *accounting;
 	uint64_t time_ns;
-	bool gone; /* see mf_resident_unmapped() */
+	bool gone; /* the module has already reported that the resident pages of the range were removed */
 	bool begun;
 };
 

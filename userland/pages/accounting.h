@@ -19,7 +19,8 @@
 
 /* Placeholder texts: a report shows them as a frame where the stack, or part of it, is unknown. */
 #define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
-#define MF_WORDS_ANON	  "[anon]"     /* mapped like [exec], but the mapping has no name */
+/* mapped by the kernel while it started the program, and the mapping has no name */
+#define MF_WORDS_ANON	  "[anon]"
 #define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the caller's
 					     * frame */
 #define MF_WORDS_LOST	  "[lost]"     /* mapped while records were lost */
@@ -44,7 +45,8 @@ struct mf_accounting {
 	uint64_t origin_ns; /* CLOCK_MONOTONIC time at which the profile starts */
 	struct mf_code code; /* code and unwind rules that stacks were unwound through */
 	enum mf_pages_what what;
-	struct mf_resident resident; /* not used if only mappings are accounted (MF_PAGES_VIRTUAL) */
+	/* the resident pages; not used if only mappings are accounted (MF_PAGES_VIRTUAL) */
+	struct mf_resident resident;
 	/*
 	 * Mappings made before the profile began are still being listed. No snapshot is taken meanwhile: it would show
 	 * a state that never existed.
@@ -59,7 +61,7 @@ struct mf_accounting {
 	/* Decides which contexts count; if NULL, all do. The answers are cached in @visible. */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
-	uint8_t *visible; /* indexed by context: enum visibility, see accounting.c */
+	uint8_t *visible; /* enum visibility of each context (accounting.c): the cached answers of @counts */
 	uint32_t n_visible;
 };
 

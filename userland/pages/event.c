@@ -84,7 +84,9 @@ static int account_move(struct mf_target *target, struct mf_event *copy, struct 
 		code = mf_accounting_map(a, &interval, copy->time_ns);
 	target->process.events += 2;
 	compare(target, unmap);
-	/* Drop the UNMAP. The NAME record that follows sets the destination's file again. */
+	/*
+	 * Drop the UNMAP event, which is accounted now. The NAME record that follows sets the destination's file again.
+	 */
 	copy->next = unmap->next;
 	if (!copy->next)
 		target->last = &copy->next;

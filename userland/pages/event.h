@@ -34,17 +34,17 @@ enum mf_event_type {
 struct mf_event {
 	struct mf_event *next;
 	enum mf_event_type type;
-	uint32_t flags;	  /* MASSIF_RF_* */
+	uint32_t flags;	  /* flags of the event's record: MASSIF_RF_* */
 	uint32_t thread;  /* thread that caused the event, or 0 for no particular thread */
 	uint32_t capture; /* number of the stack copy of this system call; an UNMAP needs no stack itself and takes
 			   * the number from another record of the same call */
-	uint32_t known;	  /* number of a cached stack, or 0 for none */
+	uint32_t known;	  /* number of the cached stack that the module has recognised, or 0 for none */
 	uint64_t time_ns;
 	uint64_t total_vm; /* total number of mapped pages according to the kernel */
 	uint64_t start, end;
-	struct mf_stack_wait *wait; /* MAP: the stack that the event waits for, or NULL if none */
+	struct mf_stack_wait *wait; /* in a MAP event: the stack that the event waits for, or NULL if none */
 	union {
-		uint32_t kind; /* MAP: MASSIF_MAP_* */
+		uint32_t kind; /* in a MAP event: what kind of mapping it is, MASSIF_MAP_* */
 		struct {
 			uint32_t file;
 			uint64_t offset;
@@ -53,9 +53,9 @@ struct mf_event {
 			struct mf_resync *resync;
 			bool first_part;
 		} resync;
-		struct mf_target *child; /* FORK: the forked child's target */
-		struct massif_rec_resident *resident; /* RESIDENT: an owned copy of the record */
-		uint64_t from;			      /* MOVE: address from which the pages move */
+		struct mf_target *child; /* in a FORK event: the forked child's target */
+		struct massif_rec_resident *resident; /* in a RESIDENT event: an owned copy of the record */
+		uint64_t from;			      /* in a MOVE event: address from which the pages move */
 	};
 };
 

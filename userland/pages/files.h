@@ -20,20 +20,21 @@
 struct mf_file {
 	char *path; /* path as printed by the kernel: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]" */
 	struct mf_file_identity identity;
-	struct mf_held_file *held; /* NULL if not on disk or not opened yet */
+	struct mf_held_file *held; /* the open file; NULL if the file is not on disk or was not opened yet */
 	struct mf_binary *binary;
-	bool tried; /* opening was attempted */
-	bool read; /* reading was attempted */
+	bool tried; /* opening the file was attempted */
+	bool read; /* reading the file as ELF was attempted */
 };
 
 struct mf_files {
-	struct mf_held *held, *own; /* own: our own table, if the caller passed none; otherwise NULL */
-	struct mf_file *files; /* indexed by number; [0] is unused */
+	/* table of open files; @own is the same if we created it, or NULL if the caller passed it */
+	struct mf_held *held, *own;
+	struct mf_file *files; /* all files, indexed by file number; [0] is unused */
 	uint32_t count, max;
-	uint32_t *table; /* hash table of numbers; 0 marks a free slot */
+	uint32_t *table; /* hash table of file numbers; 0 marks a free slot */
 	uint32_t table_bits;
 	struct mf_binary_options options;
-	int64_t lost_ms; /* time spent on files that could not be read */
+	int64_t lost_ms; /* time spent on files that could not be read, in ms */
 	/* If not NULL: called once for each file whose rules could not be read, with the reason. */
 	void (*unreadable)(const char *path, const char *why);
 };

@@ -205,7 +205,7 @@ static const struct {
 };
 
 enum {
-	EXEC_LOOKS = 200, /* attempts while a process is calling exec */
+	EXEC_LOOKS = 200, /* maximum number of attempts to attach to a process that is calling exec */
 	EXEC_LOOK_MS = 10,
 };
 

@@ -52,17 +52,19 @@
 #define MF_PAGES_POLL_MS 50
 
 struct mf_pages_options {
-	const char *device;	       /* NULL for /dev/massif */
-	struct mf_model_options model; /* time_unit: ms or bytes; heap_admin is treated as 0 */
+	const char *device;	       /* path of the module's device; NULL for /dev/massif */
+	/* options of the model; the time unit must be ms or bytes, and heap_admin is treated as 0 */
+	struct mf_model_options model;
 	enum mf_pages_what what;
 	uint32_t depth;		       /* number of frames that a report keeps; 50 more are recorded */
-	uint64_t ring_bytes;	       /* power of two, or 0 to let mf_pages_open() choose */
+	/* size of the ring in bytes: a power of two, or 0 to let mf_pages_open() choose */
+	uint64_t ring_bytes;
 
 	/*
 	 * Filters stacks when they are accounted, because the filter decides what counts; if NULL, everything counts.
 	 */
 	const struct mf_report_options *filter;
-	const struct mf_symbolizer_options *names; /* used with @filter */
+	const struct mf_symbolizer_options *names; /* options for looking up the names that @filter needs */
 	struct mf_held *held; /* keeps mapped files open; if NULL, the session uses its own table */
 
 	/* If not NULL: called once for each file whose unwind rules could not be read, with the reason. */
@@ -79,14 +81,15 @@ struct mf_pages_options {
 };
 
 enum mf_pages_state {
-	MF_PAGES_RUNNING,  /* still running: the profile is growing */
+	MF_PAGES_RUNNING,  /* the process is still running: the profile is growing */
 	MF_PAGES_EXITED,   /* the address space no longer exists: the profile is complete */
-	MF_PAGES_STOPPED,  /* ended by mf_pages_end(): complete up to that time */
-	MF_PAGES_REPLACED, /* it executed another program: the profile is dropped, the store empty */
-	MF_PAGES_SECURE,   /* it executed a set-uid or unreadable program: like MF_PAGES_REPLACED */
-	MF_PAGES_SKIPPED,  /* skips() excluded it: the profile is dropped */
-	MF_PAGES_HIDDEN,   /* we may no longer observe it: complete up to that time */
-	MF_PAGES_TAKEN,	   /* another session has taken it over: complete up to that time */
+	MF_PAGES_STOPPED,  /* mf_pages_end() has ended the profile: it is complete up to that time */
+	MF_PAGES_REPLACED, /* the process executed another program: the profile is dropped, the store empty */
+	/* the process executed a set-uid or unreadable program: the profile is dropped, the store empty */
+	MF_PAGES_SECURE,
+	MF_PAGES_SKIPPED,  /* skips() excluded the program: the profile is dropped */
+	MF_PAGES_HIDDEN,   /* we may no longer observe the process: the profile is complete up to that time */
+	MF_PAGES_TAKEN,	   /* another session has taken the process over: the profile is complete up to that time */
 };
 
 /* Events were lost between these two times, which are on the same clock as start_ns. */
@@ -106,21 +109,22 @@ struct mf_pages_loss {
 struct mf_pages_process {
 	pid_t pid;     /* process for which the address space was created */
 	bool launched; /* this is the launched program, not a process forked from it */
-	bool followed; /* the state is REPLACED, and the new program has a profile */
+	bool followed; /* the process executed another program (MF_PAGES_REPLACED), which has a profile of its own */
 	enum mf_pages_state state;
-	char comm[16];		      /* its name in the kernel; if the program was replaced, the name of the new
-				       * program */
-	char *path;		      /* the path used to execute it, or NULL if unknown; owned */
-	char *cmd; /* its arguments, joined by blanks; NULL if they are those of the launched program; owned */
-	uint64_t start_ns, end_ns;    /* CLOCK_MONOTONIC times of its exec or fork, and of its end */
-	const struct mf_store *store; /* its profile, for mf_collect(); belongs to the process */
+	/* the name of the process in the kernel; if it executed another program, the name of that program */
+	char comm[16];
+	char *path;		      /* the path used to execute the program, or NULL if unknown; owned */
+	/* the program's arguments, joined by blanks; NULL if they are those of the launched program; owned */
+	char *cmd;
+	uint64_t start_ns, end_ns;    /* CLOCK_MONOTONIC times of the process's exec or fork, and of its end */
+	const struct mf_store *store; /* the profile of the process, for mf_collect(); belongs to the process */
 
 	/* How far the profile can be trusted. */
 	uint64_t model_pages;  /* number of mapped pages according to our accounting */
 	uint64_t kernel_pages; /* the kernel's count of mapped pages (total_vm) at the end; 0 if unknown */
 	uint64_t mismatches;   /* number of records at which the two page counts differed although nothing was lost */
-	uint64_t lost;	       /* number of records and changes that were lost ... */
-	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* ... and when they were lost, in order */
+	uint64_t lost;	       /* number of records and changes that were lost */
+	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* when records were lost, in order of time */
 	uint32_t n_losses;
 	uint64_t events;       /* number of mappings created and removed */
 	uint64_t no_stack;     /* number of mappings whose stack was not available */
@@ -129,8 +133,10 @@ struct mf_pages_process {
 	uint64_t limited;      /* number of stack copies that contain only registers because the ring had no room for
 			        * more */
 	uint64_t recognised;   /* number of stacks that the module found in its cache and did not copy */
-	uint64_t verified;     /* in verify mode: number of cached stacks that were copied nevertheless ... */
-	uint64_t wrong_stacks; /* ... and how many of them turned out to be wrong; expected to be 0 */
+	/* in verify mode: number of stacks that were copied although the module found them in its cache */
+	uint64_t verified;
+	/* in verify mode: number of cached stacks that turned out to be wrong; expected to be 0 */
+	uint64_t wrong_stacks;
 	bool exact;	       /* the process exited, nothing was lost, and model_pages == kernel_pages without
 				* mismatches */
 };

@@ -238,7 +238,7 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
-	uint64_t from = r->cursor; /* everything before the cursor was full when last searched */
+	uint64_t from = r->cursor; /* every mapping before this address was full when last searched */
 	int code;
 
 	page.uncertain = true;
@@ -371,7 +371,7 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 	return search->n;
 }
 
-/* Like take_some(), but for the pages in @list from @start to @end. */
+/* Removes pages like take_some(), but those in @list from @start to @end, which are not in a window. */
 static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
 {
 	uint32_t left = 0;

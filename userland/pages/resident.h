@@ -16,10 +16,10 @@ struct mf_accounting;
 /* The kind of a page. It is the innermost frame of the page's stack in the trie. */
 enum mf_page_kind {
 	MF_PAGE_NONE,
-	MF_PAGE_ANON, /* the first three have the same order as MASSIF_RSS_* */
+	MF_PAGE_ANON, /* the kinds ANON, FILE and SHMEM have the same order as the kernel's counters MASSIF_RSS_* */
 	MF_PAGE_FILE,
 	MF_PAGE_SHMEM,
-	MF_PAGE_HUGE, /* a flag, added to one of the three kinds above */
+	MF_PAGE_HUGE, /* a flag for pages of huge pages, added to ANON, FILE or SHMEM */
 	MF_PAGE_UNTOUCHED = 8,
 	MF_PAGE_ABSENT,
 	MF_PAGE_KINDS
@@ -31,7 +31,7 @@ enum mf_page_kind {
 struct mf_page {
 	uint64_t address;
 	uint32_t context;
-	uint32_t thread; /* the thread that is unmapping it */
+	uint32_t thread; /* the thread that is unmapping the page */
 	uint8_t kind;
 	bool uncertain, touched;
 };
@@ -54,9 +54,11 @@ struct mf_resident {
 	bool both; /* also account pages that are mapped but not resident, and charge them to the stack that mapped
 		    * them */
 	struct mf_windows windows;
-	uint64_t pages[MF_RESIDENT_COUNTERS]; /* numbers of resident pages, indexed by MASSIF_RSS_* */
+	/* numbers of resident pages, one for each of the kernel's counters MASSIF_RSS_* */
+	uint64_t pages[MF_RESIDENT_COUNTERS];
 	uint64_t placed;		      /* number of resident pages with an address in a mapping */
-	uint64_t absent;		      /* number of mapped pages that are not resident; 0 unless @both */
+	/* number of mapped pages that are not resident; 0 unless these are accounted, too (@both) */
+	uint64_t absent;
 	uint64_t huge;			      /* number of resident pages that belong to huge pages */
 	uint64_t swapped;
 	uint64_t faults;	/* number of FAULT records */

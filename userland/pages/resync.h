@@ -9,10 +9,10 @@
 
 #include "pages/accounting.h"
 
-/* One mapping of the list. */
+/* One mapping in the kernel's list. */
 struct mf_resync_vma {
 	uint64_t start, end, offset;
-	uint32_t file; /* the mapped file, for the unwinder */
+	uint32_t file; /* number of the mapped file (files.h), for the unwinder */
 	uint32_t name; /* file number (files.h) of its name, which is shown if the stack is unknown */
 };
 
@@ -23,7 +23,7 @@ enum mf_resync_reason {
 	MF_RESYNC_ATTACH, /* massif-ctl attached: the list shows the existing mappings */
 };
 
-/* A part of the list: all mappings between @start and @end, in the order of their addresses. */
+/* A part of the kernel's list: all mappings between @start and @end, in the order of their addresses. */
 struct mf_resync {
 	enum mf_resync_reason reason;
 	bool last; /* this is the last part of the address space's list */

@@ -16,22 +16,22 @@ struct mf_ring {
 	const struct massif_control *control;
 	struct massif_consumer *consumer;
 	const uint8_t *data;
-	uint64_t data_bytes; /* a power of two */
+	uint64_t data_bytes; /* size of the ring in bytes, a power of two */
 	uint64_t page_bytes;
 	uint64_t tail;	    /* position of the next record to read */
-	uint64_t published; /* the tail last reported to the module */
-	uint64_t next_seq;  /* seq that the next record should have; 0 for any */
+	uint64_t published; /* the position up to which records were read, as last reported to the module */
+	uint64_t next_seq;  /* sequence number that the next record should have; 0 for any */
 	uint64_t most_unread; /* maximum number of unread bytes since the session was opened */
 
 	/* Cached stacks waiting to be sent to the module. */
-	uint8_t *told; /* NULL if the stack cache is off */
+	uint8_t *told; /* buffer for the waiting cached stacks; NULL if the stack cache is off */
 	uint32_t told_bytes;
 };
 
 /* Parameters of a session. */
 struct mf_ring_setup {
-	uint64_t flags;	      /* MASSIF_SETUP_* */
-	uint64_t ring_bytes;  /* a power of two */
+	uint64_t flags;	      /* flags of the session: MASSIF_SETUP_* */
+	uint64_t ring_bytes;  /* size of the ring in bytes, a power of two */
 	uint32_t stack_bytes; /* maximum size of a stack copy in bytes */
 	uint32_t known_bytes; /* maximum size of the module's stack cache; 0 for no cache */
 };

@@ -27,10 +27,10 @@ struct mf_space_node {
 struct mf_space {
 	struct mf_space_node *nodes;
 	uint32_t root;
-	uint32_t n_nodes;    /* elements in use, including free nodes */
-	uint32_t max_nodes;  /* elements allocated */
+	uint32_t n_nodes;    /* number of elements of @nodes in use, including free nodes */
+	uint32_t max_nodes;  /* number of elements of @nodes that are allocated */
 	uint32_t free_nodes; /* list of free nodes, linked through @left */
-	uint32_t random;     /* state of the priority generator */
+	uint32_t random;     /* state of the random number generator for the priorities */
 	uint32_t count;	     /* number of intervals */
 	uint64_t total;	     /* total size of the intervals in bytes */
 };

@@ -15,25 +15,27 @@
 
 struct stack {
 	uint64_t pc, sp;
-	uint32_t words; /* index in @words of the stack's first word */
+	uint32_t words; /* index in the cache's @words of the first word that the stack's walk read */
 	uint32_t n_regs, n_slots;
-	uint32_t next; /* next stack in the hash chain, by number */
+	uint32_t next; /* number of the next stack in the hash chain */
 	uint32_t context;
 	uint32_t epoch;
-	uint32_t code_gen; /* the module's code_gen when the stack was last sent to it */
+	/* version of the code (code_gen in linux/massif.h) when the stack was last sent to the module */
+	uint32_t code_gen;
 	uint64_t told_ns;  /* when the stack was last sent to the module, or 0 if never */
 };
 
 struct mf_stack_cache {
-	struct stack *stacks; /* indexed by number; [0] is unused */
+	struct stack *stacks; /* all stacks, indexed by stack number; [0] is unused */
 	uint32_t n_stacks, max_stacks;
-	struct massif_stack_cache_word *words; /* words of the stacks in this epoch */
+	/* words that were read by the walks of the stacks in the hash table */
+	struct massif_stack_cache_word *words;
 	uint32_t n_words, max_words;
-	uint32_t *table; /* hash table of this epoch: number of the first stack in each chain */
+	uint32_t *table; /* hash table: number of the first stack in each chain */
 	uint32_t table_bits;
-	uint32_t n_current; /* number of stacks in this epoch */
+	uint32_t n_current; /* number of stacks in the hash table */
 	uint32_t epoch;
-	uint32_t fresh; /* stacks with lower numbers are stale */
+	uint32_t fresh; /* stacks whose numbers are lower than this are stale */
 };
 
 struct mf_stack_cache *mf_stack_cache_create(void)

@@ -37,15 +37,16 @@ enum mf_stack_cache_mode {
 
 /* State shared by all targets of a session. */
 struct mf_target_common {
-	struct mf_ring *ring; /* for sending cached stacks to the module */
+	struct mf_ring *ring; /* the session's ring, through which cached stacks are sent to the module */
 	enum mf_stack_cache_mode known_mode;
 	struct mf_files files;
 	uint32_t frames;       /* maximum number of frames to unwind */
 	enum mf_pages_what what;
 	const char *dump_path; /* file name from MASSIF_DUMP_INTERVALS, or NULL */
-	uint64_t held_bytes;   /* memory used by waiting events and stacks */
+	uint64_t held_bytes;   /* bytes of memory used by waiting events and stacks */
 	uint64_t held_bytes_max;
-	const struct mf_report_options *filter; /* filter and names: as in struct mf_pages_options */
+	/* filter of the stacks, and names that it needs: as in struct mf_pages_options */
+	const struct mf_report_options *filter;
 	const struct mf_symbolizer_options *names;
 };
 
@@ -56,23 +57,23 @@ struct mf_target {
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
 	struct mf_context_filter *context_filter; /* decides which contexts count; if NULL, all do */
-	struct mf_unwinder *unwinder; /* NULL until the first stack arrives */
-	struct mf_stack_cache *known;	      /* created with the unwinder; NULL if memory ran out or the cache is
-					       * off */
+	struct mf_unwinder *unwinder; /* unwinder of the address space; NULL until the first stack arrives */
+	/* stack cache, created together with the unwinder; NULL if memory ran out or the cache is off */
+	struct mf_stack_cache *known;
 	struct mf_pages_process process;
 	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record that allowed a comparison with our
 			        * total */
 
 	struct mf_event *first, **last; /* events that have not been accounted yet */
 	struct mf_stack_wait *waits;	/* stacks that these events wait for */
-	bool blocked;			/* it was forked from a target whose FORK event has not been accounted yet */
+	bool blocked;			/* the target was forked from one whose FORK event has not been accounted yet */
 	bool in_sync;			/* our total may be compared with the kernel's */
 	bool resyncing;			/* a resync is in progress: its last part has not arrived yet */
-	bool exited;			/* its EXIT record was accounted */
+	bool exited;			/* the target's EXIT record was accounted */
 	bool executed;			/* its program was executed by a profiled process, rather than launched,
 					 * attached to or forked */
 	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING if it has not */
-	bool reported;			/* mf_pages_next_ended() has returned it */
+	bool reported;			/* the target's profile has ended, and mf_pages_next_ended() has returned it */
 };
 
 /* Creates a target with no mappings for process @pid. Its profile starts at @time_ns. */

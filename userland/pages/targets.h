@@ -21,7 +21,10 @@ struct mf_targets {
 	for (size_t bucket_ = 0; bucket_ < MF_TARGETS_BUCKETS; bucket_++)                          \
 		for (target = (targets)->buckets[bucket_]; target; target = target->next)
 
-/* Return the target, or NULL if there is none. */
+/*
+ * mf_targets_find() returns the target with the module's number @number, mf_targets_any() any target. NULL if there is
+ * none.
+ */
 struct mf_target *mf_targets_find(const struct mf_targets *targets, uint32_t number);
 /* The target in which process @pid runs, if the target was created for this process. */
 struct mf_target *mf_targets_find_process(const struct mf_targets *targets, pid_t pid);

@@ -52,7 +52,10 @@
 #define REG_FP	 UNW_AARCH64_X29
 #endif
 
-/* Not declared in libunwind's header, but exported for this purpose. */
+/*
+ * libunwind's search in a table of unwind rules. Its header does not declare this function, but it is exported for this
+ * purpose.
+ */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip,
 					      unw_dyn_info_t *di, unw_proc_info_t *pi,
 					      int need_unwind_info, void *arg);
@@ -74,7 +77,7 @@ struct mf_unwinder {
 	/* State of the current walk. */
 	const struct mf_user_stack *stack;
 	uint64_t regs[MF_TRACE_REGS_MAX]; /* registers of the thread or, after step_by_guess(), of the guessed frame */
-	uint32_t regs_valid;		  /* one bit per DWARF register number */
+	uint32_t regs_valid;		  /* which elements of @regs are valid: one bit per DWARF register number */
 	bool regs_initial;		  /* regs are still the thread's own registers */
 	bool no_rules;			  /* the last frame's code has no rules */
 	uint64_t ip;			  /* instruction pointer of the current frame */
@@ -88,7 +91,7 @@ struct mf_unwinder {
 	uint64_t words_read[TRACE_WORDS / 64];
 
 	struct {
-		uint64_t address; /* 0: free slot */
+		uint64_t address; /* code address; 0 marks a free slot */
 		bool is_signal;
 	} returns[RETURNS]; /* cache of is_signal_frame(), indexed by a hash of the address */
 };
@@ -271,7 +274,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
 	dynamic.u.rti.table_data = rules_address(interval->file, 0);
 	dynamic.u.rti.table_len = RULES_ENTRY / sizeof(unw_word_t);
-	/* Addresses in the FDE are relative to this base. */
+	/* Start addresses in the FDE are relative to the lowest address at which the object is loaded. */
 	base = mf_binary_cfi(mf_files_binary(u->files, interval->file))->base + bias;
 	ret = UNW_OBJ(dwarf_search_unwind_table)(u->address_space, ip - base, &dynamic, info, need_unwind_info, u);
 	if (ret < 0)

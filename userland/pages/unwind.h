@@ -25,7 +25,7 @@
 struct mf_user_stack {
 	const uint64_t *regs; /* indexed by DWARF number; the last register is the instruction pointer */
 	uint32_t n_regs;
-	uint64_t sp; /* address of the first byte */
+	uint64_t sp; /* stack pointer: address of the first byte in @bytes */
 	const uint8_t *bytes;
 	uint64_t n_bytes;
 	bool at_limit; /* the copy was cut at the size limit and does not reach the end of the stack */
@@ -62,8 +62,9 @@ struct mf_walk {
 
 struct mf_trace {
 	uint32_t n_regs, n_slots;
-	uint8_t regs[MF_TRACE_REGS_MAX];    /* DWARF register numbers */
-	uint32_t slots[MF_TRACE_SLOTS_MAX]; /* offsets from sp in bytes, of eight-byte words */
+	uint8_t regs[MF_TRACE_REGS_MAX];    /* DWARF numbers of the registers that the walk read */
+	/* stack words of eight bytes that the walk read, as offsets from sp in bytes */
+	uint32_t slots[MF_TRACE_SLOTS_MAX];
 };
 
 /* The unwinder of one address space. It caches unwind rules by address. */

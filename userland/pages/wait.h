@@ -13,9 +13,10 @@
 struct mf_target;
 
 enum mf_wait_state {
-	MF_WAIT_OPEN,     /* its STACK record has not arrived */
-	MF_WAIT_HELD,     /* it has arrived and is kept until the first event is accounted */
-	MF_WAIT_RESOLVED, /* its context is known */
+	MF_WAIT_OPEN,     /* the STACK record with the copy has not arrived */
+	/* the STACK record has arrived and is kept until the first event that refers to it is accounted */
+	MF_WAIT_HELD,
+	MF_WAIT_RESOLVED, /* the context of the stack is known */
 };
 
 /* A stack copy that events of the queue refer to. */

@@ -13,9 +13,10 @@
 /* Bit or element i of each member describes the page at @address + i * 4096. */
 struct mf_window {
 	uint64_t address;
-	uint32_t context[MF_WINDOW_PAGES]; /* context to which a resident page is charged */
-	uint8_t kind[MF_WINDOW_PAGES];	   /* kind, set by the user of the windows; 0 if not resident */
-	uint16_t uncertain; /* the address is a guess: a page elsewhere may be resident instead */
+	uint32_t context[MF_WINDOW_PAGES]; /* context to which the page is charged while it is resident */
+	/* kind of the page, set by the user of the windows; 0 if the page is not resident */
+	uint8_t kind[MF_WINDOW_PAGES];
+	uint16_t uncertain; /* the page's address is a guess: a page elsewhere may be resident instead */
 	uint16_t touched;   /* the page is resident, or has been since it was mapped */
 	uint32_t next;	    /* next window in the same bucket or in the free list */
 };

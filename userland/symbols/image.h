@@ -15,12 +15,12 @@
 typedef int mf_image_opening(void *opener, const struct mf_opener_request *request);
 
 struct mf_image {
-	int fd, debug_fd; /* descriptors, or -1 if none */
+	int fd, debug_fd; /* descriptors of the file and of its separate debug file, or -1 if none */
 	void *memory;	  /* a copy of the vdso, or NULL */
-	Elf *elf;	  /* NULL if the file does not exist or is not the one that was mapped */
+	Elf *elf;	  /* the opened file; NULL if it does not exist or is not the one that was mapped */
 	const char *why;  /* why names are missing; NULL if none are, or if the object cannot have names */
-	Elf *debug_elf;	  /* NULL if there is no separate file */
-	struct mf_sections sections; /* decompressed sections of both files */
+	Elf *debug_elf;	  /* the separate debug file; NULL if there is none */
+	struct mf_sections sections; /* decompressed sections of the file and of its separate debug file */
 	bool shares; /* some names are in a file that several objects share (.gnu_debugaltlink, made by dwz) */
 	mf_image_opening *open;
 	void *opener;

@@ -13,7 +13,10 @@
 #include "symbols/positions.h"
 
 #define MAGIC	0x73656d616e73616dull /* "masnames" */
-#define VERSION 3u /* also increase it when the lookup of names changes, so that output does not depend on the cache */
+/*
+ * version of the format; increase it also when the lookup of names changes, so that output does not depend on the cache
+ */
+#define VERSION 3u
 
 #define ID_LEAST 8u /* minimum size of a build id in bytes; a shorter one does not identify a file */
 

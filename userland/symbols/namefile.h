@@ -30,11 +30,11 @@ struct mf_namefile_position {
 };
 
 struct mf_namefile_record {
-	uint64_t address; /* link-time address */
-	uint64_t offset;  /* bytes from the start of the function to the address */
-	uint32_t function; /* its name in the symbol table */
-	uint32_t first, count; /* its positions, innermost first; count is 0 if they were not looked up */
-	uint32_t shown; /* the demangled name, or 0 if it was not looked up */
+	uint64_t address; /* link-time address that was looked up */
+	uint64_t offset;  /* bytes from the start of the function to the looked-up address */
+	uint32_t function; /* name of the address's function in the symbol table */
+	uint32_t first, count; /* the address's positions, innermost first; @count is 0 if they were not looked up */
+	uint32_t shown; /* the function's demangled name, or 0 if it was not looked up */
 };
 
 struct mf_namefile_source {
@@ -46,7 +46,7 @@ struct mf_namefile_source {
 struct mf_namefile {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t sum; /* checksum of everything else */
+	uint32_t sum; /* checksum of the whole file except this field */
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];
@@ -90,9 +90,9 @@ struct mf_namefile_draft {
 	char *text;
 	uint32_t n_records, n_positions, n_text;
 	uint32_t records_room, positions_room, text_room;
-	uint32_t *texts; /* hash table, open addressing: offsets of the texts in @text; 0 marks a free slot */
-	uint32_t n_texts, texts_room; /* texts_room: size of the hash table, a power of two or 0 */
-	bool failed; /* memory ran out, or the file is too large */
+	uint32_t *texts; /* hash table (open addressing) of the offsets of all texts in @text; 0 marks a free slot */
+	uint32_t n_texts, texts_room; /* texts_room: size of the hash table of texts, a power of two or 0 */
+	bool failed; /* memory ran out, or the name file would be too large */
 };
 
 /* These functions add to the draft. Call them in this order: texts, a record, its demangled name, its positions. */

@@ -19,11 +19,11 @@
 struct mf_names_file {
 	struct mf_names_file *next;
 	struct mf_object object; /* the object, with its own copy of the path */
-	struct mf_names_answer *answers; /* hash table, open addressing; address is 0 in a free slot */
-	size_t n_answers, room; /* room: capacity of the table, a power of two, or 0 */
+	struct mf_names_answer *answers; /* hash table (open addressing) of the answers; a free slot has address 0 */
+	size_t n_answers, room; /* room: size of the hash table of answers, a power of two, or 0 */
 	struct mf_namefile *saved; /* names from earlier runs; they are copied to answers when they are looked up */
 	struct mf_sources sources; /* files that the answers were read from; the paths are in @arena or @saved */
-	bool grown;    /* some answers are not in @saved yet */
+	bool grown;    /* some answers are not in the name file @saved yet */
 	bool demangle; /* the printed names are demangled */
 	struct mf_arena arena;
 };

@@ -25,10 +25,10 @@ struct mf_sources;
 struct mf_names_answer {
 	uint64_t address;
 	bool function_known;
-	const char *symbol;   /* name in the symbol table, or NULL if it has none */
-	const char *function; /* name as printed */
+	const char *symbol;   /* the function's name in the symbol table, or NULL if it has none */
+	const char *function; /* the function's name as printed */
 	uint64_t offset;
-	const struct mf_location *locations; /* NULL if unknown */
+	const struct mf_location *locations; /* source positions of the address; NULL if unknown */
 	size_t n_locations;
 };
 

@@ -22,8 +22,8 @@
 
 struct mf_parser_options {
 	struct mf_reader_options reader;
-	unsigned int patience_ms; /* time limit; 0: MF_PARSER_PATIENCE_S */
-	bool unconfined; /* read in this process; for fuzzers and for comparison */
+	unsigned int patience_ms; /* total time limit for all answers in ms; 0: MF_PARSER_PATIENCE_S */
+	bool unconfined; /* read the files in this process instead of in a child; for fuzzers and for comparison */
 };
 
 struct mf_parser;
@@ -32,7 +32,7 @@ struct mf_parser;
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
-	bool shares;	 /* some names are in a file that is not among the sources */
+	bool shares;	 /* some names are in a file that is not among @sources, the files listed as read */
 	bool lost;	 /* the parser gives no more answers; @why says why */
 	const char *why; /* why some or all names are missing, or NULL if none are */
 	unsigned int confined; /* MF_CONFINED_*: privileges that the child dropped; MF_CONFINED_ALL if there is no
@@ -45,7 +45,7 @@ struct mf_parser_state {
  * out.
  */
 struct mf_parser *mf_parser_create(const struct mf_object *object, const struct mf_parser_options *options);
-void mf_parser_destroy(struct mf_parser *parser); /* NULL is allowed */
+void mf_parser_destroy(struct mf_parser *parser); /* @parser may be NULL */
 
 /* Ends the child process. The next question starts a new one. */
 void mf_parser_rest(struct mf_parser *parser);

@@ -17,8 +17,9 @@
 #include "symbols/truncation.h"
 #include "symbols/wire.h"
 
-#define FLUSH_BYTES 32768u /* collected answers are sent when their total size reaches this limit ... */
-#define FLUSH_MS    20	   /* ... or when this many milliseconds have passed since answers were last sent */
+#define FLUSH_BYTES 32768u /* collected answers are sent when their total size in bytes reaches this limit */
+/* collected answers are sent when this many milliseconds have passed since answers were last sent */
+#define FLUSH_MS    20
 
 /*
  * Answers that were not sent yet. The buffer contains only complete messages, because a signal handler may send it at
@@ -75,7 +76,7 @@ static void send_message(enum mf_wire_kind kind, const void *contents, size_t si
 	n_waiting += sizeof(head) + size;
 }
 
-/* Returns false if the other end of the socket was closed. */
+/* Receives @size bytes from the parent process. Returns false if the other end of the socket was closed. */
 static bool receive_all(void *bytes, size_t size)
 {
 	uint8_t *at = bytes;

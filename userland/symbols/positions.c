@@ -21,8 +21,9 @@
 struct unit {
 	struct unit *next;
 	Dwarf_Off offset;	    /* offset of the unit's first entry */
-	Dwarf_Die die, code;	    /* code: the entry with the functions; for split DWARF, in another file than die */
-	struct mf_ranges functions; /* offset of each function's entry, by code range */
+	/* @code: the unit's entry that contains the functions; for split DWARF, it is in another file than @die */
+	Dwarf_Die die, code;
+	struct mf_ranges functions; /* offset of each function's DWARF entry, by the function's code range */
 	bool functions_known, functions_deep;
 	Dwarf_Lines *lines;
 	size_t n_lines;
@@ -36,7 +37,7 @@ struct unit {
 struct mf_positions {
 	Dwarf *dwarf;
 	Dwarf_Aranges *aranges; /* index in .debug_aranges, or NULL if none */
-	struct mf_ranges units; /* offset of each unit's first entry, by code range */
+	struct mf_ranges units; /* offset of each unit's first DWARF entry, by the unit's code range */
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
 	size_t weight; /* bytes of .debug_info read so far */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct mf_range {
-	uint64_t start, end; /* end exclusive */
+	uint64_t start, end; /* start and end of the range; @end is exclusive */
 	uint64_t value;
 };
 

@@ -27,17 +27,18 @@ enum {
 };
 
 struct mf_reader_question {
-	uint64_t address; /* link-time address */
+	uint64_t address; /* link-time address to look up */
 	uint32_t wanted;
 	uint32_t reserved;
 };
 
 /* An answer. The strings are valid until the next answer. */
 struct mf_reader_answer {
-	const char *symbol; /* name in the symbol table, or NULL if there is none or it was not asked for */
-	const char *shown;  /* name as printed */
-	uint64_t offset;    /* bytes from the start of the function to the address */
-	bool split;	    /* some positions came from other files (.dwo) */
+	/* the function's name in the symbol table, or NULL if there is none or it was not asked for */
+	const char *symbol;
+	const char *shown;  /* the function's name as printed */
+	uint64_t offset;    /* bytes from the start of the function to the looked-up address */
+	bool split;	    /* some positions came from files other than the debug information file (.dwo files) */
 	uint32_t n;	    /* number of positions, which are ordered from the innermost one; 0 if none were requested */
 	struct mf_position positions[MF_POSITIONS_MAX];
 };
@@ -48,7 +49,7 @@ struct mf_reader_answer {
  */
 struct mf_reader *mf_reader_create(const struct mf_object *object, const struct mf_reader_options *options,
 				   mf_image_opening *open, void *opener);
-void mf_reader_destroy(struct mf_reader *reader); /* NULL is allowed */
+void mf_reader_destroy(struct mf_reader *reader); /* @reader may be NULL */
 
 /* Returns the files that were opened. */
 const struct mf_image *mf_reader_image(const struct mf_reader *reader);

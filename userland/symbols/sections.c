@@ -44,7 +44,9 @@ bool mf_sections_have(Elf *elf, const char *name)
 
 bool mf_sections_have_dwarf(Elf *elf)
 {
-	/* The GNU tools used the second name for compressed sections before the ELF specification covered them. */
+	/*
+	 * The GNU tools used names like .zdebug_info for compressed sections before the ELF specification covered them.
+	 */
 	return mf_sections_have(elf, ".debug_info") || mf_sections_have(elf, ".zdebug_info");
 }
 

@@ -30,8 +30,9 @@ struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of the objects mapped from the file */
 	struct mf_names_file *known; /* names kept for this file, or NULL if none are */
-	struct mf_parser *parser; /* NULL if the file was not used yet or memory ran out */
-	bool told_open, told_lost; /* what was already reported about the parser's state */
+	struct mf_parser *parser; /* reads the file's names; NULL if the file was not used yet or memory ran out */
+	/* whether the opening of the file, and the loss of its parser, were already reported */
+	bool told_open, told_lost;
 	const char *function; /* name of the function that was found last */
 	uint64_t used; /* time of its last use, counted in lookups */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
@@ -43,11 +44,11 @@ struct module {
 struct answer {
 	struct mf_frame frame;
 	bool used, function_known;
-	bool wanted; /* announced by mf_symbolizer_want() */
-	bool expected; /* announced by mf_symbolizer_expect() */
+	bool wanted; /* the frame was announced by mf_symbolizer_want(): its positions will be needed */
+	bool expected; /* the frame was announced by mf_symbolizer_expect(): its function will be needed */
 	const char *function;
 	uint64_t offset;
-	const struct mf_location *locations; /* NULL if not looked up yet */
+	const struct mf_location *locations; /* source positions of the frame; NULL if not looked up yet */
 	size_t n_locations;
 };
 
@@ -55,10 +56,11 @@ struct mf_symbolizer {
 	const struct mf_object *objects;
 	size_t n_objects;
 	struct mf_symbolizer_options options;
-	struct module **module_of; /* indexed by object; NULL if not opened */
+	/* module of each object, indexed by object number; NULL if the module was not created yet */
+	struct module **module_of;
 	struct module *modules;
-	struct answer *answers; /* hash table, open addressing */
-	size_t n_answers, room; /* room: a power of two */
+	struct answer *answers; /* hash table (open addressing) of the answers */
+	size_t n_answers, room; /* room: size of the hash table of answers, a power of two */
 	uint64_t questions; /* number of lookups so far */
 	struct mf_arena arena;
 };

@@ -16,9 +16,9 @@
 
 /* One source position. A frame with inlined calls has several, innermost first. */
 struct mf_location {
-	const char *function;  /* demangled if requested; NULL if unknown */
+	const char *function;  /* name of the function, demangled if requested; NULL if unknown */
 	const char *directory; /* directory of the source file, as in DWARF; NULL if unknown */
-	const char *file;      /* base name, or NULL if there is no line information */
+	const char *file;      /* base name of the source file, or NULL if there is no line information */
 	unsigned int line;
 	const char *object; /* path of the ELF file, or NULL if unknown */
 	uint64_t offset;    /* bytes from the start of the function; 0 for inlined functions */
@@ -27,7 +27,7 @@ struct mf_location {
 
 struct mf_symbolizer_options {
 	bool demangle;
-	bool inlines; /* read inlined calls */
+	bool inlines; /* also find the inlined calls at an address */
 	/*
 	 * If not NULL: called repeatedly while mf_symbolizer_prepare() is running, if it takes long, and then once more
 	 * at the end with @done == @total.
@@ -45,7 +45,7 @@ struct mf_symbolizer_options {
 	 */
 	void (*loose)(unsigned int confined);
 	unsigned int patience_ms; /* time limit for one file; 0: MF_PARSER_PATIENCE_S */
-	bool unconfined; /* read the files in this process; for fuzzers and for comparison */
+	bool unconfined; /* read the files in this process instead of in a child; for fuzzers and for comparison */
 };
 
 struct mf_symbolizer;

@@ -13,11 +13,15 @@
 struct mf_symtab_source {
 	Elf *elf;
 	Elf_Data *data;
-	const bool *code; /* whether each section of the file contains code; owned by the file's first source and
-			   * shared by the others */
+	/*
+	 * for each section of the file, whether it contains code; owned by the file's first source and shared by its
+	 * others
+	 */
+	const bool *code;
 	size_t n_sections, n_symbols;
-	size_t strings; /* number of the section that contains the names */
-	bool owns_code, wide; /* owns_code: @code must be freed; wide: the entries are Elf64_Sym, not Elf32_Sym */
+	size_t strings; /* number of the section that contains the symbols' names */
+	/* owns_code: this source must free @code; wide: the symbols are Elf64_Sym, not Elf32_Sym */
+	bool owns_code, wide;
 };
 
 struct mf_symtab_entry {
@@ -26,9 +30,11 @@ struct mf_symtab_entry {
 };
 
 struct mf_symtab_interval {
-	uint32_t first; /* index of its first entry; its entries end where the next interval's begin */
-	uint32_t count; /* number of symbols; during mf_symtab_finish(), number of entries still to be filled in */
-	struct mf_symbol *symbols; /* sorted by start, size and name; NULL if not looked up yet */
+	uint32_t first; /* index of the interval's first entry; its entries end where the next interval's begin */
+	/* number of symbols in the interval; during mf_symtab_finish(), number of its entries still to be filled in */
+	uint32_t count;
+	/* the symbols, sorted by start, size and name; NULL until an address in the interval is looked up */
+	struct mf_symbol *symbols;
 };
 
 enum {

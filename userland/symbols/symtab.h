@@ -28,7 +28,7 @@ struct mf_symtab_interval;
 struct mf_symtab {
 	struct mf_symtab_source *sources; /* the file's symbol sections */
 	size_t n_sources;
-	struct mf_symtab_entry *entries;  /* grouped by interval */
+	struct mf_symtab_entry *entries;  /* one entry for each symbol, grouped by address interval */
 	struct mf_symtab_interval *intervals;
 	size_t n_intervals;
 	uint64_t low, high; /* range of code addresses, high exclusive; symbols outside it are in the first or the

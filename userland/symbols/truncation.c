@@ -25,7 +25,7 @@ static void fill(int number, siginfo_t *info, void *context)
 	if (info->si_code != BUS_ADRERR ||
 	    mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) == MAP_FAILED) {
-		/* The signal is blocked while we are in its handler, so it is delivered when we return. */
+		/* SIGBUS is blocked while we are in its handler, so the raised signal is delivered when we return. */
 		sigaction(number, &usual, NULL);
 		raise(number);
 	}

@@ -30,14 +30,14 @@ struct mf_wire_head {
 
 struct mf_wire_opened {
 	uint32_t confined; /* privileges that the child dropped, MF_CONFINED_* */
-	uint32_t readable; /* 0 if the file does not exist or is not the one that was mapped */
-	uint32_t shares;   /* some names are in a third file, as in struct mf_image */
+	uint32_t readable; /* 0 if the object's file does not exist or is not the one that was mapped */
+	uint32_t shares;   /* some names are in a third file that several objects share, as in struct mf_image */
 	char why[116];	   /* why names are missing, or empty if none are */
 };
 
 /* The reply to a request; if @code is 0, it carries a descriptor. */
 struct mf_wire_reply {
-	int32_t code; /* 0 or -errno */
+	int32_t code; /* 0 if the file was opened, or -errno */
 	uint32_t reserved;
 };
 

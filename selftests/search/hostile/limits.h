@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: resource limits. Amounts printed after "about:" may differ by 1 %. */
+/*
+ * Pieces of hostile programs: resource limits. Amounts printed after "about:" may differ by 1 % from those without
+ * massif.
+ */
 #ifndef MASSIF_SELFTESTS_LIMITS_H
 #define MASSIF_SELFTESTS_LIMITS_H
 

@@ -20,18 +20,23 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum when {
-	EARLY,	/* at the start, because the piece inspects the program's initial state */
+	EARLY,	/* the piece runs at the start, because it inspects the program's initial state */
 	ANY,
-	SELDOM, /* anywhere, but at most one in a program, because many other pieces are impossible after it */
-	LAST,	/* the program's last piece */
+	/*
+	 * the piece runs anywhere, but at most one such piece per program, because it makes many other pieces
+	 * impossible
+	 */
+	SELDOM,
+	LAST,	/* the piece is the program's last one */
 };
 
 enum needs {
-	LIBC_MALLOC = 1,  /* useless or impossible with the program's own allocator */
-	CHILDREN = 2,	  /* starts processes or threads, or opens files: not after a SELDOM piece */
-	DEFAULT_FP = 4,	  /* does floating-point arithmetic: not after fp_mode */
-	MAIN_STACK = 8,	  /* needs a larger stack than a coroutine's */
-	MEMORY = 16,	  /* needs much memory: not after a SELDOM piece */
+	LIBC_MALLOC = 1,  /* the piece is useless or impossible with the program's own allocator */
+	/* the piece starts processes or threads, or opens files; it must not be placed after a SELDOM piece */
+	CHILDREN = 2,
+	DEFAULT_FP = 4,	  /* the piece does floating-point arithmetic; it must not be placed after the piece fp_mode */
+	MAIN_STACK = 8,	  /* the piece needs a larger stack than a coroutine has */
+	MEMORY = 16,	  /* the piece needs much memory; it must not be placed after a SELDOM piece */
 };
 
 static const struct piece {
@@ -105,7 +110,7 @@ static const struct choice {
 
 static const char *const levels[] = { "-O0", "-O1", "-O2", "-O3", "-Os" };
 
-/* The command uses one flag of each row; "" means none. */
+/* The compiler's command line contains one flag of each row, selected at random; "" means none. */
 static const char *const flags[][4] = {
 	{ "", "-fomit-frame-pointer", "-fno-omit-frame-pointer", "" },
 	{ "", "-fcf-protection=full", "-fcf-protection=none", "" },
@@ -211,7 +216,10 @@ static void write_runners(FILE *file)
 	      file);
 }
 
-#define OWN_STACK 4 /* as in own.h; switches stacks by system calls, which the LAST pieces forbid */
+/*
+ * The program's own allocator that switches stacks by system calls (as in own.h). The LAST pieces forbid these calls.
+ */
+#define OWN_STACK 4
 
 struct program {
 	FILE *file;

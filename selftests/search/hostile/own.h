@@ -12,11 +12,12 @@
 #include "state.h"
 
 #define OWN_NONE  0
-#define OWN_LEAF  1 /* leaf functions; with -fipa-ra, callers keep values in registers that these do not change */
-#define OWN_POOL  2 /* has a lock and a free list; its functions call each other */
-#define OWN_JUMP  3 /* like OWN_POOL, but malloc() is left by longjmp() on request */
-#define OWN_STACK 4 /* like OWN_POOL, but malloc() works on a separate stack */
-#define OWN_NEXT  5 /* puts a header before the C library's blocks */
+/* an allocator of leaf functions; with -fipa-ra, callers keep values in registers that these do not change */
+#define OWN_LEAF  1
+#define OWN_POOL  2 /* an allocator that has a lock and a free list; its functions call each other */
+#define OWN_JUMP  3 /* an allocator like OWN_POOL, but malloc() is left by longjmp() on request */
+#define OWN_STACK 4 /* an allocator like OWN_POOL, but malloc() works on a separate stack */
+#define OWN_NEXT  5 /* an allocator that puts a header before the C library's blocks */
 
 #if HOSTILE_OWN != OWN_NONE
 

@@ -47,7 +47,10 @@ UNUSED static uint64_t piece_timer(unsigned int p)
 	set_handler(SIGALRM, count_only, SA_RESTART | (p & 1 ? SA_NODEFER : 0));
 	ticks = 0;
 	setitimer(ITIMER_REAL, &every, NULL);
-	/* Use the sum of the last round only, because the number of rounds varies. */
+	/*
+	 * Return the checksum of the last churn() only, because the number of calls until enough signals have arrived
+	 * varies.
+	 */
 	while (ticks < 20)
 		sum = churn(p, 100);
 	setitimer(ITIMER_REAL, &never, NULL);
