@@ -130,7 +130,7 @@ static long try_to_make_memory_executable(void)
 
 static long try_ioctl(void)
 {
-	return syscall(SYS_ioctl, MF_CONFINE_SOCKET, 0x541b /* the value of FIONREAD */, &(int){ 0 });
+	return syscall(SYS_ioctl, MF_CONFINE_SOCKET, 0x541b /* FIONREAD, an ioctl request */, &(int){ 0 });
 }
 
 static long try_bpf(void)
@@ -271,7 +271,7 @@ TEST_F(confined, can_do_nothing_else)
 	EXPECT_EQ(FINE, WEXITSTATUS(status)) {
 		TH_LOG("%s %d", WEXITSTATUS(status) < NOT_ALL_GIVEN_UP ? "try" : "state", WEXITSTATUS(status));
 	}
-	/* The other process was not affected. */
+	/* The confined child could not kill this process. */
 	EXPECT_EQ(0, kill(other, 0));
 }
 

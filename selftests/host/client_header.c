@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(header)
 
 FIXTURE_VARIANT(header) {
 	const char *compiler, *file, *flags;
-	bool deaf; /* true if the program's requests must have no effect */
+	bool deaf; /* true if the program's client requests must have no effect */
 };
 
 FIXTURE_VARIANT_ADD(header, c) { "gcc -std=gnu11", "pool.c", "-O0" };
@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(header, example, 120)
 	self->text = ctl_read_file("pool.snapshot");
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
-	/* The pool itself is not counted. */
+	/* The memory of the pool itself is not counted. */
 	EXPECT_TRUE(has_line(self->text, "mem_heap_B=440000", ""));
 	EXPECT_TRUE(has_line(self->text, "mem_heap_extra_B=6400", ""));
 	EXPECT_TRUE(has_line(self->text, ": 400000 0x", "make_page"));

@@ -63,7 +63,7 @@ static void run(FIXTURE_DATA(clock) *self, const char *const *words)
 
 static const struct {
 	int error;
-	const char *reason; /* beginning of the message, which continues with strerror() and ")" */
+	const char *reason; /* beginning of massif-ctl's message, which continues with strerror() and ")" */
 } refusals[] = {
 	{ ENOENT, NONE_HERE },
 	{ ENODEV, NONE_HERE },

@@ -205,8 +205,9 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
 	/*
-	 * The final file has one more snapshot than c.all, for the end. Because the heap only grew, this is the peak,
-	 * and it equals the one in c.detailed.
+	 * The final file has one more snapshot than c.all, a file written by a command during the run: that of the end.
+	 * Because the heap only grew, this is the peak, and it equals the detailed snapshot that a command wrote to
+	 * c.detailed.
 	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);
@@ -575,7 +576,10 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	START("-q", "--time-unit=B", ctl_target("ctl_grow"), "3");
 	begin = seconds();
 	RUN("list");
-	/* Waiting for one socket after another would take ten seconds for each. */
+	/*
+	 * massif-ctl list waits ten seconds for all sockets together. If it waited for one after another, each would
+	 * take ten seconds.
+	 */
 	EXPECT_GT(25, seconds() - begin);
 	EXPECT_LT(9, seconds() - begin);
 	EXPECT_EQ(0, ctl_exit_code(&self->result));

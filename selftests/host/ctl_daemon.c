@@ -635,7 +635,9 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 
 	RUN("--massif-out-file=d.one", WAY("daemon"));
 	snprintf(self->name, sizeof(self->name), "d.one.%d", (int)self->daemon);
-	/* The message may announce the intermediate process instead, if that has not ended yet. */
+	/*
+	 * The message may announce the file of the process that forked the daemon instead, if that has not ended yet.
+	 */
 	at = strstr(self->result.err, words);
 	ASSERT_NE(NULL, at) {
 		TH_LOG("%s", self->result.err);

@@ -30,11 +30,11 @@ static const struct {
 	  "massif-ctl: Bad option: --depth=0\n"
 	  "massif-ctl: '--depth' argument must be between 1 and 200\n" ADVICE },
 	{ { "run", "--wrong", "true" }, 1, "massif-ctl: Unknown option: --wrong\n" ADVICE },
-	/* Valgrind treats this value as `no`. */
+	/* Valgrind accepts this value of --command-line-only, and treats it as `no`. */
 	{ { "--command-line-only=x", "true" }, 1,
 	  "massif-ctl: Bad option: --command-line-only=x\n"
 	  "massif-ctl: Invalid boolean value 'x' (should be 'yes' or 'no')\n" ADVICE },
-	/* This reason has several lines although the option contains no newline; each line has the prefix. */
+	/* The reason why this option is refused has several lines, and each of them begins with "massif-ctl: ". */
 	{ { "--massif-out-file=~/x", "true" }, 1,
 	  "massif-ctl: Bad option: --massif-out-file=~/x\n"
 	  "massif-ctl: Filename begins with '~'\n"
@@ -170,7 +170,7 @@ TEST_F(errors, no_module)
 	CTL_RUN(&self->result, "massif-ctl", "--pages-as-heap", "echo", "started");
 	EXPECT_STREQ("", self->result.out);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
-	/* Only one line is printed, and it names the device. */
+	/* massif-ctl prints a single line, which names the missing device. */
 	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: "));
 	EXPECT_NE(NULL, strstr(self->result.err, "/dev/massif"));
 	end = strchr(self->result.err, '\n');
@@ -190,7 +190,10 @@ static void lose_directory(void)
 		_exit(98);
 }
 
-/* For root, access(2) would report the directory as writable. */
+/*
+ * A working directory in which no file can be created is detected, even though access(2) reports it as writable for
+ * root.
+ */
 TEST_F(errors, working_directory)
 {
 	static void (*const places[])(void) = { go_to_proc, lose_directory };

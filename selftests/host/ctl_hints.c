@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(hints)
 	}									\
 } while (0)
 
-/* The target's functions are leaf, inner and main; malloc is a built-in allocation function. */
+/* The functions of the target program are leaf, inner and main; malloc is a built-in allocation function. */
 TEST_F(hints, names_that_match_nothing)
 {
 	RUN("--time-unit=B", "--alloc-fn=inner", "--alloc-fn=no_such", "--ignore-fn=none_such",
@@ -58,12 +58,12 @@ TEST_F(hints, names_that_match_nothing)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* As many names as are printed individually, one more than that, and ten times as many. */
+/* As many unmatched names as massif-ctl prints individually, one more than that, and ten times as many. */
 TEST_F(hints, many_names_that_match_nothing)
 {
 	static const struct {
 		size_t given;
-		const char *rest; /* the line that counts the other names; NULL if there is none */
+		const char *rest; /* the line that counts the names not printed individually; NULL: none */
 	} cases[] = {
 		{ 5, NULL },
 		{ 6, "massif-ctl: the same applies to 1 more --alloc-fn\n" },

@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(limits)
 	ctl_remove_files("l.");
 }
 
-/* If the duration is valid, attach fails only later, because the process does not exist. */
+/* If the duration given to massif-ctl attach is valid, attach fails only later, because the process does not exist. */
 TEST_F(limits, seconds_of_attaching)
 {
 	static const struct {
@@ -301,7 +301,7 @@ TEST_F(limits, name_of_the_cache)
 		setenv("XDG_CACHE_HOME", base, 1);
 		mf_cachedir_locate(path, sizeof(path));
 		EXPECT_EQ(i ? 0 : lengths[i], strlen(path));
-		/* The program is profiled in both cases. */
+		/* The program is profiled whether or not the cache directory is used. */
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=l.out", ctl_target("heap_children"),
 			"leaf");

@@ -101,7 +101,7 @@ static char *lines_of(const char *text, const char *from)
 struct comparison {
 	const char *program, *argument;
 	const char *options[4];
-	const char *from; /* text in the first line that is compared; NULL: compare all lines */
+	const char *from; /* compare Massif's lines from the first with this text on; NULL: all lines */
 };
 
 static void fill(const char **argv, const char *const *first, const struct comparison *c)
@@ -144,7 +144,7 @@ FIXTURE_VARIANT(log) {
 #define COMPARE(name, ...) FIXTURE_VARIANT_ADD(log, name) { .comparison = { __VA_ARGS__ } }
 #define ON(...) .options = { __VA_ARGS__ }
 
-/* Our list of allocation functions matches a newer Valgrind. */
+/* Our list of built-in allocation functions is that of a newer Valgrind, so the comparison begins after that list. */
 COMPARE(steps_example, "heap_example", ON("-v", "-v"), .from = "ignore-fns:");
 COMPARE(steps_culled, "heap_example", ON("-v", "-v", "--max-snapshots=10"), .from = "ignore-fns:");
 COMPARE(steps_skipped, "diff_shapes", "churn_long", ON("-v", "-v", "--max-snapshots=11"),

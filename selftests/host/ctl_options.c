@@ -231,7 +231,7 @@ TEST(wishes)
 	}
 }
 
-/* The reasons are those given by Debian's valgrind; NULL: unknown option. */
+/* Options that are refused, with the reason that Debian's valgrind gives; NULL: the option is unknown. */
 static const struct {
 	const char *arg, *reason;
 } refused[] = {
@@ -359,7 +359,10 @@ TEST(suggestions)
 	}
 }
 
-/* Words about as long as the maximum for suggestions, longer words, and words ten times as long. */
+/*
+ * Unknown options about as long as the longest for which a similar option is suggested, longer ones, and ten times as
+ * long ones: none gets a suggestion.
+ */
 TEST(suggestions_for_long_words)
 {
 	for (size_t length = 63; length <= 640; length = length < 66 ? length + 1 : length * 9 / 2) {
@@ -487,7 +490,7 @@ TEST(foreign_options)
 	}
 }
 
-/* All three lines are printed, however long the word is. */
+/* All three lines of the message about an invalid value are printed, however long the value is. */
 TEST(long_words)
 {
 	char arg[8192] = "--depth=";

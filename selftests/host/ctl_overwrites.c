@@ -48,7 +48,7 @@ FIXTURE(run) {
 FIXTURE_VARIANT(run) {
 	const char *options[WORDS];
 	const char *script;
-	size_t profiles, trees; /* files w.* that must exist at the end */
+	size_t profiles, trees; /* number of files w.* that must exist at the end */
 	size_t said;		/* number of files whose name was already taken */
 	const char *kept;	/* name of the first process's file; NULL if there is none */
 };
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 		EXPECT_TRUE(text && ctl_is_massif_file(text));
 		free(text);
 	}
-	/* The given name goes to the process that the user started. */
+	/* The file name that the user gave goes to the process that the user started. */
 	snprintf(first, sizeof(first), "'%s' is reserved for the profile of process ",
 		 variant->kept ? variant->kept : "");
 	if (variant->said && !variant->trees) {

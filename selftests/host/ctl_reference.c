@@ -16,7 +16,7 @@
 #define OUT	 "reference.out"
 
 static const char *const options[] = {
-	/* accepted values */
+	/* options with values that Valgrind accepts */
 	"--depth= 5",
 	"--depth=+5",
 	"--depth=\t\v\f\r 200",
@@ -61,7 +61,7 @@ static const char *const options[] = {
 	"--soname-synonyms=somalloc=NONE",
 	"--ignore-fn=operator new(unsigned long)",
 	"--massif:alloc-fn=a name # of a kind",
-	/* refused values */
+	/* options with values that Valgrind refuses */
 	"--xtree-memory=",
 	"--xtree-memory=Full",
 	"--xtree-memory",

@@ -387,7 +387,9 @@ TEST_F_TIMEOUT(rescue, refused, SECONDS)
 			TH_LOG("%s", self->result.err);
 		}
 	}
-	/* A process that is not profiled, and one that has ended but was not reaped. */
+	/*
+	 * There is nothing to rescue in a process that is not profiled, nor in one that has ended but was not reaped.
+	 */
 	child = fork();
 	if (!child) {
 		pause();

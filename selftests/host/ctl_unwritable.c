@@ -162,7 +162,7 @@ FIXTURE_VARIANT(unwritable) {
 	void (*before)(void);
 	const char *options[4];
 	const char *deed; /* command that the program runs before it exits with 3 */
-	const char *name, *why; /* file name and reason in the message */
+	const char *name, *why; /* file name and reason in the message that a file cannot be written */
 	enum place place;
 	int status; /* exit status as a shell reports it; 0 means 3 */
 	bool isolated;
@@ -209,7 +209,7 @@ FIXTURE_VARIANT_ADD(unwritable, relative_refuge) {
 	.before = relative_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = TMP,
 };
-/* The file's name must fit into the message. */
+/* The name of the file in TMPDIR must fit into massif-ctl's message; if it is too long, the file is saved in /tmp. */
 FIXTURE_VARIANT_ADD(unwritable, longest_refuge) {
 	.before = longest_refuge, .options = { "--massif-out-file=/dev/full" },
 	.name = "/dev/full", .why = "No space left on device", .place = REFUGE,
@@ -460,7 +460,7 @@ static void say_to_file(void)
 		give_up();
 }
 
-/* A snapshot taken of a running profile. */
+/* A snapshot that a command takes of a running profile, and that cannot be written. */
 TEST_F(others, snapshot)
 {
 	pid_t ctl = ctl_start(say_to_file,

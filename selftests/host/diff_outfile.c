@@ -37,8 +37,8 @@ FIXTURE_VARIANT(outfile) {
 	bool nobody;	  /* true if the test is run by a user with fewer privileges than root */
 	bool early;	  /* true if the error is detected before the program runs */
 	const char *ours, *theirs; /* expected messages; NULL: none */
-	const char *kept; /* a file containing a word, which must remain unchanged */
-	const char *written; /* another file that is still written */
+	const char *kept; /* file containing a word, which must remain unchanged */
+	const char *written; /* output file that is written although the other one cannot be */
 };
 
 FIXTURE_VARIANT_ADD(outfile, no_directory) {
@@ -84,7 +84,7 @@ FIXTURE_VARIANT_ADD(outfile, xtree_no_directory) {
 	.ours = CANNOT("o.none/x", "No such file or directory") CHOOSE("--xtree-memory-file"),
 	.theirs = THEIRS,
 };
-/* The other file is written as usual. */
+/* If the execution tree cannot be written, the file of the profile is written as usual. */
 FIXTURE_VARIANT_ADD(outfile, xtree_no_space) {
 	.option = "--xtree-memory-file=/dev/full", .deed = ":",
 	.ours = CANNOT("/dev/full", "No space left on device") SAVED, .written = "o.out",

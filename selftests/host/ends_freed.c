@@ -126,7 +126,10 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			forget(self);
 		}
 	}
-	/* Enough cases were difficult, and only few files could not be compared. */
+	/*
+	 * Enough programs ended right after a culling, or had more blocks than snapshots, and only few files could not
+	 * be compared.
+	 */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);
 	EXPECT_GT(6, left_out);
@@ -146,8 +149,8 @@ TEST_F_TIMEOUT(freed, below_the_peak, 60)
 
 		ASSERT_LE(0, compare(self, options, program));
 		/*
-		 * stdio's buffer, allocated later, is larger than the freed block: a new peak, unless it is
-		 * within the tolerance.
+		 * stdio's buffer, which is allocated after the free, is larger than the freed block: the end is a new
+		 * peak, unless the difference is within the tolerance.
 		 */
 		EXPECT_EQ(i < 2, ends_with_peak(self->files[OURS]));
 		forget(self);

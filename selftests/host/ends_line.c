@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	const char *peak, *held, *when; /* expected texts; @when has only the beginning */
+	const char *peak, *held, *when; /* expected parts of the summary line; of @when only the beginning */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }

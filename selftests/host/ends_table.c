@@ -20,7 +20,7 @@
 
 #define FILE_PREFIX "massif.out.e"
 #define CHURN_MS    400
-#define TICK_MS     10 /* with CONFIG_HZ=100, the longest possible tick */
+#define TICK_MS     10 /* the longest possible tick of the kernel's clock, with CONFIG_HZ=100 */
 #define CHURN	    "400"
 #define BLOCKS	    "300"
 #define BYTES	    300000000ul
@@ -29,7 +29,7 @@
 
 FIXTURE(ends) {
 	struct ctl_result result;
-	char *files[2]; /* the files, the one with the largest peak first */
+	char *files[2]; /* the text of each file, the one with the largest peak first */
 	size_t n;
 };
 

@@ -14,7 +14,7 @@
 #include "selftests/lib/heap_session.h"
 #include "selftests/lib/massif_text.h"
 
-#define BYTES 24 /* size of each of the target's blocks */
+#define BYTES 24 /* size of each block that the target program allocates */
 
 FIXTURE(limits) {
 	struct heap_session session;
@@ -31,9 +31,9 @@ FIXTURE_TEARDOWN(limits)
 
 FIXTURE_VARIANT(limits) {
 	const char *way, *n;
-	const char *variable; /* environment variable that overrides @n, for larger machines */
+	const char *variable; /* environment variable that can replace @n, on larger machines */
 	uint64_t live;	      /* percentage of the @n blocks that stay live */
-	uint64_t contexts;    /* minimum number of contexts */
+	uint64_t contexts;    /* minimum number of contexts in the profile */
 };
 
 FIXTURE_VARIANT_ADD(limits, stacks) {
@@ -113,7 +113,9 @@ static void run_within_limits(struct ctl_result *result, const char *way, const 
 				  way, n, NULL });
 }
 
-/* No bytes are lost, only their contexts; the program is not affected. */
+/*
+ * If there is no memory for further call stacks, no bytes are lost, only their contexts; the program is not affected.
+ */
 TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 {
 	const uint64_t bytes = 100000 * BYTES;
@@ -151,7 +153,7 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 	ASSERT_EQ(2, sscanf(line, "the profile is incomplete: %lu of %lu allocations", &lost, &all));
 	EXPECT_LT(1000, lost);
 	EXPECT_LT(lost, all);
-	/* 10,000 blocks, 5,000 frees, and some events of the C library. */
+	/* The program allocates 10,000 blocks and frees 5,000; some events of the C library are added. */
 	EXPECT_GT(15100, all);
 
 	self->text = ctl_read_file("massif.out.shortage");

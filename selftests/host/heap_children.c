@@ -23,7 +23,7 @@
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
-	char *files[2][FILES_MAX]; /* our files and Valgrind's, made comparable and sorted */
+	char *files[2][FILES_MAX]; /* the files of massif-ctl and of Valgrind, made comparable and sorted */
 	size_t n[2];
 };
 
@@ -84,8 +84,8 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 }
 
 /*
- * The same for Valgrind's files. Appends to each the end recorded in c.end.PID, or takes its last snapshot; see
- * diff_end.h.
+ * Reads and removes Valgrind's files, whose names begin with @prefix. Appends to each the end recorded in c.end.PID, or
+ * takes its last snapshot; see diff_end.h.
  */
 static size_t take_their_files(const char *prefix, const char *const *options, char *files[FILES_MAX])
 {
@@ -119,7 +119,7 @@ static size_t count(const char *text, const char *words)
 	return n;
 }
 
-/* Returns how many of our files contain such a line. */
+/* Returns how many of massif-ctl's files contain @line. */
 static size_t count_lines(const struct _test_data_children *self, const char *line)
 {
 	size_t n = 0;
@@ -256,7 +256,7 @@ static const char *const bare_ways[] = {
 TEST_F_TIMEOUT(children, traced_without_environment, 120)
 {
 	NEED_VALGRIND();
-	/* Without TMPDIR, Valgrind has to write there. */
+	/* In an empty environment, which has no TMPDIR, Valgrind has to write to /tmp. */
 	if (access("/tmp", W_OK))
 		SKIP(return, "/tmp is not writable: Valgrind cannot start in an empty environment");
 	snprintf(target, sizeof(target), "%s", ctl_target("heap_children"));
@@ -302,7 +302,10 @@ TEST_F(children, misused)
 		run_side(self, 0, traces[i], ARGS(target, "misused", "/usr/bin/env"));
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		if (i) {
-			/* EDGE follows the two variables that the shim adds. */
+			/*
+			 * In the program's output, EDGE=1 follows the two variables that the shim has added; remove
+			 * these two.
+			 */
 			char *words = strstr(self->result.out, "LD_PRELOAD="),
 			     *edge = strstr(self->result.out, "EDGE=1\n");
 
@@ -362,7 +365,7 @@ TEST_F_TIMEOUT(children, not_traced, 60)
 	EXPECT_STREQ(self->theirs.out, self->result.out);
 }
 
-/* The child continues with a copy of the profile, and both processes have a file. */
+/* A forked child continues with a copy of its parent's profile, and both processes have a file. */
 TEST_F_TIMEOUT(children, forked, 200)
 {
 	static const struct {
@@ -639,7 +642,7 @@ TEST_F_TIMEOUT(children, killed_child, 60)
 {
 	static const struct {
 		const char *ours, *theirs;
-		size_t files; /* number of files that Valgrind writes */
+		size_t files; /* number of files that Valgrind writes for parent and child */
 	} signals[] = { { "15", "15", 2 }, { "9", "9", 1 }, { "9", "6", 2 } };
 
 	NEED_VALGRIND();
@@ -674,7 +677,6 @@ TEST_F(children, static_one)
 					     "profile it; use --pages-as-heap=yes\n"));
 }
 
-/* Each such program is reported once, whichever function executes it, and from whichever directory. */
 /*
  * A process that executes one program after another announces each exec and joins again shortly after. It must
  * not be reported as executing a program without the shim.
@@ -694,6 +696,7 @@ TEST_F_TIMEOUT(children, executed_in_turn, 120)
 	}
 }
 
+/* A static program is reported once, whichever function executes it, and from whichever directory. */
 TEST_F(children, obstacles)
 {
 	static const char *const ways[] = { "fork_exec", "vfork_exec", "spawn", "exec_number", "cleared" };
@@ -711,7 +714,7 @@ TEST_F(children, obstacles)
 		EXPECT_EQ(0, count(self->result.err, " is statically linked, "));
 		forget_files(self);
 	}
-	/* Names that are searched in PATH, and relative names. */
+	/* A static program is reported once, whether it is searched in PATH or executed by two relative names. */
 	for (size_t i = 0; i < 2; i++) {
 		char command[4200];
 

@@ -101,7 +101,7 @@ static bool run(FIXTURE_DATA(depth) *self, const char *way, const char *option)
 	return self->n && self->n < SNAPSHOTS_MAX;
 }
 
-/* Returns the number of stack bytes at mark @i of the last run. */
+/* Returns the number of stack bytes when the target allocated the block of mark @i, in the last run. */
 static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 {
 	for (size_t j = 1; j < self->n; j++)
@@ -401,7 +401,9 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 		ctl_result_free(&self->result);
 		text = ctl_read_file("d.ours");
 		ASSERT_NE(NULL, text);
-		/* One tree contains the block, with a stack that reaches main. */
+		/*
+		 * Only one tree of the file contains the block of 1,000,000 bytes, and the block's stack reaches main.
+		 */
 		for (const char *at = strstr(text, ": 1000000 "); at; at = strstr(at + 1, "go_down (heap_far_stack.c"))
 			frames++;
 		EXPECT_EQ(depths[i] + 1, frames);
@@ -410,7 +412,7 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 	}
 }
 
-/* The stacks decide which moment is the peak. */
+/* With --stacks=yes, the stacks' bytes decide which moment is the peak. */
 TEST_F(depth, decides_on_the_peak)
 {
 	const struct snapshot *peak[2] = { NULL };

@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(door)
 	ctl_remove_files("massif.out");
 }
 
-/* All running processes are listed. */
+/* massif-ctl list lists all profiled processes that are running. */
 TEST_F(door, listed)
 {
 	const char *shell, *itself;
@@ -137,7 +137,7 @@ TEST_F(door, strangers)
 
 		ASSERT_EQ(0, connect(fd, (struct sockaddr *)&address, size));
 		ASSERT_EQ((ssize_t)sizes[i], send(fd, sent[i], sizes[i], MSG_NOSIGNAL));
-		/* massif-ctl answers with an error, or closes the connection. */
+		/* massif-ctl answers the peer with an error, or closes the connection. */
 		n = recv(fd, answer, sizeof(answer), 0);
 		EXPECT_TRUE(n <= 0 || ((int *)answer)[1] < 0);
 		close(fd);

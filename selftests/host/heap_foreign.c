@@ -50,10 +50,10 @@ FIXTURE_TEARDOWN(foreign)
  */
 FIXTURE_VARIANT(foreign)
 {
-	/* the program, or a file in the build directory, and the package that contains it */
+	/* a file that must exist, absolute or in the build directory, and the package that contains it */
 	const char *program, *package;
 	const char *script;
-	const char *cmd; /* the beginning of the command in at least @files profiles */
+	const char *cmd; /* the beginning of the "cmd" line in at least @files profiles */
 	size_t files;
 	bool follows; /* true to profile with --trace-children=yes */
 };
@@ -182,7 +182,7 @@ FIXTURE_VARIANT_ADD(foreign, xmllint)
 	.cmd = "xmllint ", .files = 5,
 };
 
-/* Saving forks a child; the server continues. */
+/* redis-server forks a child to save its data; the server continues. */
 FIXTURE_VARIANT_ADD(foreign, redis)
 {
 	.program = "/usr/bin/redis-server", .package = "redis-server",

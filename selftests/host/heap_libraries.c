@@ -94,7 +94,10 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_AS, &limit);
 }
 
-/* A library that is loaded again at the same address is the same object, so the smallest table is enough. */
+/*
+ * A library that is loaded again at the same address is the same object, so even the smallest table of objects, that of
+ * a session with little memory, is large enough.
+ */
 TEST_F(libraries, the_same_again)
 {
 	const char *peak = profile(self, limit_address_space, ctl_target("heap_reload"),

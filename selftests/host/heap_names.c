@@ -121,7 +121,7 @@ TEST_F_TIMEOUT(names, same_file, SECONDS)
 			}
 			cold = profile(&self->result, &programs[i], "--unwind-cache=yes", option);
 			warm = profile(&self->result, &programs[i], "--unwind-cache=yes", option);
-			/* The files differ only in the command. */
+			/* The files of runs with and without cached names differ only in the command. */
 			ASSERT_TRUE(without && cold && warm);
 			EXPECT_STREQ(strstr(without, "\ntime_unit"), strstr(cold, "\ntime_unit"));
 			EXPECT_STREQ(cold, warm);

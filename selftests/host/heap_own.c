@@ -171,7 +171,10 @@ TEST_F(own, jumps_to_what_is_taken_over)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
-	/* There are nine kept blocks and a temporary one of 70001 to 70004 bytes, or ten kept blocks. */
+	/*
+	 * At the peak, the program holds nine blocks of 70005 bytes, which it keeps, and a temporary one of 70001 to
+	 * 70004 bytes, or ten blocks that it keeps.
+	 */
 	EXPECT_LE(9 * 70005 + 70001, massif_text_peak(self->text));
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
 }

@@ -13,7 +13,7 @@
 
 #define VALGRIND "/usr/bin/valgrind"
 
-/* Makes about 10^6 allocations and ends with a special exit status. */
+/* A Python script that makes about 10^6 allocations and ends with a special exit status. */
 #define PYTHON_SCRIPT                                                             \
 	"import json, sys\n"                                                      \
 	"d = [{'number': i, 'text': str(i) * 3} for i in range(60000)]\n"         \
@@ -54,8 +54,8 @@ FIXTURE_TEARDOWN(programs)
 FIXTURE_VARIANT(programs) {
 	const char *argv[8];
 	const char *target;	   /* a test program to run instead of argv[0] */
-	bool threads;		   /* true if the order of events differs from Massif's */
-	const char *outermost[4]; /* names of possible outermost frames */
+	bool threads;		   /* true if threads make the order of events differ from Massif's */
+	const char *outermost[4]; /* names of functions that may be the outermost frame of a stack */
 };
 
 FIXTURE_VARIANT_ADD(programs, python3) {

@@ -196,7 +196,8 @@ FIXTURE_VARIANT(replay)
 	double peak_inaccuracy;
 	uint32_t max_snapshots, detailed_freq;
 	const char *threads, *rounds, *how;
-	bool milliseconds; /* true if frees are delayed, and the times of snapshots are unpredictable */
+	bool milliseconds; /* true if the time unit is ms, in which frees can be deferred and the times of snapshots are
+			    * unpredictable */
 };
 
 FIXTURE_VARIANT_ADD(replay, one_thread) { 1, 100, 10, "1", "60000", "one" };
@@ -264,7 +265,7 @@ TEST_F_TIMEOUT(replay, equals_the_log, 120)
 	for (uint32_t i = 0; i < n; i++)
 		sites[i] = site_of(MF_CONTEXT_FIRST + i);
 
-	/* At the end, the order of events does not matter. */
+	/* The totals at the end of the run do not depend on the order of events. */
 	model = mf_model_of(&session.store);
 	EXPECT_EQ(oracle.heap, model->heap);
 	EXPECT_EQ(oracle.extra, model->extra);

@@ -156,7 +156,7 @@ TEST_F(requests, code_can_be_left_alone)
 	EXPECT_EQ(0, last_bytes(self->text));
 	ctl_result_free(&self->result);
 	free(self->text);
-	/* The check itself does detect patched code. */
+	/* The target program's check of its own code works: it detects code that is patched for client requests. */
 	run(self, NULL, "--client-requests=yes", variant->target, "code");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	EXPECT_EQ(77, last_bytes(self->text));

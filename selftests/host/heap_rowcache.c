@@ -188,7 +188,7 @@ static void make_lie(void)
 	mf_rowfile_seal(&wrong.file);
 }
 
-/* Returns whether the last run wrote the original file again. */
+/* Returns whether the last run wrote the original cache file again. */
 static bool is_rebuilt(void)
 {
 	static struct bytes now;
@@ -209,7 +209,10 @@ TEST_F_TIMEOUT(cache, cold_and_warm, SECONDS)
 	EXPECT_EQ(0600, status.st_mode & 07777);
 	EXPECT_EQ(files("", name), files(".rows", name) + files(".names", name));
 
-	/* The stacks are correct again; and if there is nothing to add, nothing is written. */
+	/*
+	 * With the cached rules, the stacks are correct; and a run that has no rules to add does not write the cache
+	 * file.
+	 */
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	ASSERT_EQ(0, stat(right.path, &status));
@@ -226,7 +229,7 @@ TEST_F_TIMEOUT(cache, is_used, SECONDS)
 	make_lie();
 	ASSERT_TRUE(store(&wrong, wrong.size, 0600));
 	EXPECT_LT(100, RUN("heap_stacks"));
-	/* With --unwind-cache=no, nothing is written either. */
+	/* With --unwind-cache=no, a cache file is neither used nor written. */
 	EXPECT_EQ(0, run(&self->result, "--unwind-cache=no", "heap_stacks"));
 	clear();
 	ASSERT_EQ(0, mkdir(place, 0755));
@@ -237,7 +240,7 @@ TEST_F_TIMEOUT(cache, is_used, SECONDS)
 TEST_F_TIMEOUT(cache, damaged, SECONDS)
 {
 	ASSERT_TRUE(make_right(&self->result));
-	/* Change each byte. */
+	/* Whichever byte of the cache file is changed, the change is detected. */
 	for (size_t i = 0; i < right.size; i++) {
 		right.bytes[i] ^= (unsigned char)(1 + below(255));
 		EXPECT_FALSE(is_right(&right, right.size));
@@ -259,7 +262,7 @@ TEST_F_TIMEOUT(cache, damaged, SECONDS)
 		EXPECT_EQ(0, RUN("heap_stacks"));
 		EXPECT_TRUE(is_rebuilt());
 	}
-	/* An empty file, and an endless one. */
+	/* In place of the cache file, there is an empty file, and then an endless one. */
 	ASSERT_TRUE(store(&wrong, 0, 0600));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
@@ -278,14 +281,14 @@ TEST_F_TIMEOUT(cache, foreign, SECONDS)
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
 
-	/* A file for another object. */
+	/* A cache file that was made for another object is not used. */
 	make_lie();
 	wrong.file.build_id[3] ^= 1;
 	mf_rowfile_seal(&wrong.file);
 	ASSERT_TRUE(store(&wrong, wrong.size, 0600));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 
-	/* A file that others can write to, and a symbolic link. */
+	/* A cache file that others can write to is not used, nor is a symbolic link. */
 	make_lie();
 	ASSERT_TRUE(store(&wrong, wrong.size, 0620));
 	EXPECT_EQ(0, RUN("heap_stacks"));
@@ -305,7 +308,7 @@ TEST_F_TIMEOUT(cache, foreign, SECONDS)
 	EXPECT_EQ(0, RUN("heap_stacks"));
 }
 
-/* If the directory belongs to another user or others can write to it, nothing is added. */
+/* If the directory belongs to another user or others can write to it, no cache file is added. */
 TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 {
 	char name[256];
@@ -328,7 +331,7 @@ TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 	EXPECT_EQ(0, files("", name));
 }
 
-/* If there is no directory, there is no message, and nothing else changes. */
+/* If the cache directory cannot exist, there is no message, and nothing else changes. */
 TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 {
 	static const char *const places[] = { "/proc", "/dev/null", "relative", "" };

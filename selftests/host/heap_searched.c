@@ -91,7 +91,10 @@ static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *t
 	return strstr(self->text, "mem_heap_B=5000") != NULL;
 }
 
-/* Returns the value in the programs' cache file, or 0 if there is no file. */
+/*
+ * Returns the size of the searched code that is recorded in the cache file of the target programs, or 0 if there is no
+ * such file.
+ */
 static uint64_t noted(void)
 {
 	struct mf_rowfile *file;
@@ -161,7 +164,7 @@ TEST_F(searched, is_used)
 	ASSERT_TRUE(put(bytes));
 	EXPECT_EQ(0, hears(self, "--unwind-cache=yes", "heap_ask"));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=no", "heap_ask"));
-	/* The recorded code size does not match the file's. */
+	/* A code size recorded in the cache file is not believed if it differs from that of the program's file. */
 	ASSERT_TRUE(put(bytes + 1));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 	ASSERT_TRUE(put(0));
@@ -209,8 +212,8 @@ TEST_F(searched, wherever_it_stands)
 
 		for (uint64_t at = 0; at + sizeof(sequence) <= n; at++) {
 			/*
-			 * Test the offsets around the end of the first piece, at both ends of the code, and a few
-			 * others.
+			 * Put the request's instructions at offsets around the end of the first piece that is read, at
+			 * both ends of the code, and at a few others.
 			 */
 			if (at > 3 && at % 300007 && at + sizeof(sequence) != n &&
 			    (at < (1 << 20) - 40 || at > (1 << 20) + 3))

@@ -44,14 +44,14 @@ static void refuse_watches(void)
 		_exit(97);
 }
 
-/* The shim then cannot use the page that it is passed. */
+/* Makes madvise(MADV_DONTFORK) fail, so that the shim cannot use the shared page that massif-ctl passes to it. */
 static void refuse_advice(void)
 {
 	if (refuse_call(SYS_madvise, 2, MADV_DONTFORK))
 		_exit(97);
 }
 
-/* Without watches, massif-ctl looks at the processes now and then; the results are the same. */
+/* Without inotify watches, massif-ctl looks at the processes now and then; the results are the same. */
 FIXTURE_VARIANT(space) {
 	void (*before)(void);
 };

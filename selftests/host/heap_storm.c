@@ -86,12 +86,12 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_BYTES]);
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_ALLOCATED_BYTES] -
 				       ledger.values[MF_LEDGER_FREED_BYTES]);
-	/* Blocks of size 0 would be an exception, but there are none. */
+	/* The numbers of blocks are equal, too. Blocks of size 0 would be an exception, but there are none. */
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_BLOCKS]);
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_ALLOCATED_BLOCKS] -
 					 ledger.values[MF_LEDGER_FREED_BLOCKS]);
 	EXPECT_LT(200000, ledger.values[MF_LEDGER_FREED_BLOCKS]);
-	/* Only main's stack is left. */
+	/* All threads but the first have ended, so only main's stack is still counted. */
 	EXPECT_LT(0, mf_model_of(&self->session.store)->stacks);
 	EXPECT_GT(4096, mf_model_of(&self->session.store)->stacks);
 }

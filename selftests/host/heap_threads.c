@@ -32,7 +32,7 @@ FIXTURE_TEARDOWN(threads)
 	heap_session_end(&self->session);
 }
 
-/* The quantity that a test counts. */
+/* What a test wants of the profile, other than the bytes of blocks with the options' default values. */
 enum wanted {
 	BYTES,
 	MILLISECONDS,

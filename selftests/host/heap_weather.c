@@ -34,7 +34,7 @@ FIXTURE_VARIANT(weather) {
 };
 
 FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };
-/* massif-ctl filters every new stack. */
+/* With --ignore-fn, massif-ctl filters every new stack. */
 FIXTURE_VARIANT_ADD(weather, ignoring) { "--ignore-fn=nothing" };
 FIXTURE_VARIANT_ADD(weather, following) { "--trace-children=yes" };
 FIXTURE_VARIANT_ADD(weather, counting_frees) { "--xtree-memory=full" };
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		xtree = ctl_read_file(other);
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
-		/* Only processes that continued after the fork have allocated that much. */
+		/* Only the program, and children that continued after the fork, have allocated a GB or more. */
 		if (is_large(text)) {
 			EXPECT_TRUE(massif_text_sums_agree(text, xtree)) {
 				TH_LOG("%s", name);
@@ -87,8 +87,9 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		files++;
 	}
 	/*
-	 * In each round, seven children and a grandchild are created; of these "live", "idle" and both processes
-	 * of "twice" write a file. So does the program.
+	 * In each round, the target program creates seven children and a grandchild. Four of these processes write a
+	 * file: the one that allocates, the idle one, and the child that forks again with its child. So does the
+	 * program.
 	 */
 	EXPECT_LE(children / 7 * 4 + 1, files);
 	EXPECT_LE(children / 7 * 2 + 1, summed);

@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(xtree)
 
 FIXTURE_VARIANT(xtree) {
 	const char *target, *argument, *option;
-	bool full;     /* --xtree-memory=full instead of allocs */
+	bool full;     /* true to use --xtree-memory=full instead of =allocs */
 	bool has_pool; /* true if Valgrind shows libstdc++'s pool for exceptions, see POOL */
 };
 

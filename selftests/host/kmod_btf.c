@@ -83,7 +83,7 @@ static uint32_t put_prototype(uint32_t result, const uint32_t *arguments, unsign
 						  sizeof(arguments) / sizeof(arguments[0])));	\
 } while (0)
 
-#define HEAD	24	/* offset in the types appended so far */
+#define HEAD	24	/* size of the header of BTF data */
 
 /* Returns complete BTF data with a header of @head_size bytes, to be freed; *@size is its size. */
 static unsigned char *finish(size_t *size, size_t head_size)
@@ -125,7 +125,7 @@ static unsigned char *make_with_head(size_t *size, size_t head_size)
 	enum_ = put_type(BTF_KIND_ENUM, 1, "choice", 4);
 	put_word(put_string("ONE"));
 	put_word(1);
-	/* Types of all the other kinds, which must be skipped. */
+	/* Types of all the other kinds, which the reader must skip. */
 	array = put_type(BTF_KIND_ARRAY, 0, NULL, 0);
 	put_word(int_);
 	put_word(int_);

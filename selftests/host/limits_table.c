@@ -85,7 +85,7 @@ static struct row *find_row(const char *file, const char *constant)
 	return NULL;
 }
 
-/* Copies a match, without any comment or comma at its end. */
+/* Copies the text that a regular expression has matched in @line, without any comment or comma at its end. */
 static void copy_match(const char *line, const regmatch_t *match, char *to, size_t size)
 {
 	char *end;

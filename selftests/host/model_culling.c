@@ -55,7 +55,7 @@ TEST(observed)
 
 TEST(ties_go_from_the_lowest)
 {
-	static const int64_t kept[] = { 0, 2, 4, 6, 9 }; /* 1, 3, 5, 7, 8 were culled */
+	static const int64_t kept[] = { 0, 2, 4, 6, 9 }; /* times; the snapshots at 1, 3, 5, 7, 8 were culled */
 
 	ASSERT_EQ(0, start(&ten));
 	for (int i = 0; i < 10; i++)
@@ -82,7 +82,7 @@ TEST(peak_stays)
 	EXPECT_LE(100, mf_model_of(&store)->interval);
 }
 
-/* The interval is truncated to 32 bits. */
+/* The minimum interval between snapshots is truncated to 32 bits. */
 TEST(narrow_interval)
 {
 	const int64_t step = (1ll << 32) + 7;
@@ -90,7 +90,7 @@ TEST(narrow_interval)
 	ASSERT_EQ(0, start(&ten));
 	for (int i = 0; i < 10; i++)
 		mf_model_attempt(&store, i * step);
-	/* The remaining snapshots are two steps apart. */
+	/* The snapshots that survive the culling are two steps apart. */
 	EXPECT_EQ(14, mf_model_of(&store)->interval);
 	EXPECT_EQ(9 * step + 14, mf_model_of(&store)->next_allowed);
 }

@@ -15,7 +15,7 @@
 
 static struct mf_store store;
 static struct oracle oracle;
-static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by the oracle's numbers */
+static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by their numbers in the simple model */
 
 /* Number of threads, which take turns; number of events that only changed a tally; number of deferred frees. */
 static uint32_t n_tallies, in_tallies, put_off;
@@ -147,7 +147,7 @@ static int start(const struct mf_model_options *options)
 	return 0;
 }
 
-/* Returns the store's context for the oracle's context @number; creates it if @number is the next unused one. */
+/* Returns the store's context for context @number of the simple model; creates it if @number is the next unused one. */
 static uint32_t context_of(int number)
 {
 	struct mf_frame frames[2] = { { .pc = 0x401000 + (uint64_t)number }, { .pc = 0x400fff } };
@@ -173,7 +173,7 @@ static uint64_t random_address(uint64_t *seed)
 	case 0:
 		return 0x555555000000 + i * 16;
 	case 1:
-		return 0x555555800000 + i; /* odd addresses, several of them per granule */
+		return 0x555555800000 + i; /* odd addresses, several in each granule of the table of blocks */
 	case 2:
 		return 0x7f0000400000 - 16 * 8 + i % 16 * 16;
 	case 3:
@@ -190,7 +190,7 @@ static uint64_t random_size(uint64_t *seed)
 		return 0;
 	case 1: /* near the size from which blocks take whole pages */
 		return 4194240 - 40 + oracle_below(seed, 80);
-	case 2: /* blocks too large for the table's usual entries */
+	case 2: /* too large for the usual entries in the table of blocks */
 		return (1ull << 40) - 5 + oracle_below(seed, 10);
 	case 3:
 		return (1ull << 41) + oracle_below(seed, 1000);
@@ -430,7 +430,9 @@ TEST_F(heap, equals_naive_list)
 		look = mf_tally_look(&store, now);
 		ASSERT_EQ(oracle.heap, look.heap);
 		ASSERT_EQ(oracle.extra, look.extra);
-		/* Do not fold after every event, so that deferred frees often stay deferred. */
+		/*
+		 * Do not add the tallies to the totals after every event, so that deferred frees often stay deferred.
+		 */
 		if (i % 64 && oracle_below(&seed, 4))
 			continue;
 		mf_tally_fold(&store);
@@ -452,7 +454,7 @@ TEST_F(heap, equals_naive_list)
 	TH_LOG("%u of %u events were in tallies, %u were put off", in_tallies, variant->events, put_off);
 	EXPECT_LE(variant->tallies ? variant->events / 20 : 0, in_tallies);
 
-	/* After everything has been freed, only the clock is not zero. */
+	/* After all blocks have been freed, all totals are zero; only the clock is not. */
 	while (oracle.n_blocks) {
 		uint64_t last = oracle.blocks[oracle.n_blocks - 1].address;
 

@@ -140,7 +140,9 @@ static void write_realloc(const struct event *event, uint32_t context)
 	mf_tally_grant(&store);
 }
 
-/* State of the checks that run between single-stepped instructions, from lead() to let_go(). */
+/*
+ * State of the checks that run after each single-stepped instruction: lead() starts the stepping, and let_go() ends it.
+ */
 static uint32_t looks, until_look, stride;
 static uint64_t stride_seed = 53;
 static bool all_right;
@@ -205,7 +207,10 @@ static void note_rare(uint32_t number)
 	memcpy(before, counts, sizeof(before));
 }
 
-/* The writer: processes events up to @end and single-steps event number @led, or only notes rare events. */
+/*
+ * What the writer does: processes the events up to @end and single-steps event number @led. If @led is NOTES_RARE,
+ * notes instead in which events something rare happens.
+ */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {
 	int n_contexts = 0;

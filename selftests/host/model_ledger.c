@@ -133,7 +133,9 @@ TEST_F(ledger, full)
 	struct mf_ledger_entry entry;
 	uint32_t last = 0;
 
-	/* The first entry belongs to the block's allocation. */
+	/*
+	 * The ledger's first entry is for the stack that allocated the block, so the frees begin with the second one.
+	 */
 	for (uint64_t i = 2; i < room; i++)
 		mf_ledger_free(&self->store, node(self, (int)i), &block);
 	EXPECT_EQ(0, self->store.header->full);

@@ -40,7 +40,10 @@ TEST(silent_by_default)
 	mf_store_detach(&store);
 }
 
-/* Ten snapshots and one culling that removes five; events between two of these are reported with the later one. */
+/*
+ * The log of ten snapshots and one culling that removes five. Events between two of these steps are reported with the
+ * later step.
+ */
 TEST(order)
 {
 	const struct mf_step *steps;

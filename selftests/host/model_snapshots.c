@@ -200,7 +200,10 @@ TEST(interval)
 	ASSERT_EQ(0, start(&options));
 	for (uint64_t i = 1; i < 10; i++)
 		mf_heap_alloc(&store, 0x10000 + i * 16, 8, context, (int64_t)i * 100);
-	/* 100, 300, 500, 700 and then 800 were culled, so 0, 200, 400, 600 and 900 remain. */
+	/*
+	 * The snapshots at times 100, 300, 500, 700 and then 800 were culled, so those at 0, 200, 400, 600 and 900
+	 * remain.
+	 */
 	look();
 	ASSERT_EQ(5, n_views);
 	EXPECT_EQ(200, views[1].snapshot.time);
@@ -209,7 +212,7 @@ TEST(interval)
 	mf_heap_alloc(&store, 0x20000, 8, context, 999);
 	look();
 	EXPECT_EQ(5, n_views);
-	mf_heap_free(&store, 0x20000, 999); /* a peak, with no snapshot after it */
+	mf_heap_free(&store, 0x20000, 999); /* makes a peak, but no normal snapshot after it */
 	look();
 	ASSERT_EQ(6, n_views);
 	EXPECT_EQ(MF_TREE_PEAK, views[5].tree);
@@ -287,10 +290,10 @@ TEST(peak_inaccuracy)
 		uint32_t peaks;
 	} rows[] = {
 		{ 0, 1584, 1 },	   { 0, 1600, 1 },    { 0, 1616, 2 }, /* an equal total is not a new peak */
-		{ 1, 1616, 1 },	   { 1, 1632, 2 }, /* 1 % of 1600 is 16 */
+		{ 1, 1616, 1 },	   { 1, 1632, 2 }, /* a peak must be more than 1 %, or 16, higher */
 		{ 1.0625, 1616, 1 }, { 0.9375, 1616, 2 },
 		{ 10, 1760, 1 },   { 10, 1776, 2 },
-		/* negative values are allowed, and make smaller totals peaks, too */
+		/* negative values of --peak-inaccuracy are allowed, and make smaller totals peaks, too */
 		{ -10, 1440, 1 },  { -10, 1456, 2 },
 	};
 
@@ -333,7 +336,7 @@ TEST(peak_restarts_detailed_freq)
 	options.detailed_freq = 3;
 	ASSERT_EQ(0, start(&options));
 	mf_heap_alloc(&store, 0x10000, 16, context, 0);
-	mf_heap_free(&store, 0x10000, 0); /* a peak in slot 2, then slot 3 */
+	mf_heap_free(&store, 0x10000, 0); /* makes the peak in slot 2, then a snapshot in slot 3 */
 	for (uint64_t i = 0; i < 5; i++)
 		mf_heap_alloc(&store, 0x10000 + i * 16, 1, context, 0);
 	look();

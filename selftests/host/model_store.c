@@ -353,7 +353,7 @@ static uint32_t wrong_value(uint64_t *seed)
 	case 2:
 		return (uint32_t)oracle_random(seed);
 	default:
-		return (uint32_t)oracle_below(seed, 4096); /* a plausible value, so it can close cycles */
+		return (uint32_t)oracle_below(seed, 4096); /* may be a valid index, so it can close cycles */
 	}
 }
 
@@ -402,7 +402,7 @@ TEST(cycles)
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memcpy(chunks + i * 4096ull, &i, sizeof(i));
 	ASSERT_EQ(0, read_all(&store));
-	/* All chunks are newer than any tree version, so that no reader stops early. */
+	/* Mark all chunks of tree versions as newer than any version, so that no reader stops early. */
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memset(chunks + i * 4096ull + 16, 0xff, 4096 - 16);
 	ASSERT_EQ(0, read_all(&store));

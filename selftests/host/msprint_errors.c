@@ -21,7 +21,7 @@
 static const struct {
 	const char *file;
 	const char *words;	/* the message on standard error after the names of the program and the file */
-	bool is_ours;		/* true if the reference prints nonsense or another message instead */
+	bool is_ours;		/* true if Valgrind's ms_print prints nonsense or another message */
 } bad_files[] = {
 	{ "", "the file is empty\n" },
 	{ "\n# only\n", "line 2: missing 'cmd' line: the file is cut off\n" },
@@ -196,7 +196,7 @@ TEST(file_that_cannot_be_read)
 		{ "nowhere", 2, "ms_print: nowhere: cannot be opened: No such file or directory\n" },
 		{ "", 2, "ms_print: : cannot be opened: No such file or directory\n" },
 		{ "good/below", 20, "ms_print: good/below: cannot be opened: Not a directory\n" },
-		/* The reference treats a directory as an empty file. */
+		/* Valgrind's ms_print treats a directory as an empty file. */
 		{ "/", 21, "ms_print: /: cannot be read: Is a directory\n" },
 	};
 	size_t i;
@@ -306,7 +306,7 @@ TEST(compressed)
 	}
 }
 
-/* Tests our ms_print only, because the reference is recursive. */
+/* Tests our ms_print only, because Valgrind's is recursive. */
 TEST(very_deep_tree)
 {
 	FILE *file = fopen("deep", "w");

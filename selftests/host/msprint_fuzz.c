@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damaged massif.out files: our ms_print prints the same as the reference and refuses the same files. In
+ * Damaged massif.out files: our ms_print prints the same as Valgrind's, the reference, and refuses the same files. In
  * addition, it refuses files with malformed numbers or with times out of order.
  *
  * MASSIF_FUZZ_N is the number of files (default 2000), MASSIF_FUZZ_SEED the first seed. A file for which the
@@ -50,10 +50,7 @@ static void splice(struct bytes *file, size_t at, size_t old_len, const char *wi
 	data[file->len] = '\0';
 }
 
-/*
- * Returns the start of the line that contains offset @at; the function below returns its end, including the
- * newline.
- */
+/* Returns the start of the line that contains offset @at; line_end() returns its end, including the newline. */
 static size_t line_start(const struct bytes *file, size_t at)
 {
 	while (at && file->data[at - 1] != '\n')
@@ -233,7 +230,7 @@ static bool save(const char *path, const struct bytes *file)
 }
 
 /*
- * Runs our ms_print only, which must print a message and nothing else. The reference may draw nonsense for a long
+ * Runs our ms_print only, which must print a message and nothing else. Valgrind's ms_print may draw nonsense for a long
  * time.
  */
 static bool is_refused(const char *const *args, unsigned int *refused)
@@ -249,7 +246,7 @@ static const char *const option_sets[][3] = {
 	{ "--x=4", "--y=4", "--threshold=.01" },
 };
 
-/* Empty, but a test with a fixture can have a time limit; TEST() takes none. */
+/* This fixture is empty, but only a test with a fixture can have a time limit; TEST() takes none. */
 FIXTURE(fuzz) {
 };
 
@@ -305,7 +302,7 @@ TEST_F_TIMEOUT(fuzz, damaged_files, 7200)
 	printf("# %u files: %u printed, %u refused, %u of them by ours alone\n", compared, printed,
 	       compared - printed, refused);
 	fflush(stdout);
-	/* The test is meaningful only if there are enough of both outcomes. */
+	/* The test is meaningful only if enough files were printed and enough were refused. */
 	EXPECT_GE(printed, compared / 4);
 	EXPECT_LE(printed, compared - compared / 8);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Valid massif.out files, both random and real, and files that each test one behaviour: our ms_print prints the
- * same as the reference, byte for byte, with every option.
+ * Valid massif.out files, both random and real, and files that each test one behaviour: our ms_print prints the same as
+ * Valgrind's, the reference, byte for byte, with every option.
  */
 
 #include <inttypes.h>
@@ -312,7 +312,7 @@ static bool same_with(const char *path, size_t set)
 	return msprint_same(args, &status) && !status;
 }
 
-/* Empty, but a test with a fixture can have a time limit; TEST() takes none. */
+/* This fixture is empty, but only a test with a fixture can have a time limit; TEST() takes none. */
 FIXTURE(golden) {
 };
 
@@ -463,7 +463,7 @@ TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
 	}
 }
 
-/* perl, the reference's own interpreter, is always available and has deep stacks. */
+/* perl, the interpreter of Valgrind's ms_print, is always available and has deep stacks. */
 static const char script[] =
 	"my @a; push @a, 'x' x ($_ * 7) for 1 .. 1500; my %h = map { $_ => [1 .. 9] } 1 .. 400;"
 	"@a = (); my $s = join ',', sort keys %h; $s =~ s/(\\d+)/<$1>/g;";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A file of 100 MB: ms_print prints the same as the reference, at least 30 times as fast.
+// A file of 100 MB: ms_print prints the same as Valgrind's, the reference, at least 30 times as fast.
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 
 static const char separator[] = "#-----------\nsnapshot=";
 
-/* Profiles perl, the reference's interpreter, on a small script. */
+/* Profiles perl, the interpreter of Valgrind's ms_print, on a small script. */
 static char *make_real_profile(void)
 {
 	struct ctl_result result;
@@ -99,7 +99,7 @@ static double run_best(const char *program, const char *path, int runs)
 	return best;
 }
 
-/* Empty, but a test with a fixture can have a time limit; TEST() takes none. */
+/* This fixture is empty, but only a test with a fixture can have a time limit; TEST() takes none. */
 FIXTURE(speed) {
 };
 

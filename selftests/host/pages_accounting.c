@@ -286,7 +286,7 @@ TEST_F(accounting, a_resync_keeps_what_stayed)
 
 	interval.context = mf_accounting_note(self->ours, "[a]");
 	ASSERT_EQ(mf_accounting_map(self->ours, &interval, 0), 0);
-	/* In the meantime pages 2 and 3 were unmapped, and 10 and 11 mapped. */
+	/* While records were lost, pages 2 and 3 were unmapped, and 10 and 11 mapped. */
 	resync->vmas[0] = (struct mf_resync_vma){.start = BASE, .end = BASE + 2 * PAGE};
 	resync->vmas[1] = (struct mf_resync_vma){.start = BASE + 4 * PAGE, .end = BASE + 12 * PAGE};
 	ASSERT_EQ(mf_resync_apply(self->ours, resync, 0), 0);
@@ -325,7 +325,10 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	struct mf_frame frames[4];
 	uint32_t stack, inherited;
 
-	/* Contexts that the child does not need, so that its context numbers differ. */
+	/*
+	 * The parent has a context that the child does not need, so that the child's context numbers differ from the
+	 * parent's.
+	 */
 	mf_accounting_note(self->ours, "[unused]");
 	stack = mf_accounting_stack(self->ours, &walk);
 	interval = (struct mf_interval){.start = BASE, .end = BASE + 4 * PAGE, .context = stack};
@@ -337,7 +340,10 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	ASSERT_EQ(mf_accounting_create(&options, &self->files, 0, &child, NULL), 0);
 	ASSERT_EQ(mf_accounting_inherit(child, self->ours, NULL), 0);
 	EXPECT_EQ(child->space.total, 0);
-	/* Page 0 was not copied (MADV_DONTFORK); page 8 is unknown to the parent. */
+	/*
+	 * The parent's page 0 was not copied to the child (MADV_DONTFORK), and the child's page 8 is unknown to the
+	 * parent.
+	 */
 	resync->vmas[0] = (struct mf_resync_vma){.start = BASE + PAGE, .end = BASE + 6 * PAGE};
 	resync->vmas[1] = (struct mf_resync_vma){.start = BASE + 8 * PAGE, .end = BASE + 9 * PAGE};
 	ASSERT_EQ(mf_resync_apply(child, resync, 0), 0);

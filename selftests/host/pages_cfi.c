@@ -127,11 +127,11 @@ TEST(augmentations_that_make_no_sense)
 			TH_LOG("%s", without[i]);
 		}
 	}
-	/* The announced size of the data exceeds the section. */
+	/* The announced size of the augmentation data exceeds the section. */
 	section = make("zR", data, 1);
 	section.bytes[4 + 4 + 1 + 3 + 3] = 0x7f;
 	EXPECT_EQ(0, entries_of(&section));
-	/* The string is not terminated. */
+	/* The augmentation string is not terminated. */
 	section = make("zR", data, 1);
 	memset(section.bytes + 9, 'S', section.n - 9);
 	EXPECT_EQ(0, entries_of(&section));
@@ -192,7 +192,9 @@ TEST(bytes_of_a_program)
 			EXPECT_EQ(numbers[i], program.end - program.at);
 			EXPECT_EQ(CODE, found.begin);
 			EXPECT_EQ(100, found.size);
-			/* A hostile child could make the entry one byte longer than allowed. */
+			/*
+			 * A hostile child process could return rules in which an entry is one byte longer than allowed.
+			 */
 			memcpy(&length, cfi.rules + found.rules, sizeof(length));
 			length++;
 			memcpy((void *)(uintptr_t)(cfi.rules + found.rules), &length, sizeof(length));

@@ -73,7 +73,10 @@ static void obey(enum evil evil)
 	}
 }
 
-/* Called before a file is read. */
+/*
+ * Called before each read of a file: counts the reads in this process, and in a child performs the action that the file
+ * selects.
+ */
 static void watch(int fd)
 {
 	struct stat status;
@@ -197,7 +200,7 @@ static uint32_t walk(void)
 /* Returns whether the last walk has all frames of in_a_handler(), as listed by libc's backtrace(). */
 static bool is_whole(void)
 {
-	/* backtrace() was called one frame further out, in take()'s caller. */
+	/* libc's backtrace() was called one frame further out than the stack was captured, in take()'s caller. */
 	if (walked.n != (uint32_t)n_expected + 1 || walked.end != MF_UNWIND_OUTERMOST)
 		return false;
 	for (int i = 1; i < n_expected; i++) {
@@ -257,7 +260,7 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 	EXPECT_EQ(0, reads_here);
 	EXPECT_EQ(0, n_told);
 
-	/* The check does notice reads in this process: without confinement, there are some. */
+	/* The check for reads in this process works: if confinement is switched off, it finds some. */
 	forget_files();
 	files.options.unconfined = true;
 	in_a_handler();
@@ -328,7 +331,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		{ ENDS, "it is damaged: reading its unwind rules failed" },
 		{ IS_QUIET, "it is damaged: reading its unwind rules failed" },
 		{ TELLS_NOISE, "it is damaged: its unwind rules are invalid" },
-		{ FLOODS, NULL /* one of two messages */ },
+		{ FLOODS, NULL /* either of two messages */ },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -338,8 +341,8 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 
 		forget_files();
 		/*
-		 * Shorter than the default for cases that use up all of the time, but enough for reading libc on
-		 * a slow machine.
+		 * The time for reading a file: shorter than the default for cases that use up all of it, but enough for
+		 * reading libc on a slow machine.
 		 */
 		files.options.patience_ms = cases[i].evil == LOOPS || cases[i].evil == FLOODS ? 5000 : 0;
 		n_told = 0;

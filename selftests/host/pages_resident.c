@@ -363,7 +363,7 @@ TEST_F(resident, pages_that_another_brings_amid_an_unmapping)
 	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
 	ASSERT_EQ(0, map(self, 200, 100, self->sites[1]));
 	ASSERT_EQ(0, touch(self, 0, 100, self->sites[0]));
-	/* The other thread has added 50 pages. */
+	/* While 100 pages are unmapped, the other thread adds 50, so that only 50 are reported as gone. */
 	ASSERT_EQ(0, unmap_of_which(_metadata, self, variant->unmap_first, 100, 50));
 	EXPECT_EQ(tree(self), 100 * PAGE);
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
@@ -431,7 +431,7 @@ TEST_F(resident, no_memory_for_the_pages_of_a_move)
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &none));
 	EXPECT_EQ(-ENOMEM, mf_resident_lift(&self->ours->resident, BASE, MANY * PAGE));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
-	/* With enough memory, all pages of another such range can move. */
+	/* With enough memory, all pages of another range of the same size can move. */
 	interval.start += 2 * MANY * PAGE;
 	interval.end += 2 * MANY * PAGE;
 	ASSERT_EQ(0, mf_accounting_map(self->ours, &interval, 0));

@@ -20,7 +20,7 @@ struct page {
 };
 
 static struct page pages[PAGES];
-static uint64_t left_bytes[8]; /* number of bytes reported to the visitor, by context */
+static uint64_t left_bytes[8]; /* number of bytes reported to on_left(), by context */
 static uint64_t last_left;
 static bool left_in_order;
 

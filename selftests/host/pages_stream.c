@@ -281,8 +281,8 @@ TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 }
 
 /*
- * The kernel first copies the mapping, but the move counts only once: the total must never have been the sum of
- * both.
+ * To move a mapping, the kernel first copies it, but the move counts only once: the total must never have been the sum
+ * of the old mapping and the copy.
  */
 TEST_F(stream, a_move_is_never_counted_twice)
 {
@@ -410,7 +410,10 @@ TEST_F(stream, loss_is_told_and_made_good)
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
 }
 
-/* The gap shows up at a record of another process, which has lost nothing itself. */
+/*
+ * The gap that a lost record leaves in the sequence numbers shows up at a record of another process, which has lost
+ * nothing itself.
+ */
 TEST_F(stream, loss_is_of_whom_it_is_told)
 {
 	static const uint64_t pages[][2] = {{16, 10}, {64, 5}, {0, 0}};
@@ -421,7 +424,7 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, pages);
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* The child's mapping was lost, but not the parent's stack. */
+	/* The record of the child's mapping is lost, but the record of the parent's stack is not. */
 	self->stream.seq += 1;
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	self->stream.capture = 0;
@@ -451,7 +454,10 @@ TEST_F(stream, losses_are_joined)
 	const struct mf_pages_process *process;
 
 	for (int i = 0; i < 40; i++) {
-		/* Every other loss comes half a second after the last record. */
+		/*
+		 * Every other loss comes half a second after the previous loss, because the time of a record, in ms, is
+		 * its sequence number.
+		 */
 		if (i % 2 == 0) {
 			self->stream.seq += 500;
 			stream_unmap(&self->stream, 2, 5000, 1, 15);

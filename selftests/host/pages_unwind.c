@@ -206,7 +206,10 @@ static const uint8_t with_pointer[] = {
 	0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3,
 };
 
-/* push %rbp; mov %rsp,%rbp; mov %rsi,%rdi; call *%rdx; pop %rbp; ret: calls one of the two above */
+/*
+ * push %rbp; mov %rsp,%rbp; mov %rsi,%rdi; call *%rdx; pop %rbp; ret: code with a frame pointer, which calls generated
+ * code with or without one
+ */
 static const uint8_t outer_with_pointer[] = {
 	0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf7, 0xff, 0xd2, 0x5d, 0xc3,
 };
@@ -333,7 +336,10 @@ TEST_F(stack, goes_on_by_frame_pointers)
 	}
 }
 
-/* A stale cache would use the rules of the code that was mapped there before. */
+/*
+ * The unwinder forgets code that was unmapped: a stale cache would use the rules of the code that was mapped at the
+ * address before.
+ */
 TEST_F(stack, forgets_code_that_went_away)
 {
 	struct mf_unwinder *unwinder;
@@ -401,7 +407,10 @@ TEST_F(stack, finds_rules_without_a_table)
 		nest(3);
 		n = walk(&capture.stack);
 		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
-		/* take, take_in_library, two frames in the library, call_library, then as given by backtrace(). */
+		/*
+		 * The frames expected are take, take_in_library, two frames in the library, call_library, and then
+		 * those that backtrace() returned.
+		 */
 		ASSERT_EQ(n, 5 + (uint32_t)n_outside) {
 			TH_LOG("%s", names[i]);
 		}
@@ -444,8 +453,8 @@ TEST_F(stack, goes_on_before_the_first_entry)
 	n = walk(&capture.stack);
 	EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
 	/*
-	 * take, take_in_allocation, three frames in the library, call_code_before_entries, four in nest, main and
-	 * so on.
+	 * The frames expected are take, take_in_allocation, three frames in the library, call_code_before_entries, four
+	 * in nest, main and so on.
 	 */
 	ASSERT_LT(10, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -457,8 +466,8 @@ TEST_F(stack, goes_on_before_the_first_entry)
 }
 
 /*
- * The words that the trace lists determine the stack: any other word or register may change without affecting the
- * walk.
+ * The words that a walk has read, which its trace lists, determine the stack: any other word or register may change
+ * without affecting the walk.
  */
 TEST_F(stack, depends_on_what_was_read_only)
 {
@@ -516,7 +525,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 	mf_unwinder_destroy(unwinder);
 }
 
-/* If a walk stopped at the end of the copy, another copy may lead further. */
+/* If a walk stopped at the end of a stack copy, it has no trace, because another copy may lead further. */
 TEST_F(stack, is_not_known_where_the_copy_ends)
 {
 	struct mf_unwinder *unwinder;
@@ -620,7 +629,7 @@ TEST_F(stack, chains_of_frame_pointers)
 	}
 }
 
-/* A stack that needs more words than a trace can list is walked each time. */
+/* A walk that reads more words than a trace can list has no trace, so the stack is walked each time. */
 TEST_F(stack, traces_that_are_full)
 {
 	const struct mf_trace *trace;
@@ -663,7 +672,7 @@ static __attribute__((noinline)) int deeper(void)
 	return pad;
 }
 
-/* Only the innermost frames are shown. */
+/* If a stack has more frames than there is room for, only the innermost frames are shown. */
 TEST_F(stack, more_frames_than_there_is_room_for)
 {
 	static const int numbers[] = { FRAMES - 1, FRAMES, FRAMES + 1, 10 * FRAMES };

@@ -92,7 +92,7 @@ FIXTURE_VARIANT(detour) {
 	function *site;
 	const char *end;
 	int code;
-	unsigned int calls; /* number of calls per invocation, if more than one */
+	unsigned int calls; /* how often the function runs per call of the test, if more than once */
 };
 
 #define BEGINS(name, ...) \

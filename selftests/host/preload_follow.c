@@ -22,7 +22,7 @@ static char large[LARGE + 1];
 
 static const struct {
 	const char *words[5];
-	const char *preload, *session; /* expected values; NULL: unchanged */
+	const char *preload, *session; /* expected values of LD_PRELOAD and MASSIF_SESSION; NULL: unchanged */
 } rows[] = {
 	{ { NULL }, LIBRARY, SESSION },
 	{ { "HOME=/" }, LIBRARY, SESSION },
@@ -31,7 +31,7 @@ static const struct {
 	{ { "LD_PRELOAD=a.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so" }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so", "MASSIF_SESSION=" SESSION }, NULL, NULL },
-	/* If there are several, the dynamic linker uses the last one. */
+	/* If there are several LD_PRELOAD, the dynamic linker uses the last one. */
 	{ { "LD_PRELOAD=a.so", "LD_PRELOAD=b.so" }, LIBRARY ":b.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY, "LD_PRELOAD=b.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":b.so",
 	  SESSION },

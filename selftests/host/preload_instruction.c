@@ -123,11 +123,10 @@ TEST_F(instruction, as_objdump_has_them)
 	free(text);
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(0, refused);
-	/* If there are fewer instructions, objdump did not work. */
+	/* If objdump listed fewer instructions than this, it did not work. */
 	EXPECT_LT(5000, n);
 }
 
-/* Nothing beyond the given bytes is read. */
 /* An instruction that starts like a pop to memory but uses another register is longer. */
 TEST(withdrawn)
 {
@@ -140,6 +139,7 @@ TEST(withdrawn)
 	EXPECT_FALSE(mf_instruction_read(vprotd, sizeof(vprotd), &in));
 }
 
+/* An instruction that is cut off is refused, and nothing beyond the given bytes is read. */
 TEST(cut_off)
 {
 	static const uint8_t code[] = { 0x48, 0x8b, 0x84, 0x24, 0x80, 0x00, 0x00, 0x00 };

@@ -20,7 +20,10 @@
 	"cmp[a-z_]*|u?comi|fn?m(add|sub)[0-9a-z]*|scalef|getexp|getmant|reduce|range)(ss|sd|ps|pd|sh|ph)|" \
 	"v?cvt[a-z0-9]+|v?ldmxcsr|emms|femms|f[a-z0-9]+)$"
 #define MOVING "^(fxsave|fxrstor)(64)?$"
-/* Restores the state that libunwind changes, only when stacks are verified. */
+/*
+ * Floating-point instructions that are allowed because they restore the state that libunwind changes, and are executed
+ * only when stacks are verified.
+ */
 #define RESTORING "^<mf_verify_stack>: f(nst|ld)cw$"
 
 /* Returns the functions of @object that contain such instructions, one per line. */

@@ -125,7 +125,10 @@ TEST(code_on_two_pages)
 	EXPECT_EQ(PROT_READ | PROT_WRITE | PROT_EXEC, protection_of(code + PAGE));
 }
 
-/* The first write of a group looks up the mapping; the result is discarded at the end of the group. */
+/*
+ * Several writes to code form a group: the first one looks up the mapping of the code, and the result is discarded at
+ * the end of the group.
+ */
 TEST(several_writes)
 {
 	uint8_t *code = map_code(0, 3, 0, PROT_READ | PROT_EXEC), byte = 0xc3;
@@ -304,7 +307,10 @@ TEST(without_a_list_of_mappings_nothing_changes)
 #define POOLS_MAX  4096u /* the same value as in preload/patch/patch.c */
 #define POOL_BYTES 65536u
 
-/* Each request needs a new pool: beyond the maximum, the caller gets an error, and existing pools stay valid. */
+/*
+ * Each request for room near code needs a new pool of memory here: beyond the maximum number of pools, the caller gets
+ * an error, and existing pools stay valid.
+ */
 TEST(pools)
 {
 	void *first = NULL, *room;

@@ -57,7 +57,10 @@ TEST(undefined)
 	EXPECT_EQ(0, others("LC_ALL=C nm -D --undefined-only \"$1\" | awk '{ print $NF }'"));
 }
 
-/* Includes symbols that the shim defines itself but that the dynamic linker binds to the first definition. */
+/*
+ * Checks all symbols that are bound, including those that the shim defines itself but that the dynamic linker binds to
+ * the first definition.
+ */
 TEST(bound_at_the_start)
 {
 	EXPECT_EQ(0, others("LC_ALL=C readelf -rW \"$1\" | awk '$3 ~ /^R_/ && $3 !~ /RELATIVE|TPOFF|DTPMOD/ "

@@ -87,7 +87,7 @@ static void on_illegal(int number, siginfo_t *info, void *data)
 	handled += walks_probe();
 	walks_in_handler = false;
 	wrong_in_handler += walks_difference(&walks.compared) >= 0;
-	context->uc_mcontext.gregs[REG_RIP] += 2; /* continue after the ud2 instruction */
+	context->uc_mcontext.gregs[REG_RIP] += 2; /* continue after ud2, which raised the signal */
 }
 
 int at_start(void);
@@ -367,7 +367,7 @@ TEST(thread)
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_thread, NULL));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_SAME(9); /* in a thread, this includes start_thread and clone3 */
+	EXPECT_SAME(9); /* the frames of a thread include start_thread and clone3 */
 	EXPECT_EQ(0, walks.complete_steps);
 }
 

@@ -79,8 +79,9 @@ static const struct {
 
 static const char *const lane_names[LANES] = { "/dev/fd/10", "/dev/fd/11" };
 
-// Starts report.pl. @lanes are the ends of pipes to which the lanes' frames are written, *@output is the end from
-// which its output is read; the caller closes them. Returns the pid, to be waited for, or -1.
+// Starts report.pl. @lanes are the write ends of pipes, its lanes: each carries the output of tests that run one after
+// another. *@output is the end from which its output is read; the caller closes them. Returns the pid, to be waited
+// for, or -1.
 static pid_t start_report(int lanes[LANES], int *output)
 {
 	char program[PATH_MAX];
@@ -129,8 +130,8 @@ static int end_report(pid_t pid, int fd, char *output, size_t size)
 	return WEXITSTATUS(status);
 }
 
-// Runs report.pl with @frames in one lane and nothing in the other, and reads its output into @output. Returns its
-// exit status.
+// Runs report.pl with two lanes (pipes with tests' output), @frames in one and nothing in the other, and reads its
+// output into @output. Returns its exit status.
 static int report(const char *frames, char *output, size_t size)
 {
 	int lanes[LANES], fd;
@@ -172,7 +173,7 @@ TEST(every_way_to_fail)
 	}
 }
 
-// The lanes' data arrive in parts, alternately.
+// The output of two tests that run side by side, each in a lane of its own, arrives in parts, alternately.
 TEST(lanes_side_by_side)
 {
 	static const struct {
@@ -201,7 +202,7 @@ TEST(lanes_side_by_side)
 	EXPECT_STREQ("3 passed, 1 failed", line) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "not ok host/some: b")) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "ok     guest/other@6.1: b")) TH_LOG("%s", output);
-	// A kernel's line in the summary counts guest tests only.
+	// The line that the summary has for each kernel counts guest tests only.
 	EXPECT_NE(NULL, strstr(output, "6.1      6.1.0                           2        0        0"))
 		TH_LOG("%s", output);
 }

@@ -20,7 +20,7 @@
 #define ALL_BELOW_1 ", all below massif's threshold (1.00%)\n"
 
 struct stack_bytes {
-	const char *stack; /* see report_fake.h; addresses are assigned in this order */
+	const char *stack; /* names of frames, see report_fake.h; each new name gets a higher address */
 	uint64_t bytes;
 };
 
@@ -323,7 +323,7 @@ TEST(objects_are_code)
 
 	for (uint32_t i = 0; i < 5; i++)
 		s->frames[i][0].object = i;
-	s->frames[5][0].object = 1000; /* does not exist, so its name is unknown */
+	s->frames[5][0].object = 1000; /* the object does not exist, so the frame's name is unknown */
 	s->profile.objects = objects;
 	s->profile.n_objects = ARRAY_SIZE(objects);
 	mf_report_options_init(&options);

@@ -43,9 +43,9 @@ __asm__(".macro begin name type=function size=16\n"
 	"begin at_50_data object\n"			   "body\n"
 	"begin at_60_outer function 48\n"		   "body\n"
 	"begin at_70_inner\n"				   "body\n"
-	/* The rest of at_60_outer. */			   "body\n"
+	/* The last 16 bytes of at_60_outer. */			   "body\n"
 	"begin at_90_longer function 32\n" "begin at_90_long_name\n" "body\n"
-	/* The rest of at_90_longer. */			   "body\n"
+	/* The last 16 bytes of at_90_longer. */			   "body\n"
 	"begin at_b0_version\n"				   "begin at_b0_unversion\n"
 	".symver at_b0_version, at_b0_vvvvvvv@V_1\n"	   "body\n"
 	"begin _ZN2at8functionC4Ev\n"			   "body\n"
@@ -391,7 +391,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("resolve", kept.function ?: "(none)");
 	EXPECT_EQ(2, kept.offset);
 	EXPECT_EQ(NULL, kept.file);
-	/* More addresses than the initial capacity. */
+	/* Look up more addresses than the initial capacity of the kept names. */
 	resolve_next(self, names, self->program, pc + 1);
 	for (size_t at = 0; at < 4096; at++)
 		resolve(self, (uintptr_t)symbols_code + at % 256 + at / 256 * 4096);
@@ -442,7 +442,7 @@ TEST_F(files, compressed)
 	}
 }
 
-/* Replacements for the header of a compressed section, or for its first bytes. */
+/* Values that replace a field in the header of a compressed section, or bytes of its contents. */
 static const struct {
 	const char *what;
 	uint64_t at; /* offset in the section */

@@ -20,7 +20,7 @@ struct comparison {
 	struct oracle_map map;
 	struct mf_symbolizer *symbolizer;
 	struct mf_report_options options;
-	uint64_t pc; /* address of the lines that were collected */
+	uint64_t pc; /* the code address to which the collected lines belong */
 	char *lines[LINES_MAX];
 	size_t n_lines;
 	size_t compared, different, expanded, in_program, with_line;
@@ -88,7 +88,10 @@ static void take_line(struct comparison *c, const char *line)
 		compare(c);
 	c->pc = pc;
 	c->lines[c->n_lines++] = strdup(line + at);
-	/* Another call site at the same address may follow, but it is not part of these lines. */
+	/*
+	 * Of the lines of one call site, only the last can have no child or several. A line after it may have the same
+	 * address, but belongs to another call site.
+	 */
 	if (children != 1)
 		compare(c);
 }

@@ -63,7 +63,7 @@ static void open_program(struct __test_metadata *_metadata, FIXTURE_DATA(limits)
 	ASSERT_NE(NULL, self->positions);
 }
 
-/* The innermost call, which is found by its name. */
+/* The source of the innermost inlined function; its call is found by the symbol innermost. */
 #define INNERMOST                                                                                                      \
 	"static inline __attribute__((always_inline)) void f1(void)\n"                                                 \
 	"{\n"                                                                                                          \

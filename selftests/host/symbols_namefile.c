@@ -268,7 +268,7 @@ TEST_F(names, cold_and_warm)
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_EQ(before.st_ino, status.st_ino);
 
-	/* Other addresses are added to those that are already there. */
+	/* The names of other addresses are added to those that are already in the file. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] += 24;
 	more = tell(self, CACHE, true);
@@ -277,7 +277,7 @@ TEST_F(names, cold_and_warm)
 	EXPECT_STREQ(without, more);
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_LT(before.st_size, status.st_size);
-	/* By now the file contains everything, so the debug information is not used. */
+	/* By now the file contains the names of all these addresses, so the debug information is not used. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] -= 24;
 	free(mf_take(warm, NULL));
@@ -292,7 +292,7 @@ TEST_F(names, is_used)
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
-	/* A file for a different object, and an object without a build id. */
+	/* A name file is used neither for a different object nor for an object without a build id. */
 	self->objects[1].build_id[0] ^= 1;
 	EXPECT_FALSE(believes(self));
 	self->objects[1].build_id_size = 0;
@@ -707,7 +707,7 @@ static struct mf_namefile *make_of(FIXTURE_DATA(names) *self, size_t bytes, size
 {
 	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };
 	struct mf_namefile_draft draft = { 0 };
-	/* Text 0 has one byte; each text includes its NUL. */
+	/* The size of everything but the name: text 0 has one byte, and each text includes its NUL. */
 	size_t others = sizeof(struct mf_namefile) + sizeof(struct mf_namefile_record) +
 			sizeof(struct mf_namefile_source) + 1 + sizeof(PROGRAM);
 	size_t length = bytes - others - 1;
@@ -750,7 +750,7 @@ TEST_F(names, directory_has_a_bound)
 		ASSERT_EQ(0, truncate(path, MF_NAMEFILE_BYTES_MAX));
 	}
 	free(tell(self, CACHE, true));
-	/* Twelve large files, which take 48 MiB, and the new file. */
+	/* The cache now has twelve of the large files, which take 48 MiB, and the new file. */
 	EXPECT_EQ(13, files());
 	path_of(self, path);
 	EXPECT_EQ(0, access(path, F_OK));

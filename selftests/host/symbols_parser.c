@@ -46,7 +46,7 @@ enum evil {
 	ABORTS,
 	LOOPS,
 	ENDS,
-	CLOSES,	     /* closes its end of the connection */
+	CLOSES,	     /* closes its end of the connection to massif-ctl */
 	TELLS_NOISE,
 	TELLS_LARGE, /* sends the header of a message that is too large */
 	TELLS_EMPTY, /* a message of each kind, without contents */

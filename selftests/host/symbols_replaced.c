@@ -28,10 +28,10 @@ FIXTURE(replaced) {
 FIXTURE_VARIANT(replaced) {
 	const char *ways;
 	const char *command; /* command that runs in the directory r.files while the program runs */
-	const char *before;  /* command that runs there before the program starts */
+	const char *before;  /* command that runs in r.files before the program starts */
 	bool no_build_ids;
 	bool needs_mapping; /* true if the names can be found only through the mapping */
-	const char *library, *program; /* the reason why there are no names; NULL: there are names */
+	const char *library, *program; /* the reason why each has no names; NULL: it has names */
 };
 
 #define OVERWRITTEN "it was overwritten while it was mapped"

@@ -117,7 +117,7 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 	segment[0] = (Elf64_Phdr){
 		.p_type = PT_NOTE, .p_offset = at, .p_vaddr = at, .p_filesz = sizeof(id), .p_memsz = sizeof(id),
 	};
-	/* Each segment covers the whole file. */
+	/* Each code segment covers the whole file. */
 	for (unsigned int i = 1; i <= n; i++)
 		segment[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = (i - 1) * 0x10000ul,
 					   .p_filesz = size, .p_memsz = size };
@@ -127,7 +127,7 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 	return write_damaged(size);
 }
 
-#define SEGMENTS_MAX 64 /* including that of the build id */
+#define SEGMENTS_MAX 64 /* maximum number of segments in a file, including that of the build id */
 
 /*
  * If a file has more code segments than are searched, it is unknown whether it has requests. If it has too many

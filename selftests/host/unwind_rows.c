@@ -79,7 +79,7 @@ static const struct {
 	{ "plus nothing", false, BYTES(0x0f, 4, 0x76, 0, 0x06, 0x40), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "what the kernel returns to", true, BYTES(0x0f, 4, 0x77, 0xa0, 1, 0x06),
 	  { { 10, MF_CFA_SIGNAL, 0 } } },
-	/* A signal frame in which the registers are not where the kernel saves them. */
+	/* The rule of a signal frame is unknown if the registers are not where the kernel saves them. */
 	{ "a jump that says it was interrupted", true, BYTES(0x0e, 0x88, 1, 0x07, 16),
 	  { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "far too far", false, BYTES(0x11, 6, LEAST, 0x13, LEAST), { { 10, MF_CFA_UNKNOWN, 0 } } },
