@@ -267,7 +267,7 @@ static int killed_child(char **argv)
 	return 7;
 }
 
-/* Reports that it is ready, and waits. */
+/* Reports on standard output that the program is ready, and waits for a signal. */
 static int stay(char **argv)
 {
 	grow(10, 1000);

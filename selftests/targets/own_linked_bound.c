@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_linked.c with a library that is bound to its own definitions.
+// own_linked.c with a library linked with -Bsymbolic, which always calls its own allocation functions.
 
 #include "own_linked.c"

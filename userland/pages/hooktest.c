@@ -31,8 +31,8 @@
 
 /* Exit status of the child: either a bit for each optional operation that worked, or the reason why it did nothing. */
 enum {
-	DID_SPECIAL = 1, /* a vdso was mapped */
-	DID_STACK = 2,	 /* a stack was grown */
+	DID_SPECIAL = 1, /* bit of the exit status: a vdso was mapped */
+	DID_STACK = 2,	 /* bit of the exit status: a stack was grown */
 	FAILED = 4,
 	CANNOT_JOIN = 5,
 };

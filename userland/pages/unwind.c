@@ -270,7 +270,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	u->no_rules = true;
 	if (!interval || interval->file > INT32_MAX || !find_rules(u, interval, ip, &found, &bias))
 		return -UNW_ENOINFO;
-	/* The search table at offset 0 (see RULES_BIT), with the FDE as its base. */
+	/* libunwind searches the table at offset 0 of the rules (see RULES_BIT), whose base is the FDE. */
 	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
 	dynamic.u.rti.table_data = rules_address(interval->file, 0);
 	dynamic.u.rti.table_len = RULES_ENTRY / sizeof(unw_word_t);

@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MF_SOURCES_MAX 5 /* the object, its debug file by build id, and three possible locations of a debug file by
-			  * name */
+/*
+ * maximum number of files: the object, its debug file by build id, and three possible locations of a debug file by name
+ */
+#define MF_SOURCES_MAX 5
 
 /* The state of a file at some time; all zeroes if there was no such file. */
 struct mf_source {
