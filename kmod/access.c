@@ -56,7 +56,10 @@ static bool may_look(const struct cred *subject, const struct cred *target, bool
 	return dumpable || holds(subject, image_ns);
 }
 
-/* Applies may_look() to task, whose address space is mm. Neither sleeps nor takes a lock. */
+/*
+ * True if the ptrace rules (may_look()) allow subject to observe task, whose address space is mm. Neither sleeps nor
+ * takes a lock.
+ */
 static bool may_look_into(const struct cred *subject, struct task_struct *task, struct mm_struct *mm)
 {
 	struct user_namespace *ns = massif_task_image_ns(task, mm);
@@ -160,7 +163,7 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 bool massif_access_judge(struct massif_session *session, struct massif_target *target)
 {
 	if (massif_access_self(session)) {
-		/* Use xchg(), because several threads may replace the pointer at the same time. */
+		/* Replace the credentials with xchg(), because several threads may do so at the same time. */
 		put_cred(xchg(&target->judged, get_cred(current_real_cred())));
 		return false;
 	}

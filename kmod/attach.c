@@ -20,9 +20,10 @@
 #include "target.h"
 
 /*
- * The process is not stopped. It is inserted into the tables first; from then on, the hooks report its changes. A call
- * that began earlier is not reported, but it holds mmap_lock. So we take that lock once for writing, which waits for
- * such calls. The resync after that, together with the records that follow it, is complete.
+ * A running process that becomes a member is not stopped. It is inserted into the tables first; from then on, the hooks
+ * report its changes. A system call that began earlier is not reported, but it holds mmap_lock. So we take that lock
+ * once for writing, which waits for such calls. The resync after that, together with the records that follow it, is
+ * complete.
  */
 
 /* Returns the first thread of the process with a reference, or NULL if there is no such process. */
@@ -81,8 +82,8 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	strscpy(rec.comm, comm, sizeof(rec.comm));
 	massif_record_init(&rec.h, b->type, sizeof(rec), process->session, target);
 	/*
-	 * If the ring has no room for the record, ATTACH fails and nothing is counted as lost. ENROL continues, and the
-	 * record counts as lost.
+	 * If the ring has no room for the ENROL or ATTACH record, ATTACH fails and nothing is counted as lost. ENROL
+	 * continues, and its record counts as lost.
 	 */
 	if (b->type == MASSIF_REC_ATTACH)
 		return massif_record_try(process->session, target, &rec, sizeof(rec));
@@ -90,7 +91,7 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	return true;
 }
 
-/* Undoes enter() when the attach fails afterwards. */
+/* Removes the process from the tables again, if the attach fails after enter() has inserted it. */
 static void leave(struct beginning *b)
 {
 	struct massif_process *process;
@@ -115,8 +116,8 @@ static bool may_take(const struct massif_session *session, const struct massif_s
 }
 
 /*
- * Like may_take(), but for a target. Includes the targets of hook tests, because a process could also hide from a
- * privileged profiler by starting a hook test that never ends.
+ * True if session may take over a target of another session. Includes the targets of hook tests, because a process
+ * could also hide from a privileged profiler by starting a hook test that never ends.
  */
 static bool may_take_target(const struct massif_session *session, const struct massif_target *target)
 {
@@ -145,8 +146,8 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		target->origin = MASSIF_RESYNC_ATTACH;
 
 	/*
-	 * If b->pid is taken over from another session, RCU keeps that session alive. If the target is taken
-	 * over, its session has a reference until massif_lifecycle_taken().
+	 * If the process (b->pid) is taken over from another session, RCU keeps that session alive. If the target is
+	 * taken over, its session has a reference until massif_lifecycle_taken().
 	 */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
@@ -168,7 +169,10 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		err = -EBUSY;
 	if (!err && !shared)
 		massif_target_number(target, session);
-	/* Written with the lock held, so that hooks cannot write records about the target before this one. */
+	/*
+	 * Write the ENROL or ATTACH record with the lock held, so that hooks cannot write records about the target
+	 * before it.
+	 */
 	if (!err && !write_beginning(b, process, shared ?: target, comm))
 		err = -ENOSPC;
 	if (!err && !shared)
@@ -176,7 +180,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	if (!err) {
 		b->shared = shared;
 		b->target = massif_target_get(shared ?: target);
-		/* Cannot fail: the process is in no table, and the session's file is open. */
+		/* Inserting the process cannot fail: it is in no table, and the session's file is open. */
 		massif_process_insert(process);
 		massif_process_move(process, b->target);
 	}
@@ -207,7 +211,8 @@ static int nobody(const struct massif_session *session)
 }
 
 /*
- * Called with exec_update_lock of process b->pid held, so that the process can change neither program nor credentials.
+ * Begins an attach: checks the permission and inserts the process. Called with the process's exec_update_lock held, so
+ * that it can change neither program nor credentials.
  */
 static int begin(struct massif_session *session, struct beginning *b)
 {
@@ -226,7 +231,10 @@ static int begin(struct massif_session *session, struct beginning *b)
 	err = -EPERM;
 	if (!massif_access_attach(session, leader, b->mm))
 		goto err_mm;
-	/* The new program is already loaded, but its EXEC has not been reported yet. */
+	/*
+	 * During an exec, ATTACH must be tried again: the new program is already loaded, but its EXEC record has not
+	 * been written yet.
+	 */
 	err = -EAGAIN;
 	if (massif_task_in_exec(leader))
 		goto err_mm;
@@ -234,8 +242,8 @@ static int begin(struct massif_session *session, struct beginning *b)
 	if (err)
 		goto err_mm;
 	/*
-	 * Pairs with on_exit(): either on_exit() finds the process in the table, or we see here that the process has
-	 * ended.
+	 * Pairs with on_exit(), the hook on the end of a process: either on_exit() finds the process in the table, or
+	 * we see here that the process has ended.
 	 */
 	smp_mb();
 	if (likely(atomic_read(&leader->signal->live)))
@@ -249,7 +257,7 @@ out:
 	return err;
 }
 
-/* Calls begin() with exec_update_lock held. */
+/* Begins an attach, by begin(), with the process's exec_update_lock held. */
 static int begin_locked(struct massif_session *session, struct beginning *b)
 {
 	struct task_struct *leader = get_leader(b->pid);
@@ -266,7 +274,10 @@ static int begin_locked(struct massif_session *session, struct beginning *b)
 	return err;
 }
 
-/* Waits for changes that began before begin(), and writes all mappings. Drops the references in b to mm and target. */
+/*
+ * Finishes an attach: waits for changes of mappings that began before the process was in the tables, and writes a
+ * resync with all mappings. Drops the references in b to mm and target.
+ */
 static int finish(struct beginning *b, u32 reason, u32 *id)
 {
 	int err = mmap_write_lock_killable(b->mm);
@@ -280,7 +291,10 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
 		massif_resync(b->target, b->mm, reason);
 		massif_target_put(b->target);
 	}
-	/* If this drops the last user of the address space, the EXIT record is written within this call. */
+	/*
+	 * If mmput() drops the last user of the address space, it tears the address space down, and a hook writes the
+	 * EXIT record.
+	 */
 	mmput(b->mm);
 	return err;
 }

@@ -17,7 +17,7 @@
 enum massif_btf_verdict {
 	MASSIF_BTF_UNKNOWN,	/* BTF has no function with that name */
 	MASSIF_BTF_SAME,
-	MASSIF_BTF_OTHER,	/* at least one function with that name differs */
+	MASSIF_BTF_OTHER,	/* at least one function with that name has another prototype */
 };
 
 /*
@@ -45,8 +45,8 @@ struct massif_btf_row {
 struct massif_btf {
 	const unsigned char *types;
 	const char *strings;
-	__u32 types_size;	/* in bytes */
-	__u32 strings_size;	/* in bytes */
+	__u32 types_size;	/* size in bytes */
+	__u32 strings_size;	/* size in bytes */
 	__u32 count;		/* number of types, not counting type 0, which is void */
 	const __u32 *offsets;	/* byte offset of each type in types, starting with type 1 */
 };

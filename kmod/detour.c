@@ -61,7 +61,7 @@ static unsigned long sites[MASSIF_HOOK_COUNT];
 static unsigned int nr_sites;
 static struct massif_direct direct;
 
-/* The same variables for the fault handler, which is hooked separately. */
+/* The address at which the fault handler continues, its ftrace address and its direct call: it is hooked separately. */
 static unsigned long fault_body;
 static unsigned long fault_site;
 static struct massif_direct fault_direct;
@@ -83,7 +83,10 @@ static __always_inline unsigned long wrap(enum massif_hook hook, WORDS)
 	result = massif_detour_call(a0, a1, a2, a3, a4, a5, a6, body[hook]);
 	if (leave)
 		massif_mapping_leave(hook, &call, result);
-	/* massif_detour_exit() waits until the thread has executed the rest of this function. */
+	/*
+	 * After module_put() the module may be unloaded, but massif_detour_exit() waits until this thread has left the
+	 * function.
+	 */
 	module_put(THIS_MODULE);
 	return result;
 }
@@ -100,8 +103,8 @@ MASSIF_EACH_HOOK(WRAPPER)
 #define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
 
 /*
- * Called for MASSIF_HOOK_REMOVE if the address space may be a target, in any context in which the hooked function can
- * be called.
+ * The detour of MASSIF_HOOK_REMOVE, which is called when a removal of mappings can no longer fail. Called only if the
+ * address space may be a target, in any context in which the hooked function can be called.
  */
 KEEPS void massif_detour_remove(void)
 {
@@ -111,8 +114,8 @@ KEEPS void massif_detour_remove(void)
 }
 
 /*
- * Called for MASSIF_HOOK_GROW if the address space may be a target. Returns true if the call needs the
- * wrapper.
+ * Called when the bounds of a mapping change (MASSIF_HOOK_GROW), if the address space may be a target. Returns true if
+ * the call needs the wrapper, because mremap makes it.
  */
 KEEPS bool massif_detour_wants_grow(void)
 {

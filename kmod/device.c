@@ -134,7 +134,7 @@ static int ioctl_test(struct massif_session *session, void *arg)
 
 static const struct {
 	unsigned int cmd;
-	bool early;		/* allowed before SETUP */
+	bool early;		/* true if the ioctl is allowed before SETUP */
 	int (*run)(struct massif_session *session, void *arg);
 } ioctls[] = {
 	{ MASSIF_IOC_QUERY,	true,	ioctl_query },
@@ -152,7 +152,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 {
 	struct massif_session *session = file->private_data;
 	union {
-		u32 size;	/* every argument begins with this member */
+		u32 size;	/* size of the ioctl's argument; every argument begins with it */
 		struct massif_query query;
 		struct massif_setup setup;
 		struct massif_enrol enrol;

@@ -70,10 +70,11 @@ void massif_fault_test(struct mm_struct *mm, int by)
 }
 
 /**
- * massif_fault_touch() - begin a span for a page fault of current, if massif_rss_span_enter() has not.
+ * massif_fault_touch() - begin a span for a page fault of current, unless massif_rss_span_enter() has begun one.
  * @addr: address of the fault.
  *
- * A kernel worker does not return to user mode and gets no span: its changes are reported one by one.
+ * A span is an interval in which one task changes resident pages (rss_span.h). This one ends at the latest when current
+ * returns to user mode. A kernel worker does not return there and gets no span: its changes are reported one by one.
  *
  * Context: fault hook; may take resident.lock.
  */
@@ -145,15 +146,18 @@ static struct {
 	[EVENT_CHANGE]	= { "rss_stat", on_change },
 };
 
-/* Allocated one by one, because massif_kprobe_free() may have to leak one of them. NULL if not armed. */
+/*
+ * The kprobes on functions that populate a range with pages. Allocated one by one, because massif_kprobe_free() may
+ * have to leak one of them. NULL if not armed.
+ */
 static struct populate {
 	struct kprobe probe;
 	const struct massif_hookpoint *point;
 } *populates[MASSIF_POPULATE_COUNT];
 
 /*
- * Hook on the functions that populate a whole range with pages, for example for mlock or MAP_POPULATE. Not on a hot
- * path.
+ * Hook on the functions that populate a whole range with pages, for example for mlock or MAP_POPULATE. Not called
+ * often.
  */
 static int on_populate(struct kprobe *probe, struct pt_regs *regs)
 {

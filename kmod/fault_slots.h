@@ -27,7 +27,8 @@ struct massif_fault_slot {
 	unsigned long task;		/* owner's task_struct, plus the ADOPTED bit; 0: free */
 	struct mm_struct *mm;		/* address space of the fault; NULL: not stored yet */
 	struct massif_rss_span *span;
-	atomic_long_t queued;		/* number of spans, of any target, queued by tasks that hash to this slot */
+	/* Number of spans, of any target, that end when a task that hashes to this slot returns to user mode. */
+	atomic_long_t queued;
 };
 
 #define MASSIF_FAULT_SLOT_BITS	6
@@ -52,7 +53,7 @@ static __always_inline bool massif_fault_slot_is_mine(const struct massif_fault_
 	return (READ_ONCE(slot->task) & ~MASSIF_FAULT_SLOT_ADOPTED) == (unsigned long)current;
 }
 
-/* Returns the span of current if current is handling a fault of mm, otherwise NULL. */
+/* If current is handling a page fault of mm, returns the fault's span (rss_span.h), otherwise NULL. */
 static __always_inline struct massif_rss_span *massif_fault_slot_serving(const struct mm_struct *mm)
 {
 	struct massif_fault_slot *slot = massif_fault_slot_of_current();
@@ -92,7 +93,7 @@ static __always_inline bool massif_fault_slot_give_back(struct massif_fault_slot
 	bool adopted;
 
 	WRITE_ONCE(slot->mm, NULL);
-	/* Pairs with the cmpxchg() by the next owner and with massif_fault_slot_served(). */
+	/* This barrier pairs with the cmpxchg() by the slot's next owner, and with massif_fault_slot_served(). */
 	adopted = cmpxchg(&slot->task, (unsigned long)current, 0) != (unsigned long)current;
 	if (unlikely(adopted))
 		smp_store_release(&slot->task, 0);

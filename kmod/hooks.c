@@ -166,7 +166,7 @@ int massif_hooks_describe(struct massif_hook_info *info)
 	}
 	if (massif_prototype_same(name))
 		info->state |= MASSIF_HOOK_COMPARED;
-	/* The caller continues with index + 1. */
+	/* Tell the caller which hook was found. To find the next one, it calls again with index + 1. */
 	info->index = index;
 	strscpy_pad(info->name, name, sizeof(info->name));
 	return 0;

@@ -22,8 +22,8 @@
  */
 
 /*
- * The function of MASSIF_HOOK_REMOVE has two callers, and could be inlined into either. This bit is for the
- * caller that replaces mappings.
+ * The function at which a removal of mappings can no longer fail (MASSIF_HOOK_REMOVE) has two callers, munmap and
+ * MAP_FIXED, and could be inlined into either. This bit of seen is for MAP_FIXED, which replaces mappings.
  */
 #define REPLACE	MASSIF_HOOK_COUNT
 
@@ -113,7 +113,7 @@ void massif_hooktest_close(struct massif_session *session)
 
 	if (!target)
 		return;
-	/* The address space may already be gone, but the filter uses only its pointer. */
+	/* The address space may already be gone, but massif_fault_test() uses only its pointer. */
 	if (session->resident)
 		massif_fault_test(target->mm, -1);
 	massif_target_remove(target);

@@ -74,7 +74,7 @@ static void end(struct massif_process *process, u32 reason)
 	massif_session_wake(process->session);
 }
 
-/* Returns the reason (MASSIF_END_*) why the members of a hidden target leave their session. */
+/* Returns the reason (MASSIF_END_*) why the members of a target leave a session that may no longer observe it. */
 static u32 reason_of(const struct massif_target *target)
 {
 	return READ_ONCE(target->taken) ? MASSIF_END_TAKEN : MASSIF_END_HIDDEN;
@@ -102,7 +102,7 @@ void massif_lifecycle_hide(struct massif_target *target)
 	struct massif_process *process;
 
 	rcu_read_lock();
-	/* No member is added to a hidden target: massif_lifecycle_may_join(). */
+	/* The loop ends, because no member is added to a hidden target: massif_lifecycle_may_join() refuses it. */
 	while ((process = massif_process_first(target)))
 		end(process, reason_of(target));
 	if (massif_target_remove(target))
@@ -134,7 +134,7 @@ void massif_lifecycle_take(struct massif_process *process)
 void massif_lifecycle_take_target(struct massif_target *target)
 {
 	WRITE_ONCE(target->taken, true);
-	/* Pairs with hidden_before(). */
+	/* This release pairs with the acquire in hidden_before(), which then also sees taken. */
 	smp_store_release(&target->hidden, true);
 	massif_target_get(target);
 	/* The target of a hook test (hooktest.c) has neither a session nor members. */
@@ -261,7 +261,7 @@ static u32 hidden_before(const struct massif_process *process)
 {
 	const struct massif_target *former = process->target;
 
-	/* Pairs with massif_lifecycle_take_target(). */
+	/* This acquire pairs with the release in massif_lifecycle_take_target(), which sets taken before hidden. */
 	return former && smp_load_acquire(&former->hidden) ? reason_of(former) : 0;
 }
 

@@ -21,7 +21,10 @@ extern const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECY
 
 void massif_lifecycle_hide(struct massif_target *target);
 
-/* All of these are called with massif_table_lock held, except the last, which is called without any lock. */
+/*
+ * A session with more rights takes a process or target over from another session. All these functions are called with
+ * massif_table_lock held, except massif_lifecycle_taken(), which is called without any lock.
+ */
 void massif_lifecycle_take(struct massif_process *process);
 void massif_lifecycle_take_target(struct massif_target *target);
 bool massif_lifecycle_may_join(const struct massif_session *session, const struct massif_target *target);

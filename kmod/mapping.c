@@ -75,7 +75,10 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		massif_hooktest_saw(target, hook);
 		return;
 	}
-	/* total_vm may already include the growth of another stack that is not reported yet. */
+	/*
+	 * If stacks grow with mmap_lock held for reading, total_vm may include the growth of another stack that is not
+	 * reported yet. So compute the total of this record, and do not compare it with total_vm.
+	 */
 	if (shared && target->counted)
 		total = target->last_total + pages;
 	else
@@ -116,8 +119,9 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
 	/*
-	 * REMOVE is called before the pages are removed, UNMAP after. If there is an MMU notifier now, it was
-	 * registered before the call, because registering takes mmap_lock: so it has seen the whole removal.
+	 * The hook REMOVE is called before the pages are removed, the hook UNMAP after that. If there is an MMU
+	 * notifier at the hook UNMAP, it was registered before the call, because registering takes mmap_lock: so it has
+	 * seen the whole removal.
 	 */
 	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.rss_notifier))
 		rec.h.flags |= MASSIF_RF_GONE;
@@ -125,8 +129,8 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 	massif_record_write(target->session, target, &rec.h, false);
 
 	/*
-	 * After other records, the work that copies the stack also resyncs the target. An UNMAP has no stack, so queue
-	 * a resync.
+	 * If the target is out of sync, the work that copies the stack for a record also resyncs the target. An UNMAP
+	 * record has no stack, so queue a resync.
 	 */
 	if (unlikely(!massif_target_synced(target)) &&
 	    !(rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC)) &&
@@ -204,8 +208,8 @@ static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 	const struct massif_change *change = &call->change;
 
 	/*
-	 * Without MAP_FIXED nothing is replaced, so skip the search, which costs more than everything else
-	 * here.
+	 * An mmap without MAP_FIXED replaces no mapping, so skip the search for mapped pages in its range, which costs
+	 * more than everything else here.
 	 */
 	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol || massif_task_in_free_mmap())
 		return true;
@@ -252,7 +256,10 @@ static void leave_unmap(struct massif_call *call, unsigned long result)
 			if (target->test)
 				massif_hooktest_saw(target, MASSIF_HOOK_UNMAP);
 		} else if ((int)result >= 0) {
-			/* 0: done; 1: done, and the lock has been downgraded to reading. */
+			/*
+			 * The kernel's munmap function returns 0 if it has succeeded, 1 if it has also downgraded
+			 * mmap_lock to reading.
+			 */
 			report_unmap(target, MASSIF_HOOK_UNMAP, call->change.addr,
 				     call->change.len, call->total, call->change.mm->total_vm);
 		}
@@ -410,7 +417,10 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 }
 
 static const struct {
-	/* Called under RCU. Returns true if leave must be called. If the handler is NULL, leave is always called. */
+	/*
+	 * Handler for the entry of a hooked function, called under RCU. Returns true if leave must be called when the
+	 * function returns. If enter is NULL, leave is always called.
+	 */
 	bool (*enter)(struct massif_target *target, struct massif_call *call);
 	void (*leave)(struct massif_call *call, unsigned long result);
 } hooks[MASSIF_HOOK_COUNT] = {

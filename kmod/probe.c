@@ -15,10 +15,10 @@
  */
 #define CALLS	256
 
-/* The armed probes. Allocated one by one, because massif_kprobe_free() may have to leak one of them. */
+/* The armed kretprobes. Allocated one by one, because massif_kprobe_free() may have to leak one of them. */
 static struct kretprobe *probes[MASSIF_HOOK_COUNT];
 static int armed;
-/* Number of calls that probes had missed when they were disarmed. */
+/* Number of calls that kretprobes had missed when they were disarmed. */
 static u64 missed_before;
 
 /**
@@ -77,7 +77,7 @@ static const struct {
  */
 void massif_probe_disarm(void)
 {
-	/* Unregister all of them in one call, because each call waits for RCU. */
+	/* Unregister all kretprobes in one call, because each call waits for RCU. */
 	unregister_kretprobes(probes, armed);
 	while (armed) {
 		struct kretprobe *probe = probes[--armed];

@@ -16,12 +16,13 @@ struct pid;
  * space is gone before the new program is known.
  */
 struct massif_process {
-	struct hlist_node node;		/* in the table of members; changed under massif_table_lock, read under RCU */
-	struct list_head list;		/* in session->processes; protected by massif_table_lock */
-	struct list_head of_target;	/* in target->processes, or empty; protected by massif_table_lock */
+	/* Node in the table of members; changed under massif_table_lock, read under RCU. */
+	struct hlist_node node;
+	struct list_head list;		/* node in session->processes; protected by massif_table_lock */
+	struct list_head of_target;	/* node in target->processes, or empty; protected by massif_table_lock */
 	struct rcu_head rcu;
 	struct pid *pid;		/* pid of the thread group; a reference, so that the pointer stays unique */
-	struct massif_session *session;	/* not a reference: closing the session removes its members */
+	struct massif_session *session;	/* without a reference: closing the session removes its members */
 	u32 tgid;			/* process id in the opener's pid namespace */
 	/*
 	 * The target of the process's address space; holds a reference. NULL if the address space is not followed.

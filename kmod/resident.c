@@ -18,8 +18,8 @@
 #include "rss_notifier.h"
 
 /*
- * Summing the counts that threads have collected takes time in a fault, so with more threads than this it is
- * done less often.
+ * Summing the counts that threads have collected takes time in a fault, so in processes with more threads than this it
+ * is done less often.
  */
 #define THREADS_SUMMED_OFTEN	8
 #define SPANS_BETWEEN_LOOKS	32
@@ -54,7 +54,7 @@ struct massif_target *massif_resident_find(struct mm_struct *mm)
 }
 
 /**
- * massif_resident_init() - initialise the resident part of a new target.
+ * massif_resident_init() - initialise the part of a new target that follows resident pages.
  */
 void massif_resident_init(struct massif_resident *resident)
 {
@@ -97,8 +97,8 @@ static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool
 }
 
 /*
- * Reports a difference between the kernel's counters and the reported sums, unless it is only that of a change that
- * will still be reported. last: the consumer takes the sums as they are after this.
+ * Reports a difference between the kernel's counters and the reported sums, unless a change that will still be reported
+ * explains it. last: after this, the consumer takes the sums as they are.
  */
 static void look_for_drift(struct massif_target *target, struct mm_struct *mm, bool last)
 {
@@ -124,8 +124,8 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	if (memcmp(now, again, sizeof(now)))
 		return;
 	/*
-	 * A thread that changed a counter read above still has its fault slot, or is still the taker: it
-	 * cannot report its change without resident.lock, which we hold.
+	 * Threads that have changed a counter, but not reported the change, can be found here: each still has a fault
+	 * slot or a span, because it cannot report its change without resident.lock, which we hold.
 	 */
 	smp_mb();
 	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target) ||
@@ -189,12 +189,12 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
 		/*
-		 * Pairs with massif_rss_span_enter(): a span that reads this value has not changed any
-		 * counter read above.
+		 * This release pairs with the acquire in massif_rss_span_enter(): a span that reads this value has not
+		 * changed any counter read above.
 		 */
 		smp_store_release(&massif_resident_epoch, resident->epoch);
 		massif_mm_filter(mm, 1);
-		/* Pairs with massif_target_find_resident(). */
+		/* This release pairs with the acquire in massif_target_find_resident(). */
 		smp_store_release(&resident->attached, true);
 	}
 	if (target->alive && rss_notifier && !resident->rss_notifier) {
@@ -284,7 +284,7 @@ void massif_resident_move(struct massif_target *target, unsigned long to, unsign
 }
 
 /**
- * massif_resident_deinit() - free the resident part of a target that no hook can find any more.
+ * massif_resident_deinit() - free the part that follows resident pages, in a target that no hook can find any more.
  */
 void massif_resident_deinit(struct massif_resident *resident)
 {

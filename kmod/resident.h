@@ -15,7 +15,10 @@
 #include "compat/rss.h"
 #include "rss_span.h"
 
-/* Opts a variable out of CONFIG_INIT_STACK_ALL_ZERO: the fault path initialises it by hand. */
+/*
+ * Attribute of a local variable that CONFIG_INIT_STACK_ALL_ZERO does not set to zero: the fault path initialises it
+ * itself.
+ */
 #if __has_attribute(uninitialized)
 #define MASSIF_RAW	__attribute__((uninitialized))
 #else
@@ -50,7 +53,7 @@ struct massif_resident {
 	long told[NR_MM_COUNTERS];	/* pages: sums that the records have reported */
 	unsigned int until_drift;	/* number of spans with a change until the next check for drift */
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
-	u64 epoch;			/* value given to massif_resident_epoch when the target was attached */
+	u64 epoch;			/* massif_resident_epoch just after the target was attached */
 
 	struct massif_rss_spans spans;	/* changes that are in progress */
 };
@@ -90,7 +93,10 @@ static inline bool massif_resident_unlikely(const struct mm_struct *mm)
 struct massif_target *massif_resident_find(struct mm_struct *mm);
 void massif_mm_filter(struct mm_struct *mm, int by);
 
-/* Called under RCU, with resident.lock held. */
+/*
+ * Looks for a difference between the kernel's counters and the reported sums. Called under RCU, with resident.lock
+ * held.
+ */
 void massif_resident_look_for_drift(struct massif_target *target, struct mm_struct *mm);
 
 #endif

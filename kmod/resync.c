@@ -15,9 +15,9 @@
 #include "vma.h"
 
 /*
- * A part is assembled under mmap_lock and written in one piece before the lock is dropped, so it is correct at its
- * position in the ring. Its size is limited, which also limits the time that the lock is held and the room that the
- * part needs in the ring. Between two parts, changes are reported as usual.
+ * A resync lists the mappings of a target in parts. A part is assembled under mmap_lock and written in one piece before
+ * the lock is dropped, so it is correct at its position in the ring. Its size is limited, which also limits the time
+ * that the lock is held and the room that the part needs in the ring. Between two parts, changes are reported as usual.
  */
 #define PART_BYTES	(16 * 1024)
 
@@ -27,7 +27,7 @@ struct part {
 	u32 reason;
 	u8 *buf;		/* buffer of PART_BYTES bytes */
 	unsigned long start;	/* address at which the next part begins */
-	bool last;		/* the part that was written is the last */
+	bool last;		/* the part that was written last ends the resync */
 };
 
 static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end)
@@ -49,8 +49,8 @@ static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned
 }
 
 /*
- * Writes the part that begins at part->start, and advances to the next. Returns false if there was no room.
- * Called with mmap_lock held, and total_vm stable.
+ * Writes the part of a resync that begins at part->start, and advances to the next. Returns false if the ring had no
+ * room. Called with mmap_lock held, and total_vm stable.
  */
 static bool write_part(struct part *part)
 {
@@ -218,7 +218,10 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 			if (!massif_target_synced(target))
 				(*remaining)++;
 		}
-		/* If this drops the last user of the address space, the EXIT record is written within this call. */
+		/*
+		 * If mmput() drops the last user of the address space, it tears the address space down, and a hook
+		 * writes the EXIT record.
+		 */
 		mmput(mm);
 	}
 	return found ? 0 : -ENOENT;

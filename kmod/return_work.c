@@ -24,16 +24,16 @@
 #define MAX_NAMES	4
 
 /*
- * There is one such object for each thread and target, however many records a system call causes, so that the records
- * share one stack copy. Only the thread itself, or its parent before the thread first runs, finds and changes the
- * object.
+ * The work queued to one thread for one target. There is only one object, however many records a system call causes, so
+ * that the records share one stack copy. Only the thread itself, or its parent before the thread first runs, finds and
+ * changes the object.
  */
 struct massif_return_work {
 	struct callback_head work;
-	struct hlist_node node;		/* node in the table below */
-	struct task_struct *task;	/* not a reference: the work runs before the thread is freed */
-	struct massif_target *target;	/* holds a reference */
-	struct massif_session *session;	/* holds a reference */
+	struct hlist_node node;		/* node in the hash table of all queued work */
+	struct task_struct *task;	/* thread, without a reference: the work runs before it is freed */
+	struct massif_target *target;	/* the object holds a reference to it */
+	struct massif_session *session;	/* the object holds a reference to it */
 	struct massif_stack_copy capture;	/* stack copy to be made; number 0: none */
 	u32 reason;			/* reason for the resync to be written; 0: none */
 	u32 nr_names;
@@ -45,11 +45,13 @@ struct massif_return_work {
 
 #define TABLE_BITS	7
 static struct {
-	raw_spinlock_t lock;	/* protects the chain; no other lock is taken while it is held */
+	raw_spinlock_t lock;	/* protects the hash chain; no other lock is taken while it is held */
 	struct hlist_head head;
 } table[1 << TABLE_BITS];
 
-/* Set when work is queued for the first time. From then on, a thread may be executing run(). */
+/*
+ * Set when work is queued for the first time. From then on, a thread may be executing the module's task_work callback.
+ */
 static bool used;
 
 static unsigned int bucket(const struct task_struct *task)
@@ -118,8 +120,8 @@ static void pay(struct massif_return_work *visit)
 	}
 	if (fatal_signal_pending(current)) {
 		/*
-		 * Do not delay the end of the thread. If another process shares the address space, a resync
-		 * reports the names.
+		 * The thread is being killed: do not delay its end by any work. If another process shares the address
+		 * space, a resync reports the names.
 		 */
 		if (visit->nr_names)
 			massif_target_unnamed(target);
@@ -145,7 +147,10 @@ static void run(struct callback_head *work)
 	if (READ_ONCE(visit->target->alive))
 		pay(visit);
 	release(visit);
-	/* massif_return_work_exit() waits until the thread has executed the rest of this function. */
+	/*
+	 * After module_put() the module may be unloaded, but massif_return_work_exit() waits until this thread has left
+	 * the function.
+	 */
 	module_put(THIS_MODULE);
 }
 
@@ -162,7 +167,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	visit = kzalloc(sizeof(*visit), GFP_ATOMIC | __GFP_NOWARN);
 	if (!visit)
 		return NULL;
-	/* The session may be closing, and the table's reference may have been dropped already. */
+	/* The session may be closing, and the reference that the table of targets had may have been dropped already. */
 	visit->target = massif_target_tryget(target);
 	if (!visit->target) {
 		kfree(visit);
@@ -179,7 +184,10 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	init_task_work(&visit->work, run);
 	if (task_work_add(task, &visit->work, TWA_RESUME)) {
 		remove(visit);
-		/* This never drops the last reference to the session, which the hook found under RCU. */
+		/*
+		 * Undoing this never drops the last reference to the session, because the hook has found the session
+		 * under RCU.
+		 */
 		release(visit);
 		module_put(THIS_MODULE);
 		return NULL;
@@ -246,7 +254,10 @@ bool massif_return_work_resync(struct massif_target *target, struct task_struct 
 {
 	struct massif_return_work *visit;
 
-	/* The ring is full: a later event of the target, or the consumer, starts the resync when there is room. */
+	/*
+	 * If the ring is full, do not queue the resync: a later event of the target, or the consumer, starts the resync
+	 * when there is room.
+	 */
 	if (reason == MASSIF_RESYNC_LOST && massif_ring_full(&target->session->ring))
 		return false;
 	visit = get(task, target);
@@ -269,7 +280,7 @@ void massif_return_work_init(void)
 }
 
 /**
- * massif_return_work_exit() - wait until no thread is in run() any more. Called when the module is unloaded.
+ * massif_return_work_exit() - wait until no thread does such work any more. Called when the module is unloaded.
  *
  * No work is queued any more, because each queued work holds a reference to the module.
  *

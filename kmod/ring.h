@@ -29,17 +29,17 @@ struct massif_ring {
 	u64 lost;
 
 	/*
-	 * Changed under the lock. 0 after massif_ring_close(): the ring counts as full, and nothing is
-	 * written.
+	 * Size of the data area, changed under lock. 0 after massif_ring_close(): then the ring counts as full, and
+	 * nothing is written.
 	 */
 	u64 bytes;
 	u8 *data;
 
-	/* Constant from init to deinit. */
+	/* The shared pages: constant from massif_ring_init() to massif_ring_deinit(). */
 	struct massif_control *control;
 	struct massif_consumer *consumer;
 
-	/* Constant from init to close. */
+	/* All pages of the ring: constant from massif_ring_init() to massif_ring_close(). */
 	struct page **pages;
 	unsigned long nr_pages;
 };

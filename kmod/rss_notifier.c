@@ -20,7 +20,7 @@ const bool massif_rss_notifier_available = true;
  */
 struct massif_rss_notifier {
 	struct mmu_notifier notifier;
-	struct massif_target *target;	/* changed under massif_table_lock, read under RCU; may be NULL */
+	struct massif_target *target;	/* NULL: none; changed under massif_table_lock, read under RCU */
 };
 
 /*
@@ -32,11 +32,11 @@ static struct massif_target *target_of(struct mmu_notifier *notifier)
 {
 	struct massif_rss_notifier *rss_notifier = container_of(notifier, struct massif_rss_notifier, notifier);
 
-	/* Pairs with massif_rss_notifier_aim(). */
+	/* This acquire pairs with the release in massif_rss_notifier_aim(). */
 	return smp_load_acquire(&rss_notifier->target);
 }
 
-/* Only observes: never blocks and never refuses the removal. */
+/* Called before pages in range are removed. Only notes this: never blocks and never refuses the removal. */
 static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
 {
 	struct massif_target *target;
@@ -64,7 +64,7 @@ static void range_end(struct mmu_notifier *notifier, const struct mmu_notifier_r
 	rcu_read_unlock();
 }
 
-/* Called an SRCU grace period after massif_rss_notifier_put(). */
+/* Frees a notifier. Called an SRCU grace period after massif_rss_notifier_put(). */
 static void free_rss_notifier(struct mmu_notifier *notifier)
 {
 	kfree(container_of(notifier, struct massif_rss_notifier, notifier));
@@ -108,7 +108,7 @@ struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 void massif_rss_notifier_aim(struct massif_rss_notifier *rss_notifier, struct massif_target *target)
 {
 	lockdep_assert_held(&massif_table_lock);
-	/* Pairs with target_of(). */
+	/* This release pairs with the acquire in target_of(). */
 	smp_store_release(&rss_notifier->target, target);
 }
 
@@ -137,7 +137,7 @@ void massif_rss_notifier_exit(void)
 	mmu_notifier_synchronize();
 }
 
-#else /* no CONFIG_MMU_NOTIFIER: SETUP refuses MASSIF_SETUP_RESIDENT, so none of these is called */
+#else /* without CONFIG_MMU_NOTIFIER, SETUP refuses MASSIF_SETUP_RESIDENT, and these functions are not called */
 
 const bool massif_rss_notifier_available;
 

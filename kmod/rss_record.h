@@ -21,7 +21,7 @@ static const int massif_rss_record_members[MASSIF_RSS_COUNT] = {
 	[MASSIF_RSS_SWAP]  = MM_SWAPENTS,
 };
 
-/* Fills everything except the stack reference and the counters, which massif_rss_record_write() sets. */
+/* Fills a RESIDENT record, except the number of its stack, and the counters, which massif_rss_record_write() adds. */
 static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struct massif_target *target,
 				    const struct massif_place *place)
 {
@@ -32,7 +32,7 @@ static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struc
 	massif_record_init(&rec->h, MASSIF_REC_RESIDENT, sizeof(*rec), target->session, target);
 }
 
-/* Adds change (NULL: none), in pages, to the reported sums, and writes the record. */
+/* Adds change (NULL: none), in pages, to the target's reported sums, and writes a RESIDENT record with both. */
 static __always_inline void massif_rss_record_write(struct massif_target *target,
 					      struct massif_rec_resident *rec, const long *change)
 {
@@ -66,8 +66,8 @@ static inline bool massif_rss_record_nothing(const long *change)
 }
 
 /*
- * Called at the end of each span that changed a counter. Looks for drift when until_drift such spans have ended. Kept
- * short, because it runs in every page fault.
+ * Called at the end of each span (rss_span.h) that has changed a counter. Looks for drift when until_drift such spans
+ * have ended. Kept short, because it runs in every page fault.
  */
 static inline void massif_rss_record_ended(struct massif_target *target)
 {
@@ -93,7 +93,10 @@ static __always_inline void massif_rss_record_change(struct massif_target *targe
 	if (!always && massif_rss_record_nothing(change))
 		return;
 	massif_rss_record_fill(&rec, target, place);
-	/* GONE has no stack, like UNMAP: removed pages are deducted from the stacks that made them resident. */
+	/*
+	 * A record of removed pages (GONE) has no stack, like UNMAP: the pages are deducted from the stacks that made
+	 * them resident.
+	 */
 	if (place->cause != MASSIF_RESIDENT_GONE)
 		massif_stack_explain(&rec.h, target, false);
 	raw_spin_lock_irqsave(&resident->lock, irq);

@@ -16,7 +16,7 @@
 
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
-/* Set once a span has been queued, so that a thread has been, or will be, in run(). */
+/* Set once a span has been queued, so that a thread has run, or will run, the task_work callback that ends the span. */
 static bool used;
 
 /**
@@ -70,8 +70,8 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 	int i;
 
 	/*
-	 * The target was attached during the fault. Its first sums include the counts that the task had
-	 * collected by then.
+	 * If the session began to follow the target's resident pages during this fault, the first sums of the target
+	 * include the counts that the task had collected by then.
 	 */
 	if (MASSIF_RSS_BY_THREAD && unlikely(span->slot && span->epoch < target->resident.epoch)) {
 		span->epoch = target->resident.epoch;
@@ -93,7 +93,10 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 	}
 }
 
-/* True if any counter has moved since the last cut, even if the sum has not. Not for the span of a fault. */
+/*
+ * True if any counter of the span has changed since the last cut, even if the changes add up to 0. Not for the span of
+ * a page fault.
+ */
 static __always_inline bool has_moved(const struct massif_rss_span *span, const struct massif_target *target)
 {
 	bool own = span->own && current->mm == target->mm;
@@ -108,7 +111,10 @@ static __always_inline bool has_moved(const struct massif_rss_span *span, const 
 	return any;
 }
 
-/* Kept out of line; massif_rss_span_leave() inlines the same function for speed. */
+/*
+ * Writes a RESIDENT record for a change. Kept out of line; massif_rss_span_leave() inlines massif_rss_record_change()
+ * for speed.
+ */
 static noinline void tell(struct massif_target *target, const struct massif_place *place,
 			  const long *change, bool ends)
 {
@@ -125,7 +131,7 @@ static void cut_and_tell(struct massif_rss_span *span, struct massif_target *tar
 		tell(target, place, change, false);
 }
 
-/* Finds current's span in the list. */
+/* Finds current's span in the target's list of spans. */
 static struct massif_rss_span *find_locked(struct massif_resident *resident)
 {
 	struct massif_rss_span *span;
@@ -143,8 +149,8 @@ static bool is_taker(const struct massif_target *target)
 }
 
 /*
- * Finds current's span in the fault slots or the list, for a task that is not the taker. No other task can
- * end it.
+ * Finds current's span in the fault slots or the target's list, for a task that does not use the span inside the target
+ * (the taker). No other task can end the span.
  */
 static struct massif_rss_span *find_other(struct massif_target *target)
 {
@@ -178,7 +184,7 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span in the list and reports its change (NULL: the target is no longer followed). Keeps the span for
+ * Ends a span of the target's list and reports its change (NULL: the target is no longer followed). Keeps the span for
  * the next use if there is no spare one. Otherwise returns it, and the caller frees it.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
@@ -206,7 +212,7 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 	return span;
 }
 
-/* task_work callback: the thread is about to return to user mode, or exits. */
+/* task_work callback that ends a span: the thread is about to return to user mode, or exits. */
 static void run(struct callback_head *work)
 {
 	struct massif_rss_span *span = container_of(work, struct massif_rss_span, work);
@@ -217,7 +223,7 @@ static void run(struct callback_head *work)
 	long change[NR_MM_COUNTERS];
 	bool alive;
 
-	/* After exec, the thread no longer keeps the old address space alive. */
+	/* After an exec, the thread no longer keeps the old address space, the target's, alive. */
 	if (!own)
 		mm = massif_target_mmgrab(target);
 	rcu_read_lock();
@@ -230,11 +236,14 @@ static void run(struct callback_head *work)
 		mmdrop(mm);
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	kfree(span);
-	/* Register the notifier now. It failed before, because of a pending signal. */
+	/* Register the MMU notifier now. Registering it has failed before, because of a pending signal. */
 	if (unlikely(!target->resident.rss_notifier) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
-	/* massif_rss_spans_exit() waits until the thread has executed the rest of this function. */
+	/*
+	 * After module_put() the module may be unloaded, but massif_rss_spans_exit() waits until this thread has left
+	 * the function.
+	 */
 	module_put(THIS_MODULE);
 }
 
@@ -295,7 +304,7 @@ static void abandon(struct massif_rss_span *span, struct massif_target *target)
  */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
-	/* The session may be closing, and the table's reference may have been dropped already. */
+	/* The session may be closing, and the reference that the table of targets had may have been dropped already. */
 	span->target = massif_target_tryget(target);
 	if (!span->target)
 		return false;
@@ -309,7 +318,9 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 		return true;
 	span->lasts = false;
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
-	/* This never drops the last reference to the target, which the hook found under RCU. */
+	/*
+	 * Undoing this never drops the last reference to the target, because the hook has found the target under RCU.
+	 */
 	massif_target_put(target);
 	module_put(THIS_MODULE);
 	return false;
@@ -350,8 +361,8 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	int i;
 
 	/*
-	 * queued counts the queued spans of all tasks that hash to this slot, so look for one of current.
-	 * massif_fault_slot_take() refuses a fault inside a fault.
+	 * queued counts the spans that wait for the return to user mode of all tasks that hash to this fault slot, so
+	 * look for one of current. massif_fault_slot_take() refuses a fault inside a fault.
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
@@ -369,7 +380,7 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	};
 	span->slot = slot;
 	span->mm = mm;
-	/* Pairs with massif_resident_attach(). */
+	/* This acquire pairs with the release in massif_resident_attach(). */
 	if (MASSIF_RSS_BY_THREAD)
 		span->epoch = smp_load_acquire(&massif_resident_epoch);
 	massif_each(i, NR_MM_COUNTERS) {
@@ -399,7 +410,7 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
 		massif_rss_record_change(target, &span->place, change, true, false);
 	}
 	adopted = massif_fault_slot_give_back(span->slot);
-	/* Queue a span so that run(), which can sleep, registers the notifier. */
+	/* If the target has no MMU notifier, queue a span: its task_work callback, which can sleep, registers one. */
 	if (target && unlikely(!READ_ONCE(target->resident.rss_notifier)) && massif_task_has_user(current))
 		massif_rss_span_touch(target, &nowhere);
 	rcu_read_unlock();
@@ -447,13 +458,16 @@ static struct massif_place place_of(unsigned long start, unsigned long end)
 	};
 }
 
-/* Tries to make current, which has no span, the taker. Returns false if another task is the taker. */
+/*
+ * Tries to make current, which has no span, the taker, that is, the task that uses the span inside the target. Returns
+ * false if another task is the taker.
+ */
 static __always_inline bool become_taker(struct massif_target *target)
 {
 	struct massif_rss_span *span = &target->resident.spans.taker;
 	int i;
 
-	/* Pairs with massif_rss_spans_idle(): counters may change from here on. */
+	/* The cmpxchg() pairs with massif_rss_spans_idle(): current may change the target's counters after it. */
 	if (READ_ONCE(span->task) || cmpxchg(&span->task, NULL, current))
 		return false;
 	span->depth = 1;
@@ -539,7 +553,10 @@ void massif_rss_span_end(struct massif_target *target, unsigned long start, unsi
 	} else if (!--taker->depth) {
 		if (has_moved(taker, target))
 			tell_taken(target, start, end);
-		/* Pairs with become_taker() of the next taker and with massif_rss_spans_idle(). */
+		/*
+		 * Giving up the span inside the target pairs with become_taker() of the next task, and with
+		 * massif_rss_spans_idle().
+		 */
 		smp_store_release(&taker->task, NULL);
 	}
 }
@@ -564,12 +581,15 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			abandon(span, target);
 	}
 	/*
-	 * In the remaining case, an exiting thread adds its collected counts to the shared ones. These have already
-	 * been reported.
+	 * The only other case is an exiting thread, which adds its collected counts to the shared ones. These have
+	 * already been reported.
 	 */
 }
 
-/* Notes a change, and charges it to current's span. span: current's span; NULL: look for it in the list. */
+/*
+ * Notes a counter change, and charges it to current's span. span: current's span; NULL: look for it in the target's
+ * list.
+ */
 static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
 			     struct massif_rss_span *span)
 {
@@ -632,7 +652,8 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 }
 
 /**
- * massif_rss_spans_exit() - wait until no thread is in run() any more, when the module is unloaded.
+ * massif_rss_spans_exit() - wait until no thread runs the task_work callback of a span any more, when the module is
+ * unloaded.
  * Context: process context; sleeps.
  */
 void massif_rss_spans_exit(void)

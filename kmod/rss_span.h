@@ -15,10 +15,10 @@ struct massif_target;
 struct mm_struct;
 struct task_struct;
 
-/* The range in which pages come or go, and the cause (MASSIF_RESIDENT_*). */
+/* The range in which pages become resident or are removed, and the cause (MASSIF_RESIDENT_*). */
 struct massif_place {
 	unsigned long addr;
-	unsigned long len;		/* bytes; 0: unknown range */
+	unsigned long len;		/* length in bytes; 0: unknown range */
 	u32 cause;
 };
 
@@ -39,7 +39,7 @@ struct massif_place {
  * - All other spans are in a list.
  */
 struct massif_rss_span {
-	struct task_struct *task;	/* owner; not set in the span of a fault */
+	struct task_struct *task;	/* task whose span this is; not set in the span of a fault */
 	bool own;			/* the task runs in the target's address space; collected is valid */
 	bool lasts;			/* the span continues after the removal of a range */
 	bool robbed;			/* a change by this task was charged to another task's span */
@@ -54,19 +54,19 @@ struct massif_rss_span {
 	u64 epoch;			/* massif_resident_epoch when the span began */
 
 	/* Members used only in spans in the list. */
-	struct list_head list;		/* in the target's list; resident.lock */
+	struct list_head list;		/* node in the target's list; protected by resident.lock */
 
 	/* Members used only in spans that end with the return to user mode (task_work). */
 	struct callback_head work;
-	struct massif_target *target;	/* holds a reference; use its session only while the target is alive */
+	struct massif_target *target;	/* a reference; its session may be used only while it is alive */
 };
 
 /* All spans of a target, except those of faults. */
 struct massif_rss_spans {
-	struct massif_rss_span taker;	/* free if task is NULL (set by cmpxchg()), and change is then all 0 */
-	struct list_head list;		/* resident.lock */
-	struct massif_rss_span *spare;	/* free span kept for the next use; resident.lock */
-	unsigned int unreported;	/* changes without a span, noted but not reported yet; resident.lock */
+	struct massif_rss_span taker;	/* if task is NULL (set by cmpxchg()), free: change is all 0 */
+	struct list_head list;		/* all other spans; protected by resident.lock */
+	struct massif_rss_span *spare;	/* free span kept for the next use; protected by resident.lock */
+	unsigned int unreported;	/* changes noted but not reported, without a span; resident.lock protects it */
 };
 
 void massif_rss_spans_init(struct massif_rss_spans *spans);
@@ -74,11 +74,16 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans);
 bool massif_rss_spans_idle(struct massif_target *target);
 void massif_rss_spans_exit(void);
 
-/* Called in the fault hook, when current has a page fault in its own address space. */
+/*
+ * Begin and end the span of a page fault. Called in the fault hook, if current has the fault in its own address space.
+ */
 bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr);
 bool massif_rss_span_leave(struct massif_rss_span *span);
 
-/* Called in hooks, in an RCU read-side section (massif_rss_span_changed() enters one itself). */
+/*
+ * Functions for other spans and for counter changes. Called in hooks, in an RCU read-side section
+ * (massif_rss_span_changed() enters one itself).
+ */
 void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place);
 void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end);
 void massif_rss_span_end(struct massif_target *target, unsigned long start, unsigned long end);

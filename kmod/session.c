@@ -98,7 +98,8 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 	session->max_stack = setup->max_stack_bytes;
 	session->missed = massif_hooks_missed();
 	/*
-	 * Pairs with massif_session_ready(): a reader that sees ready set also sees everything written above.
+	 * This release pairs with the acquire in massif_session_ready(): a reader that sees ready set also sees
+	 * everything written above.
 	 */
 	smp_store_release(&session->ready, true);
 	goto out;
@@ -123,7 +124,7 @@ out:
  */
 bool massif_session_ready(struct massif_session *session)
 {
-	/* Pairs with massif_session_setup(). */
+	/* This acquire pairs with the release in massif_session_setup(). */
 	return smp_load_acquire(&session->ready);
 }
 

@@ -21,27 +21,27 @@ struct massif_target;
 struct pid_namespace;
 
 struct massif_session {
-	/* One reference for the open file, one for each struct massif_return_work queued to a thread. */
+	/* Reference count: one for the open file, one for each struct massif_return_work queued to a thread. */
 	refcount_t ref;
 
-	/* Constant since open. */
+	/* Members that are constant since the device was opened. */
 	const struct cred *cred;	/* credentials of the device's opener; a reference */
 	struct pid_namespace *pid_ns;	/* the opener's pid namespace, used for ids in records; a reference */
 	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
-	/* setup_lock serialises SETUP. SETUP sets ready once, with release semantics and setup_lock held. */
-	struct mutex setup_lock;	/* also protects test */
+	/* setup_lock serialises SETUP ioctls. SETUP sets ready once, with release semantics and setup_lock held. */
+	struct mutex setup_lock;	/* serialises SETUP; protects test */
 	struct massif_target *test;	/* the target of this session's hook test (hooktest.c), or NULL; a reference */
 	unsigned long charged;		/* pages charged to the opener's user (charge.c) */
 	bool ready;
-	u32 max_stack;			/* maximum stack bytes in a STACK record; constant once ready */
-	bool verify;			/* also copy stacks that are cached; constant once ready */
-	bool resident;			/* write RESIDENT and MOVE records; constant once ready */
-	struct massif_ring ring;	/* usable once ready */
-	struct massif_stack_cache_table known;	/* usable once ready */
+	u32 max_stack;			/* maximum stack bytes in a STACK record; constant once ready is set */
+	bool verify;			/* also copy stacks that are cached; constant once ready is set */
+	bool resident;			/* write RESIDENT and MOVE records; constant once ready is set */
+	struct massif_ring ring;	/* usable once ready is set */
+	struct massif_stack_cache_table known;	/* usable once ready is set */
 
-	/* Protected by massif_table_lock. */
+	/* Members that massif_table_lock protects. */
 	bool dead;			/* the file was closed */
 	bool enrolled;			/* the session has had at least one member */
 	struct rb_root targets;		/* all targets of the session, sorted by id */
@@ -53,7 +53,7 @@ struct massif_session {
 	/* Number of lost records that belong to no existing target; protected by ring.lock. */
 	u64 lost;
 
-	u64 missed;			/* massif_hooks_missed() at the last check; protected by ring.lock */
+	u64 missed;			/* result of massif_hooks_missed() at the last check; protected by ring.lock */
 	atomic64_t missed_total;
 	atomic64_t unseen;
 	atomic64_t captures;

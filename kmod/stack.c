@@ -33,10 +33,12 @@ void massif_stack_explain(struct massif_record *rec, struct massif_target *targe
 		rec->flags |= MASSIF_RF_EXTERNAL;
 	if (rec->flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC) || !session->max_stack)
 		return;
-	/* The session may not observe current, so the record itself will not be written either. */
+	/* If the session may not observe current, the record that needs the stack will not be written either. */
 	if (massif_access_lost(session, target))
 		return;
-	/* There is no room for the record itself, so do not spend the program's time on a stack copy. */
+	/*
+	 * If the ring has no room for the record that needs the stack, do not spend the program's time on a stack copy.
+	 */
 	if (massif_ring_full(&session->ring)) {
 		atomic64_inc(&session->captures_limited);
 		rec->flags |= MASSIF_RF_NO_CAPTURE;
@@ -155,7 +157,7 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 		return;
 	rcu_read_lock();
 	known = capture->known;
-	/* The stack cache is freed when the session is closed. */
+	/* The stack cache is freed when the session is closed, so use it only while the target is alive. */
 	if (!known && READ_ONCE(target->alive))
 		known = massif_stack_cache_find(target);
 	rcu_read_unlock();

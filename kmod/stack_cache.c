@@ -32,17 +32,17 @@
 /* Stack words are compared this many at a time, which saves half of the loop's instructions. */
 #define STRIDE		4
 
-/* In words[], the place of a register is its offset in pt_regs. */
+/* A cached stack. In words[], the place of a register is its offset in pt_regs. */
 struct entry {
-	struct hlist_node node;		/* in a hash bucket */
-	struct list_head list;		/* in the table's list */
+	struct hlist_node node;		/* node in a hash bucket */
+	struct list_head list;		/* node in the cache's list of all entries */
 	struct rcu_head rcu;
 	u64 pc;
 	u64 sp;
 	u32 target;
 	u32 number;
 	int gen;			/* code_gen of the target for which the entry is valid */
-	bool used;			/* used since make_room() last reached it; a hint, set in hooks */
+	bool used;			/* found since make_room() last saw the entry; a hint, set in hooks */
 	u32 reach;			/* bytes from sp to the end of the highest stack word */
 	u32 nr_regs;
 	u32 nr_words;
@@ -160,7 +160,7 @@ u32 massif_stack_cache_find(struct massif_target *target)
 		if (!regs_agree(entry, regs) || !slots_agree(entry))
 			continue;
 		number = entry->number;
-		/* Write only if necessary, so that the cache line stays shared. */
+		/* Mark the entry as used only if it is not marked yet, so that its cache line stays shared. */
 		if (!READ_ONCE(entry->used))
 			WRITE_ONCE(entry->used, true);
 		break;
@@ -278,7 +278,7 @@ static void insert(struct massif_stack_cache_table *table, struct entry *new)
 	table->count++;
 }
 
-/* Fills @words and @reach from the consumer's data. Returns false if the data are invalid. */
+/* Fills words and reach of an entry from the consumer's data. Returns false if the data are invalid. */
 static bool take_words(struct entry *entry, const struct massif_stack_cache_stack *stack)
 {
 	u32 given = stack->nr_regs + stack->nr_slots;

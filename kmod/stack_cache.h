@@ -18,8 +18,8 @@ struct vm_area_struct;
 
 /* The stack cache of a session. */
 struct massif_stack_cache_table {
-	/* Constant once the session is ready. */
-	u32 max;			/* bytes; 0: the cache is off */
+	/* Size and hash table: constant once the session is ready. */
+	u32 max;			/* maximum size of the cache in bytes; 0: no cache */
 	unsigned int bits;
 	struct hlist_head *buckets;	/* changed under lock, read in hooks under RCU */
 

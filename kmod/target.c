@@ -49,7 +49,10 @@ void massif_target_free(struct massif_target *target)
 {
 	if (!target)
 		return;
-	/* judged is NULL unless a thread of the process has written a record of the target. */
+	/*
+	 * judged, the credentials that were checked, is NULL unless a thread of the process has written a record of the
+	 * target.
+	 */
 	put_cred(target->judged);
 	mmdrop(target->mm);
 	kfree(target);
@@ -336,7 +339,7 @@ void massif_target_unnamed(struct massif_target *target)
 void massif_target_desync(struct massif_target *target)
 {
 	atomic_inc(&target->lost_gen);
-	/* Executable code may have been replaced, too. */
+	/* Changes that were not seen may have replaced executable code, too, so drop the cached stacks. */
 	massif_stack_cache_drop(target);
 }
 

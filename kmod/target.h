@@ -20,33 +20,35 @@ struct task_struct;
 struct vm_area_struct;
 
 struct massif_target {
-	struct hlist_node node;		/* in massif_target_table; changed under massif_table_lock, read under RCU */
+	/* Node in massif_target_table; changed under massif_table_lock, read under RCU. */
+	struct hlist_node node;
 	struct rb_node by_id;		/* node in session->targets, or cleared; protected by massif_table_lock */
 	struct list_head processes;	/* members that have this address space; protected by massif_table_lock */
 
 	/*
-	 * One reference for the table, one for each member that has the address space, one for each struct
-	 * massif_return_work and each queued span. The target is freed an RCU grace period after the last
-	 * reference is dropped, so a hook that has found it under RCU needs none.
+	 * Reference count: one for the table, one for each member that has the address space, one for each struct
+	 * massif_return_work and each queued span. The target is freed an RCU grace period after the last reference is
+	 * dropped, so a hook that has found it under RCU needs none.
 	 */
 	refcount_t ref;
 	struct rcu_head rcu;
 
 	/*
-	 * Not a reference. While the target is in the table, the table has one (mmgrab), so that no other
-	 * address space gets the same pointer. Compare this pointer, but dereference it only if current->mm
-	 * is the same.
+	 * The address space, without a reference. While the target is in the table, the table has one (mmgrab), so that
+	 * no other address space gets the same pointer. Compare this pointer, but dereference it only if current->mm is
+	 * the same.
 	 */
 	struct mm_struct *mm;
-	struct massif_session *session;	/* stays valid while the target is in the table or has work queued */
+	struct massif_session *session;	/* the session; valid while the target is in the table or has work queued */
 	u64 serial;			/* unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
 	u32 origin;			/* reason to report for the first resync; 0: massif_resync()'s argument */
-	bool alive;			/* in the table; changed under massif_table_lock */
+	bool alive;			/* the target is in the table of targets; changed under massif_table_lock */
 
 	/*
-	 * The session has lost the right to observe the target; never reset. Read and written without a lock.
+	 * The session has lost the right to observe the target (the target is hidden); never reset. Read and written
+	 * without a lock.
 	 */
 	bool hidden;
 	bool taken;	/* hidden because another session has taken it over; set before hidden */
@@ -87,10 +89,10 @@ struct massif_target {
 	 * entered, used by MASSIF_HOOK_REMOVE.
 	 */
 	struct {
-		const struct task_struct *by;	/* the thread, only for comparison; NULL: no removal in progress */
+		const struct task_struct *by;	/* the thread that removes, only for comparison; NULL: none */
 		unsigned long addr;
 		unsigned long len;
-		unsigned long pages;	/* pages of the range that are mapped */
+		unsigned long pages;	/* number of pages of the range that are mapped */
 	} removing;
 
 	/*
@@ -99,7 +101,7 @@ struct massif_target {
 	 * reported growth, which may include the growth by several threads.
 	 */
 	raw_spinlock_t grow_lock;
-	const struct vm_area_struct *grown;	/* compared only, never dereferenced */
+	const struct vm_area_struct *grown;	/* mapping that grew last; compared only, never dereferenced */
 	unsigned long grown_to;
 
 	bool test;			/* target of a hook test (hooktest.c): no session, no records */
@@ -143,7 +145,7 @@ static inline struct massif_target *massif_target_find_resident(struct mm_struct
 {
 	struct massif_target *target = massif_target_find(mm);
 
-	/* Pairs with massif_resident_attach(). */
+	/* This acquire pairs with the release in massif_resident_attach(). */
 	return target && smp_load_acquire(&target->resident.attached) ? target : NULL;
 }
 

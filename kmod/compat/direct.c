@@ -40,7 +40,7 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	unsigned int i;
 	int err = 0;
 
-	/* Clear the state of an earlier registration. */
+	/* Clear the state that an earlier registration has left in the ftrace_ops. */
 	memset(ops, 0, sizeof(*ops));
 	for (i = 0; i < count && !err; i++)
 		err = ftrace_set_filter_ip(ops, sites[i], 0, 0);
@@ -70,8 +70,9 @@ MASSIF_EACH_ENTRY(DECLARE)
 static const unsigned long entries[] = { MASSIF_EACH_ENTRY(ADDRESS) };
 
 /*
- * This ftrace frees its entry for a site when the last site with the same destination is unregistered; the
- * entries of the other sites leak. So each site calls an entry of its own, which jumps to addr.
+ * On these kernels, ftrace has an entry for each site (hooked function) with a direct call. When the last site with the
+ * same destination is unregistered, ftrace frees that site's entry; the entries of the other sites leak. So each site
+ * calls a function of its own in detour_64.S, which jumps to addr.
  */
 static unsigned long entry_of(unsigned int site, unsigned int count, unsigned long addr)
 {

@@ -14,7 +14,7 @@
 /* A set of kernel functions that all call the same function of this module. They are armed and disarmed together. */
 struct massif_direct {
 #ifdef CONFIG_FUNCTION_TRACER
-	struct ftrace_ops ops;		/* not used on some kernels */
+	struct ftrace_ops ops;		/* not used on kernels where a direct call needs no ftrace_ops */
 #endif
 };
 

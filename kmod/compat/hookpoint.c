@@ -6,7 +6,7 @@
 
 #define ARG(n)	(arg[n])
 
-/* mmap_region(file, addr, len, vm_flags, ...) */
+/* Arguments of mmap_region(file, addr, len, vm_flags, ...). */
 static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -16,7 +16,7 @@ static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 	change->vm_flags = ARG(3);
 }
 
-/* __do_munmap(mm, start, len, ...): on kernels without the maple tree; the arguments are not checked yet */
+/* Arguments of __do_munmap(mm, start, len, ...), on kernels without the maple tree. It has not checked them yet. */
 static __maybe_unused void decode_unmap_mm(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(0);
@@ -24,7 +24,7 @@ static __maybe_unused void decode_unmap_mm(const unsigned long *arg, struct mass
 	change->len = PAGE_ALIGN(ARG(2));
 }
 
-/* do_mas_align_munmap(mas, vma, mm, start, end, ...), later do_vmi_align_munmap(vmi, ...) */
+/* Arguments of do_mas_align_munmap(mas, vma, mm, start, end, ...), in later kernels do_vmi_align_munmap(vmi, ...). */
 static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(2);
@@ -33,13 +33,13 @@ static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_
 	change->len = ARG(4) - ARG(3);
 }
 
-/* vms_complete_munmap_vmas(vms, mas_detach): always concerns current's address space; vms is not used */
+/* Of vms_complete_munmap_vmas(vms, mas_detach), no argument is used. It always concerns current's address space. */
 static __maybe_unused void decode_remove(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
 }
 
-/* do_brk_flags(addr, len, flags, ...): on kernels without the maple tree */
+/* Arguments of do_brk_flags(addr, len, flags, ...), on kernels without the maple tree. */
 static __maybe_unused void decode_brk_addr(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -48,7 +48,7 @@ static __maybe_unused void decode_brk_addr(const unsigned long *arg, struct mass
 	change->vm_flags = VM_READ | VM_WRITE | ARG(2);
 }
 
-/* do_brk_flags(iterator, vma, addr, len, flags): in 7.2 flags is a struct, also passed in a register */
+/* Arguments of do_brk_flags(iterator, vma, addr, len, flags). In 7.2 flags is a struct, also passed in a register. */
 static __maybe_unused void decode_brk(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -65,7 +65,7 @@ static void decode_vma(struct massif_change *change, struct vm_area_struct *vma)
 	change->file = vma->vm_file;
 }
 
-/* expand_downwards(vma, address): saves the current start of the mapping, to compute its growth */
+/* Arguments of expand_downwards(vma, address). Saves the present start of the mapping, to compute its growth later. */
 static void decode_stack(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));
@@ -73,15 +73,15 @@ static void decode_stack(const unsigned long *arg, struct massif_change *change)
 }
 
 /*
- * __vma_adjust(vma, start, end, ...): called for all changes of a mapping's bounds. The arguments of the system call
- * show whether mremap is the caller, and which range it changes.
+ * Arguments of __vma_adjust(vma, start, end, ...), which is called for all changes of a mapping's bounds. The arguments
+ * of the system call show whether mremap is the caller, and which range it changes.
  */
 static __maybe_unused void decode_grow(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));
 }
 
-/* vma_merge_extend(iterator, vma, delta): mremap extends a mapping at its end */
+/* Arguments of vma_merge_extend(iterator, vma, delta), by which mremap extends a mapping at its end. */
 static __maybe_unused void decode_extend(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(1));
@@ -89,7 +89,7 @@ static __maybe_unused void decode_extend(const unsigned long *arg, struct massif
 	change->len = ARG(2);
 }
 
-/* copy_vma(&vma, addr, len, ...) */
+/* Arguments of copy_vma(&vma, addr, len, ...). */
 static void decode_copy(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, *(struct vm_area_struct **)ARG(0));
@@ -97,7 +97,7 @@ static void decode_copy(const unsigned long *arg, struct massif_change *change)
 	change->len = ARG(2);
 }
 
-/* _install_special_mapping(mm, addr, len, vm_flags, spec) */
+/* Arguments of _install_special_mapping(mm, addr, len, vm_flags, spec). */
 static void decode_special(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(0);
@@ -106,7 +106,7 @@ static void decode_special(const unsigned long *arg, struct massif_change *chang
 	change->vm_flags = ARG(3);
 }
 
-/* exit_mmap(mm) */
+/* Arguments of exit_mmap(mm). */
 static void decode_exit(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(0);
@@ -150,7 +150,7 @@ const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
 				    "void(mm_struct *)" },
 };
 
-/* __mm_populate(start, len, ...): MAP_POPULATE, MAP_LOCKED, mlock, and growth of locked mappings */
+/* Arguments of __mm_populate(start, len, ...), for MAP_POPULATE, MAP_LOCKED, mlock, and growth of locked mappings. */
 static void decode_populate(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -159,8 +159,8 @@ static void decode_populate(const unsigned long *arg, struct massif_change *chan
 }
 
 /*
- * faultin_vma_page_range(vma, start, end, ...), later faultin_page_range(mm, start, end, ...), for
- * MADV_POPULATE_*. Always in current's address space, because process_madvise() does not accept these.
+ * Arguments of faultin_vma_page_range(vma, start, end, ...), in later kernels faultin_page_range(mm, start, end, ...),
+ * for MADV_POPULATE_*. Always concerns current's address space, because process_madvise() does not accept these.
  */
 static void decode_faultin(const unsigned long *arg, struct massif_change *change)
 {

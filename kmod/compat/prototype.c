@@ -80,7 +80,10 @@ static void __init fill_rows(void)
 		expect_of(massif_populatepoints[i].symbol, massif_populatepoints[i].prototype);
 	for (i = 0; i < ARRAY_SIZE(others); i++)
 		expect_of(others[i].name, others[i].prototype);
-	/* A row may point to the text of the parameter, which the kernel keeps as long as the module is loaded. */
+	/*
+	 * The table of prototypes may point into the text of this module parameter: the kernel keeps it as long as the
+	 * module is loaded.
+	 */
 	prototype = expect;
 	if (prototype && strsep(&prototype, "=") && prototype)
 		expect_of(expect, prototype);

@@ -29,7 +29,7 @@ void __init massif_ptrace_init(void)
 	unsigned long at;
 	bool owned;
 
-	/* If any prototype is not as expected, no session can be set up, so the function is never needed. */
+	/* If any prototype is not as expected, no session can be set up, so ptrace_may_access() is never needed. */
 	if (massif_prototype_other() || massif_symbol_find("ptrace_may_access", &at, &owned))
 		return;
 	ask = (typeof(ask))at;

@@ -41,7 +41,7 @@ static inline void massif_rss_base_free(struct massif_rss_base *base)
 {
 }
 
-/* Notes the current values of the shared counters, and returns them in rss[], in pages. */
+/* Stores the current values of the shared counters in base, and returns them in rss[], in pages. */
 static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_struct *mm, long *rss)
 {
 	int member;
@@ -57,8 +57,9 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Called for rss_stat. If no lock is needed, notes the change that current has made, and returns it in *change
- * (pages). Otherwise returns false; the caller then takes the lock and calls massif_rss_note().
+ * Called by the probe of tracepoint rss_stat. If no lock is needed, notes in base the counter change that current has
+ * made, and returns it in *change (pages). Otherwise returns false; the caller then takes the lock and calls
+ * massif_rss_note().
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -68,8 +69,8 @@ static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct 
 }
 
 /*
- * Notes and returns the change of a counter, in pages. Preemption is off, and calls for one base are
- * serialised.
+ * Notes in base how a counter has changed since it was last read, and returns the change in pages. Preemption is off,
+ * and calls for one base are serialised.
  */
 static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struct *mm, int member)
 {
@@ -80,7 +81,7 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 	return change;
 }
 
-/* True if no change of the counters still waits for rss_stat to be called. Serialised with massif_rss_note(). */
+/* True if tracepoint rss_stat has reported every change of the shared counters. Serialised with massif_rss_note(). */
 static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struct mm_struct *mm)
 {
 	int member;
@@ -108,7 +109,7 @@ struct massif_rss_base {
 	struct massif_rss_seen __percpu *seen;
 };
 
-/* The change that a processor has collected. */
+/* The changes of a counter that a processor has collected. */
 static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 {
 #ifdef CONFIG_SMP
@@ -120,7 +121,7 @@ static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 #endif
 }
 
-/* Returns false if there is no memory. May sleep. */
+/* Allocates the per-processor part of a base. Returns false if there is no memory. May sleep. */
 static inline bool massif_rss_base_alloc(struct massif_rss_base *base)
 {
 	base->seen = alloc_percpu(struct massif_rss_seen);
@@ -141,7 +142,7 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 		struct percpu_counter *counter = &mm->rss_stat[member];
 		unsigned long irq;
 
-		/* While we hold the lock, the kernel moves nothing from one level to the other. */
+		/* With the counter's lock held, the kernel adds no collected changes to the shared counter. */
 		raw_spin_lock_irqsave(&counter->lock, irq);
 		rss[member] = base->shared[member] = counter->count;
 		for_each_possible_cpu(cpu) {
@@ -159,7 +160,10 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 	return percpu_counter_sum(&mm->rss_stat[member]);
 }
 
-/* Notes and returns the change collected by one processor, in pages. Each change is returned once. */
+/*
+ * Notes in base, and returns, the change of a counter that one processor has collected, in pages. Each change is
+ * returned once.
+ */
 static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_struct *mm, int member,
 				       int cpu)
 {
@@ -169,9 +173,10 @@ static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_s
 }
 
 /*
- * Returns false in two cases. The collected change became too large: the kernel has moved it to the shared
- * counter, and left 0 in this processor's count. Or the task was moved to another processor between its change
- * and the tracepoint, and the present processor's count has not changed. Preemption is off.
+ * Notes, without a lock, the change that current has made on this processor. Returns false in two cases. The collected
+ * change became too large: the kernel has moved it to the shared counter, and left 0 in this processor's count. Or the
+ * task was moved to another processor between its change and the tracepoint, and the present processor's count has not
+ * changed. Preemption is off.
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)

@@ -6,7 +6,7 @@
 
 int massif_symbol_find(const char *name, unsigned long *at, bool *owned)
 {
-	/* The probe is never armed, so it needs no handler and costs nothing. */
+	/* The kprobe serves only to find the address. It is never armed, so it needs no handler and costs nothing. */
 	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
 	int err = register_kprobe(&probe);
 

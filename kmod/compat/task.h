@@ -17,7 +17,7 @@ struct massif_mremap {
 	unsigned long old_len;
 	unsigned long new_len;
 	unsigned long flags;
-	unsigned long new_addr;		/* valid with MREMAP_FIXED */
+	unsigned long new_addr;		/* new address; valid only with MREMAP_FIXED */
 };
 
 /* During execve() the saved user registers are those of the old program. */
@@ -46,7 +46,7 @@ bool massif_task_in_mremap(struct massif_mremap *call);
 bool massif_task_in_any_mremap(struct massif_mremap *call);
 bool massif_task_in_free_mmap(void);
 
-/* The architecture and its registers, for STACK records. */
+/* The architecture, the number of its registers, and their values, for STACK records. */
 extern const u32 massif_task_arch;
 extern const u32 massif_task_nr_regs;
 bool massif_task_regs(struct pt_regs *regs, u64 *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Dumpability is stored with the thread's last exec (since 7.2), no longer with the address space.
+// Compiles if the kernel stores dumpability with the thread's last exec (since 7.2), not with the address space.
 #include <linux/sched.h>
 #include <linux/sched/exec_state.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A fault that makes a stack grow takes mmap_lock for writing (since 6.5, commit c2508ec5a58d, and in
+// Compiles if a page fault that makes a stack grow takes mmap_lock for writing (since 6.5, commit c2508ec5a58d, and in
 // stable series from 6.1 on).
 #include <linux/mm.h>
 

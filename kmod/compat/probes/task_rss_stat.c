@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads collect up to 64 pages before they add them to the counters of the address space (before 6.2).
+// Compiles if threads collect changes of up to 64 pages before they add them to the RSS counters of the address space
+// (before 6.2).
 #include <linux/sched.h>
 
 int probe(struct task_struct *task);

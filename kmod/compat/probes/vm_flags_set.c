@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Wrappers to change a mapping's flags (since 6.3, commit 1c71222e5f23).
+// Compiles if the kernel has wrapper functions to change a mapping's flags (since 6.3, commit 1c71222e5f23).
 #include <linux/mm.h>
 
 void probe(struct vm_area_struct *vma);

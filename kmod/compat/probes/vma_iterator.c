@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The maple tree and its iterator (since 6.1, commit 524e00b36e8c); before that, mappings were in a linked list.
+// Compiles if the kernel keeps mappings in a maple tree, which has an iterator (since 6.1, commit 524e00b36e8c); before
+// that, they were in a linked list.
 #include <linux/mm.h>
 
 unsigned long probe(struct mm_struct *mm);

@@ -160,28 +160,28 @@
 #define MASSIF_DEVICE		"/dev/massif"
 #define MASSIF_ABI		2
 
-#define MASSIF_RING_MIN		(64U << 10)	/* bytes; a ring also needs at least 4 * max_stack_bytes */
+#define MASSIF_RING_MIN		(64U << 10)	/* minimum ring size in bytes, but not below 4 * max_stack_bytes */
 #define MASSIF_RING_MAX		(64U << 20)
 #define MASSIF_STACK_MAX	(64U << 10)
 #define MASSIF_HOOK_NAME	48
 #define MASSIF_COMM		16
 
-/* Offsets for mmap, in pages; the three parts are mapped separately. */
+/* Offsets of the ring's three parts for mmap, in pages; they are mapped separately. */
 #define MASSIF_MMAP_CONTROL	0
 #define MASSIF_MMAP_CONSUMER	1
 #define MASSIF_MMAP_DATA	2
 
-/* massif_query.features */
-#define MASSIF_FEATURE_PAGES	(1ULL << 0)	/* exact accounting of mappings */
+/* Bits of massif_query.features. */
+#define MASSIF_FEATURE_PAGES	(1ULL << 0)	/* the module accounts for mappings exactly */
 #define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* the module writes STACK records on this architecture */
 #define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* the module can write RESIDENT and MOVE records */
-#define MASSIF_FEATURE_KNOWN	(1ULL << 3)	/* MASSIF_IOC_KNOWN */
-#define MASSIF_FEATURE_ATTACH	(1ULL << 4)	/* MASSIF_IOC_ATTACH; the path in EXEC, and ARGS */
+#define MASSIF_FEATURE_KNOWN	(1ULL << 3)	/* the module has a stack cache (MASSIF_IOC_KNOWN) */
+#define MASSIF_FEATURE_ATTACH	(1ULL << 4)	/* the module has MASSIF_IOC_ATTACH, ARGS, and path in EXEC */
 
 struct massif_query {
 	__u32 size;
 	__u32 flags;		/* must be 0 */
-	/* out: */
+	/* The module fills the fields below. */
 	__u32 abi;
 	__u32 __pad;		/* must be 0 */
 	__u64 features;
@@ -194,23 +194,23 @@ struct massif_query {
  */
 struct massif_setup {
 	__u32 size;
-	__u32 abi;		/* MASSIF_ABI of the consumer */
-	__u64 flags;		/* MASSIF_SETUP_* */
+	__u32 abi;		/* MASSIF_ABI for which the consumer was compiled */
+	__u64 flags;		/* bits MASSIF_SETUP_* */
 	__u64 ring_bytes;	/* power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
 	__u32 max_stack_bytes;	/* 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
 	__u32 known_bytes;	/* kernel memory for the stack cache; 0 (no cache) to MASSIF_KNOWN_MAX */
-	/* out, on ENODEV: the hook that cannot be armed. */
+	/* If SETUP returns ENODEV, the module stores the name of the hook that cannot be armed. */
 	char dead_hook[MASSIF_HOOK_NAME];
 };
 
-/* massif_setup.flags */
-#define MASSIF_SETUP_RESIDENT	(1ULL << 0)	/* write RESIDENT and MOVE records */
-#define MASSIF_SETUP_VERIFY	(1ULL << 1)	/* copy cached stacks as well, for comparison */
+/* Bits of massif_setup.flags. */
+#define MASSIF_SETUP_RESIDENT	(1ULL << 0)	/* the module writes RESIDENT and MOVE records */
+#define MASSIF_SETUP_VERIFY	(1ULL << 1)	/* the module copies cached stacks as well, for comparison */
 
 struct massif_enrol {
 	__u32 size;
 	__u32 flags;		/* must be 0 */
-	/* out: */
+	/* The module fills the fields below. */
 	__u32 target;
 	__u32 __pad;		/* must be 0 */
 };
@@ -219,7 +219,10 @@ struct massif_resync {
 	__u32 size;
 	__u32 flags;		/* MASSIF_RESYNC_ALL: include targets that are in sync */
 	__u32 target;		/* target to resync; 0: all targets */
-	/* out: number of targets still out of sync (make room in the ring and call again) */
+	/*
+	 * The module stores the number of targets still out of sync. If it is not 0, make room in the ring and call
+	 * again.
+	 */
 	__u32 remaining;
 };
 
@@ -246,9 +249,9 @@ struct massif_stack_cache_stack {
 	__u32 code_gen;		/* code_gen of the STACK record whose stack was unwound */
 	__u64 pc;
 	__u64 sp;
-	__u32 nr_regs;		/* number of registers in words; pc and sp can be omitted */
+	__u32 nr_regs;		/* number of registers in the array words; pc and sp can be omitted */
 	__u32 nr_slots;
-	struct massif_stack_cache_word words[];	/* nr_regs registers, then nr_slots of the stack */
+	struct massif_stack_cache_word words[];	/* nr_regs registers, then nr_slots stack words */
 };
 
 struct massif_stack_cache {
@@ -256,19 +259,19 @@ struct massif_stack_cache {
 	__u32 flags;		/* must be 0 */
 	__u64 stacks;		/* address of an array of massif_stack_cache_stack; entries differ in size */
 	__u32 bytes;		/* size of the array: at most MASSIF_KNOWN_BATCH */
-	/* out: number of stacks added to the cache; undefined on an error */
+	/* The module stores the number of stacks added to the cache; undefined on an error. */
 	__u32 taken;
 };
 
 struct massif_status {
 	__u32 size;
 	__u32 flags;		/* must be 0 */
-	/* out: */
+	/* The module fills the fields below. */
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
 	__u64 missed;		/* hook entries that the kernel could not deliver */
 	__u64 unseen;		/* number of times that total_vm had changed without a record */
-	__u64 captures;		/* STACK records requested */
+	__u64 captures;		/* STACK records that hooks have requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
 	__u64 captures_limited;	/* STACK records without stack bytes or not requested: no room in the ring */
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
@@ -278,25 +281,28 @@ struct massif_status {
 	__u32 known_bytes;	/* kernel memory used by the stack cache */
 	__u32 processes;	/* processes in the session now */
 	__u32 targets;		/* targets of the session now */
-	__u32 out_of_sync;	/* number of these targets that are out of sync */
+	__u32 out_of_sync;	/* number of the session's targets that are out of sync */
 	__u32 pending;		/* stack copies and resyncs queued to threads but not done yet */
 };
 
-/* massif_hook_info.kind: how a function or tracepoint is hooked */
+/* Values of massif_hook_info.kind: how a function or tracepoint is hooked. */
 #define MASSIF_HOOK_DETOUR	1
 #define MASSIF_HOOK_KRETPROBE	2
 #define MASSIF_HOOK_TRACEPOINT	3
 
-/* massif_hook_info.state */
+/* Bits of massif_hook_info.state. */
 #define MASSIF_HOOK_FIRED	(1U << 0)	/* the hook has fired in a hook test since it was armed */
 #define MASSIF_HOOK_COMPARED	(1U << 1)	/* the kernel's BTF has the expected prototype */
 
-/* Describes one hook. ENOENT: there is no hook with this number or a higher one. After SETUP all hooks are armed. */
+/*
+ * Argument of MASSIF_IOC_HOOK, which describes one hook. ENOENT: there is no hook with number index or a higher one.
+ * After SETUP all hooks are armed.
+ */
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* must be 0 */
 	__u32 index;		/* in: index to search from, at first 0; out: index of the hook described */
-	/* out: */
+	/* The module fills the fields below. */
 	__u32 kind;
 	__u32 state;
 	__u32 __pad;		/* must be 0 */
@@ -307,22 +313,22 @@ struct massif_attach {
 	__u32 size;
 	__u32 flags;		/* must be 0 */
 	__s32 pid;
-	/* out: */
+	/* The module fills the fields below. */
 	__u32 target;
 };
 
 /*
- * Tests that each hook fires. A child of the consumer calls with JOIN. It then does each of these once: mmap at free
- * addresses, mmap in place of another mapping, munmap, growth of a stack, brk, mremap in place, mremap to another
- * address. With MASSIF_SETUP_RESIDENT, it also touches one page itself and one in a system call. Then it exits. The
- * module writes no records about the child. Finally the consumer calls without JOIN. ENODEV: the hook named in
- * dead_hook has not fired since the hooks were armed, so the session cannot be trusted. EBUSY: the process is already
- * followed, or another test is running.
+ * Argument of MASSIF_IOC_TEST, which tests that each hook fires. A child of the consumer calls it with flag JOIN. It
+ * then does each of these once: mmap at free addresses, mmap in place of another mapping, munmap, growth of a stack,
+ * brk, mremap in place, mremap to another address. With MASSIF_SETUP_RESIDENT, it also touches one page itself and one
+ * in a system call. Then it exits. The module writes no records about the child. Finally the consumer calls it without
+ * JOIN. ENODEV: the hook named in dead_hook has not fired since the hooks were armed, so the session cannot be trusted.
+ * EBUSY: the process is already followed, or another test is running.
  */
 struct massif_test {
 	__u32 size;
-	__u32 flags;		/* MASSIF_TEST_* */
-	char dead_hook[MASSIF_HOOK_NAME];	/* out, on ENODEV */
+	__u32 flags;		/* bits MASSIF_TEST_* */
+	char dead_hook[MASSIF_HOOK_NAME];	/* on ENODEV: hook that did not fire */
 };
 
 #define MASSIF_TEST_JOIN	(1U << 0)
@@ -378,27 +384,27 @@ enum massif_record_type {
 	MASSIF_REC_ARGS		= 18,
 };
 
-/* massif_record.flags */
-#define MASSIF_RF_EXTERNAL	(1U << 0)	/* caused by another address space, a kernel worker or exiting thread */
+/* Bits of massif_record.flags. */
+#define MASSIF_RF_EXTERNAL	(1U << 0)	/* caused from another address space, or by a kernel worker or exiting thread */
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old program's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
 #define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a cached stack */
-#define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP: the GONE records of its call precede it */
+#define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP: the GONE records of the same call precede it */
 
 struct massif_record {
-	__u32 type;		/* MASSIF_REC_* */
-	__u32 size;		/* bytes of the whole record, a multiple of 8 */
+	__u32 type;		/* record type MASSIF_REC_* */
+	__u32 size;		/* size of the whole record in bytes, a multiple of 8 */
 	__u64 seq;
 	__u64 time_ns;
-	__u64 total_vm;		/* pages; 0 if the type has none */
+	__u64 total_vm;		/* pages mapped by the target; 0 in records of some types */
 	__u32 target;
 	__u32 tid;
-	__u32 capture;		/* 0: no stack */
-	__u32 flags;		/* MASSIF_RF_* */
+	__u32 capture;		/* number of the STACK record or of the cached stack; 0: no stack */
+	__u32 flags;		/* bits MASSIF_RF_* */
 };
 
-/* massif_rec_lost.reason */
+/* Values of massif_rec_lost.reason: why records are missing. */
 #define MASSIF_LOST_ROOM	1	/* the ring was full */
 #define MASSIF_LOST_MISSED	2	/* the kernel could not run a hook (kretprobe nmissed) */
 #define MASSIF_LOST_UNSEEN	3	/* total_vm changed without any hook being called */
@@ -411,7 +417,7 @@ struct massif_rec_lost {
 	__u32 __pad;
 };
 
-/* Layout of ENROL and ATTACH. */
+/* Layout of ENROL and ATTACH records. */
 struct massif_rec_enrol {
 	struct massif_record h;
 	__u32 tgid;
@@ -420,19 +426,19 @@ struct massif_rec_enrol {
 };
 
 struct massif_rec_fork {
-	struct massif_record h;	/* h.target: the parent's target */
-	__u32 child;		/* the child's target */
+	struct massif_record h;	/* h.target is the parent's target */
+	__u32 child;		/* number of the child's target */
 	__u32 parent_tgid;
 	__u32 child_tgid;
 	__u32 __pad;
 };
 
 struct massif_rec_exec {
-	struct massif_record h;	/* h.target: the new target */
-	__u32 old_target;	/* 0: unknown */
+	struct massif_record h;	/* h.target is the new target */
+	__u32 old_target;	/* number of the target before the exec; 0: unknown */
 	__u32 tgid;
 	char comm[MASSIF_COMM];	/* name of the new program */
-	char path[];		/* as passed to execve; NUL-terminated; may be empty */
+	char path[];		/* path as passed to execve; NUL-terminated; may be empty */
 };
 
 #define MASSIF_ARGS_MAX		4096
@@ -442,22 +448,22 @@ struct massif_rec_args {
 	struct massif_record h;
 	__u32 tgid;
 	__u32 bytes;		/* size of args */
-	char args[];		/* each NUL-terminated, except the last one if it was cut */
+	char args[];		/* the arguments, each NUL-terminated, except the last one if it was cut */
 };
 
 struct massif_rec_exit {
 	struct massif_record h;
-	__u32 tgid;		/* the process that the target was created for */
+	__u32 tgid;		/* id of the process that the target was created for */
 	__u32 __pad;
 };
 
-/* massif_rec_end.reason */
+/* Values of massif_rec_end.reason: why a process has left the session. */
 #define MASSIF_END_EXIT		1	/* the process ended */
-#define MASSIF_END_SECURE	2	/* it executed a set-id or file-capability program */
-#define MASSIF_END_UNREADABLE	3	/* it executed a program that its user may not read */
-#define MASSIF_END_MEMORY	4	/* no memory to follow its new program */
-#define MASSIF_END_HIDDEN	5	/* it may no longer be observed: see "Access" */
-#define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to it */
+#define MASSIF_END_SECURE	2	/* the process executed a set-id or file-capability program */
+#define MASSIF_END_UNREADABLE	3	/* the process executed a program that its user may not read */
+#define MASSIF_END_MEMORY	4	/* the process executed a program; no memory to follow it */
+#define MASSIF_END_HIDDEN	5	/* the process may no longer be observed: see "Access" */
+#define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to the process */
 
 struct massif_rec_end {
 	/* h.target is the process's last target, whose EXIT may come before this record. h.tid is the causing thread. */
@@ -466,46 +472,46 @@ struct massif_rec_end {
 	__u32 reason;
 };
 
-/* massif_rec_resync.reason */
+/* Values of massif_rec_resync.reason: why the mappings are listed. */
 #define MASSIF_RESYNC_ENROL	1
 #define MASSIF_RESYNC_FORK	2
 #define MASSIF_RESYNC_EXEC	3
 #define MASSIF_RESYNC_LOST	4	/* records were lost or changes were missed */
-#define MASSIF_RESYNC_ASKED	5	/* MASSIF_IOC_RESYNC */
-#define MASSIF_RESYNC_ATTACH	6	/* MASSIF_IOC_ATTACH: the mappings are older than the session */
+#define MASSIF_RESYNC_ASKED	5	/* the consumer requested it by MASSIF_IOC_RESYNC */
+#define MASSIF_RESYNC_ATTACH	6	/* after MASSIF_IOC_ATTACH: the mappings are older than the session */
 
-/* massif_rec_resync.part */
+/* Bits of massif_rec_resync.part: position in a series of partial lists. */
 #define MASSIF_RESYNC_FIRST	(1U << 0)
 #define MASSIF_RESYNC_LAST	(1U << 1)
 
-/* RESYNC_BEGIN and RESYNC_END, with the same contents. */
+/* Layout of RESYNC_BEGIN and RESYNC_END records, which have the same contents. */
 struct massif_rec_resync {
 	struct massif_record h;
-	__u64 start;		/* 0 in the first part */
-	__u64 end;		/* ~0 in the last part */
+	__u64 start;		/* start address of this part of the list; 0 in the first part */
+	__u64 end;		/* end address of this part of the list; ~0 in the last part */
 	__u32 reason;
 	__u32 part;
 	__u32 count;		/* number of VMA records between RESYNC_BEGIN and RESYNC_END */
 	__u32 __pad;
 };
 
-/* prot of MAP, VMA and NAME */
+/* Bits of prot in MAP, VMA and NAME records: protection and kind of a mapping. */
 #define MASSIF_PROT_READ	(1U << 0)
 #define MASSIF_PROT_WRITE	(1U << 1)
 #define MASSIF_PROT_EXEC	(1U << 2)
 #define MASSIF_PROT_SHARED	(1U << 3)
-#define MASSIF_PROT_FILE	(1U << 4)	/* file, shmem or device; not anonymous */
+#define MASSIF_PROT_FILE	(1U << 4)	/* mapping of a file, shmem or a device; not anonymous */
 #define MASSIF_PROT_GROWSDOWN	(1U << 5)
 
-/* massif_rec_map.kind */
-#define MASSIF_MAP_MMAP		1	/* mmap, shmat, io_setup, ... */
+/* Values of massif_rec_map.kind: what has created the mapping. */
+#define MASSIF_MAP_MMAP		1	/* created by mmap, shmat, io_setup, ... */
 #define MASSIF_MAP_BRK		2
-#define MASSIF_MAP_STACK	3	/* automatic growth downwards */
-#define MASSIF_MAP_MREMAP_GROW	4	/* growth in place; addr and len describe the new part */
-#define MASSIF_MAP_MREMAP_COPY	5	/* destination of a move; an UNMAP of the source may follow */
-#define MASSIF_MAP_SPECIAL	6	/* vdso, uprobes */
+#define MASSIF_MAP_STACK	3	/* automatic growth of a stack downwards */
+#define MASSIF_MAP_MREMAP_GROW	4	/* growth in place by mremap; addr and len describe the new part */
+#define MASSIF_MAP_MREMAP_COPY	5	/* destination of a move by mremap; an UNMAP of the source may follow */
+#define MASSIF_MAP_SPECIAL	6	/* mapping that the kernel creates for a vdso or uprobes */
 
-/* Layout of MAP and UNMAP; an UNMAP has 0 in kind and prot. */
+/* Layout of MAP and UNMAP records; an UNMAP has 0 in kind and prot. */
 struct massif_rec_map {
 	struct massif_record h;
 	__u64 addr;
@@ -514,7 +520,7 @@ struct massif_rec_map {
 	__u32 prot;
 };
 
-/* Layout of VMA and NAME. */
+/* Layout of VMA and NAME records. */
 struct massif_rec_vma {
 	struct massif_record h;
 	__u64 addr;
@@ -528,7 +534,7 @@ struct massif_rec_vma {
 	char name[];		/* path, or [heap] [stack] [vdso] ..., or empty; NUL-terminated */
 };
 
-/* massif_rec_resident.cause */
+/* Values of massif_rec_resident.cause: why pages became resident or were removed. */
 #define MASSIF_RESIDENT_FAULT	 1
 #define MASSIF_RESIDENT_POPULATE 2
 #define MASSIF_RESIDENT_GONE	 3
@@ -536,55 +542,55 @@ struct massif_rec_vma {
 #define MASSIF_RESIDENT_DRIFT	 5
 #define MASSIF_RESIDENT_BASE	 6
 
-/* Indexes of massif_rec_resident.change and .rss. */
+/* Indexes into massif_rec_resident.change and .rss: kinds of pages. */
 #define MASSIF_RSS_ANON		0
 #define MASSIF_RSS_FILE		1
 #define MASSIF_RSS_SHMEM	2
-#define MASSIF_RSS_SWAP		3	/* swapped out, so not resident */
+#define MASSIF_RSS_SWAP		3	/* pages that are swapped out, so not resident */
 #define MASSIF_RSS_COUNT	4
 
 struct massif_rec_resident {
 	struct massif_record h;
 	__u64 addr;
 	__u64 len;		/* length in bytes; 0: unknown range */
-	__u64 rss[MASSIF_RSS_COUNT];	/* in pages */
-	__s32 change[MASSIF_RSS_COUNT];	/* in pages */
-	__u32 cause;		/* MASSIF_RESIDENT_* */
+	__u64 rss[MASSIF_RSS_COUNT];	/* number of pages */
+	__s32 change[MASSIF_RSS_COUNT];	/* number of pages */
+	__u32 cause;		/* cause MASSIF_RESIDENT_* */
 	__u32 __pad;
 };
 
 struct massif_rec_move {
 	struct massif_record h;
-	__u64 addr;		/* destination */
+	__u64 addr;		/* address of the destination */
 	__u64 len;		/* length in bytes */
 	__u64 from;
 };
 
-#define MASSIF_ARCH_X86_64	62	/* EM_X86_64 of ELF */
+#define MASSIF_ARCH_X86_64	62	/* value of EM_X86_64 in ELF */
 
-/* regs of MASSIF_ARCH_X86_64: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
+/* Order of regs in a STACK record, if arch is MASSIF_ARCH_X86_64: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
 #define MASSIF_X86_64_REGS	17
 
-/* massif_rec_stack.stack_flags */
+/* Bits of massif_rec_stack.stack_flags: why stack bytes are missing. */
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes cut at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* stack bytes cut where memory could not be read */
-#define MASSIF_STACK_GONE	(1U << 2)	/* empty: the thread ended or executed another program first */
-#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the copy */
+#define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
+#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the stack copy */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
 #define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the stacks' part of the ring is full */
 
-/* h.capture: records with the same number in capture have this stack. */
+/* Layout of STACK records. Other records with the same number in capture have this stack. */
 struct massif_rec_stack {
 	struct massif_record h;
-	__u32 arch;		/* MASSIF_ARCH_* */
+	__u32 arch;		/* architecture MASSIF_ARCH_* */
 	__u32 nr_regs;
 	__u32 stack_flags;
 	__u32 data_off;		/* offset of the stack bytes from the start of the record */
-	__u64 sp;		/* address of the first byte */
+	__u64 sp;		/* stack pointer: address of the first stack byte */
 	__u64 bytes;
-	__u32 code_gen;		/* value at the time of the first record that has this stack */
+	__u32 code_gen;		/* code_gen of the target at the first record that has this stack */
 	__u32 known;		/* number of the cached stack that equals this one; 0: none */
-	__u64 regs[];		/* nr_regs registers, then the bytes */
+	__u64 regs[];		/* nr_regs registers, then the stack bytes */
 };
 
 #endif
