@@ -9,7 +9,7 @@
 
 struct mf_map {
 	uint64_t start, end;
-	int protection; /* PROT_READ, PROT_WRITE, PROT_EXEC */
+	int protection; /* what the mapping allows: PROT_READ, PROT_WRITE, PROT_EXEC */
 };
 
 /* An open list of mappings. Reading it allocates nothing. */

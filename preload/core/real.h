@@ -11,7 +11,7 @@
 
 #include "session.h"
 
-/* The table of real functions. Columns: member of struct mf_real, symbol, type of the result, types of the arguments. */
+/* The real functions. Columns: member of struct mf_real, symbol, type of the result, types of the arguments. */
 #define MF_REAL_FUNCTIONS(X)                                                \
 	X(malloc, "malloc", void *, (size_t))                               \
 	X(free, "free", void, (void *))                                     \

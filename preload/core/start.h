@@ -14,7 +14,7 @@
 	static void (*const at_first_event_##function)(void) __attribute__((used, section("mf_at_first_event"))) = \
 		function
 
-/* Calls all registered functions. */
+/* Calls all functions that were registered to be called before the first event. */
 void mf_start_first(void);
 
 /*

@@ -32,7 +32,7 @@ __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initia
  */
 static struct mf_lock list_lock;
 static struct mf_thread_private *ended;
-static struct mf_thread_private *all; /* atomic */
+static struct mf_thread_private *all; /* list of all thread states, linked by made_before; atomic */
 static pthread_key_t key;
 static bool has_key;
 
@@ -197,7 +197,7 @@ static struct mf_thread_private *take_ended(void)
 	return private;
 }
 
-/* Returns NULL if there is no memory for another state. */
+/* Takes an unused thread state or makes a new one. Returns NULL if there is no memory for another state. */
 static struct mf_thread_private *take(void)
 {
 	struct mf_thread_private *private;
@@ -234,7 +234,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		/* The instruction counters belong to the parent's threads. The child's only thread will open a new one. */
+		/* The instruction counters belong to the parent's threads. The child's thread will open a new one. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;

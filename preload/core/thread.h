@@ -143,7 +143,7 @@ void mf_thread_release(void);
  */
 void mf_thread_frozen(void);
 
-/* In a forked child: releases the lock, whose holder does not exist in the child. */
+/* In a forked child: releases the lock of the thread states, whose holder does not exist in the child. */
 void mf_thread_reset(void);
 
 /*

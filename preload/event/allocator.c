@@ -243,7 +243,7 @@ EXPORT size_t malloc_usable_size(void *pointer)
 	return size;
 }
 
-/* From C23. The size and the alignment are not needed here. */
+/* Variants of free() that C23 has added. The shim ignores the size and the alignment. */
 void free_sized(void *pointer, size_t size);
 void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 

@@ -130,7 +130,10 @@ static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct m
 {
 	const struct mf_nesting_memo *memo = mf_nesting_memo_of(nesting, caller->pc);
 
-	/* The original function tail-called this allocation function. */
+	/*
+	 * The call is nested if its caller is a hook: the hook's original function has tail-called this allocation
+	 * function.
+	 */
 	if (caller->pc == mf_nesting_hook_returns)
 		return true;
 	if (!nesting->n || memo->pc != caller->pc || caller->exact ||

@@ -254,7 +254,7 @@ static enum mf_flow flow_of_one(uint8_t opcode, uint8_t modrm)
 
 static enum mf_flow flow_of_two(uint8_t opcode)
 {
-	if (opcode == 0x0b) /* ud2 */
+	if (opcode == 0x0b) /* the instruction ud2, a trap */
 		return MF_FLOW_AWAY;
 	return (opcode & 0xf0) == 0x80 ? MF_FLOW_BRANCH : MF_FLOW_ON;
 }

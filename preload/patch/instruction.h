@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MF_INSTRUCTION_MAX 15u /* bytes */
+#define MF_INSTRUCTION_MAX 15u /* length in bytes of the longest instruction */
 
 enum mf_flow {
 	MF_FLOW_ON,	       /* execution continues with the next instruction */

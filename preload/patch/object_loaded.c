@@ -58,7 +58,7 @@ static uint32_t n_known, room = KNOWN_FIRST, this_round;
 struct round {
 	uint32_t at; /* index at which the next object is expected: the order of the list rarely changes */
 	bool any;
-	bool no_room; /* not all objects could be recorded */
+	bool no_room; /* true if there was no memory to record all objects */
 };
 
 /* Doubles the capacity for known objects. Returns false if there is no memory. */
@@ -165,7 +165,7 @@ static bool is_elsewhere(void)
 	return lists->own.r_version >= 2 && lists->next;
 }
 
-/* Called instead of the dynamic linker's function. */
+/* Replaces the dynamic linker's function that is called whenever the list of objects changes. */
 static void list_changes(void)
 {
 	int saved = errno;

@@ -45,7 +45,7 @@ typedef uint64_t mf_trampoline_answer(const struct mf_trampoline_frame *frame, u
 /* Sets the function that answers requests. Call this before the first trampoline is made. */
 void mf_trampoline_start(mf_trampoline_answer *answer);
 
-/* Makes the trampoline of @site. */
+/* Makes the trampoline of the client request at @site. */
 void mf_trampoline_make(struct mf_trampoline *trampoline, const uint8_t *site);
 
 static inline uint8_t *mf_trampoline_site(const struct mf_trampoline *trampoline)

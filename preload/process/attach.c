@@ -131,7 +131,10 @@ void mf_attach(void)
 	static int started;
 	int saved = errno;
 
-	/* This need not be a lock: the first event occurs while the process has one thread. */
+	/*
+	 * Start the shim only once. No lock is needed for this, because the first event occurs while the process has
+	 * one thread.
+	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return;
 	mf_thread_local.inside = true;

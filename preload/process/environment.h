@@ -3,7 +3,7 @@
 #ifndef MASSIF_PRELOAD_ENVIRONMENT_H
 #define MASSIF_PRELOAD_ENVIRONMENT_H
 
-/* Returns the array; works even before libc has set environ. */
+/* Returns the array of environment variables. Works even before libc has set environ. */
 char **mf_environment(void);
 
 /* Returns the value of the last variable @name, which is the one that the dynamic linker uses, or NULL. */

@@ -68,7 +68,7 @@ static const struct mf_real *begin(void)
 	return real;
 }
 
-/* Builds the new program's environment on the stack, since this process may be a child that shares its parent's memory. */
+/* Builds the new environment on the stack, since this process may be a child that shares its parent's memory. */
 #define FOLLOW(envp)                                                  \
 	do {                                                          \
 		size_t room = mf_follow_room(envp);                   \

@@ -32,7 +32,7 @@ void mf_stack_forget(struct mf_thread *thread)
 	mf_memo_forget(&thread->memo);
 }
 
-/* Returns the context that ends at @node, or the overflow context if there is no room. */
+/* Returns the context whose stack ends at the trie's @node, or the overflow context if there is no room. */
 static uint32_t make_context(uint32_t node)
 {
 	uint32_t context = MF_CONTEXT_NONE;
@@ -220,7 +220,7 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	return context;
 }
 
-/* Makes the nodes of the @n frames in thread->merged. Context: the trie's lock is held. */
+/* Makes the trie's nodes of the @n frames in thread->merged. Context: the trie's lock is held. */
 static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;

@@ -19,7 +19,7 @@
 /* Parameters for a memo of stacks in which no stack has been found for a long time; see MF_MEMO_IN_VAIN. */
 #define IN_VAIN_MAX  1023u
 #define IN_VAIN_LONG 64u /* after each such number of stacks that were not found, half as many stacks are looked up */
-/* After each such number of stacks that were not found, the memo is emptied, because a small table is faster to search. */
+/* After each such number of stacks not found, the memo is emptied, because a small table is faster to search. */
 #define IN_VAIN_KEPT 256u
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");

@@ -136,8 +136,8 @@ static bool is_signal_frame(uint64_t sp, uint64_t known)
 }
 
 /*
- * Asks the kernel whether the words are readable. If the system call for this is forbidden, assumes that words near @sp
- * are readable, so that stacks are not cut off there.
+ * Asks the kernel whether the words that hold the caller's registers are readable. If the system call for this is
+ * forbidden, assumes that words near @sp are readable, so that stacks are not cut off there.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot)
 {

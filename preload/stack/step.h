@@ -31,9 +31,10 @@ enum mf_step {
 	MF_STEP_DONE,
 	MF_STEP_END,     /* the stack ends here */
 	MF_STEP_GUESSED, /* the caller was guessed; it and all further frames may be wrong */
-	MF_STEP_AWAY,	 /* like MF_STEP_GUESSED: the rule has led to another stack */
+	/* The rule has led to another stack, so the caller and all further frames may be wrong, as after a guess. */
+	MF_STEP_AWAY,
 	MF_STEP_LOST,    /* the caller cannot be found */
-	MF_STEP_ASTRAY,  /* like MF_STEP_LOST, but only because memory is not readable now */
+	MF_STEP_ASTRAY,  /* the caller cannot be found, but only because memory is not readable now */
 	MF_STEP_UNKNOWN, /* the rule has a form that is not cached; see full_walk.h */
 };
 

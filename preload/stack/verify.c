@@ -78,8 +78,8 @@ struct verification {
 	struct reference reference;
 	const struct mf_registers *caller;
 	uint32_t context;
-	struct mf_frame frames[MF_DEPTH_MAX]; /* frames of the context */
-	uint64_t pcs[MF_DEPTH_MAX + 1];	      /* addresses from the reference walk */
+	struct mf_frame frames[MF_DEPTH_MAX]; /* frames of the context that the shim has found for the stack */
+	uint64_t pcs[MF_DEPTH_MAX + 1];	      /* code addresses that the reference walk has found */
 };
 
 #define MEMORY_BYTES (512u << 10)
@@ -411,7 +411,7 @@ static void verify(void *data)
 	v->reference.pc = 1;
 	v->reference.n_links = 0;
 	v->reference.readable = 0;
-	/* Skip the shim's own frames. */
+	/* The reference walk begins in the shim's own frames. Skip these. */
 	while (v->reference.pc && v->reference.pc != v->caller->pc)
 		step_by_rules(&v->reference);
 	wanted = collect(v);
