@@ -150,7 +150,7 @@ TEST(equal_times)
 			 { 6, 8, 16, 'e' });
 }
 
-/* If all culled snapshots have the same time, the interval is 0, so no snapshot is skipped. */
+/* If all culled snapshots have the same time, the minimum interval is 0, so no snapshot is skipped. */
 TEST(equal_times_culled)
 {
 	struct mf_model_options options = defaults;
@@ -189,7 +189,9 @@ TEST(least_interval)
 	EXPECT_EQ(6, n_views);
 }
 
-/* A normal snapshot waits for the interval; a peak does not wait, and restarts the interval. */
+/*
+ * A normal snapshot waits for the minimum interval after the last one; a peak does not wait, and restarts the interval.
+ */
 TEST(interval)
 {
 	struct mf_model_options options = defaults;

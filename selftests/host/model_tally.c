@@ -64,8 +64,8 @@ TEST_F(tally, is_used_again)
 }
 
 /*
- * A tally has an allowance as long as a thread uses it; the allowance is divided by the number of tallies, not of
- * threads.
+ * As long as a thread uses a tally, the tally has an allowance: the amount by which its counters may change before the
+ * model must decide about a snapshot. The allowance is divided by the number of tallies, not of threads.
  */
 TEST_F(tally, has_an_allowance)
 {

@@ -304,7 +304,10 @@ TEST(full)
 	EXPECT_EQ(last - MF_CONTEXT_FIRST + 1, collection.profile.n_contexts);
 	mf_collection_release(&collection);
 
-	/* Bytes without a known stack can be counted towards the overflow context. */
+	/*
+	 * Bytes without a known stack can be counted towards the overflow context, the one for stacks that could not be
+	 * stored.
+	 */
 	overflow = mf_trie_overflow(&store);
 	EXPECT_EQ(last + 1, overflow);
 	EXPECT_EQ(overflow, mf_trie_overflow(&store));

@@ -373,7 +373,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
 	mf_names_begin(names);
-	/* A failure to read the file is not kept either. */
+	/* A failure to read the file is not kept for the next symbolizer, either. */
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 	found = resolve_next(self, names, self->program, pc + 1);
 	EXPECT_STREQ("resolve", found.function ?: "(none)");
@@ -384,7 +384,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("next", kept.object ?: "(none)");
 	EXPECT_EQ(found.line, kept.line);
 	EXPECT_EQ(1, kept.offset);
-	/* Only the function was requested for this address. */
+	/* Only the function was requested for this address, so no source file is kept for the next symbolizer. */
 	resolve_next(self, names, self->program, pc + 1);
 	mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc + 2, 1 });
 	kept = resolve_next(self, names, NULL, pc + 2);
