@@ -12,7 +12,7 @@
  */
 struct mf_fastpath_result {
 	void *pointer;
-	/* Was the event counted? Has the size of a register, unlike a bool, so that passing it on takes no instruction. */
+	/* Was the event counted? Has the size of a register, so that passing it on takes no instruction. */
 	size_t done;
 };
 

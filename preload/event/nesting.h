@@ -103,7 +103,7 @@ static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *fram
 	nesting->n = 1;
 }
 
-/* Removes the hook's mark after the original function has returned to it. Returns true if the thread has no marks left. */
+/* Removes a hook's mark after the original function has returned. Returns true if the thread has no mark left. */
 static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *frame)
 {
 	uint64_t place = (uint64_t)(uintptr_t)frame;
