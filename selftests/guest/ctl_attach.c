@@ -229,7 +229,7 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	free(text);
 }
 
-/* Stays attached until the process ends, so the file covers the rest of the process's life. */
+/* massif-ctl stays attached until the process ends, so the file covers the rest of the process's life. */
 TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 {
 	char mappings[16];
@@ -282,7 +282,10 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 	}
 }
 
-/* Returns whether the model's mappings equal those in /proc. The process must be stopped and the model up to date. */
+/*
+ * Returns whether massif-ctl's model of the process has the same mappings as /proc. The process must be stopped and the
+ * model up to date.
+ */
 static bool equals_proc(const char *pid)
 {
 	struct kmod_intervals model, truth;
@@ -422,8 +425,8 @@ static void before_traced(void)
 }
 
 /*
- * Continues a traced process until its next system call with that number has returned. Returns false if the process
- * ends before that.
+ * Continues a traced process until its next system call with the given number has returned. Returns false if the
+ * process ends before that.
  */
 static bool run_to_the_end_of(pid_t pid, unsigned long number)
 {
@@ -624,8 +627,9 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	final = read_profile(_metadata, self->target);
 	ASSERT_NE(NULL, text);
 	/*
-	 * The final file has the same snapshots, plus one taken at the end, which is not a new peak here. If this last
-	 * snapshot fills the table, half of the snapshots are culled.
+	 * The final file has the snapshots of the file that the snapshot command wrote, plus one taken at the end,
+	 * which is not a new peak here. If this last snapshot fills the table of snapshots, half of the snapshots are
+	 * culled.
 	 */
 	if (last_of(text, "snapshot=") + 2 < MAX_SNAPSHOTS) {
 		EXPECT_EQ(0, strncmp(final, text, strlen(text)));

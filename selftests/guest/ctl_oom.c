@@ -96,7 +96,7 @@ static void expect_leak(struct __test_metadata *_metadata, const char *last)
 {
 	unsigned long heap = ctl_number(last, "mem_heap_B=");
 
-	/* The heap cannot reach LIMIT, because the cgroup's memory includes the shim's own. */
+	/* The heap cannot reach the cgroup's memory limit, because the cgroup's memory includes the shim's own. */
 	EXPECT_LT(LIMIT / 100 * 80, heap);
 	EXPECT_LT(heap / 100 * 90, bytes_at(last, ": leak (ctl_oom.c:")) {
 		TH_LOG("%lu bytes:\n%s", heap, last);

@@ -33,7 +33,8 @@ FIXTURE_TEARDOWN(ends)
 FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
-	bool has_more_before; /* for a thread's arena, the C library maps twice the size and unmaps half */
+	/* The peak may be before the end: for a thread's arena, the C library maps twice the size and unmaps half. */
+	bool has_more_before;
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }

@@ -283,7 +283,7 @@ TEST_F(opened, control_page_describes_the_ring)
 TEST_F(opened, only_the_consumer_page_can_be_written)
 {
 	static const struct {
-		long pages;	/* number of pages; 0: one more than the whole data area */
+		long pages;	/* number of pages to map; 0: one more than the data area has */
 		long at;
 		int prot;
 		int flags;
@@ -361,7 +361,7 @@ TEST_F(opened, mremap_gives_no_more_of_it)
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(MAP_FAILED, mremap(data, RING, 10 * RING, MREMAP_MAYMOVE));
 	EXPECT_EQ(EFAULT, errno);
-	/* A length of 0 requests a second mapping of the same pages. */
+	/* An old length of 0 requests from mremap() a second mapping of the same pages. */
 	EXPECT_EQ(MAP_FAILED, mremap(data, 0, page, MREMAP_MAYMOVE));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(MAP_FAILED, mremap(data, 0, RING + page, MREMAP_MAYMOVE));
@@ -560,7 +560,7 @@ static long ioctl_of_32_bits(int fd, unsigned int cmd, void *arg)
 	return (int)result;
 }
 
-/* The structs and checks are the same; pointers have 32 bits. */
+/* A 32-bit program uses the same structs, and is checked in the same way; its pointers have 32 bits. */
 TEST(callers_of_32_bits)
 {
 	struct massif_setup *setup;
@@ -703,10 +703,10 @@ static int as_user(void)
 		return 2;
 	if (ioctl(fd, MASSIF_IOC_SETUP, &setup))
 		return 3;
-	/* Root's processes may not be profiled... */
+	/* The user's session may not profile root's processes. */
 	if (setresuid(0, 0, 0) || enrol(fd) != EPERM)
 		return 4;
-	/* ...nor a process that is not dumpable. */
+	/* A process that is not dumpable may not be profiled either. */
 	if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER) || prctl(PR_SET_DUMPABLE, 0) || enrol(fd) != EPERM)
 		return 5;
 	if (prctl(PR_SET_DUMPABLE, 1) || enrol(fd))

@@ -28,7 +28,7 @@
 #define USER	1000
 #define PAGE	4096ul
 
-/* Lengths that no other mapping has. */
+/* Lengths of the mappings by which this test recognises what was reported; no other mapping has them. */
 #define BEFORE	(101 * PAGE)
 #define AFTER	(102 * PAGE)
 #define BACK	(103 * PAGE)
@@ -117,14 +117,17 @@ static const struct change {
 } changes[] = {
 	{ "nothing", be_user, change_nothing, false },
 	{ "not dumpable", be_user, stop_being_dumpable, true },
-	/* The creator of a namespace has all privileges in it, but not over the program. */
+	/* The creator of a user namespace has all capabilities in it, but none over the program that it executes. */
 	{ "a namespace of its own", be_user, enter_namespace, false },
 	{ "a namespace of its own, not dumpable", be_user, enter_namespace_undumpable, true },
 	{ "another user", be_root_without_ptrace, change_user, true },
 	{ "another saved group", be_root_without_ptrace, change_saved_group, true },
 };
 
-/* Runs in the member. After each step, it writes a byte to @told and waits for a byte from @asked. */
+/*
+ * Runs in the profiled process: changes itself, and maps memory before and after. After each step, it writes a byte to
+ * @told and waits for a byte from @asked.
+ */
 static void change_and_map(const struct change *change, int told, int asked)
 {
 	char byte;
@@ -149,7 +152,10 @@ static void change_and_map(const struct change *change, int told, int asked)
 		pause();
 }
 
-/* What the consumer saw: which of the lengths above, and how the profiled process ended. */
+/*
+ * What the records have told the consumer: which of the marked mappings were reported, and how the profiled process
+ * left the session.
+ */
 struct seen {
 	bool before, after, back, childs;
 	unsigned int forks, hidden, exits;
@@ -285,7 +291,10 @@ static int count_mappings(const struct massif_record *rec, void *arg)
 	return note(rec, &told->seen);
 }
 
-/* Like watch(), but the profiled process does nothing after its change. The consumer requests a resync instead. */
+/*
+ * Runs a test in which the profiled process does nothing after its change of privileges; the consumer requests a resync
+ * instead.
+ */
 static int ask_again(const struct change *change)
 {
 	struct massif_resync resync = { .size = sizeof(resync), .flags = MASSIF_RESYNC_ALL };

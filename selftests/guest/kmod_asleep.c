@@ -136,8 +136,8 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 }
 
 /*
- * Returns whether the model of @pid equals its maps. A process that was attached to twice has two targets; use the
- * last.
+ * Returns whether the model of process @pid, made from the records, equals its /proc/PID/maps. A process that was
+ * attached to twice has two targets; use the last.
  */
 static bool equals_maps(struct kmod_model *model, pid_t pid)
 {
@@ -237,7 +237,7 @@ static void resync_and_be_killed(struct __test_metadata *_metadata, pid_t *pids,
 
 	pids[1] = start_resync(&session);
 	pids[2] = start_resync(&session);
-	/* pids[2] waits for pids[1]. */
+	/* The second process that requests a resync (pids[2]) waits for the first (pids[1]). */
 	EXPECT_TRUE(can_be_killed(&pids[2]));
 	EXPECT_TRUE(can_be_killed(&pids[1]));
 

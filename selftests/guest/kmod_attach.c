@@ -28,7 +28,7 @@
 #define STACK	4096
 #define PAGE	4096ul
 
-/* Retries, because the process may be in the middle of an exec. */
+/* Attaches to a process. Retries, because it may be in the middle of an exec. */
 static int attach_patiently(int fd, pid_t pid)
 {
 	int err;
@@ -44,7 +44,7 @@ static pid_t start(void (*run)(void))
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* Otherwise the inherited descriptor would keep a session open. */
+		/* Close all inherited descriptors, because one of them would keep a session open. */
 		close_range(3, ~0u, 0);
 		run();
 		_exit(0);
@@ -258,9 +258,9 @@ TEST_F(attach, refuses_with_a_reason)
 	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, 0));
 	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, -1));
 	EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, 0x7fffffff));
-	/* kthreadd is a kernel thread. */
+	/* Process 2 is kthreadd, a kernel thread, to which one cannot attach. */
 	EXPECT_EQ(-EOPNOTSUPP, kmod_session_attach(self->session.fd, 2));
-	/* A thread other than the first is not a process. */
+	/* The id of a thread other than the first is not the id of a process, so attaching to it fails. */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	tasks = opendir(path);
 	ASSERT_NE(NULL, tasks);
@@ -347,7 +347,7 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 	}
 }
 
-/* Like to_busy_processes, but one of the process's threads enrols the process. */
+/* While some threads of a process map memory continuously, another of its threads enrols the process. */
 TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 {
 	for (int n = 0; n < 100; n++) {

@@ -35,7 +35,7 @@
 FIXTURE(faults)
 {
 	int nth;
-	struct kmod_session session;	/* keeps all hooks armed */
+	struct kmod_session session;	/* a session that keeps all hooks armed */
 	struct kmod_model model;
 };
 
@@ -74,7 +74,10 @@ FIXTURE_TEARDOWN(faults)
 	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
 }
 
-/* Must be the first line of each test, because a skip in the fixture would not prevent the test from running. */
+/*
+ * Skips a test if the kernel cannot make calls fail. Must be the first line of each test, because a skip in the fixture
+ * would not prevent the test from running.
+ */
 #define NEED_FAULTS() \
 	do { \
 		if (self->nth < 0) \
@@ -274,8 +277,8 @@ static int undo_setup_with_less(struct scene *scene)
 }
 
 /*
- * have() and undo() run without injected failures; either may be NULL. done is the expected result when a call is
- * repeated that failed only in copying out its answer.
+ * A call that is made to fail. have() prepares it and undo() undoes it, both without injected failures; either may be
+ * NULL. If a call failed only in copying out its answer, done is the expected result when it is repeated.
  */
 static const struct call {
 	const char *name;
@@ -455,7 +458,7 @@ static bool op_fork(int nth, unsigned int n)
 		op_mmap(-1, 0);
 		_exit(0);
 	}
-	/* Without this, failures during the child's exit would be counted as failures of the parent. */
+	/* Wait for the child: otherwise, failures during its exit would be counted as failures of the parent. */
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	return pid > 0;
@@ -534,7 +537,7 @@ struct pipes {
  */
 static bool leave_rseq(void)
 {
-	const size_t size = 32; /* size registered by the library, regardless of how much of it is used */
+	const size_t size = 32; /* size of the rseq area that the C library registers, used or not */
 	char *at = (char *)__builtin_thread_pointer() + __rseq_offset;
 
 	return !__rseq_size || !syscall(SYS_rseq, at, size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);

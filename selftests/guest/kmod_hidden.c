@@ -35,7 +35,7 @@ static unsigned int crowd_size(void)
 	return CROWD / (patience() ?: 1);
 }
 
-/* Empty. The fixture exists because only tests with a fixture can have a time limit of their own. */
+/* An empty fixture. It exists because only tests with a fixture can have a time limit of their own. */
 FIXTURE(hidden)
 {
 };
@@ -83,7 +83,7 @@ static bool hear(int pipe, int times)
 
 /* Counts of the records that were read. */
 struct seen {
-	unsigned int ends[8];	/* by reason */
+	unsigned int ends[8];	/* number of END records, by reason */
 	unsigned int exits, ends_after_exit, execs, forks;
 };
 
@@ -254,7 +254,10 @@ static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned in
 		setpgid(0, 0);
 		if (kmod_session_enrol(session->fd))
 			_exit(3);
-		/* Otherwise the session would last until the profiled process and all its children end. */
+		/*
+		 * Close the session's descriptor here, because the session would last until the profiled process and
+		 * all its children end.
+		 */
 		close(session->fd);
 		lead(crowd, hidden, told[1], go);
 	}
@@ -372,7 +375,10 @@ static int lose_crowd(struct shared *shared, int ready)
 	say(ready);
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
-	/* The EXIT record may be written after the session's last target has been removed, that is, after the drain. */
+	/*
+	 * The EXIT record may be written after the session's last target has been removed. Then kmod_session_drain()
+	 * has not read it, so read once more.
+	 */
 	usleep(100 * 1000);
 	read_all(&session, &seen);
 	kill(-pid, SIGKILL);

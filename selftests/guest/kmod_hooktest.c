@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 		}
 		EXPECT_EQ(0, end_of(pid));
 	}
-	/* If such a limit makes the hook test impossible, no hook is reported as failing. */
+	/* If a resource limit of the caller makes the hook test impossible, no hook is reported as failing. */
 	pid = fork();
 	if (!pid) {
 		struct rlimit small = { .rlim_cur = 4096, .rlim_max = 4096 };

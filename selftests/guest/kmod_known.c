@@ -41,7 +41,7 @@ struct said {
 
 static struct said *said;
 
-/* Two callers that differ only in their addresses. */
+/* Two functions that call raw_mmap() and differ only in their addresses. */
 #define CALLER(name) \
 __attribute__((noinline)) static void name(void) \
 { \
@@ -98,7 +98,7 @@ static int work(void *arg)
 	close(worker->ask[1]);
 	close(worker->answer[0]);
 	while (read(worker->ask[0], &letter, 1) == 1) {
-		/* Called from a single place, so that only the callers differ. */
+		/* Both callers of raw_mmap() are called from a single place, so that the stacks differ only in them. */
 		call = letter == '2' ? other : one;
 		switch (letter) {
 		case '1':
@@ -270,7 +270,9 @@ TEST_F_TIMEOUT(known, is_recognised_until_a_word_differs, 60)
 	ASSERT_EQ(1, tell(self));
 	ASK('1');
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
-	/* Called from a different place: one return address differs. */
+	/*
+	 * The child calls mmap from a different place, so one return address on its stack differs from the known stack.
+	 */
 	ASK('2');
 	EXPECT_TRUE(captured(&self->seen));
 	EXPECT_EQ(self->told.head.sp, self->seen.stack->sp);
@@ -306,7 +308,7 @@ TEST_F_TIMEOUT(known, a_word_cannot_be_read, 60)
 {
 	ASK('1');
 	ASSERT_EQ(1, tell(self));
-	/* This word would be far above the stack pointer, beyond the end of the stack's mapping. */
+	/* Report a stack word that would be far above the stack pointer, beyond the end of the stack's mapping. */
 	self->told.head.words[2].place = MASSIF_STACK_MAX - 8;
 	self->told.head.words[2].value = 0;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));

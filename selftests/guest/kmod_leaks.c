@@ -66,7 +66,10 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 			found |= half == patterns[i];
 		if (at % 8 == 0 && at + 8 <= to) {
 			memcpy(&word, (const char *)bytes + at, sizeof(word));
-			/* UINT64_MAX is not an address: it stands for the end of the address space, or for none. */
+			/*
+			 * In a record, UINT64_MAX is not an address: it stands for the end of the address space, or for
+			 * no address.
+			 */
 			found |= word >= KERNEL && word != UINT64_MAX;
 		}
 		if (found && !self->found[0])

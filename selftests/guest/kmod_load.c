@@ -52,7 +52,7 @@ static int churn_for_ever(void *arg)
 	return 0;
 }
 
-/* Maps and unmaps, with pauses because arming the hooks involves waiting for every processor. */
+/* Maps and unmaps memory forever, with pauses, because arming the hooks involves waiting for every processor. */
 static int churn_now_and_then(void)
 {
 	for (;;) {
@@ -70,7 +70,7 @@ static void end(pid_t pid)
 
 FIXTURE(load)
 {
-	pid_t bystander;	/* maps and unmaps continuously, without a session */
+	pid_t bystander;	/* a process outside any session that maps and unmaps memory continuously */
 };
 
 FIXTURE_SETUP(load)

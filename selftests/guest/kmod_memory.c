@@ -63,7 +63,10 @@ static int set_up(uint64_t ring_bytes)
 	return err;
 }
 
-/* Call this as root: before Linux 5.16, a user's limit is 64 KiB, and only root can raise it. */
+/*
+ * Sets the limit of locked memory to @pages. Call this as root: before Linux 5.16, a user's limit is 64 KiB, and only
+ * root can raise it.
+ */
 static int lock_at_most(unsigned long pages)
 {
 	struct rlimit limit = { pages * PAGE, pages * PAGE };
@@ -130,7 +133,7 @@ TEST_F(memory, is_limited_as_locked_memory)
 		{ 10 * PAGES - 1, true, 9 },
 		{ 10 * PAGES, true, 10 },
 		{ 0, true, 0 },
-		{ 0, false, 10 },	/* with CAP_IPC_LOCK there is no limit */
+		{ 0, false, 10 },	/* root has CAP_IPC_LOCK, so there is no limit */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -361,8 +364,8 @@ static void *page_that_waits(uint64_t mode)
 }
 
 /*
- * Runs as a user. Calls SETUP with an argument on such a page, so that the call blocks until the page is provided or
- * becomes writable, which never happens.
+ * Runs as a user. Calls SETUP with an argument on a page that userfaultfd controls, so that the call blocks until the
+ * page is provided or becomes writable, which never happens.
  */
 static void set_up_with(uint64_t mode)
 {

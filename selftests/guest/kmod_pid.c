@@ -21,7 +21,7 @@
 #define USER	1000
 #define PAGE	4096ul
 
-/* A length that no other mapping has. */
+/* Length of the mapping by which this test recognises a process's records; no other mapping has it. */
 #define AFTER	(102 * PAGE)
 
 static void map(size_t bytes)

@@ -67,7 +67,7 @@ static int touch_and_take_off(void *arg)
 }
 
 struct touched {
-	int single, other;	/* records of one page; records of several pages, or without known cause */
+	int single, other;	/* number of records of one page, and of other records */
 };
 
 static int take_touched(const struct massif_record *rec, void *arg)

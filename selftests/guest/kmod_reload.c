@@ -95,7 +95,7 @@ static void have_session(unsigned int round)
 	pid_t pid;
 
 	usleep(1000);
-	/* The module is not loaded, or is just being loaded or unloaded. */
+	/* These errors mean that the module is not loaded, or is just being loaded or unloaded. */
 	if (err == -ENOENT || err == -ENODEV || err == -ENXIO) {
 		count(&counts->refused);
 		return;

@@ -254,7 +254,7 @@ static int map_on_own_stack(void *arg)
 	stack += PAGE;
 	if (mprotect(stack, 4 * PAGE, PROT_READ | PROT_WRITE))
 		return 1;
-	/* The last page was never touched before the copy. */
+	/* The last page of the coroutine's stack was never touched before the stack is copied. */
 	strcpy(stack + 2 * PAGE, "bottom");
 	said->addr = raw_mmap_on(stack + 2 * PAGE);
 	return 0;
@@ -402,7 +402,7 @@ struct secret {
 	mode_t mode;
 	uid_t owner;
 	uint32_t reason;
-	bool capability;	/* the file has a capability that the user does not have */
+	bool capability;	/* the executed file has a capability that the user does not have */
 };
 
 static int exec_as_user(void *arg)

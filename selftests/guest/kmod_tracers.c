@@ -35,7 +35,7 @@ FIXTURE(tracers)
 
 FIXTURE_VARIANT(tracers)
 {
-	/* returns 0 or -errno; -ENOENT and -EINVAL mean that this kernel does not support the tracer */
+	/* starts the tracer; returns 0 or -errno; -ENOENT and -EINVAL mean that this kernel does not support it */
 	int (*start)(const char *function);
 	void (*stop)(void);
 	const char *seen;	/* text in trace lines that proves that the tracer was called */
@@ -142,7 +142,7 @@ TEST_F_TIMEOUT(tracers, that_were_there_before, 120)
 	variant->stop();
 	torture_run_close(&self->run);
 
-	/* As no other session is open, the next one uses direct calls again. */
+	/* Now that no session is open, the next one arms the hooks anew and uses direct calls again. */
 	ASSERT_EQ(0, torture_run_open(&self->run));
 	EXPECT_EQ(MASSIF_HOOK_DETOUR, kind(self->run.session.fd));
 }

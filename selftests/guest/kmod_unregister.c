@@ -22,7 +22,7 @@
 #define RING	(1 << 20)
 #define PAGE	4096ul
 
-/* A length that no other mapping has. */
+/* Length of the mapping by which this test recognises its own records; no other mapping has it. */
 #define MAPPED	(101 * PAGE)
 
 /* Upper limit for the number of allocations made by closing a session. If there are more, the test fails. */
@@ -58,10 +58,10 @@ static unsigned int count(const char *log, const char *text)
 /* Returns the kernel's log since it was last cleared, or NULL if there is no memory. The caller must free it. */
 static char *read_log(void)
 {
-	int size = klogctl(10, NULL, 0); /* SYSLOG_ACTION_SIZE_BUFFER */
+	int size = klogctl(10, NULL, 0); /* 10 is SYSLOG_ACTION_SIZE_BUFFER */
 	char *log = size > 0 ? calloc(1, size + 1) : NULL;
 
-	if (log && klogctl(3, log, size) < 0) /* SYSLOG_ACTION_READ_ALL */
+	if (log && klogctl(3, log, size) < 0) /* 3 is SYSLOG_ACTION_READ_ALL */
 		log[0] = '\0';
 	return log;
 }
@@ -174,7 +174,7 @@ FIXTURE_SETUP(unregister)
 	ASSERT_TRUE(fail_nth_prepare());
 	self->panics = read_number(PANIC);
 	ASSERT_LE(0, self->panics);
-	/* The kernel warns about the failure that this test provokes. */
+	/* Do not panic on a warning: the kernel warns about the failure that this test provokes. */
 	ASSERT_TRUE(write_number(PANIC, 0));
 	ASSERT_EQ(0, kmod_module_load("detours=0"));
 }
@@ -220,9 +220,9 @@ TEST_F_TIMEOUT(unregister, a_probe_that_stays_is_not_used_again, 600)
 	EXPECT_EQ(count(log, "WARNING:"), count(log, FAILED) + count(log, FAILED_LAST));
 	EXPECT_EQ(0, count(log, "BUG:") + count(log, "KASAN") + count(log, "Oops"));
 	free(log);
-	/* The runner must not find the expected warnings. */
+	/* Clear the kernel's log, so that the runner of the guest tests does not find the expected warnings. */
 	if (users > 0)
-		EXPECT_LE(0, klogctl(5, NULL, 0)); /* SYSLOG_ACTION_CLEAR */
+		EXPECT_LE(0, klogctl(5, NULL, 0)); /* 5 is SYSLOG_ACTION_CLEAR */
 }
 
 TEST_HARNESS_MAIN

@@ -16,7 +16,9 @@
 #define DUMP   "stacks"
 #define REPORT "known."
 
-/* It waits several times, so that massif-ctl can report stacks to the module before they come again. */
+/*
+ * A Python program that waits several times, so that massif-ctl can report stacks to the module before they come again.
+ */
 static const char python[] = "import json, time\n"
 			     "for _ in range(8):\n"
 			     " d = {str(i): [i, 'x' * (i % 300)] for i in range(20000)}\n"
@@ -137,7 +139,7 @@ static int first_difference(const char **a, const char **b)
 	return 0;
 }
 
-/* In this mode, each stack that would have been recognised is copied, walked and compared. */
+/* In mode "verify", each stack that the module would have recognised is copied, walked and compared. */
 TEST_F_TIMEOUT(known, are_what_they_are_said_to_be, 240)
 {
 	char *report = run(self, variant, "verify");
@@ -152,12 +154,17 @@ TEST_F_TIMEOUT(known, are_what_they_are_said_to_be, 240)
 	EXPECT_EQ(self->figures.recognised, 0);
 	EXPECT_EQ(self->figures.mismatches, 0);
 	EXPECT_EQ(self->figures.captured, self->figures.walked);
-	/* The number depends on how soon massif-ctl, which walks all of them, reports stacks to the module. */
+	/*
+	 * The number of compared stacks depends on how soon massif-ctl, which walks all stacks, reports them to the
+	 * module.
+	 */
 	if (variant->recognised)
 		EXPECT_LT(0, self->figures.verified);
 }
 
-/* The same run with all stacks copied and walked gives the same report. */
+/*
+ * A run in which all stacks are copied and walked gives the same report as one in which the module recognises stacks.
+ */
 TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 {
 	char *plain = run(self, variant, "off"), *known;

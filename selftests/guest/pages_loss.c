@@ -135,7 +135,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	EXPECT_LT(0, stopped);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
-	/* massif-ctl reads the ring and gets a resync. After that, everything works as before the stop. */
+	/* After massif-ctl was stopped, it reads the ring and gets a resync. Then everything works as before. */
 	sleep(1);
 	running = next(self, true);
 	status = end(self);
@@ -180,8 +180,8 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
 	/*
-	 * The manual gives this factor; the addend is a tolerance for a busy machine. If the program had to wait, it
-	 * would take seconds.
+	 * The manual says by which factor a stopped massif-ctl may slow the program down; the addend is a tolerance for
+	 * a busy machine. If the program had to wait, it would take seconds.
 	 */
 	EXPECT_LT(stopped, 3 * running + alone);
 	free(said);

@@ -44,7 +44,7 @@ FIXTURE_VARIANT(resident)
 {
 	enum mf_pages_what what;
 	const char *argv[5]; /* command line; if argv[0] is NULL, selftests/targets/resident */
-	int moments;	     /* minimum number of moments */
+	int moments;	     /* minimum number of moments at which the profile is compared */
 	bool attach;	     /* true to attach after the program has run for a while */
 	bool loses;	     /* true for a ring that is too small and is read too rarely */
 };

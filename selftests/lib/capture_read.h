@@ -7,7 +7,10 @@
 
 #include "model/rewind.h"
 
-/* Calls mf_rewind_to(), starting at the current state. See there for the parameters and the result. */
+/*
+ * Reads the tree version @capture by mf_rewind_to(), starting at the current state. See there for parameters and
+ * result.
+ */
 static inline uint32_t capture_read(const struct mf_store *store, uint64_t capture, uint64_t *bytes,
 				    uint32_t max)
 {

@@ -26,7 +26,10 @@ static inline bool case_is_wanted(const struct __test_metadata *test, const char
 	return false;
 }
 
-/* Removes all other cases from the harness's lists. If no case is left, the test fails. */
+/*
+ * Removes the test cases that MASSIF_CASES does not select from the harness's lists. If no case is left, the test
+ * fails.
+ */
 static inline void select_cases(void)
 {
 	const char *patterns = getenv("MASSIF_CASES");

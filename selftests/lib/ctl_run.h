@@ -10,7 +10,7 @@
 struct ctl_result {
 	int status; /* exit status in the format of waitpid(2) */
 	pid_t pid;
-	char *out, *err; /* never NULL after a run */
+	char *out, *err; /* standard output and error; never NULL after a run */
 };
 
 /* Returns $MASSIF_BUILD/massif-ctl. */

@@ -207,7 +207,7 @@ void diff_end_remove_from_log(char *log)
 		return;
 	if (!sums)
 		sums = log + strlen(log);
-	/* If the preceding line counts skipped snapshots, include it. */
+	/* If the line before the last snapshot's counts skipped snapshots, remove it, too. */
 	for (line = end - (end > log); line > log && line[-1] != '\n'; line--)
 		;
 	if (begins(line, "  (skipped "))

@@ -27,7 +27,7 @@ struct run {
 	int status;
 	char *text, *log; /* contents of file and log, made comparable */
 	char *raw;	  /* unchanged text of the file; for OURS only */
-	bool ends;	  /* contains a snapshot of the end */
+	bool ends;	  /* the file contains a snapshot of the end */
 	const char *const *options;
 };
 
@@ -36,7 +36,7 @@ bool diff_can_run(void)
 	return access(VALGRIND, X_OK) == 0;
 }
 
-/* Input of set_up(). */
+/* Input of set_up(), which runs in the child: the run that starts, and the libraries to preload. */
 static enum side starting;
 static char *preload;
 

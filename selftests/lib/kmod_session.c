@@ -220,7 +220,7 @@ static long now_ms(void)
 
 /*
  * If records are written faster than the test reads them, the loop over the available records may never end. So release
- * space to the module after this many bytes.
+ * the ring's space to the module after reading this many bytes.
  */
 #define RELEASE_BYTES	(1 << 20)
 

@@ -54,7 +54,10 @@ static void *read_records(void *arg)
 
 		poll(&pfd, 1, 20);
 		drain(member);
-		/* After POLLHUP, no process is left and every poll() returns at once. */
+		/*
+		 * POLLHUP means that the session has no process left. From then on every poll() returns at once, so
+		 * sleep.
+		 */
 		if (pfd.revents & POLLHUP)
 			usleep(1000);
 	}

@@ -51,7 +51,7 @@ static void become(const char *program, const char *const *args, int out, int er
 		argv[i + 1] = args[i];
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		_exit(127);
-	/* Sanitizer builds need more address space than this limit. */
+	/* Sanitizer builds need more address space than MAX_ADDRESS_SPACE, so do not limit theirs. */
 	if (!getenv("ASAN_OPTIONS"))
 		limit(RLIMIT_AS, MAX_ADDRESS_SPACE);
 	limit(RLIMIT_CPU, MAX_CPU_SECONDS);
@@ -79,7 +79,7 @@ struct msprint_run msprint_run(const char *program, const char *const *args)
 	int status;
 	pid_t pid;
 
-	/* Otherwise the child would print buffered stdio output a second time. */
+	/* Flush stdio before the fork: otherwise the child would print buffered output a second time. */
 	fflush(NULL);
 	pid = fork();
 	if (!pid)

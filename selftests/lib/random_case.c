@@ -166,7 +166,10 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 {
 	uint32_t n_functions = 0, n;
 
-	/* Remove so many frames that the result depends on the number of captured frames. */
+	/*
+	 * Let --alloc-fn name a recursive function. It removes so many frames that the tree depends on the number of
+	 * captured frames.
+	 */
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)
 			add_option(the, word(the, "--alloc-fn=%s", target->cycle[i]));
@@ -232,7 +235,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 
 	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
 		return;
-	/* At least two are needed, because the options begin with -q. */
+	/* At least two -v are needed for logs, because the options begin with -q. */
 	add_option(the, "-v");
 	while (level--)
 		add_option(the, "-v");
@@ -242,7 +245,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 		strcat(rules, "p");
 }
 
-/* Returns at least 10 events. Small programs are as common as large ones. */
+/* Returns the number of events of a random program, at least 10. Small programs are as common as large ones. */
 static unsigned int pick_events(uint64_t *state)
 {
 	unsigned int most = 20u << pick(state, 8);

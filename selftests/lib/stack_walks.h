@@ -25,11 +25,11 @@ struct walks_comparison {
 };
 
 struct walks {
-	struct walks_comparison compared; /* the last comparison */
+	struct walks_comparison compared; /* the last comparison of our walk with libunwind's */
 	uint32_t depth;			  /* maximum depth of a walk */
 	/* Numbers of wrong stacks: those from walks that reuse frames of the previous walk, and those from the memo. */
 	uint32_t wrong_after_another, wrong_in_memo;
-	uint32_t hits, recalls; /* number of stacks found in the memo, and of those found without hashing */
+	uint32_t hits, recalls; /* number of stacks found in the memo, and how many without hashing */
 	uint32_t n_remembered;
 	uint32_t complete_steps; /* number of steps with all registers; steps with remembered rules do not need all */
 };

@@ -35,7 +35,7 @@ int oracle_run(const char *const *options, const char *program, const char *argu
 	argv[n++] = argument;
 	pid = fork();
 	if (pid == 0) {
-		/* stderr is inherited. */
+		/* valgrind inherits stderr from the test. */
 		execv("/usr/bin/valgrind", (char *const *)argv);
 		_exit(127);
 	}

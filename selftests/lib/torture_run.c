@@ -71,7 +71,10 @@ static bool equal(struct torture_run *run, const struct kmod_target *target, con
 	return same;
 }
 
-/* At a marked mapping. The program has just saved its maps to a file, as they were before this record. */
+/*
+ * Compares the model with saved maps. Called for a MAP record that marks a moment: just before that mapping, the
+ * program has saved its maps to a file.
+ */
 static void at_moment(struct torture_run *run, const struct massif_rec_map *map)
 {
 	struct kmod_target *target = kmod_model_target(&run->model, map->h.target);
@@ -166,7 +169,8 @@ bool torture_run_exact(struct torture_run *run)
 	expect(run, "moments", run->moments, run->counts.moments);
 	expect(run, "ends", run->saved, run->counts.saved);
 	/*
-	 * The child of the launcher before its exec, the first program, and the address spaces that they have created.
+	 * Two address spaces are the launcher's child before its exec, and the first program. The others are those that
+	 * they have created.
 	 */
 	expect(run, "address spaces", model->records[MASSIF_REC_EXIT], 2 + run->counts.spaces);
 	if (kmod_session_status(&run->session, &status)) {

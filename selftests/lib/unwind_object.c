@@ -16,7 +16,7 @@ static void put_word(struct unwind_object *object, int64_t word)
 	put(object, &(int32_t){ (int32_t)word }, sizeof(int32_t));
 }
 
-/* Begins an entry. Its length is filled in when the entry ends. */
+/* Begins an entry of the unwind tables. Its length is filled in when the entry ends. */
 static size_t begin(struct unwind_object *object)
 {
 	put_word(object, 0);

@@ -9,7 +9,7 @@
 
 struct weather {
 	bool faults;	/* the profiled process needs a thread that waits for pages */
-	unsigned int rounds;	/* minimum number of rounds to exercise all variants */
+	unsigned int rounds;	/* minimum number of disturbances to exercise all variants */
 	/* Starts the disturbance of a busy member. Returns NULL, or the reason why this kernel does not support it. */
 	const char *(*begin)(struct member *member);
 	/* Causes one disturbance, in about a tenth of a second. */
@@ -20,7 +20,7 @@ struct weather {
 	void (*serve)(struct member *member);
 	/* Returns how often the disturbance has had its intended effect since the start. */
 	long (*effects)(void);
-	/* Restores the original state. Returns false if that fails. */
+	/* Restores the machine's original state. Returns false if that fails. */
 	bool (*end)(struct member *member);
 };
 

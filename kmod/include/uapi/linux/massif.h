@@ -385,7 +385,7 @@ enum massif_record_type {
 };
 
 /* Bits of massif_record.flags. */
-#define MASSIF_RF_EXTERNAL	(1U << 0)	/* caused from another address space, or by a kernel worker or exiting thread */
+#define MASSIF_RF_EXTERNAL	(1U << 0)	/* cause: another address space, a kernel worker or exiting thread */
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old program's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
