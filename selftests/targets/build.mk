@@ -104,24 +104,15 @@ CFLAGS-own_ipa_plain := -g -O0 -fno-builtin
 CFLAGS-own_jemalloc := -g -O1 -fno-builtin
 LDLIBS-own_jemalloc := -Wl,--no-as-needed -l:libjemalloc.so.2
 CFLAGS-own_left := -g -O1 -fno-builtin
-CFLAGS-own_linked := -g -O1 -fno-builtin
-$(O)/selftests/targets/own_linked: $(O)/selftests/targets/libown_library.so
-LDLIBS-own_linked := -L$(O)/selftests/targets -lown_library -Wl,-rpath,'$$ORIGIN'
-CFLAGS-own_linked_bound := -g -O1 -fno-builtin
-$(O)/selftests/targets/own_linked_bound: $(O)/selftests/targets/libown_bound.so
-LDLIBS-own_linked_bound := -L$(O)/selftests/targets -lown_bound -Wl,-rpath,'$$ORIGIN'
-CFLAGS-own_linked_chosen := -g -O1 -fno-builtin
-$(O)/selftests/targets/own_linked_chosen: $(O)/selftests/targets/libown_chosen.so
-LDLIBS-own_linked_chosen := -L$(O)/selftests/targets -lown_chosen -Wl,-rpath,'$$ORIGIN'
-CFLAGS-own_linked_jumps := -g -O1 -fno-builtin
-$(O)/selftests/targets/own_linked_jumps: $(O)/selftests/targets/libown_jumps.so
-LDLIBS-own_linked_jumps := -L$(O)/selftests/targets -lown_jumps -Wl,-rpath,'$$ORIGIN'
-CFLAGS-own_linked_others := -g -O1 -fno-builtin
-$(O)/selftests/targets/own_linked_others: $(O)/selftests/targets/libown_others.so
-LDLIBS-own_linked_others := -L$(O)/selftests/targets -lown_others -Wl,-rpath,'$$ORIGIN'
-CFLAGS-own_linked_versions := -g -O1 -fno-builtin
-$(O)/selftests/targets/own_linked_versions: $(O)/selftests/targets/libown_versions.so
-LDLIBS-own_linked_versions := -L$(O)/selftests/targets -lown_versions -Wl,-rpath,'$$ORIGIN'
+# linked_with(PROGRAM,LIBRARY): the program is linked with libLIBRARY.so, which lies beside it.
+define linked_with
+CFLAGS-$(1) := -g -O1 -fno-builtin
+$$(O)/selftests/targets/$(1): $$(O)/selftests/targets/lib$(2).so
+LDLIBS-$(1) := -L$$(O)/selftests/targets -l$(2) -Wl,-rpath,'$$$$ORIGIN'
+
+endef
+$(eval $(call linked_with,own_linked,own_library))
+$(eval $(foreach way,bound chosen jumps others versions,$(call linked_with,own_linked_$(way),own_$(way))))
 CFLAGS-own_malloc := -g -O1 -fno-builtin
 CFLAGS-own_malloc_fast := -g -O2 -fno-builtin
 CFLAGS-own_malloc_hidden := -g -O1 -fno-builtin

@@ -6,16 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-
-/* The kind of the ELF file that the kernel eventually executes, once any scripts are resolved to their interpreters. */
-enum mf_program_kind {
-	MF_PROGRAM_DYNAMIC,    /* dynamically linked: the loader will load the shim */
-	MF_PROGRAM_STATIC,     /* statically linked: no loader, so no shim */
-	MF_PROGRAM_PRIVILEGED, /* gains privileges on exec, so the loader ignores the shim */
-	MF_PROGRAM_MACHINE,    /* a program for another architecture */
-	MF_PROGRAM_LOADER,     /* uses another C library's loader */
-	MF_PROGRAM_UNKNOWN,    /* unreadable, or not an ELF file; the kernel decides what to do with it */
-};
+#include "elf/kind.h"
 
 struct mf_program {
 	char *path;	 /* path for execve(); owned */
