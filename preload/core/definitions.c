@@ -64,9 +64,7 @@ bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phd
 	return definitions->symbols && definitions->names;
 }
 
-/* Are the @size bytes at @address in a segment of @object that has all @rights (PF_...)? */
-static bool is_there(const struct dl_phdr_info *object, uint32_t rights, uint64_t address,
-		     uint64_t size)
+bool mf_definitions_is_mapped(const struct dl_phdr_info *object, uint32_t rights, uint64_t address, uint64_t size)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
@@ -94,7 +92,7 @@ static void tell(const struct mf_definitions *definitions, const ElfW(Sym) *symb
 
 	if (!is_function(symbol) || symbol->st_shndx == SHN_UNDEF ||
 	    !symbol->st_value || (!locals && binding != STB_GLOBAL && binding != STB_WEAK) ||
-	    !is_there(definitions->object, PF_R | PF_X, address, symbol->st_size))
+	    !mf_definitions_is_mapped(definitions->object, PF_R | PF_X, address, symbol->st_size))
 		return;
 	found(&(struct mf_definition){
 		      .address = (void *)(uintptr_t)address,

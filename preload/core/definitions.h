@@ -56,4 +56,10 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 void mf_definitions_find_in_file(const struct mf_definitions *definitions, const char *const *names,
 				 uint32_t n, bool locals, mf_definitions_found *found, void *data);
 
+/*
+ * Are the @size bytes at @address in a segment of @object that has all @rights (PF_...)? Program headers other than
+ * PT_LOAD may describe memory that was not mapped.
+ */
+bool mf_definitions_is_mapped(const struct dl_phdr_info *object, uint32_t rights, uint64_t address, uint64_t size);
+
 #endif

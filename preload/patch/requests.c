@@ -22,6 +22,7 @@
 #include "monitor_command.h"
 #include "patch.h"
 #include "stack/rowcache.h"
+#include "core/definitions.h"
 #include "core/session.h"
 #include "core/thread.h"
 #include "event/slowpath.h"
@@ -94,23 +95,6 @@ struct table {
 	} entries[];
 };
 
-/*
- * Are the @size bytes at @address in a readable segment of the object? Program headers other than PT_LOAD may describe
- * memory that was not mapped.
- */
-static bool is_there(const struct dl_phdr_info *info, uint64_t address, uint64_t size)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uint64_t at = address - info->dlpi_addr - header->p_vaddr;
-
-		if (header->p_type == PT_LOAD && header->p_flags & PF_R && at < header->p_filesz &&
-		    size <= header->p_filesz - at)
-			return true;
-	}
-	return false;
-}
-
 static const struct table *find_table(const struct dl_phdr_info *info)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -118,7 +102,7 @@ static const struct table *find_table(const struct dl_phdr_info *info)
 		const struct table *table = (const void *)(info->dlpi_addr + header->p_vaddr);
 
 		if (header->p_type != PT_GNU_EH_FRAME || header->p_memsz < sizeof(*table) ||
-		    !is_there(info, (uintptr_t)table, header->p_memsz))
+		    !mf_definitions_is_mapped(info, PF_R, (uintptr_t)table, header->p_memsz))
 			continue;
 		if (table->version == 1 && table->frame_encoding == 0x1b &&
 		    table->count_encoding == 0x03 && table->entry_encoding == 0x3b &&
@@ -148,7 +132,7 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 		return false;
 	start = (uintptr_t)table + (uint64_t)(int64_t)table->entries[low - 1].start;
 	at = (uintptr_t)table + (uint64_t)(int64_t)table->entries[low - 1].description;
-	if (!is_there(info, at, sizeof(description)))
+	if (!mf_definitions_is_mapped(info, PF_R, at, sizeof(description)))
 		return false;
 	memcpy(description, (const void *)(uintptr_t)at, sizeof(description));
 	/*

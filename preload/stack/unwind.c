@@ -29,19 +29,6 @@ void mf_unwind_forget(uint64_t start, uint64_t end)
 }
 
 /*
- * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
- * Returns the new number of addresses.
- */
-static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
-{
-	pcs[n] = pc;
-	for (uint32_t j = 1; j <= longest && j <= n; j++)
-		if (pcs[n - j] == pc)
-			return n + 1 - j;
-	return n + 1;
-}
-
-/*
  * Makes a step that mf_step() cannot make because the rule has a form that is not cached. Uses all registers
  * (full_walk.h). Changes @registers to those of the caller. @steps: number of frames since the beginning of the walk. A
  * wrong rule may lead anywhere, so the result is checked.
@@ -327,7 +314,7 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 	for (uint32_t steps = 0; n < depth && !mf_step_is_end(taken); steps++) {
 		frame->is_link = taken != MF_STEP_DONE && mf_step_is_link(taken, registers.pc);
 		if (!frame->is_link)
-			n = merge(pcs, n, registers.pc, longest);
+			n = mf_unwind_merge_cycle(pcs, n, registers.pc, longest);
 		taken = guessed ? mf_step_carefully(&registers, frame, own) : mf_step(&registers, frame, own);
 		if (taken == MF_STEP_UNKNOWN)
 			taken = step_completely(&complete, steps, &registers);

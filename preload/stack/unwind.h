@@ -88,6 +88,19 @@ struct mf_walk {
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
 
 /*
+ * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
+ * Returns the new number of addresses.
+ */
+static inline uint32_t mf_unwind_merge_cycle(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
+{
+	pcs[n] = pc;
+	for (uint32_t j = 1; j <= longest && j <= n; j++)
+		if (pcs[n - j] == pc)
+			return n + 1 - j;
+	return n + 1;
+}
+
+/*
  * Stores the return addresses of the stack, innermost first, in @pcs, which has room for @depth (up to MF_DEPTH_MAX).
  * Cycles of up to @longest frames are merged as they are found: if a frame has the same address as the one j frames
  * before it, for the smallest such j, the last j frames are removed. @scratch is overwritten. Returns the number of

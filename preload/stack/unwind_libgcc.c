@@ -90,19 +90,6 @@ static bool visit_completely(const struct mf_registers *caller, uint32_t depth, 
 	return complete.stopped;
 }
 
-/*
- * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
- * Returns the new number of addresses.
- */
-static uint32_t merge(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
-{
-	pcs[n] = pc;
-	for (uint32_t j = 1; j <= longest && j <= n; j++)
-		if (pcs[n - j] == pc)
-			return n + 1 - j;
-	return n + 1;
-}
-
 /* If the stack is deeper than MF_DEPTH_MAX, merges only its innermost MF_DEPTH_MAX frames. */
 static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
 				 uint32_t longest, struct mf_walk *scratch)
@@ -111,7 +98,7 @@ static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *calle
 
 	walk_completely(scratch, caller, MF_DEPTH_MAX);
 	for (uint32_t i = scratch->n; i-- > 0 && n < depth;)
-		n = merge(pcs, n, scratch->frames[i].pc, longest);
+		n = mf_unwind_merge_cycle(pcs, n, scratch->frames[i].pc, longest);
 	return n;
 }
 
