@@ -35,8 +35,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if ((unsigned long)result < -4095ul)
 		return result;
 	/*
-	 * The thread's errno is in the C library, which mf_libc_bind() looks up. Usually the first event has done so
-	 * already, but this code may run earlier.
+	 * errno is a variable of the C library, which mf_libc_bind() must find first. Usually that has happened at the
+	 * first event, but this code may run earlier.
 	 */
 	mf_libc_bind();
 	errno = (int)-result;
@@ -59,7 +59,10 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 #define PAD(number, a, b, c, d, e, f, ...) __wrap_syscall(number, a, b, c, d, e, f)
 
-/* Defines one function: type, name, system call number, parameters, arguments. */
+/*
+ * Defines __wrap_@name(), which makes the system call @number with the arguments that follow @parameters, and returns
+ * the result as @type.
+ */
 #define BARE(type, name, number, parameters, ...)                         \
 	type __wrap_##name parameters MF_HIDDEN;                          \
 	type __wrap_##name parameters                                     \

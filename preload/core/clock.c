@@ -25,7 +25,7 @@
 #include "seccomp.h"
 #include "session.h"
 
-#define COUNTER_NONE UINT32_MAX /* in place of a process ID: the thread's instruction counter could not be opened */
+#define COUNTER_NONE UINT32_MAX /* value of mf_clock.process if the thread's instruction counter could not be opened */
 
 static int open_counter(void)
 {

@@ -9,10 +9,11 @@ struct perf_event_mmap_page;
 
 /* A thread's counter of executed instructions. All zero until it is opened. */
 struct mf_clock {
-	const struct perf_event_mmap_page *page; /* page for rdpmc; NULL if it could not be mapped */
+	/* the kernel's page for reading the counter with rdpmc; NULL if it could not be mapped */
+	const struct perf_event_mmap_page *page;
 	int fd;		  /* descriptor for read(2) if rdpmc is not available; else -1 */
 	uint32_t process; /* ID of the process that opened the counter; forked children must not use it */
-	uint64_t last;	  /* the count at the thread's last event */
+	uint64_t last;	  /* number of instructions counted up to the thread's last event */
 };
 
 /* Starts the session's clock: times are counted from this call. */

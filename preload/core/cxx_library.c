@@ -36,11 +36,11 @@ static bool is_late_known; /* atomic; false if @late may be out of date, because
 
 /*
  * Functions that find_late() has found; used if the dynamic linker does not report the loading of objects. A function's
- * address is valid until any object is unloaded.
+ * address is valid until any object is unloaded. Both members are accessed atomically.
  */
 static struct {
-	void *address;	     /* atomic */
-	uint32_t generation; /* atomic; see mf_objects_generation() */
+	void *address;	     /* address of the function; accessed atomically */
+	uint32_t generation; /* value of mf_objects_generation() when the function was looked up; accessed atomically */
 } asked[MF_LIBRARY_N];
 
 static bool is_library(const char *soname)

@@ -39,7 +39,10 @@ void mf_cxx_library_start(void);
 void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
-/* @all: true if every object loaded or unloaded so far was reported with the two functions above. */
+/*
+ * Tells whether mf_cxx_library_arrived() and mf_cxx_library_gone() were called for every object loaded or unloaded so
+ * far (@all).
+ */
 void mf_cxx_library_know(bool all);
 
 /*

@@ -18,9 +18,9 @@ struct mf_fork_calls {
 	void (*go_on)(void);
 
 	/*
-	 * Called when a thread without a state needs one. In a forked child that has no session memory of its own yet,
-	 * copies the parent's session memory. If the thread is the one that forked, returns the state that it had
-	 * before the fork; otherwise NULL.
+	 * Called when a thread needs a struct mf_thread and has none. In a forked child that has no session memory of
+	 * its own yet, copies the parent's session memory. If the thread is the one that forked, returns the struct
+	 * mf_thread that it had before the fork; otherwise NULL.
 	 */
 	struct mf_thread *(*begin)(void);
 
@@ -28,7 +28,10 @@ struct mf_fork_calls {
 	void (*thread_ended)(const struct mf_thread_private *private);
 };
 
-/* If children are not profiled, all pointers are NULL and nothing is called. Set before any thread has a state. */
+/*
+ * The callbacks that fork.c has registered. All of them are NULL if children are not profiled. Set before any thread
+ * has a struct mf_thread.
+ */
 extern struct mf_fork_calls mf_fork_calls MF_HIDDEN;
 
 /* Is this a forked child that has had no event yet, and so still uses its parent's session memory? */

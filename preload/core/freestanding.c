@@ -22,7 +22,10 @@
 /* The initial stack: argc, arguments, NULL, environment, NULL, auxiliary vector. Set by the dynamic linker. */
 extern void *__libc_stack_end;
 
-/* Eight unaligned bytes. Without optimisation, __builtin_memcpy() would call the memcpy() below. */
+/*
+ * For loading and storing eight bytes at any address. __builtin_memcpy() cannot be used for this, because without
+ * optimisation it would call this file's own memcpy().
+ */
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
 
 /*

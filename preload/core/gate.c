@@ -16,7 +16,11 @@
 #define SPINS 200u
 
 uint32_t mf_gate_closed;
-bool mf_gate_is_frozen; /* changed only by a thread that holds the gate's lock and has closed the gate */
+/*
+ * true while the session memory is frozen for a fork; changed only by a thread that holds the gate's lock and has
+ * closed the gate
+ */
+bool mf_gate_is_frozen;
 static struct mf_lock lock;
 
 /* Sleeps for a microsecond. Uses futex(2), which sandboxes allow because allocators use it as well. */

@@ -22,11 +22,11 @@ extern uint32_t mf_gate_closed MF_HIDDEN;
 extern char __libc_single_threaded __attribute__((weak));
 
 /*
- * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally and shard and the slots of its blocks, and
- * must not call anything that could wait. The tally is locked during this time: other threads that share the tally
- * wait, and so does a thread that closes the gate. Returns false if the gate is closed; the caller must then use
- * mf_gate_close() instead. The gate is also closed while the session is frozen, even for the thread that froze it. Not
- * recursive.
+ * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally, its shard (the array of context bytes that
+ * belongs to the tally) and its blocks' slots in the table of blocks. It must not call anything that could wait. The
+ * tally is locked during this time: other threads that share the tally wait, and so does a thread that closes the gate.
+ * Returns false if the gate is closed; the caller must then use mf_gate_close() instead. The gate is also closed while
+ * the session is frozen, even for the thread that froze it. Not recursive.
  *
  * mf_gate_try_shared() is for threads of a multithreaded process. It never waits: it also returns false if another
  * thread holds the tally.

@@ -113,8 +113,8 @@ static int call(void)
 }
 
 /*
- * Stores the descriptors of @header in their places in @fds, which @carried lists. If there was no room for all of them
- * in this process, the last ones are missing.
+ * Stores the descriptors that were received with @header in @fds. Bit i of @carried is set if massif-ctl has sent a
+ * descriptor for @fds[i]. The kernel drops the last descriptors if this process may not have so many.
  */
 static void sort_fds(const struct cmsghdr *header, uint32_t carried, int fds[MF_JOIN_FDS])
 {
@@ -191,8 +191,9 @@ static int tell_verb(int fd, enum mf_join_verb verb)
 }
 
 /*
- * The process that has joined, and the page that it shares with massif-ctl; 0 and NULL if there is none. A child also
- * has these values until it calls mf_join_leave(), but not the page.
+ * ID of the process that has a session from massif-ctl, and the page that this process shares with massif-ctl. They are
+ * 0 and NULL if there is no session or no page. A child inherits both values and keeps them until it calls
+ * mf_join_leave(), but the page is not mapped in the child.
  */
 static int joined;
 static struct mf_join_page *page;
@@ -367,20 +368,23 @@ void mf_join_executing(bool begins)
 {
 	int fds[MF_JOIN_FDS];
 
-	/* A vfork child shares this memory, but it is the parent that has joined. */
+	/*
+	 * A vfork child shares its parent's variables. @joined is then the parent's ID, and the session is the
+	 * parent's.
+	 */
 	if (mf_seccomp_is_on() || !joined || joined != getpid())
 		return;
 	/*
-	 * Without a page, or in a child that was made without fork handlers, send a message instead of writing the
-	 * page. Such a child has no active session and does not inherit the page. (In another PID namespace it may have
-	 * the pid of the process that joined.)
+	 * If massif-ctl shares no page with this process, send massif-ctl a message instead of writing the page. The
+	 * same applies to a child that was made without calling the fork handlers: it has no active session and does
+	 * not inherit the page. (In another PID namespace it may have the pid of the process that joined.)
 	 */
 	if (!page || !mf_session_is_active()) {
 		ask_once(begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS, fds);
 		return;
 	}
 	__atomic_store_n(&page->executes, begins, __ATOMIC_RELAXED);
-	/* massif-ctl no longer needs to expect the program that mf_join_starts() announced. */
+	/* The exec has failed, so tell massif-ctl not to expect the program that mf_join_starts() announced. */
 	if (!begins && mf_session_store.header->traces_children)
 		tell_once(MF_JOIN_STAYS);
 }

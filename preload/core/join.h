@@ -20,26 +20,32 @@ int mf_join_read(char *value, char **rest);
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
 /*
- * What a forked child inherits in order to join: a connection to massif-ctl, and the page that the child will share
- * with it.
+ * What a forked child inherits for joining, that is, for getting a session of its own: a connection to massif-ctl, and
+ * the page that the child will share with massif-ctl.
  */
 struct mf_join_child {
 	int connection, page; /* descriptors of the connection and the page; 0 if there is none */
 };
 
 /*
- * Announces a fork and stores in @child what the child needs. Returns false if the child cannot join. Context: the
- * session's state is frozen, so no thread writes to it.
+ * Tells massif-ctl that this process is about to fork, and stores in @child what the child needs to get a session.
+ * Returns false if the child cannot get one. Context: the session memory is frozen, so no thread writes to it.
  */
 bool mf_join_fork(struct mf_join_child *child);
 
 /* Closes the descriptors in @child, if there are any. */
 void mf_join_forget(struct mf_join_child *child);
 
-/* Announces that threads will write to the session memory again. Returns false if massif-ctl cannot be reached. */
+/*
+ * Tells massif-ctl that this process, which has forked, is about to write to the session memory again. Returns false if
+ * massif-ctl cannot be reached.
+ */
 bool mf_join_go_on(void);
 
-/* In the child: joins, with what mf_join_fork() has stored in @child. Returns false if that fails. */
+/*
+ * In a forked child: asks massif-ctl for a session, over the connection that mf_join_fork() has stored in @child.
+ * Returns false on failure.
+ */
 bool mf_join_born(struct mf_join_child *child);
 
 /* In the child: returns the descriptor of the child's copy of the session memory, or a negative number. */
@@ -54,7 +60,7 @@ void mf_join_without(void);
  */
 int mf_join_borrow(int parent);
 
-/* In a child: forgets that its parent has joined. */
+/* In a forked child: forgets the parent's session, so that this process no longer counts as one that has a session. */
 void mf_join_leave(void);
 
 /*
@@ -64,7 +70,8 @@ void mf_join_leave(void);
  * and 0 or -errno. mf_join_written() also closes both descriptors.
  */
 struct mf_join_file {
-	int connection, contents; /* descriptors; -1 if the command writes no file */
+	/* descriptors of the connection to massif-ctl and of the file's contents; -1 if the command writes no file */
+	int connection, contents;
 	char name[4096];
 };
 int mf_join_command(const char *text, struct mf_join_file *file);

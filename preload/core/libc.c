@@ -80,8 +80,9 @@ static void fail(const char *what)
 static void keep_address(const struct mf_definition *definition, void *data)
 {
 	/*
-	 * For these functions, all versions of a name have the same address, so any of them will do. The address of an
-	 * IFUNC is that of its resolver and cannot be used.
+	 * The C library may define a function in several versions. For the functions that the shim uses, all versions
+	 * have the same address, so any of them will do. The address of an IFUNC is that of its resolver and cannot be
+	 * used.
 	 */
 	if (!definition->chosen_late)
 		*(void **)data = definition->address;
@@ -103,7 +104,10 @@ static bool describe(const struct link_map *map, struct dl_phdr_info *object)
 	return true;
 }
 
-/* Compares the object's DT_SONAME. Reads only the dynamic section, since not every object begins with an ELF header. */
+/*
+ * Is @name the DT_SONAME of the object @map? Reads only the object's dynamic section, since not every object begins
+ * with an ELF header.
+ */
 static bool has_name(const struct link_map *map, const char *name)
 {
 	const char *names = NULL;

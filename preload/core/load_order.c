@@ -23,7 +23,10 @@ static bool wants_to_be_first(const struct link_map *object)
 	return false;
 }
 
-/* The head of the list is the executable, which never moves. */
+/*
+ * Moves @object in the dynamic linker's list of objects, to the place after @other. @object is never the executable,
+ * which is the first in the list.
+ */
 static void move_behind(struct link_map *object, struct link_map *other)
 {
 	object->l_prev->l_next = object->l_next;
@@ -63,8 +66,8 @@ void mf_load_order_return(const struct mf_real *real)
 	if (!before)
 		return;
 	/*
-	 * The library that must be first in the list checks its position during this allocation, unless it has already
-	 * done so.
+	 * Make an allocation, so that the library that must be first in the list of objects checks its position now, if
+	 * it has not done so yet.
 	 */
 	real->free(real->malloc(1));
 	move_behind(own, before);

@@ -31,7 +31,7 @@ void mf_maps_close(struct mf_maps *maps)
 	errno = saved;
 }
 
-/* Returns the next character, or -1 at the end. */
+/* Returns the next character of /proc/self/maps, or -1 at the end of the file. */
 static int next(struct mf_maps *maps)
 {
 	int saved = errno;
@@ -50,7 +50,7 @@ static int next(struct mf_maps *maps)
 	return (unsigned char)maps->buffer[maps->at++];
 }
 
-/* Reads a hexadecimal number. Returns the character that follows it. */
+/* Reads a hexadecimal number from /proc/self/maps into *@address. Returns the character that follows the number. */
 static int read_address(struct mf_maps *maps, uint64_t *address)
 {
 	int c;

@@ -136,7 +136,10 @@ static void read_identity(struct mf_object *object)
 	object->modified_ns = status.st_mtim.tv_sec * 1000000000ll + status.st_mtim.tv_nsec;
 }
 
-/* Describes the object. Its extent spans everything from the first loadable byte to the last. */
+/*
+ * Makes a record of the loaded object @info. The record's address range extends from the object's first loadable byte
+ * to the last.
+ */
 static struct mf_object describe(const struct dl_phdr_info *info)
 {
 	struct mf_object object = {
@@ -411,8 +414,8 @@ uint32_t mf_objects_of(uint64_t address)
 }
 
 /*
- * After dlclose(), another object may be mapped where the old one was. (dlopen() cannot be wrapped like this, because
- * its effect depends on its caller; see deepbind.c.)
+ * Wraps dlclose(), because an object that is loaded later may be mapped at the addresses of the unloaded one. (dlopen()
+ * cannot be wrapped by a function that calls the real one, because its effect depends on its caller; see deepbind.c.)
  */
 EXPORT int dlclose(void *handle)
 {

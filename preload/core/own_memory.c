@@ -34,7 +34,10 @@ static uint64_t image_end(void)
 	return page_of((uintptr_t)_end + PAGE_BYTES - 1);
 }
 
-/* The dynamic linker maps the whole image. Pages that it makes read-only after relocation are not data. */
+/*
+ * Returns how many bytes of the shim's image the kernel counts as data: the writable segments, without the pages that
+ * the dynamic linker makes read-only after relocation.
+ */
 static uint64_t image_data(void)
 {
 	const ElfW(Phdr) *segment = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);

@@ -15,7 +15,10 @@
 
 #define PAGE_BYTES 4096u
 #define FUTEX_BYTES 4u
-/* Value to compare the tested word with. If they are equal, futex(2) still does not wait, because the timeout is 0. */
+/*
+ * An arbitrary value that futex(2) compares with the tested word. If they happen to be equal, futex(2) still does not
+ * wait, because the timeout is 0.
+ */
 #define UNLIKELY_VALUE 0x6d73661bu
 
 static bool forbidden;

@@ -9,12 +9,12 @@
 /* Can the 8 bytes at @address be read now? Makes a system call; preserves errno. */
 bool mf_readable_word(uint64_t address);
 
-/* Can the text be read up to its NUL? Makes one system call per page. */
+/* Can the string @text be read up to and including its NUL? Makes one system call per page. */
 bool mf_readable_text(const char *text);
 
 /*
- * Can the pointers up to the first NULL be read, and the texts they point to? Makes one system call per page if the
- * texts are in ascending order in memory.
+ * Can the array @texts be read up to and including its final NULL, and all strings that the array points to? Makes one
+ * system call per page if the strings are in ascending order in memory.
  */
 bool mf_readable_texts(char *const *texts);
 

@@ -29,7 +29,10 @@ size_t mf_real_early_size(const void *pointer)
 	return size;
 }
 
-/* Each block is preceded by its size. Blocks are handed out only once, so their memory is zero. */
+/*
+ * Allocates a block in the early arena, or returns NULL if there is no room. The block's size is stored before the
+ * block. Blocks are never reused, so their memory is zero.
+ */
 static void *early_malloc(size_t size)
 {
 	size_t need = EARLY_ALIGN + ((size + EARLY_ALIGN - 1) & ~(size_t)(EARLY_ALIGN - 1));
@@ -88,7 +91,7 @@ static void fail(const char *symbol)
 {
 	static const char text[] = "massif: no such function in the program: ";
 
-	/* Without an allocator the program cannot run. */
+	/* Write the error message and end the process: the program cannot run without the allocation function @symbol. */
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ||
 	    write(STDERR_FILENO, symbol, strlen(symbol)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
 		_exit(127);

@@ -16,11 +16,8 @@ static const int never_active;
 const volatile int *mf_session_active_word = &never_active;
 bool mf_session_traces;
 
-static int *active_word; /* the same word as mf_session_active_word, but writable */
-/*
- * Copy of the session's active word. In a forked child, the kernel clears the word, but this copy keeps the parent's
- * value.
- */
+static int *active_word; /* a writable pointer to the same word as mf_session_active_word */
+/* Copy of *active_word. In a forked child, the kernel clears *active_word, but this copy keeps the parent's value. */
 static int active_value;
 
 bool mf_session_make_word(void)

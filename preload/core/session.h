@@ -8,7 +8,8 @@
 #include "model/store.h"
 
 /*
- * Lets the compiler access a variable directly; otherwise it must assume that another object may define the variable.
+ * Hides a variable from other objects (the executable and libraries). The compiler can then access it directly instead
+ * of assuming that another object may define it.
  */
 #define MF_HIDDEN __attribute__((visibility("hidden")))
 

@@ -14,10 +14,13 @@
 /* The kernel keeps this many bytes below the end of the initial stack free of other mappings. */
 #define FIRST_STACK_ALONE (64ull << 20)
 
-/* The initial stack, where the kernel stored argc. */
+/* Address of argc, which the kernel has stored at the end of the initial stack. Set by the dynamic linker. */
 extern void *__libc_stack_end;
 
-/* The initial thread. Set by its first event or by the constructor below, whichever comes first. */
+/*
+ * ID of the process's initial thread. Set at this thread's first event or by note_first_thread(), whichever comes
+ * first.
+ */
 static pthread_t first_thread;
 
 static __attribute__((constructor)) void note_first_thread(void)

@@ -33,7 +33,8 @@ struct mf_deferred {
  * child share the memory of this struct (thread_memory.h) until the child has a session of its own.
  */
 struct mf_thread {
-	struct mf_tally_ctx ctx; /* pointers to the thread's tally and shard, which other threads may share */
+	/* pointers to the thread's tally and its shard (array of context bytes), which other threads may share */
+	struct mf_tally_ctx ctx;
 	uint32_t *put_off;   /* slot of the block whose free is still pending in the tally, if any */
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */
@@ -61,8 +62,12 @@ struct mf_thread {
  */
 struct mf_thread_private {
 	struct mf_thread *thread;
-	struct mf_thread_private *next; /* next in the list of states whose threads have ended */
-	struct mf_thread_private *made_before; /* next in the list of all states, which only grows */
+	struct mf_thread_private *next; /* next element of the list of unused states, whose threads have ended */
+	/*
+	 * next element of the list of all states: the state that was made before this one. States are never removed
+	 * from that list.
+	 */
+	struct mf_thread_private *made_before;
 
 	struct mf_clock clock;
 	struct mf_depth depth; /* depth of the thread's stack, if stacks are counted */
@@ -79,13 +84,14 @@ struct mf_thread_private {
 
 	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
 
-	struct mf_join_child child; /* while the thread is forking, what the child needs in order to join */
+	/* while the thread is forking: what the child needs to get a session from massif-ctl */
+	struct mf_join_child child;
 
 	/* Copy of the state, kept while a signal handler that interrupted an event is forking; see thread_memory.h. */
 	void *saved;
 	size_t saved_bytes;
 
-	struct mf_nesting nesting; /* calls of the program's own allocation functions */
+	struct mf_nesting nesting; /* for detecting nested calls of the program's own allocation functions */
 };
 
 /*
@@ -104,7 +110,8 @@ struct mf_thread_local {
 /* Reasons not to count a thread's next event at once. */
 enum mf_inside {
 	MF_INSIDE_SHIM = 1,    /* the thread is in the shim: its events are deferred */
-	MF_INSIDE_LIBRARY = 2, /* the C++ library's operator new or delete is running: its first event is absorbed */
+	/* the C++ library's operator new or delete is running: the first event in it is not counted */
+	MF_INSIDE_LIBRARY = 2,
 	MF_INSIDE_OWN = 4,     /* the thread may be in one of the program's own allocation functions; see nesting.h */
 };
 

@@ -128,7 +128,7 @@ void mf_thread_memory_restore(struct mf_thread_private *private)
 
 	if (!copy)
 		return;
-	/* Take the sizes of all parts from the first part of the saved state. */
+	/* Compute the sizes of all three parts of the saved state. Everything needed for that is in the first part. */
 	parts = parts_of(private->saved);
 	if (mmap(thread, size_with(((const struct mf_thread *)private->saved)->memo.room),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,

@@ -17,7 +17,7 @@
 #define STATE_LEGACY 512u
 #define STATE_HEADER 64u
 #define CPUID_XSAVE  (1u << 27) /* CPUID leaf 1, ecx (OSXSAVE): the kernel has enabled XSAVE */
-#define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax */
+#define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax: the processor has the instruction XSAVEC */
 
 enum instructions { WITH_FXSAVE, WITH_XSAVE, WITH_XSAVEC };
 

@@ -21,8 +21,9 @@ uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t
 void mf_xstate_start(void);
 
 /*
- * For functions that call the C library, and that the program may call with a stack that is not aligned to 16 bytes.
- * (The fast path of glibc's own malloc works with such a stack, so programs get away with it.)
+ * Attribute of a function that aligns its stack to 16 bytes. It is needed for functions that call the C library and
+ * that the program may call with an unaligned stack. (The fast path of glibc's own malloc works with such a stack, so
+ * programs get away with it.)
  */
 #ifdef __x86_64__
 /* The attribute noinline is needed because an inlined function would not align the stack. */

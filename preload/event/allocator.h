@@ -48,8 +48,12 @@ struct mf_allocator_resize {
 	const struct mf_registers *caller;
 
 	bool is_early; /* set by mf_allocator_resize_begin() if @old is in the early arena: pass NULL instead of @old */
-	bool is_new;   /* the result is counted as a new block, and the old block, if any, as freed */
-	/* Until mf_allocator_resize_end(), the old block is in state.block and not in the table of blocks. */
+	/* the call is counted as a free of @old, if that is not NULL, and the allocation of a new block */
+	bool is_new;
+	/*
+	 * true if @old was a counted block; until mf_allocator_resize_end(), this block is in state.block and not in
+	 * the table of blocks
+	 */
 	bool is_resized;
 	struct mf_slowpath_realloc state;
 };

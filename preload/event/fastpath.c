@@ -184,8 +184,8 @@ MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
 	/*
-	 * If the table is larger than the processor's caches, loading the slot is slow. Prefetch it while the stack is
-	 * being compared.
+	 * If the table of blocks is larger than the processor's caches, loading a slot of the table is slow. Prefetch
+	 * the slot while the stack is being compared with known stacks.
 	 */
 	__builtin_prefetch(slot, 1);
 	if (!shared &&
@@ -220,7 +220,10 @@ static __attribute__((noinline)) struct mf_fastpath_result free_now_alone(struct
 
 MF_INLINE struct mf_fastpath_result free_settled(struct mf_thread *thread, uint32_t *slot, void *pointer)
 {
-	/* A block of the early arena is unknown to the allocator. */
+	/*
+	 * Leave a block of the early arena (real.c) to the slow path: the allocator does not know the block, so must
+	 * not free it.
+	 */
 	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
 		return leave(thread, pointer, false);
 	if (__builtin_expect(!mf_tally_put_off(&thread->ctx, (uint64_t)(uintptr_t)pointer), 0))
@@ -252,8 +255,9 @@ MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 }
 
 /*
- * Is only the first bit of the session's word set? Check this after enter(): before it, a signal handler may fork, and
- * the child would return here with a different session, or none.
+ * Is MF_SESSION_ACTIVE the only bit set in the session's active word, so that no optional feature is on? Check this
+ * after enter(): before it, a signal handler may fork, and the child would return here with a different session, or
+ * none.
  */
 MF_INLINE bool is_plain(void)
 {

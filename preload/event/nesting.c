@@ -95,7 +95,10 @@ struct search {
 	bool found, behind_signal;
 	bool is_guess;	 /* a frame had no unwind rule, so all further frames may be wrong */
 	bool is_skipped; /* the walk went past a hook's mark after a guess, so it may have missed the hook's frame */
-	bool repeatable; /* @steps contains everything that the walk depends on, so a memo can be made from it */
+	/*
+	 * @steps contains everything that the result of the walk depends on, so the result can be remembered in a memo
+	 */
+	bool repeatable;
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
 	uint64_t last_sp; /* stack pointer of the outermost frame found */
@@ -257,8 +260,8 @@ bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *call
 		nested = !search.behind_signal;
 	else
 		/*
-		 * The walk reached the end of the stack. It may not be the real end if the walk guessed or found no
-		 * frame.
+		 * The walk ended without reaching a hook's frame. If the walk has guessed a frame or found none, it may
+		 * have missed the hook, so look for a mark nearby.
 		 */
 		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
 	if (nested && search.repeatable && search.found)

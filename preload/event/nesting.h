@@ -36,16 +36,21 @@ struct mf_thread;
 /* A word on the stack between the caller and the hook. @distance is measured from the caller's stack pointer. */
 struct mf_nesting_word {
 	int64_t distance;
-	uint64_t value; /* the word; if it is a saved frame pointer (@is_frame), minus the caller's stack pointer */
+	/*
+	 * value of the word; if the word is a saved frame pointer (@is_frame), its distance from the caller's stack
+	 * pointer
+	 */
+	uint64_t value;
 	bool is_frame;
 };
 
 /*
- * A caller that was found to be nested. A later event of the same caller is nested, too, if all these words are
- * unchanged. The stack may be at a different address by then, since unwind rules do not depend on addresses.
+ * Records that an event's caller was found to be nested, and the stack words from which that follows. A later event of
+ * the same caller is nested, too, if all these words are unchanged. The stack may be at a different address by then,
+ * since unwind rules do not depend on addresses.
  */
 struct mf_nesting_memo {
-	uint64_t pc; /* the caller's address; 0 if this memo is not valid; atomic */
+	uint64_t pc; /* the caller's code address; 0 if this memo is not valid; accessed atomically */
 	uint64_t fp; /* the caller's frame pointer minus its stack pointer, if needs_fp is set */
 	uint32_t generation;
 	uint32_t n;

@@ -32,7 +32,10 @@ static bool is_power_of_two(size_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Used if the program has no C++ library; behaves like libstdc++. */
+/*
+ * Replaces the aligned operator new of the C++ library in a program that has no C++ library. Behaves like that of
+ * libstdc++.
+ */
 static void *allocate_aligned(size_t size, align_val_t alignment)
 {
 	size_t rounded = ((size ? size : 1) + alignment - 1) & ~(alignment - 1);
@@ -143,7 +146,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 			if (!pointer)                                                 \
 				missing;                                              \
 		}                                                                     \
-		/* Call MF_TRACE first: counting uses the name that it records. */   \
+		/* Call MF_TRACE before counting the block: counting uses the function name that MF_TRACE records. */   \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
 		if (library)                                                          \
 			end_library_new(pointer, size, MF_FRAME);                     \

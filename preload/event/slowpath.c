@@ -58,7 +58,10 @@ static void account_alloc(uint64_t address, size_t size, uint32_t context, int64
 	mf_heap_alloc_block(&mf_session_store, &block, now);
 }
 
-/* Counts a block whose capacity is its size. */
+/*
+ * Counts a block that a client request has reported: unlike the size of an allocator's block, its size is not rounded
+ * up.
+ */
 static void account_made(uint64_t address, size_t size, uint32_t context, int64_t now)
 {
 	const struct mf_block block = {
@@ -196,8 +199,8 @@ bool mf_slowpath_absorbed(void)
 }
 
 /*
- * Adds a free to the ledger. @node: trie node of the stack that called free(); UINT32_MAX if there is no ledger, or no
- * room for the node.
+ * Adds a free to the ledger, which counts what each stack has allocated and freed in all. @node: trie node of the stack
+ * that called free(); UINT32_MAX if the session has no ledger or the trie no room for the node.
  */
 static void enter_free(uint32_t node, const struct mf_block *block)
 {
@@ -361,7 +364,10 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	}
 	if (!done) {
 		now = begin_alone(thread);
-		/* A change of a stack's depth is not an event: undo the count by begin_alone(). */
+		/*
+		 * A change of a stack's depth is not an event, but begin_alone() has counted one. Correct the number of
+		 * events.
+		 */
 		mf_session_store.header->events--;
 		mf_stacks_change(&mf_session_store, change, now);
 		thread->private->depth.bytes += (uint64_t)change;
@@ -390,7 +396,7 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
 
 /*
  * Like recall_stack(), but uses the memo's guesses only in a session that verifies stacks, so that the guesses are
- * verified too. In a plain session, the fast path has already tried the guesses.
+ * verified too. In other sessions, the fast path has already tried the guesses.
  */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {

@@ -84,7 +84,10 @@ static void put_prefix(struct line *line)
 	put_text(line, "-- ");
 }
 
-/* Is the descriptor still ours? The program may have closed it and opened another file with the same number. */
+/*
+ * Does the descriptor still refer to the file that trace lines are written to? The program may have closed it and
+ * opened another file with the same number.
+ */
 static bool is_still_there(void)
 {
 	struct stat now;
@@ -102,7 +105,10 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	/* If the C++ library's operator new calls malloc(), report only one call. */
 	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_LIBRARY)
 		return;
-	/* In a forked child, getting the state also gets the session, if the child has one. */
+	/*
+	 * In a forked child that has had no event yet, note_name() also asks massif-ctl for the child's session. So
+	 * test again whether a session is active.
+	 */
 	note_name(format);
 	if (!mf_session_is_active() || !descriptor || !is_still_there())
 		return;

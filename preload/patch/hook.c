@@ -37,11 +37,11 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
 /*
- * The detour has pushed rbp and the hook below the return address. The frame sizes of both functions preserve the
- * stack's alignment, whatever it is.
+ * mf_hook_entry() and mf_hook_call(). At mf_hook_entry(), the detour has pushed rbp and the address of the struct
+ * mf_hook below the return address. The frame sizes of both functions preserve the stack's alignment, whatever it is.
  *
- * If the original runs instead of the hook, its address is stored below the stack pointer, in the red zone, because no
- * register is free for it.
+ * If mf_hook_entry() continues with the original function as if there were no hook, it jumps to an address that is
+ * stored below the stack pointer, in the red zone, because no register is free for the address.
  */
 __asm__(
 "	.pushsection .text\n"
@@ -473,7 +473,7 @@ void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *orig
 
 #else
 
-/* On other processors there are no detours, so hooks are never called. */
+/* On processors other than x86-64 there are no detours, so hooks are never called. */
 void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *original, const char *trace)
 {
 	*hook = (struct mf_hook){ .original = original, .trace = trace };

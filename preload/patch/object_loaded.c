@@ -45,7 +45,7 @@ static const struct visitor visitors[] = {
 /* Objects that have been handled. An object is identified by its load bias and the address of its headers. */
 struct known {
 	uintptr_t bias, headers;
-	uint32_t round; /* number of the last round that found the object loaded */
+	uint32_t round; /* number of the last search of the dynamic linker's list (look()) that found the object */
 };
 
 /* Number of objects in the static array. If there are more objects, a larger array is mapped. */
@@ -56,7 +56,11 @@ static struct known *known = first_known;
 static uint32_t n_known, room = KNOWN_FIRST, this_round;
 
 struct round {
-	uint32_t at; /* index at which the next object is expected: the order of the list rarely changes */
+	/*
+	 * index in @known at which the next object is expected, because the order of the dynamic linker's list rarely
+	 * changes
+	 */
+	uint32_t at;
 	bool any;
 	bool no_room; /* true if there was no memory to record all objects */
 };
@@ -177,7 +181,7 @@ static void list_changes(void)
 	}
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
-		/* In a forked child, getting a state also gets the child's session. */
+		/* In a forked child that has had no event yet, mf_thread_get() asks massif-ctl for the child's session. */
 		if (mf_thread_get() && mf_session_is_active()) {
 			if (is_elsewhere())
 				mf_session_store.header->is_elsewhere = 1;
@@ -216,7 +220,11 @@ int mf_object_loaded_start(void)
 	int code;
 
 	if (MF_PATCH_BYTES && site && *site == BREAKPOINT)
-		return -EBUSY; /* the debugger would later restore its saved byte, in the middle of the jump */
+		/*
+		 * a debugger has a breakpoint here, and would later overwrite the first byte of the jump with the byte
+		 * that it saved
+		 */
+		return -EBUSY;
 	if (!MF_PATCH_BYTES || !site || !is_empty(site))
 		return -ENOTSUP;
 	code = mf_patch_prepare(site, (const void *)list_changes, &via);

@@ -249,7 +249,7 @@ static bool has_room(const struct pool *pool, uint64_t site, size_t size)
 	return from + size <= POOL_BYTES && is_near(site, pool->start) && is_near(site, pool->start + POOL_BYTES);
 }
 
-/* Makes the pool writable again, from the first page after the sealed ones onwards. */
+/* Makes the rest of the pool writable again: all pages after those that already contain code. */
 static int open_pool(struct pool *pool)
 {
 	uint32_t from = (uint32_t)round_up(pool->used, page_size());

@@ -37,7 +37,10 @@
  */
 #define NOTED_LEAST (256u << 10)
 
-/* Code in which requests were found, with their trampolines in the order of the sites. */
+/*
+ * A range of code in which client requests were found, and the list of their trampolines, in the order of the requests'
+ * addresses.
+ */
 struct origin {
 	uint64_t start, end;
 	struct mf_trampoline *first;
@@ -91,7 +94,8 @@ struct table {
 	int32_t frame;
 	uint32_t count;
 	struct {
-		int32_t start, description; /* addresses of code and of its FDE, relative to the table's address */
+		/* addresses of a piece of code and of the FDE that describes it, relative to the table's address */
+		int32_t start, description;
 	} entries[];
 };
 

@@ -111,14 +111,14 @@ static uint32_t n_taken;
 static bool is_any;
 static bool is_any_of_c; /* at least one function that was taken over is not a C++ operator */
 
-/* The definitions of each allocation function in @functions at start-up. */
+/* For each allocation function in @functions, its definitions that were loaded at the start. */
 static struct {
 	void *ours; /* the shim's definition of the function */
 	/* The first definition of the function after the shim's, ignoring the executable's. NULL if there is none. */
 	void *next;
 	bool next_is_system;
 	bool next_uncounted; /* @next is in an object that the user has excluded */
-	bool next_is_built;  /* @next only calls other allocation functions, which are counted */
+	bool next_is_built;  /* @next does nothing but call other allocation functions, and these calls are counted */
 } known[FUNCTIONS];
 
 /*
@@ -128,7 +128,7 @@ static struct {
 static uintptr_t only_owner;
 static bool no_capacities;
 
-static bool started; /* the initial objects have been handled */
+static bool started; /* all objects that were loaded at the start have been handled */
 static bool ours_came;
 
 /* Class of an object, which decides how its allocation functions are treated. */
@@ -427,7 +427,10 @@ static bool calls_next(uint32_t i)
 	return known[i].next_is_system && !is_operator(i) && !is_any_of_c && !mf_session_traces;
 }
 
-/* Redirects the shim's function to the next definition, or to its original if that one is hooked. */
+/*
+ * Redirects the shim's version of functions[i] to the next definition of this function. If that definition has been
+ * hooked, redirects to the original behind the hook.
+ */
 static void lead_on(uint32_t i)
 {
 	const struct taken *next = find_taken(known[i].next);
@@ -466,7 +469,10 @@ static void place(void)
 		own->is_new = false;
 		if (!failed)
 			failed = mf_code_detour_place(&own->detour);
-		/* The shim's own calls must not be counted, so they go to the original. */
+		/*
+		 * The shim's own calls of the allocation function must not be counted, so let them call the original
+		 * directly.
+		 */
 		if (!failed && !started && own->detour.original)
 			mf_real_redirect(own->detour.site, own->detour.original);
 		if (failed && !own->is_dispensable)

@@ -55,7 +55,7 @@ static int find_memory(char *value, char **rest, int *trace)
 	return mf_join_executed(*(long *)__libc_stack_end, (char **)__libc_stack_end + 1, trace);
 }
 
-/* Keeps the variables, so that programs executed by this one load the shim and ask for their own sessions. */
+/* Keeps massif-ctl's variables, so that programs executed by this one load the shim and ask for their own sessions. */
 static void keep_environment(char *value, const char *rest, const char *preload)
 {
 	memmove(value, rest, strlen(rest) + 1);

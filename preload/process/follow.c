@@ -124,7 +124,7 @@ char *const *mf_follow_add(char *const *environment, void *room)
 	if (found.preload && has_us(found.preload)) {
 		words[0] = found.preload;
 	} else if (found.preload) {
-		/* The user's own libraries come after the shim. */
+		/* Append the libraries that the user has put into LD_PRELOAD after the shim. */
 		*end++ = ':';
 		strcpy(end, found.preload + strlen(PRELOAD));
 	}

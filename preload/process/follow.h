@@ -17,9 +17,10 @@ void mf_follow_start(const char *preload, const char *session);
 bool mf_follow_is_on(void);
 
 /*
- * mf_follow_add() returns a copy of @environment with both variables set. The copy is placed in @room, which must be
- * pointer-aligned and as large as mf_follow_room() returned, in bytes. If that is 0, use @environment unchanged.
- * Neither function allocates, since the caller may be a child that shares its parent's memory.
+ * mf_follow_add() returns a copy of @environment in which massif-ctl's variables, LD_PRELOAD and MASSIF_SESSION, are
+ * set. The copy is placed in @room, which must be pointer-aligned. mf_follow_room() returns the necessary size of @room
+ * in bytes, or 0 if @environment should be used unchanged. Neither function allocates, since the caller may be a child
+ * that shares its parent's memory.
  */
 size_t mf_follow_room(char *const *environment);
 char *const *mf_follow_add(char *const *environment, void *room);

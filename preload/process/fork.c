@@ -60,7 +60,11 @@ static void put_back(bool back)
 /* State of a process that has forked and has not changed its session memory since then. Protected by the gate. */
 static struct {
 	unsigned int children;	   /* number of children announced to massif-ctl */
-	struct mf_thread *alone;   /* the only thread, if it did not use the gate before the fork; otherwise NULL */
+	/*
+	 * the thread that froze the session memory, if it is the only one so far: its member @shares, which is set
+	 * during the freeze, must then be reset; otherwise NULL
+	 */
+	struct mf_thread *alone;
 } fork_state;
 
 /* The following variables are used in a child. */
@@ -205,7 +209,10 @@ static void child(void)
 	bool was_newborn = mf_fork_is_newborn;
 	int saved = errno;
 
-	/* This is needed in every child, profiled or not: the other threads do not exist here, so release their locks. */
+	/*
+	 * Release the locks that the parent's other threads may have held, because these threads do not exist in the
+	 * child. This is needed in every child, profiled or not.
+	 */
 	mf_stack_reset();
 	mf_gate_reset();
 	mf_thread_reset();

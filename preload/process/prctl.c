@@ -43,7 +43,10 @@ static long note(long result, bool restricts, const struct sock_fprog *filter)
 	return result;
 }
 
-/* Declared with the maximum number of arguments; this works because variable arguments are passed in the same way. */
+/*
+ * prctl() has a variable number of arguments. Here it is declared with the maximum number; this works because variable
+ * arguments are passed in the same way.
+ */
 int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)

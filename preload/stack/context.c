@@ -42,7 +42,10 @@ static uint32_t make_context(uint32_t node)
 	return context != MF_CONTEXT_NONE ? context : mf_trie_overflow(&mf_session_store);
 }
 
-/* Like make_context(), but if the context is new and there is a filter server, asks it whether to count the context. */
+/*
+ * Like make_context(), but if the context is new, may ask the filter server (the thread of massif-ctl that knows which
+ * contexts the user wants ignored) whether to count the context.
+ */
 static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
 {
 	struct mf_store_header *header = mf_session_store.header;
@@ -204,8 +207,8 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	if (__builtin_expect(known < thread->walk.n, 0))
 		node = find_nodes_by_objects(thread, node, &known);
 	/*
-	 * If the context exists, the lock is not needed, unless a filter server may still be deciding about the context
-	 * or the context must be logged.
+	 * If the context exists, the trie's lock is not needed, unless massif-ctl's filter server may still be deciding
+	 * whether the context counts, or the context must be logged.
 	 */
 	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
 		context = mf_trie_find_context(&mf_session_store, node);

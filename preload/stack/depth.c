@@ -73,7 +73,10 @@ static uint64_t find_low(uint64_t descriptor)
 	return 0;
 }
 #else
-/* On other processors the descriptor is not at the thread pointer, so only the main stack's bounds are known. */
+/*
+ * On processors other than x86-64 the thread's descriptor is not at the thread pointer, so only the main stack's bounds
+ * are known.
+ */
 static uint64_t find_low(uint64_t descriptor)
 {
 	return 0;
@@ -93,7 +96,10 @@ static uint64_t find_base(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, MF_DEPTH_MAX);
 	if (thread->walk.complete)
 		base = thread->walk.frames[0].sp;
-	/* Discard this walk, because the walks for events are less deep. */
+	/*
+	 * Discard the walk to the stack's base: it may be deeper than a walk for an event, so the next event must not
+	 * reuse it.
+	 */
 	mf_stack_forget(thread);
 	return is_within(base, caller->sp, descriptor) ? base : descriptor;
 }

@@ -16,10 +16,14 @@
 #define LINE_WORDS   (MF_MEMO_LINE / sizeof(uint64_t))
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
-/* Parameters for a memo of stacks in which no stack has been found for a long time; see MF_MEMO_IN_VAIN. */
+/*
+ * How the memo is used while its score is 0, that is, after too many stacks were not found in it; see MF_MEMO_IN_VAIN.
+ * At least one in IN_VAIN_MAX + 1 stacks is still looked up.
+ */
 #define IN_VAIN_MAX  1023u
-#define IN_VAIN_LONG 64u /* after each such number of stacks that were not found, half as many stacks are looked up */
-/* After each such number of stacks not found, the memo is emptied, because a small table is faster to search. */
+/* number of unsuccessful look-ups after which the share of stacks that are looked up is halved */
+#define IN_VAIN_LONG 64u
+/* Number of unsuccessful look-ups after which the memo is emptied, because a small table is faster to search. */
 #define IN_VAIN_KEPT 256u
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
@@ -84,7 +88,10 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 			path[n] = mf_memo_place(memo, node);
 		n++;
 		if (node->context) {
-			/* A path with too many nodes is stored as unknown, since its last element must stay 0. */
+			/*
+			 * @path is the list of the stack's nodes, which a 0 must terminate. If there are too many nodes
+			 * for the list, it is stored as unknown, that is, all 0.
+			 */
 			if (n >= MF_MEMO_PATH)
 				memset(path, 0, sizeof(path));
 			memcpy(node->path, path, sizeof(path));
@@ -369,8 +376,8 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 
 		at += n;
 		/*
-		 * Two walks that have read the same words should read their next word at the same address. So if the
-		 * offsets differ, the stack cannot be added.
+		 * Two walks that have read the same words should read their next word at the same address. If the
+		 * addresses differ nevertheless, the stack cannot be added.
 		 */
 		if (at == words.n)
 			return;

@@ -17,7 +17,7 @@
 #define MF_MEMO_GROUP 4u
 
 struct mf_memo_group {
-	/* Where the words are on the stack: distances from the caller's stack pointer, in bytes. */
+	/* The addresses of the group's stack words, as distances from the caller's stack pointer in bytes. */
 	int32_t offsets[MF_MEMO_GROUP];
 	uint64_t values[MF_MEMO_GROUP];
 };
@@ -47,7 +47,10 @@ struct mf_memo {
 	uint32_t mask; /* number of slots in the hash table, minus one */
 	uint32_t n_nodes;
 	uint32_t used;	/* number of words in use in the pool for nodes */
-	/* Rises when a stack is found, falls when it is not. While the score is 0, only some stacks are looked up. */
+	/*
+	 * Measures how useful the memo is: rises when a stack is found in the memo, falls when it is not found. While
+	 * the score is 0, only some stacks are looked up.
+	 */
 	uint32_t score;
 	uint32_t asked;
 	/*

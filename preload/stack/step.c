@@ -128,7 +128,10 @@ static __attribute__((noinline)) enum mf_step leave_signal_frame(struct mf_regis
 	return registers->pc ? MF_STEP_DONE : MF_STEP_END;
 }
 
-/* Is the memory that leave_signal_frame() reads readable? @known: see mf_step_is_there(). */
+/*
+ * Is the memory that leave_signal_frame() reads readable? @known: an address known to be readable, or 0; see
+ * mf_step_is_there().
+ */
 static bool is_signal_frame(uint64_t sp, uint64_t known)
 {
 	return mf_step_is_there(saved_register(sp, REG_RBP), known) && mf_step_is_there(saved_register(sp, REG_RSP), known) &&
@@ -196,7 +199,7 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
-		/* Such a step reads no memory, or only memory that step_by_frame_pointer() checks. */
+		/* A step by any other kind of rule reads no memory, or only memory that step_by_frame_pointer() checks. */
 		return true;
 	}
 	if (rule.fp == MF_FP_AT_CFA)

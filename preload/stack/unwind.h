@@ -28,7 +28,7 @@ struct mf_registers {
 		.fp = ((const uint64_t *)(frame))[0],           \
 	})
 #else
-/* On other processors libgcc's unwinder is used, and only the return address is needed. */
+/* On processors other than x86-64, libgcc's unwinder walks stacks, and needs only the return address from MF_FRAME. */
 #define MF_FRAME	    __builtin_return_address(0)
 #define MF_CALLER_OF(frame) ((struct mf_registers){ .pc = (uint64_t)(uintptr_t)(frame) })
 #endif

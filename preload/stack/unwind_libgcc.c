@@ -55,7 +55,7 @@ struct complete_visit {
 	struct mf_registers registers; /* the previous frame's registers; pc is 0 if that frame is the shim's own */
 	uint64_t caller;
 	uint32_t own, depth;
-	bool stopped; /* true if the caller's callback has asked to stop the walk */
+	bool stopped; /* true if the callback @visit has asked to stop the walk */
 };
 
 static _Unwind_Reason_Code visit_one(struct _Unwind_Context *context, void *data)

@@ -183,7 +183,7 @@ static bool follows_call(uint64_t pc)
 	size_t size = sizeof(code);
 	int64_t distance;
 
-	/* The first of these bytes may be unreadable. Read as many as possible. */
+	/* The code before @pc may begin in an unreadable page. Read as many of the bytes before @pc as possible. */
 	while (size && !read_memory(pc - size, code + sizeof(code) - size, size))
 		size--;
 	return mf_callsite_ends(code + sizeof(code), size, &distance);
