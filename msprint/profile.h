@@ -15,7 +15,8 @@ struct mf_snapshot {
 	struct mf_number time;	/* time of the snapshot, in the unit that the file's header names */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
-	bool is_peak;		/* true if the index of the snapshot is the number of the last one marked as the peak */
+	/* true if the snapshot's index equals the number of the last snapshot marked as the peak */
+	bool is_peak;
 };
 
 struct mf_profile {

@@ -9,8 +9,8 @@
 /* An all-zero structure is the empty string. @data is not NUL-terminated; it is NULL until something is appended. */
 struct mf_text {
 	char *data;
-	size_t len;	/* bytes */
-	size_t room;	/* bytes */
+	size_t len;	/* length of the string in bytes */
+	size_t room;	/* size of the memory at @data in bytes */
 };
 
 #define MF_TEXT_AUTO __attribute__((cleanup(mf_text_deinit))) struct mf_text

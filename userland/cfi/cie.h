@@ -13,9 +13,9 @@ struct mf_cie {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t return_register;
-	uint8_t encoding; /* encoding of the addresses in its FDEs, DW_EH_PE_* */
-	bool augmented;	  /* its FDEs also have augmentation data */
-	bool signal;	  /* the frames of its functions are signal frames */
+	uint8_t encoding; /* encoding of the addresses in the CIE's FDEs, DW_EH_PE_* */
+	bool augmented;	  /* the CIE's FDEs also have augmentation data */
+	bool signal;	  /* the frames of the functions that use this CIE are signal frames */
 };
 
 /*

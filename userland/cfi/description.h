@@ -12,8 +12,8 @@
 /* An object in memory: loaded, or read from its file into the same layout. Only the tables have to be present. */
 struct mf_rows_object {
 	const uint8_t *start, *end;
-	const uint8_t *header; /* its .eh_frame_hdr, or NULL if it has none */
-	const uint8_t *frames; /* only if there is no .eh_frame_hdr: its .eh_frame, or NULL if it has none */
+	const uint8_t *header; /* the object's .eh_frame_hdr, or NULL if it has none */
+	const uint8_t *frames; /* only if there is no .eh_frame_hdr: the object's .eh_frame, or NULL if it has none */
 	uint64_t frames_size;
 };
 
@@ -31,13 +31,13 @@ enum mf_description_found {
 };
 
 /*
- * Finds the description of the code at @pc or, if it has none, of the nearest described code below it. Reads nothing
- * outside @object.
+ * Finds the FDE that describes the code at @pc or, if that code has none, the FDE of the nearest described code below
+ * @pc. Reads nothing outside @object.
  */
 enum mf_description_found mf_description_find(const struct mf_rows_object *object, uint64_t pc,
 					      struct mf_description *found);
 
-/* Returns whether @pc is in the code covered by @description. */
+/* Returns whether @pc is in the code covered by the FDE @description. */
 static inline bool mf_description_holds(const struct mf_description *description, uint64_t pc)
 {
 	return pc >= description->begin && pc - description->begin < description->size;

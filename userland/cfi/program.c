@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs the instructions of a description (DWARF 5, section 6.4.2; GNU extensions: Linux Standard Base).
+// Runs the call frame instructions of an FDE (DWARF 5, section 6.4.2; GNU extensions: Linux Standard Base).
 //
 // A run tracks only a few registers, so that remembered states take little memory: this code runs on the stacks of the
 // program's threads and signal handlers.

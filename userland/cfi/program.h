@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs the instructions of a description, which specify where the registers of a frame's caller are. */
+/* Runs the call frame instructions of an FDE, which specify where the registers of a frame's caller are. */
 #ifndef MASSIF_CFI_PROGRAM_H
 #define MASSIF_CFI_PROGRAM_H
 

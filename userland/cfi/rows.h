@@ -50,7 +50,7 @@ struct mf_row {
  */
 struct mf_row mf_rows_find(const struct mf_rows_object *object, uint64_t pc);
 
-/* Returns whether a description covers code that begins exactly at @pc. */
+/* Returns whether an FDE covers code that begins exactly at @pc. */
 bool mf_rows_is_start(const struct mf_rows_object *object, uint64_t pc);
 
 #endif

@@ -71,11 +71,12 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 }
 
 #define MF_BLOCKS_LONG		1u /* flag in a block's first slot: the block has a second slot, for its size */
-#define MF_BLOCKS_LOW_SHIFT	1  /* bit position of the size; if there is a second slot, of the surplus capacity */
+/* bit position of the block's size; if the block has a second slot, of its surplus capacity */
+#define MF_BLOCKS_LOW_SHIFT	1
 #define MF_BLOCKS_LOW_MAX	63u
 #define MF_BLOCKS_CONTEXT_SHIFT 7
 #define MF_BLOCKS_CONTEXT_BITS	22
-#define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the block's capacity is greater than that of a new block */
+#define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is greater than that of a new block of this size */
 #define MF_BLOCKS_SHRUNK_SHIFT	13	   /* bit position of the context of a shrunk block without a second slot */
 #define MF_BLOCKS_SHRUNK_BITS	16
 #define MF_BLOCKS_KIND		(3u << 30)
@@ -99,8 +100,8 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
-	uint64_t rounding;     /* to round a size up, add @rounding, which is the alignment - 1, ... */
-	uint64_t rounded;      /* ... and then clear the low bits of the sum with this mask */
+	uint64_t rounding;     /* to round a size up to the alignment, add @rounding, which is the alignment - 1, ... */
+	uint64_t rounded;      /* ... and then clear the low bits of the sum with the mask @rounded */
 	uint32_t granule_bits;
 	uint32_t upper;	       /* the address bit that selects half of a granule; 0 if granules have no halves */
 };
@@ -191,7 +192,10 @@ static inline uint32_t mf_blocks_is_long(uint64_t size)
 	return size > MF_BLOCKS_LOW_MAX;
 }
 
-/* Writes the slots of a usual block (one that fits into slots, see blocks.c) with the capacity of a new block. */
+/*
+ * Writes the slots of a usual block (one that fits into slots, see blocks.c) whose capacity was not changed by a
+ * realloc: it is what a new block of @size bytes would have.
+ */
 static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_t *slot, uint64_t address,
 					 uint64_t size, uint32_t context)
 {
@@ -271,12 +275,13 @@ static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const
 
 /* What the slots of a block contain besides their kind (the bits of MF_BLOCKS_KIND). */
 struct mf_usual_block {
-	uint32_t size, more, context; /* more: by how many bytes the capacity exceeds that of a new block */
+	/* more: by how many bytes the capacity exceeds that of a new block of this size */
+	uint32_t size, more, context;
 };
 
 /*
- * Decodes the slots of a block that has the capacity of a new block. Accepts arbitrary bits: if they do not encode such
- * a block, the resulting context has more than MF_BLOCKS_CONTEXT_BITS bits.
+ * Decodes the slots of a block whose capacity is that of a new block of its size. Accepts arbitrary bits: if they do
+ * not encode such a block, the resulting context has more than MF_BLOCKS_CONTEXT_BITS bits.
  */
 static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32_t second)
 {
@@ -284,13 +289,16 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 	uint32_t if_long = -(first & MF_BLOCKS_LONG);
 
 	return (struct mf_usual_block){
-		/* A branch on whether there is a second slot could not be predicted. If there is one, low is 0. */
+		/*
+		 * low and the second slot are combined without a branch, which could not be predicted. If there is a
+		 * second slot, low is 0.
+		 */
 		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
 		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,
 	};
 }
 
-/* Decodes the slots of a block whose capacity may be greater than that of a new block. */
+/* Decodes the slots of a block whose capacity may be greater than that of a new block of its size. */
 static inline struct mf_usual_block mf_blocks_parse(uint32_t first, uint32_t second)
 {
 	uint32_t low = first >> MF_BLOCKS_LOW_SHIFT & MF_BLOCKS_LOW_MAX, steps;

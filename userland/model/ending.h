@@ -23,11 +23,12 @@ struct mf_end {
 };
 
 struct mf_ending {
-	struct mf_store store; /* store whose regions are the fields below */
+	struct mf_store store; /* a store that consists of the members @header, @model and @steps */
 	struct mf_store_header header;
 	struct mf_model model; /* copy of the model, including the end */
-	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* snapshots from before the end */
-	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16]; /* log of the end alone, for mf_log_view() */
+	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* the profile's snapshots from before its end */
+	/* the log of what happens at the end, without earlier steps, for mf_log_view() */
+	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16];
 };
 
 /*

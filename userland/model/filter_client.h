@@ -48,9 +48,9 @@ void mf_filter_client_sit(struct mf_store *store, struct mf_filter_client_seat *
 void mf_filter_client_leave(struct mf_store *store, struct mf_filter_client_seat *seat);
 
 /*
- * Called in the program, by the store's only writer: asks about @context, and waits for the answer. Returns whether the
- * context is to be counted. If there is no answer, all contexts are counted from then on, and the server is not asked
- * again.
+ * Called in the program, by the store's only writer: asks the filter server about @context, and waits for the answer.
+ * Returns whether the context is to be counted. If there is no answer, this context and all later ones are counted, and
+ * the filter server is not asked again.
  */
 bool mf_filter_client_ask(struct mf_store *store, uint32_t context);
 
@@ -60,7 +60,7 @@ bool mf_filter_client_ask(struct mf_store *store, uint32_t context);
  */
 uint32_t mf_filter_client_wait(struct mf_store *store, int timeout_ms);
 
-/* Called in the filter server: answers the current question and wakes the program. */
+/* Called in the filter server: answers the program's question about a context and wakes the program. */
 void mf_filter_client_answer(struct mf_store *store, enum mf_answer answer);
 
 #endif

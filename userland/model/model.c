@@ -79,8 +79,9 @@ static void log_step(struct mf_store *store, struct mf_step step)
 }
 
 /*
- * The smallest span is found by a knockout tournament. Entry n of winners[] is the winner of entries 2n and 2n + 1, or
- * the earlier one if there is a tie; the entries from @size on are the snapshots themselves.
+ * A snapshot's span is the time between its two neighbours. The snapshot with the smallest span is found by a knockout
+ * tournament. Entry n of winners[] is the winner of entries 2n and 2n + 1, or the earlier one if there is a tie; the
+ * entries from @size on are the snapshots themselves.
  */
 static void play(struct mf_model *model, uint32_t n)
 {
@@ -98,8 +99,9 @@ static void play_all(struct mf_model *model, uint32_t size)
 }
 
 /*
- * Sets the span of snapshot @i and replays its matches in the tournament that finds the smallest span. The current
- * winner is kept in a variable, so each round reads only the opponent's span.
+ * Sets the span of snapshot @i (the time between its neighbours) and replays its matches in the tournament that finds
+ * the snapshot with the smallest span. The winner so far is kept in a variable, so each round reads only the opponent's
+ * span.
  */
 static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64_t span)
 {

@@ -35,13 +35,13 @@ struct mf_model_options {
 struct mf_snapshot {
 	int64_t time;
 	uint64_t heap, extra, stacks;
-	uint64_t capture; /* version of the tree, see tree_version.h; 0: no tree */
+	uint64_t capture; /* version of the snapshot's tree, see tree_version.h; 0: no tree */
 };
 
 struct mf_model {
 	struct mf_model_options options;
 
-	/* The running state. */
+	/* The present totals, and when the next snapshot is due. */
 	uint64_t heap, extra, stacks;
 	uint64_t clock_bytes;
 	uint64_t peak_total;
@@ -59,9 +59,9 @@ struct mf_model {
 	struct mf_snapshot slots[MF_SNAPSHOTS_MAX];
 	uint8_t slot_used[MF_SNAPSHOTS_MAX];
 
-	uint32_t free_slot; /* a hint: the search for a free slot starts here */
+	uint32_t free_slot; /* a hint: the search for a free element of slots[] starts here */
 
-	/* Scratch space that may not fit on a small thread stack. */
+	/* Arrays used during a culling and the like, which may not fit on a small thread stack. */
 	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* neighbours of each snapshot, for culling */
 	uint8_t survives[MF_SNAPSHOTS_MAX];
 	uint16_t winners[2 * MF_SNAPSHOTS_POWER];
@@ -75,7 +75,7 @@ struct mf_model {
 	uint32_t heap_allocs, heap_reallocs, heap_frees;
 	uint32_t ignored_allocs, ignored_reallocs, ignored_frees;
 	uint32_t stack_allocs;
-	uint32_t skipped_before; /* value of skipped_snapshots when the last snapshot was taken, for the log */
+	uint32_t skipped_before; /* value of skipped_snapshots when the last snapshot was taken; needed for the log */
 };
 
 /* Initialises the model of a new store. */

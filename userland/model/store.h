@@ -114,9 +114,10 @@ struct mf_store_header {
 	uint64_t capture;      /* the newest tree version, or 0; see tree_version.h */
 
 	/* Options that massif-ctl sets for the shim and the model, besides struct mf_model_options. */
-	uint32_t logs_steps;	    /* enum mf_log_level: what to log for the user; see log.h */
+	uint32_t logs_steps;	    /* enum mf_log_level: which actions of the model to log for the user; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to 0 bytes that returns a block counts as a resize */
-	uint32_t real_capacities;   /* use the real allocator's capacities, not the model's */
+	/* use the capacities of blocks that the real allocator reports, not those that the model computes */
+	uint32_t real_capacities;
 	uint32_t is_elsewhere; /* the program has loaded libraries into a separate namespace (dlmopen), which is not
 			        * profiled */
 	int32_t late_objects_error; /* 0 if objects that are loaded later are patched; otherwise the reason why they are
@@ -130,28 +131,35 @@ struct mf_store_header {
 
 	/* The program's own allocation functions; see preload/patch/takeover.h. */
 	uint32_t has_somalloc;	  /* patch only functions in objects whose names match somalloc */
-	uint32_t capacities_unknown; /* real_capacities was requested but had to be disabled */
-	uint32_t n_missed;	  /* number of functions that could not be patched; the next three fields describe
-				   * the first */
-	int32_t missed_error;	  /* why the first of these functions could not be patched, -errno */
+	/* massif-ctl set real_capacities, but the shim could not use the real allocator's capacities */
+	uint32_t capacities_unknown;
+	/*
+	 * number of functions that could not be patched; missed_error, missed_address and missed_name describe the
+	 * first
+	 */
+	uint32_t n_missed;
+	int32_t missed_error;	  /* why the first function that could not be patched was not, -errno */
 	uint64_t missed_address;
 	char missed_name[MF_STORE_NAME_MAX];
 	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
 
 	/* The comparison of stacks with libunwind's results, if massif-ctl requests it; see preload/stack/verify.h. */
 	uint32_t verify;	  /* whether stacks are compared, or why they are not: enum mf_verify */
-	uint32_t differs_context; /* the first context whose stack differed */
-	uint32_t differs_frame;	  /* the first frame that differed in this context; differs_pc is the address in
-				   * libunwind's stack, or 0 if that stack has no such frame */
+	uint32_t differs_context; /* the first context whose stack differed from libunwind's */
+	/*
+	 * the first frame of differs_context that differed from libunwind's; differs_pc is the address in libunwind's
+	 * stack, or 0 if that stack has no such frame
+	 */
+	uint32_t differs_frame;
 	uint32_t children_restricted; /* number of processes forked after the program restricted its system calls;
 				       * they have no profile */
 	uint32_t traces_children; /* whether programs that the program executes are profiled, too */
 	uint64_t differs_pc;
-	uint64_t verified, verify_differs; /* number of stacks compared; number of stacks that differed */
+	uint64_t verified, verify_differs; /* number of stacks compared with libunwind's, and of those that differed */
 
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
 	uint32_t hears_requests, requests_missed;
-	int32_t requests_error; /* reason why requests could not be patched, a positive errno */
+	int32_t requests_error; /* why some client requests could not be patched, a positive errno */
 
 	/* The process that writes the output file; see ctl/heap/origin.h. */
 	int32_t aggregator;
@@ -159,8 +167,8 @@ struct mf_store_header {
 
 	/* Fields for asking whether a context is to be counted; see filter_client.h. */
 	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
-	uint32_t question; /* the context being asked about, or 0; a futex */
-	uint32_t answer;   /* the answer to @question: enum mf_answer; a futex */
+	uint32_t question; /* the context that the shim asks the filter server about, or 0; a futex */
+	uint32_t answer;   /* the filter server's answer to @question: enum mf_answer; a futex */
 	uint32_t may_not_wait; /* the program is not allowed the futex system calls, so it polls for answers */
 	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
 	uint32_t unanswered; /* the filter server did not answer, so every new context was counted from then on */
@@ -183,9 +191,10 @@ struct mf_store_header {
 	uint32_t n_new_rules; /* number of entries for MF_REGION_NEW_RULES, including those that did not fit */
 
 	/* Chunks of the tree versions, see tree_version.c. */
-	uint32_t chunks_in_use, prune_at; /* prune_at: when this many chunks are in use, free unneeded ones */
-	uint32_t capture_readers;	  /* number of readers for which no records of tree versions should be moved */
-	uint32_t capture_moves;		  /* odd while the writer is moving records of tree versions between chunks */
+	/* prune_at: when this many chunks are in use, free those without needed records */
+	uint32_t chunks_in_use, prune_at;
+	uint32_t capture_readers;	  /* number of readers that rely on the records of old bytes not being moved */
+	uint32_t capture_moves;		  /* odd while the writer is moving records of old bytes between chunks */
 };
 
 /*

@@ -33,28 +33,38 @@ struct mf_tally {
 	_Alignas(128) uint32_t busy; /* a thread is in the middle of an event: a lock, see gate.h */
 	uint32_t users;		     /* number of threads that use this tally */
 
-	/* The allowance: how much events may change before the model handles one. A negative value allows no change. */
-	int64_t clock_room; /* bytes by which the clock may advance; if its unit is not bytes: huge or negative */
+	/*
+	 * The allowance: by how much the events in this tally may change the totals before the model has to handle an
+	 * event itself. A negative value allows no change.
+	 */
+	/* bytes by which the clock may advance; if the time unit is not bytes: huge, or negative to allow no event */
+	int64_t clock_room;
 	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
-	uint64_t capture;   /* tree version that a context must have for its bytes to be changed */
-	uint64_t capture_down; /* tree version that a context must have for a decrease; MF_CAPTURE_NEVER if a decrease
-			        * may require a peak snapshot */
+	uint64_t capture;   /* an event may change a context's bytes only if they were recorded for this tree version */
+	/*
+	 * an event may decrease a context's bytes only if they were recorded for this tree version; MF_CAPTURE_NEVER
+	 * (no event may) if a decrease may require a peak snapshot
+	 */
+	uint64_t capture_down;
 
 	/*
-	 * The tally. The changes of the clock and the total are not stored, because they are the used parts of the
-	 * allowances (clock_granted - clock_room, heap_granted - heap_room).
+	 * The tally: what the threads changed since the tally was last added to the totals. The changes of the clock
+	 * and the total are not stored, because they are the used parts of the allowances (clock_granted - clock_room,
+	 * heap_granted - heap_room).
 	 */
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change of the requested bytes */
-	uint64_t put_off;	/* address of a block whose free is delayed, so that it is still in the table; or 0 */
+	/* address of a block whose free is delayed, so that it is still in the table of blocks; or 0 */
+	uint64_t put_off;
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
-	uint16_t pasts_room; /* number of unused records (struct mf_past) in last_chunk */
-	uint8_t may_shrink;  /* true if a decrease cannot require a peak snapshot */
+	uint16_t pasts_room; /* number of unused records of old bytes (struct mf_past) in the chunk last_chunk */
+	uint8_t may_shrink;  /* true if a decrease of the total cannot require a peak snapshot */
 	uint8_t may_put_off; /* true if a free may be delayed until the next event */
-	int64_t stacks;	     /* change of the stacks' bytes */
+	int64_t stacks;	     /* change of the bytes of the threads' stacks */
 	int64_t clock_granted, heap_granted;
-	int64_t instructions, instructions_room; /* instructions not yet added to the totals; allowed number */
+	/* number of instructions not yet added to the totals, and the maximum that this number may reach */
+	int64_t instructions, instructions_room;
 
 	/* The list of chunks with old values of the tally's part (shard) of the contexts' bytes, see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
@@ -160,9 +170,10 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 }
 
 /*
- * Records the bytes of @context for the newest tree version, so that they may be changed. Call this if the context does
- * not have that version yet. Returns false if the context is not counted, if there is no room for the record, or if
- * @keeps is false, because recording is a function call.
+ * Records the present bytes of @context for the newest tree version (see tree_version.h), so that they may then be
+ * changed. Call this if they are not recorded for that version yet. Returns false if the context is not counted or if
+ * there is no room for the record. Also returns false if @keeps is false, which forbids function calls, because
+ * recording is one.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -201,10 +212,10 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
 }
 
 /*
- * These functions do the same as their counterparts in heap.h, but in the shard and tally of @ctx, and return true. If
- * the event exceeds the allowance, or its block is large or not a usual one, they change nothing and return false; the
- * model then has to handle the event. A free copies the block to *@block. If @keeps is false, they make no function
- * calls, and return false in a few more cases.
+ * mf_tally_alloc(), mf_tally_free() and the like do the same as mf_heap_alloc(), mf_heap_free() and the like in heap.h,
+ * but in the shard and tally of @ctx, and return true. If the event exceeds the allowance, or its block is large or not
+ * a usual one, they change nothing and return false; the model then has to handle the event. A free copies the block to
+ * *@block. If @keeps is false, they make no function calls, and return false in a few more cases.
  *
  * Some tests cover several conditions: a slot without a usual block decodes to an invalid context, and a context that
  * is not counted never has the tally's tree version.

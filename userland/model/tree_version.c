@@ -9,13 +9,15 @@
 #include "tally.h"
 #include "trie.h"
 
-/* One event changes at most two contexts. */
+/* Maximum number of old-bytes records (struct mf_past) per event: one event changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
-/* Unneeded records are next freed when the number of chunks in use has grown by half and by this number. */
+/*
+ * Unneeded records of old bytes are next freed when the number of chunks in use has grown by half and by this number.
+ */
 #define FEW_CHUNKS 32u
 
-/* Maximum number of chunks (64 MiB) to add while a reader relies on records not being moved. */
+/* Maximum number of chunks (64 MiB) to add while a reader relies on the records of old bytes not being moved. */
 #define PATIENCE_CHUNKS 16384u
 
 _Static_assert(sizeof(struct mf_chunk) == 4096, "a chunk is a page");
@@ -31,7 +33,7 @@ uint64_t mf_tree_version_take(struct mf_store *store)
 	return header->capture;
 }
 
-/* Writes a record. @until is written last, since it marks the record as valid. */
+/* Writes a record of a context's old bytes. @until is written last, since it marks the record as valid. */
 static void write_past(struct mf_past *past, uint64_t bytes, uint64_t since, uint64_t until,
 		       uint32_t context)
 {
@@ -95,7 +97,10 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			const struct mf_past *past = &chunks[from].pasts[i];
 			struct mf_past *place;
 
-			/* Advance n to the number of kept versions that are not newer than past->until. */
+			/*
+			 * Advance n to the number of tree versions of kept snapshots that are not newer than
+			 * past->until.
+			 */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
 			if (!past->until || !n ||
@@ -125,7 +130,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 	free_chunks(store, rest);
 }
 
-/* Frees the records that no kept snapshot needs. If @urgent, does so even while there are readers. */
+/* Frees the records of old bytes that no kept snapshot needs. If @urgent, does so even while there are readers. */
 static void prune(struct mf_store *store, bool urgent)
 {
 	struct mf_store_header *header = store->header;
@@ -144,14 +149,14 @@ static void prune(struct mf_store *store, bool urgent)
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
 	/*
-	 * Records are next freed when the number of chunks has grown by half, so that the work is proportional to the
-	 * number of records written.
+	 * Records of old bytes are next freed when the number of chunks has grown by half, so that the work is
+	 * proportional to the number of records written.
 	 */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
 	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);
 }
 
-/* Returns a free chunk, or 0 if there is none. */
+/* Returns a free chunk for records of old bytes, or 0 if there is none. */
 static uint32_t find_chunk(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
@@ -170,8 +175,8 @@ static uint32_t find_chunk(struct mf_store *store)
 }
 
 /*
- * Returns a free chunk. If there is none, drops trees until a chunk becomes free. Returns 0 only if no snapshot has a
- * tree left to drop.
+ * Returns a free chunk for records of old bytes. If there is none, drops the trees of snapshots until a chunk becomes
+ * free. Returns 0 only if no snapshot has a tree left to drop.
  */
 static uint32_t take_chunk(struct mf_store *store)
 {

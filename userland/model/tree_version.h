@@ -25,8 +25,9 @@
 
 /* Special values that are not versions: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
-#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* version of contexts whose blocks are not counted */
-#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2) /* the contexts' present bytes; used for the end of a profile */
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* instead of a tree version: the context's blocks are not counted */
+/* instead of a tree version: the contexts' present bytes; used for the end of a profile */
+#define MF_CAPTURE_PRESENT   (UINT64_MAX - 2)
 
 static inline uint64_t mf_tree_version_number(uint64_t capture)
 {
@@ -40,7 +41,7 @@ static inline uint32_t mf_tree_version_contexts(uint64_t capture)
 
 struct mf_past {
 	uint64_t bytes;
-	uint64_t until; /* the last version with these bytes; 0 if the record is not in use; written last */
+	uint64_t until; /* the last tree version with these bytes; 0 if the record is not in use; written last */
 	uint64_t since : MF_CAPTURE_NUMBER_BITS, context : MF_CAPTURE_CONTEXT_BITS;
 };
 
@@ -58,27 +59,30 @@ static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *sto
 	return store->regions[MF_REGION_CAPTURES];
 }
 
-/* Takes a new version of the present bytes and returns it. Context: no other thread is in an event (see tally.h). */
+/*
+ * Starts a new tree version, which stands for the live bytes of all contexts as they are now. Returns the version.
+ * Context: no other thread is in an event (see tally.h).
+ */
 uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
- * Records the bytes of @context in @shard, which have not changed since the newest version. After that, they may be
- * changed. If the shard has no room, returns false; then call mf_tree_version_keep_alone(). Context: the thread that
- * uses the shard.
+ * Saves the bytes of @context in @shard in a record (struct mf_past), if they have not changed since the newest tree
+ * version began. After that, the bytes may be changed. If the shard has no room for a record, returns false; then call
+ * mf_tree_version_keep_alone(). Context: the thread that uses the shard.
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* Like mf_tree_version_keep(), but makes room if needed. Context: no other thread is in an event. */
+/* Like mf_tree_version_keep(), but makes room for the record if needed. Context: no other thread is in an event. */
 void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* Makes room for the records of one event in @shard. Context: no other thread is in an event. */
+/* Makes room in @shard for the records of old bytes that one event writes. Context: no other thread is in an event. */
 void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
- * Between mf_tree_version_hold() and mf_tree_version_let_go(), records are normally not moved, so that a reader finds
- * them while the program runs. There are two exceptions: a move may be in progress when the reader begins, and the
- * writer does not wait for readers indefinitely. So check mf_tree_version_moves(), which is odd during a move and has a
- * different value after it.
+ * Between mf_tree_version_hold() and mf_tree_version_let_go(), records of old bytes are normally not moved, so that a
+ * reader finds them while the program runs. There are two exceptions: a move may be in progress when the reader begins,
+ * and the writer does not wait for readers indefinitely. So check mf_tree_version_moves(), which is odd during a move
+ * and has a different value after it.
  */
 void mf_tree_version_hold(const struct mf_store *store);
 void mf_tree_version_let_go(const struct mf_store *store);

@@ -35,7 +35,7 @@ void mf_trie_init(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
 
-	header->n_nodes = 1; /* the root */
+	header->n_nodes = 1; /* at first, the trie has only its root */
 	header->n_contexts = MF_CONTEXT_FIRST;
 	header->node_hash_bits = HASH_BITS_FIRST;
 }
@@ -234,7 +234,7 @@ uint32_t mf_trie_overflow(struct mf_store *store)
 	if (header->overflow)
 		return header->overflow;
 	mf_trie_prepare_overflow(store);
-	/* The root has no link to this node, because no search needs to find it. */
+	/* The trie's root has no link to the new node, because no search needs to find that node. */
 	nodes_of(store)[node] = (struct mf_node){
 		.object = header->overflow_object,
 		.parent = MF_NODE_ROOT,

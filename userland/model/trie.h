@@ -118,14 +118,14 @@ static inline uint32_t mf_trie_find_context(const struct mf_store *store, uint32
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 
 /*
- * Returns the context for all stacks that no longer fit. Its only frame is a note that says so. Space for it is
- * reserved, so this cannot fail.
+ * Returns the context for all stacks that no longer fit into the store. The only frame of this context is a text that
+ * says so. Space for it is reserved, so this cannot fail.
  */
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds the note for mf_trie_overflow() to the table of objects in advance. Needed if another thread may add objects
- * while the trie is being changed.
+ * Adds the object of the only frame of mf_trie_overflow()'s context to the table of objects in advance. Needed if
+ * another thread may add objects while the trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 
@@ -154,7 +154,8 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 
 struct mf_cell {
 	uint64_t bytes;
-	uint64_t capture; /* newest tree version for which @bytes was recorded, see tree_version.h */
+	/* newest tree version (see tree_version.h) for which the context's old bytes were recorded */
+	uint64_t capture;
 };
 
 static inline uint64_t mf_trie_contexts_max(const struct mf_store *store)
@@ -170,8 +171,8 @@ static inline struct mf_cell *mf_trie_cell(const struct mf_store *store, uint32_
 }
 
 /*
- * Adds @bytes (may be negative) to the live bytes of @context in @shard. The old value must already be recorded for the
- * newest tree version.
+ * Adds @bytes (may be negative) to the live bytes of @context in @shard. The old number of bytes must already be
+ * recorded for the newest tree version (see tree_version.h).
  */
 static inline void mf_trie_charge_shard(struct mf_store *store, uint32_t shard, uint32_t context,
 					int64_t bytes)

@@ -33,14 +33,14 @@ struct mf_object {
 	const struct mf_held_file *held; /* the object's open file, or NULL; owned by the table's owner */
 };
 
-/* Returns whether both are the same file, as far as we know. */
+/* Returns whether two objects were mapped from the same file, judging by the file's identity (device, inode, time). */
 static inline bool mf_object_same_identity(const struct mf_object *a, const struct mf_object *b)
 {
 	return a->held == b->held && a->device == b->device && a->inode == b->inode &&
 	       a->modified_ns == b->modified_ns;
 }
 
-/* Returns whether both are mappings of the same file. */
+/* Returns whether two objects are mappings of the same file. */
 static inline bool mf_object_same_file(const struct mf_object *a, const struct mf_object *b)
 {
 	return a->kind == b->kind && a->path && b->path && strcmp(a->path, b->path) == 0 &&

@@ -8,17 +8,17 @@
 
 struct mf_index_entry {
 	uint64_t key;
-	uint32_t key2, value; /* the entry is free if value is UINT32_MAX */
+	uint32_t key2, value; /* the entry is free if @value is UINT32_MAX */
 };
 
 struct mf_index {
 	struct mf_index_entry *entries;
-	size_t count, room; /* used slots; all slots: a power of two, or 0 */
+	size_t count, room; /* number of used entries, and of all entries: a power of two, or 0 */
 };
 
 /*
- * Returns a pointer to the value for (@key, @key2), which is set to @value (less than UINT32_MAX) if the pair is new.
- * Valid until the next call. Returns NULL if memory ran out.
+ * Returns a pointer to the value for the pair (@key, @key2). If the pair is new, its value is first set to @value (less
+ * than UINT32_MAX). The pointer is valid until the next call. Returns NULL if memory ran out.
  */
 uint32_t *mf_index_put(struct mf_index *index, uint64_t key, uint32_t key2, uint32_t value);
 

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings given by the user, in that order. Owned by the code that set them. */
+/* Strings that the user gave with options, in the order of the command line. Owned by the code that set them. */
 struct mf_strings {
 	const char *const *items;
 	size_t count;
-	bool *matched; /* for each item, set to true when a frame with this name is found; may be NULL */
+	bool *matched; /* for each string, set to true when a frame with this name is found; may be NULL */
 };
 
 struct mf_report_options {

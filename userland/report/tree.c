@@ -12,11 +12,11 @@
 
 /* A node. The contexts whose outer frames lead to this node are adjacent in mf_tree.order. */
 struct node {
-	uint32_t frame;		       /* number of its frame in mf_frames */
-	uint32_t depth;		       /* number of frames from the root, including this one */
-	uint32_t begin, end;	       /* range of its contexts in mf_tree.order */
-	uint32_t first_seen;	       /* the lowest number among its contexts */
-	uint32_t first_child, n_children; /* its children, which are adjacent nodes; valid if @expanded */
+	uint32_t frame;		       /* number of the node's frame in struct mf_frames */
+	uint32_t depth;		       /* number of frames from the root, including the node's own */
+	uint32_t begin, end;	       /* range of the node's contexts in mf_tree.order */
+	uint32_t first_seen;	       /* the lowest number among the node's contexts */
+	uint32_t first_child, n_children; /* the node's children, which are adjacent; valid if @expanded */
 	bool expanded;
 };
 
@@ -33,7 +33,8 @@ struct mf_tree {
 	uint32_t *order; /* contexts that are not ignored, grouped by node */
 	uint32_t n_order;
 	uint32_t *scratch; /* scratch memory of the same size as @order */
-	uint32_t *group_of; /* for each frame: the number of its child of the node whose children are being created */
+	/* while a node's children are being created, for each frame: the number of the child with this frame */
+	uint32_t *group_of;
 
 	/* The current snapshot: live bytes of each context, and their running sums in the order of @order. */
 	uint64_t *bytes, *sums;

@@ -19,12 +19,13 @@
 
 struct mf_xtree_context {
 	uint32_t node; /* trie node of the innermost frame, or MF_NODE_ROOT if the stack is not known */
-	uint64_t values[MF_LEDGER_VALUES]; /* one sum per event type of the file, in the order of the file */
+	/* the stack's sums, one for each event type of the file, in the file's order */
+	uint64_t values[MF_LEDGER_VALUES];
 };
 
 /*
- * A stack that is not known is shown as a single frame without a name. This applies to the blocks excluded by
- * --ignore-fn, whose stacks are not kept.
+ * A stack that is not known is shown as a single frame without a name. Such are the stacks of the blocks excluded by
+ * --ignore-fn, because these stacks are not kept.
  */
 
 struct mf_xtree {

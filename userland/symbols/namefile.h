@@ -95,7 +95,10 @@ struct mf_namefile_draft {
 	bool failed; /* memory ran out, or the name file would be too large */
 };
 
-/* These functions add to the draft. Call them in this order: texts, a record, its demangled name, its positions. */
+/*
+ * The mf_namefile_add_*() functions add to the draft. For each address, add its texts first, then the record, the
+ * record's demangled name, and its positions.
+ */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text);
 void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,
 			    uint32_t function, uint64_t offset);

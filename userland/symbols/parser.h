@@ -28,7 +28,7 @@ struct mf_parser_options {
 
 struct mf_parser;
 
-/* What is known about the object's files once the first question has been answered. */
+/* What is known about the object's files once the first question about a name has been answered. */
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
@@ -47,23 +47,23 @@ struct mf_parser_state {
 struct mf_parser *mf_parser_create(const struct mf_object *object, const struct mf_parser_options *options);
 void mf_parser_destroy(struct mf_parser *parser); /* @parser may be NULL */
 
-/* Ends the child process. The next question starts a new one. */
+/* Ends the child process. The next call of mf_parser_ask() starts a new one. */
 void mf_parser_rest(struct mf_parser *parser);
 
 /* Returns whether no child process is running. */
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
-/* Called with the answer to question @number. @state is valid during the call. */
+/* Called with the answer to question @number of mf_parser_ask(). @state is valid during the call. */
 typedef void mf_parser_hear(void *data, size_t number, const struct mf_reader_answer *answer);
 
 /*
- * Asks @n questions. Calls @hear for each answer, in the order of the questions; if the child fails, some answers are
- * missing.
+ * Asks @n questions about addresses of the object. Calls @hear for each answer, in the order of the questions; if the
+ * child fails, some answers are missing.
  */
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
 		   mf_parser_hear *hear, void *data);
 
-/* Returns the current state, which belongs to the parser. */
+/* Returns what is known about the object's files; the result belongs to the parser. */
 const struct mf_parser_state *mf_parser_state(const struct mf_parser *parser);
 
 /*

@@ -20,7 +20,7 @@ struct mf_source {
 	int64_t modified_ns, changed_ns;
 };
 
-/* Zero-initialise it. */
+/* A list of files and their states. Zero-initialise it. */
 struct mf_sources {
 	struct mf_source files[MF_SOURCES_MAX];
 	const char *paths[MF_SOURCES_MAX];

@@ -25,7 +25,7 @@
 #define PATIENCE_S 1 /* number of seconds before progress is reported */
 #define PERIOD_MS 200
 
-/* One file, shared by all objects mapped from it. */
+/* A module: one file, shared by all objects mapped from it. */
 struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of the objects mapped from the file */
@@ -56,7 +56,7 @@ struct mf_symbolizer {
 	const struct mf_object *objects;
 	size_t n_objects;
 	struct mf_symbolizer_options options;
-	/* module of each object, indexed by object number; NULL if the module was not created yet */
+	/* module (file) of each object, indexed by object number; NULL if the struct was not created yet */
 	struct module **module_of;
 	struct module *modules;
 	struct answer *answers; /* hash table (open addressing) of the answers */
@@ -113,7 +113,7 @@ void mf_symbolizer_destroy(struct mf_symbolizer *s)
 	free(s);
 }
 
-/* Returns the module of object @number, or NULL if memory ran out. */
+/* Returns the module (file) that object @number is mapped from, or NULL if memory ran out. */
 static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 {
 	const struct mf_object *object = &s->objects[number];
@@ -184,8 +184,8 @@ static struct answer *find_answer(struct mf_symbolizer *s, struct mf_frame frame
 }
 
 /*
- * Returns the module of @frame and sets *@address to its link-time address. Returns NULL if @frame is not code from a
- * file.
+ * Returns the module (file) that contains the code of @frame, and sets *@address to the frame's link-time address.
+ * Returns NULL if @frame is not code from a file.
  */
 static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, uint64_t *address)
 {
@@ -220,7 +220,7 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 	return true;
 }
 
-/* Reports the state of @module's files: once when they are opened, and once when the parser gives no more answers. */
+/* Reports the state of @module, a file: once when it is opened, and once when its parser gives no more answers. */
 static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
 	const struct mf_parser_state *state = mf_parser_state(module->parser);
@@ -311,7 +311,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 	answer->n_locations = n;
 }
 
-/* Questions about the code of one module. */
+/* Questions about code addresses in one module (file). */
 struct inquiry {
 	struct mf_symbolizer *symbolizer;
 	struct module *module;
@@ -369,7 +369,7 @@ static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct
 	return mf_parser_create(module->object, &options);
 }
 
-/* Asks the module's parser. Addresses for which no answer arrives are marked as unknown. */
+/* Asks the parser of the inquiry's file. Addresses for which no answer arrives are marked as unknown. */
 static void inquire(struct inquiry *inquiry)
 {
 	static const struct mf_reader_answer nothing;
@@ -386,8 +386,8 @@ static void inquire(struct inquiry *inquiry)
 }
 
 /*
- * Records that @module is in use. If it needs a child process and PARSERS_MAX are already running, ends the least
- * recently used one.
+ * Records that the file @module is in use. If its names must be read in a child process and PARSERS_MAX child processes
+ * are already running, ends the least recently used one.
  */
 static void make_room(struct mf_symbolizer *s, struct module *module)
 {
@@ -420,7 +420,7 @@ static void ask_one(struct mf_symbolizer *s, struct module *module, struct answe
 	inquire(&inquiry);
 }
 
-/* Looks up all functions that were announced for @module together. */
+/* Looks up all functions that were announced for the file @module, in one request. */
 static void ask_expected(struct mf_symbolizer *s, struct module *module)
 {
 	size_t n = module->n_expected;
@@ -556,7 +556,7 @@ void mf_symbolizer_want(struct mf_symbolizer *s, struct mf_frame frame)
 		answer->wanted = true;
 }
 
-/* The answers of one module; a single thread looks them up. */
+/* Frames whose code is in one file (struct module); a single thread looks them up. */
 struct task {
 	struct answer **answers;
 	size_t count;
@@ -603,7 +603,10 @@ static bool recall(const struct module *module, uint64_t address, struct answer 
 	return answer->function_known && recall_locations(module, address, answer);
 }
 
-/* Collects the announced answers that are not known yet, and creates their modules. Returns false if memory ran out. */
+/*
+ * Collects the announced frames that were not looked up yet, and creates the structs for their files. Returns false if
+ * memory ran out.
+ */
 static bool collect_wanted(struct work *work)
 {
 	struct mf_symbolizer *s = work->symbolizer;

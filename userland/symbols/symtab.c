@@ -202,7 +202,10 @@ static bool divide(struct mf_symtab *table)
 	return table->intervals;
 }
 
-/* Counts the symbols of each interval. With @deal, fills in the entries of each interval instead, up to that count. */
+/*
+ * Counts the symbols of each interval. If @deal, fills in the entries of each interval instead, as many as were
+ * counted.
+ */
 static void go_through(struct mf_symtab *table, bool deal)
 {
 	for (size_t i = 0; i < table->n_sources; i++) {

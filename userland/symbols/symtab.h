@@ -24,7 +24,7 @@ struct mf_symtab_source;
 struct mf_symtab_entry;
 struct mf_symtab_interval;
 
-/* Zero-initialise it. */
+/* The functions of an ELF file. Zero-initialise it. */
 struct mf_symtab {
 	struct mf_symtab_source *sources; /* the file's symbol sections */
 	size_t n_sources;

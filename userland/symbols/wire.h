@@ -17,7 +17,7 @@
 
 enum mf_wire_kind {
 	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were opened, or opening them failed */
-	MF_WIRE_ANSWER,	    /* an answer, encoded by mf_wire_put_answer() */
+	MF_WIRE_ANSWER,	    /* an answer about one address, encoded by mf_wire_put_answer() */
 	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused part of @name; the child waits for a
 			     * descriptor */
 };
@@ -35,7 +35,7 @@ struct mf_wire_opened {
 	char why[116];	   /* why names are missing, or empty if none are */
 };
 
-/* The reply to a request; if @code is 0, it carries a descriptor. */
+/* The reply to a child's request to open a file; if @code is 0, the message carries the file's descriptor. */
 struct mf_wire_reply {
 	int32_t code; /* 0 if the file was opened, or -errno */
 	uint32_t reserved;

@@ -34,9 +34,9 @@ enum mf_control_verb {
 
 struct mf_control_request {
 	uint32_t magic;
-	uint32_t verb; /* enum mf_control_verb */
+	uint32_t verb; /* what the client asks for: enum mf_control_verb */
 	int32_t pid;   /* pid of the profiled process, or 0 for the first one; ignored for LIST */
-	uint32_t reserved; /* must be 0 */
+	uint32_t reserved; /* unused; the client must set it to 0 */
 };
 
 struct mf_control_answer {

@@ -19,7 +19,7 @@
 #include "ctl/cmd/command.h"
 #include "ctl/message/message.h"
 
-/* A mode and its checks. */
+/* A profiling mode (heap or pages) and the checks that say whether it works. */
 struct ward {
 	const char *name, *job;
 	const struct mf_check *checks;

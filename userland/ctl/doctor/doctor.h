@@ -11,9 +11,9 @@
 
 enum mf_health {
 	MF_HEALTH_OK,
-	MF_HEALTH_NOTE, /* something is missing, but the mode can do its main job */
-	MF_HEALTH_BAD,	/* the mode cannot do its main job */
-	MF_HEALTH_OPEN, /* not checked, because an earlier check failed */
+	MF_HEALTH_NOTE, /* the check found something missing, but the profiling mode can do its main job */
+	MF_HEALTH_BAD,	/* the check found that the profiling mode cannot do its main job */
+	MF_HEALTH_OPEN, /* the check was not made, because an earlier check failed */
 };
 
 struct mf_finding {

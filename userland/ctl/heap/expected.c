@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Counts the programs that profiled processes are about to execute and that have not joined yet.
+// Counts the programs that profiled processes are about to execute and that have not yet joined the run
+// (protocol/join.h).
 
 #include "expected.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts the programs that profiled processes are about to execute and that have not joined yet. */
+/*
+ * Counts the programs that profiled processes are about to execute and that have not yet joined the run
+ * (protocol/join.h).
+ */
 #ifndef MASSIF_CTL_EXPECTED_H
 #define MASSIF_CTL_EXPECTED_H
 
@@ -10,12 +13,12 @@
 #include "ctl/launch/shim_unsupported.h"
 #include "ctl/options/options.h"
 
-/* The number of programs that are expected to join. Initialise it to zero. */
+/* The number of programs that are expected to join the run. Initialise it to zero. */
 struct mf_expected {
 	/* programs already reported to the user as unsupported */
 	struct mf_unsupporteds obstacles;
 	unsigned int n;
-	int64_t until; /* when to stop waiting for programs that never join; see mf_timekeeper_now() */
+	int64_t until; /* when to stop waiting for programs that never join the run; see mf_timekeeper_now() */
 };
 
 /*
@@ -25,10 +28,10 @@ struct mf_expected {
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
 		       const struct mf_request *join_request);
 
-/* Decrements the count: an expected program has joined, or its execution failed. */
+/* Decrements the count: a program that was expected has joined the run, or its execution failed. */
 void mf_expected_joined(struct mf_expected *expected);
 
-/* Returns whether a program is still expected to join at time @now. */
+/* Returns whether a program is still expected to join the run at time @now. */
 bool mf_expected_is_any(const struct mf_expected *expected, int64_t now);
 
 void mf_expected_deinit(struct mf_expected *expected);

@@ -640,7 +640,8 @@ static void serve_one(struct mf_heap_family *family, int fd)
 			return;
 		}
 		if (process->asker == fd) {
-			close(mf_take(process->asker, -1)); /* the process no longer waits for an answer */
+			/* the process no longer waits for the answer to MF_JOIN_GO_ON */
+			close(mf_take(process->asker, -1));
 			return;
 		}
 		if (process->pidfd == fd) {

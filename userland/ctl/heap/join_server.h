@@ -13,8 +13,9 @@
 struct mf_join_server {
 	int listener; /* non-blocking socket, or -1 if closed */
 	char secret[MF_JOIN_SECRET_DIGITS + 1];
+	/* the socket's name and the secret, in the format of the environment variable MASSIF_SESSION */
 	char address[MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS +
-		     1]; /* the name and the secret, as in MASSIF_SESSION */
+		     1];
 };
 
 /* A request that was received. */

@@ -23,7 +23,7 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* number of words that are always there; the words of the options follow */
+	WORDS, /* number of words that every origin begins with; the words of the options follow them */
 };
 
 /* Appends a word. Returns false if there is no room. */

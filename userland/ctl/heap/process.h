@@ -26,18 +26,21 @@ struct mf_heap_process {
 	int memory;	/* descriptor of the store's memory */
 	uint64_t budget; /* address space for the store in bytes, the same for all copies; 0 if there is no limit */
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
-	uint32_t went_on; /* if the store is shared: its number of unknown forks (header->went_on) at the start */
+	/* if the store is shared: header->went_on (the number of forks unknown to massif-ctl) when the sharing began */
+	uint32_t went_on;
 	pid_t pid;	/* process id; 0 if not known yet */
 	char *cmd;	/* command line, as shown in the massif.out file; owned */
 	char title[64];	/* beginning of @cmd, for messages */
 	struct mf_output_name name; /* name of the program */
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
-	bool executes;	/* about to execute another program; used if no shared page (mf_join_page) says so */
+	/* about to execute another program; only used if no page shared with the process (mf_join_page) says so */
+	bool executes;
 	bool departs;	/* already running another program, which has not joined yet */
 	bool cut_off;	/* the profile ends before the program does */
 	struct mf_mapped mapped; /* open files of the store's objects */
-	struct mf_filter_server *filter_server; /* NULL if neither --ignore-fn nor --alloc-fn is given */
+	/* answers the program's queries about contexts; NULL if neither --ignore-fn nor --alloc-fn is given */
+	struct mf_filter_server *filter_server;
 	/* number of files written by the program's monitor commands that have %n in their names */
 	unsigned int n_xtrees;
 
@@ -45,7 +48,8 @@ struct mf_heap_process {
 	int pidfd;	/* pidfd of the process, or -1 */
 	int connection; /* connection of a forked child until its first message (MF_JOIN_BORN); otherwise -1 */
 	int asker;	/* connection over which the process waits for an answer to MF_JOIN_GO_ON, or -1 */
-	int64_t asker_until; /* latest time to answer a process that waits, on the clock of mf_timekeeper_now() */
+	/* latest time to answer the process's MF_JOIN_GO_ON, on the clock of mf_timekeeper_now() */
+	int64_t asker_until;
 	struct mf_space space;
 	bool ended;
 	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */

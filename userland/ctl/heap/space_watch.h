@@ -17,15 +17,16 @@
 struct mf_space {
 	/* the page that the process maps, or NULL; still valid when the address space is gone */
 	struct mf_join_page *page;
-	int number; /* the kernel's number of the watch; 0 if the address space is not watched, or no longer */
+	int number; /* inotify's number of the watch; 0 if the address space is not watched, or is no longer watched */
 };
 
 /* Opens an inotify descriptor without watches. Returns it, or -errno; users have a limited number of them. */
 int mf_space_watch_open(void);
 
 /*
- * Begins to watch the address space of a process. Returns the descriptor of the page that the process must map and
- * close; the caller passes it on and closes it. If something is lacking, returns -errno, and @space stays empty.
+ * Begins to watch the address space of a process, which has to map a page for this purpose. Returns the page's
+ * descriptor, which the caller passes to the process and closes; the process maps the page and closes its copy. If the
+ * page or the watch cannot be made, returns -errno, and @space stays empty.
  */
 int mf_space_watch_add(int inotify, struct mf_space *space);
 

@@ -31,7 +31,10 @@ void mf_launch_reserve_standard(void)
 {
 	int fd;
 
-	/* open() returns the lowest free descriptor. The program does not inherit it, because of O_CLOEXEC. */
+	/*
+	 * open() returns the lowest free descriptor, so this loop fills 0, 1 and 2. The program does not inherit
+	 * /dev/null, because of O_CLOEXEC.
+	 */
 	do
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd <= STDERR_FILENO);

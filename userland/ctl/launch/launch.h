@@ -22,9 +22,10 @@ struct mf_launch {
 	/* the original RLIMIT_AS, which the program gets if massif-ctl raised its own; otherwise rlim_max is 0 */
 	struct rlimit address_space;
 
-	/* Called in the child just before exec; async-signal-safe. Returns 0 or -errno. May be NULL. */
+	/* Callback, called in the child just before exec; async-signal-safe. Returns 0 or -errno. May be NULL. */
 	int (*enrol)(void *data);
-	int (*enrol_error)(int code, struct mf_error *err); /* called in the parent to describe a failure of @enrol */
+	/* called in the parent to describe why the callback @enrol failed */
+	int (*enrol_error)(int code, struct mf_error *err);
 	void *enrol_data;
 };
 

@@ -31,7 +31,8 @@ static struct mf_faults faults_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	file = fopen(path, "re");
 	if (file && fgets(line, sizeof(line), file))
-		behind = strrchr(line, ')'); /* the command's name is in parentheses and may contain others */
+		/* the process's name is in parentheses and may itself contain some, so find the last one */
+		behind = strrchr(line, ')');
 	if (!behind || sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %" SCNu64, &faults.own,
 			      &faults.children) != 2)
 		return (struct mf_faults){ 0 };

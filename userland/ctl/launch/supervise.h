@@ -15,14 +15,15 @@ struct mf_supervision {
 	const struct mf_signals *signals;
 	int fd;	       /* descriptor that becomes readable when there are events, or -1 */
 	/*
-	 * Maximum interval between calls of @drain; -1 to call it only when @fd is readable. @drain may change the
-	 * interval.
+	 * Maximum number of milliseconds between two calls of the callback @drain; -1 to call it only when the
+	 * descriptor @fd is readable. @drain may change this number.
 	 */
 	int period_ms;
-	int (*drain)(void *data, struct mf_error *err); /* handles events; not called again after an error */
+	/* callback that handles events; not called again after an error */
+	int (*drain)(void *data, struct mf_error *err);
 	bool (*is_done)(void *data); /* returns true when no process of the run is left */
 	void *data;
-	/* A second source of events, or -1. @serve is called when it is readable. */
+	/* A second descriptor to watch, or -1. The callback @serve is called when it is readable. */
 	int control_fd;
 	void (*serve)(void *control);
 	void *control;

@@ -92,7 +92,9 @@ static char *describe(struct mf_run *run, const struct mf_mode *mode)
 	return fclose(account.out) == 0 ? mf_take(text, NULL) : NULL;
 }
 
-/* Called in the process that continues the profiles. */
+/*
+ * Supervises the surviving processes until they end. Called in the process of massif-ctl that continues their profiles.
+ */
 static void stay(struct mf_run *run, const struct mf_mode *mode)
 {
 	struct mf_error err;

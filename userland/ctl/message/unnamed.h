@@ -10,14 +10,14 @@
 void mf_unnamed_say(const char *path, const char *why);
 
 /*
- * Reports that @confined (MF_CONFINED_* flags) lacks some of the protections; only once per run, at level
- * MF_MESSAGE_DETAIL.
+ * Reports that a process that reads symbol names runs without some of its protections. @confined (MF_CONFINED_* flags)
+ * is the set of protections that it has. Reports only once per run, at level MF_MESSAGE_DETAIL.
  */
 void mf_unnamed_say_loose(unsigned int confined);
 
 /*
- * Describes the most important protection of MF_CONFINED_ALL that @confined lacks; returns "" if none is missing. The
- * text is static.
+ * Describes the most important protection (flag of MF_CONFINED_ALL) that is not in @confined; returns "" if none is
+ * missing. The text is static.
  */
 const char *mf_unnamed_what_is_loose(unsigned int confined);
 

@@ -7,14 +7,21 @@
 #include <stdint.h>
 
 /*
- * Both functions accept leading whitespace and one sign, and parse an empty text as 0. They return false if anything
- * other than decimal digits follows, such as a suffix, a hexadecimal number or trailing whitespace.
+ * mf_number_parse_integer() and mf_number_parse_decimal() accept leading whitespace and one sign, and parse an empty
+ * text as 0. They return false if anything other than decimal digits follows, such as a suffix, a hexadecimal number or
+ * trailing whitespace.
  */
 
-/* Also returns false for whitespace or a sign alone, and for numbers that do not fit. */
+/*
+ * Parses a whole number. Returns false if @text is malformed, is only whitespace or a sign, or if the number does not
+ * fit in @value.
+ */
 bool mf_number_parse_integer(const char *text, int64_t *value);
 
-/* Accepts digits with an optional fraction, but no exponent, "inf" or "nan". */
+/*
+ * Parses digits with an optional decimal fraction. Returns false if @text is malformed; exponents, "inf" and "nan" are
+ * not accepted.
+ */
 bool mf_number_parse_decimal(const char *text, double *value);
 
 #endif

@@ -231,7 +231,7 @@ static int parse_item(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
-/* For options without a value, such as -v and -q: adds option->max to the target. */
+/* Parses an option that takes no value, such as -v and -q: adds the number option->max to the option's target field. */
 static int parse_step(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
 {
@@ -241,7 +241,7 @@ static int parse_step(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
-/* Overrides an earlier --log-file. */
+/* Parses --log-fd, which overrides an earlier --log-file. */
 static int parse_log_fd(const struct option *option, struct mf_options *options,
 			const char *value, struct mf_error *err)
 {

@@ -26,8 +26,8 @@ enum mf_options_request {
 /* The contents of the execution tree that is written when the program ends. */
 enum mf_xtree_request {
 	MF_XTREE_NONE,
-	MF_XTREE_ALLOCS, /* only the blocks that are still live */
-	MF_XTREE_FULL,	 /* also all allocations and frees since the start */
+	MF_XTREE_ALLOCS, /* the tree contains only the blocks that are still live */
+	MF_XTREE_FULL,	 /* the tree also contains all allocations and frees since the program's start */
 };
 
 struct mf_options {
@@ -74,7 +74,8 @@ struct mf_options {
 	char **owned; /* option words that were rewritten, such as --massif:depth=5; array and words are owned */
 	size_t n_owned;
 	const char **alloc_fns, **ignore_fns, **fullpath_after; /* arrays that the lists in @report point to; owned */
-	bool *matched; /* for each item of the lists in @report, whether it matched anything; owned */
+	/* for each name in report.alloc_fns and report.ignore_fns, whether it matched any function; owned */
+	bool *matched;
 };
 
 /* Sets the defaults and allocates room for @argc option words in total. Returns 0 or -ENOMEM. */

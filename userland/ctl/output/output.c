@@ -100,7 +100,7 @@ static int fill_profile(FILE *out, void *data, struct mf_error *err)
 							source->symbolizer, err);
 }
 
-/* Writes the file; takes the parameters of mf_outputs_write() and returns its result. */
+/* Writes a profile's massif.out file; takes the parameters of mf_outputs_write() and returns its result. */
 static int write_profile(const struct mf_options *options, const struct mf_profile *profile,
 			 const char *path, pid_t pid, char **name, struct mf_error *err)
 {
@@ -125,7 +125,7 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 	return mf_outputs_write(options->outputs, MF_OUTPUT_PROFILE, path, pid, &source, name, err);
 }
 
-/* Sets the fields that are not in the store, or that the program could have overwritten there. */
+/* Sets the fields of @profile that are not in the store, or that the program could have overwritten in the store. */
 static void describe(struct mf_profile *profile, const struct mf_options *options,
 		     const struct mf_output_of *of)
 {
