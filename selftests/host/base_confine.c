@@ -190,7 +190,7 @@ static int check_state(unsigned int given_up)
 			return HAS_DESCRIPTORS;
 	if (is_mapped(shared))
 		return SEES_SHARED_MEMORY;
-	/* Reading and writing the socket must still work. */
+	/* Reading from and writing to the socket that connects the confined child with its parent must still work. */
 	if (read(MF_CONFINE_SOCKET, &byte, 1) != 1 || byte != 'x')
 		return CANNOT_READ;
 	if (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ||
@@ -235,7 +235,10 @@ FIXTURE_SETUP(confined)
 		SKIP_SETUP("not root");
 	if (geteuid() == 0)
 		ASSERT_EQ(0, setresuid(variant->user, variant->user, variant->user));
-	/* setresuid() cleared the dumpable flag, which is set in a process that has always run as that user. */
+	/*
+	 * setresuid() cleared the dumpable flag. Set it again, because it is set in a process that has always run as
+	 * that user.
+	 */
 	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	parent = getpid();
 	other = fork();
@@ -271,11 +274,11 @@ TEST_F(confined, can_do_nothing_else)
 	EXPECT_EQ(FINE, WEXITSTATUS(status)) {
 		TH_LOG("%s %d", WEXITSTATUS(status) < NOT_ALL_GIVEN_UP ? "try" : "state", WEXITSTATUS(status));
 	}
-	/* The confined child could not kill this process. */
+	/* The process @other still exists, so the confined child could not kill it. */
 	EXPECT_EQ(0, kill(other, 0));
 }
 
-/* Checks what /proc shows: ids, capabilities and the seccomp filter. */
+/* Checks what /proc shows of a confined child: its ids, capabilities and seccomp filter. */
 TEST_F(confined, seen_from_outside)
 {
 	char path[64], text[8192] = "";
@@ -312,7 +315,7 @@ TEST_F(confined, seen_from_outside)
 		EXPECT_NE(NULL, strstr(text, "Gid:\t65534\t65534\t65534\t65534\n"));
 		EXPECT_NE(NULL, strstr(text, "Groups:\t \n"));
 	}
-	/* Even the child's own user may not access its memory. */
+	/* Even another process of the user as whom the child runs may not access the child's memory. */
 	if (variant->user) {
 		snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 		EXPECT_EQ(-1, open(path, O_RDONLY));

@@ -74,7 +74,7 @@ FIXTURE_VARIANT_ADD(header, c_lto) { "gcc", "pool.c", "-O2 -flto" };
 FIXTURE_VARIANT_ADD(header, c_gold) { "gcc", "pool.c", "-O2 -fuse-ld=gold -fno-pie -no-pie" };
 FIXTURE_VARIANT_ADD(header, c_hidden) { "gcc", "pool.c", "-O2 -fvisibility=hidden" };
 FIXTURE_VARIANT_ADD(header, c_static) { "gcc", "pool.c", "-O2 -static", true };
-/* Without this option the C++ library would be linked, and would allocate memory. */
+/* Without --as-needed, the C++ library would be linked although it is not used, and would allocate memory. */
 #define AS_NEEDED "-Wl,--as-needed "
 
 FIXTURE_VARIANT_ADD(header, cxx) { "g++ -std=c++11", "pool.cc", AS_NEEDED "-O0" };
@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(header, example, 120)
 	self->text = ctl_read_file("pool.snapshot");
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
-	/* The memory of the pool itself is not counted. */
+	/* The large block from which the example program's pool takes its blocks is not counted. */
 	EXPECT_TRUE(has_line(self->text, "mem_heap_B=440000", ""));
 	EXPECT_TRUE(has_line(self->text, "mem_heap_extra_B=6400", ""));
 	EXPECT_TRUE(has_line(self->text, ": 400000 0x", "make_page"));
@@ -139,12 +139,15 @@ TEST_F_TIMEOUT(header, example, 120)
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 	/*
-	 * When massif_snapshot() is called, the last page has already been released. The last name has 50 bytes and was
-	 * allocated in main.
+	 * Before the example program calls massif_snapshot(), it frees the last block of make_page(), and main()
+	 * resizes the last block of make_name() to 50 bytes, which therefore appear under main.
 	 */
 	EXPECT_TRUE(has_line(self->text, "mem_heap_B=438950", ""));
 	EXPECT_TRUE(has_line(self->text, ": 50 0x", "main"));
-	/* The first block counted is the first name, because the pool was created earlier and does not count. */
+	/*
+	 * The first block that is counted is that of the first make_name() call. The pool's own large block was
+	 * allocated earlier, but is not counted.
+	 */
 	EXPECT_TRUE(has_line(strstr(self->text, "\nsnapshot=1\n"), "time=108", ""));
 }
 

@@ -205,9 +205,9 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
 	/*
-	 * The final file has one more snapshot than c.all, a file written by a command during the run: that of the end.
-	 * Because the heap only grew, this is the peak, and it equals the detailed snapshot that a command wrote to
-	 * c.detailed.
+	 * The final file has one more snapshot than c.all, a file written by a command during the run: the snapshot of
+	 * the program's end. Because the heap only grew, this last snapshot is the peak, and it equals the detailed
+	 * snapshot that a command wrote to c.detailed.
 	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);
@@ -514,7 +514,7 @@ TEST_F_TIMEOUT(control, imposters, SECONDS)
 		guest = accept(fd, NULL, NULL);
 		if (recv(guest, &byte, 1, 0) > 0 && write(asked[1], "a", 1) != 1)
 			_exit(4);
-		/* Accept no more connections, so that the queue fills up. */
+		/* Accept no more connections, so that the socket's queue of waiting connections fills up. */
 		pause();
 	}
 	ASSERT_EQ(1, read(asked[0], &byte, 1));

@@ -53,7 +53,7 @@ FIXTURE_SETUP(daemon)
 	ctl_remove_files("massif.");
 	ctl_remove_files("d.");
 	ASSERT_NE(NULL, realpath(ctl_target("ctl_daemon"), target));
-	/* The path is absolute, because the daemon changes its directory. */
+	/* Give the daemon an absolute path, because it changes its directory. */
 	ASSERT_NE(NULL, getcwd(directory, sizeof(directory)));
 	ASSERT_EQ(0, setenv("D_FILE", directory, 1));
 }
@@ -152,7 +152,7 @@ static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *
 	self->daemon = self->background = 0;
 }
 
-/* Checks that the profile in file @name ends with @bytes. */
+/* Checks that the last snapshot in the file @name has @bytes as its mem_heap_B. */
 static void expect_profile(struct __test_metadata *_metadata, const char *name, int bytes)
 {
 	char *text = ctl_read_file(name);
@@ -306,7 +306,7 @@ TEST_F_TIMEOUT(daemon, holds_nothing, SECONDS)
 	end_daemon(_metadata, self);
 }
 
-/* A shell waits until all ends of a pipe are closed. */
+/* A shell waits until all ends of a pipe are closed, so the massif-ctl in the background must not hold any. */
 TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 {
 	static const char *const scripts[] = {

@@ -18,8 +18,9 @@
 #define OUT	 "d.out"
 
 struct setup {
-	const char *home, *variable, *here; /* contents; NULL: the file or variable does not exist */
-	const char *options[3];		    /* options on the command line */
+	/* contents of ~/.massifrc, $MASSIF_OPTS and ./.massifrc; NULL: there is no such file or variable */
+	const char *home, *variable, *here;
+	const char *options[3]; /* options on the command line */
 };
 
 FIXTURE(defaults) {

@@ -55,7 +55,10 @@ static void have_another_shim(void)
 	setenv("MASSIF_PRELOAD", "/bin/true", 1);
 }
 
-/* A trial run decides whether heap mode works; it fails if the file is not the shim. */
+/*
+ * `massif-ctl doctor' profiles a program on trial to find out whether heap mode works. The trial fails if the file that
+ * MASSIF_PRELOAD names is not the shim.
+ */
 TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 {
 	static const char *const heap[] = { "massif-ctl", "doctor", "--mode=heap", NULL };

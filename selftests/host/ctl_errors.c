@@ -48,7 +48,7 @@ static const struct {
 	  "massif-ctl: cannot write 'none/x': No such file or directory; choose another file with --massif-out-file\n" },
 	{ { "--massif-out-file=e.directory", "true" }, 1,
 	  "massif-ctl: cannot write 'e.directory': Is a directory; choose another file with --massif-out-file\n" },
-	/* The pid is not known yet, so %p is not replaced. */
+	/* In these messages, %p is not replaced with the program's pid, which is not known yet. */
 	{ { "--massif-out-file=none/x.%p", "true" }, 1,
 	  "massif-ctl: cannot write 'none/x.%p': No such file or directory; choose another file with --massif-out-file\n" },
 	{ { "--xtree-memory=allocs", "--xtree-memory-file=none/x.%p", "true" }, 1,

@@ -58,12 +58,16 @@ TEST_F(hints, names_that_match_nothing)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* As many unmatched names as massif-ctl prints individually, one more than that, and ten times as many. */
+/*
+ * Numbers of --alloc-fn options whose names match no function: as many as massif-ctl prints individually, one more than
+ * that, and ten times as many.
+ */
 TEST_F(hints, many_names_that_match_nothing)
 {
 	static const struct {
 		size_t given;
-		const char *rest; /* the line that counts the names not printed individually; NULL: none */
+		/* the line that counts the --alloc-fn names not printed individually; NULL: there is no such line */
+		const char *rest;
 	} cases[] = {
 		{ 5, NULL },
 		{ 6, "massif-ctl: the same applies to 1 more --alloc-fn\n" },

@@ -115,7 +115,9 @@ TEST_F(limits, programs_that_are_not_seen)
 		const char *more = strstr(text, "massif-ctl: further programs ");
 
 		EXPECT_EQ(numbers[i] < 100 ? numbers[i] : 100, lines);
-		/* The message about further programs is printed only once. */
+		/*
+		 * At most 100 programs are named; if there are more, one message says that there are further programs.
+		 */
 		EXPECT_EQ(numbers[i] > 100, more != NULL);
 		EXPECT_TRUE(!more || !strstr(more + 1, "massif-ctl: "));
 		free(text);
@@ -250,7 +252,7 @@ TEST_F(limits, strangers_that_say_nothing)
 		ASSERT_EQ(0, mf_join_conns_open(&conns, NULL));
 		size = sizeof(address);
 		ASSERT_EQ(0, getsockname(conns.join_server.listener, (struct sockaddr *)&address, &size));
-		/* A connection of the same user is never closed, even if it is the oldest. */
+		/* A connection of the user who runs massif-ctl is never closed, even if it is the oldest. */
 		own = reach(&address, size);
 		ASSERT_LE(0, own);
 		ASSERT_TRUE(mf_join_conns_look(&conns, conns.join_server.listener));
@@ -386,7 +388,10 @@ static bool go_deep(size_t length)
 	while (getcwd(here, sizeof(here)) && strlen(here) < length) {
 		size_t left = length - strlen(here) - 1;
 
-		/* The remaining length must be 0 or large enough for another slash and a letter. */
+		/*
+		 * After this directory name, the path must have its full length, or enough must be missing for another
+		 * slash and a letter.
+		 */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);
 		name[left] = '\0';

@@ -62,7 +62,7 @@ static const char *copy_line(const char *line, FILE *out)
 	return *line ? line + 1 : line;
 }
 
-/* Valgrind prints many other lines in the same format. */
+/* Returns whether @line is one of Massif's own lines; Valgrind prints many other lines in the same format. */
 static bool is_of_massif(const char *line)
 {
 	return strncmp(line, "Massif: ", strlen("Massif: ")) == 0;
@@ -253,7 +253,7 @@ TEST_F(own, log_file)
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	snprintf(expected, sizeof(expected), "--%s-- malloc(100) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
-	/* The program closed its standard error earlier. */
+	/* The log includes malloc(9), although the program had closed its standard error before that call. */
 	snprintf(expected, sizeof(expected), "--%s-- malloc(9) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	line = strstr(self->log, "heap allocs:");

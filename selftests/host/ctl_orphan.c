@@ -19,7 +19,11 @@
 enum {
 	SECONDS = 900,
 	RUNS = 25,
-	SLACK_MS = 6000, /* shorter than the program's timeout for a massif-ctl that runs but does not answer */
+	/*
+	 * additional time that a program may take if massif-ctl is killed; shorter than the time that a program waits
+	 * for a massif-ctl that runs but does not answer
+	 */
+	SLACK_MS = 6000,
 };
 
 FIXTURE(orphan) {
@@ -131,7 +135,10 @@ static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *
 	*duration_ms = now_ms() - begin;
 	out = ctl_read_file("o.out");
 	fine = WIFEXITED(status) && WEXITSTATUS(status) == 7 && out && !strcmp(out, self->expected);
-	/* massif-ctl was killed before the program started, or after it had reaped the program. */
+	/*
+	 * There is no status of the program if massif-ctl was killed before it started the program, or after it had
+	 * reaped the program.
+	 */
 	if (ms >= 0 && status == -1)
 		fine = out && (!*out || !strcmp(out, self->expected));
 	if (!fine)

@@ -75,7 +75,7 @@ TEST_F(program, is_static)
 	EXPECT_EQ(MF_PROGRAM_STATIC, mf_elf_kind(ctl_target("ctl_static")));
 }
 
-/* The loader is not treated as a static program: it honours LD_PRELOAD when it runs a program. */
+/* The dynamic loader is not treated as a static program: it honours LD_PRELOAD when it is executed to run a program. */
 TEST_F(program, is_the_loader)
 {
 	EXPECT_EQ(MF_PROGRAM_DYNAMIC, mf_elf_kind("/lib64/ld-linux-x86-64.so.2"));
@@ -119,7 +119,7 @@ TEST_F(program, script_leads_to_its_interpreter)
 	EXPECT_FALSE(self->program.by_shell);
 	mf_program_deinit(&self->program);
 
-	/* A script that is run by a script that is run by a static program. */
+	/* A script whose interpreter is another script, whose interpreter is a static program. */
 	snprintf(line, sizeof(line), "#!%s\n", ctl_target("ctl_static"));
 	ctl_write_file("p.inner", line, 0755);
 	ctl_write_file("p.outer", "#!./p.inner\n", 0755);
@@ -184,7 +184,7 @@ TEST_F(program, search)
 	EXPECT_STREQ("p.second/tool", self->program.path);
 	EXPECT_EQ(-ENOENT, RESOLVE("other"));
 
-	/* An empty component means the current directory. */
+	/* An empty component of PATH means the current directory. */
 	ctl_write_file("p.here", "#!/bin/sh\n", 0755);
 	setenv("PATH", "p.first::p.second", 1);
 	EXPECT_EQ(0, RESOLVE("p.here"));
@@ -286,7 +286,7 @@ static const char *make_set_uid(void)
 		return "needs root, to make a set-uid program";
 	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
 		return "the file system is mounted nosuid";
-	/* Errors of these calls are not checked here: the test that runs the set-uid program would fail. */
+	/* Errors of these calls need not be checked here: they make the test that runs the set-uid program fail. */
 	copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0);
 	chmod("p.setuid", 04755);
 	chmod(".", 0777);

@@ -213,7 +213,9 @@ TEST_F_TIMEOUT(rescue, goes_on, SECONDS)
 	expect_profile(_metadata, self->name, 500000);
 }
 
-/* Children forked after the rescue join massif-ctl at the original socket address. */
+/*
+ * Children forked after the rescue connect to the new massif-ctl at the socket address that the killed massif-ctl used.
+ */
 TEST_F_TIMEOUT(rescue, children_join, SECONDS)
 {
 	char name[64];

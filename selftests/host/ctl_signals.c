@@ -70,7 +70,7 @@ static const char *const *command(void)
 	return argv;
 }
 
-/* Starts the job; if @fd >= 0, in the foreground of that terminal. */
+/* Starts massif-ctl with the test program; if @fd >= 0, both run in the foreground of the terminal @fd. */
 static bool start(struct job *job, int fd)
 {
 	int ends[2];
@@ -200,7 +200,10 @@ struct terminal {
 	int master, slave;
 };
 
-/* Runs in a child of the test, because a process group leader cannot start a session. */
+/*
+ * Starts a session with a new terminal. Call this only in a child of the test, because a process group leader cannot
+ * start a session.
+ */
 static bool open_terminal(struct terminal *terminal)
 {
 	struct termios settings;
@@ -229,14 +232,17 @@ static bool type(const struct terminal *terminal, const char *keys)
 	return write(terminal->master, keys, strlen(keys)) == (ssize_t)strlen(keys);
 }
 
-/* Ends the process of the scenario and reports which line failed. */
+/* If @condition is false, ends the scenario's process with a status that tells the line of this file. */
 #define NEED(condition)                   \
 	do {                              \
 		if (!(condition))         \
 			_exit(__LINE__ % 251 + 1); \
 	} while (0)
 
-/* Runs @scenario on a terminal in a process of its own. Returns 0, or the line that failed. */
+/*
+ * Runs @scenario on a terminal in a process of its own. Returns 0, or the status with which NEED() reports the line of
+ * this file whose condition was false; -1 if a signal ended the process.
+ */
 static int on_terminal(void (*scenario)(const struct terminal *terminal, struct job *job))
 {
 	int status;

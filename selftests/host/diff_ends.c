@@ -39,7 +39,7 @@ SCENARIO(sigxfsz, "diff_ends", ARGS("signal", "25"), WITH(ALL_TREES));
 SCENARIO(signal_ignored, "diff_ends", ARGS("signal", "17"), WITH(ALL_TREES));
 SCENARIO(sigalrm, "diff_ends", ARGS("alarm"), WITH(ALL_TREES));
 SCENARIO(sigterm_of_another, "diff_ends", ARGS("killed", "15"), WITH(ALL_TREES));
-/* The file must equal the one that Massif writes for a program that sends itself the same signal. */
+/* massif-ctl's file must equal the one that Massif writes for a program that sends itself the same signal. */
 SCENARIO(sigkill_of_another, "diff_ends", ARGS("killed", "9"), WITH(ALL_TREES),
 	 .why = "Massif leaves no file of a program that another one killed with SIGKILL",
 	 .they_have_none = true, .their_args = { "signal", "9" });

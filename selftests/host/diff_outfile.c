@@ -37,8 +37,9 @@ FIXTURE_VARIANT(outfile) {
 	bool nobody;	  /* true if the test is run by a user with fewer privileges than root */
 	bool early;	  /* true if the error is detected before the program runs */
 	const char *ours, *theirs; /* expected messages; NULL: none */
-	const char *kept; /* file containing a word, which must remain unchanged */
-	const char *written; /* output file that is written although the other one cannot be */
+	const char *kept; /* name of a file that exists before the run and must remain unchanged */
+	/* name of the output file that is written although another output file cannot be written */
+	const char *written;
 };
 
 FIXTURE_VARIANT_ADD(outfile, no_directory) {

@@ -127,8 +127,8 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 		}
 	}
 	/*
-	 * Enough programs ended right after a culling, or had more blocks than snapshots, and only few files could not
-	 * be compared.
+	 * Check that the test covered enough: enough programs ended right after a culling, enough had more blocks than
+	 * snapshots, and only a few pairs of files could not be compared.
 	 */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);

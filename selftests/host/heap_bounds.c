@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(limits)
 
 FIXTURE_VARIANT(limits) {
 	const char *way, *n;
-	const char *variable; /* environment variable that can replace @n, on larger machines */
+	const char *variable; /* environment variable whose value, if set, is used instead of @n; for larger machines */
 	uint64_t live;	      /* percentage of the @n blocks that stay live */
 	uint64_t contexts;    /* minimum number of contexts in the profile */
 };
@@ -167,7 +167,7 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
  * another event.
  */
 #define DEFERRED_MAX   32
-#define DEFERRED_BYTES 1234 /* size of the handler's blocks */
+#define DEFERRED_BYTES 1234 /* size in bytes of each block that the signal handler allocates */
 
 FIXTURE(deferred) {
 	struct heap_session session;

@@ -132,7 +132,10 @@ static size_t count_lines(const struct _test_data_children *self, const char *li
 	return n;
 }
 
-/* Runs in the child that becomes Valgrind. */
+/*
+ * Called in the forked child before it executes Valgrind: preloads the library libdiff_end.so into the programs that
+ * run under Valgrind.
+ */
 static void preload_end(void)
 {
 	char path[4096];
@@ -588,7 +591,7 @@ TEST_F_TIMEOUT(children, skipped, 60)
 	}
 }
 
-/* Programs executed with an environment other than the parent's. */
+/* Programs that are executed with another environment than that of the process that executes them. */
 TEST_F_TIMEOUT(children, own_environment, 60)
 {
 	static const char *const scripts[] = {
@@ -605,7 +608,10 @@ TEST_F_TIMEOUT(children, own_environment, 60)
 		EXPECT_EQ(1, count_lines(self, "cmd: /bin/echo in"));
 		forget_files(self);
 	}
-	/* The given environment is kept, and nothing is added to it where children are not traced. */
+	/*
+	 * An executed program keeps the environment that it was given. Without --trace-children, nothing is added to
+	 * this environment.
+	 */
 	run_side(self, 0, "--trace-children=yes",
 		 ARGS("/usr/bin/env", "-i", "LD_PRELOAD=libm.so.6", "A=b", "/usr/bin/env"));
 	EXPECT_NE(NULL, strstr(self->result.out, ":libm.so.6\n"));
@@ -678,8 +684,8 @@ TEST_F(children, static_one)
 }
 
 /*
- * A process that executes one program after another announces each exec and joins again shortly after. It must
- * not be reported as executing a program without the shim.
+ * A process that executes one program after another announces each exec to massif-ctl, and connects to massif-ctl again
+ * shortly after. massif-ctl must not report it as executing a program without the shim.
  */
 TEST_F_TIMEOUT(children, executed_in_turn, 120)
 {

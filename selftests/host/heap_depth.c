@@ -101,7 +101,10 @@ static bool run(FIXTURE_DATA(depth) *self, const char *way, const char *option)
 	return self->n && self->n < SNAPSHOTS_MAX;
 }
 
-/* Returns the number of stack bytes when the target allocated the block of mark @i, in the last run. */
+/*
+ * Returns the number of stack bytes at mark @i of the last run. A mark is a block of a unique size, which the target
+ * allocates.
+ */
 static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 {
 	for (size_t j = 1; j < self->n; j++)
@@ -111,8 +114,8 @@ static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 }
 
 /*
- * Returns the number of stack bytes in the snapshot that the target requested at mark @i, in the file named
- * @points followed by @i.
+ * Returns the number of stack bytes in the snapshot that the target requested when it allocated mark @i, a block of a
+ * unique size. The snapshot's file is named @points followed by @i.
  */
 static uint64_t at_point(const char *points, int i)
 {
@@ -361,7 +364,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_STACK, &limit);
 }
 
-/* A main stack that is deeper than the gap that the kernel keeps free below main stacks. */
+/* Tests a main stack that is deeper than the gap that the kernel keeps free below main stacks. */
 TEST_F(depth, of_a_stack_that_may_be_large)
 {
 	const char *const words[] = { "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",
@@ -379,7 +382,10 @@ TEST_F(depth, of_a_stack_that_may_be_large)
 	EXPECT_GT(HUGE_BYTES + FRAMES_BYTES, at_mark(self, 2));
 }
 
-/* Frames of nearly 64 MiB: 16 of them stay just within 1 GiB of the stack's start, 17 of them do not. */
+/*
+ * Frames of nearly 64 MiB each. Addresses more than 1 GiB apart are taken to be on different stacks: 16 of these frames
+ * just fit into 1 GiB, 17 do not.
+ */
 TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 {
 	static const unsigned int depths[] = { 16, 17, 160 };

@@ -70,7 +70,10 @@ TEST_F(hazards, another_library_at_the_same_place)
 	EXPECT_NE(NULL, strstr(peak, ": 600000 "));
 }
 
-/* Code that belongs to no object is recognised by words on the stack. A library may later be mapped in its place. */
+/*
+ * The program allocates in code that belongs to no object, and then in a library that is mapped in place of this code.
+ * massif remembers stacks by the words on them: these are the same both times, but the call stacks differ.
+ */
 TEST_F(hazards, a_library_in_the_place_of_made_code)
 {
 	const char *peak;
@@ -78,7 +81,10 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	RUN(self, NULL, ctl_target("heap_made_code"), self->paths[1]);
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
-	/* The library must have been mapped where the code was; otherwise the test proves nothing. */
+	/*
+	 * The program prints "fine" if the library was mapped where the other code had been; otherwise the test proves
+	 * nothing.
+	 */
 	EXPECT_STREQ("fine\n", self->result.out);
 
 	self->text = ctl_read_file("massif.out.hazards");
@@ -108,7 +114,10 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 		"fp", "sp", "stored", "link", "saved", "register", "moved", "value", "other", "loop", "growth",
 		"quotient", "nothing", "unknown",
 	};
-	/* Only the first six cases can be compared with libunwind; in the other ones it crashes or loops. */
+	/*
+	 * Only in the first six cases can the stacks be compared with those of libunwind, which crashes or loops in the
+	 * other cases.
+	 */
 	const size_t verifiable = 6;
 	char frame[32];
 
@@ -138,7 +147,8 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 }
 
 /*
- * The word next to a frame link is not always a return address. If it is not, it is skipped, and the stack continues.
+ * In a stack that is followed by its frame pointers, the word next to a stored frame pointer is not always a return
+ * address. If it is not, this pointer is skipped, and the stack continues.
  */
 TEST_F(hazards, links_that_are_no_frames)
 {
@@ -152,7 +162,7 @@ TEST_F(hazards, links_that_are_no_frames)
 	peak = strstr(self->text, "heap_tree=peak");
 	ASSERT_NE(NULL, peak);
 	EXPECT_NE(NULL, strstr(peak, "n1: 1000000 0x"));
-	/* The generated code is the only frame without a name. */
+	/* The frame of the generated code is the only one without a function name. */
 	unknown = strstr(peak, ": ???\n");
 	ASSERT_NE(NULL, unknown);
 	EXPECT_EQ(NULL, strstr(unknown + 1, ": ???\n"));

@@ -136,7 +136,7 @@ TEST_F_TIMEOUT(libraries, at_once, 600)
 	}
 }
 
-/* Returns the number of lines of @text for @name that have a line for @caller below them. */
+/* Returns how many lines of @text name the function @name and are directly followed by one for @caller. */
 static unsigned long lines_below(const char *text, const char *name, const char *caller)
 {
 	unsigned long lines = 0;

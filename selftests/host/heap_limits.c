@@ -82,7 +82,7 @@ TEST_F(limits, of_what_it_executes)
 	compare(_metadata, self);
 }
 
-/* With this limit, locking the whole session would use up all address space. */
+/* Limits the address space to 2 GiB, all of which would be used up if the whole memory of the session were locked. */
 static void limit_address_space(void)
 {
 	const struct rlimit limit = { 2u << 30, 2u << 30 }, lock = { RLIM_INFINITY, RLIM_INFINITY };
@@ -104,7 +104,10 @@ FIXTURE(room) {
 	struct ctl_result alone, result;
 };
 
-/* Who sets the limit. If the hard limit is higher, the shim raises the soft limit. */
+/*
+ * Who sets the resource limit: the program itself, or its parent, which sets either the soft limit or both limits. If
+ * the hard limit is higher, the shim raises the soft limit.
+ */
 enum who {
 	PROGRAM,
 	PARENT_SOFT,
@@ -114,7 +117,8 @@ enum who {
 FIXTURE_VARIANT(room) {
 	const char *resource, *threads, *mib;
 	enum who who;
-	unsigned int less; /* KiB that the program cannot allocate because the limit cannot be raised */
+	/* KiB that the program can allocate only without massif, because the shim cannot raise the limit */
+	unsigned int less;
 };
 
 FIXTURE_VARIANT_ADD(room, of_addresses) { "as", "0", "64" };
@@ -122,7 +126,7 @@ FIXTURE_VARIANT_ADD(room, of_addresses_64_threads) { "as", "64", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_65_threads) { "as", "65", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_640_threads) { "as", "640", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_of_its_parents) { "as", "65", "512", PARENT_SOFT };
-/* If the limit is 4096 MiB, the session takes a quarter of it; if it is 1024 MiB, half. */
+/* If the limit is 4096 MiB, the session takes a quarter of the address space; if it is 1024 MiB, half of it. */
 FIXTURE_VARIANT_ADD(room, of_many_addresses_that_cannot_be_raised) { "as", "65", "4096", PARENT, 1024 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_addresses_that_cannot_be_raised) { "as", "65", "1024", PARENT, 512 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_data) { "data", "0", "64" };

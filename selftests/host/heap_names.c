@@ -94,7 +94,7 @@ static int files(const char *kind)
 	return n;
 }
 
-/* Each run uses what the previous runs cached. */
+/* Options of successive runs; each run uses the names that the previous runs cached. */
 static const struct {
 	const char *option;
 	bool keeps;

@@ -89,7 +89,7 @@ TEST_F(own, new_throws)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
-	/* Events after the exception are counted as usual. */
+	/* Blocks that the program allocates after operator new has thrown an exception are counted as usual. */
 	EXPECT_NE(NULL, strstr(self->text, "std::__cxx11::basic_string"));
 }
 
@@ -131,7 +131,7 @@ TEST_F(own, malloc_below_new_is_not_traced)
 /* The program leaves malloc and realloc by longjmp(). After each of the two, it allocates 100 blocks of 1000 bytes. */
 TEST_F(own, malloc_that_is_left_by_longjmp)
 {
-	/* The child has its own file, with its pid in the name. */
+	/* A child that the program forks has a file of its own, with the child's pid in the name. */
 	RUN(self, ctl_target("own_left"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_EQ(self->result.err, strstr(self->result.err, "massif-ctl: 'massif.out.own' is reserved "

@@ -33,10 +33,10 @@ FIXTURE_VARIANT(zero) {
 	const char *option;
 	const char *library; /* library with the program's allocator; NULL: glibc's allocator */
 	unsigned int allocs, reallocs, frees;
-	const char *heaps; /* heap bytes of all snapshots */
+	const char *heaps; /* expected heap bytes of all snapshots, separated by blanks */
 };
 
-/* glibc frees the block, so there is no resized block. */
+/* glibc's realloc(p, 0) frees the block and returns NULL. */
 FIXTURE_VARIANT_ADD(zero, freed) {
 	.option = "--realloc-zero-bytes-frees=yes",
 	.allocs = 2, .frees = 2,
@@ -49,7 +49,7 @@ FIXTURE_VARIANT_ADD(zero, freed_all_the_same) {
 	.heaps = "0 3000 4000 4000 3000 0 ",
 };
 
-/* The returned block is a new one of size 0. */
+/* The library's realloc(p, 0) returns a new block of size 0. */
 FIXTURE_VARIANT_ADD(zero, freed_and_allocated) {
 	.option = "--realloc-zero-bytes-frees=yes", .library = "libctl_zero.so",
 	.allocs = 3, .frees = 3,

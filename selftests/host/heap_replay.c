@@ -29,8 +29,8 @@ static struct heap_session session;
 static struct heap_log *book;
 static struct oracle oracle;
 static struct mf_model_options options;
-static uint64_t codes[HEAP_LOG_SITES]; /* address of each site's code; 0: unknown */
-static uint32_t sites[CONTEXTS_MAX];   /* site of each context */
+static uint64_t codes[HEAP_LOG_SITES]; /* address of the code of each call site of the program; 0: unknown */
+static uint32_t sites[CONTEXTS_MAX];   /* call site to which each context belongs */
 
 static void prepare(struct mf_store *store)
 {
@@ -96,7 +96,7 @@ static bool replay(void)
 	return book->n <= room;
 }
 
-/* Returns the site whose code contains the innermost frame. */
+/* Returns the call site whose code contains the innermost frame of @context; 0 if there is none. */
 static uint32_t site_of(uint32_t context)
 {
 	struct mf_frame frame;
@@ -116,8 +116,8 @@ static void sum_sites(const uint64_t *bytes, uint32_t n, uint64_t *sums)
 }
 
 /*
- * Returns the first snapshot, counting backwards from the last one, that differs from the simple model's; -1 if
- * there is none.
+ * Returns the index of the earliest snapshot that differs from that of the simple model; the number of snapshots if the
+ * simple model has another number; -1 if all snapshots are equal. Adds the number of compared trees to *@trees.
  */
 static int different_snapshot(uint32_t *trees)
 {
@@ -196,8 +196,11 @@ FIXTURE_VARIANT(replay)
 	double peak_inaccuracy;
 	uint32_t max_snapshots, detailed_freq;
 	const char *threads, *rounds, *how;
-	bool milliseconds; /* true if the time unit is ms, in which frees can be deferred and the times of snapshots are
-			    * unpredictable */
+	/*
+	 * true if the time unit is ms, in which the counting of frees can be put off and the times of snapshots are
+	 * unpredictable
+	 */
+	bool milliseconds;
 };
 
 FIXTURE_VARIANT_ADD(replay, one_thread) { 1, 100, 10, "1", "60000", "one" };
@@ -281,7 +284,9 @@ TEST_F_TIMEOUT(replay, equals_the_log, 120)
 	EXPECT_EQ(0, matched.wrong);
 	unequal = heap_session_unequal_trees(&session, &trees);
 	EXPECT_EQ(0, unequal);
-	/* If there are many threads, their order decides how many snapshots with trees survive culling. */
+	/*
+	 * If there are many threads, the order of their events decides how many snapshots with trees survive culling.
+	 */
 	EXPECT_LT(variant->milliseconds ? 0 : atoi(variant->threads) > 8 ? 1 : 5, trees);
 
 	if (strcmp(variant->how, "one"))

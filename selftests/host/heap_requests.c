@@ -104,7 +104,7 @@ TEST_F_TIMEOUT(requests, libraries_come_and_go, 120)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* No request is lost or counted twice. */
+/* No client request is lost or counted twice. */
 TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 {
 	const char *at;

@@ -106,7 +106,7 @@ static int files(const char *end, char name[256])
 	return n;
 }
 
-/* The contents of a cached file. */
+/* A file of the cache directory: its path, its name and its contents. */
 struct bytes {
 	char path[600], name[256];
 	size_t size;
@@ -262,7 +262,7 @@ TEST_F_TIMEOUT(cache, damaged, SECONDS)
 		EXPECT_EQ(0, RUN("heap_stacks"));
 		EXPECT_TRUE(is_rebuilt());
 	}
-	/* In place of the cache file, there is an empty file, and then an endless one. */
+	/* Put an empty file in place of the cache file, and then a link to an endless one. */
 	ASSERT_TRUE(store(&wrong, 0, 0600));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
@@ -515,7 +515,7 @@ TEST(mapped_as_loaded)
 		ASSERT_EQ(loaded.end - libc.bias, mapped.end - map.bias);
 		ASSERT_LE(loaded.start, pc);
 		ASSERT_LT(pc, loaded.end);
-		/* A single row applies to its whole range. */
+		/* Every address in the range of an unwind row leads to the same row. */
 		mapped = row_of_loaded(loaded.start + below(loaded.end - loaded.start));
 		ASSERT_EQ(0, memcmp(&loaded, &mapped, sizeof(loaded)));
 	}
@@ -523,7 +523,7 @@ TEST(mapped_as_loaded)
 	mf_elf_map_close(&map);
 }
 
-/* Wrong tables never make the reader leave the object or loop forever. */
+/* Damaged unwind tables never make the code that reads them leave the object or loop forever. */
 TEST(damaged_tables)
 {
 	struct mf_object libc = { 0 };

@@ -19,7 +19,7 @@ FIXTURE(sanitizers) {
 
 FIXTURE_VARIANT(sanitizers) {
 	const char *name;
-	bool finds_errors; /* finds memory errors, and then ends the program */
+	bool finds_errors; /* true if the sanitizer finds memory errors and then ends the program */
 };
 
 #define VARIANT(id, program, finds)                      \
@@ -87,7 +87,10 @@ TEST_F_TIMEOUT(sanitizers, profiled_as_without, 120)
 	with = peak();
 	run(self, "sanitizers", "fine");
 	without = peak();
-	/* The totals are equal, except for what the sanitizer's library allocates at the start. */
+	/*
+	 * The highest totals with and without the sanitizer are equal, except for what its library allocates at the
+	 * start.
+	 */
 	EXPECT_LT(10000000, without);
 	EXPECT_LE(without - without / 100, with) {
 		TH_LOG("%lu bytes, %lu without a sanitizer", with, without);

@@ -60,8 +60,8 @@ static struct mf_object object_at(const char *path)
 }
 
 /*
- * Returns the size of the program's code, or 0 if its file is not as expected. *@clean is the result of searching
- * the code.
+ * Returns the size of the program's code, or 0 if the program's file is not as expected. *@clean is set to the result
+ * of searching this code for client requests.
  */
 static uint64_t code_of(const char *path, uint64_t *clean)
 {

@@ -63,7 +63,7 @@ FIXTURE_VARIANT_ADD(space, without_mappings) { refuse_advice };
 
 static const char *const traces[] = { "--trace-children=no", "--trace-children=yes" };
 
-/* Each process has the same descriptors as alone, and those that are profiled have a file. */
+/* Each process has the same open descriptors as without massif, and each process that is profiled has a file. */
 TEST_F_TIMEOUT(space, descriptors, 60)
 {
 	static const struct {
@@ -104,7 +104,10 @@ TEST_F_TIMEOUT(space, unannounced, 60)
 	snprintf(path, sizeof(path), "%s", ctl_target("ctl_static_waits"));
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		for (size_t j = 0; j < 2; j++) {
-			/* Without --trace-children, the program that is executed first is not profiled, either. */
+			/*
+			 * In the last of these ways, the child first executes another program, which then executes the
+			 * static one. Without --trace-children, this other program is not profiled, either.
+			 */
 			bool follows = j || i < 2;
 
 			TH_LOG("%s %s", ways[i], traces[j]);

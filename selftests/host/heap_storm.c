@@ -25,7 +25,8 @@ FIXTURE_TEARDOWN(storm)
 
 FIXTURE_VARIANT(storm) {
 	const char *threads, *rounds;
-	bool watched; /* true to run with a ledger and --stacks=yes */
+	/* true to run with --stacks=yes and a ledger, which counts what each call stack has allocated and freed */
+	bool watched;
 };
 
 FIXTURE_VARIANT_ADD(storm, one_thread) { "1", "400000" };
@@ -42,7 +43,7 @@ static void watch(struct mf_store *store)
 	store->header->counts_stacks = 1;
 }
 
-/* Returns the sum of all stacks in the ledger. */
+/* Returns the values of the ledger, summed over all call stacks. */
 static struct mf_ledger_entry sum_ledger(const struct mf_store *store)
 {
 	struct mf_ledger_entry sum = { 0 }, entry;
@@ -72,7 +73,7 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	sums = heap_session_sum(&self->session);
 	EXPECT_EQ(sums.model, sums.blocks);
 	EXPECT_EQ(sums.contexts, sums.blocks);
-	/* The trees of all snapshots that were kept add up, too. */
+	/* The tree of each snapshot that was kept adds up to the snapshot's heap bytes. */
 	EXPECT_EQ(0, heap_session_unequal_trees(&self->session, &trees));
 	EXPECT_LT(10, trees);
 	/* The program frees all of its blocks; the blocks that the C library allocates for threads remain. */
@@ -86,7 +87,10 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_BYTES]);
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_ALLOCATED_BYTES] -
 				       ledger.values[MF_LEDGER_FREED_BYTES]);
-	/* The numbers of blocks are equal, too. Blocks of size 0 would be an exception, but there are none. */
+	/*
+	 * The ledger's numbers of blocks are right, too. The ledger does not count frees of blocks of size 0, but the
+	 * program has no such blocks.
+	 */
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_BLOCKS]);
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_ALLOCATED_BLOCKS] -
 					 ledger.values[MF_LEDGER_FREED_BLOCKS]);

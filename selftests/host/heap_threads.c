@@ -32,7 +32,10 @@ FIXTURE_TEARDOWN(threads)
 	heap_session_end(&self->session);
 }
 
-/* What a test wants of the profile, other than the bytes of blocks with the options' default values. */
+/*
+ * What a test wants of the profile: the bytes of blocks with the options' default values, or something else in
+ * addition.
+ */
 enum wanted {
 	BYTES,
 	MILLISECONDS,
@@ -41,7 +44,10 @@ enum wanted {
 	LEDGER,
 	MERGED,
 	REAL_CAPACITIES,
-	CPU_TIME, /* time is the CPU time, from a stand-in for the instruction counter (heap_clock.c) */
+	/*
+	 * the program's CPU time as the time of the profile, from a stand-in for the instruction counter (heap_clock.c)
+	 */
+	CPU_TIME,
 };
 
 FIXTURE_VARIANT(threads) {

@@ -36,7 +36,7 @@ static const struct {
 	{ "untouched_linker", { "operator" } },
 };
 
-/* Combinations of at most two options. */
+/* Options of massif-ctl with which the targets run, at most two at a time. */
 static const char *const modes[][2] = {
 	{ "--time-unit=ms" },
 	{ "--time-unit=B" },

@@ -143,7 +143,10 @@ FIXTURE_VARIANT_ADD(verify, stacks_without_index) {
 FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
 };
-/* libunwind by itself would report wrong frames outside the generated code. */
+/*
+ * The call stacks contain generated code without unwind tables. In the frames further out, libunwind by itself would be
+ * wrong.
+ */
 FIXTURE_VARIANT_ADD(verify, links) {
 	.target = "heap_links", .argv = { "" }, .least = 1000,
 };
@@ -236,7 +239,7 @@ TEST_F_TIMEOUT(verify, all_stacks, 200)
 		argv[n++] = variant->argv[i];
 	ctl_run(&self->result, NULL, NULL, argv);
 	EXPECT_EQ(variant->status, ctl_exit_code(&self->result));
-	/* Each process that the program forked prints a line, too. */
+	/* Each process that the program forked prints a line about its verified stacks, too. */
 	for (line = self->result.err; (line = strstr(line, "verified ")); line++) {
 		ASSERT_EQ(2, sscanf(line, "verified %" SCNu64 " stacks with libunwind, %" SCNu64
 				    " differ", &stacks, &differ));

@@ -318,7 +318,10 @@ TEST_F_TIMEOUT(totals, of_a_realloc_to_nothing, 120)
 	EXPECT_EQ(0, sum_of(self->text, "resize", 3));
 }
 
-/* Stacks of frees are not contexts: the massif.out file is the same as it is without --xtree-memory. */
+/*
+ * The stacks of frees, which --xtree-memory=full records, must not appear in the profile: the massif.out file is the
+ * same as without --xtree-memory.
+ */
 TEST_F_TIMEOUT(totals, are_not_in_the_other_file, 120)
 {
 	char *with, *without, *plain_with, *plain_without;

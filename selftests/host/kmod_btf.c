@@ -125,7 +125,7 @@ static unsigned char *make_with_head(size_t *size, size_t head_size)
 	enum_ = put_type(BTF_KIND_ENUM, 1, "choice", 4);
 	put_word(put_string("ONE"));
 	put_word(1);
-	/* Types of all the other kinds, which the reader must skip. */
+	/* BTF types of all the kinds that are not used above; the module must skip them. */
 	array = put_type(BTF_KIND_ARRAY, 0, NULL, 0);
 	put_word(int_);
 	put_word(int_);
@@ -174,7 +174,10 @@ static unsigned char *make(size_t *size)
 	return make_with_head(size, HEAD);
 }
 
-/* Returns the module's result for an expected prototype, or -1 if the data are not valid type information. */
+/*
+ * Returns the result of the module's comparison of the function @name with the expected @prototype, or -1 if @data is
+ * not valid type information.
+ */
 static int verdict(const unsigned char *data, size_t size, const char *name, const char *prototype)
 {
 	struct massif_btf_row row = { name, prototype, MASSIF_BTF_UNKNOWN };
@@ -267,7 +270,7 @@ TEST(prototypes)
 	free(data);
 }
 
-/* Returns the module's result for a function whose argument is an int behind @layers typedefs. */
+/* Returns the result of the module's comparison for a function whose argument is an int behind @layers typedefs. */
 static int verdict_of_layers(unsigned int layers)
 {
 	uint32_t type;
@@ -287,7 +290,10 @@ static int verdict_of_layers(unsigned int layers)
 	return found;
 }
 
-/* Up to 32 types in a chain are followed; the last of these may be the int. More typedefs count as a difference. */
+/*
+ * The module follows a chain of up to 32 types, the last of which may be the int. A function with more typedefs counts
+ * as different from the expected prototype.
+ */
 TEST(typedefs_of_typedefs)
 {
 	EXPECT_EQ(SAME, verdict_of_layers(0));
@@ -313,7 +319,10 @@ TEST(heads_of_other_lengths)
 	free(data);
 }
 
-/* Copies the data into memory of exactly that size, so that AddressSanitizer notices reads beyond it. */
+/*
+ * Returns verdict() for a copy of the first @size bytes in a block of exactly that size, so that AddressSanitizer
+ * notices reads beyond it.
+ */
 static int verdict_of_part(const unsigned char *data, size_t size)
 {
 	unsigned char *part = malloc(size ?: 1);

@@ -29,7 +29,10 @@ static const char *source(void)
 	return getenv("MASSIF_SRC") ?: ".";
 }
 
-/* Copies the field before " | ", or the last field; returns what follows it. */
+/*
+ * Copies the first field of @line, a row of the table, to @field: the text before " | ", or all of it. Returns the rest
+ * of @line.
+ */
 static char *take(char *line, char *field, size_t size)
 {
 	char *end = line ? strstr(line, " |") : NULL;
@@ -98,7 +101,10 @@ static void copy_match(const char *line, const regmatch_t *match, char *to, size
 		end[-1] = '\0';
 }
 
-/* Compares the limits of one source file, given grep's output in the form FILE:LINE. */
+/*
+ * Compares a limit that is defined in a source file with its row of the table. @found is a line of grep's output:
+ * FILE:LINE.
+ */
 static void compare(struct __test_metadata *_metadata, char *found, const regex_t *definition)
 {
 	char *line = strchr(found, ':'), constant[128], value[512];
