@@ -67,7 +67,7 @@ static struct mm_struct *get_mm(struct task_struct *leader)
 
 /* State of an attach between begin() and finish(). mm and target hold references; the caller keeps pid alive. */
 struct beginning {
-	u32 type;		/* type of the record: MASSIF_REC_ENROL or MASSIF_REC_ATTACH */
+	u32 type;		/* type of the record to write: MASSIF_REC_ENROL or MASSIF_REC_ATTACH */
 	struct pid *pid;
 	struct mm_struct *mm;
 	struct massif_target *target;
@@ -147,7 +147,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 
 	/*
 	 * If the process (b->pid) is taken over from another session, RCU keeps that session alive. If the target is
-	 * taken over, its session has a reference until massif_lifecycle_taken().
+	 * taken over, a reference keeps its session alive until massif_lifecycle_taken().
 	 */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);

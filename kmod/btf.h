@@ -15,9 +15,9 @@
 #define MASSIF_BTF_WORDS	7
 
 enum massif_btf_verdict {
-	MASSIF_BTF_UNKNOWN,	/* BTF has no function with that name */
+	MASSIF_BTF_UNKNOWN,	/* the BTF data describe no function with the expected name */
 	MASSIF_BTF_SAME,
-	MASSIF_BTF_OTHER,	/* at least one function with that name has another prototype */
+	MASSIF_BTF_OTHER,	/* at least one function with the expected name has another prototype */
 };
 
 /*
@@ -45,8 +45,8 @@ struct massif_btf_row {
 struct massif_btf {
 	const unsigned char *types;
 	const char *strings;
-	__u32 types_size;	/* size in bytes */
-	__u32 strings_size;	/* size in bytes */
+	__u32 types_size;	/* size of types in bytes */
+	__u32 strings_size;	/* size of strings in bytes */
 	__u32 count;		/* number of types, not counting type 0, which is void */
 	const __u32 *offsets;	/* byte offset of each type in types, starting with type 1 */
 };
@@ -67,8 +67,9 @@ int massif_btf_open(struct massif_btf *btf, const void *data, size_t size);
 void massif_btf_index(struct massif_btf *btf, __u32 *offsets);
 
 /**
- * massif_btf_compare() - set the verdict of each row, after massif_btf_index().
- * @count: number of rows.
+ * massif_btf_compare() - say of each row (expected prototype) whether the kernel's function matches it, in its verdict.
+ * Called after massif_btf_index().
+ * @count: number of expected prototypes in @rows.
  */
 void massif_btf_compare(const struct massif_btf *btf, struct massif_btf_row *rows, unsigned int count);
 

@@ -54,7 +54,7 @@ asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, 
 
 /*
  * Address at which each hooked function continues after its first instruction, or 0 if it is not hooked. Constant while
- * armed, and not reset afterwards.
+ * the detours are armed, and not reset when they are disarmed.
  */
 static unsigned long body[MASSIF_HOOK_COUNT];
 static unsigned long sites[MASSIF_HOOK_COUNT];

@@ -218,7 +218,10 @@ static int arm_populates(const char **dead)
 
 	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
 		err = arm_populate(i);
-		/* The first function exists in all kernels. The others may have different names or not exist. */
+		/*
+		 * The first of the functions that populate a range exists in all kernels. The others may have different
+		 * names or not exist.
+		 */
 		if (err && (!i || err != -ENOENT)) {
 			*dead = massif_populatepoints[i].symbol;
 			disarm_populates(i);

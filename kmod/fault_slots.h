@@ -27,7 +27,10 @@ struct massif_fault_slot {
 	unsigned long task;		/* owner's task_struct, plus the ADOPTED bit; 0: free */
 	struct mm_struct *mm;		/* address space of the fault; NULL: not stored yet */
 	struct massif_rss_span *span;
-	/* Number of spans, of any target, that end when a task that hashes to this slot returns to user mode. */
+	/*
+	 * Number of spans (rss_span.h), of any target, that end when a task that hashes to this fault slot returns to
+	 * user mode.
+	 */
 	atomic_long_t queued;
 };
 

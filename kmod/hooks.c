@@ -14,7 +14,7 @@
 #include "lifecycle.h"
 #include "probe.h"
 
-/* True if the functions are hooked by detours, false if they are hooked by kretprobes. */
+/* True if the functions that change mappings are hooked by detours, false if by kretprobes. */
 static bool detoured;
 static struct tracepoint *tracepoints[MASSIF_LIFECYCLE_COUNT];
 

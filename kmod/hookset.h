@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 struct massif_hookset {
-	struct mutex lock;	/* serialises arming and disarming; protects users */
+	struct mutex lock;	/* serialises arming and disarming; protects the number of users */
 	unsigned int users;
 	/* Arms all hooks or none. On an error caused by one hook, sets dead to its name. */
 	int (*arm)(const char **dead);

@@ -23,7 +23,8 @@
 
 /*
  * The function at which a removal of mappings can no longer fail (MASSIF_HOOK_REMOVE) has two callers, munmap and
- * MAP_FIXED, and could be inlined into either. This bit of seen is for MAP_FIXED, which replaces mappings.
+ * MAP_FIXED, and could be inlined into either. This bit of the variable seen tells that the hook has fired for
+ * MAP_FIXED, which replaces mappings.
  */
 #define REPLACE	MASSIF_HOOK_COUNT
 
@@ -148,8 +149,8 @@ int massif_hooktest_join(struct massif_session *session)
 /**
  * massif_hooktest_tell() - check that each hook that the session needs has fired in some test since it was
  * armed.
- * @special: also expect MASSIF_HOOK_SPECIAL.
- * @stack: also expect MASSIF_HOOK_STACK.
+ * @special: the hook on the mapping of a vdso (MASSIF_HOOK_SPECIAL) must have fired, too.
+ * @stack: the hook on the growth of stacks (MASSIF_HOOK_STACK) must have fired, too.
  * @dead: set to the name of the first hook that has not fired.
  * Context: process context; may sleep.
  * Return: 0 or -ENODEV.

@@ -254,8 +254,8 @@ out:
 
 /*
  * Returns the reason (MASSIF_END_*) why process leaves the session at an exec because its old address space was hidden,
- * or 0 if that was not hidden. If no other process shared the old address space, process already left the session when
- * that was destroyed.
+ * or 0 if the old address space was not hidden. If no other process shared the old address space, process already left
+ * the session when the old address space was destroyed.
  */
 static u32 hidden_before(const struct massif_process *process)
 {

@@ -119,9 +119,9 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
 	/*
-	 * The hook REMOVE is called before the pages are removed, the hook UNMAP after that. If there is an MMU
-	 * notifier at the hook UNMAP, it was registered before the call, because registering takes mmap_lock: so it has
-	 * seen the whole removal.
+	 * The hook REMOVE is called before the pages are removed, the hook UNMAP after that. If the target has an MMU
+	 * notifier when the hook UNMAP is called, the notifier was registered before the removal began, because
+	 * registering takes mmap_lock: so the notifier has seen the whole removal.
 	 */
 	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.rss_notifier))
 		rec.h.flags |= MASSIF_RF_GONE;
@@ -138,7 +138,7 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 		massif_return_work_resync(target, current, MASSIF_RESYNC_LOST);
 }
 
-/* Writes the MAP record of a call; used by most leave handlers. */
+/* Writes a MAP record for a call of a hooked function that has created a mapping; used by most leave handlers. */
 static void mapped(const struct massif_call *call, enum massif_hook hook, u32 kind, bool uncounted)
 {
 	struct massif_target *target;
@@ -287,8 +287,8 @@ static void leave_brk(struct massif_call *call, unsigned long result)
 }
 
 /*
- * Reports that a stack has grown since enter; now is its new start address. Several threads may have grown it at the
- * same time. Each of them calls this function, and the first one reports the whole growth.
+ * Reports that a stack has grown since the enter handler ran; now is the stack's new start address. Several threads may
+ * have grown it at the same time. Each of them calls this function, and the first one reports the whole growth.
  */
 static void grown_together(struct massif_call *call, unsigned long now)
 {

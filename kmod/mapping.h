@@ -43,14 +43,14 @@ struct massif_change {
 };
 
 /*
- * One call of a hooked function, from enter to leave. In between, the function may sleep and the hooks may be
- * disarmed. So leave may dereference only objects that the call itself keeps alive.
+ * One call of a hooked function, from the enter handler to the leave handler. In between, the function may sleep and
+ * the hooks may be disarmed. So the leave handler may dereference only objects that the call itself keeps alive.
  */
 struct massif_call {
 	unsigned long arg[6];
 	struct massif_change change;
 	u64 target;			/* serial number of the target */
-	unsigned long total;		/* total_vm at enter, pages */
+	unsigned long total;		/* total_vm when the function was entered, in pages */
 };
 
 bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call);

@@ -18,7 +18,7 @@
 /* The armed kretprobes. Allocated one by one, because massif_kprobe_free() may have to leak one of them. */
 static struct kretprobe *probes[MASSIF_HOOK_COUNT];
 static int armed;
-/* Number of calls that kretprobes had missed when they were disarmed. */
+/* Number of calls missed by the kretprobes of earlier sessions, which have been disarmed since. */
 static u64 missed_before;
 
 /**

@@ -22,7 +22,8 @@ struct massif_process {
 	struct list_head of_target;	/* node in target->processes, or empty; protected by massif_table_lock */
 	struct rcu_head rcu;
 	struct pid *pid;		/* pid of the thread group; a reference, so that the pointer stays unique */
-	struct massif_session *session;	/* without a reference: closing the session removes its members */
+	/* The member's session. No reference is held, because closing the session removes its members. */
+	struct massif_session *session;
 	u32 tgid;			/* process id in the opener's pid namespace */
 	/*
 	 * The target of the process's address space; holds a reference. NULL if the address space is not followed.

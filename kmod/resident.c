@@ -25,7 +25,9 @@
 #define SPANS_BETWEEN_LOOKS	32
 #define SPANS_BETWEEN_SUMS	64
 
-/* How long the call of rss_stat can follow the change that it reports: a virtual processor may be stopped between. */
+/*
+ * How long after a counter change the tracepoint rss_stat may report it: a virtual processor may be stopped in between.
+ */
 #define UNNOTED_PATIENCE	HZ
 
 atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
@@ -33,8 +35,9 @@ atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 u64 massif_resident_epoch;
 
 /**
- * massif_mm_filter() - count a target, or a hook test, in the filter of its address space.
- * @by: 1 to add it, -1 to remove it.
+ * massif_mm_filter() - add a target or a hook test to the filter, by which hooks see quickly that an address space is
+ * not a target; or remove it.
+ * @by: 1 to add the target or hook test, -1 to remove it.
  * Context: any.
  */
 void massif_mm_filter(struct mm_struct *mm, int by)
@@ -76,9 +79,9 @@ static int count_all(struct mm_struct *mm, long *rss)
 }
 
 /*
- * Returns false if a change may still be reported by its own hook: another process that changes a counter, by
- * UFFDIO_COPY for example, has no span, and rss_stat is called a moment later. If that moment lasts too long, nobody
- * reports the change. It is noted here then, and counted as drift. last: do not wait.
+ * Returns false if the tracepoint rss_stat may still report a counter change: another process that changes a counter,
+ * by UFFDIO_COPY for example, has no span, and rss_stat is called a moment later. If rss_stat has not been called after
+ * UNNOTED_PATIENCE, or last is true, notes the change here, so that it counts as drift.
  */
 static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
 {
@@ -98,7 +101,7 @@ static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool
 
 /*
  * Reports a difference between the kernel's counters and the reported sums, unless a change that will still be reported
- * explains it. last: after this, the consumer takes the sums as they are.
+ * explains it. last: the next record is a BASE record, by which the consumer gets the sums as they are.
  */
 static void look_for_drift(struct massif_target *target, struct mm_struct *mm, bool last)
 {
@@ -119,7 +122,9 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	if (!settled(resident, mm, last))
 		return;
 	resident->unnoted_since = 0;
-	/* Read again: an exiting thread may just have added its collected counts to the shared ones. */
+	/*
+	 * Read the counters again: an exiting thread may just have added its collected counts to the shared counters.
+	 */
 	count_all(mm, again);
 	if (memcmp(now, again, sizeof(now)))
 		return;
@@ -189,8 +194,8 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
 		/*
-		 * This release pairs with the acquire in massif_rss_span_enter(): a span that reads this value has not
-		 * changed any counter read above.
+		 * This release pairs with the acquire in massif_rss_span_enter(): a span that reads this value of
+		 * massif_resident_epoch has not changed any counter read above.
 		 */
 		smp_store_release(&massif_resident_epoch, resident->epoch);
 		massif_mm_filter(mm, 1);

@@ -42,7 +42,8 @@ struct massif_resident {
 	 * with release semantics.
 	 */
 	bool attached;
-	struct massif_rss_notifier *rss_notifier;		/* put by the thread that removes the target from the table */
+	/* The MMU notifier, or NULL; put by the thread that removes the target from the table of targets. */
+	struct massif_rss_notifier *rss_notifier;
 
 	/*
 	 * Protects the fields below, and the list in spans. Hooks take it under mmap_lock and the locks of
@@ -50,12 +51,12 @@ struct massif_resident {
 	 */
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */
-	long told[NR_MM_COUNTERS];	/* pages: sums that the records have reported */
-	unsigned int until_drift;	/* number of spans with a change until the next check for drift */
+	long told[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
+	unsigned int until_drift;	/* number of spans with a change left until the next check for drift */
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
 	u64 epoch;			/* massif_resident_epoch just after the target was attached */
 
-	struct massif_rss_spans spans;	/* changes that are in progress */
+	struct massif_rss_spans spans;	/* spans: changes of resident pages in progress */
 };
 
 void massif_resident_init(struct massif_resident *resident);
@@ -66,7 +67,10 @@ void massif_resident_detach(struct massif_target *target);
 void massif_resident_base(struct massif_target *target, struct mm_struct *mm);
 void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len);
 
-/* Number of targets attached so far. Used to recognise a span that began before its target was attached. */
+/*
+ * Number of targets whose resident pages the module has begun to follow so far. Used to recognise a span that began
+ * before its target was followed.
+ */
 extern u64 massif_resident_epoch;
 
 /*

@@ -49,8 +49,8 @@ static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned
 }
 
 /*
- * Writes the part of a resync that begins at part->start, and advances to the next. Returns false if the ring had no
- * room. Called with mmap_lock held, and total_vm stable.
+ * Writes the part of a resync that begins at part->start, and advances part to the next one. Returns false if the ring
+ * had no room. Called with mmap_lock held, and total_vm stable.
  */
 static bool write_part(struct part *part)
 {

@@ -31,9 +31,10 @@
 struct massif_return_work {
 	struct callback_head work;
 	struct hlist_node node;		/* node in the hash table of all queued work */
-	struct task_struct *task;	/* thread, without a reference: the work runs before it is freed */
-	struct massif_target *target;	/* the object holds a reference to it */
-	struct massif_session *session;	/* the object holds a reference to it */
+	/* The thread that does the work. No reference is held, because the work runs before the thread is freed. */
+	struct task_struct *task;
+	struct massif_target *target;	/* the object holds a reference to this target */
+	struct massif_session *session;	/* the object holds a reference to this session */
 	struct massif_stack_copy capture;	/* stack copy to be made; number 0: none */
 	u32 reason;			/* reason for the resync to be written; 0: none */
 	u32 nr_names;
@@ -111,8 +112,8 @@ static void pay(struct massif_return_work *visit)
 
 	if (current->mm != target->mm) {
 		/*
-		 * The thread is ending or has executed another program, so its registers no longer belong to the
-		 * record.
+		 * The thread is ending or has executed another program, so its registers no longer belong to the record
+		 * that needs the stack copy.
 		 */
 		if (visit->capture.number)
 			massif_stack_gone(target, &visit->capture);
@@ -185,8 +186,8 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	if (task_work_add(task, &visit->work, TWA_RESUME)) {
 		remove(visit);
 		/*
-		 * Undoing this never drops the last reference to the session, because the hook has found the session
-		 * under RCU.
+		 * The reference to the session that was taken above is not the last one when it is dropped here,
+		 * because the hook has found the session under RCU.
 		 */
 		release(visit);
 		module_put(THIS_MODULE);
@@ -280,7 +281,8 @@ void massif_return_work_init(void)
 }
 
 /**
- * massif_return_work_exit() - wait until no thread does such work any more. Called when the module is unloaded.
+ * massif_return_work_exit() - wait until no thread does work queued by hooks any more. Called when the module is
+ * unloaded.
  *
  * No work is queued any more, because each queued work holds a reference to the module.
  *

@@ -20,7 +20,8 @@ const bool massif_rss_notifier_available = true;
  */
 struct massif_rss_notifier {
 	struct mmu_notifier notifier;
-	struct massif_target *target;	/* NULL: none; changed under massif_table_lock, read under RCU */
+	/* The notifier's target, or NULL if it has none. Changed under massif_table_lock, read under RCU. */
+	struct massif_target *target;
 };
 
 /*
@@ -36,7 +37,10 @@ static struct massif_target *target_of(struct mmu_notifier *notifier)
 	return smp_load_acquire(&rss_notifier->target);
 }
 
-/* Called before pages in range are removed. Only notes this: never blocks and never refuses the removal. */
+/*
+ * Called before pages in range are removed. Only notes that current begins the removal: never blocks and never refuses
+ * it.
+ */
 static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
 {
 	struct massif_target *target;

@@ -149,8 +149,8 @@ static bool is_taker(const struct massif_target *target)
 }
 
 /*
- * Finds current's span in the fault slots or the target's list, for a task that does not use the span inside the target
- * (the taker). No other task can end the span.
+ * Finds current's span in the fault slots or in the target's list. current is not the taker, that is, the task that
+ * uses the span inside the target. No other task can end the span that is found.
  */
 static struct massif_rss_span *find_other(struct massif_target *target)
 {
@@ -184,8 +184,8 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span of the target's list and reports its change (NULL: the target is no longer followed). Keeps the span for
- * the next use if there is no spare one. Otherwise returns it, and the caller frees it.
+ * Ends a span of the target's list and reports its change (change is NULL if the target is no longer followed). Keeps
+ * the span for the next use if there is no spare one. Otherwise returns it, and the caller frees it.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)
@@ -319,7 +319,8 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 	span->lasts = false;
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	/*
-	 * Undoing this never drops the last reference to the target, because the hook has found the target under RCU.
+	 * The reference to the target that was taken above is not the last one when it is dropped here, because the
+	 * hook has found the target under RCU.
 	 */
 	massif_target_put(target);
 	module_put(THIS_MODULE);
@@ -361,8 +362,9 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	int i;
 
 	/*
-	 * queued counts the spans that wait for the return to user mode of all tasks that hash to this fault slot, so
-	 * look for one of current. massif_fault_slot_take() refuses a fault inside a fault.
+	 * The slot's field queued counts spans that end with the return to user mode, of all tasks that hash to this
+	 * fault slot. So look whether current itself has such a span. massif_fault_slot_take() refuses a fault inside a
+	 * fault.
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
@@ -554,8 +556,8 @@ void massif_rss_span_end(struct massif_target *target, unsigned long start, unsi
 		if (has_moved(taker, target))
 			tell_taken(target, start, end);
 		/*
-		 * Giving up the span inside the target pairs with become_taker() of the next task, and with
-		 * massif_rss_spans_idle().
+		 * This release, which gives up the span inside the target, pairs with become_taker() of the next task
+		 * that uses the span, and with massif_rss_spans_idle().
 		 */
 		smp_store_release(&taker->task, NULL);
 	}
@@ -581,8 +583,8 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			abandon(span, target);
 	}
 	/*
-	 * The only other case is an exiting thread, which adds its collected counts to the shared ones. These have
-	 * already been reported.
+	 * Otherwise current is an exiting thread, which adds its collected counts to the shared counters. The collected
+	 * counts have already been reported.
 	 */
 }
 
@@ -642,7 +644,9 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 	if (target) {
 		if (!span && is_taker(target))
 			span = &target->resident.spans.taker;
-		/* Without a span, a noted change would look like drift until it is reported: note it under the lock. */
+		/*
+		 * If current has no span, a change that is noted but not reported would look like drift: use the lock.
+		 */
 		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;
 		else

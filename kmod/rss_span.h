@@ -40,13 +40,13 @@ struct massif_place {
  */
 struct massif_rss_span {
 	struct task_struct *task;	/* task whose span this is; not set in the span of a fault */
-	bool own;			/* the task runs in the target's address space; collected is valid */
+	bool own;			/* the task runs in the target's address space; the field collected is valid */
 	bool lasts;			/* the span continues after the removal of a range */
 	bool robbed;			/* a change by this task was charged to another task's span */
 	unsigned int depth;		/* nesting depth of range removals */
 	struct massif_place place;	/* range and cause of changes other than range removals */
 	long change[NR_MM_COUNTERS];	/* counter changes charged to the span since the last cut, in pages */
-	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; before 6.2 */
+	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; used before 6.2 */
 
 	/* Members used only in the span of a fault. */
 	struct massif_fault_slot *slot;
@@ -63,10 +63,11 @@ struct massif_rss_span {
 
 /* All spans of a target, except those of faults. */
 struct massif_rss_spans {
-	struct massif_rss_span taker;	/* if task is NULL (set by cmpxchg()), free: change is all 0 */
-	struct list_head list;		/* all other spans; protected by resident.lock */
+	struct massif_rss_span taker;	/* free, and change all 0, if task is NULL; cmpxchg() sets task */
+	struct list_head list;		/* all spans but the taker's and those of faults; protected by resident.lock */
 	struct massif_rss_span *spare;	/* free span kept for the next use; protected by resident.lock */
-	unsigned int unreported;	/* changes noted but not reported, without a span; resident.lock protects it */
+	/* Number of changes without a span that are noted but not reported yet; protected by resident.lock. */
+	unsigned int unreported;
 };
 
 void massif_rss_spans_init(struct massif_rss_spans *spans);

@@ -221,7 +221,10 @@ static void look_for_missed(struct massif_session *session)
 	u64 now, count;
 
 	raw_spin_lock_irqsave(&session->ring.lock, irq);
-	/* Read the number with the lock held: of two concurrent callers, the later one must see the larger number. */
+	/*
+	 * Read the number of missed calls with the lock held: of two concurrent callers, the later must see the larger
+	 * one.
+	 */
 	now = massif_hooks_missed();
 	count = now - session->missed;
 	session->missed = now;

@@ -42,7 +42,8 @@ struct entry {
 	u32 target;
 	u32 number;
 	int gen;			/* code_gen of the target for which the entry is valid */
-	bool used;			/* found since make_room() last saw the entry; a hint, set in hooks */
+	/* A look-up has found the entry since make_room() last passed it. Only a hint; set in hooks. */
+	bool used;
 	u32 reach;			/* bytes from sp to the end of the highest stack word */
 	u32 nr_regs;
 	u32 nr_words;
@@ -231,7 +232,7 @@ static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 	while (table->used + bytes > table->max) {
 		struct entry *entry = list_first_entry(&table->entries, struct entry, list);
 
-		/* The loop can run over all entries. */
+		/* The loop can run over all entries of the cache, so let other threads run. */
 		cond_resched();
 		if (READ_ONCE(entry->used) && spared++ < table->count) {
 			WRITE_ONCE(entry->used, false);
@@ -278,7 +279,7 @@ static void insert(struct massif_stack_cache_table *table, struct entry *new)
 	table->count++;
 }
 
-/* Fills words and reach of an entry from the consumer's data. Returns false if the data are invalid. */
+/* Fills the fields words and reach of an entry from the consumer's data. Returns false if the data are invalid. */
 static bool take_words(struct entry *entry, const struct massif_stack_cache_stack *stack)
 {
 	u32 given = stack->nr_regs + stack->nr_slots;

@@ -43,7 +43,8 @@ struct massif_target {
 	u64 serial;			/* unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
-	u32 origin;			/* reason to report for the first resync; 0: massif_resync()'s argument */
+	/* Reason (MASSIF_RESYNC_*) to report for the first resync; 0: the reason passed to massif_resync(). */
+	u32 origin;
 	bool alive;			/* the target is in the table of targets; changed under massif_table_lock */
 
 	/*
@@ -51,7 +52,8 @@ struct massif_target {
 	 * without a lock.
 	 */
 	bool hidden;
-	bool taken;	/* hidden because another session has taken it over; set before hidden */
+	/* The target is hidden because another session has taken it over. Set before the field hidden. */
+	bool taken;
 	const struct cred *judged;	/* credentials of the last thread that was found observable; a reference */
 
 	u64 lost;			/* records lost since the last LOST record; protected by session->ring.lock */
@@ -81,7 +83,7 @@ struct massif_target {
 	 * record. If total_vm differs when the next change begins, the hooks have missed a change.
 	 */
 	bool counted;
-	unsigned long last_total;	/* in pages */
+	unsigned long last_total;	/* value of total_vm after the last record, in pages */
 	atomic_t unmapping;		/* number of threads in the kernel's munmap function, which changes total_vm */
 
 	/*
@@ -89,7 +91,7 @@ struct massif_target {
 	 * entered, used by MASSIF_HOOK_REMOVE.
 	 */
 	struct {
-		const struct task_struct *by;	/* the thread that removes, only for comparison; NULL: none */
+		const struct task_struct *by;	/* the thread that removes the range, only for comparison; NULL: none */
 		unsigned long addr;
 		unsigned long len;
 		unsigned long pages;	/* number of pages of the range that are mapped */

@@ -50,7 +50,7 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 		ftrace_free_filter(ops);
 		return err;
 	}
-	/* Prevents ftrace from being turned off while the calls are in use (sysctl kernel.ftrace_enabled). */
+	/* Prevents ftrace from being turned off while the direct calls are in use (sysctl kernel.ftrace_enabled). */
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	return 0;
 }

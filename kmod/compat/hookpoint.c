@@ -16,7 +16,10 @@ static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 	change->vm_flags = ARG(3);
 }
 
-/* Arguments of __do_munmap(mm, start, len, ...), on kernels without the maple tree. It has not checked them yet. */
+/*
+ * Arguments of __do_munmap(mm, start, len, ...), on kernels without the maple tree. The function has not checked them
+ * yet.
+ */
 static __maybe_unused void decode_unmap_mm(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = (struct mm_struct *)ARG(0);
@@ -33,7 +36,9 @@ static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_
 	change->len = ARG(4) - ARG(3);
 }
 
-/* Of vms_complete_munmap_vmas(vms, mas_detach), no argument is used. It always concerns current's address space. */
+/*
+ * Of vms_complete_munmap_vmas(vms, mas_detach), no argument is used. The call always concerns current's address space.
+ */
 static __maybe_unused void decode_remove(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -160,7 +165,8 @@ static void decode_populate(const unsigned long *arg, struct massif_change *chan
 
 /*
  * Arguments of faultin_vma_page_range(vma, start, end, ...), in later kernels faultin_page_range(mm, start, end, ...),
- * for MADV_POPULATE_*. Always concerns current's address space, because process_madvise() does not accept these.
+ * for MADV_POPULATE_*. Always concerns current's address space, because process_madvise() does not accept
+ * MADV_POPULATE_*.
  */
 static void decode_faultin(const unsigned long *arg, struct massif_change *change)
 {

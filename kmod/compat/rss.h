@@ -25,7 +25,7 @@
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
-/* True if processors collect changes. */
+/* True if processors collect changes of the counters of resident pages. */
 #define MASSIF_RSS_BY_CPU	false
 
 struct massif_rss_base {
@@ -50,7 +50,7 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 		rss[member] = base->shared[member] = atomic_long_read(&mm->rss_stat.count[member]);
 }
 
-/* The current value of the shared counter, in pages. */
+/* The current value of a shared counter of resident pages, in pages. */
 static inline long massif_rss_shared(struct mm_struct *mm, int member)
 {
 	return atomic_long_read(&mm->rss_stat.count[member]);
@@ -109,7 +109,7 @@ struct massif_rss_base {
 	struct massif_rss_seen __percpu *seen;
 };
 
-/* The changes of a counter that a processor has collected. */
+/* The changes that a processor has collected for a counter of resident pages. */
 static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 {
 #ifdef CONFIG_SMP
@@ -232,8 +232,8 @@ static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 #endif
 
 /*
- * MASSIF_RSS_BY_THREAD is true if threads collect changes. massif_rss_collected() returns the changes that current has
- * collected for current->mm.
+ * MASSIF_RSS_BY_THREAD is true if threads collect changes of the counters of resident pages. massif_rss_collected()
+ * returns the changes that current has collected for current->mm.
  */
 #ifdef MASSIF_HAVE_task_rss_stat
 #define MASSIF_RSS_BY_THREAD	true

@@ -269,17 +269,17 @@ static void set_signals(void)
 #define TRAP(call)	 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), RETURN(SECCOMP_RET_TRAP)
 #define REFUSE		 RETURN(SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA))
 
-/* Loads the low half of an argument (little-endian machines only). */
+/* Loads the low half of argument @n of the system call (little-endian machines only). */
 #define ARGUMENT(n) LOAD(args[n])
 
-/* Allows the call only if argument @n has none of the bits in @mask. */
+/* Allows the system call @call only if its argument @n has none of the bits in @mask. */
 #define ALLOW_WITHOUT(call, n, mask)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1), REFUSE, RETURN(SECCOMP_RET_ALLOW)
 
 /*
- * Allows the call only if argument @n equals @what (if @how is BPF_JEQ) or has any of the bits in @what (if @how is
- * BPF_JSET).
+ * Allows the system call @call only if its argument @n equals @what (if @how is BPF_JEQ) or has any of the bits in
+ * @what (if @how is BPF_JSET).
  */
 #define ALLOW_IF(call, n, how, what)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
@@ -316,14 +316,14 @@ static bool filter_calls(void)
 		TRAP(open),
 #endif
 		TRAP(openat),
-		/* Memory management, but no executable memory. */
+		/* System calls for memory management, but not for executable memory. */
 		ALLOW(brk),
 		ALLOW(munmap),
 		ALLOW(mremap),
 		ALLOW(madvise),
 		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
 		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
-		/* Other calls that libraries make. */
+		/* Other system calls that libraries make. */
 		ALLOW(futex),
 		ALLOW(getrandom),
 		ALLOW(sysinfo),
@@ -335,7 +335,7 @@ static bool filter_calls(void)
 		ALLOW(rt_sigprocmask),
 		ALLOW(restart_syscall),
 		ALLOW_IF(fcntl, 1, BPF_JEQ, F_GETFD),
-		/* Calls that terminate the process. */
+		/* System calls that terminate the process. */
 		ALLOW_IF(tgkill, 0, BPF_JEQ, self),
 		ALLOW(exit),
 		ALLOW(exit_group),

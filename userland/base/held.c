@@ -21,7 +21,7 @@
 
 #define BUCKETS 1024u
 
-/* The kernel appends this to the path of a deleted file. */
+/* What the kernel appends to the path of a mapped file that was deleted. */
 #define DELETED " (deleted)"
 
 struct mf_held {

@@ -102,7 +102,7 @@ static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, u
 	return node;
 }
 
-/* The inverse of insert(): copies the frames of a context or site to @frames. */
+/* Copies the frames of a context or site to @frames; insert() does the inverse. */
 static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct mf_frame *frames,
 			  uint32_t max)
 {
@@ -349,7 +349,7 @@ static void follow(struct mf_accounting *a)
 /*
  * Removes the bytes that are mapped but not resident. The resident pages are removed when the module reports their
  * removal, which may be before or after this. Pages are not counted as blocks here, and the caller attempts one
- * snapshot for all parts.
+ * snapshot for all parts of the unmapped range.
  */
 static void part_left_resident(const struct mf_interval *part, struct removal *removal)
 {
@@ -498,7 +498,8 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 		return code;
 	follow(a);
 	if (model->heap != after)
-		return -EPROTO; /* cannot happen: mf_resident_take() makes the sums equal */
+		/* Cannot happen: mf_resident_take() makes our number of resident pages equal to the record's. */
+		return -EPROTO;
 	if (change < 0)
 		model->heap_frees += (uint32_t)(-change / (int64_t)PAGE_BYTES);
 	else

@@ -18,18 +18,24 @@
 #include "profile/pages_what.h"
 
 /* Placeholder texts: a report shows them as a frame where the stack, or part of it, is unknown. */
-#define MF_WORDS_EXEC	  "[exec]"     /* mapped by the kernel while it started the program */
-/* mapped by the kernel while it started the program, and the mapping has no name */
+/* Placeholder for memory that the kernel mapped while it started the program. */
+#define MF_WORDS_EXEC	  "[exec]"
+/* Placeholder for memory that the kernel mapped while it started the program, if the mapping has no name. */
 #define MF_WORDS_ANON	  "[anon]"
-#define MF_WORDS_ATTACH	  "[before attach]" /* mapped before the profile began; the mapping's name is the caller's
-					     * frame */
-#define MF_WORDS_LOST	  "[lost]"     /* mapped while records were lost */
-#define MF_WORDS_EXTERNAL "[external]" /* mapped by a thread in another address space */
-#define MF_WORDS_NO_STACK "[no stack]" /* a stack was expected but is not available */
-#define MF_WORDS_FORK	  "[fork]"     /* already resident when the process was forked */
-#define MF_WORDS_KERNEL	  "[kernel]"   /* made resident by the kernel, not by a page fault */
-#define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]" /* marks the frames below it as found through frame
-								  * pointers */
+/* Placeholder for memory that was mapped before the profile began; the mapping's name is the caller's frame. */
+#define MF_WORDS_ATTACH	  "[before attach]"
+/* Placeholder for memory that was mapped while records were lost. */
+#define MF_WORDS_LOST	  "[lost]"
+/* Placeholder for memory that a thread in another address space mapped or made resident. */
+#define MF_WORDS_EXTERNAL "[external]"
+/* Placeholder for an event whose record should have a stack that is not available. */
+#define MF_WORDS_NO_STACK "[no stack]"
+/* Placeholder for pages that were already resident when the process was forked. */
+#define MF_WORDS_FORK	  "[fork]"
+/* Placeholder for pages that the kernel made resident without a page fault. */
+#define MF_WORDS_KERNEL	  "[kernel]"
+/* Placeholder above frames that were found through frame pointers; marks these frames in a report. */
+#define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]"
 
 /* The maximum number of frames in a context: those of a walk, plus a few placeholders (MF_WORDS_*). */
 #define MF_CONTEXT_FRAMES_MAX (MF_UNWIND_FRAMES_MAX + 8)
@@ -43,7 +49,7 @@ struct mf_accounting {
 	struct mf_space inherited; /* after a fork: the parent's mappings, until the first resync has used them */
 	struct mf_files *files;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC time at which the profile starts */
-	struct mf_code code; /* code and unwind rules that stacks were unwound through */
+	struct mf_code code; /* address ranges of the code and unwind rules that unwinding has used */
 	enum mf_pages_what what;
 	/* the resident pages; not used if only mappings are accounted (MF_PAGES_VIRTUAL) */
 	struct mf_resident resident;
@@ -58,10 +64,10 @@ struct mf_accounting {
 	struct mf_object_key *objects; /* objects of the store that are files, each with its file and bias */
 	size_t n_objects;
 
-	/* Decides which contexts count; if NULL, all do. The answers are cached in @visible. */
+	/* Decides whether the pages of a context count; if NULL, all pages do. The results are cached in @visible. */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
-	uint8_t *visible; /* enum visibility of each context (accounting.c): the cached answers of @counts */
+	uint8_t *visible; /* whether the pages of each context count (enum visibility): the cached results of @counts */
 	uint32_t n_visible;
 };
 
@@ -91,9 +97,9 @@ int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accountin
 
 /*
  * Returns the context whose only frame is the placeholder text @words, or MF_CONTEXT_NONE if memory runs out. If
- * resident pages are accounted, this function and the next two return a site instead: the trie node of the stack, to
- * which the page kind is added as the innermost frame (resident.h). In that case, the contexts of mappings are sites,
- * too.
+ * resident pages are accounted, mf_accounting_note(), mf_accounting_notes() and mf_accounting_stack() return a site
+ * instead: the trie node of the stack, to which the page kind is added as the innermost frame (resident.h). In that
+ * case, the contexts of mappings are sites, too.
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 
@@ -101,7 +107,9 @@ uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words)
 uint32_t mf_accounting_notes(struct mf_accounting *accounting, const char *words,
 			     const char *below);
 
-/* Returns the context of a walked stack. The mappings must be the same as when the stack was copied. */
+/*
+ * Returns the context of a stack that was unwound to @walk. The mappings must be the same as when the stack was copied.
+ */
 uint32_t mf_accounting_stack(struct mf_accounting *accounting, const struct mf_walk *walk);
 
 /* Returns the number of the object that represents the text @words, which is printed as it is. */

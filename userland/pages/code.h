@@ -15,14 +15,15 @@ struct mf_code_range {
 struct mf_code {
 	struct mf_code_range *ranges; /* unordered, may overlap; there are only a few */
 	size_t n_ranges;
-	bool left; /* a range was unmapped or replaced: data derived from it are stale */
+	/* A recorded range was unmapped or replaced: data derived from its code or rules are stale. */
+	bool left;
 };
 
 void mf_code_deinit(struct mf_code *code);
 
 /*
- * Records that start..end was read. If memory runs out, sets code->left, which makes the caller drop its caches; that
- * is always safe.
+ * Records that unwinding has read code or rules at start..end. If memory runs out, sets code->left, which makes the
+ * caller drop its caches; that is always safe.
  */
 void mf_code_note(struct mf_code *code, uint64_t start, uint64_t end);
 

@@ -27,7 +27,9 @@ struct mf_file {
 };
 
 struct mf_files {
-	/* table of open files; @own is the same if we created it, or NULL if the caller passed it */
+	/*
+	 * table of open files; if we created the table, @own points to it, too; if the caller passed it, @own is NULL
+	 */
 	struct mf_held *held, *own;
 	struct mf_file *files; /* all files, indexed by file number; [0] is unused */
 	uint32_t count, max;

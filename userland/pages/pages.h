@@ -61,7 +61,8 @@ struct mf_pages_options {
 	uint64_t ring_bytes;
 
 	/*
-	 * Filters stacks when they are accounted, because the filter decides what counts; if NULL, everything counts.
+	 * Filters stacks when they are accounted, because the filter decides which pages count; if NULL, all pages
+	 * count.
 	 */
 	const struct mf_report_options *filter;
 	const struct mf_symbolizer_options *names; /* options for looking up the names that @filter needs */
@@ -92,15 +93,15 @@ enum mf_pages_state {
 	MF_PAGES_TAKEN,	   /* another session has taken the process over: the profile is complete up to that time */
 };
 
-/* Events were lost between these two times, which are on the same clock as start_ns. */
+/* An interval in which events were lost, from from_ns to to_ns (CLOCK_MONOTONIC), and their number. */
 struct mf_pages_loss {
 	uint64_t from_ns, to_ns;
 	uint64_t count;
 };
 
 /*
- * Losses that are less than this far apart are merged. Once there are MF_PAGES_LOSSES_MAX losses, further ones are
- * merged with the last one.
+ * Intervals in which events were lost are merged if they are less than this time apart. Once there are
+ * MF_PAGES_LOSSES_MAX intervals, further ones are merged with the last one.
  */
 #define MF_PAGES_LOSS_GAP_NS 100000000ull
 #define MF_PAGES_LOSSES_MAX  8

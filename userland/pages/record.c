@@ -285,7 +285,9 @@ static int take_resync_end(struct mf_pages *pages, const struct massif_record *r
 
 	if (!resync)
 		return 0;
-	/* Applying an incomplete list would unmap existing mappings. The module will send a complete one. */
+	/*
+	 * Applying an incomplete list of mappings would unmap existing mappings. The module will send a complete list.
+	 */
 	if (pages->resync_target->number != record->target || resync->n_vmas != end->count) {
 		free(resync);
 		return 0;

@@ -541,7 +541,7 @@ int mf_resident_take(struct mf_resident *r, const struct massif_rec_resident *re
 		if (!code)
 			code = come_home(r, record);
 	}
-	/* Remove first, then add: both may affect the same address. */
+	/* Remove pages first, then add pages: both may affect the same address. */
 	for (unsigned int i = 0; i < MF_RESIDENT_COUNTERS; i++)
 		if (record->change[i] < 0)
 			go_from(r, i, record->addr, record->addr + record->len,

@@ -231,7 +231,7 @@ static bool check_name(const struct massif_record *record)
 	       strlen(vma->name) == vma->name_len;
 }
 
-/* If the module sends no path, the record ends before the path field. */
+/* Checks the path in an EXEC record. If the module sends no path, the record ends before the path field. */
 static bool check_exec(const struct massif_record *record)
 {
 	const struct massif_rec_exec *exec = (const struct massif_rec_exec *)record;
@@ -327,7 +327,9 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 			if (types[next->type].check && !types[next->type].check(next))
 				return bad(ring, next, "the lengths in the record contradict each other", err);
 		}
-		/* Unknown types, from a newer module, are returned as well, because their sequence numbers count. */
+		/*
+		 * Return records of unknown types, from a newer module, as well, because their sequence numbers count.
+		 */
 		if (ring->next_seq && next->seq > ring->next_seq)
 			*gap = next->seq - ring->next_seq;
 		*record = next;

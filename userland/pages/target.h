@@ -45,7 +45,10 @@ struct mf_target_common {
 	const char *dump_path; /* file name from MASSIF_DUMP_INTERVALS, or NULL */
 	uint64_t held_bytes;   /* bytes of memory used by waiting events and stacks */
 	uint64_t held_bytes_max;
-	/* filter of the stacks, and names that it needs: as in struct mf_pages_options */
+	/*
+	 * The filter that decides which pages count, and the options for looking up the function names that it needs.
+	 * Both come from struct mf_pages_options.
+	 */
 	const struct mf_report_options *filter;
 	const struct mf_symbolizer_options *names;
 };
@@ -56,7 +59,7 @@ struct mf_target {
 	uint32_t number;  /* the module's number for the target */
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
-	struct mf_context_filter *context_filter; /* decides which contexts count; if NULL, all do */
+	struct mf_context_filter *context_filter; /* decides whose pages count; if NULL, all pages do */
 	struct mf_unwinder *unwinder; /* unwinder of the address space; NULL until the first stack arrives */
 	/* stack cache, created together with the unwinder; NULL if memory ran out or the cache is off */
 	struct mf_stack_cache *known;
@@ -65,13 +68,13 @@ struct mf_target {
 			        * total */
 
 	struct mf_event *first, **last; /* events that have not been accounted yet */
-	struct mf_stack_wait *waits;	/* stacks that these events wait for */
+	struct mf_stack_wait *waits;	/* stacks that queued events wait for */
 	bool blocked;			/* the target was forked from one whose FORK event has not been accounted yet */
-	bool in_sync;			/* our total may be compared with the kernel's */
+	bool in_sync;			/* our number of mapped pages may be compared with the kernel's */
 	bool resyncing;			/* a resync is in progress: its last part has not arrived yet */
 	bool exited;			/* the target's EXIT record was accounted */
-	bool executed;			/* its program was executed by a profiled process, rather than launched,
-					 * attached to or forked */
+	/* The target's program was executed by a profiled process, rather than launched, attached to or forked. */
+	bool executed;
 	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING if it has not */
 	bool reported;			/* the target's profile has ended, and mf_pages_next_ended() has returned it */
 };

@@ -29,7 +29,7 @@
 /* Assumed maximum size of a function, used to decide whether a direct call may have led to an address. */
 #define FUNCTION_BYTES (64u << 10)
 
-/* Maximum size of the function to which signal handlers return (at its start). */
+/* Maximum size of the function (rt_sigreturn) to whose start signal handlers return. */
 #define SIGRETURN_BYTES 64u
 
 /* Number of slots in the cache of is_signal_frame(). */
@@ -78,8 +78,8 @@ struct mf_unwinder {
 	const struct mf_user_stack *stack;
 	uint64_t regs[MF_TRACE_REGS_MAX]; /* registers of the thread or, after step_by_guess(), of the guessed frame */
 	uint32_t regs_valid;		  /* which elements of @regs are valid: one bit per DWARF register number */
-	bool regs_initial;		  /* regs are still the thread's own registers */
-	bool no_rules;			  /* the last frame's code has no rules */
+	bool regs_initial;		  /* @regs are still the thread's own registers */
+	bool no_rules;			  /* the last frame's code has no unwind rules */
 	uint64_t ip;			  /* instruction pointer of the current frame */
 	bool shows_code;		  /* libunwind may read the code at ip */
 	struct mf_interval last; /* the mapping from which memory was last read; the next read is usually nearby */

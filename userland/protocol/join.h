@@ -15,8 +15,9 @@
  * every request has a connection of its own, so that no descriptor stays open in the program.
  *
  * The process maps the page that it was passed, and closes the descriptor. When the mapping goes, massif-ctl knows that
- * the process has ended or executed another program (ctl/heap/space_watch.h). The page also holds what the process
- * says without an answer. massif-ctl may have no page for a process; then the process sends messages instead.
+ * the process has ended or executed another program (ctl/heap/space_watch.h). The process also uses the page to tell
+ * massif-ctl things that need no answer. massif-ctl may have no page for a process; then the process sends messages
+ * instead.
  */
 #ifndef MASSIF_PROTOCOL_JOIN_H
 #define MASSIF_PROTOCOL_JOIN_H
@@ -34,15 +35,15 @@
 
 enum mf_join_verb {
 	MF_JOIN_EXECUTED, /* a program was executed: its path and its arguments, each NUL-terminated */
-	MF_JOIN_FORK,	  /* the process is about to fork; it will not change its profile before MF_JOIN_GO_ON */
-	MF_JOIN_GO_ON,	  /* the process has forked; it waits for the answer before it changes its profile */
+	MF_JOIN_FORK,	  /* the process is about to fork, and will not change its profile before MF_JOIN_GO_ON */
+	MF_JOIN_GO_ON,	  /* the process has forked, and waits for the answer before it changes its profile */
 	MF_JOIN_BORN,	  /* first message of a forked child, on the connection that its parent used for MF_JOIN_FORK */
 	MF_JOIN_COPY,	  /* a forked child asks for its own copy of the memory that holds the parent's profile */
 	MF_JOIN_WITHOUT,  /* a child without a page (struct mf_join_page) could not use its copy of the profile's memory
 			   * and continues without a profile; not answered */
 	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event asks for the memory of the process
 			   * whose pid is in the path field; the child maps it privately */
-	MF_JOIN_EXECUTES, /* a process without a page (struct mf_join_page) will call exec after the answer */
+	MF_JOIN_EXECUTES, /* a process without a page (struct mf_join_page) calls exec when massif-ctl has answered */
 	MF_JOIN_STAYS,	  /* exec failed; a process without a page (struct mf_join_page) waits for the answer */
 	MF_JOIN_STARTS,	  /* the process or a child of it is about to execute the path; the argument is the PATH to
 			   * search, or empty; not answered */
@@ -54,15 +55,15 @@ enum mf_join_verb {
 
 struct mf_join_request {
 	uint32_t magic;
-	uint32_t verb; /* enum mf_join_verb */
+	uint32_t verb; /* what the client asks for or reports: enum mf_join_verb */
 	uint32_t path_bytes, args_bytes; /* sizes of the path and of the arguments, which follow as text */
 	char secret[MF_JOIN_SECRET_DIGITS];
 };
 
 /* The descriptors that an answer may carry, in this order. */
 enum mf_join_fd {
-	MF_JOIN_FD_MEMORY, /* the session's memory, or the contents of a command's file */
-	MF_JOIN_FD_TRACE,  /* with --trace-malloc: where the shim writes each allocation call */
+	MF_JOIN_FD_MEMORY, /* the session's memory, or the contents of the file that a monitor command produces */
+	MF_JOIN_FD_TRACE,  /* with --trace-malloc: descriptor to which the shim writes each allocation call */
 	MF_JOIN_FD_PAGE,   /* the page that the process shares with massif-ctl: a struct mf_join_page */
 	MF_JOIN_FDS,
 };
@@ -76,8 +77,9 @@ struct mf_join_page {
 #define MF_JOIN_PAGE_BYTES 4096u
 
 /*
- * If a command produces a file, the descriptor refers to its contents, and the file's name follows the answer: up to
- * MF_JOIN_PATH_MAX bytes including the NUL. The process writes the file itself, with its own privileges.
+ * The answer of massif-ctl to a request. If the request is a monitor command that produces a file, the descriptor
+ * MF_JOIN_FD_MEMORY refers to the file's contents, and the file's name follows the answer: up to MF_JOIN_PATH_MAX bytes
+ * including the NUL. The process writes the file itself, with its own privileges.
  */
 struct mf_join_answer {
 	uint32_t magic;

@@ -180,10 +180,10 @@
 
 struct massif_query {
 	__u32 size;
-	__u32 flags;		/* must be 0 */
+	__u32 flags;		/* no flag is defined: must be 0 */
 	/* The module fills the fields below. */
 	__u32 abi;
-	__u32 __pad;		/* must be 0 */
+	__u32 __pad;		/* padding: must be 0 */
 	__u64 features;
 	char release[32];	/* version of the module, NUL-terminated */
 };
@@ -209,10 +209,10 @@ struct massif_setup {
 
 struct massif_enrol {
 	__u32 size;
-	__u32 flags;		/* must be 0 */
+	__u32 flags;		/* no flag is defined: must be 0 */
 	/* The module fills the fields below. */
 	__u32 target;
-	__u32 __pad;		/* must be 0 */
+	__u32 __pad;		/* padding: must be 0 */
 };
 
 struct massif_resync {
@@ -239,13 +239,14 @@ struct massif_resync {
 struct massif_stack_cache_word {
 	__u64 value;
 	__u32 place;
-	__u32 __pad;		/* must be 0 */
+	__u32 __pad;		/* padding: must be 0 */
 };
 
 struct massif_stack_cache_stack {
 	__u32 size;		/* size of this struct in bytes, including its words */
 	__u32 target;
-	__u32 number;		/* chosen by the consumer, not 0; replaces a stack of equal target, pc, sp and number */
+	/* Chosen by the consumer, not 0. The stack replaces a cached stack with equal target, pc, sp and number. */
+	__u32 number;
 	__u32 code_gen;		/* code_gen of the STACK record whose stack was unwound */
 	__u64 pc;
 	__u64 sp;
@@ -256,7 +257,7 @@ struct massif_stack_cache_stack {
 
 struct massif_stack_cache {
 	__u32 size;
-	__u32 flags;		/* must be 0 */
+	__u32 flags;		/* no flag is defined: must be 0 */
 	__u64 stacks;		/* address of an array of massif_stack_cache_stack; entries differ in size */
 	__u32 bytes;		/* size of the array: at most MASSIF_KNOWN_BATCH */
 	/* The module stores the number of stacks added to the cache; undefined on an error. */
@@ -265,17 +266,17 @@ struct massif_stack_cache {
 
 struct massif_status {
 	__u32 size;
-	__u32 flags;		/* must be 0 */
+	__u32 flags;		/* no flag is defined: must be 0 */
 	/* The module fills the fields below. */
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
-	__u64 missed;		/* hook entries that the kernel could not deliver */
+	__u64 missed;		/* calls of hooked functions that the kernel could not deliver to the module */
 	__u64 unseen;		/* number of times that total_vm had changed without a record */
 	__u64 captures;		/* STACK records that hooks have requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
 	__u64 captures_limited;	/* STACK records without stack bytes or not requested: no room in the ring */
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
-	__u64 known_used;	/* records and STACK records that refer to a cached stack */
+	__u64 known_used;	/* records, including STACK records, that refer to a cached stack */
 	__u64 known_forgotten;	/* cached stacks dropped to make room for others */
 	__u32 known_stacks;	/* stacks in the cache */
 	__u32 known_bytes;	/* kernel memory used by the stack cache */
@@ -300,18 +301,18 @@ struct massif_status {
  */
 struct massif_hook_info {
 	__u32 size;
-	__u32 flags;		/* must be 0 */
-	__u32 index;		/* in: index to search from, at first 0; out: index of the hook described */
+	__u32 flags;		/* no flag is defined: must be 0 */
+	__u32 index;		/* in: index of the hook to search from, at first 0; out: index of the hook described */
 	/* The module fills the fields below. */
 	__u32 kind;
 	__u32 state;
-	__u32 __pad;		/* must be 0 */
+	__u32 __pad;		/* padding: must be 0 */
 	char name[MASSIF_HOOK_NAME];
 };
 
 struct massif_attach {
 	__u32 size;
-	__u32 flags;		/* must be 0 */
+	__u32 flags;		/* no flag is defined: must be 0 */
 	__s32 pid;
 	/* The module fills the fields below. */
 	__u32 target;
@@ -332,8 +333,8 @@ struct massif_test {
 };
 
 #define MASSIF_TEST_JOIN	(1U << 0)
-#define MASSIF_TEST_SPECIAL	(1U << 1)	/* the child has also mapped a vdso (arch_prctl) */
-#define MASSIF_TEST_STACK	(1U << 2)	/* the child has also grown a stack, which its stack limit allowed */
+#define MASSIF_TEST_SPECIAL	(1U << 1)	/* the test child has also mapped a vdso (arch_prctl) */
+#define MASSIF_TEST_STACK	(1U << 2)	/* the test child has also grown a stack, as its stack limit allowed */
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
@@ -385,7 +386,8 @@ enum massif_record_type {
 };
 
 /* Bits of massif_record.flags. */
-#define MASSIF_RF_EXTERNAL	(1U << 0)	/* cause: another address space, a kernel worker or exiting thread */
+/* Caused by a thread of another address space, by a kernel worker or by an exiting thread. */
+#define MASSIF_RF_EXTERNAL	(1U << 0)
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old program's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
@@ -408,7 +410,7 @@ struct massif_record {
 #define MASSIF_LOST_ROOM	1	/* the ring was full */
 #define MASSIF_LOST_MISSED	2	/* the kernel could not run a hook (kretprobe nmissed) */
 #define MASSIF_LOST_UNSEEN	3	/* total_vm changed without any hook being called */
-#define MASSIF_LOST_MEMORY	4	/* out of memory: a child is not followed */
+#define MASSIF_LOST_MEMORY	4	/* out of memory: a forked child is not followed */
 
 struct massif_rec_lost {
 	struct massif_record h;
@@ -426,7 +428,7 @@ struct massif_rec_enrol {
 };
 
 struct massif_rec_fork {
-	struct massif_record h;	/* h.target is the parent's target */
+	struct massif_record h;	/* header of FORK; h.target is the parent's target */
 	__u32 child;		/* number of the child's target */
 	__u32 parent_tgid;
 	__u32 child_tgid;
@@ -434,8 +436,8 @@ struct massif_rec_fork {
 };
 
 struct massif_rec_exec {
-	struct massif_record h;	/* h.target is the new target */
-	__u32 old_target;	/* number of the target before the exec; 0: unknown */
+	struct massif_record h;	/* header of EXEC; h.target is the new target */
+	__u32 old_target;	/* number of the process's target before the exec; 0: unknown */
 	__u32 tgid;
 	char comm[MASSIF_COMM];	/* name of the new program */
 	char path[];		/* path as passed to execve; NUL-terminated; may be empty */
@@ -477,7 +479,7 @@ struct massif_rec_end {
 #define MASSIF_RESYNC_FORK	2
 #define MASSIF_RESYNC_EXEC	3
 #define MASSIF_RESYNC_LOST	4	/* records were lost or changes were missed */
-#define MASSIF_RESYNC_ASKED	5	/* the consumer requested it by MASSIF_IOC_RESYNC */
+#define MASSIF_RESYNC_ASKED	5	/* the consumer requested the list by MASSIF_IOC_RESYNC */
 #define MASSIF_RESYNC_ATTACH	6	/* after MASSIF_IOC_ATTACH: the mappings are older than the session */
 
 /* Bits of massif_rec_resync.part: position in a series of partial lists. */
@@ -553,15 +555,15 @@ struct massif_rec_resident {
 	struct massif_record h;
 	__u64 addr;
 	__u64 len;		/* length in bytes; 0: unknown range */
-	__u64 rss[MASSIF_RSS_COUNT];	/* number of pages */
-	__s32 change[MASSIF_RSS_COUNT];	/* number of pages */
-	__u32 cause;		/* cause MASSIF_RESIDENT_* */
+	__u64 rss[MASSIF_RSS_COUNT];	/* the resulting resident set, in pages */
+	__s32 change[MASSIF_RSS_COUNT];	/* changes by this cause, in pages */
+	__u32 cause;		/* why the pages changed: MASSIF_RESIDENT_* */
 	__u32 __pad;
 };
 
 struct massif_rec_move {
 	struct massif_record h;
-	__u64 addr;		/* address of the destination */
+	__u64 addr;		/* address to which mremap moves the pages */
 	__u64 len;		/* length in bytes */
 	__u64 from;
 };
