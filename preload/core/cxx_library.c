@@ -36,7 +36,7 @@ static bool is_late_known; /* atomic; false if @late may be out of date, because
 
 /*
  * Functions that find_late() has found; used if the dynamic linker does not report the loading of objects. A function's
- * address is valid until any object is unloaded. Both members are accessed atomically.
+ * address is valid until any object is unloaded.
  */
 static struct {
 	void *address;	     /* address of the function; accessed atomically */

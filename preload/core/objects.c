@@ -37,7 +37,7 @@
 
 static uint32_t scanning;
 static bool are_announced;
-static bool is_overdue; /* true if the list may have changed since the last scan; atomic */
+static bool is_overdue; /* true if objects may have been loaded or unloaded since the last scan; accessed atomically */
 uint32_t mf_objects_retired = 1;
 struct mf_objects_watcher mf_objects_watcher;
 static unsigned long long last_adds, last_subs;
@@ -53,8 +53,8 @@ static uint32_t alike[1u << ALIKE_BITS];
 struct scan {
 	uint32_t round;
 	/*
-	 * The record to compare first with the next object, because objects are rarely listed in another order than
-	 * before.
+	 * The record to compare first with the next object of the dynamic linker's list, because the order of that list
+	 * rarely changes.
 	 */
 	uint32_t at;
 	bool any_gone;	/* true if an object was unloaded, so its record may match a new object at its address */
@@ -222,7 +222,7 @@ static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	struct scan *scan = data;
 	uint32_t number;
 
-	/* If nothing was loaded or unloaded since the last scan, this first callback ends the scan. */
+	/* At the first callback of a scan, end the scan if nothing was loaded or unloaded since the previous one. */
 	if (scan->first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(last_subs)) {
 		if (info->dlpi_adds == last_adds && info->dlpi_subs == last_subs)
 			return 1;

@@ -8,8 +8,8 @@
 
 struct mf_stack_bounds {
 	/*
-	 * Upper end of the stack. For glibc's threads, the thread descriptor, which is at the top of the stack's
-	 * mapping.
+	 * Upper end of the stack. For a thread that glibc has created, this is the address of the thread descriptor,
+	 * which is at the top of the stack's mapping.
 	 */
 	uint64_t end;
 	uint64_t low;  /* lowest address of the stack that is known to be readable; page-aligned */

@@ -82,8 +82,8 @@ static void begin_tally(struct mf_thread_private *private)
 {
 	mf_gate_close();
 	/*
-	 * Complete the pending free of the process's only other thread, if any: a thread may have a pending free only
-	 * while it is the only one.
+	 * Count the free that the process's only other thread, if there is one, may have left pending: a thread may
+	 * leave a free pending, to be counted before its next event, only while it is the process's only thread.
 	 */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
@@ -120,9 +120,9 @@ static void give_back(struct mf_thread_private *private)
 }
 
 /*
- * Destructor of the key, called when the thread ends. Further events are still possible, in destructors of other keys
- * and in the C library. Such an event takes a new state, but after the last round of destructors nothing would release
- * it. So from now on the thread releases its state after each event (mf_thread_release()).
+ * Destructor of the pthread key, called when the thread ends. Further events are still possible, in destructors of
+ * other keys and in the C library. Such an event takes a new state, but after the last round of destructors nothing
+ * would release it. So from now on the thread releases its state after each event (mf_thread_release()).
  */
 static void end(void *data)
 {
@@ -139,8 +139,8 @@ void mf_thread_release(void)
 	mf_thread_local.inside = MF_INSIDE_SHIM;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/*
-	 * A signal handler may have released the state already. Do not release it while the thread resizes a block,
-	 * because the state holds the block.
+	 * A signal handler may have released the state already. Do not release the state while the thread resizes a
+	 * block, because the block is then recorded only in the state.
 	 */
 	thread = mf_thread_local.thread;
 	if (thread && thread->private->resizing.context == MF_CONTEXT_NONE)

@@ -12,7 +12,10 @@
  */
 struct mf_fastpath_result {
 	void *pointer;
-	/* Was the event counted? Has the size of a register, so that passing it on takes no instruction. */
+	/*
+	 * 1 if the event was counted, else 0. This member has the size of a register, so that passing it on takes no
+	 * instruction.
+	 */
 	size_t done;
 };
 

@@ -674,8 +674,8 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc
 		node = mf_stack_node(thread, caller);
 	now = begin_alone(thread);
 	/*
-	 * Puts the block back into the table and then counts its free. If another block has since been given the same
-	 * address, that block's entry is removed.
+	 * The real function has freed the block that was to be resized. Put the block back into the table of blocks and
+	 * then count its free. If another block has since been given the same address, that block's entry is removed.
 	 */
 	mf_heap_realloc_failed(&mf_session_store, &state->block);
 	mf_heap_free(&mf_session_store, state->block.address, now);
@@ -693,7 +693,8 @@ void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *b
 	struct mf_block other;
 	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
 
-	mf_session_store.header->events--; /* not an event: undo the count by begin_alone() */
+	/* A reallocation that never returned is not an event, but begin_alone() has counted one: correct the number. */
+	mf_session_store.header->events--;
 	mf_heap_realloc_failed(&mf_session_store, block);
 	if (is_taken)
 		mf_heap_free(&mf_session_store, block->address, now);
@@ -716,7 +717,10 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 {
 	int64_t now = begin_alone(thread);
 
-	/* Record a peak before creating a new context, because that context must not appear in the peak's tree. */
+	/*
+	 * If freeing the old block makes a peak, record the peak before a new context is created, because that context
+	 * must not appear in the peak's tree.
+	 */
 	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);
 	if (!context) {
 		end_alone(now);
@@ -813,7 +817,8 @@ void mf_slowpath_snapshot(void)
 	if (!thread)
 		return;
 	now = begin_alone(thread);
-	mf_session_store.header->events--; /* not an event: undo the count by begin_alone() */
+	/* A request for a snapshot is not an event, but begin_alone() has counted one: correct the number. */
+	mf_session_store.header->events--;
 	mf_model_take(&mf_session_store, now);
 	end_alone(now);
 	leave(thread);

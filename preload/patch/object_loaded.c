@@ -27,7 +27,10 @@
 /* The instruction that a debugger writes at a breakpoint. */
 #define BREAKPOINT 0xcc
 
-/* Callbacks: for each new object, after the last of several new objects, and for each unloaded object. */
+/*
+ * Callbacks of a part of the shim: @arrived is called for each new object, @done after the last of several new objects,
+ * and @gone for each unloaded object.
+ */
 struct visitor {
 	void (*arrived)(const struct dl_phdr_info *object);
 	void (*done)(void);

@@ -39,8 +39,8 @@
 struct pool {
 	uint64_t start;
 	/*
-	 * Offsets in bytes from the pool's start: of the first free byte, and of the writable part, which begins with a
-	 * page.
+	 * Offsets in bytes from the pool's start. @used: the first free byte. @open: the beginning of the writable
+	 * part, which is the beginning of a page.
 	 */
 	uint32_t used, open;
 	bool is_open;

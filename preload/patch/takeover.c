@@ -100,7 +100,8 @@ struct taken {
 	struct mf_hook hook;
 	const struct function *function;
 	struct mf_code_detour detour;
-	bool is_new; /* the jump to the hook or the other definition has not been written yet */
+	/* the jump from this function to its hook, or to the definition that replaces it, has not been written yet */
+	bool is_new;
 	bool is_dispensable; /* the jump is optional: without it, the shim's function has the same effect */
 };
 
@@ -419,8 +420,9 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 }
 
 /*
- * Does the shim's function merely call the next definition, so that no redirection is needed? If an operator of the
- * program calls the shim's function, mf_slowpath_alloc() detects that the call is nested, but too late for the trace.
+ * Does the shim's function merely call the next definition, so that no redirection is needed? If calls are reported
+ * (mf_session_traces), a redirection is needed nevertheless: when a C++ operator of the program calls the shim's
+ * function, mf_slowpath_alloc() detects that the call is nested, but only after the call was reported.
  */
 static bool calls_next(uint32_t i)
 {

@@ -156,7 +156,7 @@ static void prepare(void)
 	if (mf_fork_is_newborn) {
 		/*
 		 * This process is itself a forked child that has had no event yet, so its own child starts with the
-		 * same state.
+		 * same thread state, @survivor.
 		 */
 		if (survivor)
 			mf_join_fork(&survivor->child);
@@ -278,7 +278,10 @@ static struct mf_thread *begin(void)
 	if (mf_fork_is_newborn) {
 		mf_lock_take(&newborn_lock);
 		if (mf_fork_is_newborn && !copy()) {
-			/* The mapped memory is still the parent's, so from here on no thread may take a state. */
+			/*
+			 * The session memory that is mapped is still the parent's, so from now on no thread may take a
+			 * state in it.
+			 */
 			mf_session_deactivate();
 			survivor = NULL;
 			mf_join_without();

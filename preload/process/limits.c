@@ -22,7 +22,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Upper bound on the stack that the C library uses between here and the exec system call. */
+/* Upper bound on the stack, in bytes, that the C library's exec functions use before they make the system call. */
 #define STACK_BYTES 8192
 
 /* massif-ctl makes the session a quarter as large as the limit. A limit of this size allows a full-size session. */

@@ -22,8 +22,9 @@ struct mf_thread;
 /* All zero until the thread's stack is first measured. */
 struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
-	uint64_t bytes;	    /* depth as last counted in the model */
-	uint64_t frozen;    /* depth as counted in the frozen session that a forked child copies; see fork.c */
+	uint64_t bytes;	    /* depth in bytes when the model last counted it */
+	/* value of @bytes when the session memory was frozen, which a forked child copies; see fork.c */
+	uint64_t frozen;
 };
 
 /* Determines the maximum size of the main stack. Called at the start, because it makes a system call. */

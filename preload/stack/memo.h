@@ -127,7 +127,8 @@ struct mf_memo_node {
 	uint32_t path[MF_MEMO_PATH];
 };
 
-#define MF_MEMO_CHILD_OF (1ull << 63) /* flag in @above that marks a node's number; no stack pointer has this bit set */
+/* flag in mf_memo_node.above: the value is a node's number, not a stack pointer, which never has this bit set */
+#define MF_MEMO_CHILD_OF (1ull << 63)
 
 #define MF_MEMO_SCORE_MAX 256u
 #define MF_MEMO_SCORE_HIT 2u

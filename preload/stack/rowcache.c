@@ -21,7 +21,7 @@ struct known {
 };
 
 static struct known known[OBJECTS_MAX];
-static uint32_t n_known; /* number of complete entries in @known; atomic */
+static uint32_t n_known; /* number of complete entries in @known; accessed atomically */
 /*
  * Session memory in which new findings (unwind rules, and objects without client requests) are recorded. NULL if they
  * are not recorded.

@@ -68,7 +68,11 @@ static int32_t walking_pid; /* ID of the process whose threads @walking counts *
 struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
-	uint32_t n_links;  /* number of frame-pointer links that are not frames; see mf_unwind() */
+	/*
+	 * number of links in the chain of frame pointers that the walk has followed and that are not frames; see
+	 * mf_unwind()
+	 */
+	uint32_t n_links;
 	uint64_t pc;	   /* address reached by the reference walk; 0 if the walk has ended */
 	uint64_t readable; /* an address in the last page that was found readable, or 0 */
 };
