@@ -27,7 +27,7 @@ enum {
 	STEPS = 60000 / STEP_MS,
 };
 
-/* No snapshot is culled, so the last one shows the last event. */
+/* With these options no snapshot is culled, so the last snapshot in a file shows the last event. */
 #define OPTIONS	     "--time-unit=B", "--max-snapshots=1000"
 #define OPTIONS_TEXT "--time-unit=B --max-snapshots=1000"
 
@@ -563,7 +563,7 @@ TEST_F_TIMEOUT(daemon, executed, SECONDS)
 	}
 }
 
-/* New stacks are still filtered after massif-ctl has moved to the background. */
+/* With --ignore-fn, call stacks that are new after massif-ctl has moved to the background are still filtered. */
 TEST_F_TIMEOUT(daemon, ignored_function, SECONDS)
 {
 	RUN("--ignore-fn=take_late", WAY("daemon"));

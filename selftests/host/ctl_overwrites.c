@@ -49,7 +49,7 @@ FIXTURE_VARIANT(run) {
 	const char *options[WORDS];
 	const char *script;
 	size_t profiles, trees; /* number of files w.* that must exist at the end */
-	size_t said;		/* number of files whose name was already taken */
+	size_t said;		/* number of messages that a file gets another name because its own was already taken */
 	const char *kept;	/* name of the first process's file; NULL if there is none */
 };
 
@@ -336,7 +336,7 @@ TEST_F(outputs, reserved)
 	EXPECT_WRITTEN("w.out.5", "w.out", 5, "another fifth");
 }
 
-/* A derived name (w.out.3) may itself be taken already. */
+/* The name that the registry makes from a file name that is taken (w.out.3 from w.out) may itself be taken already. */
 TEST_F(outputs, made_names)
 {
 	EXPECT_WRITTEN("w.out.3", "w.out.3", 1, "first");
@@ -344,7 +344,7 @@ TEST_F(outputs, made_names)
 	EXPECT_WRITTEN("w.out.3.2", "w.out", 3, "third");
 }
 
-/* Enough names to make the table grow. */
+/* So many file names are registered that the registry's table grows. */
 TEST_F(outputs, many)
 {
 	static const int numbers[] = { 15, 16, 17, 160, 1600 };

@@ -247,7 +247,9 @@ TEST_F(program, replaced_one_is_told_of)
 	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
 }
 
-/* The program executes another one, which ends before massif-ctl checks for the first time. */
+/*
+ * The program executes another one, which ends before massif-ctl looks for the first time at what the process executes.
+ */
 TEST_F(program, replaced_for_a_moment_is_told_of)
 {
 	for (int i = 0; i < 20; i++) {

@@ -205,7 +205,10 @@ TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 	header = self->session.store.header;
 	lost = header->events_lost;
 	live = heap_session_count(&self->session, DEFERRED_BYTES);
-	/* In each interruption, all events were counted, or all except those that exceed the limit. */
+	/*
+	 * In each interruption, either all events of the signal handler were counted, or all but those that exceeded
+	 * the maximum number of pending events.
+	 */
 	EXPECT_EQ(0, (live + lost) % variant->n);
 	EXPECT_LT(50 * variant->n, live + lost);
 	if (beyond) {

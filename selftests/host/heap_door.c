@@ -116,7 +116,9 @@ static void await_door(struct __test_metadata *_metadata, pid_t pid, struct sock
 	ASSERT_LT(tries, 1000);
 }
 
-/* A peer that does not know the secret gets nothing and does not disturb other connections. */
+/*
+ * A client of the socket that does not know the session's secret gets nothing and does not disturb other connections.
+ */
 TEST_F(door, strangers)
 {
 	static const char *const sent[] = { "", "x", "nioj\0\0\0\0\0\0\0\0\0\0\0\0"

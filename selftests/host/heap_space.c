@@ -93,8 +93,8 @@ TEST_F_TIMEOUT(space, descriptors, 60)
 }
 
 /*
- * A process executes a program that cannot be profiled, without the C library and so without an announcement. It has
- * no file, and massif-ctl says so.
+ * A process executes a program that cannot be profiled, by a system call that the shim does not see, so that the exec
+ * is not announced to massif-ctl. The program has no file, and massif-ctl says so.
  */
 TEST_F_TIMEOUT(space, unannounced, 60)
 {
