@@ -25,7 +25,7 @@
 
 struct process {
 	pid_t pid;
-	int pidfd;	/* -1: process not known yet, or ended */
+	int pidfd;	/* descriptor of the process; -1: the process is not known yet, or has ended */
 	double end;	/* time of its end in seconds; 0: still running */
 	double cpu_end;	/* CPU seconds that the command had used when this process ended */
 	long peak_kib;

@@ -37,7 +37,7 @@ static void search_summary(const struct mf_elf_summary *summary, uint64_t places
 		}
 }
 
-/* Damages @summary as a compromised child could, at pseudo-random offsets that depend on the file. */
+/* Damages @summary as a compromised child of massif-ctl could, at pseudo-random offsets that depend on the file. */
 static void damage_summary(struct mf_elf_summary *summary, size_t size)
 {
 	uint64_t seed = summary->entry ^ summary->rules_bytes, unused[PLACES];

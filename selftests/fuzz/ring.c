@@ -52,12 +52,12 @@ static const char *const names[] = { "", "[heap]", "[stack]", "[vdso]", "/bin/tr
 
 /* How a record is made from the input. */
 struct recipe {
-	uint8_t type;	/* record type; from 0x80 on: the header is raw input */
-	uint8_t target; /* low four bits: target; high four bits: stack id */
+	uint8_t type;	/* type of the record; if this byte is 0x80 or more, the record's header is raw input */
+	uint8_t target; /* low four bits: number of the target; high four bits: id of the stack */
 	uint8_t flags;
 	/*
-	 * low six bits: number of words beyond the minimum of the record type; from 0x80 on, a sequence number is
-	 * skipped, too
+	 * low six bits: number of words beyond the minimum of the record type; if this byte is 0x80 or more, a sequence
+	 * number is skipped, too
 	 */
 	uint8_t more;
 };

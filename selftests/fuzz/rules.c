@@ -47,7 +47,9 @@ static struct mf_row ask(const struct mf_rows_object *object, uint64_t pc)
 	return row;
 }
 
-/* Looks up consecutive rows from @pc on, until there is one whose rule cannot be cached. */
+/*
+ * Looks up consecutive rows of the unwind tables from address @pc on, until there is one whose rule cannot be cached.
+ */
 static void follow(const struct mf_rows_object *object, uint64_t pc)
 {
 	for (int i = 0; i < 8; i++) {

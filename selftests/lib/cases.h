@@ -55,7 +55,7 @@ static inline void select_cases(void)
 	}
 }
 
-/* Replaces the function that the harness's main() calls. */
+/* Lets the harness's main() remove the test cases that are not selected before it runs the other ones. */
 #define test_harness_run(argc, argv) (select_cases(), test_harness_run(argc, argv))
 
 #endif

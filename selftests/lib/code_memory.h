@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records the memory that patches map for code, in tests that link only the patching code. */
+/*
+ * Counts the bytes that are mapped for the code of patches, in tests that link only the part of the shim that patches
+ * code.
+ */
 #ifndef MASSIF_SELFTESTS_CODE_MEMORY_H
 #define MASSIF_SELFTESTS_CODE_MEMORY_H
 

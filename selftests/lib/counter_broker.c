@@ -29,7 +29,7 @@
 
 static struct counter_broker *broker;
 
-/* State of the process that answers the calls. */
+/* State of the process that answers perf_event_open(). */
 static struct perf_event_mmap_page *pages[PAGES_MAX];
 static uint32_t n_pages;
 
@@ -58,7 +58,8 @@ static int open_time(pid_t thread)
 }
 
 /*
- * Updates a page as the kernel does. A real reader never runs on another processor, so no stronger ordering is needed.
+ * Updates the page of a counter as the kernel does. A real reader of the page never runs on another processor, so no
+ * stronger ordering is needed.
  */
 static void change(struct perf_event_mmap_page *page, uint32_t index, uint64_t offset)
 {
@@ -95,7 +96,7 @@ static void tick(void)
 	}
 }
 
-/* Makes rdpmc usable in all pages. Counting continues from the value reached so far. */
+/* Makes rdpmc usable in the pages of all counters. Counting continues from the value reached so far. */
 static void get_ready(void)
 {
 	broker->ready = 1;

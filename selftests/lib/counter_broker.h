@@ -9,14 +9,15 @@
 #include <stdint.h>
 
 enum counter_kind {
-	COUNTER_OF_TIME, /* the kernel's CPU-time clock of the thread, to be read with read(2) */
-	COUNTER_OF_PAGE, /* a page for the thread to map, with a count that increases continuously */
+	COUNTER_OF_TIME, /* the answer is the kernel's CPU-time clock of the thread, to be read with read(2) */
+	COUNTER_OF_PAGE, /* the answer is a page for the thread to map, with a count that increases continuously */
 };
 
 struct counter_broker {
 	/* How to answer perf_event_open(). */
 	enum counter_kind kind;
-	int error;	/* errno for all calls after the first @spared ones; 0: no call fails */
+	/* errno with which all perf_event_open() calls after the first @spared ones fail; 0: no call fails */
+	int error;
 	uint32_t spared;
 
 	/*
@@ -24,13 +25,17 @@ struct counter_broker {
 	 * counter of the calling thread.
 	 */
 	uint32_t asked, asked_else;
-	uint32_t ready; /* set when the pages have an rdpmc index; perf_event_open(NULL) causes this */
+	/* set when the counters' pages have an rdpmc index; a program causes this by perf_event_open(NULL) */
+	uint32_t ready;
 };
 
-/* The initial value that rdpmc returns, minus the offset in the page. */
+/*
+ * rdpmc begins to count at minus this value, and the offset in the counter's page includes this value, so that the sum
+ * of both begins at 0.
+ */
 #define COUNTER_START (1ull << 40)
 
-/* Returns the state that is shared with the process that answers the calls; initially zero. */
+/* Returns the state that the test shares with the process that answers perf_event_open(); initially zero. */
 struct counter_broker *counter_broker(void);
 
 /*

@@ -15,7 +15,8 @@
 #define PEAK	      "heap_tree=peak\n"
 
 struct snapshot {
-	const char *fields, *tree, *end; /* pointers into the text: to time=, to heap_tree=, after the snapshot */
+	/* positions in the file's text: of the line time=, of the line heap_tree=, and after the snapshot */
+	const char *fields, *tree, *end;
 	int64_t time;
 	uint64_t total;
 	bool is_peak, goes;
@@ -104,7 +105,10 @@ static void cull(struct file *file)
 	}
 }
 
-/* Prints the tree of @s, with the kind that it has now in its heap_tree line. */
+/*
+ * Prints the tree of @s. The heap_tree line gets the kind that the snapshot has now, which may differ from that in the
+ * file read.
+ */
 static void print_tree(const struct snapshot *s, FILE *out)
 {
 	const char *tree = strchr(s->tree, '\n') + 1;
@@ -183,7 +187,7 @@ char *diff_end_add(const char *theirs, const char *end, const char *ours, const 
 	return text;
 }
 
-/* Subtracts @by from the number after @label. */
+/* Subtracts @by from the number after @label in @log. */
 static void subtract(char *log, const char *label, unsigned long by)
 {
 	char *at = strstr(log, label), *end, number[16];
@@ -207,7 +211,7 @@ void diff_end_remove_from_log(char *log)
 		return;
 	if (!sums)
 		sums = log + strlen(log);
-	/* If the line before the last snapshot's counts skipped snapshots, remove it, too. */
+	/* If the line before that of the last snapshot says that snapshots were skipped, remove this line, too. */
 	for (line = end - (end > log); line > log && line[-1] != '\n'; line--)
 		;
 	if (begins(line, "  (skipped "))

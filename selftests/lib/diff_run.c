@@ -16,7 +16,10 @@
 
 #define VALGRIND "/usr/bin/valgrind"
 
-/* The run that writes a file massif.out.NAME. */
+/*
+ * The runs of a scenario: under massif-ctl, under Valgrind, and under Valgrind with adapted arguments. Each run writes
+ * a file massif.out.NAME, with its own NAME.
+ */
 enum side { OURS, THEIRS, THEIRS_ADAPTED, N_SIDES };
 
 static const char *const side_names[N_SIDES] = { "ours", "theirs", "adapted" };
@@ -25,9 +28,9 @@ struct run {
 	enum side side;
 	pid_t pid;
 	int status;
-	char *text, *log; /* contents of file and log, made comparable */
-	char *raw;	  /* unchanged text of the file; for OURS only */
-	bool ends;	  /* the file contains a snapshot of the end */
+	char *text, *log; /* contents of the run's massif.out file and of its log, made comparable */
+	char *raw;	  /* unchanged text of the massif.out file; for the run under massif-ctl only */
+	bool ends;	  /* the massif.out file contains a snapshot of the program's end */
 	const char *const *options;
 };
 
@@ -36,11 +39,11 @@ bool diff_can_run(void)
 	return access(VALGRIND, X_OK) == 0;
 }
 
-/* Input of set_up(), which runs in the child: the run that starts, and the libraries to preload. */
+/* Input of set_up(), which runs in the child before its exec: which run it is, and which libraries to preload. */
 static enum side starting;
 static char *preload;
 
-/* Returns the path of the file in which libdiff_end.so records the state at the end. */
+/* Returns the path of the file in which libdiff_end.so records the state of the program at its end. */
 static const char *end_file(enum side side, char *path, size_t size)
 {
 	char directory[4000];
@@ -51,7 +54,10 @@ static const char *end_file(enum side side, char *path, size_t size)
 	return path;
 }
 
-/* Runs in the child. The option that names the file is the same for all runs, so that the desc lines are equal. */
+/*
+ * Runs in the child. The option that names the output file is the same for all runs, so that their desc lines are
+ * equal.
+ */
 static void set_up(void)
 {
 	char log[64], end[4096];
@@ -132,7 +138,10 @@ static bool begins(const char *line, const char *word)
 	return strncmp(line, word, strlen(word)) == 0;
 }
 
-/* Returns the entry frame of a thread. Under Valgrind it is clone(), on a native system clone3(). */
+/*
+ * Returns the text after the name of a thread's entry function, or NULL if @text does not begin with this name. Under
+ * Valgrind the entry function is clone(), on a native system clone3().
+ */
 static const char *thread_entry(const char *text)
 {
 	static const char *const names[] = { ": clone (clone.S:", ": clone3 (clone3.S:" };
@@ -145,8 +154,9 @@ static const char *thread_entry(const char *text)
 }
 
 /*
- * Returns whether a line is below the outermost frame. Valgrind keeps unwinding there and takes argument counts and
- * stack addresses for frames; in Valgrind, these are below 0x2000000000.
+ * Returns whether a line of a tree is not a frame, but was found by Valgrind beyond the outermost frame of a stack.
+ * Valgrind keeps unwinding there, and takes argument counts and stack addresses for code addresses. Stack addresses are
+ * below 0x2000000000 in Valgrind.
  */
 static bool is_below_all(const char *line)
 {
@@ -161,7 +171,7 @@ static bool is_below_all(const char *line)
 	       (value < 0x1000 || (value >= 0x1ffe000000 && value < 0x2000000000));
 }
 
-/* Copies a line of a tree. Returns the end of the copy. */
+/* Copies a line of a tree, with a neutral address and a neutral thread entry. Returns the end of the copy. */
 static char *copy_tree_line(char *to, const char *line, const char *end)
 {
 	while (line < end) {
@@ -182,13 +192,14 @@ static char *copy_tree_line(char *to, const char *line, const char *end)
 }
 
 /*
- * Returns a copy of a massif.out file in which all addresses are 0xADDRESS, thread entries are equal, and frames below
- * the outermost are removed. Unless @head is set, desc and cmd are removed, too.
+ * Returns a copy of a massif.out file in which all addresses are 0xADDRESS, all threads have the same entry function,
+ * and lines beyond the outermost frames of stacks are removed. Unless @head is set, the desc and cmd lines are removed,
+ * too.
  */
 static char *make_comparable(const char *text, bool head)
 {
 	char *copy = malloc(strlen(text) * 2 + 1), *to = copy, *parent = copy;
-	size_t left_out = SIZE_MAX; /* lines at this depth or deeper are dropped */
+	size_t left_out = SIZE_MAX; /* lines of the tree at this depth or deeper are dropped */
 	const char *end, *parent_line = text;
 
 	if (!copy)
@@ -222,9 +233,9 @@ static char *make_comparable(const char *text, bool head)
 }
 
 /*
- * Copies a line of Massif's log to @to, without its differences from ours. The number of frames removed below main
- * depends on what Valgrind finds on the stack below the outermost frame. In Valgrind, realloc(NULL, n) appears as
- * malloc called by realloc, and posix_memalign as memalign, so each pair of names is treated as equal.
+ * Copies a line of Massif's log to @to, and leaves out in what it differs from massif-ctl's line. The number of frames
+ * removed below main depends on what Valgrind finds on the stack below the outermost frame. In Valgrind, realloc(NULL,
+ * n) appears as malloc called by realloc, and posix_memalign as memalign, so each pair of names is treated as equal.
  */
 static char *copy_account_line(char *to, const char *line, const char *end)
 {
@@ -248,8 +259,8 @@ static char *copy_account_line(char *to, const char *line, const char *end)
 }
 
 /*
- * Extracts Massif's log, the lines with "--PID-- Massif: ". Its list of allocation functions is dropped, because
- * Valgrind 3.27 prints a different list than 3.19.
+ * Extracts Massif's log, which consists of the lines with "--PID-- Massif: ". Drops the list of allocation functions in
+ * this log, because Valgrind 3.27 prints a different list than 3.19.
  */
 static char *extract_account(const char *log)
 {
@@ -276,7 +287,10 @@ static char *extract_account(const char *log)
 	return account;
 }
 
-/* Makes the ends of both runs comparable: removes the snapshot of the end from our log, and adds one to their file. */
+/*
+ * Makes the ends of both runs comparable: removes the snapshot of the program's end from massif-ctl's log, and adds
+ * such a snapshot to Valgrind's file.
+ */
 static char *equalise_end(struct run *run, char *text, const struct run *ours)
 {
 	char path[4096], *end, *with_end;
@@ -296,7 +310,7 @@ static char *equalise_end(struct run *run, char *text, const struct run *ours)
 	return with_end;
 }
 
-/* Waits for the run to end and reads its files. Must be called for @ours before the runs under Valgrind. */
+/* Waits for the run to end and reads its files. Must be called for massif-ctl's run, @ours, before Valgrind's runs. */
 static bool finish(struct run *run, const struct diff_scenario *scenario, const struct run *ours)
 {
 	char name[64], *text, *log;
@@ -481,7 +495,7 @@ bool diff_run(const struct diff_scenario *scenario)
 
 	/* A file left by the previous scenario must not be mistaken for a new one. */
 	ctl_remove_files("massif.out.");
-	/* Run all of them concurrently, because the runs under Valgrind take so long. */
+	/* Start all runs before waiting for any, because the runs under Valgrind take so long. */
 	if (!scenario->options_are_new)
 		start(&runs[THEIRS], THEIRS, options, scenario->target, args, NULL);
 	start(&runs[OURS], OURS, options, scenario->target, args, NULL);

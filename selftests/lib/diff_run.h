@@ -22,22 +22,25 @@ struct diff_scenario {
 	bool log; /* also compare the logs printed with -v and --stats=yes */
 
 	/*
-	 * For scenarios in which the two files must differ: the reason, and at least one of the differences that
-	 * follow. The files must be equal if these differences are taken into account, and different otherwise.
+	 * For scenarios in which the files of the two profilers must differ: the reason, and at least one of the
+	 * members after it, each of which describes a difference. If these differences are taken into account, the
+	 * files must be equal, otherwise they must differ.
 	 */
 	const char *why;
-	const char *their_args[DIFF_WORDS_MAX];	   /* with these arguments, Valgrind's file equals ours */
-	const char *their_options[DIFF_WORDS_MAX]; /* with these options, Valgrind's file equals ours */
-	const char *their_library;		   /* with this library preloaded, Valgrind's file equals ours */
+	/* if the target has these arguments, Valgrind's file equals massif-ctl's */
+	const char *their_args[DIFF_WORDS_MAX];
+	const char *their_options[DIFF_WORDS_MAX]; /* if Valgrind has these options, its file equals massif-ctl's */
+	const char *their_library; /* if this library is preloaded, Valgrind's file equals massif-ctl's */
 	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */
-	bool options_are_new; /* Valgrind 3.19 does not have these options */
-	/* Valgrind counts up to this many extra bytes more or fewer than we do; times differ accordingly. */
+	bool options_are_new; /* Valgrind 3.19 does not know the scenario's options, so it is not run with them */
+	/* Valgrind counts up to this many extra bytes more or fewer than massif-ctl; times differ accordingly. */
 	uint64_t more_extra, fewer_extra;
-	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more heap bytes than ours */
-	const char *their_unnamed; /* Valgrind prints ??? where our description contains these words */
+	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more heap bytes than massif-ctl's */
+	/* Valgrind prints ??? for each frame whose description in massif-ctl's file contains these words */
+	const char *their_unnamed;
 };
 
-/* Returns whether Valgrind is available. If not, skip the test. */
+/* Returns whether Valgrind is installed. If it is not, tests that run it must be skipped. */
 bool diff_can_run(void);
 
 /* Runs @scenario in the current directory. Returns false, with a message on stderr, if it fails. */

@@ -21,12 +21,15 @@ FIXTURE_VARIANT(diff) {
 	struct diff_scenario scenario;
 };
 
-/* SCENARIO(name, target, ARGS(...), WITH(...), .why = ...); see struct diff_scenario. */
+/*
+ * Adds a row to the table: SCENARIO(name, target, ARGS(...), WITH(...), .why = ...). The words in parentheses are
+ * members of struct diff_scenario.
+ */
 #define SCENARIO(name, ...) FIXTURE_VARIANT_ADD(diff, name) { .scenario = { __VA_ARGS__ } }
 #define ARGS(...)	    .args = { __VA_ARGS__ }
 #define WITH(...)	    .options = { __VA_ARGS__ }
 
-/* Options for a tree with all entries in each snapshot. */
+/* Options with which each snapshot has a tree, and no tree leaves out small entries. */
 #define ALL_TREES "--detailed-freq=1", "--threshold=0"
 
 TEST_F(diff, same)

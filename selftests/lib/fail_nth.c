@@ -29,7 +29,8 @@ bool fail_nth_ended(int nth)
 {
 	char text[16] = "";
 	/*
-	 * The kernel gets the number before it copies it to our buffer, so a failure of that copy does not change it.
+	 * This pread() may itself contain the copy that fails. That does not change the number that is read: the kernel
+	 * determines the number before it copies it to our buffer.
 	 */
 	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
 

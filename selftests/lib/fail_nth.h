@@ -12,12 +12,13 @@
 bool fail_nth_prepare(void);
 
 /*
- * Opens the file for fail_nth(). It acts on the first thread of the process that opens it, so a child must open its
- * own. Returns a descriptor, or -1 if the kernel has no such file.
+ * Opens the file /proc/PID/fail-nth of the calling process, for fail_nth(). The file acts on the first thread of the
+ * process that opens it, so a child must open the file again. Returns a descriptor, or -1 if the kernel has no such
+ * file.
  */
 int fail_nth_open(void);
 
-/* Makes the @n-th allocation or copy after this call fail; 0: none. */
+/* Makes the @n-th allocation or copy after this call fail. If @n is 0, none fails. */
 void fail_nth(int nth, unsigned int n);
 
 /* Returns whether a failure has occurred since fail_nth(), and disables further failures. */

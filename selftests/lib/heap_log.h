@@ -12,17 +12,17 @@
 #define HEAP_LOG_FD    90
 #define HEAP_LOG_BYTES (256u << 20)
 
-#define HEAP_LOG_SITES	 17  /* number of call sites; site 0 stands for calls from outside the program's own sites */
+#define HEAP_LOG_SITES	 17  /* number of call sites, including site 0, which stands for all calls from elsewhere */
 #define HEAP_LOG_THREADS 1024
-#define HEAP_LOG_SPAN	 256 /* maximum code size of a site in bytes */
+#define HEAP_LOG_SPAN	 256 /* maximum size in bytes of the code of a call site */
 
 enum heap_log_what {
-	HEAP_LOG_NOTHING, /* the record has not been written yet */
-	HEAP_LOG_SITE,	  /* the code of @site is at @address */
+	HEAP_LOG_NOTHING, /* this record of the log has not been written yet */
+	HEAP_LOG_SITE,	  /* the code of call site @site is at @address */
 	HEAP_LOG_ALLOC,	  /* @size bytes at @address have been allocated */
 	HEAP_LOG_FREE,	  /* the block at @address is about to be freed */
 	HEAP_LOG_REALLOC, /* the block at @address is about to be reallocated */
-	HEAP_LOG_MOVED,	  /* realloc has returned: @size bytes at @address */
+	HEAP_LOG_MOVED,	  /* realloc has returned @address, a block of @size bytes */
 };
 
 struct heap_log_record {
@@ -31,7 +31,7 @@ struct heap_log_record {
 };
 
 struct heap_log {
-	uint64_t n; /* number of records; all threads share one sequence */
+	uint64_t n; /* number of records in the log; the records of all threads form one sequence */
 	struct heap_log_record records[];
 };
 

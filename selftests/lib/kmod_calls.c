@@ -23,7 +23,7 @@
 #include <linux/massif.h>
 
 #define PAGE  4096UL
-#define SLOTS 4 /* number of open devices, and of mappings, per process */
+#define SLOTS 4 /* maximum number of devices that a process keeps open, and of mappings that it keeps */
 
 /* The state of the process that executes the calls. */
 static struct {
@@ -174,7 +174,10 @@ static void do_hook(const struct kmod_call *call)
 	call_device(call, MASSIF_IOC_HOOK, &info, sizeof(info), call->c);
 }
 
-/* Adds stacks of one to sixteen words to the stack cache. The last word may be wrong. */
+/*
+ * Adds one to eight stacks, each with up to eleven words, to the module's stack cache. A field of the last stack, or of
+ * the whole call, may be wrong.
+ */
 static void do_known(const struct kmod_call *call)
 {
 	uint64_t buffer[512] = { 0 };
@@ -270,8 +273,8 @@ static void do_change_ring(const struct kmod_call *call)
 		break;
 	case 4:
 		/*
-		 * Write what a consumer writes, or wrong values. Have the kernel write, because it returns an error for
-		 * memory that is not writable; a direct store would end the process.
+		 * Write to the mapping what a consumer of the ring writes, or wrong values. Let the kernel write,
+		 * because it returns an error for memory that is not writable; a direct store would end the process.
 		 */
 		{
 			uint64_t words[2] = { edge(call->c), edge((uint8_t)(call->c + call->b)) };

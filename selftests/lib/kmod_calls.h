@@ -33,8 +33,8 @@ enum kmod_call_kind {
 };
 
 struct kmod_call {
-	uint8_t what; /* enum kmod_call_kind, modulo KMOD_CALLS */
-	uint8_t a, b, c; /* arguments, interpreted by each call */
+	uint8_t what; /* the kind of the call: this byte modulo KMOD_CALLS is an enum kmod_call_kind */
+	uint8_t a, b, c; /* arguments, whose meaning depends on the kind of the call */
 };
 
 /* Prepares the calling process for kmod_calls_make(). @victim: another process of the same user, to attach to. */

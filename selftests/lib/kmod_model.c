@@ -74,7 +74,7 @@ static void set(struct kmod_intervals *map, uint64_t start, uint64_t end, bool m
 		map->pages -= (map->at[i].end - map->at[i].start) / PAGE;
 	for (i = 0; i < n; i++)
 		map->pages += (parts[i].end - parts[i].start) / PAGE;
-	/* The map grows by at most two intervals. */
+	/* The change adds at most two intervals to the map. */
 	map->at = grown(map->at, map->count + 2, &map->space, sizeof(*map->at));
 	memmove(map->at + first + n, map->at + last, (map->count - last) * sizeof(*map->at));
 	memcpy(map->at + first, parts, n * sizeof(*parts));
@@ -86,7 +86,7 @@ uint64_t kmod_intervals_pages(const struct kmod_intervals *map)
 	return map->pages;
 }
 
-/* Returns the end of the adjacent intervals that begin at *i, and advances *i past them. */
+/* Returns the end of the run of adjacent intervals that begins with interval *i, and advances *i past this run. */
 static uint64_t run_end(const struct kmod_intervals *map, size_t *i)
 {
 	uint64_t end = map->at[(*i)++].end;
@@ -185,8 +185,8 @@ static void add(struct kmod_model *model, uint32_t id, uint32_t tgid, uint32_t e
 		.id = id, .tgid = tgid, .execs = execs,
 	};
 	/*
-	 * Grow in large steps, because a test can have tens of thousands of targets. The table exists because every
-	 * record looks up its target.
+	 * Enlarge the table that finds targets by id in large steps, because a test can have tens of thousands of
+	 * targets. The table exists because every record looks up its target.
 	 */
 	while (id >= model->ids) {
 		size_t had = model->ids;
@@ -262,7 +262,10 @@ static void on_resync(struct kmod_model *model, const struct massif_rec_resync *
 	}
 }
 
-/* The total is the sum of all changes, except for BASE records, which correct it. */
+/*
+ * The total number of resident pages in a record is the sum of all changes, except in BASE records, which correct the
+ * total.
+ */
 static void on_resident(struct kmod_model *model, const struct massif_rec_resident *rec,
 			struct kmod_target *target)
 {

@@ -23,16 +23,19 @@ struct kmod_intervals {
 struct kmod_target {
 	uint32_t id;
 	uint32_t tgid;
-	uint32_t execs;			/* number of execs that the process had done when this became a target */
-	bool first;			/* the first part of a resync was read; changes count from then on */
+	uint32_t execs;			/* number of execs that the process had done when this target was created */
+	bool first; /* the first part of a resync was read; changes of mappings count only from then on */
 	bool synced;
 	bool exited;
 	uint64_t exit_total;
-	uint64_t compared;		/* number of totals compared */
+	uint64_t compared;		/* number of totals in records that were compared with this model */
 	struct kmod_intervals map;
-	struct kmod_intervals part;	/* mappings of the resync part being read */
+	struct kmod_intervals part;	/* mappings from that part of a resync which is being read */
 	uint64_t maps;			/* number of MAP records */
-	/* Resident pages. Negative while one thread's loss has been recorded, but not yet another thread's gain. */
+	/*
+	 * Numbers of resident pages. A number is negative while the records say that one thread has removed pages, but
+	 * not yet that another thread had added them.
+	 */
 	bool resident_told;
 	int64_t resident[MASSIF_RSS_COUNT];
 };
@@ -41,16 +44,16 @@ struct kmod_model {
 	struct kmod_target *targets;
 	size_t count;
 	size_t space;
-	size_t *by_id;			/* targets by id: index in targets plus one; 0: none */
+	size_t *by_id; /* index of each target by its id: the position in @targets plus one; 0: no target has this id */
 	size_t ids;			/* number of elements of by_id */
 	uint64_t records[32];		/* number of records by type */
 	uint64_t last_seq;
 	uint64_t gaps;			/* number of gaps in sequence numbers */
-	uint64_t lost;			/* records lost according to LOST records */
+	uint64_t lost;			/* number of lost records according to LOST records */
 	uint64_t wrong;			/* number of wrong totals and protocol errors */
-	uint64_t unsure;		/* totals not compared because of MASSIF_RF_NO_TOTAL */
-	uint64_t resident;		/* number of RESIDENT records; each is checked against the previous changes */
-	uint64_t drifted;		/* pages corrected by DRIFT or BASE records, in either direction */
+	uint64_t unsure; /* number of totals not compared because their record has the flag MASSIF_RF_NO_TOTAL */
+	uint64_t resident; /* number of RESIDENT records; the totals in each are checked against all previous changes */
+	uint64_t drifted; /* number of pages by which DRIFT or BASE records corrected totals, in either direction */
 	char first_wrong[256];		/* description of the first error */
 };
 

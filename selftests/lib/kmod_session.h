@@ -15,7 +15,8 @@ struct kmod_session {
 	struct massif_consumer *consumer;
 	uint8_t *data;
 	uint64_t bytes;
-	uint64_t tail;		/* position read so far; kmod_session_release() writes it to the consumer page */
+	/* position in the ring up to which records were read; kmod_session_release() writes it to the consumer page */
+	uint64_t tail;
 };
 
 /* All functions return 0 or -errno unless stated otherwise. */

@@ -157,7 +157,9 @@ static bool read_resident(pid_t pid, struct resident *resident)
 			resident->other += kb / 4;
 		else if (sscanf(line, "Anonymous: %" SCNd64, &kb) == 1)
 			resident->anon += kb / 4;
-		/* The process's counter does not include swapped pages of shared files. */
+		/*
+		 * The kernel's counter of the process's swapped pages does not include swapped pages of shared files.
+		 */
 		else if (sscanf(line, "Swap: %" SCNd64, &kb) == 1 && kind == 'p')
 			resident->swap += kb / 4;
 	}
@@ -196,8 +198,8 @@ static bool compare(struct member *member, char *text, size_t size)
 }
 
 /*
- * Retries until the model equals /proc, because a resting thread may still be returning from a system call, and kernel
- * threads may be in the middle of an operation.
+ * Retries until the model agrees with /proc. At first it may not, because a resting thread may still be returning from
+ * a system call, and kernel threads may be in the middle of an operation.
  */
 static bool becomes_equal(struct member *member, const char *when)
 {
@@ -209,7 +211,10 @@ static bool becomes_equal(struct member *member, const char *when)
 		uint32_t remaining;
 
 		drain(member);
-		/* A loss is reported with the next record, and a resting process causes none, so request a resync. */
+		/*
+		 * The module reports lost records together with the next record. A resting process causes no records,
+		 * so request a resync.
+		 */
 		if (!kmod_session_status(&member->session, &status) && status.out_of_sync)
 			kmod_session_resync(&member->session, &remaining);
 		drain(member);

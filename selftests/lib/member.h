@@ -23,11 +23,12 @@ enum member_phase {
 /* Memory shared by the profiled process and the test. */
 struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
-	uint32_t resting;	/* number of workers that have seen MEMBER_RESTS */
-	uint32_t workers;	/* number of workers; 0: not ready */
-	bool faults;		/* one worker uses memory that a userfaultfd provides; set this before the start */
-	int userfault;		/* the userfaultfd descriptor, in the profiled process */
-	uint64_t missing;	/* address of that memory, which has MEMBER_MISSING pages */
+	uint32_t resting;	/* number of worker threads that have seen MEMBER_RESTS */
+	uint32_t workers;	/* number of worker threads; 0: the profiled process is not ready */
+	/* one worker uses memory whose pages a userfaultfd provides; must be set before the profiled process starts */
+	bool faults;
+	int userfault;		/* number of the userfaultfd's descriptor in the profiled process */
+	uint64_t missing;	/* address of the memory of the userfaultfd, which has MEMBER_MISSING pages */
 	uint64_t rounds;	/* rounds completed by all workers */
 	uint64_t programs;	/* number of programs executed */
 };

@@ -24,11 +24,11 @@
 #define PAGE		4096ul
 #define HUGE		(2ul << 20)
 #define HEAP_PAGES	(4 * HUGE / PAGE)
-#define CHUNK		64	/* number of heap pages */
+#define CHUNK		64	/* number of pages in a chunk of the heap */
 #define FILE_PAGES	64
 
 static struct member_shared *shared;
-static char *heap;	/* always mapped; only its pages come and go */
+static char *heap;	/* memory that always stays mapped; only its pages come and go */
 
 static uint32_t next(uint32_t *seed)
 {
@@ -195,7 +195,7 @@ static void *work(void *arg)
 		default: wait_for_page(&seed);
 		}
 		__atomic_add_fetch(&shared->rounds, 1, __ATOMIC_RELAXED);
-		/* Give the reader of the session time to keep up. */
+		/* Give the thread that reads the session's records time to keep up. */
 		usleep(next(&seed) % 1000);
 	}
 	return NULL;

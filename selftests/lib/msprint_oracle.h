@@ -24,8 +24,8 @@ struct msprint_run {
 
 /*
  * Runs a program in the current directory and collects its output in memory. @args is NULL-terminated and does not
- * include the program's name. Standard input is /dev/null. Address space and CPU time are limited, to protect the
- * machine from the reference.
+ * include the program's name. Standard input is /dev/null. Address space and CPU time are limited, because Debian's
+ * ms_print could use up those of the machine.
  */
 struct msprint_run msprint_run(const char *program, const char *const *args);
 void msprint_run_free(struct msprint_run *run);
@@ -33,9 +33,9 @@ void msprint_run_free(struct msprint_run *run);
 #define MSPRINT_RUN_AUTO __attribute__((cleanup(msprint_run_free))) struct msprint_run
 
 /*
- * Runs both programs and compares their standard output and whether they succeed. If both reject a file, our ms_print
- * must print nothing, but the reference may already have printed something. The first difference is printed as a
- * comment. Unless @status is NULL, *@status is set to the exit status of our ms_print.
+ * Runs our ms_print and Debian's, and compares their standard output and whether they succeed. If both reject a file,
+ * our ms_print must print nothing, but Debian's may already have printed something. The first difference is printed as
+ * a comment. Unless @status is NULL, *@status is set to the exit status of our ms_print.
  */
 bool msprint_same(const char *const *args, int *status);
 

@@ -122,7 +122,7 @@ struct massif_record *stream_unmap(struct stream *stream, uint32_t target, uint6
 	struct massif_rec_map *record =
 		put(stream, MASSIF_REC_UNMAP, sizeof(*record), target, total_pages);
 
-	record->h.capture = 0; /* the module copies no stack for these records */
+	record->h.capture = 0; /* the module copies no stack for UNMAP records */
 	record->addr = page * STREAM_PAGE;
 	record->len = n_pages * STREAM_PAGE;
 	return &record->h;

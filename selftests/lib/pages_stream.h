@@ -15,7 +15,7 @@ struct stream {
 	struct massif_consumer consumer;
 	uint8_t data[STREAM_BYTES] __attribute__((aligned(8)));
 	uint64_t seq;
-	uint32_t capture; /* stack id of the next records; 0: no stack */
+	uint32_t capture; /* id of the stack that the next records refer to; 0: no stack */
 	uint32_t tid;
 	uint32_t flags;
 };

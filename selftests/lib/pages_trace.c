@@ -28,7 +28,11 @@
 struct tracee {
 	struct tracee *next;
 	pid_t tid, pid;
-	bool watched;	 /* its process or an ancestor has executed a program, so its system calls are counted */
+	/*
+	 * the thread's process or an ancestor of it has executed a program, so the system calls of the thread are
+	 * counted
+	 */
+	bool watched;
 	bool stopped;
 	bool vforking;	 /* the thread is in vfork(): it cannot be stopped before the child continues it */
 	bool has_status; /* the thread has stopped or ended, but this has not been handled yet */
@@ -326,7 +330,7 @@ static void count_call(struct trace *trace, struct tracee *tracee)
 		return;
 	if (++caller->calls < FIRST_MOMENT || caller->calls & (caller->calls - 1))
 		return;
-	/* If the process cannot be stopped at this call, try again at the next. */
+	/* If the process cannot be stopped at this system call, try again at its next one. */
 	if (is_vforking(trace, tracee->pid) || !moment(trace, tracee))
 		caller->calls--;
 }

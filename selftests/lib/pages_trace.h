@@ -18,12 +18,16 @@ struct trace_range {
 /* The mappings of a process, without [vsyscall]; adjacent mappings are joined. */
 struct trace_maps {
 	pid_t pid;
-	unsigned int moment; /* number of the moment, counted from 1 across all processes; 0: at exit */
+	/*
+	 * number of the moment at which the maps were read, counted from 1 across all processes; 0: read at the
+	 * process's exit
+	 */
+	unsigned int moment;
 	size_t n_ranges;
 	struct trace_range *ranges;
 	uint64_t pages;
 	uint64_t size; /* total_vm in pages, from /proc/PID/statm; not set by trace_read_dump() */
-	/* Figures from the first line of a dump. Only trace_read_dump() sets them. */
+	/* Figures from the first line of a dump by massif-ctl. Only trace_read_dump() sets them. */
 	uint64_t model_pages, kernel_pages, lost, mismatches;
 };
 
@@ -34,20 +38,20 @@ struct trace_set {
 };
 
 /*
- * Runs @argv, massif-ctl and its arguments, with standard input from @in (NULL: inherited) and standard output
- * to the file @out. Returns its status in the format of waitpid(2), or -1.
+ * Runs @argv, massif-ctl and its arguments, with standard input from @in (NULL: inherited) and standard output to the
+ * file @out. Returns its status in the format of waitpid(2), or -1.
  *
  * Moments are the 16th, 32nd, 64th, ... system call of each process that has executed a program, and of each process
  * forked by it. At a moment, all threads of the process are stopped, its maps are read, and massif-ctl is asked to
- * write a dump to @dump, its MASSIF_DUMP_INTERVALS. So one moment is near the start and one in the second half of the
- * calls.
+ * write a dump of the mappings that it knows to @dump, the file that $MASSIF_DUMP_INTERVALS names. So one moment is
+ * near the start of the process's system calls, and one in their second half.
  *
  * *@set is set to the maps of each process at its exit and at all moments. Free it with trace_set_free().
  */
 int trace_run(char *const *argv, const char *in, const char *out, const char *dump,
 	      struct trace_set *set);
 
-/* Reads a file of MASSIF_DUMP_INTERVALS. Returns 0 or -1. */
+/* Reads a dump that massif-ctl has written to the file $MASSIF_DUMP_INTERVALS. Returns 0 or -1. */
 int trace_read_dump(const char *path, struct trace_set *set);
 
 void trace_set_free(struct trace_set *set);

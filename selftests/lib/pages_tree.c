@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads a tree of a pages mode massif.out file and sums up its bytes by where the stacks end.
+// Reads a tree of a pages mode massif.out file, and adds up the bytes of stacks from ld.so, from main and of all others.
 
 #include "selftests/lib/pages_tree.h"
 
@@ -10,10 +10,14 @@
 
 #define DEPTH_MAX 1024
 
-/* A line of the tree. The flags include those of the lines above it. */
+/* A line of the tree, and whether the stack that it belongs to is known to come from ld.so or main. */
 struct line {
-	uint64_t bytes;	   /* without the bytes of its children */
-	bool loader, main; /* true for this line or one above it */
+	uint64_t bytes;	   /* bytes of the line without those of its child lines in the tree */
+	/*
+	 * @loader: this line or one of its parents names a function with which ld.so starts; @main: this line names
+	 * main
+	 */
+	bool loader, main;
 	char text[256];
 };
 

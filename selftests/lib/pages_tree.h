@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads a tree of a pages mode massif.out file and sums up its bytes by where the stacks end. */
+/*
+ * Reads a tree of a pages mode massif.out file, and adds up the bytes of stacks from ld.so, from main, and of all
+ * others.
+ */
 #ifndef MASSIF_SELFTESTS_PAGES_TREE_H
 #define MASSIF_SELFTESTS_PAGES_TREE_H
 
 #include <stdint.h>
 
 struct pages_tree {
-	char root[256];	  /* text of the root line */
+	char root[256];	  /* text of the tree's root line */
 	uint64_t total;	  /* total of the snapshot in bytes */
 	uint64_t exec;	  /* bytes mapped by the kernel at exec, which have a text instead of a stack */
 	uint64_t loader;  /* bytes mapped by ld.so before the program's own code ran */
 	uint64_t in_main; /* bytes with a stack that reaches main */
 	uint64_t other;	  /* bytes with any other stack or text */
-	char worst[256];  /* last line of the stack with the most bytes among these */
+	char worst[256];  /* text of the line at which the stack with the most bytes in @other ends */
 };
 
 /* Reads the tree of the last snapshot in @path that has one. Returns 0, or -1 if there is none. */

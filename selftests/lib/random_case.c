@@ -32,7 +32,9 @@ static const char *const cc_functions[] = {
 static const struct target {
 	const char *name;
 	const char *const *functions;
-	/* A recursive function: its number in the target, and all functions in its call cycle. */
+	/*
+	 * A recursive function of the target program: its number, and the names of all functions in its cycle of calls.
+	 */
 	char recursing;
 	const char *const cycle[2];
 } targets[] = {
@@ -54,7 +56,7 @@ static bool percent(uint64_t *state, uint32_t n)
 	return pick(state, 100) < n;
 }
 
-/* Formats a word and stores it in the text of the case. */
+/* Formats a word of a command line, for example an option, and stores it in the text buffer of @the. */
 __attribute__((format(printf, 2, 3))) static const char *word(struct random_case *the,
 							       const char *format, ...)
 {
@@ -115,8 +117,8 @@ static unsigned int pick_frequency(uint64_t *state)
 }
 
 /*
- * The number of tree lines is a product of three options. Choose them so that some cases have all lines, but none too
- * many.
+ * The number of tree lines in a massif.out file is a product of the values of three options. Choose these so that some
+ * cases have all lines, but no case has too many.
  */
 static void add_sizes(struct random_case *the, uint64_t *state)
 {
@@ -167,8 +169,8 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 	uint32_t n_functions = 0, n;
 
 	/*
-	 * Let --alloc-fn name a recursive function. It removes so many frames that the tree depends on the number of
-	 * captured frames.
+	 * Let --alloc-fn name a recursive function. Then so many frames are removed from a stack that the tree depends
+	 * on the number of captured frames.
 	 */
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)

@@ -9,7 +9,7 @@
 #include "selftests/lib/diff_run.h"
 
 struct random_case {
-	struct diff_scenario scenario; /* its strings are stored in text */
+	struct diff_scenario scenario; /* the strings of this scenario are stored in @text */
 	size_t used;
 	char text[2048];
 };

@@ -3,8 +3,8 @@
  * Stacks written as text, and a symbolizer for them.
  *
  * A stack is a list of frames, innermost first, separated by `|`: "f|main". A frame with inlined calls is a list of
- * functions, innermost first, separated by `/`: "inner/outer". A frame `?` has no name. Equal words have equal
- * addresses: the first word used has address 0x10, the next new one 0x20, and so on.
+ * functions, innermost first, separated by `/`: "inner/outer". A frame `?` has no name. Each frame's text stands for a
+ * code address: the first text that is used for 0x10, the next new text for 0x20, and so on.
  */
 #ifndef MASSIF_SELFTESTS_REPORT_FAKE_H
 #define MASSIF_SELFTESTS_REPORT_FAKE_H
@@ -16,7 +16,7 @@
 
 #define FAKE_FRAMES_MAX 300
 
-/* Forgets all words that were used. */
+/* Forgets the texts of all frames that were used, with their addresses, and sets the numbers of lookups to 0. */
 void fake_reset(void);
 
 /* Fills @frames with the stack described by @words. Returns the number of frames. */
@@ -25,11 +25,11 @@ size_t fake_stack(const char *words, struct mf_frame frames[FAKE_FRAMES_MAX]);
 /* Returns the text of @frames, which the caller must free. */
 char *fake_words(const struct mf_frame *frames, size_t count);
 
-/* The objects that the frames refer to, and their number. Object 1 is "/bin/fake". */
+/* The objects to which the addresses of the frames belong, and the number of these objects. Object 1 is "/bin/fake". */
 extern const struct mf_object fake_objects[];
 #define FAKE_OBJECTS 2
 
-/* Number of address lookups: those for the function only, and those for all source positions. */
+/* How often an address was looked up for the name of its function only, and how often for all its source positions. */
 extern size_t fake_functions_asked, fake_positions_asked;
 
 #endif

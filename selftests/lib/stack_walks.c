@@ -22,14 +22,15 @@ __thread bool walks_in_handler;
 struct knowledge {
 	struct mf_walk fresh, after_another;
 	struct mf_memo memo;
-	uint64_t pool_and_table[MEMO_ROOM + MEMO_ROOM / MF_MEMO_WORDS_PER_SLOT]; /* memory used by @memo */
+	/* the memory that @memo uses for its pool and its table */
+	uint64_t pool_and_table[MEMO_ROOM + MEMO_ROOM / MF_MEMO_WORDS_PER_SLOT];
 };
 
 #define REMEMBERED_MAX 20000u
 
 static __thread struct knowledge knowledge[2];
 
-/* The stacks stored in the memos, by context. */
+/* The stacks that are stored in the memos, the remembered stacks of a thread. The index is a stack's context. */
 static struct {
 	uint32_t n, depth;
 	uint64_t pcs[64];
@@ -64,7 +65,10 @@ static void walk_theirs(struct walks_comparison *c)
 	} while (unw_step(&cursor) > 0);
 }
 
-/* Copies the frames of a walk without the link frames; returns their number. */
+/*
+ * Copies the return addresses of a walk, without those of frames that are only guessed links in the chain of frame
+ * pointers. Returns their number.
+ */
 static uint32_t copy(const struct mf_walk *walk, uint64_t pcs[MF_DEPTH_MAX])
 {
 	uint32_t n = 0;

@@ -17,7 +17,9 @@
 /* Attribute of a function that must not be inlined or cloned, and whose calls must not be turned into jumps. */
 #define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
 
-/* Return addresses, innermost first. */
+/*
+ * The return addresses of one stack, innermost first, as found by the shim's walk (ours) and by libunwind's (theirs).
+ */
 struct walks_comparison {
 	uint64_t ours[MF_DEPTH_MAX], theirs[WALKS_THEIRS_MAX];
 	uint32_t n_ours, n_theirs;
@@ -25,13 +27,18 @@ struct walks_comparison {
 };
 
 struct walks {
-	struct walks_comparison compared; /* the last comparison of our walk with libunwind's */
+	struct walks_comparison compared; /* the last comparison of the shim's walk with libunwind's */
 	uint32_t depth;			  /* maximum depth of a walk */
-	/* Numbers of wrong stacks: those from walks that reuse frames of the previous walk, and those from the memo. */
+	/*
+	 * Number of wrong stacks from walks that reuse frames of the previous walk, and number of wrong stacks from the
+	 * memo, which remembers the stacks that a thread has had.
+	 */
 	uint32_t wrong_after_another, wrong_in_memo;
-	uint32_t hits, recalls; /* number of stacks found in the memo, and how many without hashing */
+	/* number of stacks found in the memo of earlier stacks, and how many of these were found without hashing */
+	uint32_t hits, recalls;
 	uint32_t n_remembered;
-	uint32_t complete_steps; /* number of steps with all registers; steps with remembered rules do not need all */
+	/* number of unwinding steps that determined all registers; steps by remembered unwind rules need not do so */
+	uint32_t complete_steps;
 };
 
 extern struct walks walks;
@@ -48,13 +55,16 @@ int walks_difference(const struct walks_comparison *c);
 /* Returns whether the stack words of the last walk are sufficient to recognise its stack. */
 bool walks_repeatable(void);
 
-/* Forgets all rules, as happens when code is unmapped. */
+/* Forgets all remembered unwind rules, as happens when code is unmapped. */
 void walks_forget(void);
 
 /* Calls @run on a different stack, with @size bytes at @stack, like a coroutine that never yields. */
 void walks_call_on(void *stack, size_t size, void (*run)(void));
 
-/* Expects that all walks agree. @least is the minimum number of frames, so that two empty stacks do not pass. */
+/*
+ * Expects that all methods of walking the stack have found the same frames. @least is the minimum number of frames, so
+ * that two empty stacks do not pass.
+ */
 #define EXPECT_SAME(least)								\
 	do {										\
 		EXPECT_LE(least, (int)walks.compared.n_theirs);				\

@@ -17,7 +17,7 @@ bool oracle_present(void);
  */
 int oracle_run(const char *const *options, const char *program, const char *argument);
 
-/* The objects listed in a copy of /proc/PID/maps; [0] is the unknown one. */
+/* The objects listed in a copy of /proc/PID/maps. The first one stands for code that belongs to no known object. */
 struct oracle_map {
 	struct mf_object *objects;
 	size_t count;

@@ -72,8 +72,8 @@ static bool equal(struct torture_run *run, const struct kmod_target *target, con
 }
 
 /*
- * Compares the model with saved maps. Called for a MAP record that marks a moment: just before that mapping, the
- * program has saved its maps to a file.
+ * Compares the model's mappings with the maps that the program has saved to a file. Called for each MAP record of a
+ * page that marks a moment. The program maps this page just after it has saved its maps.
  */
 static void at_moment(struct torture_run *run, const struct massif_rec_map *map)
 {
@@ -169,8 +169,8 @@ bool torture_run_exact(struct torture_run *run)
 	expect(run, "moments", run->moments, run->counts.moments);
 	expect(run, "ends", run->saved, run->counts.saved);
 	/*
-	 * Two address spaces are the launcher's child before its exec, and the first program. The others are those that
-	 * they have created.
+	 * Two of the address spaces are that of the launcher's child before its exec, and that of the first torture
+	 * program. The torture processes have created and counted all others.
 	 */
 	expect(run, "address spaces", model->records[MASSIF_REC_EXIT], 2 + run->counts.spaces);
 	if (kmod_session_status(&run->session, &status)) {

@@ -14,11 +14,11 @@
 struct torture_run {
 	struct kmod_session session;
 	struct kmod_model model;
-	char maps[PATH_MAX];		/* the directory $TORTURE_MAPS */
-	struct torture_counts counts;	/* the program's own counts */
-	uint64_t moments;		/* number of moments at which the saved maps equalled the model's */
-	uint64_t saved;			/* number of exits at which the saved maps equalled the model's */
-	uint64_t totals;		/* number of totals compared with total_vm */
+	char maps[PATH_MAX];		/* the directory that $TORTURE_MAPS names */
+	struct torture_counts counts;	/* what the torture program has counted itself */
+	uint64_t moments; /* number of moments at which the maps saved by the program equalled the model's mappings */
+	uint64_t saved; /* number of exits at which the maps saved by the program equalled the model's mappings */
+	uint64_t totals;		/* number of totals in records that were compared with the model's */
 	char wrong[512];		/* description of the first error */
 };
 
@@ -35,7 +35,7 @@ int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
  */
 bool torture_run_exact(struct torture_run *run);
 
-/* Returns an operation's entry in the counts, or NULL. */
+/* Returns what the program has counted for the operation @name, or NULL if it has not counted this operation. */
 const typeof(((struct torture_counts *)0)->ops[0]) *torture_run_op(const struct torture_run *run,
 								   const char *name);
 

@@ -40,7 +40,7 @@ long tracers_lines(const char *file, const char *word)
 	return count;
 }
 
-/* Creates and enables one event with this kind and name. */
+/* Creates and enables one event of the kernel's kprobe tracer. @kind is "p" for a kprobe or "r" for a kretprobe. */
 static int start_event(const char *kind, const char *name, const char *function)
 {
 	char text[128];

@@ -12,13 +12,13 @@
  */
 int tracers_start_kprobe(const char *function);
 int tracers_start_kretprobe(const char *function);
-/* Starts a kprobe behind the ftrace instruction. */
+/* Starts a kprobe in @function, behind its ftrace instruction. */
 int tracers_start_inside(const char *function);
 int tracers_start_function(const char *function);
 int tracers_start_graph(const char *function);
 int tracers_start_fentry(const char *function);
 
-/* Stop the kprobes, the tracer, the BPF program. May be called after a failed start. */
+/* These three stop the kprobes, the ftrace tracer and the BPF program. May be called after a failed start. */
 void tracers_stop_kprobe(void);
 void tracers_stop_tracer(void);
 void tracers_stop_fentry(void);

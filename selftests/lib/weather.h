@@ -8,14 +8,16 @@
 #include "selftests/lib/member.h"
 
 struct weather {
-	bool faults;	/* the profiled process needs a thread that waits for pages */
-	unsigned int rounds;	/* minimum number of disturbances to exercise all variants */
+	bool faults;	/* the profiled process needs a thread that waits for pages of a userfaultfd */
+	/* minimum number of calls of blow() after which all variants of the disturbance have occurred */
+	unsigned int rounds;
 	/* Starts the disturbance of a busy member. Returns NULL, or the reason why this kernel does not support it. */
 	const char *(*begin)(struct member *member);
 	/* Causes one disturbance, in about a tenth of a second. */
 	void (*blow)(struct member *member, unsigned int round);
 	/*
-	 * Called repeatedly until all threads rest, so that threads which wait for something can continue. May be NULL.
+	 * Called repeatedly while the profiled process comes to rest, so that its threads which wait for something can
+	 * continue. May be NULL.
 	 */
 	void (*serve)(struct member *member);
 	/* Returns how often the disturbance has had its intended effect since the start. */
@@ -38,7 +40,7 @@ extern const struct weather weather_compaction;	/* pages are moved by compaction
 extern const struct weather weather_nodes;	/* pages are moved between NUMA nodes */
 extern const struct weather weather_userfault;	/* another process provides pages */
 
-/* Defined in weather_tracers.c, other users of the hooked functions: */
+/* Defined in weather_tracers.c: other tracers use the kernel functions that massif.ko hooks. */
 extern const struct weather weather_kprobes;
 extern const struct weather weather_ftrace;
 extern const struct weather weather_bpf;
@@ -48,14 +50,14 @@ extern const struct weather weather_bpf;
  * support this.
  */
 bool weather_group_make(const char *name, unsigned long bytes);
-/* Moves all members of the group to its parent and removes it. */
+/* Moves all processes of the control group @name to its parent group, and removes the group. */
 void weather_group_remove(const char *name);
-/* Writes to a file of the group. */
+/* Writes @text to the file @file of the control group @name, for example to memory.high. */
 bool weather_group_put(const char *name, const char *file, const char *text);
 bool weather_group_enter(const char *name, pid_t pid);
 long weather_group_number(const char *name, const char *file, const char *field);
 
-/* Writes to a file of /sys or /proc. */
+/* Writes @text to a file of /sys or /proc. */
 bool weather_put(const char *path, const char *text);
 /* Returns the number after @field in the file (NULL: the first number); -1 if there is none. */
 long weather_number(const char *path, const char *field);

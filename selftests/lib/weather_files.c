@@ -92,7 +92,7 @@ void weather_group_remove(const char *name)
 		weather_put(GROUPS "/cgroup.procs", line);
 	if (file)
 		fclose(file);
-	/* A process that has just ended may still be in the group. */
+	/* The control group cannot be removed while a process that has just ended is still in it, so retry. */
 	for (i = 0; i < 100 && rmdir(path_of(name, "")) && errno == EBUSY; i++)
 		usleep(20 * 1000);
 	umount2(GROUPS, MNT_DETACH);

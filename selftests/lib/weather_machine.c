@@ -113,7 +113,7 @@ static void eat_all(unsigned int how)
 	char *at;
 
 	for (i = 0; i < ENDLESS; i++) {
-		/* Give the reader of the session time to keep up. */
+		/* Give the thread that reads the session's records time to keep up. */
 		if (i % 64 == 0)
 			usleep(1000);
 		switch (how % WAYS) {
@@ -167,12 +167,14 @@ static void blow_killer(struct member *member, unsigned int round)
 		be_killed(member, round);
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		effects++;
-	/* Kill the remaining children. */
+	/* Kill the children of the process that was killed. */
 	if (round % WAYS == WAYS - 1)
 		weather_group_put(KILLER, "cgroup.kill", "1");
 }
 
-/* Counts a kill only if the kernel has counted it, too. */
+/*
+ * Returns how many profiled processes were killed. Counts a kill only if the kernel's OOM killer has counted it, too.
+ */
 static long effects_of_killer(void)
 {
 	long kills = weather_group_number(KILLER, "memory.events", "oom_kill");

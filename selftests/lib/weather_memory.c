@@ -84,8 +84,8 @@ static const char *begin_swap(struct member *member)
 }
 
 /*
- * If this process lowers memory.high, it reclaims pages of the profiled process itself. At the hard limit, the
- * profiled process reclaims its own pages.
+ * Lowers the limit memory.high for a while. This process then reclaims pages of the profiled process itself. At the
+ * hard limit, the profiled process reclaims its own pages.
  */
 static void blow_swap(struct member *member, unsigned int round)
 {
@@ -126,8 +126,8 @@ static const char *begin_merging(struct member *member)
 }
 
 /*
- * Writing 2 separates all merged pages. The faults for this happen in this process, but in the profiled process's
- * address space.
+ * Writing 2 to KSM's file `run` separates all merged pages. This process executes the page faults that separate them,
+ * but in the address space of the profiled process.
  */
 static void blow_merging(struct member *member, unsigned int round)
 {
@@ -170,7 +170,10 @@ static const char *begin_collapse(struct member *member)
 	return set(thp, COUNT(thp)) ? NULL : "transparent huge pages";
 }
 
-/* If faults do not use huge pages, khugepaged has pages to collapse. */
+/*
+ * Changes whether page faults use huge pages everywhere. Where they do not, they leave small pages for khugepaged to
+ * collapse.
+ */
 static void blow_collapse(struct member *member, unsigned int round)
 {
 	weather_put(THP "enabled", round % 3 ? "madvise" : "always");
@@ -253,7 +256,7 @@ static const char *begin_userfault(struct member *member)
 	return userfault < 0 ? "pidfd_getfd" : NULL;
 }
 
-/* Provides every page that is missing, whether or not a thread waits for it. */
+/* Provides every page that is missing in the memory of the userfaultfd, whether or not a thread waits for the page. */
 static void serve_userfault(struct member *member)
 {
 	static char page[PAGE];

@@ -87,7 +87,7 @@ static void blow_ftrace(struct member *member, unsigned int round)
 	effects += !(round % 2 ? tracers_start_graph(function) : tracers_start_function(function));
 	for_a_while(round);
 	tracers_stop_tracer();
-	/* Trace the whole kernel, or all of memory management. */
+	/* Every eighth time, trace all functions of the kernel whose names contain "mm". */
 	if (round % 8 == 7 && !tracers_put("set_ftrace_filter", "*mm*")) {
 		effects += !tracers_put("current_tracer", "function");
 		for_a_while(round);
@@ -118,7 +118,10 @@ static const char *begin_bpf(struct member *member)
 	return missing(err) ? "BPF at the entry of functions" : NULL;
 }
 
-/* Attaching must fail where massif.ko has its own direct call, and succeed elsewhere. */
+/*
+ * Attaches a BPF program to the entry of a function. Must fail for a function that massif.ko hooks by its own direct
+ * call, and succeed for all others.
+ */
 static void blow_bpf(struct member *member, unsigned int round)
 {
 	effects += !tracers_start_fentry(functions[round % FUNCTIONS]);

@@ -24,7 +24,7 @@
 
 #include "selftests/search/end_state.h"
 
-/* Time for daemons that the command left behind to finish their work. */
+/* Milliseconds that daemons which the command has left behind get to finish their work. */
 #define GRACE_MS    3000
 #define TICK_MS	    10
 #define PROCESSES   4096
@@ -71,7 +71,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits until a process ends or stops, but at most for one tick. */
+/* Waits until a process ends or stops, but at most for TICK_MS milliseconds. */
 static void wait_tick(void)
 {
 	struct timespec tick = { .tv_nsec = TICK_MS * 1000000 };
@@ -174,7 +174,10 @@ static void supervise(struct run *run)
 			run->late = true;
 			signal_all(SIGKILL);
 		}
-		/* Daemons of the command get SIGTERM after one GRACE_MS, and SIGKILL after another. */
+		/*
+		 * Daemons that the command has left behind get SIGTERM after GRACE_MS milliseconds, and SIGKILL after
+		 * as many again.
+		 */
 		if (run->ended && left && now_ms() - begin - took > GRACE_MS * (killed + 1))
 			signal_all(killed++ ? SIGKILL : SIGTERM);
 		if (left)

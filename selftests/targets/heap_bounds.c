@@ -12,7 +12,8 @@
 
 #define FRAME	__attribute__((noipa, optimize("no-optimize-sibling-calls")))
 #define BYTES	24
-#define LEVELS	24 /* bits of the number that identifies a stack */
+/* number of bits in the number that identifies a stack; each bit selects the function called at one level */
+#define LEVELS	24
 #define HIGHEST (1ull << 47)
 
 struct block {

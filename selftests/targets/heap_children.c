@@ -431,7 +431,7 @@ static int orphan(char **argv)
 	return WEXITSTATUS(status) == 3 ? 7 : 95;
 }
 
-/* A grandchild allocates, but the process between it and this one never does. */
+/* A grandchild allocates, but the child that has forked it never does. */
 static int between(char **argv)
 {
 	pid_t pid = fork();

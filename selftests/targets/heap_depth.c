@@ -26,7 +26,9 @@
 
 static void *kept[64];
 
-/* Makes mark @i: allocates its block and requests the snapshot in the same frame. */
+/*
+ * Makes mark @i: allocates a block of a unique size and, under Valgrind, requests a snapshot in the same stack frame.
+ */
 NOINLINE static void mark(int i)
 {
 	const char *points = getenv("POINTS");
@@ -38,7 +40,7 @@ NOINLINE static void mark(int i)
 		VALGRIND_MONITOR_COMMAND(command);
 }
 
-/* Makes a mark with at least @bytes more on the stack. */
+/* Makes a mark (allocates a block of a unique size) with at least @bytes more on the stack. */
 NOINLINE static void mark_deep(int i, size_t bytes)
 {
 	volatile char *room = alloca(bytes);
@@ -72,7 +74,7 @@ static void at_exit(void)
 	mark(8);
 }
 
-/* All marks on the main stack. */
+/* Makes all marks (allocates all blocks of unique sizes) that belong to the main stack. */
 static void points(void)
 {
 	int numbers[] = { 3, 1, 2 };
@@ -88,7 +90,7 @@ static void points(void)
 	atexit(at_exit);
 }
 
-/* The threads wait without function calls, so that the stack is the same as at the last event. */
+/* Flags for which threads wait without function calls, so that a thread's stack stays as it was at its last event. */
 static int waiting, done;
 
 static inline __attribute__((always_inline)) void wait_for(const int *flag)

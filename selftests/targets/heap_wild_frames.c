@@ -11,8 +11,9 @@
 #define TIMES 100
 
 /*
- * Each function calls @function with @size while rbp and rbx contain @fp. According to @rules, the caller is found
- * through that value. In fact, the return address and the caller's rbp are in the usual places.
+ * Each function calls @function with the argument @size while rbp and rbx contain @fp. According to the unwind rules in
+ * @rules, the caller is found through the value @fp. In fact, the return address and the caller's rbp are in the usual
+ * places.
  */
 typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 
@@ -44,7 +45,8 @@ WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
 WILD(by_saved, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n");
 
 /*
- * Rare but valid forms: a register other than rbp, an unusual location of the return address, a value, an expression.
+ * Rare but valid forms of unwind rules: a register other than rbp, an unusual location of the return address, a value,
+ * an expression.
  */
 WILD(by_register, "	.cfi_def_cfa rbx, 16\n");
 WILD(by_moved, "	.cfi_def_cfa rbp, 16\n	.cfi_offset 16, -24\n");

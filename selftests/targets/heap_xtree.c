@@ -85,7 +85,10 @@ static void live(void)
 	keep(leaf(0));
 }
 
-/* In addition to live(), frees blocks in all ways: at separate call sites, and at those that allocate. */
+/*
+ * Does what live() does, and frees blocks in all ways: at call sites that only free, and at call sites that also
+ * allocate.
+ */
 static void freed(void)
 {
 	void *block;

@@ -33,7 +33,7 @@ static void note(uint32_t what, uint32_t where, const void *block, size_t size)
 	record->what = what;
 }
 
-/* Attributes this thread's next calls to site @number. */
+/* Attributes this thread's next allocator calls to the call site @number. */
 void heap_log_enter(uint32_t number)
 {
 	site = number;

@@ -22,7 +22,7 @@
 static _Alignas(64) unsigned char own_arena[8 << 20];
 static size_t own_used;
 static unsigned long own_served; /* number of blocks allocated */
-static unsigned long own_foreign; /* number of blocks of other allocators that were freed here */
+static unsigned long own_foreign; /* number of blocks of other allocators that were passed to this allocator's free() */
 
 OWN void *malloc(size_t size)
 {

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <ucontext.h>
 
-static void (*in_malloc)(void); /* the next malloc() calls this first, once */
+/* the next call of malloc() first calls this function, and clears the pointer so that later calls do not */
+static void (*in_malloc)(void);
 
 static _Alignas(64) unsigned char arena[64 << 20];
 static size_t used;

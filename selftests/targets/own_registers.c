@@ -27,7 +27,10 @@ uint64_t own_freed;
 #define FREE "incq own_freed(%rip)\nret"
 
 FUNCTION(malloc, "lea (%rdi), %rax\n" GIVE);
-/* calloc and realloc call other functions by nested calls; other functions do so by tail calls. */
+/*
+ * calloc, realloc and reallocarray make nested calls of other functions; the rest use tail calls, if they use any
+ * function.
+ */
 FUNCTION(calloc, "push %rdi\nimul %rsi, %rdi\ncall malloc\npop %rdi\nret");
 FUNCTION(realloc, "push %rdi\nmov %rsi, %rdi\ncall malloc\npop %rdi\ncall free\nret");
 FUNCTION(reallocarray, "push %rsi\nimul %rdx, %rsi\ncall realloc\npop %rsi\nret");

@@ -16,7 +16,7 @@
 static _Thread_local void *mapped[4];
 static _Thread_local unsigned int turn;
 
-/* The only call site of mmap. The mapping made four calls earlier is unmapped. */
+/* Makes a mapping by the program's only call site of mmap, and unmaps the mapping that was made four calls earlier. */
 static __attribute__((noinline)) int map(void)
 {
 	void **slot = &mapped[turn++ % 4];

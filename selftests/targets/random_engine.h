@@ -91,12 +91,12 @@ struct block {
 	bool used; /* the slot holds a block, even if the block's address is NULL */
 };
 
-/* A phase of the program. */
+/* A phase of the random program. */
 struct mood {
 	uint8_t free, resize; /* percentages of events that are frees and resizes; all other events are allocations */
 	uint8_t same;	      /* percentage of resizes that do not change the size */
 	uint16_t units;	      /* largest block size, in units of 32 bytes */
-	uint8_t length;	      /* longest duration, in events */
+	uint8_t length;	      /* longest duration of the phase, in events */
 };
 
 static const struct mood moods[] = {
@@ -122,7 +122,7 @@ static struct program {
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions that the program uses */
 	int recursing;	    /* number of the function in whose recursion many chains end, or -1 */
-	uint8_t slop;	    /* each size is 0 to slop - 1 bytes below a multiple of 32; at most 16 */
+	uint8_t slop;	    /* each block's size is 0 to slop - 1 bytes below a multiple of 32; slop is at most 16 */
 	uint16_t large;	    /* factor for the block sizes in the phase MOOD_LARGE */
 	bool resizes, plain; /* plain: the program calls no functions that Valgrind implements through another one */
 	struct block slots[SLOTS];

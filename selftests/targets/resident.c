@@ -128,7 +128,10 @@ static struct counters read_counters(void)
 	return now;
 }
 
-/* Maps the page that marks this moment. A second call for the same moment maps it again. */
+/*
+ * Maps the page that marks the present moment for readers of the records. A second call for the same moment maps the
+ * page again.
+ */
 static void map_mark(void)
 {
 	void *at = (void *)(MARKS + moment * MARK);

@@ -14,7 +14,7 @@
 
 static struct op ops[TORTURE_OPS];
 static unsigned int n_ops;
-static int only = -1;		/* the operation to execute every other time; -1: none */
+static int only = -1;		/* index of the operation that is executed in half of all turns; -1: none */
 
 static void add_ops(const struct op *more, unsigned int n)
 {
@@ -77,7 +77,7 @@ static bool has(char **words, const char *word)
 	return word_value(words, word);
 }
 
-/* Tries an operation once. If the kernel cannot do it, it is counted as refused. */
+/* Tries the operation @what once. If the kernel cannot do it, the operation is counted as refused. */
 static void try_once(const char *name, int (*what)(void))
 {
 	unsigned int i = n_ops;
@@ -102,14 +102,20 @@ static void end(char **argv)
 	pthread_t by;
 
 	if (again && has(argv, "exec-by-thread")) {
-		/* Create the thread before saving the maps. It waits until they have been saved. */
+		/*
+		 * Create the thread that calls exec before saving the maps. This thread waits until the maps have been
+		 * saved.
+		 */
 		execs = 0;
 		if (pthread_create(&by, NULL, exec_again, argv))
 			exit(7);
 		usleep(50000);
 	}
 	snprintf(next, sizeof(next), "%d", n + 1);
-	/* Change the variable in place: setenv would allocate, which must not happen after the maps were saved. */
+	/*
+	 * Change the environment variable in place: setenv would allocate, which must not happen after the maps were
+	 * saved.
+	 */
 	if (again)
 		memcpy(getenv("TORTURE_EXECS"), next, 2);
 	if (again)

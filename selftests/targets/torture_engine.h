@@ -23,7 +23,7 @@
 
 /*
  * An operation returns 0 if the kernel has performed it or has failed as expected, and an errno if this kernel or
- * process cannot perform it at all. It is executed only once in @rare turns.
+ * process cannot perform it at all. An operation with @rare is executed in only one of @rare turns.
  */
 struct op {
 	const char *name;
@@ -41,7 +41,7 @@ static char *arena;
 static char *maps_dir;
 static struct torture_counts *counts;
 static int execs;		/* number of execs of this process; 0 in a forked child */
-static pid_t maps_pid;		/* pid of the process for which the address space was created; 0: this one */
+static pid_t maps_pid;		/* pid of the process for which the address space was created; 0: the current process */
 static __thread uint64_t state;
 
 static unsigned int rnd(unsigned int below)
@@ -60,7 +60,7 @@ static size_t some(void)
 	return (1 + rnd(50)) * PAGE;
 }
 
-/* Mappings that are kept until their slot is needed. Their number is limited to KEPT. */
+/* Mappings that are kept until another mapping takes their slot in this table, which has KEPT slots. */
 #define KEPT	48
 static __thread struct {
 	char *at;
@@ -68,8 +68,8 @@ static __thread struct {
 } kept[KEPT];
 
 /*
- * Keeps the mapping, and unmaps the one in its slot. No other thread may unmap any part of a kept mapping, because its
- * address could belong to a different mapping when it is unmapped here.
+ * Keeps the mapping in a random slot, and unmaps the mapping that was in this slot before. No other thread may unmap
+ * any part of a kept mapping, because the address could belong to a different mapping when it is unmapped here.
  */
 static void keep(char *at, size_t len)
 {

@@ -213,7 +213,10 @@ static void with_threads(uint64_t seed, int steps, int n)
 	}
 	for (i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	/* malloc in the threads may have extended the heap above the bytes that were added here. */
+	/*
+	 * malloc in the threads may have extended the heap above the bytes that this program has added, so these bytes
+	 * must stay.
+	 */
 	grown = 0;
 }
 
@@ -306,7 +309,10 @@ static void with_tracer(void)
 		}
 	}
 	inject(pid, SYS_mmap, 0, some(), RW, ANON | MAP_POPULATE, -1, 0);
-	/* Access stack pages that do not exist yet, in three ways. The child's stack is a copy of ours. */
+	/*
+	 * Access pages of the child's stack that do not exist yet, in three ways. The stack is a copy of the tracer's
+	 * stack.
+	 */
 	ptrace(PTRACE_POKEDATA, pid, stack - 2 * PAGE, 1);
 	to = (struct iovec){ stack - 5 * PAGE, sizeof(zeros) };
 	process_vm_writev(pid, &from, 1, &to, 1, 0);
@@ -356,7 +362,10 @@ static int move_vdso(void)
 	if (!pid) {
 		if (!find_named("[vdso]", &vdso, &vdso_end))
 			_exit(1);
-		/* A different length: the kernel copies everything, then fails and undoes the copy. */
+		/*
+		 * Call mremap() with a new length for the vdso: the kernel copies the whole mapping, then fails and
+		 * undoes the copy.
+		 */
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso + 2 * PAGE, MREMAP_MAYMOVE);
 		mremap(vdso, vdso_end - vdso, vdso_end - vdso, MREMAP_MAYMOVE | MREMAP_FIXED,
 		       arena + 8 * PAGE);

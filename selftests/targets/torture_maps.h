@@ -13,7 +13,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-static long grown;		/* bytes added to the heap here, above those that malloc has added */
+static long grown; /* bytes that this program has added to the heap itself, above those that malloc has added */
 
 static int map_fixed(void)
 {
@@ -61,7 +61,10 @@ static int remap_in_place(void)
 	return 0;
 }
 
-/* The part that was cut off may already belong to another thread, so it must not be unmapped here. */
+/*
+ * Cuts a mapping in half and tries to grow it again. The half that was cut off may already belong to another thread, so
+ * it must not be unmapped a second time.
+ */
 static int remap_grow_into_hole(void)
 {
 	size_t len = some();

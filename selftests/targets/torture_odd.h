@@ -131,9 +131,14 @@ static int slow_unmap(void)
 	munmap(p, len);
 	faults_end = true;
 	pthread_join(reader, NULL);
-	/* After this, other threads may reuse the part that was moved to the arena. */
+	/*
+	 * After the userfaultfd is closed, other threads may reuse the part of the mapping that was moved to the arena.
+	 */
 	close(fd);
-	/* Other threads may have extended the heap above the bytes that were added here. */
+	/*
+	 * Other threads may have extended the heap above the bytes that this program has added, so these bytes must
+	 * stay.
+	 */
 	grown = 0;
 	return 0;
 }
@@ -163,7 +168,10 @@ static int map_memfd(void)
 	return 0;
 }
 
-/* MAP_FIXED unmaps the old mapping before the file's own mmap function fails, so only a hole is left. */
+/*
+ * Maps a file over a mapping by MAP_FIXED. The kernel unmaps the old mapping before the file's own mmap function fails,
+ * so only a hole is left.
+ */
 static int refused_by_file(void)
 {
 	size_t len = some();
@@ -326,7 +334,10 @@ static int move_marks(void)
 		munmap((void *)brk_far, end - brk_far);
 	prctl(PR_SET_MM, PR_SET_MM_BRK, brk_was, 0, 0);
 
-	/* The module does not read stacks beyond this address. It is restored to the position of argc, or near it. */
+	/*
+	 * The module does not read stacks beyond the address set here. Afterwards the address is restored to the
+	 * position of argc, or near it.
+	 */
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, stack_was & ~(PAGE - 1), 0, 0);
 	map_fixed();
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, (uintptr_t)environ & ~15UL, 0, 0);
@@ -420,24 +431,24 @@ static int grow_own_stack(void)
 	case 0:
 		*(volatile char *)below = 1;
 		break;
-	case 1: /* a system call that writes to the page */
+	case 1: /* a system call that writes to the page below the stack */
 		fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 		(void)!read(fd, below, 3 * PAGE);
 		close(fd);
 		break;
-	case 2: /* a system call that reads the page */
+	case 2: /* a system call that reads the page below the stack */
 		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 		(void)!write(fd, below, PAGE);
 		close(fd);
 		break;
-	case 3: { /* a write that pins the page and causes no fault */
+	case 3: { /* a write that pins the page below the stack and causes no fault */
 		struct iovec from = { (void *)zeros, sizeof(zeros) }, to = { below, sizeof(zeros) };
 
 		if (process_vm_writev(getpid(), &from, 1, &to, 1, 0) < 0)
 			error = unless_absent(errno);
 		break;
 	}
-	case 4: { /* an access by a kernel thread that uses our address space */
+	case 4: { /* an access to the page below the stack by a kernel thread that uses our address space */
 		struct uring uring;
 
 		error = uring_open(&uring);
@@ -455,7 +466,7 @@ static int grow_own_stack(void)
 		uring_close(&uring);
 		break;
 	}
-	case 5: /* a write through /proc/self/mem, and mlock() of the page */
+	case 5: /* a write through /proc/self/mem to the page below the stack, and mlock() of the stack's first page */
 		fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 		(void)!pwrite(fd, zeros, sizeof(zeros), (uintptr_t)below);
 		close(fd);

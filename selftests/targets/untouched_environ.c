@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * Returns the length of the contiguous range that begins at @first and consists of strings of @words, each directly
- * after the previous one.
+ * Returns the length of the contiguous range of memory that begins at @first and consists of the strings that @words
+ * points to, each directly after the previous one.
  */
 static size_t extent(const char *first, char **words, size_t *n)
 {
@@ -24,7 +24,10 @@ static size_t extent(const char *first, char **words, size_t *n)
 	return (size_t)(end - first);
 }
 
-/* Checks that the auxiliary vector after @words is terminated and has the same entries as libc's copy. */
+/*
+ * Checks that the auxiliary vector, which follows the pointers @words, is terminated and has the same entries as libc's
+ * copy.
+ */
 static void look_behind(char **words)
 {
 	const ElfW(auxv_t) *entry;

@@ -32,11 +32,19 @@ enum when {
 
 enum needs {
 	LIBC_MALLOC = 1,  /* the piece is useless or impossible with the program's own allocator */
-	/* the piece starts processes or threads, or opens files; it must not be placed after a SELDOM piece */
+	/*
+	 * the piece starts processes or threads, or opens files; it must not be placed after a piece that is marked
+	 * SELDOM, which can make that impossible
+	 */
 	CHILDREN = 2,
-	DEFAULT_FP = 4,	  /* the piece does floating-point arithmetic; it must not be placed after the piece fp_mode */
+	/*
+	 * the piece does floating-point arithmetic; it must not follow the piece fp_mode, which changes the
+	 * floating-point modes
+	 */
+	DEFAULT_FP = 4,
 	MAIN_STACK = 8,	  /* the piece needs a larger stack than a coroutine has */
-	MEMORY = 16,	  /* the piece needs much memory; it must not be placed after a SELDOM piece */
+	/* the piece needs much memory; it must not follow a piece that is marked SELDOM, which can limit memory */
+	MEMORY = 16,
 };
 
 static const struct piece {

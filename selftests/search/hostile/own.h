@@ -12,7 +12,10 @@
 #include "state.h"
 
 #define OWN_NONE  0
-/* an allocator of leaf functions; with -fipa-ra, callers keep values in registers that these do not change */
+/*
+ * an allocator whose functions call no others; with -fipa-ra, callers keep values in registers that these functions do
+ * not change
+ */
 #define OWN_LEAF  1
 #define OWN_POOL  2 /* an allocator that has a lock and a free list; its functions call each other */
 #define OWN_JUMP  3 /* an allocator like OWN_POOL, but malloc() is left by longjmp() on request */
