@@ -33,7 +33,7 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 struct level {
 	uint64_t children;
 	uint64_t done;		/* number of children read so far */
-	uint64_t hidden;	/* number of children below the threshold */
+	uint64_t hidden;	/* number of children whose percentage is below the threshold */
 	struct mf_number hidden_bytes;
 	struct mf_number bytes;
 	size_t prefix;		/* length of the prefix of its children's lines */

@@ -74,7 +74,7 @@ static struct mf_place read_expression(struct mf_dwarf *reader, enum mf_place_ki
 	};
 }
 
-/* Change only the register, or only the offset, of the CFA rule. */
+/* set_cfa_register() and set_cfa_offset() change only the register, or only the offset, of the rule for the CFA. */
 static void set_cfa_register(struct run *run, uint8_t reg)
 {
 	struct mf_place *cfa = &run->state->cfa;
@@ -128,7 +128,7 @@ static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 	}
 }
 
-/* Runs @program until it reaches code beyond run->pc. */
+/* Runs the instructions of @program until they describe code beyond run->pc. */
 static void follow(struct run *run, struct mf_dwarf program)
 {
 	struct mf_program_state kept[STATES_MAX], *state = run->state;

@@ -36,7 +36,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Returns whether the @size bytes at @offset lie within the first @whole bytes. */
+/* Returns whether the @size bytes at @offset lie within a file or memory of @whole bytes. */
 static bool is_within(uint64_t offset, uint64_t size, uint64_t whole)
 {
 	return size <= whole && offset <= whole - size;

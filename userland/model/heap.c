@@ -12,7 +12,7 @@ static bool is_counted(const struct mf_block *block)
 	return block->context != MF_CONTEXT_IGNORED;
 }
 
-/* Returns the slop: the bytes of the capacity that were not requested. */
+/* Returns the slop of a block: the bytes of its capacity that were not requested. */
 static int64_t slop_of(const struct mf_block *block)
 {
 	return (int64_t)(block->capacity - block->size);
@@ -24,7 +24,7 @@ static int64_t extra_of(const struct mf_model *model, const struct mf_block *blo
 	return (int64_t)model->options.heap_admin + slop_of(block);
 }
 
-/* Enters @block in the table. If that fails, the block is ignored from then on. */
+/* Enters @block in the table of blocks. If that fails, the block is ignored from then on. */
 static bool enter(struct mf_store *store, const struct mf_block *block)
 {
 	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))

@@ -45,8 +45,8 @@ void mf_ledger_realloc(struct mf_store *store, uint32_t context, const struct mf
 		       uint64_t size);
 
 /*
- * Copies entry @number to @entry. Entries are numbered from 1 in the order in which they were created. Returns false if
- * @number is past the last. Safe against damaged memory.
+ * Copies entry @number of the ledger to @entry. Entries are numbered from 1 in the order in which they were created.
+ * Returns false if @number is greater than that of the last entry. Safe against damaged memory.
  */
 bool mf_ledger_read(const struct mf_store *store, uint32_t number, struct mf_ledger_entry *entry);
 

@@ -37,14 +37,17 @@ enum mf_log_level {
 };
 
 enum mf_step_kind {
-	MF_STEP_SNAPSHOT,     /* a snapshot was taken; @count attempts were skipped since the last one */
+	/* a snapshot was taken; since the one before it, @count attempts to take one were skipped */
+	MF_STEP_SNAPSHOT,
 	MF_STEP_CULLING,      /* a culling begins */
 	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
-	MF_STEP_PAIR_SKIPPED, /* snapshots @number - 1 and @number are ignored as a pair when the new interval is
-			       * computed */
+	/*
+	 * snapshots @number - 1 and @number do not count as a pair when the new interval between snapshots is computed
+	 */
+	MF_STEP_PAIR_SKIPPED,
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
-	MF_STEP_INTERVAL,     /* the new interval is @span, from snapshots @number - 1 and @number */
+	MF_STEP_INTERVAL,     /* the new interval between snapshots is @span, from snapshots @number - 1 and @number */
 	MF_STEP_ALLOC,	      /* an allocation begins: @heap bytes, and @extra bytes of slop */
 	MF_STEP_FREE,	      /* a free begins */
 	MF_STEP_REALLOC,      /* a reallocation to @heap bytes begins */
@@ -54,8 +57,11 @@ enum mf_step_kind {
 	MF_STEP_REALLOC_END,  /* a reallocation ends; @heap and @extra are the changes, signed */
 	MF_STEP_STACK,	      /* a stack size change begins; @heap is the change in bytes, signed */
 	MF_STEP_STACK_END,
-	MF_STEP_CAPTURE,      /* a stack was captured for a call of @entry; logged right before ALLOC, or before or
-			       * after REALLOC */
+	/*
+	 * a stack was captured for a call of the allocation function @entry; logged right before the step
+	 * MF_STEP_ALLOC, or before or after the step MF_STEP_REALLOC
+	 */
+	MF_STEP_CAPTURE,
 };
 
 #define MF_ENTRY_SIZE 40

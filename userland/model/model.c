@@ -424,7 +424,7 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	return n;
 }
 
-/* Fills @copy with the @n snapshots of @views and makes room for one more. */
+/* Fills the model in @copy with the @n snapshots of @views and makes room for one more snapshot. */
 static void take_over(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n)
 {
 	struct mf_model *model = mf_model_of(copy);
@@ -440,7 +440,7 @@ static void take_over(struct mf_store *copy, const struct mf_snapshot_view *view
 			peak = i;
 	}
 	publish(model, 0, n, peak);
-	/* The list is full if the program was killed between a snapshot and the culling after it. */
+	/* The list of snapshots is full if the program was killed between a snapshot and the culling after it. */
 	if (n == model->options.max_snapshots)
 		cull(copy);
 }

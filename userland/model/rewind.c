@@ -29,7 +29,7 @@ size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
 {
 	memset(rewind, 0, sizeof(*rewind));
 	rewind->store = store;
-	/* Contexts that are created later are not in any of the existing versions. */
+	/* Contexts that are created later are not in any of the existing tree versions. */
 	rewind->n_contexts = contexts_in(store);
 	rewind->n_shards = shards_in(store);
 	return (size_t)rewind->n_contexts * (rewind->n_shards + 1);

@@ -8,7 +8,9 @@
 /* An unlimited allowance of a tally. It is half the maximum, so that additions and subtractions cannot overflow. */
 #define PLENTY (INT64_MAX / 2)
 
-/* Sets how much the tally may still change, without changing what it has counted. */
+/*
+ * Sets how much the events in the tally may still change (its allowance), without changing what the tally has counted.
+ */
 static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_room)
 {
 	tally->clock_granted += clock_room - tally->clock_room;
@@ -104,8 +106,8 @@ static void add_up(struct mf_store *store)
 		model->heap_reallocs += tally->reallocs;
 		model->stack_allocs += tally->stack_growths;
 		/*
-		 * Each event in a tally counts as an attempt at a snapshot. None was due, because the events did not
-		 * exceed the tally's allowance.
+		 * Each event in a tally counts as a skipped attempt to take a snapshot: none was due, because the
+		 * events did not exceed the tally's allowance.
 		 */
 		model->skipped_snapshots += events + tally->stack_growths + tally->stack_shrinks;
 		header->events += events;

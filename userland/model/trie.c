@@ -52,7 +52,7 @@ static uint32_t hash_of(uint32_t parent, uint64_t pc)
 	return (uint32_t)(hash >> 32);
 }
 
-/* Returns the slot for @parent's children at @pc, or the free slot where they belong. */
+/* Returns the slot of the hash table for @parent's children at @pc, or the free slot where they belong. */
 static uint32_t *find_slot(const struct mf_store *store, uint32_t parent, uint64_t pc)
 {
 	uint32_t bits = __atomic_load_n(&store->header->node_hash_bits, __ATOMIC_ACQUIRE);

@@ -13,7 +13,7 @@
 #define MF_NODE_ROOT 0u
 
 /*
- * Contexts are numbered from 2 in the order in which they were first seen. 0 means none. Blocks of context 1 are
+ * Contexts are numbered from 2 in the order in which they were first seen. 0 means no context. Blocks of context 1 are
  * tracked but not counted.
  */
 #define MF_CONTEXT_NONE	   0u
@@ -25,7 +25,7 @@ struct mf_node {
 	uint32_t object;
 	uint32_t parent;  /* node of the caller's frame */
 	uint32_t context; /* context of the stack that ends in this node, or MF_CONTEXT_NONE */
-	uint32_t depth;	  /* number of frames from the root, including this one */
+	uint32_t depth;	  /* number of frames from the root to this node, including the node's own */
 	uint32_t eldest;  /* the first child (children are callees); 0: none */
 	/*
 	 * The next child of the same parent. For children in the hash table: the child that was created earlier for the

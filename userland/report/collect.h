@@ -14,7 +14,7 @@
 /* A profile and its memory. It must not be moved, because the profile points into it. */
 struct mf_collection {
 	struct mf_profile profile;
-	const struct mf_store *store; /* the session from which contexts are read */
+	const struct mf_store *store; /* the store from which contexts are read */
 	struct mf_leaf *leaves;	      /* leaves of the trees of all snapshots */
 	size_t n_leaves, room_leaves;
 	void *memory[8]; /* memory that mf_collection_release() has to free */

@@ -24,7 +24,7 @@ struct mf_filter_span {
 
 struct mf_filter;
 
-/* Decisions about a context, in the order in which they are made. */
+/* Decisions of the filter about the frames of a context, in the order in which they are made. */
 enum mf_filter_decision {
 	MF_FILTER_ALLOC_FN,   /* the innermost function, @function, is an allocation function and its frame is
 			       * removed */
@@ -34,7 +34,7 @@ enum mf_filter_decision {
 	MF_FILTER_DEPTH,      /* the @count outermost frames are removed, because they exceed the depth */
 };
 
-/* Callback that receives the decisions. */
+/* Callback that receives the filter's decisions about a context. */
 struct mf_filter_listener {
 	void (*hear)(void *data, enum mf_filter_decision decision, const char *function,
 		     uint32_t count);

@@ -17,11 +17,11 @@
 #include "profile/profile.h"
 
 #define MF_TREE_ROOT   0
-#define MF_TREE_MERGED UINT32_MAX /* not a node, but the merged insignificant entries of a level */
+#define MF_TREE_MERGED UINT32_MAX /* not a node, but the merged insignificant entries under one node */
 
 struct mf_tree;
 
-/* One entry of a level. */
+/* One entry under a node of the tree. */
 struct mf_tree_child {
 	uint32_t node;	       /* number of the node, or MF_TREE_MERGED */
 	struct mf_frame frame; /* frame of the node; not set for MF_TREE_MERGED */

@@ -17,7 +17,7 @@ typedef int mf_image_opening(void *opener, const struct mf_opener_request *reque
 struct mf_image {
 	int fd, debug_fd; /* descriptors of the file and of its separate debug file, or -1 if none */
 	void *memory;	  /* a copy of the vdso, or NULL */
-	Elf *elf;	  /* the opened file; NULL if it does not exist or is not the one that was mapped */
+	Elf *elf;	  /* the file that the object was mapped from; NULL if it cannot be opened or was replaced */
 	const char *why;  /* why names are missing; NULL if none are, or if the object cannot have names */
 	Elf *debug_elf;	  /* the separate debug file; NULL if there is none */
 	struct mf_sections sections; /* decompressed sections of the file and of its separate debug file */

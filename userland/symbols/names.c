@@ -18,7 +18,7 @@
 
 struct mf_names_file {
 	struct mf_names_file *next;
-	struct mf_object object; /* the object, with its own copy of the path */
+	struct mf_object object; /* the object whose names these are, with its own copy of the path */
 	struct mf_names_answer *answers; /* hash table (open addressing) of the answers; a free slot has address 0 */
 	size_t n_answers, room; /* room: size of the hash table of answers, a power of two, or 0 */
 	struct mf_namefile *saved; /* names from earlier runs; they are copied to answers when they are looked up */

@@ -32,7 +32,10 @@ struct mf_names_answer {
 	size_t n_locations;
 };
 
-/* Returns an empty collection, or NULL if memory ran out. All symbolizers that use it must have the same options. */
+/*
+ * Returns an empty collection of names, or NULL if memory ran out. All symbolizers that use the collection must have
+ * the same options.
+ */
 struct mf_names *mf_names_create(void);
 void mf_names_destroy(struct mf_names *names);
 
@@ -52,14 +55,14 @@ void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle
 void mf_names_save(const struct mf_names *names);
 
 /*
- * Returns the collection for the file of @object, or NULL if no names are kept for it. It is valid until @names is
- * destroyed.
+ * Returns the names found in the file of @object, or NULL if no names are kept for this file. The result is valid until
+ * @names is destroyed.
  */
 struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_object *object);
 
 /*
  * Records @sources, the files that the names kept from now on are read from. NULL means that names are also read from
- * unknown files, so they must not be saved for later runs. @file may be NULL, here and below.
+ * unknown files, so they must not be saved for later runs. In this function and those below, @file may be NULL.
  */
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 

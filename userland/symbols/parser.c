@@ -30,12 +30,12 @@ struct mf_parser {
 	struct mf_opener opener;
 	struct mf_parser_state state;
 	char why[128]; /* buffer for state.why */
-	int64_t left_ms; /* time left of the limit for all answers */
+	int64_t left_ms; /* milliseconds left of the time limit for all answers */
 	pid_t pid;     /* process id of the child, or 0 if there is none */
 	int socket;
 	uint8_t *bytes; /* received bytes; those from @at to @end are not decoded yet */
 	size_t at, end, room;
-	struct mf_reader *reader; /* reader in this process, or NULL if a child reads */
+	struct mf_reader *reader; /* reads the files if this process does so; NULL if a child does */
 	struct mf_reader_answer answer;
 };
 

@@ -14,10 +14,10 @@
 
 #include "symbols/ranges.h"
 
-/* Maximum depth of a tree of entries. No valid tree is deeper; a damaged one must not overflow the stack. */
+/* Maximum depth of a tree of DWARF entries. No valid tree is deeper; a damaged one must not overflow the stack. */
 #define DEPTH_MAX 256
 
-/* A unit that was read because an address in it was looked up. */
+/* A compilation unit that was read because an address in it was looked up. */
 struct unit {
 	struct unit *next;
 	Dwarf_Off offset;	    /* offset of the unit's first entry */

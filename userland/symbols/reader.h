@@ -51,7 +51,7 @@ struct mf_reader *mf_reader_create(const struct mf_object *object, const struct 
 				   mf_image_opening *open, void *opener);
 void mf_reader_destroy(struct mf_reader *reader); /* @reader may be NULL */
 
-/* Returns the files that were opened. */
+/* Returns the object's file and its debug file, as they were opened. */
 const struct mf_image *mf_reader_image(const struct mf_reader *reader);
 
 /* Answers @question. Fields of @answer that are unknown are NULL or 0. */

@@ -35,7 +35,7 @@ enum {
 	STATUS_REFUSED = 1,
 	STATUS_LOST = 125, /* exit status if an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
-	LOOSE_TRIES = 10,  /* number of first attempts, which fail if any event occurs while reading */
+	LOOSE_TRIES = 10,  /* this many attempts come first and fail if any event occurs during the reading */
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */
 };
 
@@ -121,8 +121,8 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	options->wanted = MF_OPTIONS_RUN;
 	options->wait = false;
 	/*
-	 * Without options, the description is "(none)". Drop that before the options of the command line are
-	 * appended.
+	 * Without options, the profile's desc line is "(none)". Remove this text before the options of the command line
+	 * are appended.
 	 */
 	if (rescue->n_words && options->desc && *options->desc == '(')
 		free(mf_take(options->desc, NULL));

@@ -28,7 +28,7 @@ enum {
 };
 
 struct request {
-	pid_t pid; /* the process to read, or 0 for the only profile */
+	pid_t pid; /* the process whose profile is read, or 0 for the only running profile */
 	const char *file;
 };
 

@@ -200,7 +200,7 @@ struct asked {
 struct round {
 	struct asked *asked;
 	struct pollfd *polled; /* the connection to each instance; fd is negative if not connected */
-	size_t n, waiting; /* number of outstanding answers */
+	size_t n, waiting; /* waiting: number of instances that have not answered yet */
 };
 
 static void end_round(struct round *round)

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* The state of one expansion. */
+/* The state while the pattern of one file name is expanded. */
 struct expansion {
 	const char *rest; /* rest of the pattern, after the % and its letter */
 	FILE *out;

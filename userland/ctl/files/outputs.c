@@ -137,7 +137,9 @@ static char *alternative(const char *path, pid_t pid, unsigned int n)
 	return length < 0 ? NULL : name;
 }
 
-/* Reports that @path is already used for @taken, so process @pid's file of kind @kind goes to @name instead. */
+/*
+ * Reports that the name @path is already used for the file @taken, so process @pid's file of kind @kind goes to @name.
+ */
 static void say_taken(const char *path, const struct claim *taken, enum mf_output_kind kind, pid_t pid,
 		      const char *name)
 {

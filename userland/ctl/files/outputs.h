@@ -22,7 +22,7 @@ enum mf_output_kind {
 
 struct mf_outputs;
 
-/* Returns NULL if out of memory. */
+/* Creates an empty list of output files. Returns NULL if out of memory. */
 struct mf_outputs *mf_outputs_create(void);
 void mf_outputs_destroy(struct mf_outputs *outputs); /* @outputs may be NULL */
 

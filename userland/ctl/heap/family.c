@@ -42,7 +42,7 @@ enum {
 
 struct mf_heap_family {
 	const struct mf_options *options;
-	struct mf_heap_process *processes; /* the processes, newest first */
+	struct mf_heap_process *processes; /* the profiled processes of the run, newest first */
 	int files_ms; /* time until the next check for newly mapped files */
 	struct mf_join_conns conns; /* connections of joining processes; their epoll descriptor watches all processes */
 	int inotify; /* inotify descriptor that reports address spaces that are gone; -1 until a process joins */
@@ -123,7 +123,7 @@ struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family,
 	return process;
 }
 
-/* Returns a child that still shares the profile of @source, or NULL. */
+/* Returns a forked child that still shares the profile of @source, or NULL if there is none. */
 static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
 					 const struct mf_heap_process *source)
 {
@@ -239,7 +239,7 @@ static void let_go_of_any(struct mf_heap_family *family)
 	}
 }
 
-/* Is @process about to execute another program, or has it just done so? */
+/* Returns whether @process is about to execute another program or has just done so. */
 static bool executes(const struct mf_heap_process *process)
 {
 	return process->executes || mf_space_executes(&process->space);
@@ -447,9 +447,9 @@ static int64_t patience_for(const struct mf_heap_process *process)
 }
 
 /*
- * Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share it need copies now. Most
- * children soon execute another program or end, so answer_asker() waits for that. Returns 0 if it took over the
- * connection.
+ * Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share the profile need copies.
+ * Most children soon execute another program or end, so answer_asker() first gives them time to do so. Returns 0 if it
+ * took over the connection.
  */
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
@@ -773,7 +773,10 @@ static bool is_unborn(const struct mf_heap_family *family)
 	return process;
 }
 
-/* Waits for children that were just forked and for programs that are being executed: they count as survivors. */
+/*
+ * Waits for children that were just forked and for programs that are being executed, because they count as survivors,
+ * which are processes that outlive the launched program.
+ */
 static void await_joining(struct mf_heap_family *family)
 {
 	int64_t born_until = mf_timekeeper_now() + BIRTH_PATIENCE_MS, now;
@@ -858,7 +861,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		if (process->pid)
 			left++;
 		else
-			drop(family, process); /* a child that was announced, but not forked yet */
+			drop(family, process); /* this child was announced, but not forked yet */
 	}
 	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {

@@ -25,11 +25,17 @@ struct mf_heap_family;
 int mf_heap_family_create(const struct mf_options *options, struct mf_heap_process *launched,
 			  const char *address, struct mf_heap_family **family, struct mf_error *err);
 
-/* Treats the launched process like one that joined, for when this massif-ctl is not its parent. Returns 0 or -errno. */
+/*
+ * Treats the launched process like one that joined the run, because this massif-ctl is not its parent. Returns 0 or
+ * -errno.
+ */
 int mf_heap_family_adopt(struct mf_heap_family *family);
 void mf_heap_family_destroy(struct mf_heap_family *family); /* @family may be NULL */
 
-/* Returns the address and the secret, in the format of MASSIF_SESSION; NULL if no process can join. */
+/*
+ * Returns the address and the secret that processes need to join the run, in the format of the environment variable
+ * MASSIF_SESSION; NULL if no process can join.
+ */
 const char *mf_heap_family_address(const struct mf_heap_family *family);
 
 /* Returns the descriptor to poll for POLLIN; -1 if no process can join. */

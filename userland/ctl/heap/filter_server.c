@@ -113,7 +113,10 @@ void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 {
 	if (!filter_server)
 		return;
-	/* If the server was stopped before a fork, the child has restarted it and now answers the queries. */
+	/*
+	 * If the thread was stopped before massif-ctl forked, the child process has restarted it and now answers the
+	 * queries.
+	 */
 	if (filter_server->started) {
 		mf_filter_server_stop(filter_server);
 		/* The thread has ended, so the program must no longer wait for an answer. */

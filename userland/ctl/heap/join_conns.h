@@ -20,8 +20,9 @@ struct mf_join_conn {
 };
 
 /*
- * Answers the request @join_request from @guest. Returns 0 if @data has taken over the connection, EINPROGRESS if more
- * requests will follow, ENOTCONN if no answer is to be sent, or -errno, which is sent as the answer.
+ * Callback that answers the request @join_request from @guest. Returns 0 if it has taken over the connection,
+ * EINPROGRESS if more requests will follow, ENOTCONN if no answer is to be sent, or -errno, which is sent as the
+ * answer.
  */
 typedef int mf_join_conns_serve(void *data, struct mf_join_conn *guest, const struct mf_request *join_request);
 

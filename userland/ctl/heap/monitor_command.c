@@ -70,9 +70,9 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 	return code;
 }
 
-/* The result of a command: a file for the process to write, or nothing. */
+/* The result of a monitor command: a file for the process to write, or nothing. */
 struct file {
-	char *name;   /* name of the file, as given or the default; NULL if there is no file; owned */
+	char *name;   /* name of the file, from the command or the default name; NULL if there is no file; owned */
 	int contents; /* descriptor of the contents, or -1 if there is no file */
 	bool is_told; /* print a message when the file has been written */
 };

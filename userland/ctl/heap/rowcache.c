@@ -107,7 +107,10 @@ struct lesson {
 	bool searched; /* the object's code was also searched for client requests */
 };
 
-/* Runs in an unprivileged child process. Returns the contents of the new row file, or NULL if there is nothing new. */
+/*
+ * Makes the new row file of an object, in an unprivileged child process. Returns the contents of the file, or NULL if
+ * there is nothing new.
+ */
 static void *learn(void *data, int fd, size_t *size)
 {
 	const struct lesson *lesson = data;

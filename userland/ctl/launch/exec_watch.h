@@ -10,7 +10,8 @@ struct mf_exec_watch {
 	pid_t pid;
 	struct stat image; /* the file that the process was last seen to execute */
 	int period_ms;	   /* milliseconds until the next check, or -1 if the process cannot be checked */
-	char *replaced_by; /* path of the program executed last; NULL if it is still the first one; owned */
+	/* path of the program executed last; NULL if the process still executes its first program; owned */
+	char *replaced_by;
 };
 
 /*

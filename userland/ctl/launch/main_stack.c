@@ -16,7 +16,7 @@
 /* The usual default for the stack limit. */
 #define STACK_BYTES (8u << 20)
 
-/* makecontext() passes only int arguments. */
+/* What to call on the new stack, and the result: static, because makecontext() passes only int arguments. */
 static struct {
 	int (*run)(int argc, char **argv);
 	int argc, status;

@@ -18,7 +18,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Skips an optional sign. Returns whether it is a minus. */
+/* Skips an optional sign. Returns whether the sign is a minus. */
 static bool read_sign(const char **text)
 {
 	bool negative = **text == '-';

@@ -35,7 +35,7 @@ struct mf_options {
 	bool heap;	      /* count heap blocks */
 	bool stacks;	      /* count the threads' stacks */
 	enum mf_pages_what pages; /* what a pages mode profile counts; meaningless without @pages_as_heap */
-	bool pages_as_heap;   /* overridden by @heap = false; see mf_options_has_pages() */
+	bool pages_as_heap;   /* profile pages (pages mode); no effect if @heap is false, see mf_options_has_pages() */
 	bool time_unit_given; /* the user chose the unit of time */
 	int verbosity;	      /* message level, see message.h */
 	const char *out_file; /* file name of the profile, not yet expanded (may contain %) */

@@ -117,7 +117,10 @@ static struct mf_output_of output_of(const struct mf_recording *recording,
 	};
 }
 
-/* A detached process may have been idle for a while, so use the time of the detach. */
+/*
+ * A process from which massif-ctl detached may have been idle for a while, so its profile ends at the time of the
+ * detach.
+ */
 static uint64_t end_of(const struct mf_recording *recording, const struct mf_pages_process *process)
 {
 	if (process->state == MF_PAGES_STOPPED && recording->end_ns > process->end_ns)
