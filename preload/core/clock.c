@@ -78,8 +78,8 @@ static uint64_t read_hardware(uint32_t counter)
 }
 
 /*
- * Returns the kernel's count plus what the hardware has counted since then. Retries if the kernel updates the page
- * meanwhile.
+ * Reads the instruction counter in user mode: returns the count that the kernel has stored in @page, plus what the
+ * hardware has counted since. Retries if the kernel updates the page meanwhile.
  */
 static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 {
@@ -96,7 +96,7 @@ static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 		if (index) {
 			unsigned int unused = 64u - page->pmc_width;
 
-			/* The hardware counter is signed and narrower than 64 bits. */
+			/* Extend the sign of the hardware's count, which is a signed number of fewer than 64 bits. */
 			count += (uint64_t)((int64_t)(read_hardware(index - 1) << unused) >>
 					    unused);
 		}

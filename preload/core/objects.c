@@ -196,8 +196,8 @@ static bool is_record_of(const struct mf_object_record *record, const struct dl_
 }
 
 /*
- * Returns the record of @info in the list of loaded objects, or MF_OBJECT_NONE if the object is new. The search begins
- * at scan->at.
+ * Returns the number of the record that describes the loaded object @info, or MF_OBJECT_NONE if the object is new.
+ * First tries record scan->at.
  */
 static uint32_t find_mapped(struct scan *scan, const struct dl_phdr_info *info)
 {

@@ -35,7 +35,7 @@ struct mf_deferred {
 struct mf_thread {
 	/* pointers to the thread's tally and its shard (array of context bytes), which other threads may share */
 	struct mf_tally_ctx ctx;
-	uint32_t *put_off;   /* slot of the block whose free is still pending in the tally, if any */
+	uint32_t *put_off;   /* slot, in the table of blocks, of the block whose free the tally has put off, if any */
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */
 	uint32_t generation;
@@ -95,8 +95,9 @@ struct mf_thread_private {
 };
 
 /*
- * This struct is in the static TLS block, because accessing it must not allocate. It is kept small, because the static
- * TLS block takes space from every thread's stack, and stacks can be small.
+ * The variables that each thread has in thread-local storage. They are in the static TLS block, because accessing them
+ * must not allocate. The struct is small, because the static TLS block takes space from every thread's stack, and
+ * stacks can be small.
  */
 struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */

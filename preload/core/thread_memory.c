@@ -23,10 +23,13 @@
 #define SMALL_ROOM MF_MEMO_ROOM_LEAST
 #define PAGE_BYTES 4096u
 
-/* Large states get one third of the region. */
+/* States with a large memo get one third of the session memory's region for states. */
 #define LARGE_SHARE 3u
 
-/* Number of large and small states in use. In the region, all large states come before the small ones. */
+/*
+ * Numbers of states in use: with a large and with a small memo. In the session memory's region for states, all states
+ * with a large memo come first.
+ */
 static uint64_t n_large, n_small;
 
 static size_t size_with(uint32_t room)

@@ -128,8 +128,8 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
 
 /*
- * Is @caller nested according to a memo? If this returns false, mf_nesting_search() must decide. Uses only
- * general-purpose registers.
+ * Is it known from a memo that an event of @caller is nested in the event of a hook? If this returns false,
+ * mf_nesting_search() must decide. Uses only general-purpose registers.
  */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
 {

@@ -308,7 +308,10 @@ static inline bool advance(struct mf_thread *thread)
 	       mf_tally_advance(thread->ctx.tally, mf_clock_advance(&thread->private->clock));
 }
 
-/* Finds the context of an unknown stack. This takes a while, so the block's slot is prefetched first. */
+/*
+ * Finds the context of a stack that is not in the thread's memo. This takes a while, so the block's slot in the table
+ * of blocks is prefetched first.
+ */
 static __attribute__((noinline)) uint32_t find_context(struct mf_thread *thread,
 						       const struct mf_registers *caller,
 						       const void *pointer)
@@ -781,7 +784,10 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	errno = saved;
 }
 
-/* Resizes a block while counting is stopped. A block that was counted before the stop stays counted. */
+/*
+ * Handles the client request that gives a block a new size, while new blocks are not counted. A block that was counted
+ * before counting stopped stays counted.
+ */
 static void resize_while_stopped(const void *pointer, size_t size,
 				 const struct mf_registers *caller)
 {

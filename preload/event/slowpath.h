@@ -23,7 +23,7 @@ void mf_slowpath_alloc(const void *pointer, size_t size, const struct mf_registe
  */
 bool mf_slowpath_is_nested(const void *frame);
 
-/* Counts an event that is lost because the thread has no state. */
+/* Adds 1 to the number of lost events: an event could not be counted because the thread has no struct mf_thread. */
 void mf_slowpath_lose(void);
 
 /* Counts the deferred events of @thread, which has left the shim. */

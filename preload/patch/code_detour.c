@@ -16,9 +16,10 @@
 
 #ifdef __x86_64__
 
-#define COPY_MAX 128u /* bytes for the copied instructions, which may grow when they are moved, and a jump back */
+/* maximum size in bytes of a copy: the overwritten instructions, which may grow when they are moved, and a jump back */
+#define COPY_MAX 128u
 #define ENTRY_MAX 16u
-#define ALIGNMENT 16u /* another function may begin at any multiple of this many bytes */
+#define ALIGNMENT 16u /* alignment of functions in bytes: the next function may begin at any multiple of this */
 
 /* The buffer for generated code: the next byte is written at @at; @end is the limit. */
 struct writer {
@@ -143,7 +144,10 @@ static bool ends(enum mf_flow flow)
 	return flow == MF_FLOW_AWAY || flow == MF_FLOW_JUMP;
 }
 
-/* Does the copy end after this instruction? It always ends after a call, which returns into the original function. */
+/*
+ * Does the copy of a function's first instructions end after an instruction of this kind? It always ends after a call,
+ * because the call returns into the original function.
+ */
 static bool leaves(enum mf_flow flow)
 {
 	return ends(flow) || flow == MF_FLOW_CALL || flow == MF_FLOW_INDIRECT_CALL;

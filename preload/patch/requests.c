@@ -51,8 +51,8 @@ static uint32_t n_origins;
 static bool wanted; /* are requests handled? Copied from the session, which a forked child may not have yet */
 
 /*
- * Handles a request and returns its result. For a request to another tool, or if the process is not profiled, that is
- * @unheard, the result without Valgrind.
+ * Handles a request and returns its result. For a request to another tool of Valgrind, or if the process is not
+ * profiled, the result is @unheard, which the request has without Valgrind.
  */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {

@@ -148,8 +148,8 @@ struct arrival {
 	enum owner owner;
 	bool is_executable;
 	/*
-	 * @defines: the object defines an allocation function. @allocates: it defines one that does not merely call
-	 * others.
+	 * @defines: the object defines an allocation function. @allocates: the object defines an allocation function
+	 * that does not merely call other allocation functions.
 	 */
 	bool defines, allocates;
 };
@@ -207,9 +207,9 @@ static struct taken *find_taken(const void *site)
 }
 
 /*
- * Definitions that consist of only a jump, which are too short for a detour. For example, linkers and compilers turn
- * all of a library's operators delete into jumps to one of them. Calls of such a definition are counted at the jump's
- * target, if the target is taken over.
+ * Maximum number of definitions that consist of only a jump. They are too short to be overwritten with a detour. For
+ * example, linkers and compilers turn all of a library's operators delete into jumps to one of them. Calls of such a
+ * definition are counted at the jump's target, if the target is taken over.
  */
 #define JUMPS_MAX 64u
 
@@ -277,7 +277,10 @@ static void take(const struct mf_definition *definition)
 		own->is_new = true;
 		return;
 	}
-	/* The entry for this address belongs to a function of another object, which was loaded here before. */
+	/*
+	 * The entry in @taken for this address belongs to a function of an object that was loaded here before and has
+	 * been unloaded.
+	 */
 	if (own)
 		own->detour.site = NULL;
 	own = &taken[n_taken];

@@ -36,7 +36,7 @@ __asm__(
 "	.cfi_signal_frame\n"
 "	.cfi_def_cfa rsp, 136\n"
 "	.cfi_undefined rip\n"
-	/* Return at once for requests to other tools; they are the most frequent. */
+	/* Return at once for requests that are not handled, such as those to Memcheck: they are the most frequent. */
 "	cmpq	$0x1301, (%rax)\n"
 "	je	1f\n"
 "	cmpq	$0x1302, (%rax)\n"

@@ -104,7 +104,10 @@ void mf_environment_clean(void)
 		take_out(place);
 		taken++;
 	}
-	/* The unused words between the new end of the array and the auxiliary vector. */
+	/*
+	 * The array of variables has become shorter: these are the unused words between its new end and the auxiliary
+	 * vector.
+	 */
 	gap = (uint64_t *)(end - taken + 1);
 	if (taken == 2) {
 		gap[0] = AT_IGNORE;

@@ -58,7 +58,10 @@ static rlim_t least(rlim_t one, rlim_t other)
 	return one < other ? one : other;
 }
 
-/* RLIM_INFINITY is the largest value, so it needs no special case. */
+/*
+ * Returns @limit + @more, or RLIM_INFINITY if that is less. RLIM_INFINITY is the largest value, so it needs no special
+ * case.
+ */
 static rlim_t add(rlim_t limit, rlim_t more)
 {
 	return limit < RLIM_INFINITY - more ? limit + more : RLIM_INFINITY;

@@ -135,8 +135,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
 
 	/*
-	 * For the first frame that differs from the previous stack, first try the next sibling of the previous stack's
-	 * node.
+	 * For the outermost frame that differs from the previous stack, first try the next sibling of the node that the
+	 * previous stack's frame had.
 	 */
 	if (n < end && frame->node)
 		next = mf_trie_next(store, frame->node);

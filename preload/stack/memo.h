@@ -104,10 +104,13 @@ struct mf_memo_node {
 	 * MF_MEMO_CHILD_OF | the parent's number, and the value of the stack word at the parent's @branch.
 	 */
 	uint64_t above, value;
-	/* Identifies the node in its children's keys. If the node is split, the new child gets this number. */
+	/*
+	 * Number that identifies the node in the keys of its children. If the node is split, the new child gets this
+	 * number.
+	 */
 	uint32_t number;
 	uint32_t context; /* context of the only stack that ends here; 0 if the node has children */
-	int32_t branch;	  /* distance from the caller's stack pointer to the word whose value selects the child */
+	int32_t branch;	  /* distance from the caller's stack pointer to the stack word whose value selects the child */
 	union {
 		uint32_t latest; /* in a node with children: pool index of the child that was found most recently */
 		/*

@@ -252,7 +252,7 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				walk->repeatable = repeatable;
 				return;
 			}
-			at = 0; /* the previous walk was cut off, but this one must go further */
+			at = 0; /* the previous walk was cut off at its maximum depth, but this walk must go further */
 		}
 		*frame = (struct mf_walk_frame){
 			.sp = registers.sp,
