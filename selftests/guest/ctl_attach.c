@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	}
 	last = ctl_last(text, "snapshot=");
 	EXPECT_EQ(most, last_of(text, "mem_heap_B="));
-	/* The last snapshot is the peak, and no other snapshot is marked as one. */
+	/* The last snapshot is the peak, and no other snapshot is marked as a peak. */
 	EXPECT_EQ(strstr(text, "heap_tree=peak\n"), strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, "heap_tree=peak\n"));
 	EXPECT_NE(NULL, strstr(last, ": _PyEval_EvalFrameDefault "));
@@ -252,7 +252,7 @@ static const struct {
 	const char *name;
 	const char *argv[6];
 	unsigned long grows;	/* minimum growth in bytes while attached */
-	const char *stack;	/* symbol name expected in a tree; NULL if the program has none */
+	const char *stack;	/* symbol name expected in a tree; NULL: none is expected */
 } programs[] = {
 	{ "python3", { "python3", "-c", "import time\nl = []\nwhile True:\n"
 		       " l.append(bytearray(1 << 20))\n time.sleep(0.02)\n" }, 4 << 20, "python3" },
@@ -301,7 +301,7 @@ static bool equals_proc(const char *pid)
 	return same;
 }
 
-/* Returns the number of bytes that are mapped. */
+/* Returns the number of bytes that the process @pid has mapped. */
 static unsigned long bytes_of(const char *pid)
 {
 	unsigned long pages = 0;
@@ -318,7 +318,7 @@ static unsigned long bytes_of(const char *pid)
 	return pages * 4096;
 }
 
-/* Waits one second, then until the process has grown by 2 * @bytes. The timeout is longer on slow machines. */
+/* Waits one second, then until the process @pid has mapped 2 * @bytes more. The timeout is longer on slow machines. */
 static void let_grow(const char *pid, unsigned long bytes)
 {
 	unsigned long from = bytes_of(pid);
@@ -690,7 +690,7 @@ TEST_F_TIMEOUT(attach, with_children, SECONDS)
 		close(fd);
 		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
 		EXPECT_EQ(0, status);
-		/* The subshell (:), and with --trace-children also true and sleep. */
+		/* The subshell (:) has a profile; with --trace-children, so do the programs true and sleep. */
 		EXPECT_EQ(traced ? 3 : 1, ctl_find_files("massif.out", NULL));
 		if (traced) {
 			char *text = read_profile(_metadata, self->target);

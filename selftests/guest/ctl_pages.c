@@ -133,8 +133,8 @@ static unsigned int count(const char *text, const char *part)
 }
 
 /*
- * The log has the same lines as in heap mode, and their number agrees with the counters. The pages added minus the
- * pages removed agree with the total.
+ * With -v -v, massif-ctl prints the same lines about snapshots as in heap mode. The number of these lines agrees with
+ * the counters that --stats=yes prints. The number of pages added minus the number removed agrees with the total.
  */
 TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 {
@@ -234,8 +234,8 @@ TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 }
 
 /*
- * If a program is skipped, so are the programs that it starts. A program is skipped if a pattern of either option
- * matches.
+ * If a program is skipped, so are the programs that it starts. A program is skipped if it matches a pattern of
+ * --trace-children-skip or of --trace-children-skip-by-arg.
  */
 TEST_F_TIMEOUT(pages, children_skipped, SECONDS)
 {

@@ -33,7 +33,10 @@ FIXTURE_TEARDOWN(ends)
 FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
-	/* The peak may be before the end: for a thread's arena, the C library maps twice the size and unmaps half. */
+	/*
+	 * True if the peak may be before the process's end: for a thread's arena, the C library maps twice the size and
+	 * unmaps half.
+	 */
 	bool has_more_before;
 };
 

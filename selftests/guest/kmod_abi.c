@@ -86,7 +86,7 @@ static const struct {
 	unsigned long cmd;
 	size_t size;
 	bool early;
-	size_t words[2];	/* offsets at which words must be 0; 0: unused */
+	size_t words[2];	/* offsets of words in the ioctl's argument that must be 0; an offset of 0 is unused */
 } calls[] = {
 #define PAD(type, field) __builtin_offsetof(struct type, field)
 	{ MASSIF_IOC_QUERY, sizeof(struct massif_query), true,
@@ -435,7 +435,7 @@ TEST_F(opened, a_process_is_in_one_session_at_most)
 
 	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &second.fd)));
-	/* The child closes the session's own descriptor, so use a copy. */
+	/* The child process closes the session's own descriptor, so let it enrol with a copy of the descriptor. */
 	same = dup(self->session.fd);
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &same)));
 	close(same);
@@ -503,7 +503,7 @@ static int map_until_the_end(void *arg)
 	return 0;
 }
 
-/* The session continues as long as any part of it is mapped. It ends when the last mapping is removed. */
+/* The session continues as long as any of its pages is mapped. The session ends when the last mapping is removed. */
 TEST_F(opened, a_mapping_outlives_close)
 {
 	struct massif_attach attach = { .size = sizeof(attach) };

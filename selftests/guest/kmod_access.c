@@ -235,7 +235,7 @@ static int watch(const struct change *change)
 		return 23;
 	if (!change->hides)
 		end(pid);
-	/* The hidden process is still running, but its session is over. */
+	/* The hidden process is still running, but the session no longer follows it. */
 	if (kmod_session_drain(&session, 20000, note, &seen))
 		return 24;
 	if (change->hides)
@@ -548,7 +548,10 @@ TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 	EXPECT_TRUE(limit_namespaces(before));
 }
 
-/* Runs in a process that joins the hook test of its own session and stays in it. */
+/*
+ * Runs in a process that makes itself the target of its own session's hook test, in which the module checks that its
+ * hooks fire. The process remains the target until it ends.
+ */
 static void join_first(int ready, int asked)
 {
 	struct massif_test join = { .size = sizeof(join), .flags = MASSIF_TEST_JOIN };
@@ -561,7 +564,7 @@ static void join_first(int ready, int asked)
 	    read(asked, &byte, 1) != 1)
 		_exit(1);
 	map(AFTER);
-	/* A process that is being followed cannot join a test. */
+	/* A process that a session follows cannot become the target of a hook test. */
 	if (!ioctl(session.fd, MASSIF_IOC_TEST, &join) || errno != EBUSY)
 		_exit(2);
 	kmod_session_close(&session);
@@ -569,8 +572,8 @@ static void join_first(int ready, int asked)
 }
 
 /*
- * Root can attach to a process in a hook test; otherwise a process could avoid being profiled by staying in the
- * test.
+ * Root can attach to a process that is the target of a hook test; otherwise a process could avoid being profiled by
+ * remaining the target.
  */
 TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 {

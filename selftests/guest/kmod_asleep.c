@@ -20,7 +20,7 @@
 
 #define RING	(16 << 20)
 #define PAGE	4096ul
-/* A kretprobe can follow 256 calls at once (CALLS in kmod/probe.c). MANY is BEYOND more than that. */
+/* A kretprobe can follow 256 calls at once (CALLS in kmod/probe.c). MANY calls exceed this limit by BEYOND. */
 #define MANY	300
 #define BEYOND	(MANY - 256)
 
@@ -37,7 +37,7 @@ static pid_t start(struct kmod_session *session, int (*run)(void *), void *arg)
 	return pid;
 }
 
-/* Maps the device, which blocks until another process provides the memory, and then stays idle. */
+/* Maps /dev/massif-sleep, a device for tests: the mmap call sleeps until the test wakes it up. Then stays idle. */
 static int map_and_stay(void *arg)
 {
 	int *device = arg;
@@ -49,7 +49,7 @@ static int map_and_stay(void *arg)
 		pause();
 }
 
-/* Maps the device, which blocks until another process provides the memory, and then exits. */
+/* Maps /dev/massif-sleep, a device for tests: the mmap call sleeps until the test wakes it up. Then exits. */
 static int map_and_end(void *arg)
 {
 	int *device = arg;
@@ -107,7 +107,7 @@ FIXTURE_TEARDOWN(asleep)
 	EXPECT_EQ(0, kmod_module_unload_soon("massif_sleep"));
 }
 
-/* Waits up to a minute until @wanted calls are asleep. */
+/* Waits up to a minute until @wanted mmap calls of /dev/massif-sleep are asleep. Returns how many are. */
 static int asleep(int device, int wanted)
 {
 	char text[16] = "";

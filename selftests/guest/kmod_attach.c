@@ -526,7 +526,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 		EXPECT_EQ(-EAGAIN, kmod_session_attach(self->session.fd, pid));
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.count);
-	/* Stop the process, so that it does not end before the check. */
+	/* Stop the process, so that it does not end before the test has read its records. */
 	kill(pid, SIGSTOP);
 	response.fd = event.fd;
 	ASSERT_EQ(sizeof(response), write(fd, &response, sizeof(response)));

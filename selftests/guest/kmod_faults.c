@@ -272,7 +272,10 @@ static int undo_setup_with_less(struct scene *scene)
 	struct scene told = { .session = &session, .number = scene->number };
 	int err = do_known(&told);
 
-	/* KNOWN succeeds here if the first attempt created the table and failed only in copying out the answer. */
+	/*
+	 * The ioctl KNOWN succeeds here if the first SETUP created the table of known stacks and failed only in copying
+	 * out its answer.
+	 */
 	return err && err != EOPNOTSUPP ? err : do_close(scene);
 }
 
@@ -504,8 +507,8 @@ static const struct op {
 	const char *name;
 	bool (*run)(int nth, unsigned int n);
 	/*
-	 * number of repetitions if a child does the operation, because its failures are not visible here; 0: until
-	 * nothing fails
+	 * How often the operation is performed if a child process does it, whose failures are not visible here. 0:
+	 * until no failure is injected any more.
 	 */
 	unsigned int rounds;
 } ops[] = {
@@ -537,7 +540,7 @@ struct pipes {
  */
 static bool leave_rseq(void)
 {
-	const size_t size = 32; /* size of the rseq area that the C library registers, used or not */
+	const size_t size = 32; /* size of the whole rseq area that the C library registers, including unused bytes */
 	char *at = (char *)__builtin_thread_pointer() + __rseq_offset;
 
 	return !__rseq_size || !syscall(SYS_rseq, at, size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
@@ -623,7 +626,10 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	EXPECT_LT(0, status.captures_failed);
 }
 
-/* Returns the next n: every number from 1 to 10, then in growing steps, because each of these calls takes long. */
+/*
+ * Returns which allocation or copy is to fail after the @n-th: each one up to the 10th, then some in growing steps,
+ * because each SETUP takes long.
+ */
 static unsigned int next(unsigned int n)
 {
 	return n < 10 ? n + 1 : n + n / 3;

@@ -55,7 +55,10 @@ static bool act(int what)
 	return true;
 }
 
-/* Runs act(@what) in a child that has joined the hook test. Returns the child's status, which is 0 on success. */
+/*
+ * Runs act(@what) in a child that has made itself the target of the hook test. Returns the child's status, which is 0
+ * on success.
+ */
 static int run_child(int fd, int what)
 {
 	pid_t pid = fork();
@@ -75,7 +78,7 @@ static int end_of(pid_t pid)
 	return status;
 }
 
-/* Starts a child that joins the test and waits. */
+/* Starts a child that makes itself the target of the hook test and waits. */
 static pid_t start_joined(int fd)
 {
 	int ready[2];
@@ -277,7 +280,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(0, run_child(fd, DO_ALL));
 	EXPECT_EQ(-EINVAL, test(fd, 8, NULL));
 
-	/* A process that is being followed cannot join the test, and vice versa. */
+	/* A process that a session follows cannot become the target of a hook test, and vice versa. */
 	pid = fork();
 	if (!pid) {
 		if (ioctl(fd, MASSIF_IOC_ENROL, &enrol))
@@ -296,7 +299,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(0, status);
 }
 
-/* A child that has joined a session's hook test continues after the session has ended. */
+/* A child that is the target of a session's hook test continues to run after the session has ended. */
 TEST_F(hooktest, outlived_by_its_process)
 {
 	pid_t pid = start_joined(self->session.fd);

@@ -36,7 +36,7 @@ struct worker {
 /* Addresses that the child reports, in shared memory. */
 struct said {
 	uint64_t returns[2];	/* return addresses of raw_mmap and of its caller */
-	uint64_t slots[2];	/* positions of these addresses on the stack */
+	uint64_t slots[2];	/* stack addresses at which the two return addresses are stored */
 };
 
 static struct said *said;
@@ -295,7 +295,7 @@ TEST_F_TIMEOUT(known, a_register_differs, 60)
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* A report with the same number replaces the earlier one. */
+	/* A report about a stack with the same number replaces the earlier report. */
 	self->told.head.words[0].value--;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
@@ -337,7 +337,7 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	ASK('x');
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* A report about an outdated stack copy must be rejected. */
+	/* A report about an outdated stack copy must have no effect: the stack is copied again. */
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
@@ -407,7 +407,7 @@ TEST_F_TIMEOUT(known, nonsense_is_refused, 60)
 	EXPECT_EQ(-EINVAL, kmod_session_tell(&self->session, head, MASSIF_KNOWN_BATCH + 8));
 	EXPECT_EQ(-EFAULT, kmod_session_tell(&self->session, (void *)8, size));
 	EXPECT_EQ(0, kmod_session_tell(&self->session, NULL, 0));
-	/* If a word's address is outside user space, the stack never matches. */
+	/* If the reported address of a stack word is outside user space, the module never recognises the stack. */
 	head->sp = 0xffff888000000000;
 	EXPECT_EQ(1, kmod_session_tell(&self->session, head, size));
 	ASK('1');

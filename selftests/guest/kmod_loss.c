@@ -26,8 +26,8 @@ struct worker {
 };
 
 /*
- * Maps a range and unmaps every second page, which leaves @count mappings that cannot merge. Each takes one system
- * call.
+ * Maps a range and unmaps every second page, with one system call per page. This leaves @count mappings that cannot
+ * merge.
  */
 static void many_mappings(int count)
 {
@@ -203,8 +203,8 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 	kmod_session_release(&self->session);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	/*
-	 * Stack copies fill up to three quarters of the 64 KiB, which is a few stacks. The rest holds about a hundred
-	 * records.
+	 * Stack copies fill up to three quarters of the ring, which has 64 KiB; this is enough for a few stacks. The
+	 * rest of the ring holds about a hundred records.
 	 */
 	EXPECT_LT(3, whole);
 	EXPECT_LT(10, limited);
@@ -244,7 +244,7 @@ TEST_F_TIMEOUT(loss, the_program_resyncs_by_itself, 120)
 	read_all(&self->session, &self->model);
 	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
 
-	/* There is room for the target's next record now, so the module lists its mappings again. */
+	/* Now the ring has room for the target's next record, so the module lists the target's mappings again. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
 	read_all(&self->session, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));

@@ -475,8 +475,8 @@ static bool write_words(const char *path, const char *words)
 }
 
 /*
- * Runs in a cgroup, as a user: the group's memory grows by the size of the ring, which can be mapped and read.
- * Returns 0, or the number of the step that failed.
+ * Runs in a cgroup, as a user: SETUP charges the size of the ring to the cgroup's memory, and the ring can be mapped
+ * and read. Returns 0, or the number of the step that failed.
  */
 static int set_up_in(const char *cgroup)
 {
@@ -527,7 +527,7 @@ TEST_F(memory, is_the_cgroups)
 
 #define SESSIONS 300
 
-/* A process that sleeps in a session of its own. */
+/* Starts a process that enrols itself in the session of the descriptor @fd and then sleeps. */
 static pid_t start_member(int fd)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -599,7 +599,10 @@ TEST_F_TIMEOUT(memory, of_hundreds_of_sessions, 200)
 	EXPECT_EQ(0, exit_status(pid));
 }
 
-/* The default for the environment variable MASSIF_TARGETS. With 10,000 targets the guest needs 3 GB of memory. */
+/*
+ * The number of targets that a test creates, unless the environment variable MASSIF_TARGETS is set. With 10,000 targets
+ * the guest needs 3 GB of memory.
+ */
 #define TARGETS	1200
 
 /* A profiled process that forks as many children as requested. */
@@ -681,7 +684,10 @@ TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 	time_many = time_of_poll(session.fd);
 	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, quarter,
 		time_many * 1e3, all);
-	/* There are four times as many targets, so quadratic time would be 16 times as long. */
+	/*
+	 * The second measurement has four times as many targets as the first, so quadratic time would be 16 times as
+	 * long.
+	 */
 	EXPECT_GT(9 * time_few, time_many);
 	close(asked[1]);
 	waitpid(pid, NULL, 0);

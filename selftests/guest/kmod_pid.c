@@ -190,7 +190,7 @@ static int note_numbers(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Conversely, profiled processes in a pid namespace of their own are reported with their pids in the opener's namespace. */
+/* Profiled processes in a pid namespace of their own are reported with their pids in the opener's namespace. */
 TEST_F(pid, a_member_in_another_pid_namespace)
 {
 	struct kmod_session session;

@@ -15,7 +15,10 @@
 #define MARKS	0x600000000000ull
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
-#define BEFORE		5	/* number of pages, fewer than a processor collects before it updates the total */
+/*
+ * Number of touched pages; so few that a processor still collects their changes and does not yet add them to the total
+ */
+#define BEFORE		5
 #define BEHIND		9
 
 static bool put_online(char on)
@@ -67,7 +70,8 @@ static int touch_and_take_off(void *arg)
 }
 
 struct touched {
-	int single, other;	/* number of records of one page, and of other records */
+	/* number of fault records that add exactly one page, and of records that add more pages or report drift */
+	int single, other;
 };
 
 static int take_touched(const struct massif_record *rec, void *arg)

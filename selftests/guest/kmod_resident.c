@@ -48,7 +48,8 @@ struct replay {
 	uint64_t moves;
 	uint64_t lost;
 	uint64_t wrong;		/* number of records whose rss differs from the previous rss plus the change */
-	uint64_t empty;		/* number of GONE records without change; their pages were attributed elsewhere */
+	/* number of GONE records with a change of 0: the loss of their pages is part of other records' changes */
+	uint64_t empty;
 };
 
 static struct resident *find(struct replay *replay, uint32_t target)
@@ -386,7 +387,7 @@ static int read_by_worker(void *arg)
 
 struct reading {
 	long pages;	/* number of pages of the buffer that were recorded as faults */
-	uint32_t tid;	/* thread that caused the changes */
+	uint32_t tid;	/* id of the thread that caused these faults */
 	uint32_t first;	/* thread id of the program's first thread */
 };
 

@@ -31,7 +31,7 @@
 /* Addresses that the child reports, in shared memory. */
 struct said {
 	uint64_t addr;		/* address of the mapping that the child has created */
-	uint64_t returns[2];	/* return addresses on its stack */
+	uint64_t returns[2];	/* two return addresses that are on the child's stack */
 	uint64_t after;		/* address of the instruction after the syscall instruction */
 	uint64_t sp;
 	uint64_t canary;

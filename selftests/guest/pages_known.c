@@ -34,7 +34,7 @@ static const char sql[] =
 	"insert into t select x, hex(x)||'abcdefghijklmnop' from c;"
 	"create index i on t(b); select count(*) from t;";
 
-/* The figures of a dump, summed over all of its processes. */
+/* Counters from the dump file that massif-ctl writes for tests, summed over all processes in the file. */
 struct figures {
 	uint64_t recognised, captured, walked, limited, none, verified, wrong;
 	uint64_t lost, mismatches;
@@ -80,7 +80,10 @@ static void same_addresses(void)
 	personality(ADDR_NO_RANDOMIZE);
 }
 
-/* Runs the program with stacks in @mode. Returns its report, to be freed. */
+/*
+ * Runs the variant's program under massif-ctl with MASSIF_KNOWN_STACKS=@mode, which says whether the module may
+ * recognise stacks. Returns the report, to be freed.
+ */
 static char *run(FIXTURE_DATA(known) *self, const FIXTURE_VARIANT(known) *variant, const char *mode)
 {
 	const char *argv[16] = {
@@ -175,7 +178,10 @@ TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 	say(_metadata, "off", &off);
 	EXPECT_EQ(off.recognised, 0);
 	EXPECT_EQ(off.captured, off.walked);
-	/* "yes" is as long as "off", because the environment is on the stack and must not change its size. */
+	/*
+	 * The mode is "yes" because this has as many letters as "off": the mode is in the environment, which is on the
+	 * stack and must not change its size.
+	 */
 	known = run(self, variant, "yes");
 	say(_metadata, "on", &self->figures);
 	EXPECT_EQ(ctl_exit_code(&self->result), 0) {

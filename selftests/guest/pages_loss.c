@@ -73,7 +73,7 @@ static void start(FIXTURE_DATA(loss) *self, bool profiled, const char *third)
 	close(out_pipe[1]);
 }
 
-/* Returns the nanoseconds per pair in the next series, or -1 if the program does not answer. */
+/* Returns the nanoseconds per mmap/munmap pair in the program's next series, or -1 if the program does not answer. */
 static long next(FIXTURE_DATA(loss) *self, bool go)
 {
 	char line[32];
@@ -118,7 +118,7 @@ static int end(FIXTURE_DATA(loss) *self)
 	return status;
 }
 
-/* Measures a series of pairs with massif-ctl stopped, with massif-ctl running, and without massif-ctl. */
+/* Measures a series of mmap/munmap pairs with massif-ctl stopped, with massif-ctl running, and without massif-ctl. */
 TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 {
 	uint64_t model = 0, kernel = 1, lost = 0, mismatches = 1;

@@ -22,7 +22,7 @@
 
 #define INPUT  "input"
 
-/* On one line, because ms_print does not support a newline in cmd. */
+/* A Python program without newlines, because ms_print does not support a newline in the profile's cmd line. */
 static const char python[] = "import json;"
 			     "d = {str(i): [i, 'x' * (i % 300)] for i in range(20000)};"
 			     "s = json.dumps(d);"
@@ -64,7 +64,10 @@ FIXTURE_TEARDOWN(programs)
 	trace_set_free(&self->model);
 }
 
-/* Compares the model of a process with the kernel's mappings, as of the same moment or of the end. */
+/*
+ * Compares massif-ctl's model of a process with the kernel's mappings, both as they were at one moment or at the
+ * process's end.
+ */
 static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
 		       const struct trace_maps *real)
 {
@@ -191,7 +194,7 @@ FIXTURE_VARIANT(debian)
 	const char *before;	/* shell command that prepares the run, or starts a peer for it to talk to */
 	bool input;		/* standard input is the output of the command in before */
 	size_t n_profiles;
-	bool under_main;	/* nearly all memory that it maps itself is below main in the tree */
+	bool under_main;	/* nearly all memory that the program itself maps is below main in the tree */
 };
 
 FIXTURE_SETUP(debian)

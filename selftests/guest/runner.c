@@ -54,7 +54,7 @@ FIXTURE_VARIANT(runner)
 {
 	const char *what;
 	int status;		/* expected exit status of the batch; 75: the kernel can no longer be trusted */
-	const char *line;	/* a pattern that the frames must contain */
+	const char *line;	/* a pattern that a line of run-batch.sh's output must match */
 	const char *summary;
 };
 

@@ -55,7 +55,8 @@ TEST(observed)
 
 TEST(ties_go_from_the_lowest)
 {
-	static const int64_t kept[] = { 0, 2, 4, 6, 9 }; /* times; the snapshots at 1, 3, 5, 7, 8 were culled */
+	/* Times of the kept snapshots; those at the times 1, 3, 5, 7 and 8 were culled */
+	static const int64_t kept[] = { 0, 2, 4, 6, 9 };
 
 	ASSERT_EQ(0, start(&ten));
 	for (int i = 0; i < 10; i++)
@@ -64,7 +65,10 @@ TEST(ties_go_from_the_lowest)
 	EXPECT_EQ(2, mf_model_of(&store)->interval);
 }
 
-/* The first snapshot, the last one and the peak are kept; pairs that contain them do not determine the interval. */
+/*
+ * The first snapshot, the last one and the peak are kept. The minimum interval between later snapshots is the shortest
+ * time between two neighbours, but pairs of which both snapshots are among these three are ignored.
+ */
 TEST(peak_stays)
 {
 	ASSERT_EQ(0, start(&ten));
@@ -90,7 +94,7 @@ TEST(narrow_interval)
 	ASSERT_EQ(0, start(&ten));
 	for (int i = 0; i < 10; i++)
 		mf_model_attempt(&store, i * step);
-	/* The snapshots that survive the culling are two steps apart. */
+	/* The kept snapshots are 2 * step apart, which is 14 if truncated to 32 bits. */
 	EXPECT_EQ(14, mf_model_of(&store)->interval);
 	EXPECT_EQ(9 * step + 14, mf_model_of(&store)->next_allowed);
 }
@@ -104,7 +108,7 @@ FIXTURE_VARIANT(stream)
 	struct mf_model_options options;
 	uint64_t seed;
 	uint32_t events;
-	uint64_t step; /* mean interval between times */
+	uint64_t step; /* mean time between two events */
 };
 
 FIXTURE_VARIANT_ADD(stream, least)

@@ -176,7 +176,10 @@ TEST(of_a_damaged_store_is_sound)
 
 		for (int j = 0; j < 20; j++)
 			bytes[oracle_below(&seed, sizeof(struct mf_model))] = (unsigned char)oracle_random(&seed);
-		/* Damage to the fields before the snapshots has the greatest effect. */
+		/*
+		 * Also damage one of the fields that are before the snapshots in struct mf_model, because this has the
+		 * greatest effect.
+		 */
 		bytes[oracle_below(&seed, offsetof(struct mf_model, slots))] = (unsigned char)oracle_random(&seed);
 		n = end(i % 2 ? MF_END_TREE : MF_END_PEAK, 1000);
 		ASSERT_LE(n, MF_SNAPSHOTS_MAX);
@@ -270,7 +273,7 @@ TEST_F(stream, equals_slow_model)
 		peaks += ended.peak_total != oracle.peak_total;
 		cullings += ended.cullings != oracle.cullings;
 	}
-	/* The test is meaningful only if many ends were peaks and some of them caused a culling. */
+	/* The test is meaningful only if the end of the profile was often a new peak and sometimes caused a culling. */
 	EXPECT_GT(peaks, 50);
 	EXPECT_GT(cullings, 0);
 }

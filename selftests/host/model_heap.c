@@ -17,7 +17,10 @@ static struct mf_store store;
 static struct oracle oracle;
 static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by their numbers in the simple model */
 
-/* Number of threads, which take turns; number of events that only changed a tally; number of deferred frees. */
+/*
+ * Number of threads, which take turns; number of events that only changed a tally; number of frees that a tally
+ * deferred to the thread's next event.
+ */
 static uint32_t n_tallies, in_tallies, put_off;
 static struct mf_tally_ctx desks[MF_SHARDS_MAX];
 
@@ -60,7 +63,10 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 		mf_tally_hurry(&store);
 	number = n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
 	settle(number);
-	/* A deferred free requires a single thread; this simulates the start of another thread. */
+	/*
+	 * A tally can defer a free only while the program has a single thread. Adding the tallies to the totals
+	 * simulates the start of another thread.
+	 */
 	if (somebody_has_put_off()) {
 		mf_tally_fold(&store);
 		mf_tally_grant(&store);
@@ -213,11 +219,14 @@ static int random_context(uint64_t *seed)
 static uint64_t a_live_address(uint64_t *seed)
 {
 	if (!oracle.n_blocks || !oracle_below(seed, 20))
-		return random_address(seed); /* usually an unknown address */
+		return random_address(seed); /* usually an address at which no block begins */
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 
-/* Reallocates a block. Returns whether model and oracle agree on the address. */
+/*
+ * Reallocates the block at a random address. Returns whether the model finds the same block there as the oracle, which
+ * is a simple model, or finds none if the oracle finds none.
+ */
 static bool realloc_somehow(uint64_t *seed, int64_t now)
 {
 	uint64_t address = a_live_address(seed), moved, size;
@@ -470,7 +479,10 @@ TEST_F(heap, equals_naive_list)
 
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
 
-/* A deferred free counts as done for readers of the store, and when the program ends. */
+/*
+ * A free that a tally has deferred to the thread's next event counts as done for readers of the store, and when the
+ * program ends.
+ */
 FIXTURE(put_off)
 {
 	uint32_t context;
@@ -549,7 +561,10 @@ TEST_F(put_off, not_when_it_may_make_a_peak)
 	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x30000));
 }
 
-/* If the program has overwritten the deferred address or the tables of blocks, invalid values do no harm. */
+/*
+ * If the program has overwritten the address of the block whose free is deferred, or the tables of blocks, invalid
+ * values do no harm.
+ */
 TEST_F(put_off, takes_whatever_is_there)
 {
 	uint64_t seed = 77, bytes[1];
@@ -594,7 +609,10 @@ static void count_blocks(const struct mf_block *block, void *data)
 	counts[1] += block->address % 8 || block->size != (block->address % 16 ? 8 : 7);
 }
 
-/* Small blocks, as close together as some allocators place them: each has its own slot, without chains. */
+/*
+ * Blocks that begin every 8 bytes, as with some allocators: each block has its own slot in the table of blocks, so no
+ * slot needs a chain of blocks.
+ */
 TEST(eight_bytes_apart)
 {
 	struct mf_block block = { .context = MF_CONTEXT_FIRST, .capacity = 16 };
@@ -620,7 +638,10 @@ TEST(eight_bytes_apart)
 		ASSERT_EQ(7 + i % 2, block.size);
 		ASSERT_FALSE(mf_blocks_find(&store, 0x7ffff0000000 + 8 * i, &block));
 	}
-	/* An address that no program can have is not stored, and matches no other block. */
+	/*
+	 * A block at an address that no program can have is not entered in the table, so it cannot be mistaken for
+	 * another block.
+	 */
 	block.address = 0x10000 + MF_BLOCKS_ODD;
 	EXPECT_EQ(!MF_BLOCKS_ODD, mf_blocks_put(&store, &block));
 	mf_store_detach(&store);
@@ -643,9 +664,10 @@ TEST(one_address_twice)
 }
 
 /*
- * Blocks with adjacent slots are found as they were entered, in whichever order they are added and removed.
- * Blocks of 64 bytes and more use two slots; a new leaf begins at 0x400000 with granules of 16 bytes, and at
- * 0x800000 with granules of 32.
+ * Two blocks whose slots in the table of blocks are adjacent: both are found as they were entered, in whichever order
+ * they are added and removed. A block of 64 bytes or more uses two slots. The table has a slot for each granule of the
+ * address space, which is 16 or 32 bytes, and consists of leaves: a new leaf begins at the address 0x400000 with
+ * granules of 16 bytes, and at 0x800000 with granules of 32 bytes.
  */
 static const struct touching {
 	const char *what;
@@ -699,7 +721,7 @@ TEST(blocks_that_touch)
 		EXPECT_FALSE(mf_blocks_take(&store, blocks[gone].address, &block));
 		EXPECT_TRUE(mf_blocks_take(&store, blocks[!gone].address, &block));
 		EXPECT_FALSE(blocks_differ(&blocks[!gone], &block));
-		/* No block is left, and each granule can hold a block again. */
+		/* No block is left, and the slots of both blocks can be used again. */
 		for (uint64_t address = blocks[0].address; address < blocks[0].address + 96; address += 16)
 			EXPECT_FALSE(mf_blocks_take(&store, address, &block));
 		EXPECT_EQ(0, *mf_blocks_slot(&store, blocks[0].address));

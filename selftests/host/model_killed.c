@@ -36,7 +36,7 @@ struct known {
 
 /* The writer's progress, in shared memory. */
 struct progress {
-	volatile uint32_t event; /* the event being processed, or EVENTS */
+	volatile uint32_t event; /* number of the event that the writer is processing, or EVENTS when it is done */
 };
 
 static struct mf_store store;
@@ -85,7 +85,10 @@ static uint32_t context_of(int number)
 	return mf_trie_insert(&store, &frame, 1);
 }
 
-/* A deferred free requires a single thread. */
+/*
+ * Performs the free that a tally has deferred, before an event. Only while the program has a single thread can a free
+ * be deferred.
+ */
 static void settle(const struct event *event)
 {
 	bool done = mf_tally_settle(&desks[event->tally], true);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The ledger: each stack's entry, which events count for it, and the ledger's limits.
+// The ledger, which counts what each stack has allocated and freed: the entry of a stack, which events count for the
+// stack, and the ledger's limits.
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ static uint32_t context(FIXTURE_DATA(ledger) *self, int i)
 	return mf_trie_context(&self->store, node(self, i));
 }
 
-/* Returns the values of the stack that ends in node @wanted, or zeros if it has no entry. */
+/* Returns the ledger's entry for the stack that ends in the trie node @wanted, or an entry of zeros if there is none. */
 static struct mf_ledger_entry entry_of(FIXTURE_DATA(ledger) *self, uint32_t wanted)
 {
 	struct mf_ledger_entry entry;
@@ -73,7 +74,7 @@ TEST_F(ledger, a_block_is_freed_elsewhere)
 	mf_ledger_free(&self->store, node(self, 2), &block);
 	EXPECT_VALUES(node(self, 1), 11, 1, 111, 2, 0, 0);
 	EXPECT_VALUES(node(self, 2), 0, 0, 0, 0, 100, 1);
-	/* The stack of a free is not a context. */
+	/* A stack that has only freed blocks is not a context, because it has not allocated memory. */
 	EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_find_context(&self->store, node(self, 2)));
 }
 
@@ -134,7 +135,8 @@ TEST_F(ledger, full)
 	uint32_t last = 0;
 
 	/*
-	 * The ledger's first entry is for the stack that allocated the block, so the frees begin with the second one.
+	 * The first free also creates an entry for the stack that allocated the block. So the stacks that free blocks
+	 * fill the ledger from its second entry on.
 	 */
 	for (uint64_t i = 2; i < room; i++)
 		mf_ledger_free(&self->store, node(self, (int)i), &block);

@@ -163,7 +163,10 @@ TEST(equal_times_culled)
 	EXPECT_EQ(1, mf_model_of(&store)->cullings);
 	EXPECT_EQ(0, mf_model_of(&store)->interval);
 	look();
-	/* Among equal candidates, the lowest slots are culled: 1, 2, 3, 4, 5. */
+	/*
+	 * If several snapshots are equally close to their neighbours, those in the lowest slots are culled: 1, 2, 3, 4,
+	 * 5.
+	 */
 	ASSERT_EQ(5, n_views);
 	EXPECT_EQ(0, views[0].snapshot.heap);
 	EXPECT_EQ(0 + 1 + 2 + 3 + 4 + 5, views[1].snapshot.heap);

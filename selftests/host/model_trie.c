@@ -339,7 +339,10 @@ TEST(full_of_blocks)
 	EXPECT_EQ(1, store.header->events_lost);
 	EXPECT_EQ(leaves * 16, model->heap);
 
-	/* Each pair of blocks in one granule needs an entry in a second table, which fills up as well. */
+	/*
+	 * Each pair of blocks that begin in the same granule, which is 16 bytes of the address space, needs an entry in
+	 * a second table, which fills up as well.
+	 */
 	while (store.header->events_lost < 3 && n < MILLION)
 		mf_heap_alloc(&store, (1ull << 22) + 16 + n++, 16, context, 0);
 	EXPECT_LE(3, store.header->events_lost);
@@ -351,7 +354,7 @@ TEST(full_of_blocks)
 	EXPECT_EQ(0, model->heap);
 	EXPECT_EQ(0, model->extra);
 
-	/* Freed entries can be used again. */
+	/* The table entries of freed blocks can be used again. */
 	mf_heap_alloc(&store, (1ull << 22) + 1, 16, context, 0);
 	EXPECT_EQ(16, model->heap);
 }

@@ -34,7 +34,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 	return value ? strtoull(value, NULL, 0) : otherwise;
 }
 
-/* Replaces the @old_len bytes at offset @at. */
+/* Replaces the @old_len bytes at offset @at of the file with the @len bytes at @with. */
 static void splice(struct bytes *file, size_t at, size_t old_len, const char *with, size_t len)
 {
 	char *data = malloc(file->len - old_len + len + 1);

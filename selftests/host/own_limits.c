@@ -17,7 +17,7 @@
 #include "selftests/lib/massif_text.h"
 
 #define BYTES	   1000ull /* number of bytes requested by each call of own_many */
-#define TAKEN_MAX  1024	   /* the same value as in preload/patch/takeover.c */
+#define TAKEN_MAX  1024	   /* how many functions the shim has room for; the same value as in preload/patch/takeover.c */
 #define JUMPS_MAX  64
 
 FIXTURE(own) {

@@ -10,8 +10,8 @@
 #include "cfi/check.h"
 #include "cfi/index.h"
 
-#define LOADED	0x2000u	  /* address of the section */
-#define CODE	0x1000u	  /* address of the code, 100 bytes long */
+#define LOADED	0x2000u	  /* address of the section with the unwind tables */
+#define CODE	0x1000u	  /* address of the code that the tables describe, which is 100 bytes long */
 
 struct section {
 	uint8_t bytes[1024];
@@ -85,7 +85,7 @@ static uint64_t entries_of(const struct section *section)
 	return n;
 }
 
-/* Four-byte pointers relative to their position. */
+/* DWARF's code for pointers of four bytes that are relative to their own position. */
 #define PC_RELATIVE 0x1b
 
 TEST(one_description)
@@ -287,7 +287,10 @@ TEST(instructions)
 		}
 		mf_cfi_deinit(&cfi);
 
-		/* The same instructions, written into finished tables, as a hostile child could do. */
+		/*
+		 * Write the same instructions into rules that have already been built, as a hostile child process could
+		 * do.
+		 */
 		cfi = rules_with((const uint8_t[24]){ 0 }, n);
 		ASSERT_TRUE(mf_cfi_find(&cfi, CODE + 50, &found));
 		memcpy((uint8_t *)(uintptr_t)(cfi.rules + found.rules + FDE_HEAD), programs[i].bytes, n);

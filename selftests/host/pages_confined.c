@@ -304,7 +304,10 @@ TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 		ASSERT_NE(NULL, call);
 		call(take_in_library);
 		walk();
-		/* The frames of take(), take_in_library(), and the library's function. */
+		/*
+		 * The walk finds at least the three innermost frames: take(), take_in_library() and the library's
+		 * function.
+		 */
 		ASSERT_LE(3, walked.n);
 		EXPECT_LT(walked.addresses[2] - (uint64_t)call, 16);
 		EXPECT_EQ(harmless, walked.n > 3) {
@@ -331,7 +334,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		{ ENDS, "it is damaged: reading its unwind rules failed" },
 		{ IS_QUIET, "it is damaged: reading its unwind rules failed" },
 		{ TELLS_NOISE, "it is damaged: its unwind rules are invalid" },
-		{ FLOODS, NULL /* either of two messages */ },
+		{ FLOODS, NULL /* NULL: one of two messages is printed */ },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

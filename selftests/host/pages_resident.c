@@ -20,7 +20,8 @@
 
 /* The expected state of a page. */
 struct page {
-	uint32_t mapper, toucher; /* sites that mapped and touched the page; 0: not mapped or not resident */
+	/* stacks (sites) that mapped and touched the page; 0: the page is not mapped or not resident */
+	uint32_t mapper, toucher;
 	bool touched;
 };
 
@@ -80,7 +81,7 @@ static uint64_t tree(kernel_t *kernel)
 	return sum;
 }
 
-/* Returns the number of pages of the stack @site whose innermost frame is @kind. */
+/* Returns the number of pages counted for the stack that consists of the frames of @site and the innermost frame @kind. */
 static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 {
 	struct mf_store *store = &kernel->ours->store;
@@ -149,7 +150,7 @@ static int tell(kernel_t *kernel, uint32_t cause, uint32_t first, uint32_t n, ui
 	return tell_by(kernel, THREAD, cause, first, n, counter, change, site);
 }
 
-/* Frees those of @n pages that are resident. */
+/* Removes the resident pages among the @n pages from @first on, and reports them as gone. */
 static int take_away(kernel_t *kernel, uint32_t first, uint32_t n)
 {
 	int32_t change = 0;
@@ -410,7 +411,10 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 /* So many pages that a list of them does not fit into the free memory of the heap. */
 #define MANY (1u << 17)
 
-/* If there is no memory for the list of the pages to move, the call fails, so that the pages are not lost silently. */
+/*
+ * If there is no memory for the list of the pages that are to move, mf_resident_lift() returns an error, so that the
+ * pages are not lost silently.
+ */
 TEST_F(resident, no_memory_for_the_pages_of_a_move)
 {
 	struct mf_interval interval = {

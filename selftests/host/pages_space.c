@@ -20,7 +20,7 @@ struct page {
 };
 
 static struct page pages[PAGES];
-static uint64_t left_bytes[8]; /* number of bytes reported to on_left(), by context */
+static uint64_t left_bytes[8]; /* number of bytes of each context that were reported to on_left() */
 static uint64_t last_left;
 static bool left_in_order;
 
@@ -119,7 +119,8 @@ TEST_F(space, random_operations_equal_an_array)
 		interval.context = (uint32_t)random() % 8;
 		if (random() % 2) {
 			interval.file = 1 + (uint32_t)random() % 2;
-			interval.offset = first * PAGE; /* makes neighbours contiguous in the file */
+			/* Makes mappings that are neighbours in memory also neighbours in the file */
+			interval.offset = first * PAGE;
 		}
 		for (uint32_t context = 0; context < 8; context++)
 			expected[context] = pages_left(context, first, n);
@@ -195,7 +196,7 @@ TEST_F(space, stays_fast_when_large)
 		ASSERT_NE(mf_space_find(&self->space, i % 100000 * 2 * PAGE), NULL);
 	ASSERT_EQ(mf_space_remove(&self->space, PAGE, 200000 * PAGE, NULL, NULL), 0);
 	EXPECT_EQ(self->space.count, 1);
-	/* Nodes are reused. */
+	/* The tree reuses the nodes of removed mappings. */
 	EXPECT_LT(self->space.n_nodes, 100010);
 }
 

@@ -242,7 +242,11 @@ static uint64_t in_all(FIXTURE_DATA(stream) * self)
 	return (model->heap + model->extra) / STREAM_PAGE;
 }
 
-/* A mapping, four pages touched in it, and then two pages reported as gone, because another thread added two. */
+/*
+ * Writes records: ten pages are mapped, four of them are touched, and then the ten pages are reported as gone. This
+ * last record says that the number of resident pages has changed by only -2, as if another thread had added two pages
+ * meanwhile.
+ */
 static void touch_and_tell(FIXTURE_DATA(stream) * self)
 {
 	stream_map(&self->stream, 2, 100, 10, MASSIF_MAP_MMAP, 25);
@@ -251,7 +255,10 @@ static void touch_and_tell(FIXTURE_DATA(stream) * self)
 	stream_resident(&self->stream, 2, MASSIF_RESIDENT_GONE, 100, 10, -2, 2);
 }
 
-/* Without a record that the unmapping is complete, two more pages can still be reported as gone. */
+/*
+ * An UNMAP record says whether all records of its pages' removal precede it. If they do not, the two pages whose
+ * removal has not been reported still count, because another record can report it.
+ */
 TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 {
 	struct mf_pages_options both = options;

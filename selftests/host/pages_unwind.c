@@ -229,7 +229,7 @@ static bool load(size_t at, const void *bytes, size_t size)
 
 static uint64_t fake_frame[2];
 
-/* Calls the code while the frame pointer contains the address @frame. */
+/* Calls the test's generated code while the frame pointer contains the address @frame. */
 static __attribute__((noinline)) int call_with_pointer_to(void *frame)
 {
 	asm volatile("push %%rbp\n\t"
@@ -289,7 +289,10 @@ static __attribute__((noinline)) int call_code_in_code(void)
 	return taken;
 }
 
-/* The frames outside code without rules, in which backtrace() stops. see_outside() records them and calls such code. */
+/*
+ * The frames outside the code that has no unwind rules. backtrace() would stop in that code, so see_outside() records
+ * the frames before it calls the code.
+ */
 static void *outside[FRAMES];
 static int n_outside;
 
@@ -507,7 +510,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 
 		for (uint32_t j = 0; j < trace.n_regs; j++)
 			read |= trace.regs[j] == i;
-		/* The stack pointer is known from the address of the copy. */
+		/* Do not change the stack pointer, because it is known from the address of the stack copy. */
 		if (capture.regs[i] == capture.stack.sp)
 			continue;
 		capture.regs[i] ^= 0x100;
@@ -639,7 +642,7 @@ TEST_F(stack, traces_that_are_full)
 
 	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
 	innermost = call_nested_code;
-	/* Each frame of the chain needs two words of the trace, whether or not the frame is shown. */
+	/* Each frame in the chain of frame pointers needs two words of the trace, whether or not the frame is shown. */
 	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
 		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)
 			n_coded = 10 * MF_TRACE_SLOTS_MAX / 2 - 1;

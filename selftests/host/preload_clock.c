@@ -354,7 +354,7 @@ TEST_F(clock, of_a_thread_without_a_counter_stands_still)
 	EXPECT_EQ(0, mf_clock_advance(&none));
 	EXPECT_EQ(4711, errno);
 	EXPECT_EQ(1, mf_session_store.header->counters_missing);
-	/* The next thread that uses the same state of the clock tries again to open a counter. */
+	/* The next thread that uses the same struct mf_clock tries again to open a counter. */
 	mf_clock_end(&none);
 	EXPECT_EQ(0, none.process);
 	EXPECT_EQ(0, mf_clock_advance(&none));

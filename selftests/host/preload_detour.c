@@ -92,7 +92,7 @@ FIXTURE_VARIANT(detour) {
 	function *site;
 	const char *end;
 	int code;
-	unsigned int calls; /* how often the function runs per call of the test, if more than once */
+	unsigned int calls; /* how many times the function runs when the test calls it once; 0: once */
 };
 
 #define BEGINS(name, ...) \
@@ -133,7 +133,7 @@ TEST_F(detour, stays_itself)
 		EXPECT_EQ(0, memcmp(before, (const void *)(uintptr_t)variant->site, sizeof(before)));
 		return;
 	}
-	/* A bare return leaves the result undefined. */
+	/* The function that consists of only a return instruction has an undefined result. */
 	if (variant->site != returns)
 		alone = call(5, 7);
 	ASSERT_EQ(0, mf_code_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site, size,

@@ -10,7 +10,7 @@
 #include "preload/process/follow.h"
 #include "preload/core/seccomp.h"
 
-/* Replaces the shim's variable of the same name, which is set when the program installs a seccomp filter. */
+/* Stands in for the variable mf_seccomp_on of the shim, which the shim sets when the program installs a seccomp filter. */
 bool mf_seccomp_on;
 
 #define LIBRARY "/usr/lib/massif/libmassif-preload.so"

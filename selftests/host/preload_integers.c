@@ -26,7 +26,10 @@
  */
 #define RESTORING "^<mf_verify_stack>: f(nst|ld)cw$"
 
-/* Returns the functions of @object that contain such instructions, one per line. */
+/*
+ * Returns the floating-point instructions in @object that are not allowed: one per line, after the name of its
+ * function.
+ */
 static char *floating_functions(struct ctl_result *result, const char *object)
 {
 	static const char script[] =
@@ -50,7 +53,7 @@ TEST(none_in_the_shim)
 
 	snprintf(object, sizeof(object), "%s/libmassif-preload.so", getenv("MASSIF_BUILD"));
 	EXPECT_STREQ("", floating_functions(&result, object));
-	/* The number of lines shows that the disassembly was not empty. */
+	/* The number of instructions shows that the disassembly was not empty. */
 	EXPECT_LT(10000, atol(result.err));
 	ctl_result_free(&result);
 }
@@ -68,7 +71,7 @@ __attribute__((noinline)) void some_of_x87(void)
 	long_number = long_number * 7;
 }
 
-/* The check itself works: it finds such instructions in this test program. */
+/* The check itself works: it finds floating-point instructions in this test program. */
 TEST(found_where_they_are)
 {
 	struct ctl_result result;

@@ -304,7 +304,7 @@ TEST(without_a_list_of_mappings_nothing_changes)
 	EXPECT_EQ(1, as_function(code)());
 }
 
-#define POOLS_MAX  4096u /* the same value as in preload/patch/patch.c */
+#define POOLS_MAX  4096u /* maximum number of memory pools near code; the same value as in preload/patch/patch.c */
 #define POOL_BYTES 65536u
 
 /*

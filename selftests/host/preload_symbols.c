@@ -31,7 +31,10 @@ static bool is_allowed(const char *name)
 	return false;
 }
 
-/* Returns how many symbols @script prints for the shim that are not on the list; versions are ignored. */
+/*
+ * Returns how many of the shim's symbols that @script prints are not on the list of allowed symbols. Symbol versions
+ * are ignored.
+ */
 static size_t others(const char *script)
 {
 	struct ctl_result result;

@@ -275,7 +275,10 @@ TEST(realigned_stacks)
 
 #ifdef __x86_64__
 
-/* As in SBCL's runtime: the callee gets a frame that is linked to this one, and the unwind rule uses that link. */
+/*
+ * A function like one of SBCL's runtime: it sets up a frame for its callee and links it to its own frame, and its
+ * unwind rule uses that link.
+ */
 int linked(int (*callee)(int), int n);
 
 __asm__(".text\n"

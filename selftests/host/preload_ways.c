@@ -104,7 +104,7 @@ static FRAME int turn_small(int n)
 	return turn(n - 1) + room[0];
 }
 
-/* A frame of the same size that saves a register which no frame uses. */
+/* A function whose frame is as large as that of turn_small(), but saves a register which no frame uses. */
 static FRAME int turn_saving(int n)
 {
 	int value = passed;
@@ -223,7 +223,10 @@ static void make_code(void)
 	static const uint8_t codes[][40] = {
 		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* The code of the entry above after a nop: at another address, with a frame of the same size. */
+		/*
+		 * A nop and then the code of the first entry: the code is at another address, but its frame has the
+		 * same size.
+		 */
 		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
 		/* The code of the first entry, with a larger frame: sub $32,%rsp and leave are added. */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff,
@@ -234,7 +237,7 @@ static void make_code(void)
 		 */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0x59, 0x5d, 0xc3 },
-		/* The code of the entry above, with a larger frame: sub $32,%rsp and leave are added. */
+		/* The code of the fourth entry, with a larger frame: sub $32,%rsp and leave are added. */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0x48, 0x83, 0xec, 0x20, 0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0,
 		  0x5d, 0x59, 0xc9, 0xc3 },
@@ -253,8 +256,8 @@ static void make_code(void)
 }
 
 /*
- * Frames outside a guessed frame are recognised like other frames, but only if guesses are kept, that is, if the shim
- * notices when the mapped objects change.
+ * Code without unwind tables has guessed frames. The frames outside a guessed frame are recognised like other frames,
+ * but only if guesses are kept, that is, if the shim notices when the mapped objects change.
  */
 TEST(ways_through_made_code)
 {
@@ -280,7 +283,10 @@ TEST(ways_through_made_code)
 	EXPECT_TRUE(mf_rule_cache_has_guessed());
 	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
-	/* Each kind of generated code is one frame, as before, although the stacks depend on different guesses. */
+	/*
+	 * A call of any kind of generated code is one frame. So all stacks have as many frames as before, although they
+	 * depend on different guesses.
+	 */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
 	EXPECT_EQ(0, walks.wrong_after_another);
 	EXPECT_EQ(0, walks.wrong_in_memo);
@@ -305,7 +311,8 @@ TEST(links_that_are_no_frames)
 		memset(turns, 13, sizeof(turns));
 		for (int i = 0; i < 9; i++)
 			turn(TURNS);
-		EXPECT_EQ(n - 1, walks.compared.n_ours); /* @n also counts turn_about(), which is not on this stack */
+		/* n also counts the frame of turn_about(), which is not on the stack here */
+		EXPECT_EQ(n - 1, walks.compared.n_ours);
 		EXPECT_EQ(heard, walks_repeatable());
 		EXPECT_EQ(0, turn_about(3000, 15, n));
 		EXPECT_EQ(0, walks.wrong_after_another);

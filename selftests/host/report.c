@@ -130,8 +130,8 @@ static int end_report(pid_t pid, int fd, char *output, size_t size)
 	return WEXITSTATUS(status);
 }
 
-// Runs report.pl with two lanes (pipes with tests' output), @frames in one and nothing in the other, and reads its
-// output into @output. Returns its exit status.
+// Runs report.pl with two lanes, which are pipes that carry the output of tests. Writes the text @frames to one lane
+// and nothing to the other. Reads the output of report.pl into @output and returns its exit status.
 static int report(const char *frames, char *output, size_t size)
 {
 	int lanes[LANES], fd;
@@ -202,7 +202,7 @@ TEST(lanes_side_by_side)
 	EXPECT_STREQ("3 passed, 1 failed", line) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "not ok host/some: b")) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "ok     guest/other@6.1: b")) TH_LOG("%s", output);
-	// The line that the summary has for each kernel counts guest tests only.
+	// The summary has a line for each kernel, which counts only the guest tests that ran with this kernel.
 	EXPECT_NE(NULL, strstr(output, "6.1      6.1.0                           2        0        0"))
 		TH_LOG("%s", output);
 }

@@ -186,8 +186,8 @@ TEST(only_what_matters_is_looked_up)
 	EXPECT_STREQ("a|b|c|d|e|main", kept);
 	EXPECT_EQ(0, fake_positions_asked);
 	/*
-	 * Three lookups: a, as a possible allocation function; and, from the outermost frame inwards, _start and
-	 * main.
+	 * The filter looks up three functions: a, as a possible allocation function; and, from the outermost frame
+	 * inwards, _start and main.
 	 */
 	EXPECT_EQ(3, fake_functions_asked);
 	fake_reset();

@@ -288,7 +288,10 @@ TEST(whole_file)
 		     "  n0: 40 0x20: main" HERE
 		     BLOCK(2) "time=1200\nmem_heap_B=1030\nmem_heap_extra_B=8\nmem_stacks_B=0\n"
 		     "heap_tree=empty\n"
-		     /* Context f did not exist yet (n_seen is 1); if it had, there would be two call sites. */
+		     /*
+		      * The context of f did not exist yet when this snapshot was taken (n_seen, its number of contexts,
+		      * is 1). With this context, there would be two call sites.
+		      */
 		     BLOCK(3) "time=-1\nmem_heap_B=30\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
 		     "heap_tree=detailed\n"
 		     "n1: 30 " PAGES

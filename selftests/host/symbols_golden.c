@@ -89,8 +89,9 @@ static void take_line(struct comparison *c, const char *line)
 	c->pc = pc;
 	c->lines[c->n_lines++] = strdup(line + at);
 	/*
-	 * Of the lines of one call site, only the last can have no child or several. A line after it may have the same
-	 * address, but belongs to another call site.
+	 * A call site has a line for each inlined function. All of these lines except the last have exactly one child,
+	 * so a line without a child or with several is the last. The next line may have the same address, but belongs
+	 * to another call site.
 	 */
 	if (children != 1)
 		compare(c);

@@ -15,7 +15,8 @@
 #include "selftests/lib/ctl_run.h"
 #include "symbols/positions.h"
 
-#define DEPTH_MAX 256 /* the same value as in userland/symbols/positions.c */
+/* How many nested calls or blocks the symbolizer follows; the same value as in userland/symbols/positions.c */
+#define DEPTH_MAX 256
 
 FIXTURE(limits) {
 	struct ctl_result result;
@@ -63,7 +64,7 @@ static void open_program(struct __test_metadata *_metadata, FIXTURE_DATA(limits)
 	ASSERT_NE(NULL, self->positions);
 }
 
-/* The source of the innermost inlined function; its call is found by the symbol innermost. */
+/* C source of the innermost inlined function. The symbol "innermost" is at the code to which its call was inlined. */
 #define INNERMOST                                                                                                      \
 	"static inline __attribute__((always_inline)) void f1(void)\n"                                                 \
 	"{\n"                                                                                                          \

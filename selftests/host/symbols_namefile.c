@@ -669,7 +669,7 @@ TEST_F(names, at_once)
 	EXPECT_EQ(1, files());
 }
 
-/* Makes a file with a record for each of the @n addresses starting at @first; NULL if that is too many. */
+/* Makes a name file with a record for each of the @n addresses starting at @first. Returns NULL if these are too many. */
 static struct mf_namefile *make_many(FIXTURE_DATA(names) *self, uint32_t first, uint32_t n,
 				     const struct mf_namefile *others, size_t *size)
 {

@@ -33,7 +33,7 @@
 #include "symbols/wire.h"
 
 #define PLAIN_USER  12345
-#define PARSERS_MAX 16 /* the same value as in userland/symbols/symbolizer.c */
+#define PARSERS_MAX 16 /* maximum number of idle child processes; the same value as in userland/symbols/symbolizer.c */
 #define PLACE	    "parser.tmp"
 #define GOOD	    PLACE "/good"
 #define HOSTILE	    PLACE "/hostile"
@@ -46,10 +46,10 @@ enum evil {
 	ABORTS,
 	LOOPS,
 	ENDS,
-	CLOSES,	     /* closes its end of the connection to massif-ctl */
+	CLOSES,	     /* the child closes its end of the connection to massif-ctl */
 	TELLS_NOISE,
-	TELLS_LARGE, /* sends the header of a message that is too large */
-	TELLS_EMPTY, /* a message of each kind, without contents */
+	TELLS_LARGE, /* the child sends the header of a message that is too large */
+	TELLS_EMPTY, /* the child sends a message of each kind, without contents */
 	ASKS_FOR_EVER,
 	FLOODS,
 };
@@ -488,7 +488,10 @@ TEST_F(opener, opens_elf_files_only)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, GOOD, 0)) { TH_LOG("relative"); }
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, "", 0));
 	EXPECT_EQ(-EINVAL, ask(self, 77, "", 0));
-	/* If a file is not ELF, the opener reveals only that. */
+	/*
+	 * If a file is not an ELF file, the child that requested it learns only that: its file descriptor cannot be
+	 * read from.
+	 */
 	self->object.path = PLACE "/text";
 	for (uint32_t what = MF_OPENER_OBJECT; what <= MF_OPENER_PATH; what++) {
 		char byte;
@@ -544,7 +547,7 @@ TEST_F(opener, requests_have_a_length)
 	}
 }
 
-/* Converts the answer @given to bytes and back. */
+/* Converts an answer, as a child sends it, to bytes and back. */
 TEST(answers_as_bytes)
 {
 	static struct mf_reader_answer given = { .symbol = "_Z1fv", .shown = "f()", .offset = 1ull << 40, .split = true,

@@ -31,7 +31,7 @@ FIXTURE_VARIANT(replaced) {
 	const char *before;  /* command that runs in r.files before the program starts */
 	bool no_build_ids;
 	bool needs_mapping; /* true if the names can be found only through the mapping */
-	const char *library, *program; /* the reason why each has no names; NULL: it has names */
+	const char *library, *program; /* why the library and the program have no symbol names; NULL: they have names */
 };
 
 #define OVERWRITTEN "it was overwritten while it was mapped"
@@ -193,7 +193,7 @@ static void expect_names(struct __test_metadata *_metadata, const FIXTURE_VARIAN
 	EXPECT_TRUE(begins(program, variant->program ? "??? (in /" : "of_program (symbols_replaced.c:")) {
 		TH_LOG("%.60s", program);
 	}
-	/* The path at which the file was mapped. */
+	/* A library without names is shown with the path at which it was mapped. */
 	if (variant->library) {
 		EXPECT_NE(NULL, strstr(library, "/r.files/lib.so)\n"));
 	}
@@ -307,7 +307,10 @@ TEST_F(held, bound)
 		EXPECT_EQ(numbers[i] < MAX ? numbers[i] : MAX, (int)mf_held_count(self->held));
 		for (int n = 0; n < numbers[i]; n++)
 			EXPECT_EQ(n, number_in(files[n]));
-		/* Files that are held open outlive their names; the others are known to be gone. */
+		/*
+		 * Files that are held open can be read even after they have been removed; the other files are reported
+		 * as missing.
+		 */
 		ASSERT_EQ(0, system("rm r.files/*"));
 		for (int n = 0; n < numbers[i]; n++)
 			EXPECT_EQ(n < MAX ? n : -ENOENT, number_in(files[n]));

@@ -130,8 +130,8 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 #define SEGMENTS_MAX 64 /* maximum number of segments in a file, including that of the build id */
 
 /*
- * If a file has more code segments than are searched, it is unknown whether it has requests. If it has too many
- * segments, it is refused.
+ * If a file has more code segments than are searched for Valgrind's client requests, it is unknown whether it contains
+ * any. If a file has too many segments of all kinds, it is refused.
  */
 TEST(segments)
 {
@@ -165,7 +165,10 @@ TEST(segments)
 	unlink(DAMAGED);
 }
 
-/* The segments may span a range as large as the numbers in row files can express, and no larger. */
+/*
+ * The address range from a file's first to its last segment may be as large as the numbers in row files, the files of
+ * cached unwind rules, can express, but no larger.
+ */
 TEST(span)
 {
 	static const struct {

@@ -174,7 +174,7 @@ static const struct {
 	size_t size;
 	enum mf_frame_undone undone;
 	uint64_t ra, sp;
-	uint8_t reg; /* another register, expected to have @value; 0: none */
+	uint8_t reg; /* number of another register, whose value in the caller must be @value; 0: none */
 	bool known;
 	uint64_t value;
 } frames[] = {

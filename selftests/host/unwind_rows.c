@@ -87,7 +87,7 @@ static const struct {
 	{ "states that nobody kept", false, BYTES(0x0b), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	{ "no end of a number", false, BYTES(0x0e, 0x80, 0x80, 0x80), { { 10, MF_CFA_SP, 0 } } },
 	{ "an unknown instruction", false, BYTES(0x3f), { { 10, MF_CFA_UNKNOWN, 0 } } },
-	/* Sets the location to that of the tables themselves, which are before the code. */
+	/* The instructions set the code address to that of the tables themselves, which are before the code. */
 	{ "a row before the last one", false, BYTES(0x4a, 0x01, 0, 0, 0, 0),
 	  { { 5, MF_CFA_SP, 8 }, { 20, MF_CFA_UNKNOWN, 0 } } },
 };
@@ -183,7 +183,7 @@ TEST(code_without_a_description)
 
 	unwind_object_make(&object, false, NULL, 0);
 	EXPECT_EQ(MF_CFA_SP, find(&object, 0).rule.cfa);
-	/* The last byte before the first FDE's code, and a byte far before it. */
+	/* There is no row for the last byte before the first FDE's code, nor for a byte far before it. */
 	EXPECT_EQ(MF_CFA_NONE, find(&object, -1ull).rule.cfa);
 	EXPECT_EQ(MF_CFA_NONE, find(&object, -1000ull).rule.cfa);
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
