@@ -113,7 +113,7 @@ TEST_F(clock, is_of_milliseconds_where_there_is_no_counter)
 	}
 }
 
-/* Other units need no counter, so no message is printed. */
+/* Time units other than instructions need no counter, so massif-ctl prints no message about a missing counter. */
 TEST_F(clock, of_another_kind_asks_for_none)
 {
 	self->broker->error = ENOENT;

@@ -647,7 +647,7 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* --quiet affects only the messages. */
+/* With --quiet, only the messages are missing: the daemon is profiled as usual. */
 TEST_F_TIMEOUT(daemon, quiet, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", OPTIONS, WAY("daemon"));

@@ -59,7 +59,7 @@ FIXTURE_SETUP(outfile)
 	ctl_remove_files(".massif-");
 }
 
-/* None of the cases leaves a temporary file behind. */
+/* None of this file's tests leaves a temporary file behind. */
 FIXTURE_TEARDOWN(outfile)
 {
 	EXPECT_EQ(0, ctl_find_files(".massif-", NULL));

@@ -297,7 +297,10 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 	return 0;
 }
 
-/* Writes @text. Returns the name of the file. */
+/*
+ * Writes @text to the output file of process @pid that is to be named @path. Returns the name that the file got; NULL
+ * on failure.
+ */
 static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid, const char *text)
 {
 	const struct mf_outfile_source source = {

@@ -482,7 +482,9 @@ TEST_F(others, snapshot)
 		CTL_RUN(&self->result, "massif-ctl", "list");
 	}
 	ctl_result_free(&self->result);
-	/* massif-ctl is not killed by SIGXFSZ. */
+	/*
+	 * A file size limit makes this command of massif-ctl fail with a message; the signal SIGXFSZ does not kill it.
+	 */
 	ctl_run(&self->result, NULL, limit_size,
 		(const char *const[]){ "massif-ctl", "all_snapshots", "--pid", pid, "u.out.now", NULL });
 	EXPECT_EQ(1, ctl_exit_code(&self->result));

@@ -110,7 +110,7 @@ TEST(among_threads)
 		ASSERT_NE(NULL, text);
 		EXPECT_TRUE(ctl_is_massif_file(text));
 		EXPECT_TRUE(massif_text_trees_agree(text));
-		/* Threads were allocating when the program ended. */
+		/* The profile shows that threads were allocating when the program ended. */
 		EXPECT_NE(NULL, strstr(text, ": churn (diff_ends.c:"));
 		free(text);
 	}

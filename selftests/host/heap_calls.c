@@ -37,7 +37,7 @@ TEST_F(calls, each_allocates)
 			TH_LOG("size %lu", size);
 		}
 	}
-	/* A resized block counts only once. */
+	/* A block that was resized counts only with its new size. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 80000));
 	EXPECT_EQ(0, heap_session_count(&self->session, 10));
 }

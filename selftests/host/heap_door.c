@@ -17,7 +17,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
-#define OTHER 65534 /* the user id of another user */
+#define OTHER 65534 /* user id of a user other than the one who runs massif-ctl */
 #define CROWD 500
 #define ROOM  200 /* massif-ctl's soft limit on file descriptors */
 #define SOFT  64

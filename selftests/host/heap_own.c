@@ -265,7 +265,7 @@ TEST_F(own, musl_is_told)
 	ctl_remove_files("own_musl");
 }
 
-/* A namespace with its own C library. */
+/* A library that is loaded by dlmopen() into a namespace with its own C library. */
 TEST_F(own, namespace_is_told_of)
 {
 	RUN(self, ctl_target("own_plugin"), "m", "libown_none.so");

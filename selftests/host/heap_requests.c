@@ -86,7 +86,7 @@ TEST_F(requests, registers_are_kept)
 TEST_F(requests, at_the_end_of_a_page)
 {
 	RUN(NULL, "-q", "edges");
-	/* Twenty blocks of 1001 to 1020 bytes. */
+	/* The program declares twenty blocks of 1001 to 1020 bytes by client requests. */
 	EXPECT_EQ(20210, last_bytes(self->text));
 }
 

@@ -25,7 +25,7 @@
 #define PLACE	 "rowcache.tmp"
 #define SECONDS	 120
 #define AT_ONCE	 6
-#define OTHER	 65534 /* the user id of another user */
+#define OTHER	 65534 /* user id of a user other than the one who runs massif-ctl */
 
 static char place[4096];
 static uint64_t seed;
@@ -537,7 +537,7 @@ TEST(damaged_tables)
 	if (!libc.build_id_size)
 		SKIP(return, "libc has no build id where it is looked for");
 	ASSERT_EQ(0, mf_elf_map_open(&map, &libc));
-	/* The object is followed by inaccessible memory. */
+	/* The copy of the object is followed by inaccessible memory, so that a read beyond the object crashes. */
 	memory = mmap(NULL, map.size + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, memory);
 	ASSERT_EQ(0, mprotect(memory, map.size / 4096 * 4096, PROT_READ | PROT_WRITE));

@@ -81,7 +81,7 @@ static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out", memory, compress,
 		ours, variant->option, target, variant->argument);
-	/* Exit status and output are those of the program. */
+	/* massif-ctl must exit with the status of the program, as Valgrind did. */
 	fine = ctl_exit_code(&self->result) == status;
 	self->ours = ctl_read_file(ours + strlen("--xtree-memory-file="));
 	self->theirs = ctl_read_file(theirs + strlen("--xtree-memory-file="));

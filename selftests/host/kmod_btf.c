@@ -251,7 +251,7 @@ static const struct {
 	{ "btf_trace_event", "void(*, mm_struct *)", SAME },
 	{ "btf_trace_event", "void(*, mm_struct *, ...)", SAME },
 	{ "btf_trace_event", "void(*, long)", OTHER },
-	/* Symbols other than functions are not compared. */
+	/* Only functions are compared, so the result for other symbols is UNKNOWN. */
 	{ "mm_struct", "void()", UNKNOWN },
 	{ "variable", "void()", UNKNOWN },
 	{ "plai", "void()", UNKNOWN },
@@ -302,7 +302,7 @@ TEST(typedefs_of_typedefs)
 	EXPECT_EQ(OTHER, verdict_of_layers(320));
 }
 
-/* Newer kernels may extend the header. */
+/* The header of the type information may be longer in newer kernels. */
 TEST(heads_of_other_lengths)
 {
 	static const size_t longer[] = { HEAD, HEAD + 4, HEAD + 8, 10 * HEAD };
