@@ -151,7 +151,7 @@ static void mapped(const struct massif_call *call, enum massif_hook hook, u32 ki
 	rcu_read_unlock();
 }
 
-/* The number of mapped pages in the range that change is about to remove. */
+/* The number of mapped pages in the range that the call described by change is about to remove. */
 static unsigned long mapped_pages(const struct massif_change *change)
 {
 	unsigned long start = change->addr, end = start + change->len, pages = 0;

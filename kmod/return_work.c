@@ -168,7 +168,10 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	visit = kzalloc(sizeof(*visit), GFP_ATOMIC | __GFP_NOWARN);
 	if (!visit)
 		return NULL;
-	/* The session may be closing, and the reference that the table of targets had may have been dropped already. */
+	/*
+	 * The session may be closing, and the reference to the target that the table of targets had may have been
+	 * dropped already.
+	 */
 	visit->target = massif_target_tryget(target);
 	if (!visit->target) {
 		kfree(visit);

@@ -11,9 +11,9 @@
 
 /* The use of a record decides how much of the ring it must leave free for more important records. */
 enum massif_ring_use {
-	MASSIF_RING_URGENT,	/* LOST, EXIT, END: small records */
+	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records, which are small */
 	MASSIF_RING_ORDINARY,
-	MASSIF_RING_STACK,	/* stack copies, the least important records */
+	MASSIF_RING_STACK,	/* for stack copies, the least important records */
 };
 
 struct massif_ring {

@@ -141,7 +141,7 @@ void massif_rss_notifier_exit(void)
 	mmu_notifier_synchronize();
 }
 
-#else /* without CONFIG_MMU_NOTIFIER, SETUP refuses MASSIF_SETUP_RESIDENT, and these functions are not called */
+#else /* stubs without CONFIG_MMU_NOTIFIER: never called, because SETUP refuses MASSIF_SETUP_RESIDENT */
 
 const bool massif_rss_notifier_available;
 

@@ -304,7 +304,10 @@ static void abandon(struct massif_rss_span *span, struct massif_target *target)
  */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
-	/* The session may be closing, and the reference that the table of targets had may have been dropped already. */
+	/*
+	 * The session may be closing, and the reference to the target that the table of targets had may have been
+	 * dropped already.
+	 */
 	span->target = massif_target_tryget(target);
 	if (!span->target)
 		return false;

@@ -53,12 +53,13 @@ struct massif_rss_span {
 	struct mm_struct *mm;
 	u64 epoch;			/* massif_resident_epoch when the span began */
 
-	/* Members used only in spans in the list. */
+	/* Members used only in spans that are in the target's list of spans. */
 	struct list_head list;		/* node in the target's list; protected by resident.lock */
 
 	/* Members used only in spans that end with the return to user mode (task_work). */
 	struct callback_head work;
-	struct massif_target *target;	/* a reference; its session may be used only while it is alive */
+	/* The target; holds a reference. The target's session may be used only while the target is alive. */
+	struct massif_target *target;
 };
 
 /* All spans of a target, except those of faults. */

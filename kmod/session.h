@@ -42,7 +42,7 @@ struct massif_session {
 	struct massif_stack_cache_table known;	/* the stack cache; usable once SETUP has set ready */
 
 	/* Members that massif_table_lock protects. */
-	bool dead;			/* the file was closed */
+	bool dead;			/* the session's file was closed */
 	bool enrolled;			/* the session has had at least one member */
 	struct rb_root targets;		/* all targets of the session, sorted by id */
 	struct list_head processes;

@@ -21,7 +21,7 @@ struct massif_stack_cache_table {
 	/* Size and hash table: constant once the session is ready. */
 	u32 max;			/* maximum size of the cache in bytes; 0: no cache */
 	unsigned int bits;
-	struct hlist_head *buckets;	/* changed under lock, read in hooks under RCU */
+	struct hlist_head *buckets;	/* hash chains of the entries; changed under lock, read in hooks under RCU */
 
 	/* Serialises changes, which only the consumer makes, and protects the fields below. */
 	struct mutex lock;

@@ -40,7 +40,7 @@ struct massif_target {
 	 */
 	struct mm_struct *mm;
 	struct massif_session *session;	/* the session; valid while the target is in the table or has work queued */
-	u64 serial;			/* unique among all targets of all sessions */
+	u64 serial;			/* number of the target, unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
 	/* Reason (MASSIF_RESYNC_*) to report for the first resync; 0: the reason passed to massif_resync(). */

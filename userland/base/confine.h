@@ -19,9 +19,9 @@
 /* Privileges that were dropped. If a bit is missing, the kernel refused to drop that privilege. */
 enum {
 	MF_CONFINED_USER = 1 << 0,	   /* the process runs as user nobody, or was unprivileged before */
-	MF_CONFINED_CAPABILITIES = 1 << 1, /* it has no capabilities */
-	MF_CONFINED_EXEC = 1 << 2,	   /* it cannot gain privileges by executing a program */
-	MF_CONFINED_CALLS = 1 << 3,	   /* it can make only a few system calls (seccomp) */
+	MF_CONFINED_CAPABILITIES = 1 << 1, /* the process has no capabilities */
+	MF_CONFINED_EXEC = 1 << 2,	   /* the process cannot gain privileges by executing a program */
+	MF_CONFINED_CALLS = 1 << 3,	   /* the process can make only a few system calls (seccomp) */
 	MF_CONFINED_ALL = (1 << 4) - 1,
 };
 

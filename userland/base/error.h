@@ -4,7 +4,7 @@
 #define MASSIF_BASE_ERROR_H
 
 struct mf_error {
-	char text[1024]; /* what is wrong, where, and what to do about it; no trailing newline */
+	char text[1024]; /* message for the user: what is wrong, where, and what to do about it; no trailing newline */
 };
 
 /*

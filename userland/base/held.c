@@ -141,7 +141,7 @@ static int open_regular(const char *root, const char *path, struct stat *status)
 	return fstat(fd, status) ? -errno : mf_take(fd, -1);
 }
 
-/* Whether an opened file is the mapped one. */
+/* Whether an opened file is the file that a process has mapped. */
 enum likeness {
 	OTHER,
 	/* overlay file systems report a different device, and possibly inode, for a mapping than for its file */

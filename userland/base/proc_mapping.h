@@ -19,7 +19,7 @@ struct mf_proc_mapping {
 	uint64_t start, end, offset; /* addresses and file offset in bytes */
 	uint64_t device;	     /* device of the file: major number << 32 | minor */
 	uint64_t inode;
-	char rights[5]; /* "rwxp", or "rwxs" if shared */
+	char rights[5]; /* access rights: "rwxp", or "rwxs" if the mapping is shared */
 	char *path;	/* path, a name such as "[heap]", or "" if there is neither; valid until the next call */
 };
 

@@ -61,7 +61,7 @@ struct mf_accounting {
 
 	struct mf_note *notes; /* placeholder texts used so far, each with its object and context */
 	size_t n_notes;
-	struct mf_object_key *objects; /* objects of the store that are files, each with its file and bias */
+	struct mf_object_key *objects; /* objects of the store that are files, each with its file and load bias */
 	size_t n_objects;
 
 	/* Decides whether the pages of a context count; if NULL, all pages do. The results are cached in @visible. */

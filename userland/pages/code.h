@@ -11,7 +11,7 @@ struct mf_code_range {
 	uint64_t start, end;
 };
 
-/* Zero-initialise it. */
+/* The address ranges that unwinding depended on. Zero-initialise the structure. */
 struct mf_code {
 	struct mf_code_range *ranges; /* unordered, may overlap; there are only a few */
 	size_t n_ranges;

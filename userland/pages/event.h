@@ -36,15 +36,18 @@ struct mf_event {
 	enum mf_event_type type;
 	uint32_t flags;	  /* flags of the event's record: MASSIF_RF_* */
 	uint32_t thread;  /* thread that caused the event, or 0 for no particular thread */
-	uint32_t capture; /* number of the stack copy of this system call; an UNMAP needs no stack itself and takes
-			   * the number from another record of the same call */
+	/*
+	 * Number of the stack copy made in the event's system call. An UNMAP event needs no stack, and takes the number
+	 * from another record of the same system call.
+	 */
+	uint32_t capture;
 	uint32_t known;	  /* number of the cached stack that the module has recognised, or 0 for none */
 	uint64_t time_ns;
 	uint64_t total_vm; /* total number of mapped pages according to the kernel */
 	uint64_t start, end;
 	struct mf_stack_wait *wait; /* in a MAP event: the stack that the event waits for, or NULL if none */
 	union {
-		uint32_t kind; /* in a MAP event: what kind of mapping it is, MASSIF_MAP_* */
+		uint32_t kind; /* in a MAP event: what kind of mapping was created, MASSIF_MAP_* */
 		struct {
 			uint32_t file;
 			uint64_t offset;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Zero-initialise it. */
+/* The process ids of all members. Zero-initialise the structure. */
 struct mf_members {
 	pid_t *pids;
 	size_t count, room;

@@ -238,7 +238,7 @@ int mf_pages_fd(const struct mf_pages *pages)
 	return pages->ring.fd;
 }
 
-/* Ends the profiles of processes that have left their targets. */
+/* Ends the profile of each target that its process has left, when its EXIT was accounted or the session is over. */
 static int settle(struct mf_pages *pages, struct mf_error *err)
 {
 	struct mf_target *target;

@@ -215,8 +215,8 @@ static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint
 }
 
 /*
- * Like fill(), but only uses mapped addresses. If @file is not NULL, uses only mappings of files (if *@file is true) or
- * only anonymous mappings.
+ * Puts pages at free addresses like fill(), but only at mapped addresses. If @file is not NULL, uses only mappings of
+ * files (if *@file is true) or only anonymous mappings.
  */
 static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64_t start,
 		       uint64_t end, const bool *file, uint64_t *n)
@@ -234,7 +234,7 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 	return code;
 }
 
-/* Like fill(), for @n pages with unknown addresses. Prefers mappings where pages of this kind are likely. */
+/* Puts @n pages whose addresses are unknown at free addresses. Prefers mappings where pages of this kind are likely. */
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
@@ -472,7 +472,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	struct mf_page page = {.kind = kind};
 	int code = 0;
 
-	/* A single fault only brings in this many pages as one huge page. */
+	/* If a single fault brings in HUGE_PAGES pages or more, they are a huge page. */
 	if (record->cause == MASSIF_RESIDENT_FAULT && n >= HUGE_PAGES)
 		page.kind = (uint8_t)(kind + MF_PAGE_HUGE);
 	page.context = context_of(r, site ? site : site_of_words(r, record), page.kind);

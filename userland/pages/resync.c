@@ -48,8 +48,8 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 	for (i = mf_space_next(&a->space, start); i && i->start < end;
 	     i = mf_space_next(&a->space, i->end)) {
 		/*
-		 * Either interval may be only a part of the mapping, so compare the file offsets that address 0 would
-		 * have.
+		 * Both the interval in the profile and the listed one may be only a part of the mapping, and may begin
+		 * at different addresses. So compare the differences between file offset and address.
 		 */
 		if (i->file != vma->file ||
 		    (i->file && i->offset - i->start != vma->offset - vma->start))

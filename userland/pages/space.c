@@ -128,7 +128,7 @@ static uint32_t leftmost(const struct mf_space *space, uint32_t node)
 	return node;
 }
 
-/* Like part(), but also cuts an interval that contains @address in two. */
+/* Splits a tree like part(), but also cuts an interval that contains @address in two. */
 static void split(struct mf_space *space, uint32_t tree, uint64_t address, uint32_t *low,
 		  uint32_t *high)
 {

@@ -11,12 +11,12 @@
 
 #define MF_TARGETS_BUCKETS 256
 
-/* Initialise with zeroes. The table does not own the targets. */
+/* A table of the targets of a session, which it does not own. Initialise the table with zeroes. */
 struct mf_targets {
 	struct mf_target *buckets[MF_TARGETS_BUCKETS];
 };
 
-/* Runs the statement that follows for each @target. It must neither add nor remove targets. */
+/* Runs the statement that follows for each @target. The statement must neither add nor remove targets. */
 #define mf_targets_each(targets, target)                                                           \
 	for (size_t bucket_ = 0; bucket_ < MF_TARGETS_BUCKETS; bucket_++)                          \
 		for (target = (targets)->buckets[bucket_]; target; target = target->next)

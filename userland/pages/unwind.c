@@ -485,7 +485,7 @@ static bool guess_leaf(struct mf_unwinder *u, struct guess *at)
 	return true;
 }
 
-/* Continues the walk at @guess. Other registers of that frame are unknown. */
+/* Continues the walk at the frame @guess. Its registers other than those in @guess are unknown. */
 static bool go_on(struct mf_unwinder *u, unw_cursor_t *cursor, const struct guess *guess)
 {
 	uint32_t ip = u->stack->n_regs - 1;

@@ -195,10 +195,10 @@ struct massif_query {
 struct massif_setup {
 	__u32 size;
 	__u32 abi;		/* MASSIF_ABI for which the consumer was compiled */
-	__u64 flags;		/* bits MASSIF_SETUP_* */
-	__u64 ring_bytes;	/* power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
-	__u32 max_stack_bytes;	/* 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
-	__u32 known_bytes;	/* kernel memory for the stack cache; 0 (no cache) to MASSIF_KNOWN_MAX */
+	__u64 flags;		/* flags of the session: bits MASSIF_SETUP_* */
+	__u64 ring_bytes;	/* size of the ring in bytes: a power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
+	__u32 max_stack_bytes;	/* largest stack copy: 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
+	__u32 known_bytes;	/* bytes of kernel memory for the stack cache: 0 (no cache) to MASSIF_KNOWN_MAX */
 	/* If SETUP returns ENODEV, the module stores the name of the hook that cannot be armed. */
 	char dead_hook[MASSIF_HOOK_NAME];
 };
@@ -259,7 +259,7 @@ struct massif_stack_cache {
 	__u32 size;
 	__u32 flags;		/* no flag is defined: must be 0 */
 	__u64 stacks;		/* address of an array of massif_stack_cache_stack; entries differ in size */
-	__u32 bytes;		/* size of the array: at most MASSIF_KNOWN_BATCH */
+	__u32 bytes;		/* size of the array in bytes: at most MASSIF_KNOWN_BATCH */
 	/* The module stores the number of stacks added to the cache; undefined on an error. */
 	__u32 taken;
 };
@@ -278,7 +278,7 @@ struct massif_status {
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
 	__u64 known_used;	/* records, including STACK records, that refer to a cached stack */
 	__u64 known_forgotten;	/* cached stacks dropped to make room for others */
-	__u32 known_stacks;	/* stacks in the cache */
+	__u32 known_stacks;	/* stacks in the stack cache now */
 	__u32 known_bytes;	/* kernel memory used by the stack cache */
 	__u32 processes;	/* processes in the session now */
 	__u32 targets;		/* targets of the session now */
@@ -328,7 +328,7 @@ struct massif_attach {
  */
 struct massif_test {
 	__u32 size;
-	__u32 flags;		/* bits MASSIF_TEST_* */
+	__u32 flags;		/* how the test is called: bits MASSIF_TEST_* */
 	char dead_hook[MASSIF_HOOK_NAME];	/* on ENODEV: hook that did not fire */
 };
 
@@ -352,7 +352,7 @@ struct massif_control {
 	__u32 page_bytes;
 	__u64 data_bytes;
 	__u64 __reserved[6];
-	__u64 head;		/* position after the last whole record */
+	__u64 head;		/* position in the ring after the last whole record */
 	__u64 records;
 	__u64 lost;
 	__u64 __reserved2[5];
@@ -360,7 +360,7 @@ struct massif_control {
 
 /* Consumer page: the module reads it and does not trust it. */
 struct massif_consumer {
-	__u64 tail;		/* position after the last record that was read */
+	__u64 tail;		/* position in the ring after the last record that was read */
 	__u64 watermark;	/* number of unread bytes at which to wake up the consumer */
 };
 
@@ -388,10 +388,10 @@ enum massif_record_type {
 /* Bits of massif_record.flags. */
 /* Caused by a thread of another address space, by a kernel worker or by an exiting thread. */
 #define MASSIF_RF_EXTERNAL	(1U << 0)
-#define MASSIF_RF_IN_EXEC	(1U << 1)	/* during exec: the registers are the old program's */
+#define MASSIF_RF_IN_EXEC	(1U << 1)	/* written during exec: the registers are the old program's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
-#define MASSIF_RF_KNOWN		(1U << 4)	/* capture is the number of a cached stack */
+#define MASSIF_RF_KNOWN		(1U << 4)	/* the record's field capture is the number of a cached stack */
 #define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP: the GONE records of the same call precede it */
 
 struct massif_record {
@@ -407,7 +407,7 @@ struct massif_record {
 };
 
 /* Values of massif_rec_lost.reason: why records are missing. */
-#define MASSIF_LOST_ROOM	1	/* the ring was full */
+#define MASSIF_LOST_ROOM	1	/* records were lost because the ring was full */
 #define MASSIF_LOST_MISSED	2	/* the kernel could not run a hook (kretprobe nmissed) */
 #define MASSIF_LOST_UNSEEN	3	/* total_vm changed without any hook being called */
 #define MASSIF_LOST_MEMORY	4	/* out of memory: a forked child is not followed */
@@ -449,7 +449,7 @@ struct massif_rec_exec {
 struct massif_rec_args {
 	struct massif_record h;
 	__u32 tgid;
-	__u32 bytes;		/* size of args */
+	__u32 bytes;		/* size of all arguments in bytes */
 	char args[];		/* the arguments, each NUL-terminated, except the last one if it was cut */
 };
 
@@ -517,7 +517,7 @@ struct massif_rec_resync {
 struct massif_rec_map {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* length in bytes */
+	__u64 len;		/* length of the mapping in bytes */
 	__u32 kind;
 	__u32 prot;
 };
@@ -526,13 +526,13 @@ struct massif_rec_map {
 struct massif_rec_vma {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* length in bytes */
+	__u64 len;		/* length of the mapping in bytes */
 	__u64 pgoff;		/* file offset in pages; 0 for anonymous memory */
 	__u64 ino;
 	__u32 dev_major;
 	__u32 dev_minor;
 	__u32 prot;
-	__u32 name_len;		/* length of name without the NUL */
+	__u32 name_len;		/* length of the name in bytes, without the NUL */
 	char name[];		/* path, or [heap] [stack] [vdso] ..., or empty; NUL-terminated */
 };
 
@@ -554,7 +554,7 @@ struct massif_rec_vma {
 struct massif_rec_resident {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* length in bytes; 0: unknown range */
+	__u64 len;		/* length of the range of the pages, in bytes; 0: unknown range */
 	__u64 rss[MASSIF_RSS_COUNT];	/* the resulting resident set, in pages */
 	__s32 change[MASSIF_RSS_COUNT];	/* changes by this cause, in pages */
 	__u32 cause;		/* why the pages changed: MASSIF_RESIDENT_* */
@@ -564,7 +564,7 @@ struct massif_rec_resident {
 struct massif_rec_move {
 	struct massif_record h;
 	__u64 addr;		/* address to which mremap moves the pages */
-	__u64 len;		/* length in bytes */
+	__u64 len;		/* length of the moved range in bytes */
 	__u64 from;
 };
 
@@ -584,14 +584,14 @@ struct massif_rec_move {
 /* Layout of STACK records. Other records with the same number in capture have this stack. */
 struct massif_rec_stack {
 	struct massif_record h;
-	__u32 arch;		/* architecture MASSIF_ARCH_* */
+	__u32 arch;		/* architecture of the registers: MASSIF_ARCH_* */
 	__u32 nr_regs;
 	__u32 stack_flags;
 	__u32 data_off;		/* offset of the stack bytes from the start of the record */
 	__u64 sp;		/* stack pointer: address of the first stack byte */
 	__u64 bytes;
 	__u32 code_gen;		/* code_gen of the target at the first record that has this stack */
-	__u32 known;		/* number of the cached stack that equals this one; 0: none */
+	__u32 known;		/* number of the cached stack that equals the thread's stack; 0: none */
 	__u64 regs[];		/* nr_regs registers, then the stack bytes */
 };
 
