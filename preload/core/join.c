@@ -412,7 +412,7 @@ void mf_join_starts(const char *path, const char *directories)
 		request.args_bytes = (uint32_t)strnlen(directories, MF_JOIN_ARGS_MAX);
 		parts[3].iov_len = request.args_bytes;
 	} else if (*path != '/') {
-		/* getcwd(2) counts the NUL in the length. A slash replaces the NUL. */
+		/* The length that getcwd(2) returns includes the NUL. Replace the NUL by a slash. */
 		long length = syscall(SYS_getcwd, directory, sizeof(directory));
 
 		if (length > 0) {
@@ -428,7 +428,7 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
-#define DIGITS 12 /* size of an int as decimal text, with sign and NUL */
+#define DIGITS 12 /* number of bytes that an int takes as decimal text, with sign and NUL */
 
 /*
  * Writes @number (>= 0) in decimal to the end of @digits. Returns the beginning of the text, which is empty if @number
@@ -443,7 +443,7 @@ static const char *print_number(char digits[DIGITS], int number)
 	return at;
 }
 
-/* Sends a request with two texts. Returns 0 or -errno. */
+/* Sends massif-ctl a request with two strings. Returns 0 or -errno. */
 static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const char *arg)
 {
 	struct mf_join_request request = make_request(verb);

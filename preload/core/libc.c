@@ -37,7 +37,10 @@
 	X(pthread_setcancelstate) \
 	X(pthread_setspecific)
 
-/* Defines a function that jumps to the address in its variable. */
+/*
+ * Defines a function of the C library's name in the shim, which jumps to the C library's own definition. The address of
+ * that definition is in a variable.
+ */
 #define ENTRY(function)                                    \
 	void *mf_libc_##function MF_HIDDEN;                         \
 	__asm__(".pushsection .text\n"                             \

@@ -16,8 +16,8 @@
 extern const ElfW(Ehdr) __ehdr_start MF_HIDDEN;
 extern const char _end[] MF_HIDDEN;
 
-static uint64_t added;	    /* bytes of writable memory that the shim has mapped; atomic */
-static uint64_t added_code; /* bytes of memory that the shim has mapped for code; atomic */
+static uint64_t added;	    /* bytes of writable memory that the shim has mapped; accessed atomically */
+static uint64_t added_code; /* bytes of memory that the shim has mapped for code; accessed atomically */
 
 static uint64_t page_of(uint64_t address)
 {

@@ -62,7 +62,7 @@ struct mf_real {
 
 extern unsigned char mf_real_early[MF_REAL_EARLY_SIZE];
 extern struct mf_real mf_real_functions MF_HIDDEN;
-extern int mf_real_state MF_HIDDEN; /* 1 once all real functions have been found */
+extern int mf_real_state MF_HIDDEN; /* 1 if all real functions have been found */
 
 /*
  * Looks up the real functions. Allocations during the lookup are served from a small arena; in such an allocation, this

@@ -32,12 +32,12 @@ __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initia
  */
 static struct mf_lock list_lock;
 static struct mf_thread_private *ended;
-static struct mf_thread_private *all; /* list of all thread states, linked by made_before; atomic */
+static struct mf_thread_private *all; /* list of all thread states, linked by @made_before; accessed atomically */
 static pthread_key_t key;
 static bool has_key;
 
 static struct mf_thread_private first[PRIVATES_FIRST];
-static struct mf_thread_private *fresh = first; /* the first of the n_fresh states that were never used */
+static struct mf_thread_private *fresh = first; /* the first of the @n_fresh states that no thread has used yet */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
 /* Returns the fast path for @thread. There is none if the thread counts instructions or if calls are reported. */

@@ -240,7 +240,7 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 	errno = saved;
 }
 
-/* Completes the thread's pending free before its next event. */
+/* Counts the free that the thread has left pending. Called before the thread's next event is counted. */
 static __attribute__((noinline)) void settle(struct mf_thread *thread)
 {
 	int saved = errno;

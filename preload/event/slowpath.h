@@ -79,7 +79,7 @@ struct mf_slowpath_realloc {
 
 void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *old, const struct mf_registers *caller);
 bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) return a one-byte block? */
-/* Ends a reallocation that freed the block. */
+/* Ends a reallocation (realloc(pointer, 0)) in which the real function has freed the block. */
 void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc *state, const struct mf_registers *caller);
 /*
  * Ends a reallocation of @block that never returned. The block is counted as before, unless another block now has its

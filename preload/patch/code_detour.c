@@ -210,7 +210,7 @@ static void put_original(struct writer *writer, const uint8_t *site, size_t size
 	}
 	if (leaves(in.flow))
 		return;
-	/* Jump to the rest of the function, after the overwritten instructions. */
+	/* Make the copy end with a jump to the rest of the function, after the overwritten instructions. */
 	if (at < site + MF_PATCH_BYTES)
 		writer->failed = true;
 	put_jump(writer, (uintptr_t)at);

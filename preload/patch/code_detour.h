@@ -11,7 +11,7 @@ struct mf_code_detour {
 	uint8_t *site; /* the function's first instruction */
 	const void *via;
 	void *original; /* call this instead of @site to get the function's original behaviour */
-	uint64_t code;	/* hash of the function's original code */
+	uint64_t code;	/* hash of the function's code before the jump was written */
 };
 
 /*

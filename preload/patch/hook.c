@@ -149,7 +149,7 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 	return _URC_CONTINUE_UNWIND;
 }
 
-/* Returns the hook's equivalent of MF_FRAME in an entry point. */
+/* Returns what MF_FRAME is in the shim's own allocation functions: the address of the hook's frame. */
 static inline const void *frame_of(const struct mf_hook_frame *frame)
 {
 	return &frame->rbp;

@@ -22,7 +22,7 @@
 
 #define MODE 0644
 
-/* Allocated with mmap(), because it may not fit on a small thread stack. */
+/* Buffers for executing a monitor command. Allocated with mmap(), because they may not fit on a small thread stack. */
 struct scratch {
 	struct mf_join_file file;
 	char path[2 * PATH_MAX];

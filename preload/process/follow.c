@@ -15,7 +15,8 @@
 #define SESSION MF_JOIN_VARIABLE "="
 
 /* Copies of massif-ctl's variables, with name and value, because the program may overwrite its environment. */
-static char preload[sizeof(PRELOAD) + PATH_MAX]; /* sets LD_PRELOAD; empty if executed programs are not followed */
+/* the string "LD_PRELOAD=..."; empty if executed programs are not followed */
+static char preload[sizeof(PRELOAD) + PATH_MAX];
 static char session[sizeof(SESSION) + 1 + MF_JOIN_NAME_MAX + 1 + MF_JOIN_SECRET_DIGITS + 1];
 
 static bool begins(const char *word, const char *name)

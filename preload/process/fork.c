@@ -196,7 +196,7 @@ static void go_on_unseen(void)
 	int memory = mf_join_borrow(mf_session_store.header->pid), cancel;
 
 	if (memory < 0)
-		return; /* massif-ctl has exited, so nobody will read the memory */
+		return; /* massif-ctl has exited, so nobody will read the session memory */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mf_store_keep_changes(&mf_session_store, memory);
 	pthread_setcancelstate(cancel, NULL);
@@ -255,7 +255,7 @@ static bool copy(void)
 	int memory = mf_join_copy(), cancel;
 	bool continued;
 
-	/* Mapping the memory uses functions that are cancellation points. */
+	/* Disable cancellation, because mapping the session memory uses functions that are cancellation points. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	continued = memory >= 0 && mf_session_continue(memory);
 	pthread_setcancelstate(cancel, NULL);

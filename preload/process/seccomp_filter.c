@@ -125,7 +125,7 @@ bool mf_seccomp_filter_allows(const struct sock_fprog *filter, const struct secc
 			action &= SECCOMP_RET_ACTION_FULL;
 			return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 		}
-		/* A jump beyond the end would make @i wrap around. */
+		/* A jump beyond the end of the filter could make the index @i wrap around. */
 		if (!step(&machine, &op, &distance) || distance >= filter->len)
 			return false;
 	}

@@ -21,7 +21,11 @@
 #define GIB (1024ull * MIB)
 
 enum {
-	DESCRIPTOR_BYTES = 2048, /* number of bytes to search; glibc's descriptor is never smaller */
+	/*
+	 * number of bytes of a thread descriptor that are searched for the stack's bounds; glibc's descriptor is never
+	 * smaller
+	 */
+	DESCRIPTOR_BYTES = 2048,
 };
 
 /* Minimum and maximum plausible size of a stack, in bytes. The minimum is the smallest that glibc allows. */

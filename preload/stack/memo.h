@@ -73,7 +73,7 @@ struct mf_memo {
 _Static_assert(sizeof(struct mf_memo) % MF_MEMO_LINE == 0, "the pool begins at a line");
 
 #define MF_MEMO_ROOM_LEAST     (1u << 15)
-#define MF_MEMO_CHANGE	       2048u /* maximum number of pool words needed to add one stack */
+#define MF_MEMO_CHANGE	       2048u /* maximum number of words of the memo's pool that adding one stack takes */
 #define MF_MEMO_WORDS_PER_SLOT 16u /* minimum number of words in the pool for each slot of the hash table */
 
 static inline uint64_t *mf_memo_pool(const struct mf_memo *memo)

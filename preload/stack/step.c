@@ -55,7 +55,7 @@ static bool follows_call(uint64_t pc)
 
 	if (!mf_readable_word(page))
 		return false;
-	/* The previous page may be unreadable. */
+	/* The bytes before @pc may be in another page, which may be unreadable. */
 	if (pc - size < page && !mf_readable_word(page - PAGE_SIZE))
 		size = pc - page;
 	return mf_callsite_ends((const uint8_t *)(uintptr_t)pc, size, &distance);

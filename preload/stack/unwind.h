@@ -44,13 +44,14 @@ struct mf_walk_frame {
 	uint64_t pc_slot;    /* address of the caller's pc; the word there is 0 if the frame is the outermost one */
 	uint64_t fp_slot;    /* address of the caller's fp; 0 if the caller's fp is the same */
 	uint64_t other_slot; /* address of another word that was read to find the caller; 0 if there is none */
-	uint64_t other;	     /* value of the word at other_slot */
+	uint64_t other;	     /* value of the stack word at @other_slot */
 	uint32_t node;	     /* node in the trie; valid in the outermost n_known frames; set by context.c */
 	uint16_t n_words;    /* number of the walk's words that belong to this frame and its outer frames */
 	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule is not cached */
 	bool exact : 1;
-	bool consumes_fp : 1; /* fp was used to find the caller */
-	bool needs_fp : 1;   /* the walk beyond this frame depends on fp, so fp must be unchanged, too */
+	bool consumes_fp : 1; /* the frame pointer was used to find the caller */
+	/* the walk beyond this frame depends on the frame pointer, so @fp must be unchanged, too */
+	bool needs_fp : 1;
 	bool is_guessed : 1; /* the frame was found by a guess */
 	bool is_link : 1;    /* not a real frame but a guessed link in the chain of frame pointers */
 };

@@ -135,7 +135,7 @@ static ssize_t write_for_libunwind(int fd, const void *from, size_t size)
 		errno = EFAULT;
 		return -1;
 	}
-	/* libunwind tests errno even after success. */
+	/* Set errno to 0, because libunwind tests errno even after success. */
 	errno = 0;
 	return 1;
 }
