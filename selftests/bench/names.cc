@@ -29,7 +29,7 @@ template <> struct worker<0> {
 		return malloc(5000 + static_cast<size_t>(n) + places.size());
 	}
 };
-} // namespace
+} // end of anonymous namespace
 
 extern "C" void *names_unit(int n)
 {

@@ -62,7 +62,7 @@ struct recipe {
 	uint8_t more;
 };
 
-/* Decodes a word: a small number, the address of a page, or any number. */
+/* Decodes a machine word of a record: a small number, the address of a page, or any number. */
 static uint64_t take_word(struct fuzz_input *input)
 {
 	uint8_t kind = fuzz_u8(input);

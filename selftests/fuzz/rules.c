@@ -13,7 +13,7 @@
 
 #define PLACES_MAX 256 /* maximum number of code addresses looked up per object */
 
-/* Simulated memory: each word is a function of its address; one page is unmapped. */
+/* Simulated memory: the contents of each machine word are computed from its address. One page is unmapped. */
 static bool read_word(uint64_t address, uint64_t *word, void *data)
 {
 	if (address >> 12 == 0x7ffe0)

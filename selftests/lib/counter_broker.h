@@ -30,8 +30,8 @@ struct counter_broker {
 };
 
 /*
- * rdpmc begins to count at minus this value, and the offset in the counter's page includes this value, so that the sum
- * of both begins at 0.
+ * rdpmc returns the counter's value minus this number. The offset in the counter's page is larger by this number, so
+ * that the sum of both is the counter's value.
  */
 #define COUNTER_START (1ull << 40)
 

@@ -339,7 +339,7 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 	case MASSIF_REC_STACK:
 	case MASSIF_REC_NAME:
 	case MASSIF_REC_ARGS:
-	/* Moves resident pages between known mappings. */
+	/* A MOVE record only says that resident pages have moved between mappings that are already known. */
 	case MASSIF_REC_MOVE:
 		return 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads a tree of a pages mode massif.out file, and adds up the bytes of stacks from ld.so, from main and of all others.
+// Reads a tree of a pages mode massif.out file, and adds up the bytes of stacks from ld.so, from main, and of others.
 
 #include "selftests/lib/pages_tree.h"
 

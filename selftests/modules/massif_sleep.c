@@ -33,7 +33,7 @@ static ssize_t sleep_write(struct file *file, const char __user *text, size_t si
 	return size;
 }
 
-/* Reading gives the number of sleeping processes. */
+/* Reading the device gives the number of sleeping processes. */
 static ssize_t sleep_read(struct file *file, char __user *text, size_t size, loff_t *at)
 {
 	char number[16];

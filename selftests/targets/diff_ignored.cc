@@ -48,7 +48,7 @@ template <typename T> struct table {
 		return static_cast<T *>(see(new T[n]));
 	}
 };
-} // namespace cache
+} // end of namespace cache
 
 static inline __attribute__((always_inline)) void *hidden_inline(size_t size)
 {

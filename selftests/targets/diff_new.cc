@@ -154,8 +154,8 @@ struct hidden {
 		return *this;
 	}
 };
-} // namespace
-} // namespace outer
+} // end of anonymous namespace
+} // end of namespace outer
 
 static void names()
 {

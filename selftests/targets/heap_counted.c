@@ -33,7 +33,7 @@ static uint64_t cpu_ns(clockid_t clock)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* Emulates a counter of 48 bits. */
+/* A signal handler that emulates rdpmc, with a counter of 48 bits. */
 static void execute_rdpmc(int signal, siginfo_t *info, void *data)
 {
 	greg_t *registers = ((ucontext_t *)data)->uc_mcontext.gregs;

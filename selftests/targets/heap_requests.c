@@ -32,14 +32,14 @@ static void check(int holds, const char *what)
 	failures++;
 }
 
-/* The bytes of a request as in valgrind.h, in assembly. */
+/* The bytes of a client request as in valgrind.h, in assembly. */
 #define REQUEST                                             \
 	"rolq $3, %%rdi\n\t rolq $13, %%rdi\n\t"            \
 	"rolq $61, %%rdi\n\t rolq $51, %%rdi\n\t xchgq %%rbx, %%rbx\n\t"
 
 enum { GENERAL = 14, VECTORS = 32, MASKS = 8, ZONE = 16 };
 
-/* The processor's registers before and after a request. */
+/* The processor's registers before and after a client request. */
 static struct state {
 	uint64_t general[GENERAL]; /* the general registers rbx rcx rsi rdi rbp r8..r15, and rax */
 	uint64_t vectors[VECTORS][8] __attribute__((aligned(64)));
@@ -125,7 +125,7 @@ static void fill(void *memory, size_t bytes)
 		((unsigned char *)memory)[i] = (unsigned char)rand();
 }
 
-/* Makes a request. Returns the number of bytes of each vector register that were stored. */
+/* Makes a client request. Returns the number of bytes of each vector register that were stored. */
 static size_t try(void)
 {
 	if (__builtin_cpu_supports("avx512f")) {
@@ -183,13 +183,13 @@ static void registers(void)
 		check(!memcmp(before.zone, after.zone, sizeof(before.zone)),
 		      "what lies below the stack pointer is kept");
 		check(after.mxcsr == mxcsr && after.x87 == kept, "floating point is as it was");
-		/* Without a profiler, the request has its default result. */
+		/* Without a profiler, the client request has its default result. */
 		check(result == (massif_is_there() ? requests[which].result : 4711),
 		      "the result is right");
 	}
 }
 
-/* Executes a request at every offset around the end of a page. */
+/* Executes a client request at every offset of code around the end of a page. */
 #define AT(offset)                                                                         \
 	__asm__ volatile(".p2align 12, 0x90\n\t"                                           \
 			 ".fill 4096 - " #offset ", 1, 0x90\n\t" REQUEST                   \
@@ -204,7 +204,10 @@ __attribute__((noinline)) static void edges(void)
 	AT(11) AT(12) AT(13) AT(14) AT(15) AT(16) AT(17) AT(18) AT(19) AT(20)
 }
 
-/* Bytes that only look like a request must not be changed. In this program, constants may be in the code segment. */
+/*
+ * Constants that only look like a client request must not be changed. In this program, constants may be in the code
+ * segment.
+ */
 static void constants(void)
 {
 	static const unsigned char high[2] = { 0x48, 0xc1 };
@@ -215,7 +218,7 @@ static void constants(void)
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 1234, 0, 0);
 }
 
-/* A request whose instructions must be unchanged after its execution. */
+/* A client request whose instructions must be unchanged after they were executed. */
 __attribute__((noinline)) static void request(void)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 77, 0, 0);
@@ -296,7 +299,7 @@ static void on_signal(int number)
 	VALGRIND_FREELIKE_BLOCK(BLOCK(100000 + i), 0);
 }
 
-/* Makes requests in threads and signal handlers. At the end, only one block is live. */
+/* Makes client requests in threads and signal handlers. At the end, only one block is live. */
 static void storm(void)
 {
 	struct itimerval timer = { .it_interval.tv_usec = 200, .it_value.tv_usec = 200 };
@@ -317,7 +320,7 @@ static void storm(void)
 	VALGRIND_MONITOR_COMMAND("detailed_snapshot heap_requests.snapshot");
 }
 
-/* Tests massif_stop() and massif_start(), with blocks announced by requests and blocks from malloc. */
+/* Tests massif_stop() and massif_start(), with blocks announced by client requests and blocks from malloc. */
 static void stopped(void)
 {
 	void *counted = malloc(100), *freed = malloc(200), *not_counted, *later;

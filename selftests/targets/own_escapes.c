@@ -103,7 +103,7 @@ static void by_longjmp(void)
 	deep(0, 90, 1002);
 }
 
-/* Jumps out many times, at several depths. */
+/* Leaves malloc() by longjmp many times, at several stack depths. */
 static void by_many_longjmps(void)
 {
 	for (volatile int i = 0; i < 40; i++) {

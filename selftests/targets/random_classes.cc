@@ -55,7 +55,7 @@ struct Hidden {
 	static NOINLINE void *get(struct walk *walk) STEP_BODY
 };
 
-} // namespace
+} // end of anonymous namespace
 
 template <typename Key, typename Value = std::basic_string<Key>> class Shelf {
 public:
@@ -83,7 +83,7 @@ static NOINLINE void *place_order(struct walk *walk)
 	return order ? block : nullptr;
 }
 
-} // namespace shop
+} // end of namespace shop
 
 template <typename Function>
 static NOINLINE void *apply(struct walk *walk, Function &&what)

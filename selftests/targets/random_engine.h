@@ -39,7 +39,7 @@
 /* maximum length of generated texts */
 #define TEXT_MAX    4096
 
-/* Families of calls; a block must be freed by its own family. */
+/* Families of calls; a block must be freed by a call of the family that allocated it. */
 enum family { FAMILY_C, FAMILY_NEW, FAMILY_NEW_ARRAY };
 
 enum call {

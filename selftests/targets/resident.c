@@ -364,7 +364,7 @@ static void unmapped(void)
 
 	write_to(at, 150);
 	munmap(at + 50 * PAGE, 50 * PAGE);
-	/* Removes the old mapping without munmap. */
+	/* Replaces a part of the old mapping by MAP_FIXED, which removes this part without munmap. */
 	mmap(at, 20 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 

@@ -33,7 +33,7 @@ template <typename T, int N> struct Grid : Shape {
 		return cells.data();
 	}
 };
-} // namespace shapes
+} // end of namespace shapes
 
 namespace
 {
@@ -95,7 +95,7 @@ __attribute__((noinline)) void use_blocks(int n)
 		}
 	}
 }
-} // namespace
+} // end of anonymous namespace
 
 extern "C" __attribute__((noinline)) void *plain_c(size_t n)
 {
