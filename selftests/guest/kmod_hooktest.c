@@ -200,7 +200,7 @@ static int set_up_resident(int fd)
 	return ioctl(fd, MASSIF_IOC_SETUP, &setup) ? -errno : 0;
 }
 
-/* For a session with resident pages, the test includes faults. */
+/* For a session with resident pages, the hook test also includes the hooks on page faults. */
 TEST_F(hooktest, of_faults)
 {
 	unsigned int all = MASSIF_TEST_SPECIAL | MASSIF_TEST_STACK;

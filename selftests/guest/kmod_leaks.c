@@ -118,7 +118,7 @@ static int look_at_record(const struct massif_record *rec, void *arg)
 	own_part(rec, &start, &end);
 	snprintf(what, sizeof(what), "record of type %u", rec->type);
 	look_at(self, what, rec, 0, start);
-	/* The padding to a multiple of eight bytes must be zero. */
+	/* The padding at the end of a record, to a multiple of eight bytes, must be zero. */
 	for (size_t at = end; at < rec->size; at++)
 		if (rec->type != MASSIF_REC_RESIDENT && ((const char *)rec)[at] && !self->found[0])
 			snprintf(self->found, sizeof(self->found), "%s: byte %zu of %u is %#x", what, at, rec->size,
@@ -197,7 +197,7 @@ TEST_F(leaks, answers)
 	EXPECT_STREQ("", self->found);
 }
 
-/* Looks at the mapped pages before anything was written to them. */
+/* Searches the pages of a new session that can be mapped, before anything was written to them. */
 TEST_F(leaks, pages)
 {
 	look_at(self, "control page", self->session.control, 0, 4096);

@@ -191,7 +191,7 @@ FIXTURE_VARIANT(debian)
 {
 	const char *argv[10];
 	const char *output;	/* expected output; NULL: anything */
-	const char *before;	/* shell command that prepares the run, or starts a peer for it to talk to */
+	const char *before;	/* shell command that prepares the run, or starts a peer for the program to talk to */
 	bool input;		/* standard input is the output of the command in before */
 	size_t n_profiles;
 	bool under_main;	/* nearly all memory that the program itself maps is below main in the tree */

@@ -148,7 +148,7 @@ TEST(of_a_full_list_is_culled_first)
 	options.max_snapshots = 10;
 	ASSERT_EQ(0, start(&options));
 	model = mf_model_of(&store);
-	/* Fill the list as if the limit were larger. */
+	/* Fill the list of snapshots without a culling, as if --max-snapshots were larger. */
 	model->options.max_snapshots = 20;
 	for (; n < 10; n++)
 		hold(1000 * n, (int64_t)n * 10);

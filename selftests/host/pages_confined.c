@@ -36,8 +36,8 @@ enum evil {
 	HARMLESS,
 	CRASHES = 0xe0,
 	LOOPS,
-	ENDS,	  /* exits with a non-zero status */
-	IS_QUIET, /* exits with status 0, but without a result */
+	ENDS,	  /* the child exits with a non-zero status */
+	IS_QUIET, /* the child exits with status 0, but without a result */
 	TELLS_NOISE,
 	FLOODS,
 };

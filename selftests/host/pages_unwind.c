@@ -548,7 +548,7 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 	mf_unwinder_destroy(unwinder);
 }
 
-/* Stack ids outlive the code that they refer to, and must be recognised as stale. */
+/* The number of a known stack may outlive the code that the stack goes through; it must be recognised as stale. */
 TEST_F(stack, numbers_become_stale)
 {
 	struct mf_stack_cache *known = mf_stack_cache_create();

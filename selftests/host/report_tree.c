@@ -290,7 +290,7 @@ TEST(whole_file)
 		     "heap_tree=empty\n"
 		     /*
 		      * The context of f did not exist yet when this snapshot was taken (n_seen, its number of contexts,
-		      * is 1). With this context, there would be two call sites.
+		      * is 1). With this context, the tree would have two call sites.
 		      */
 		     BLOCK(3) "time=-1\nmem_heap_B=30\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
 		     "heap_tree=detailed\n"

@@ -43,9 +43,9 @@ __asm__(".macro begin name type=function size=16\n"
 	"begin at_50_data object\n"			   "body\n"
 	"begin at_60_outer function 48\n"		   "body\n"
 	"begin at_70_inner\n"				   "body\n"
-	/* The last 16 bytes of at_60_outer. */			   "body\n"
+	/* The last 16 bytes of the function at_60_outer. */			   "body\n"
 	"begin at_90_longer function 32\n" "begin at_90_long_name\n" "body\n"
-	/* The last 16 bytes of at_90_longer. */			   "body\n"
+	/* The last 16 bytes of the function at_90_longer. */			   "body\n"
 	"begin at_b0_version\n"				   "begin at_b0_unversion\n"
 	".symver at_b0_version, at_b0_vvvvvvv@V_1\n"	   "body\n"
 	"begin _ZN2at8functionC4Ev\n"			   "body\n"
@@ -71,7 +71,10 @@ static const struct {
 	{ 0x88, NULL, 0 },
 	{ 0x98, "at_90_long_name", 8 },
 	{ 0xa8, "at_90_longer", 24 },
-	/* If two names have equal length, not counting the version, the one with a version is used. */
+	/*
+	 * If the names of two symbols have equal length, not counting the symbol version, the one with a version is
+	 * used.
+	 */
 	{ 0xb8, "at_b0_vvvvvvv@V_1", 8 },
 	{ 0xc8, "at::function::function()", 8 },
 	{ 0xd8, "at::function", 8 },

@@ -702,12 +702,12 @@ TEST_F(names, has_a_bound)
 	EXPECT_EQ(NULL, make_many(self, 0, 0, NULL, &size));
 }
 
-/* Makes a file of @bytes bytes. It has a single record with a single name, which is as long as necessary. */
+/* Makes a name file of @bytes bytes. It has a single record with a single symbol name, which is as long as necessary. */
 static struct mf_namefile *make_of(FIXTURE_DATA(names) *self, size_t bytes, size_t *size)
 {
 	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };
 	struct mf_namefile_draft draft = { 0 };
-	/* The size of everything but the name: text 0 has one byte, and each text includes its NUL. */
+	/* The size of everything in the file but the symbol name: text 0 has one byte, and each text includes its NUL. */
 	size_t others = sizeof(struct mf_namefile) + sizeof(struct mf_namefile_record) +
 			sizeof(struct mf_namefile_source) + 1 + sizeof(PROGRAM);
 	size_t length = bytes - others - 1;
