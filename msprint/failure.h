@@ -18,7 +18,7 @@ enum mf_failure_status {
 	MF_FAILURE_OTHER = 255,
 };
 
-/* All zero if there was no error. */
+/* The error, if there was one; otherwise all members are zero. */
 struct mf_failure {
 	int status;		/* exit status; non-zero after an error */
 	struct mf_text words;	/* the complete message, with newlines */

@@ -82,7 +82,7 @@ static unsigned int find_column(const struct canvas *canvas, struct mf_number ti
 {
 	double position = trunc(mf_number_double(mf_number_divide(time, end)) * canvas->width) + 1;
 
-	/* The formula would put the end time itself one column too far to the right. */
+	/* The formula for @position would put the end time itself one column too far to the right. */
 	return mf_number_equal(time, end) ? canvas->width : (unsigned int)position;
 }
 

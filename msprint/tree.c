@@ -22,7 +22,7 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 		ret = mf_syntax_node_read(input, total, &node, failure);
 		if (ret)
 			return ret;
-		/* No file can contain that many nodes, so the exact number does not matter. */
+		/* No file can contain UINT64_MAX nodes, so the exact number does not matter. */
 		if (__builtin_add_overflow(pending, node.children, &pending))
 			pending = UINT64_MAX;
 	}

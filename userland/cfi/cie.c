@@ -7,7 +7,10 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* Reads the augmentation data described by @letters (without the leading z). Returns false if a letter is unknown. */
+/*
+ * Reads the augmentation data of a CIE, as described by @letters (without the leading z). Returns false if a letter is
+ * unknown.
+ */
 static bool read_augmentation(const char *letters, struct mf_dwarf data, struct mf_cie *cie)
 {
 	for (; *letters; letters++) {

@@ -83,7 +83,7 @@ static bool read_description(const struct mf_rows_object *object, const uint8_t 
 	const uint8_t *cie;
 
 	found->program = read_entry(object, fde);
-	/* This field is the distance from itself back to the CIE. */
+	/* This field of the FDE is the distance from the field itself back to the FDE's CIE. */
 	cie = found->program.at;
 	cie -= mf_dwarf_fixed(&found->program, 4);
 	if (!read_cie(object, cie, &found->cie))

@@ -139,7 +139,7 @@ static inline uint32_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64
 	       granule % MF_BLOCKS_LEAF_GRANULES;
 }
 
-/* Returns the slot for any address, or NULL if there is none. */
+/* Returns the slot of the table of blocks for any address, or NULL if there is none. */
 static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t address)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);

@@ -25,7 +25,7 @@ void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, i
 /* Removes the block at @address, which is about to be freed. Ignores an unknown address. */
 void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 
-/* Like mf_heap_free(), but copies the block to *@block. Returns false if it was not known. */
+/* Like mf_heap_free(), but copies the block to *@block. Returns false if no block at @address is known. */
 bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_block *block, int64_t now);
 
 /*

@@ -104,7 +104,7 @@ void mf_tally_grant(struct mf_store *store);
  */
 void mf_tally_close(struct mf_store *store);
 
-/* Calls @visit for each block whose free was delayed, so that it is still in the table. */
+/* Calls @visit for each block whose free was delayed, so that it is still in the table of blocks. */
 void mf_tally_walk_put_off(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 

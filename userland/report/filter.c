@@ -54,7 +54,7 @@ enum {
 
 struct name {
 	const char *text;
-	bool *matched; /* set to true when a frame with this name is found; may be NULL */
+	bool *matched; /* set to true when a frame of a function with this name is found; may be NULL */
 };
 
 struct names {
@@ -102,7 +102,7 @@ static bool has_name(const struct names *names, const char *function)
 	return found;
 }
 
-/* Collects the built-in and the given names and sorts them. Returns false if memory ran out. */
+/* Sorts the built-in function names together with the given ones. Returns false if memory ran out. */
 static bool collect_names(struct names *names, const char *const *builtin, size_t n_builtin,
 			  const struct mf_strings *given)
 {
@@ -361,7 +361,7 @@ static struct mf_frame outer_frame(const struct mf_context *context, uint32_t i)
 	return context->frames[context->n_frames - 1 - i];
 }
 
-/* Returns whether the outermost frames of @context are the same as those examined last. */
+/* Returns whether the outermost frames of @context are the same as in the stack that was examined last. */
 static bool is_known_bottom(const struct mf_filter *filter, const struct mf_context *context)
 {
 	if (!filter->n_bottom || context->n_frames < filter->n_bottom)

@@ -291,7 +291,7 @@ static int compare_children(const void *left, const void *right)
 
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
-	/* If the sizes are equal, the merged entry comes first, because it has no address. */
+	/* If two entries have equal sizes, the merged entry comes first, because it has no address. */
 	if ((a->node == MF_TREE_MERGED) != (b->node == MF_TREE_MERGED))
 		return a->node == MF_TREE_MERGED ? -1 : 1;
 	if (a->frame.pc != b->frame.pc)

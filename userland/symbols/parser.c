@@ -322,7 +322,7 @@ static int open_here(void *opener, const struct mf_opener_request *request)
 	return mf_opener_open(opener, request);
 }
 
-/* Creates a reader in this process. */
+/* Creates a reader that reads the files in this process. */
 static void open_reader(struct mf_parser *parser)
 {
 	const struct mf_image *image;

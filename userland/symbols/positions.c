@@ -80,7 +80,7 @@ void mf_positions_destroy(struct mf_positions *positions)
 	free(positions);
 }
 
-/* Adds all ranges of @die, each with @value. Returns whether there are any. */
+/* Adds all address ranges of the DWARF entry @die to the list, each with @value. Returns whether there are any. */
 static bool add_ranges(struct mf_ranges *ranges, Dwarf_Die *die, uint64_t value)
 {
 	Dwarf_Addr base, start, end;
@@ -152,7 +152,7 @@ static size_t unit_bytes(Dwarf *dwarf, Dwarf_Die *die)
 	return next - start;
 }
 
-/* Reads the header of a unit, its line table and its file names. */
+/* Reads the header of a compilation unit, its line table and its file names. */
 static struct unit *read_unit(struct mf_positions *positions, Dwarf_Off offset)
 {
 	struct unit *unit = calloc(1, sizeof(*unit));

@@ -20,7 +20,7 @@ struct mf_ranges {
 /* Adds a range. Returns false if memory ran out. */
 bool mf_ranges_add(struct mf_ranges *ranges, uint64_t start, uint64_t end, uint64_t value);
 
-/* Call this once, after the last mf_ranges_add() and before the first mf_ranges_find(). */
+/* Sorts the ranges. Call this once, after the last mf_ranges_add() and before the first mf_ranges_find(). */
 void mf_ranges_sort(struct mf_ranges *ranges);
 
 /* Returns the range that contains @address, or NULL. If several do, returns the one with the highest start. */

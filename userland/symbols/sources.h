@@ -37,7 +37,7 @@ void mf_sources_add(struct mf_sources *sources, const char *path);
 /* Frees the paths that mf_sources_add() copied. */
 void mf_sources_deinit(struct mf_sources *sources);
 
-/* Returns whether both are complete and list the same files in the same states. */
+/* Returns whether two lists of files are both complete and contain the same files in the same states. */
 bool mf_sources_are_same(const struct mf_sources *a, const struct mf_sources *b);
 
 /* Returns whether all files are unchanged on disk. */

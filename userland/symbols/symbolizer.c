@@ -34,7 +34,7 @@ struct module {
 	/* whether the opening of the file, and the loss of its parser, were already reported */
 	bool told_open, told_lost;
 	const char *function; /* name of the function that was found last */
-	uint64_t used; /* time of its last use, counted in lookups */
+	uint64_t used; /* time at which the module was last used, counted in lookups */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
 	size_t n_expected, expected_room;
 	struct mf_arena arena; /* memory for the strings of the answers */
@@ -584,7 +584,7 @@ static int compare_answers(const void *left, const void *right, void *symbolizer
 
 	if (of_a != of_b)
 		return of_a < of_b ? -1 : 1;
-	/* Addresses of the same unit are adjacent, so that its tables are read only once. */
+	/* Addresses of the same compilation unit are adjacent, so that the unit's tables are read only once. */
 	return a->frame.pc < b->frame.pc ? -1 : a->frame.pc > b->frame.pc;
 }
 
@@ -595,7 +595,7 @@ static int compare_tasks(const void *left, const void *right)
 	return a->count > b->count ? -1 : a->count < b->count;
 }
 
-/* Fills in the result from names found earlier. Returns false if any part of it is missing. */
+/* Fills in @answer from names found earlier. Returns false if any part of the answer is missing. */
 static bool recall(const struct module *module, uint64_t address, struct answer *answer)
 {
 	if (!answer->function_known)

@@ -332,7 +332,7 @@ struct mf_symbol *mf_symtab_find(struct mf_symtab *table, uint64_t address)
 			return find_among(interval, low, address);
 		if (!interval->first)
 			return NULL;
-		/* No symbol here: continue with the next lower interval that has symbols. */
+		/* There is no symbol in this interval: continue with the next lower interval that has symbols. */
 		interval = &table->intervals[interval_of(table, table->entries[interval->first - 1].start)];
 	}
 }

@@ -42,7 +42,7 @@ struct mf_symtab {
  */
 void mf_symtab_add(struct mf_symtab *table, Elf *elf);
 
-/* Call this once, after the last mf_symtab_add(). */
+/* Divides the symbols into address intervals. Call this once, after the last mf_symtab_add(). */
 void mf_symtab_finish(struct mf_symtab *table);
 
 /*

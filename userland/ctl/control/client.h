@@ -12,13 +12,14 @@
 
 /* A running profile. */
 struct mf_profiled {
-	char *socket; /* control socket of its aggregator; owned, like all strings here */
+	/* control socket of the massif-ctl that builds this profile; owned, like the other strings of this struct */
+	char *socket;
 	pid_t pid;
 	char *mode;
 	uint64_t bytes;
 	int64_t ms;
 	char *cmd;
-	int is_first; /* true for the first process that its aggregator lists, normally the launched one */
+	int is_first; /* true for the first process in the list of its massif-ctl, normally the launched one */
 };
 
 struct mf_profiled_list {

@@ -19,7 +19,7 @@ struct mf_mapped {
 	uint32_t n; /* number of objects already looked up, from the start of the store's table */
 };
 
-/* @held must outlive @mapped; if it is NULL, no file is kept open. */
+/* @held, the list of files to keep open, must outlive @mapped; if @held is NULL, no file is kept open. */
 void mf_mapped_init(struct mf_mapped *mapped, struct mf_held *held);
 
 /* Releases all files held for @store, whose memory must still be mapped. */

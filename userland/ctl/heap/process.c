@@ -316,7 +316,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 {
 	struct mf_store_header *header = process->store.header;
 
-	/* A forked child has inherited these counters; only its parent reports them. */
+	/* A forked child has inherited its parent's counters, which only the parent reports. */
 	header->n_steps = header->steps_lost = 0;
 	header->n_new_rules = 0;
 	header->verified = header->verify_differs = 0;

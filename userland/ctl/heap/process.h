@@ -36,7 +36,7 @@ struct mf_heap_process {
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
 	/* about to execute another program; only used if no page shared with the process (mf_join_page) says so */
 	bool executes;
-	bool departs;	/* already running another program, which has not joined yet */
+	bool departs;	/* already running another program, which has not joined the run yet */
 	bool cut_off;	/* the profile ends before the program does */
 	struct mf_mapped mapped; /* open files of the store's objects */
 	/* answers the program's queries about contexts; NULL if neither --ignore-fn nor --alloc-fn is given */

@@ -30,7 +30,7 @@ typedef int (*option_parser)(const struct option *option, struct mf_options *opt
 			     const char *value, struct mf_error *err);
 
 enum {
-	OPTION_CORE = 1u << 0, /* the option does not affect the profile, whose desc line therefore omits it */
+	OPTION_CORE = 1u << 0, /* the option does not affect the profile, so the profile's desc line omits the option */
 	OPTION_BARE = 1u << 1, /* the option may be given without `=` */
 	OPTION_WIDE = 1u << 2, /* for a number that does not fit into 32 bits, say "out of range", not "invalid" */
 };
