@@ -186,7 +186,7 @@ bool massif_lifecycle_may_join(const struct massif_session *session, const struc
 
 /*
  * Inserts a child of parent into the tables. target is for the child's address space, or NULL if the child shares the
- * address space of parent. Frees both on failure.
+ * address space of parent. Frees child and target on failure.
  */
 static bool adopt(struct massif_process *parent, struct massif_process *child,
 		  struct massif_target *target, struct task_struct *task)

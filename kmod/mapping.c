@@ -193,8 +193,9 @@ static void unannounce(struct massif_target *target)
 }
 
 /*
- * Returns the target that was found at enter, or NULL if it is gone. If the address space has another target now, a
- * session began to follow it during the call. The first resync of that target has not been written yet.
+ * Returns the target that was found when the hooked function was entered, or NULL if the target is gone. If the address
+ * space has another target now, a session began to follow it during the call. The first resync of that target has not
+ * been written yet.
  */
 static struct massif_target *still(const struct massif_call *call)
 {
@@ -418,8 +419,8 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 
 static const struct {
 	/*
-	 * Handler for the entry of a hooked function, called under RCU. Returns true if leave must be called when the
-	 * function returns. If enter is NULL, leave is always called.
+	 * Handler for the entry of a hooked function, called under RCU. Returns true if the leave handler must be
+	 * called when the function returns. If a hook has no enter handler, its leave handler is always called.
 	 */
 	bool (*enter)(struct massif_target *target, struct massif_call *call);
 	void (*leave)(struct massif_call *call, unsigned long result);

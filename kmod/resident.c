@@ -18,8 +18,8 @@
 #include "rss_notifier.h"
 
 /*
- * Summing the counts that threads have collected takes time in a fault, so in processes with more threads than this it
- * is done less often.
+ * Summing the counts that threads have collected takes time in a fault, so the sum is computed less often in processes
+ * with more threads than this number.
  */
 #define THREADS_SUMMED_OFTEN	8
 #define SPANS_BETWEEN_LOOKS	32

@@ -592,8 +592,8 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 }
 
 /*
- * Notes a counter change, and charges it to current's span. span: current's span; NULL: look for it in the target's
- * list.
+ * Notes a counter change, and charges it to current's span. span: current's span; if NULL, looks for current's span in
+ * the target's list.
  */
 static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
 			     struct massif_rss_span *span)

@@ -68,7 +68,7 @@ static void init(struct massif_rec_stack *rec, size_t size, struct massif_target
 
 /*
  * Writes a STACK record without registers and bytes. They are omitted for the reason in stack_flags, or because the
- * stack equals the cached stack number known.
+ * stack equals the cached stack whose number is in the argument known.
  */
 static void write_empty(struct massif_target *target, const struct massif_stack_copy *capture,
 			u32 stack_flags, u32 known)
@@ -185,8 +185,8 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 		size = fixed;
 	}
 	/*
-	 * Charged to the memory cgroup, because the program can make the copy below sleep for any length of time, and
-	 * this memory stays in use meanwhile.
+	 * The memory for the STACK record is charged to the memory cgroup, because the program can make the copy below
+	 * sleep for any length of time, and the memory stays in use meanwhile.
 	 */
 	rec = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!rec) {

@@ -87,8 +87,8 @@ struct massif_target {
 	atomic_t unmapping;		/* number of threads in the kernel's munmap function, which changes total_vm */
 
 	/*
-	 * The range that the thread holding mmap_lock for writing is about to remove. Set when its hook is
-	 * entered, used by MASSIF_HOOK_REMOVE.
+	 * The range that the thread holding mmap_lock for writing is about to remove. Set when the function that
+	 * removes it is entered, used by the hook MASSIF_HOOK_REMOVE.
 	 */
 	struct {
 		const struct task_struct *by;	/* the thread that removes the range, only for comparison; NULL: none */

@@ -70,9 +70,10 @@ MASSIF_EACH_ENTRY(DECLARE)
 static const unsigned long entries[] = { MASSIF_EACH_ENTRY(ADDRESS) };
 
 /*
- * On these kernels, ftrace has an entry for each site (hooked function) with a direct call. When the last site with the
- * same destination is unregistered, ftrace frees that site's entry; the entries of the other sites leak. So each site
- * calls a function of its own in detour_64.S, which jumps to addr.
+ * On kernels without direct calls from several functions by one ftrace_ops, ftrace has an entry for each site (hooked
+ * function) with a direct call. When the last site with the same destination is unregistered, ftrace frees that site's
+ * entry; the entries of the other sites leak. So each site calls a function of its own in detour_64.S, which jumps to
+ * addr.
  */
 static unsigned long entry_of(unsigned int site, unsigned int count, unsigned long addr)
 {

@@ -33,9 +33,9 @@ struct mf_resync {
 };
 
 /*
- * Unmaps everything that is not listed. A listed mapping that is already in the profile keeps its context. A new
- * mapping gets a placeholder (accounting.h) as its context or, after a fork, the context that it has in the parent.
- * Returns 0, -EINVAL or -ENOMEM.
+ * Unmaps everything that is not in the kernel's list. A listed mapping that is already in the profile keeps its
+ * context. A new mapping gets a placeholder (accounting.h) as its context or, after a fork, the context that it has in
+ * the parent. Returns 0, -EINVAL or -ENOMEM.
  */
 int mf_resync_apply(struct mf_accounting *accounting, const struct mf_resync *resync,
 		    uint64_t time_ns);

@@ -36,8 +36,8 @@ struct mf_space {
 };
 
 /*
- * Called for each interval, or part of one, that is removed from the space, in address order. It must not change the
- * space.
+ * Called for each interval, or part of one, that is removed from the space, in address order. The function must not
+ * change the space.
  */
 typedef void (*mf_space_visit)(const struct mf_interval *part, void *data);
 

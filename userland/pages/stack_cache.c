@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The stack cache of one address space: stacks that were walked, with every value that their walks read.
+// The stack cache of one address space: stacks that were unwound (walked), with every value that unwinding (the walk)
+// read.
 
 #include "pages/stack_cache.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stack cache of one address space. It contains the stacks that were walked, with every word and register that
- * their walks read. A stack with the same values is not walked again. Once the values were sent to the module, it does
- * not even copy such a stack (linux/massif.h).
+ * The stack cache of one address space. It contains the stacks that were unwound (walked), with every word and register
+ * that unwinding (the walk) read. A stack with the same values is not unwound again. Once the values were sent to the
+ * module, the module does not even copy such a stack (linux/massif.h).
  */
 #ifndef MASSIF_PAGES_STACK_CACHE_H
 #define MASSIF_PAGES_STACK_CACHE_H

@@ -92,7 +92,7 @@ int mf_target_check_range(const struct massif_record *record, uint64_t start, ui
 			  struct mf_error *err);
 
 /*
- * Each of these functions processes one record of the target. All return 0, -ENOMEM, or -EPROTO for an impossible
+ * Each of the functions below processes one record of the target. All return 0, -ENOMEM, or -EPROTO for an impossible
  * address range.
  */
 int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, struct mf_error *err);

@@ -197,7 +197,11 @@ struct massif_setup {
 	__u32 abi;		/* MASSIF_ABI for which the consumer was compiled */
 	__u64 flags;		/* flags of the session: bits MASSIF_SETUP_* */
 	__u64 ring_bytes;	/* size of the ring in bytes: a power of two, MASSIF_RING_MIN to MASSIF_RING_MAX */
-	__u32 max_stack_bytes;	/* largest stack copy: 0 (no stacks) or 256 to MASSIF_STACK_MAX, multiple of 8 */
+	/*
+	 * Maximum number of stack bytes in a STACK record: 0 (no stacks), or a multiple of 8 from 256 to
+	 * MASSIF_STACK_MAX.
+	 */
+	__u32 max_stack_bytes;
 	__u32 known_bytes;	/* bytes of kernel memory for the stack cache: 0 (no cache) to MASSIF_KNOWN_MAX */
 	/* If SETUP returns ENODEV, the module stores the name of the hook that cannot be armed. */
 	char dead_hook[MASSIF_HOOK_NAME];
