@@ -115,7 +115,10 @@ static size_t differences(const struct reference *all, struct mf_symtab *table, 
 	return 1;
 }
 
-/* Returns -1 if the file cannot be read or has no symbols. */
+/*
+ * Returns the number of addresses of the file for which another symbol was found than by the linear search, or -1 if
+ * the file cannot be read or has no symbols.
+ */
 static long compare(const char *path)
 {
 	struct reference all = { 0 };
