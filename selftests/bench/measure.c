@@ -26,7 +26,7 @@
 struct process {
 	pid_t pid;
 	int pidfd;	/* descriptor of the process; -1: the process is not known yet, or has ended */
-	double end;	/* time of its end in seconds; 0: still running */
+	double end;	/* time at which the process ended, in seconds; 0: still running */
 	double cpu_end;	/* CPU seconds that the command had used when this process ended */
 	long peak_kib;
 };
@@ -107,7 +107,7 @@ static void note_end(struct process *process, pid_t command, const struct pollfd
 	process->pidfd = -1;
 }
 
-/* Watches both processes until the command has ended. */
+/* Watches the command, and the program unless @program is NULL, until the command has ended. */
 static void accompany(struct process *command, struct process *program)
 {
 	while (!command->end) {

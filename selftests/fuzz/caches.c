@@ -32,7 +32,7 @@ static void read_rows(const uint8_t *data, size_t size)
 	free(file);
 }
 
-/* Makes a valid file with a few names. */
+/* Makes a valid cache file with a few symbol names. */
 static struct mf_namefile *make_names(const struct mf_object *object, size_t *size)
 {
 	struct mf_namefile_draft draft = { 0 };

@@ -14,7 +14,7 @@ struct heap_session {
 	void (*prepare)(struct mf_store *store); /* called before the program runs; may be NULL */
 	void (*meanwhile)(struct mf_store *store); /* called about every millisecond; may be NULL */
 	const char *preload; /* library to preload after the shim; may be NULL */
-	uint64_t budget; /* address space for the session in bytes; 0: no limit */
+	uint64_t budget; /* limit on the session's address space in bytes; 0: no limit */
 	int status;	 /* exit status in the format of waitpid(2) */
 	uint64_t cpu_ns; /* CPU time of the program and its children */
 };
@@ -26,8 +26,8 @@ void heap_session_end(struct heap_session *session);
 /* The live bytes, computed in three ways that must always agree. */
 struct heap_session_sums {
 	uint64_t model;	   /* the model's running total */
-	uint64_t contexts; /* sum over all contexts */
-	uint64_t blocks;   /* sum over all live blocks */
+	uint64_t contexts; /* sum of the bytes of all contexts */
+	uint64_t blocks;   /* sum of the sizes of all live blocks */
 	uint64_t n_blocks;
 };
 

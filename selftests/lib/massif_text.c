@@ -52,7 +52,7 @@ char *massif_text_normalise(const char *text)
 	return copy;
 }
 
-/* The line after `heap_tree=peak`, or NULL. */
+/* Returns the start of the line after `heap_tree=peak`, or NULL if there is no peak. */
 static const char *peak_tree(const char *text)
 {
 	const char *found = strstr(text, "\nheap_tree=peak\n");

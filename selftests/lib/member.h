@@ -67,7 +67,7 @@ void member_resume(struct member *member);
  */
 bool member_end(struct member *member);
 
-/* Releases the profiled process in any state. */
+/* Kills the profiled process, in whatever state it is, and releases the contents of @member. */
 void member_destroy(struct member *member);
 
 #endif

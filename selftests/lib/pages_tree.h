@@ -14,7 +14,7 @@ struct pages_tree {
 	uint64_t exec;	  /* bytes mapped by the kernel at exec, which have a text instead of a stack */
 	uint64_t loader;  /* bytes mapped by ld.so before the program's own code ran */
 	uint64_t in_main; /* bytes with a stack that reaches main */
-	uint64_t other;	  /* bytes with any other stack or text */
+	uint64_t other;	  /* bytes with any other stack, or with another text instead of a stack */
 	char worst[256];  /* text of the line at which the stack with the most bytes in @other ends */
 };
 

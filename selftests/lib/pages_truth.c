@@ -51,7 +51,7 @@ static struct truth read_truth(pid_t pid)
 	};
 }
 
-/* Returns the sum over all stacks. */
+/* Returns the sum of the bytes of all contexts. */
 static uint64_t sum_of(const struct mf_store *store)
 {
 	uint64_t sum = 0, bytes;

@@ -12,7 +12,7 @@
 
 #define SLOTS 900u
 
-/* Defined in libheap_log.so. */
+/* These functions are defined in libheap_log.so. */
 extern void heap_log_enter(uint32_t number) __attribute__((weak));
 extern void heap_log_site(uint32_t number, const void *code) __attribute__((weak));
 
@@ -23,7 +23,7 @@ static int one_at_a_time;
 
 enum kind { MALLOC, CALLOC, REALLOC };
 
-/* Each site calls the allocator directly, from its own code. */
+/* Each call site has a function, which calls the allocator directly, from its own code. */
 #define SITE(n)                                                                              \
 	__attribute__((noinline, noclone, aligned(HEAP_LOG_SPAN))) static void *site_##n(     \
 		enum kind kind, void *old, size_t size)                                       \

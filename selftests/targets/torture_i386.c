@@ -26,7 +26,7 @@
 #define FIXED		0x10
 #define GROWSDOWN	0x100
 
-/* The sixth argument is passed in ebp, which the compiler may be using. */
+/* The sixth argument of a system call is passed in ebp, which the compiler may be using. */
 static long call(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long args[7] = { nr, a, b, c, d, e, f }, result;

@@ -250,7 +250,7 @@ static long inject(pid_t pid, long nr, long a, long b, long c, long d, long e, l
 	struct user_regs_struct regs;
 	int status;
 
-	/* Continue to the entry of the system call, then to its exit. */
+	/* Let the traced process continue to the entry of the system call, then to its exit. */
 	ptrace(PTRACE_SYSCALL, pid, 0, 0);
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
 		exit(13);
