@@ -92,7 +92,7 @@ TEST_F(hints, many_names_that_match_nothing)
 		if (cases[i].rest) {
 			EXPECT_SAYS(true, cases[i].rest);
 		} else {
-			EXPECT_SAYS(false, "the same is true");
+			EXPECT_SAYS(false, "the same applies");
 		}
 	}
 }
