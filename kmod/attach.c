@@ -26,7 +26,10 @@
  * complete.
  */
 
-/* Returns the first thread of the process with a reference, or NULL if there is no such process. */
+/*
+ * Takes a reference to the first thread (group leader) of the process and returns the thread. Returns NULL if there is
+ * no such process.
+ */
 static struct task_struct *get_leader(struct pid *pid)
 {
 	struct task_struct *task;
@@ -107,8 +110,8 @@ static void leave(struct beginning *b)
 }
 
 /*
- * True if session may take over a member of the session other. Without this right, a process could hide from a
- * privileged profiler by enrolling itself in its own session.
+ * True if @session may take a process away from the session @other. Without this right, a process could hide from a
+ * privileged profiler by enrolling itself in a session of its own.
  */
 static bool may_take(const struct massif_session *session, const struct massif_session *other)
 {
@@ -211,8 +214,8 @@ static int nobody(const struct massif_session *session)
 }
 
 /*
- * Begins an attach: checks the permission and inserts the process. Called with the process's exec_update_lock held, so
- * that it can change neither program nor credentials.
+ * Begins an attach: checks the permission and adds the process to the session and the tables. The caller holds the
+ * process's exec_update_lock, so the process can change neither its program nor its credentials.
  */
 static int begin(struct massif_session *session, struct beginning *b)
 {
@@ -257,7 +260,7 @@ out:
 	return err;
 }
 
-/* Begins an attach, by begin(), with the process's exec_update_lock held. */
+/* Calls begin() while holding the exec_update_lock of the process to attach to. */
 static int begin_locked(struct massif_session *session, struct beginning *b)
 {
 	struct task_struct *leader = get_leader(b->pid);

@@ -100,7 +100,7 @@ int massif_btf_open(struct massif_btf *btf, const void *data, size_t size)
 	btf->strings_size = head->str_len;
 	btf->count = 0;
 	btf->offsets = NULL;
-	/* The last string must be terminated, so that every name ends within the strings. */
+	/* The last string must be terminated, so that every name ends inside the string section. */
 	if (btf->strings[btf->strings_size - 1])
 		return -EINVAL;
 
@@ -213,7 +213,7 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* True if the type matches its description in a prototype: the first length characters of text. */
+/* True if the type with number @number is the one that a prototype describes as @text, a text of @length characters. */
 static bool is_same(const struct massif_btf *btf, __u32 number, const char *text, size_t length)
 {
 	unsigned int stars = 0;

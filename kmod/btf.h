@@ -67,9 +67,9 @@ int massif_btf_open(struct massif_btf *btf, const void *data, size_t size);
 void massif_btf_index(struct massif_btf *btf, __u32 *offsets);
 
 /**
- * massif_btf_compare() - say of each row (expected prototype) whether the kernel's function matches it, in its verdict.
- * Called after massif_btf_index().
- * @count: number of expected prototypes in @rows.
+ * massif_btf_compare() - set the verdict of each row: whether the kernel's function has the prototype that the row
+ * expects. Called after massif_btf_index().
+ * @count: number of rows (expected prototypes) in @rows.
  */
 void massif_btf_compare(const struct massif_btf *btf, struct massif_btf_row *rows, unsigned int count);
 

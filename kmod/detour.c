@@ -61,7 +61,10 @@ static unsigned long sites[MASSIF_HOOK_COUNT];
 static unsigned int nr_sites;
 static struct massif_direct direct;
 
-/* The address at which the fault handler continues, its ftrace address and its direct call: it is hooked separately. */
+/*
+ * The page fault handler is hooked separately. fault_body is the address at which it continues after its first
+ * instruction, fault_site is its ftrace address, and fault_direct is its direct call.
+ */
 static unsigned long fault_body;
 static unsigned long fault_site;
 static struct massif_direct fault_direct;
@@ -114,8 +117,8 @@ KEEPS void massif_detour_remove(void)
 }
 
 /*
- * Called when the bounds of a mapping change (MASSIF_HOOK_GROW), if the address space may be a target. Returns true if
- * the call needs the wrapper, because mremap makes it.
+ * Called when the bounds of a mapping change (MASSIF_HOOK_GROW) in an address space that may be a target. Returns true
+ * if mremap makes the change: only then must the hooked function be called through its wrapper.
  */
 KEEPS bool massif_detour_wants_grow(void)
 {
@@ -223,9 +226,9 @@ void massif_detour_disarm(void)
 }
 
 /**
- * massif_detour_arm_fault() - arm the detour of the fault handler.
- * Context: process context; sleeps.
- * Return: 0 or an error; the caller then uses tracepoints.
+ * massif_detour_arm_fault() - arm the detour of the page fault handler.
+ * Context: process context; may sleep.
+ * Return: 0 or an error; after an error, the caller uses tracepoints instead.
  */
 int massif_detour_arm_fault(void)
 {

@@ -219,8 +219,8 @@ static int arm_populates(const char **dead)
 	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
 		err = arm_populate(i);
 		/*
-		 * The first of the functions that populate a range exists in all kernels. The others may have different
-		 * names or not exist.
+		 * Of the functions that populate a range with pages, only the first exists in all kernels. The others
+		 * may have different names or not exist.
 		 */
 		if (err && (!i || err != -ENOENT)) {
 			*dead = massif_populatepoints[i].symbol;

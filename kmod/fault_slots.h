@@ -14,13 +14,14 @@ struct massif_rss_span;
 struct mm_struct;
 
 /*
- * With this table, a page fault need not take a lock or look up its target before it is known whether it changes any
- * counter. A task takes one of two slots, stores its address space, and only then can change counters. The task frees
- * the slot when it has reported its changes. task is changed by cmpxchg() only; span is accessed only by the owner.
+ * A table of fault slots. With it, a page fault need not take a lock or look up its target before it is known whether
+ * the fault changes any counter. A task that handles a fault takes one of the two slots that its hash selects, and
+ * stores the address space in the slot before it can change a counter. It frees the slot after it has reported its
+ * changes. The field task is changed only by cmpxchg(); the field span is accessed only by the slot's owner.
  *
- * Each fault needs the module to stay loaded, but taking a reference would cost as much as the slot itself.
- * So when the hook is disarmed, every task that still has a slot is given a reference (ADOPTED), which it
- * drops itself.
+ * The module must stay loaded during a fault, but taking a reference to it would cost as much as the slot itself. So
+ * references are taken only when the hook is disarmed: disarming takes one for each task that still has a slot, and
+ * marks the slot ADOPTED. The task drops the reference when it gives the slot back.
  */
 #define MASSIF_FAULT_SLOT_ADOPTED	1UL
 struct massif_fault_slot {
@@ -66,7 +67,10 @@ static __always_inline struct massif_rss_span *massif_fault_slot_serving(const s
 	return massif_fault_slot_is_mine(slot) && slot->mm == mm ? slot->span : NULL;
 }
 
-/* Takes a slot for current. Returns NULL if both are taken or current has one already. */
+/*
+ * Takes a fault slot for current. Returns NULL if current has a slot already, or if both slots that current may use are
+ * taken.
+ */
 static __always_inline struct massif_fault_slot *massif_fault_slot_take(void)
 {
 	struct massif_fault_slot *slot = massif_fault_slot_of_current();

@@ -126,15 +126,18 @@ void massif_lifecycle_take(struct massif_process *process)
 /**
  * massif_lifecycle_take_target() - take over an address space for a session with more rights.
  *
- * The caller calls massif_lifecycle_taken() after it has dropped the lock: that removes the members, of which there
- * can be thousands. A reference keeps the target's session alive until then.
+ * After dropping the lock, the caller calls massif_lifecycle_taken(), which removes the target's members from their
+ * session. There can be thousands of members. A reference keeps that session alive until then.
  *
  * Context: massif_table_lock is held.
  */
 void massif_lifecycle_take_target(struct massif_target *target)
 {
 	WRITE_ONCE(target->taken, true);
-	/* This release pairs with the acquire in hidden_before(), which then also sees taken. */
+	/*
+	 * This release pairs with the acquire in hidden_before(): if that reads true from hidden, it also reads true
+	 * from taken.
+	 */
 	smp_store_release(&target->hidden, true);
 	massif_target_get(target);
 	/* The target of a hook test (hooktest.c) has neither a session nor members. */
@@ -253,19 +256,24 @@ out:
 }
 
 /*
- * Returns the reason (MASSIF_END_*) why process leaves the session at an exec because its old address space was hidden,
- * or 0 if the old address space was not hidden. If no other process shared the old address space, process already left
- * the session when the old address space was destroyed.
+ * Called at an exec of @process. If the address space that the process had before was hidden, returns the reason
+ * (MASSIF_END_*) for which the process leaves the session. Otherwise returns 0. If no other process shared the old
+ * address space, the process already left the session when the old address space was destroyed.
  */
 static u32 hidden_before(const struct massif_process *process)
 {
 	const struct massif_target *former = process->target;
 
-	/* This acquire pairs with the release in massif_lifecycle_take_target(), which sets taken before hidden. */
+	/*
+	 * This acquire pairs with the release in massif_lifecycle_take_target(), which sets the field taken before the
+	 * field hidden.
+	 */
 	return former && smp_load_acquire(&former->hidden) ? reason_of(former) : 0;
 }
 
-/* Returns the reason (MASSIF_END_*) why the new program of current may not be observed, or 0 if it may. */
+/*
+ * Returns the reason (MASSIF_END_*) why the program that current now executes may not be observed, or 0 if it may be.
+ */
 static u32 forbidden(struct massif_session *session, const struct linux_binprm *bprm)
 {
 	if (bprm->secureexec)

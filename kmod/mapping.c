@@ -151,7 +151,7 @@ static void mapped(const struct massif_call *call, enum massif_hook hook, u32 ki
 	rcu_read_unlock();
 }
 
-/* The number of mapped pages in the range that the call described by change is about to remove. */
+/* Returns the number of mapped pages in the range that will be removed by the call that @change describes. */
 static unsigned long mapped_pages(const struct massif_change *change)
 {
 	unsigned long start = change->addr, end = start + change->len, pages = 0;
@@ -183,8 +183,8 @@ static void announce(struct massif_target *target, const struct massif_call *cal
 }
 
 /*
- * Clears the range that current has noted, after it was removed or the call failed. mmap_lock may have been
- * dropped, so the range noted now may be another thread's.
+ * Clears the range in target->removing if current announced it, after the range was removed or the call failed.
+ * mmap_lock may have been dropped in between, so the range stored there now may be another thread's.
  */
 static void unannounce(struct massif_target *target)
 {
@@ -194,8 +194,8 @@ static void unannounce(struct massif_target *target)
 
 /*
  * Returns the target that was found when the hooked function was entered, or NULL if the target is gone. If the address
- * space has another target now, a session began to follow it during the call. The first resync of that target has not
- * been written yet.
+ * space has a different target now, a session began to follow it during the call. Also returns NULL then, because the
+ * first resync of the new target has yet to be written.
  */
 static struct massif_target *still(const struct massif_call *call)
 {
@@ -269,7 +269,7 @@ static void leave_unmap(struct massif_call *call, unsigned long result)
 	rcu_read_unlock();
 }
 
-/* The removal of the noted range can no longer fail: report it. */
+/* Reports the removal of the range that current announced in target->removing: the removal can no longer fail. */
 static bool enter_remove(struct massif_target *target, struct massif_call *call)
 {
 	if (READ_ONCE(target->removing.by) == current) {
@@ -341,9 +341,9 @@ static bool overlaps(struct mm_struct *mm, unsigned long addr, unsigned long len
 }
 
 /*
- * If the range by which mremap extends the mapping is free now and mapped when the function returns, the mapping has
- * grown in place. The splits and merges of a move never touch that range: the kernel moves a mapping only if that range
- * is not free.
+ * mremap grows a mapping into the range just after it. If that range is free now and mapped when the function returns,
+ * the mapping has grown in place. The splits and merges of a move never touch that range: the kernel moves a mapping
+ * only if that range is not free.
  */
 static bool enter_grow(struct massif_target *target, struct massif_call *call)
 {

@@ -168,7 +168,8 @@ bool massif_process_remove(struct massif_process *process)
 }
 
 /**
- * massif_process_discount() - stop counting a member that massif_process_remove() removed.
+ * massif_process_discount() - subtract a member that massif_process_remove() removed from the session's number of
+ * members.
  * Context: takes massif_table_lock.
  */
 void massif_process_discount(struct massif_session *session)

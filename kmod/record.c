@@ -169,11 +169,11 @@ bool massif_record_write(struct massif_session *session, struct massif_target *t
 
 /**
  * massif_record_lost() - write a LOST record for events that were not seen.
- * @target: the target concerned; NULL: all of the session.
+ * @target: the target whose events were not seen, or NULL for all targets of the session.
  * @reason: MASSIF_LOST_*.
  * @count: lower bound of the number of events.
  *
- * The caller has marked the targets concerned out of sync.
+ * The caller has marked these targets out of sync.
  *
  * Context: any; takes ring.lock.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resident pages of a target: begins and ends following them, looks for drift, writes BASE, DRIFT and MOVE
+// Resident pages of a target: starts and stops following them, looks for drift, and writes BASE, DRIFT and MOVE
 // records.
 #include <linux/massif.h>
 #include <linux/mm.h>
@@ -18,8 +18,8 @@
 #include "rss_notifier.h"
 
 /*
- * Summing the counts that threads have collected takes time in a fault, so the sum is computed less often in processes
- * with more threads than this number.
+ * Summing the counts that threads have collected slows page faults down. So in processes with more threads than this
+ * number, the sum is computed less often.
  */
 #define THREADS_SUMMED_OFTEN	8
 #define SPANS_BETWEEN_LOOKS	32
@@ -35,9 +35,10 @@ atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 u64 massif_resident_epoch;
 
 /**
- * massif_mm_filter() - add a target or a hook test to the filter, by which hooks see quickly that an address space is
- * not a target; or remove it.
- * @by: 1 to add the target or hook test, -1 to remove it.
+ * massif_mm_filter() - add an address space to the filter, which lets hooks see quickly that most address spaces are
+ * not targets, or remove it.
+ * @mm: the address space of a target, or of a test process that checks whether hooks fire (hooktest.c).
+ * @by: 1 to add the address space, -1 to remove it.
  * Context: any.
  */
 void massif_mm_filter(struct mm_struct *mm, int by)
@@ -57,7 +58,7 @@ struct massif_target *massif_resident_find(struct mm_struct *mm)
 }
 
 /**
- * massif_resident_init() - initialise the part of a new target that follows resident pages.
+ * massif_resident_init() - initialise a new target's state for following resident pages.
  */
 void massif_resident_init(struct massif_resident *resident)
 {
@@ -79,9 +80,11 @@ static int count_all(struct mm_struct *mm, long *rss)
 }
 
 /*
- * Returns false if the tracepoint rss_stat may still report a counter change: another process that changes a counter,
- * by UFFDIO_COPY for example, has no span, and rss_stat is called a moment later. If rss_stat has not been called after
- * UNNOTED_PATIENCE, or last is true, notes the change here, so that it counts as drift.
+ * Returns true once all changes of the kernel's counters have been noted. Returns false while the tracepoint rss_stat
+ * may still report a change: the kernel changes a counter a moment before it calls rss_stat, and a change by another
+ * process (by UFFDIO_COPY, for example) is in no span that would show that the report is still to come. If
+ * UNNOTED_PATIENCE has passed without the report, or if @last is true, notes the changes here, so that they count as
+ * drift.
  */
 static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
 {
@@ -100,8 +103,8 @@ static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool
 }
 
 /*
- * Reports a difference between the kernel's counters and the reported sums, unless a change that will still be reported
- * explains it. last: the next record is a BASE record, by which the consumer gets the sums as they are.
+ * Reports a difference between the kernel's counters and the reported sums, unless a change that is yet to be reported
+ * explains it. @last: the next record is a BASE record, which gives the consumer the current sums.
  */
 static void look_for_drift(struct massif_target *target, struct mm_struct *mm, bool last)
 {
@@ -158,8 +161,8 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 }
 
 /**
- * massif_resident_attach() - begin to follow the resident pages of a target.
- * @mm: the target's address space: current's, or one with a reference.
+ * massif_resident_attach() - start following the resident pages of a target.
+ * @mm: the target's address space, either current's or one to which the caller holds a reference.
  * Context: process context; takes mmap_lock for writing; may sleep.
  * Return: false if no MMU notifier could be registered, for lack of memory or because of a signal; the caller
  *	may try again later.
@@ -289,7 +292,7 @@ void massif_resident_move(struct massif_target *target, unsigned long to, unsign
 }
 
 /**
- * massif_resident_deinit() - free the part that follows resident pages, in a target that no hook can find any more.
+ * massif_resident_deinit() - free the state for following resident pages of a target that no hook can find any more.
  */
 void massif_resident_deinit(struct massif_resident *resident)
 {

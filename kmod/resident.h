@@ -25,7 +25,7 @@
 #define MASSIF_RAW
 #endif
 
-/* Loop over few items, always the same number, so that the compiler unrolls it. */
+/* A loop with a small constant number of iterations, which the compiler unrolls. */
 #define massif_each(i, count)	_Pragma("GCC unroll 8") for ((i) = 0; (i) < (count); (i)++)
 
 struct massif_target;
@@ -33,8 +33,8 @@ struct massif_rss_notifier;
 struct mm_struct;
 
 /*
- * The part of a target that follows resident pages. All zero, and not attached, unless the session has asked
- * for resident pages.
+ * A target's state for following its resident pages. All zero, and not attached, unless the session has asked for
+ * resident pages.
  */
 struct massif_resident {
 	/*
@@ -52,11 +52,11 @@ struct massif_resident {
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */
 	long told[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
-	unsigned int until_drift;	/* number of spans with a change left until the next check for drift */
+	unsigned int until_drift;	/* number of changing spans left until the next check for drift */
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
 	u64 epoch;			/* massif_resident_epoch just after the target was attached */
 
-	struct massif_rss_spans spans;	/* spans: changes of resident pages in progress */
+	struct massif_rss_spans spans;	/* intervals in which tasks may be changing the resident set (rss_span.h) */
 };
 
 void massif_resident_init(struct massif_resident *resident);
@@ -81,7 +81,10 @@ extern u64 massif_resident_epoch;
 #define MASSIF_CROWD_SHIFT	8
 extern atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
-/* One byte of the pointer is enough: struct mm_struct objects are several hundred bytes apart. */
+/*
+ * Returns the filter entry of an address space. It is selected by one byte of the address, from bit 8 up, because
+ * struct mm_struct objects are several hundred bytes apart.
+ */
 static inline atomic_t *massif_mm_filter_of(const struct mm_struct *mm)
 {
 	return &massif_mm_filters[(unsigned long)mm >> MASSIF_CROWD_SHIFT &

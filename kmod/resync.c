@@ -27,7 +27,7 @@ struct part {
 	u32 reason;
 	u8 *buf;		/* buffer of PART_BYTES bytes */
 	unsigned long start;	/* address at which the next part begins */
-	bool last;		/* the part that was written last ends the resync */
+	bool last;		/* the part written last completed the resync */
 };
 
 static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end)
@@ -100,8 +100,8 @@ static bool in_motion(const struct massif_target *target)
 }
 
 /*
- * Calls write_part() with mmap_lock held; for writing if total_vm could change under the read lock, otherwise for
- * reading.
+ * Calls write_part() with mmap_lock held: for writing if total_vm could change while the lock is held for reading,
+ * otherwise for reading.
  */
 static bool lock_and_write_part(struct part *part)
 {

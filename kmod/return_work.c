@@ -121,8 +121,8 @@ static void pay(struct massif_return_work *visit)
 	}
 	if (fatal_signal_pending(current)) {
 		/*
-		 * The thread is being killed: do not delay its end by any work. If another process shares the address
-		 * space, a resync reports the names.
+		 * The thread is being killed: do not delay its exit with more work. If another process shares the
+		 * address space, a resync reports the names of the mappings instead.
 		 */
 		if (visit->nr_names)
 			massif_target_unnamed(target);
@@ -168,10 +168,7 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	visit = kzalloc(sizeof(*visit), GFP_ATOMIC | __GFP_NOWARN);
 	if (!visit)
 		return NULL;
-	/*
-	 * The session may be closing, and the reference to the target that the table of targets had may have been
-	 * dropped already.
-	 */
+	/* The session may be closing, and the table of targets may already have dropped its reference to the target. */
 	visit->target = massif_target_tryget(target);
 	if (!visit->target) {
 		kfree(visit);

@@ -9,9 +9,9 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* The use of a record decides how much of the ring it must leave free for more important records. */
+/* What a record is for decides how much of the ring it must leave free for more important records. */
 enum massif_ring_use {
-	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records, which are small */
+	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records: small records that may use the whole ring */
 	MASSIF_RING_ORDINARY,
 	MASSIF_RING_STACK,	/* for stack copies, the least important records */
 };
@@ -35,7 +35,7 @@ struct massif_ring {
 	u64 bytes;
 	u8 *data;
 
-	/* The shared pages: constant from massif_ring_init() to massif_ring_deinit(). */
+	/* Addresses of the ring's shared pages; they do not change from massif_ring_init() to massif_ring_deinit(). */
 	struct massif_control *control;
 	struct massif_consumer *consumer;
 
@@ -60,9 +60,9 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 void massif_ring_lose(struct massif_ring *ring, u64 count);
 
 /*
- * Bytes that a record of this use must leave free. So LOST, EXIT and END records (a few hundred of them in the
- * smallest ring) still fit after ordinary records have filled their part of the ring, and ordinary records
- * still fit after stacks have filled theirs.
+ * The number of bytes that must stay free after a record with this use is written. So LOST, EXIT and END records (a few
+ * hundred of them in the smallest ring) still fit after ordinary records have filled their part of the ring, and
+ * ordinary records still fit after stacks have filled theirs.
  */
 static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massif_ring_use use)
 {
@@ -83,7 +83,10 @@ static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massi
  */
 static inline u64 massif_ring_unread(struct massif_ring *ring)
 {
-	/* Pairs with the consumer's store-release: bytes before the tail may be overwritten. */
+	/*
+	 * This acquire pairs with the consumer's store-release of the tail: the bytes before the tail may be
+	 * overwritten.
+	 */
 	u64 tail = smp_load_acquire(&ring->consumer->tail);
 	u64 head = READ_ONCE(ring->head);
 
@@ -93,8 +96,8 @@ static inline u64 massif_ring_unread(struct massif_ring *ring)
 }
 
 /*
- * Bytes that are still available to records of this use. Padding at the end of the data area, which the next record may
- * need, is not subtracted.
+ * The number of bytes still available for records with this use. Padding at the end of the data area, which the next
+ * record may need, is not subtracted.
  */
 static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
 {

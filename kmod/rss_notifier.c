@@ -38,8 +38,8 @@ static struct massif_target *target_of(struct mmu_notifier *notifier)
 }
 
 /*
- * Called before pages in range are removed. Only notes that current begins the removal: never blocks and never refuses
- * it.
+ * Called before the pages in a range are removed. Only records that current begins to remove them; never blocks, and
+ * never vetoes the removal.
  */
 static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
 {

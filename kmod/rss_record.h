@@ -33,7 +33,10 @@ static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struc
 	massif_record_init(&rec->h, MASSIF_REC_RESIDENT, sizeof(*rec), target->session, target);
 }
 
-/* Adds change (NULL: none), in pages, to the target's reported sums, and writes a RESIDENT record with both. */
+/*
+ * Adds @change (NULL: none), in pages, to the target's reported sums, and writes a RESIDENT record with the change and
+ * the new sums.
+ */
 static __always_inline void massif_rss_record_write(struct massif_target *target,
 					      struct massif_rec_resident *rec, const long *change)
 {

@@ -20,7 +20,8 @@ static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 static bool used;
 
 /**
- * massif_rss_spans_init() - initialise the spans of a new target.
+ * massif_rss_spans_init() - initialise a new target's list of spans, the intervals in which a task may change the
+ * target's resident set.
  */
 void massif_rss_spans_init(struct massif_rss_spans *spans)
 {
@@ -59,13 +60,16 @@ bool massif_rss_spans_idle(struct massif_target *target)
 }
 
 /*
- * Computes the change of the span, in pages, since it began or was last cut. last: the span ends now, so it need not be
- * prepared for another cut.
+ * Computes how the resident set has changed, in pages, since the span began or since the previous call for it. @last:
+ * the span ends now, so its counts need not be reset for another call.
  */
 static __always_inline void cut(struct massif_rss_span *span, const struct massif_target *target, long *change,
 				bool last)
 {
-	/* After exec and during exit, the task's collected counts are no longer those of the target. */
+	/*
+	 * After exec and during exit, the counter changes that the task has collected no longer belong to the target's
+	 * address space.
+	 */
 	bool own = span->own && current->mm == target->mm;
 	int i;
 
@@ -94,8 +98,8 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 }
 
 /*
- * True if any counter of the span has changed since the last cut, even if the changes add up to 0. Not for the span of
- * a page fault.
+ * True if the task has changed any counter since the span began or since the last cut() of the span, even if the
+ * changes add up to 0. Not called for the span of a page fault.
  */
 static __always_inline bool has_moved(const struct massif_rss_span *span, const struct massif_target *target)
 {
@@ -149,8 +153,8 @@ static bool is_taker(const struct massif_target *target)
 }
 
 /*
- * Finds current's span in the fault slots or in the target's list. current is not the taker, that is, the task that
- * uses the span inside the target. No other task can end the span that is found.
+ * Finds current's span among the fault slots or in the target's list. Not for the taker, the task that uses the span
+ * embedded in struct massif_rss_spans. No other task can end the span found.
  */
 static struct massif_rss_span *find_other(struct massif_target *target)
 {
@@ -299,15 +303,12 @@ static void abandon(struct massif_rss_span *span, struct massif_target *target)
 }
 
 /*
- * Makes a new span end when current returns to user mode. Returns false if the thread or the session is
- * ending.
+ * Queues task_work that ends a new span when current returns to user mode. Returns false if the thread or the session
+ * is ending.
  */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
-	/*
-	 * The session may be closing, and the reference to the target that the table of targets had may have been
-	 * dropped already.
-	 */
+	/* The session may be closing, and the table of targets may already have dropped its reference to the target. */
 	span->target = massif_target_tryget(target);
 	if (!span->target)
 		return false;
@@ -322,8 +323,8 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 	span->lasts = false;
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	/*
-	 * The reference to the target that was taken above is not the last one when it is dropped here, because the
-	 * hook has found the target under RCU.
+	 * Even if this drops the last reference, the target stays valid here: it is freed after an RCU grace period,
+	 * and the caller is in an RCU read-side section.
 	 */
 	massif_target_put(target);
 	module_put(THIS_MODULE);
@@ -365,9 +366,9 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	int i;
 
 	/*
-	 * The slot's field queued counts spans that end with the return to user mode, of all tasks that hash to this
-	 * fault slot. So look whether current itself has such a span. massif_fault_slot_take() refuses a fault inside a
-	 * fault.
+	 * The slot's field queued counts the spans that end with the return to user mode of all tasks that share this
+	 * fault slot, so check whether current itself has such a span. massif_fault_slot_take() refuses a fault inside
+	 * a fault.
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
@@ -415,7 +416,10 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
 		massif_rss_record_change(target, &span->place, change, true, false);
 	}
 	adopted = massif_fault_slot_give_back(span->slot);
-	/* If the target has no MMU notifier, queue a span: its task_work callback, which can sleep, registers one. */
+	/*
+	 * If the target has no MMU notifier, queue a span: its task_work callback can sleep, and so can register the
+	 * notifier.
+	 */
 	if (target && unlikely(!READ_ONCE(target->resident.rss_notifier)) && massif_task_has_user(current))
 		massif_rss_span_touch(target, &nowhere);
 	rcu_read_unlock();
@@ -472,7 +476,10 @@ static __always_inline bool become_taker(struct massif_target *target)
 	struct massif_rss_span *span = &target->resident.spans.taker;
 	int i;
 
-	/* The cmpxchg() pairs with massif_rss_spans_idle(): current may change the target's counters after it. */
+	/*
+	 * The cmpxchg() pairs with massif_rss_spans_idle(). Only after it succeeds may current change the target's
+	 * counters.
+	 */
 	if (READ_ONCE(span->task) || cmpxchg(&span->task, NULL, current))
 		return false;
 	span->depth = 1;
@@ -559,8 +566,8 @@ void massif_rss_span_end(struct massif_target *target, unsigned long start, unsi
 		if (has_moved(taker, target))
 			tell_taken(target, start, end);
 		/*
-		 * This release, which gives up the span inside the target, pairs with become_taker() of the next task
-		 * that uses the span, and with massif_rss_spans_idle().
+		 * This release frees the span embedded in the target. It pairs with become_taker() of the next task
+		 * that uses that span, and with massif_rss_spans_idle().
 		 */
 		smp_store_release(&taker->task, NULL);
 	}
@@ -586,8 +593,8 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			abandon(span, target);
 	}
 	/*
-	 * Otherwise current is an exiting thread, which adds its collected counts to the shared counters. The collected
-	 * counts have already been reported.
+	 * In the remaining case, current is an exiting thread, which adds the counts that it has collected to the
+	 * shared counters. These counts have already been reported.
 	 */
 }
 
@@ -648,7 +655,8 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 		if (!span && is_taker(target))
 			span = &target->resident.spans.taker;
 		/*
-		 * If current has no span, a change that is noted but not reported would look like drift: use the lock.
+		 * Without a span, take the lock: a change that is noted in the base but not yet reported would look
+		 * like drift.
 		 */
 		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;

@@ -23,30 +23,32 @@ struct massif_place {
 };
 
 /*
- * A span is the interval in which one task does one thing that can change a target's resident set: it handles
- * a page fault, or runs until its return to user mode, or removes a range of pages. The change of a span is
- * the sum of the counter changes that its task makes in the interval. To cut a span means to take the change
- * so far, and to count from 0 again. The task's own collected counts (compat/rss.h) are read only when the
- * span begins and when it is cut. So it does not matter when the kernel moves them to the shared counters: a
- * move adds to one what it takes from the other.
+ * A span is the interval in which one task does one thing that can change a target's resident set: it handles a page
+ * fault, or runs until its return to user mode, or removes a range of pages. The change of a span is the sum of the
+ * counter changes that its task makes in the interval. To cut a span means to read its change so far, and to start
+ * counting from 0 again.
+ *
+ * The task's own collected counts (compat/rss.h) are read only when the span begins and when it is cut. So it does not
+ * matter when the kernel moves them to the shared counters: a move leaves the sum of both unchanged.
  *
  * Only the task itself accesses its span, except for the list links. There are three kinds:
  *
  * - The span of a fault is on the task's stack, and is entered in a table without a lock (fault_slots.h).
- * - The taker: a task that removes a range uses the span inside the target, if it is free. The task claims it
- *   by cmpxchg() of the task field. Nearly every unmapping removes no resident pages or is the only one in
- *   its address space, and so takes no lock.
+ * - The taker: a task that removes a range uses the span embedded in the target, if it is free. The task claims it by
+ *   cmpxchg() of the task field. Nearly every unmapping removes no resident pages or is the only one in its address
+ *   space, and so takes no lock.
  * - All other spans are in a list.
  */
 struct massif_rss_span {
 	struct task_struct *task;	/* task whose span this is; not set in the span of a fault */
 	bool own;			/* the task runs in the target's address space; the field collected is valid */
-	bool lasts;			/* the span continues after the removal of a range */
+	/* the span does not end with a range removal, but later (fault, return to user mode) */
+	bool lasts;
 	bool robbed;			/* a change by this task was charged to another task's span */
 	unsigned int depth;		/* nesting depth of range removals */
 	struct massif_place place;	/* range and cause of changes other than range removals */
-	long change[NR_MM_COUNTERS];	/* counter changes charged to the span since the last cut, in pages */
-	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the last cut; used before 6.2 */
+	long change[NR_MM_COUNTERS];	/* counter changes since the span began or was last cut (see above), in pages */
+	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the start or last cut; used before 6.2 */
 
 	/* Members used only in the span of a fault. */
 	struct massif_fault_slot *slot;
@@ -62,12 +64,20 @@ struct massif_rss_span {
 	struct massif_target *target;
 };
 
-/* All spans of a target, except those of faults. */
+/* All of a target's spans (intervals in which a task may change its resident set), except those of page faults. */
 struct massif_rss_spans {
-	struct massif_rss_span taker;	/* free, and change all 0, if task is NULL; cmpxchg() sets task */
-	struct list_head list;		/* all spans but the taker's and those of faults; protected by resident.lock */
+	/*
+	 * span of a task that removes a range; if task is NULL, it is free and change is all 0; claimed by cmpxchg() of
+	 * task
+	 */
+	struct massif_rss_span taker;
+	/* all spans except the field taker and those of page faults; protected by resident.lock */
+	struct list_head list;
 	struct massif_rss_span *spare;	/* free span kept for the next use; protected by resident.lock */
-	/* Number of changes without a span that are noted but not reported yet; protected by resident.lock. */
+	/*
+	 * Number of counter changes by tasks without a span that have been noted (compat/rss.h) but not reported yet;
+	 * protected by resident.lock.
+	 */
 	unsigned int unreported;
 };
 
@@ -76,15 +86,13 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans);
 bool massif_rss_spans_idle(struct massif_target *target);
 void massif_rss_spans_exit(void);
 
-/*
- * Begin and end the span of a page fault. Called in the fault hook, if current has the fault in its own address space.
- */
+/* Begin and end the span of a page fault. Called in the fault hook if the fault is in current's own address space. */
 bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr);
 bool massif_rss_span_leave(struct massif_rss_span *span);
 
 /*
- * Functions for other spans and for counter changes. Called in hooks, in an RCU read-side section
- * (massif_rss_span_changed() enters one itself).
+ * Functions for counter changes, and for spans other than those of page faults. Called in hooks, in an RCU read-side
+ * section (massif_rss_span_changed() enters one itself).
  */
 void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place);
 void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end);

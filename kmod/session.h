@@ -32,11 +32,12 @@ struct massif_session {
 
 	/* setup_lock serialises SETUP ioctls. SETUP sets ready once, with release semantics and setup_lock held. */
 	struct mutex setup_lock;	/* serialises SETUP; protects the field test */
-	struct massif_target *test;	/* the target of this session's hook test (hooktest.c), or NULL; a reference */
+	/* target of this session's hook test (hooktest.c), or NULL; holds a reference */
+	struct massif_target *test;
 	unsigned long charged;		/* pages charged to the opener's user (charge.c) */
 	bool ready;
 	u32 max_stack;			/* maximum stack bytes in a STACK record; constant once SETUP has set ready */
-	bool verify;			/* also copy stacks that are cached; constant once SETUP has set ready */
+	bool verify;			/* also copy cached stacks; constant once SETUP has set ready */
 	bool resident;			/* write RESIDENT and MOVE records; constant once SETUP has set ready */
 	struct massif_ring ring;	/* the session's ring; usable once SETUP has set ready */
 	struct massif_stack_cache_table known;	/* the stack cache; usable once SETUP has set ready */

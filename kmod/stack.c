@@ -103,7 +103,7 @@ static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 	vma = find_vma(mm, sp);
 	if (vma && vma->vm_start <= sp) {
 		end = vma->vm_end;
-		/* start_stack is the address of argc, the last word that the frame of _start can reach. */
+		/* The frame of _start extends at most to argc, a word at the address start_stack. */
 		if (sp <= mm->start_stack && mm->start_stack < end)
 			end = min(end, mm->start_stack + sizeof(long));
 	}
@@ -122,7 +122,7 @@ static size_t copy_bytes(struct massif_rec_stack *rec, size_t fixed, unsigned lo
 	return got;
 }
 
-/* Writes rec in full if there is room, otherwise without its bytes. */
+/* Writes the STACK record with its stack bytes if the ring has room for them, otherwise without. */
 static void write_stack(struct massif_target *target, struct massif_rec_stack *rec, size_t fixed)
 {
 	struct massif_session *session = target->session;

@@ -32,7 +32,7 @@
 /* Stack words are compared this many at a time, which saves half of the loop's instructions. */
 #define STRIDE		4
 
-/* A cached stack. In words[], the place of a register is its offset in pt_regs. */
+/* A cached stack. In words[], a register is identified by its offset in struct pt_regs. */
 struct entry {
 	struct hlist_node node;		/* node in a hash bucket */
 	struct list_head list;		/* node in the cache's list of all entries */
@@ -207,8 +207,8 @@ void massif_stack_cache_unmap(struct massif_target *target, struct mm_struct *mm
 			return;
 		}
 		/*
-		 * Look up another mapping only inside the range: find_vma() costs more than everything else
-		 * here.
+		 * Do not look up a mapping beyond the range that is being unmapped: find_vma() takes more time than all
+		 * the rest of this function.
 		 */
 		vma = vma->vm_end < end ? find_vma(mm, vma->vm_end) : NULL;
 	}

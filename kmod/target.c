@@ -50,8 +50,8 @@ void massif_target_free(struct massif_target *target)
 	if (!target)
 		return;
 	/*
-	 * judged, the credentials that were checked, is NULL unless a thread of the process has written a record of the
-	 * target.
+	 * The field judged (the credentials checked last) stays NULL until a thread of the process writes a record of
+	 * the target.
 	 */
 	put_cred(target->judged);
 	mmdrop(target->mm);

@@ -54,7 +54,7 @@ struct massif_target {
 	bool hidden;
 	/* The target is hidden because another session has taken it over. Set before the field hidden. */
 	bool taken;
-	const struct cred *judged;	/* credentials of the last thread that was found observable; a reference */
+	const struct cred *judged;	/* credentials of the last thread found observable; holds a reference */
 
 	u64 lost;			/* records lost since the last LOST record; protected by session->ring.lock */
 
@@ -91,7 +91,8 @@ struct massif_target {
 	 * removes it is entered, used by the hook MASSIF_HOOK_REMOVE.
 	 */
 	struct {
-		const struct task_struct *by;	/* the thread that removes the range, only for comparison; NULL: none */
+		/* the thread that removes the range, compared but never dereferenced; NULL: none */
+		const struct task_struct *by;
 		unsigned long addr;
 		unsigned long len;
 		unsigned long pages;	/* number of pages of the range that are mapped */
@@ -142,7 +143,10 @@ void massif_target_remove_all(struct massif_session *session);
 
 struct massif_target *massif_target_find(struct mm_struct *mm);
 
-/* The target of mm if its resident pages are followed too, or NULL. Locking as for massif_target_find(). */
+/*
+ * Returns the target of @mm if its resident pages are followed too, otherwise NULL. Locking as for
+ * massif_target_find().
+ */
 static inline struct massif_target *massif_target_find_resident(struct mm_struct *mm)
 {
 	struct massif_target *target = massif_target_find(mm);

@@ -10,7 +10,7 @@ struct massif_rec_vma;
 struct massif_target;
 struct vm_area_struct;
 
-/* Size of the largest VMA or NAME record, in bytes. A path has up to 4096 bytes. */
+/* Size of the largest VMA or NAME record, in bytes. A path is at most 4096 bytes long. */
 #define MASSIF_VMA_RECORD_MAX	(sizeof(struct massif_rec_vma) + 4096 + 8)
 
 u32 massif_vma_prot(unsigned long vm_flags, const struct file *file);

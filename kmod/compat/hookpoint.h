@@ -16,8 +16,8 @@ struct massif_hookpoint {
 extern const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT];
 
 /*
- * The page fault handler in all kernels. It is called with (vma, addr, flags, regs); regs is NULL if no thread has
- * touched the page.
+ * The kernel's page fault handler, which has the same name in all kernels. It is called with (vma, addr, flags, regs);
+ * regs is NULL if the kernel populates pages that no thread has touched.
  */
 #define MASSIF_FAULT_SYMBOL	"handle_mm_fault"
 

@@ -15,17 +15,21 @@
 #endif
 
 /*
- * The kernel counts on two levels: shared counters of the address space, and collected changes that have not been added
- * to them yet. Before 6.2 each thread collects up to 64 pages, and more with the pages of a file around a fault. Since
- * 6.2 each processor collects up to 32 pages, or two for each processor. The resident set is the sum of both levels.
- * Before 6.2 the tracepoint rss_stat reports only changes to the shared counters, since 6.2 all changes.
+ * The kernel counts an address space's resident pages on two levels: in shared counters of the address space, and in
+ * collected changes, which have not been added to the shared counters yet. Before 6.2 each thread collects up to 64
+ * pages, and more if a fault also maps the neighbouring pages of a file. Since 6.2 each processor collects up to 32
+ * pages, or two for each processor. The resident set is the sum of both levels. Before 6.2 the tracepoint rss_stat
+ * reports only changes to the shared counters, since 6.2 all changes.
  *
- * A base has the counter values that were last read. To note a change means to store the current value in the base and
- * to attribute the difference to current or to a processor. A base must be all zero before massif_rss_base_alloc().
+ * The base (struct massif_rss_base) stores the counter values that were read last. To note a change means to store a
+ * counter's current value in the base, and to treat the difference from the stored value as a change that current, or
+ * one processor, has made. A base must be all zero before massif_rss_base_alloc().
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
-/* True if processors collect changes of the counters of resident pages. */
+/*
+ * True if the kernel collects changes of the counters of resident pages for each processor, false if for each thread.
+ */
 #define MASSIF_RSS_BY_CPU	false
 
 struct massif_rss_base {
@@ -57,9 +61,9 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Called by the probe of tracepoint rss_stat. If no lock is needed, notes in base the counter change that current has
- * made, and returns it in *change (pages). Otherwise returns false; the caller then takes the lock and calls
- * massif_rss_note().
+ * Called by the probe of tracepoint rss_stat. If no lock is needed, notes the counter change that current has made in
+ * @base, stores it in *@change (pages) and returns true. Otherwise returns false; the caller then takes the lock and
+ * calls massif_rss_note().
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -69,8 +73,8 @@ static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct 
 }
 
 /*
- * Notes in base how a counter has changed since it was last read, and returns the change in pages. Preemption is off,
- * and calls for one base are serialised.
+ * Stores a counter's current value in @base. Returns the change since the value stored before, in pages. Preemption is
+ * off, and calls for the same base are serialised.
  */
 static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struct *mm, int member)
 {
@@ -121,7 +125,10 @@ static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 #endif
 }
 
-/* Allocates the per-processor part of a base. Returns false if there is no memory. May sleep. */
+/*
+ * Allocates the per-processor data of @base, the counter values that were read last. Returns false if there is no
+ * memory. May sleep.
+ */
 static inline bool massif_rss_base_alloc(struct massif_rss_base *base)
 {
 	base->seen = alloc_percpu(struct massif_rss_seen);
@@ -142,7 +149,10 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 		struct percpu_counter *counter = &mm->rss_stat[member];
 		unsigned long irq;
 
-		/* With the counter's lock held, the kernel adds no collected changes to the shared counter. */
+		/*
+		 * While the counter's lock is held, the kernel does not add processors' collected changes to the shared
+		 * counter.
+		 */
 		raw_spin_lock_irqsave(&counter->lock, irq);
 		rss[member] = base->shared[member] = counter->count;
 		for_each_possible_cpu(cpu) {
@@ -218,8 +228,9 @@ static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struc
 }
 
 /*
- * A processor is offline: the kernel has added its collected changes to the shared counters, and left 0. For one base,
- * calls to this function and to massif_rss_note() are serialised.
+ * Updates @base after processor @cpu has gone offline: the kernel has added the changes that the processor had
+ * collected to the shared counters and set its collected counts to 0, so the same is done to the values in @base. Calls
+ * of this function and of massif_rss_note() for the same base are serialised.
  */
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compiles if the kernel has ftrace direct calls from several functions by one ftrace_ops (since 5.16, commit
-// f64dd4627ec6; under other names since 6.4).
+// Compiles if the kernel's ftrace supports direct calls from several functions through one ftrace_ops (since 5.16,
+// commit f64dd4627ec6; under other names since 6.4).
 #include <linux/ftrace.h>
 
 int probe(struct ftrace_ops *ops, unsigned long addr);

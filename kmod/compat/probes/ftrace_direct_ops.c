@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compiles if the kernel has ftrace direct calls from several functions by one ftrace_ops, under the names of the older
-// interface for a single function (since 6.4, commit da8bdfbd422f).
+// Compiles if the kernel's ftrace supports direct calls from several functions through one ftrace_ops, under the names
+// that the older interface for a single function had (since 6.4, commit da8bdfbd422f).
 #include <linux/ftrace.h>
 
 int probe(struct ftrace_ops *ops, unsigned long addr);

@@ -278,7 +278,8 @@ struct massif_status {
 	__u64 unseen;		/* number of times that total_vm had changed without a record */
 	__u64 captures;		/* STACK records that hooks have requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
-	__u64 captures_limited;	/* STACK records without stack bytes or not requested: no room in the ring */
+	/* STACK records written without stack bytes, or not requested at all, because the ring had no room */
+	__u64 captures_limited;
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
 	__u64 known_used;	/* records, including STACK records, that refer to a cached stack */
 	__u64 known_forgotten;	/* cached stacks dropped to make room for others */
@@ -287,7 +288,7 @@ struct massif_status {
 	__u32 processes;	/* processes in the session now */
 	__u32 targets;		/* targets of the session now */
 	__u32 out_of_sync;	/* number of the session's targets that are out of sync */
-	__u32 pending;		/* stack copies and resyncs queued to threads but not done yet */
+	__u32 pending;		/* stack copies and resyncs that threads have yet to make */
 };
 
 /* Values of massif_hook_info.kind: how a function or tracepoint is hooked. */
@@ -297,7 +298,7 @@ struct massif_status {
 
 /* Bits of massif_hook_info.state. */
 #define MASSIF_HOOK_FIRED	(1U << 0)	/* the hook has fired in a hook test since it was armed */
-#define MASSIF_HOOK_COMPARED	(1U << 1)	/* the kernel's BTF has the expected prototype */
+#define MASSIF_HOOK_COMPARED	(1U << 1)	/* BTF shows that the kernel's function has the expected prototype */
 
 /*
  * Argument of MASSIF_IOC_HOOK, which describes one hook. ENOENT: there is no hook with number index or a higher one.
@@ -306,7 +307,8 @@ struct massif_status {
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* no flag is defined: must be 0 */
-	__u32 index;		/* in: index of the hook to search from, at first 0; out: index of the hook described */
+	/* in: index at which the search for a hook begins, initially 0; out: index of the hook found */
+	__u32 index;
 	/* The module fills the fields below. */
 	__u32 kind;
 	__u32 state;
@@ -338,7 +340,7 @@ struct massif_test {
 
 #define MASSIF_TEST_JOIN	(1U << 0)
 #define MASSIF_TEST_SPECIAL	(1U << 1)	/* the test child has also mapped a vdso (arch_prctl) */
-#define MASSIF_TEST_STACK	(1U << 2)	/* the test child has also grown a stack, as its stack limit allowed */
+#define MASSIF_TEST_STACK	(1U << 2)	/* a stack of the test child has grown: its stack limit allowed it */
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
@@ -560,7 +562,7 @@ struct massif_rec_resident {
 	__u64 addr;
 	__u64 len;		/* length of the range of the pages, in bytes; 0: unknown range */
 	__u64 rss[MASSIF_RSS_COUNT];	/* the resulting resident set, in pages */
-	__s32 change[MASSIF_RSS_COUNT];	/* changes by this cause, in pages */
+	__s32 change[MASSIF_RSS_COUNT];	/* changes with this cause, in pages */
 	__u32 cause;		/* why the pages changed: MASSIF_RESIDENT_* */
 	__u32 __pad;
 };
@@ -579,7 +581,7 @@ struct massif_rec_move {
 
 /* Bits of massif_rec_stack.stack_flags: why stack bytes are missing. */
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes cut at max_stack_bytes */
-#define MASSIF_STACK_FAULTED	(1U << 1)	/* stack bytes cut where memory could not be read */
+#define MASSIF_STACK_FAULTED	(1U << 1)	/* stack copy cut where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the stack copy */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
