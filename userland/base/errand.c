@@ -46,7 +46,10 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Enlarges the buffer of a result, so that at least one more byte fits in. */
+/*
+ * Enlarges the buffer *@bytes of *@room bytes if a result of @size bytes fills it. Returns 0, -ENOMEM, or -EFBIG if the
+ * result is larger than @most bytes.
+ */
 static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)
 {
 	uint8_t *more;

@@ -165,7 +165,8 @@ struct way {
 	char root[32]; /* root directory that the path is relative to; "" for our own */
 	char path[WAY_BYTES];
 	bool is_sure; /* this path always leads to the mapped file */
-	bool is_guess; /* this path may lead to another file, so compare() must return SAME */
+	/* the path may lead to another file: accept the file only if compare() returns SAME, not PERHAPS */
+	bool is_guess;
 };
 
 /*

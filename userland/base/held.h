@@ -76,7 +76,7 @@ struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path);
 /* Adds a user to a file that already has users. @file may be NULL. */
 struct mf_held_file *mf_held_use(struct mf_held *held, struct mf_held_file *file);
 
-/* Removes a user. Closes and frees the file when the last user is removed. @file may be NULL. */
+/* Removes one user of @file. When the last user is removed, closes and frees the file. @file may be NULL. */
 void mf_held_release(struct mf_held *held, struct mf_held_file *file);
 
 /*

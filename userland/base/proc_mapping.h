@@ -23,7 +23,7 @@ struct mf_proc_mapping {
 	char *path;	/* path, a name such as "[heap]", or "" if there is neither; valid until the next call */
 };
 
-/* Opens the listing of process @pid, or of this process if @pid is 0. Returns 0 or -errno. */
+/* Opens the list of mappings of process @pid, or of this process if @pid is 0. Returns 0 or -errno. */
 int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid);
 
 /* Reads the next mapping, in ascending order of addresses. Returns false at the end or on a read error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Computes all registers of a frame's caller, with everything that unwind rules can express. */
+/* Computes all registers of a frame's caller from unwind rules of any kind, including DWARF expressions. */
 #ifndef MASSIF_CFI_FRAME_H
 #define MASSIF_CFI_FRAME_H
 

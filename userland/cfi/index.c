@@ -31,7 +31,7 @@ struct common {
 	uint64_t address; /* link-time address of the CIE, or its offset in the section */
 	bool known;	  /* this cache entry is in use */
 	bool useless;	  /* the CIE is damaged or unsupported */
-	/* offset of the translated CIE in the builder's rules plus one, or 0 if it is not written yet */
+	/* 1 + the offset in builder->rules at which the translated CIE was written; 0 if it was not written yet */
 	uint32_t written;
 };
 

@@ -41,7 +41,8 @@ struct mf_cfi {
 
 /* The rules found for an address. */
 struct mf_cfi_found {
-	uint32_t rules;	      /* offset of the FDE in the object's rules; the FDE has been checked */
+	/* offset of the FDE in the object's rules; the FDE and its CIE are known to be safe (check.h) */
+	uint32_t rules;
 	uint64_t begin, size; /* link-time address of the FDE's code, and the size of this code in bytes */
 	bool signal;	      /* the CIE marks this as a signal frame: the caller was interrupted */
 };
@@ -54,7 +55,10 @@ bool mf_cfi_find(const struct mf_cfi *cfi, uint64_t address, struct mf_cfi_found
 
 struct mf_cfi_builder;
 
-/* Starts a translation. @base: the lowest link-time address of the object. Returns NULL if memory ran out. */
+/*
+ * Starts to translate the unwind rules of an object into a struct mf_cfi; mf_cfi_end() finishes. @base is the lowest
+ * link-time address of the object. Returns NULL if memory ran out.
+ */
 struct mf_cfi_builder *mf_cfi_begin(uint64_t base);
 
 /* Add all FDEs of a section: of .debug_frame, or of .eh_frame loaded at @address. */

@@ -111,7 +111,10 @@ static bool move(struct run *run, uint64_t location)
 	return location <= run->pc;
 }
 
-/* Runs an instruction whose opcode byte contains an operand. Returns false if the run is complete. */
+/*
+ * Executes a call frame instruction whose opcode byte contains an operand. Returns false if the run is complete,
+ * because the instruction starts a row for addresses after run->pc.
+ */
 static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 {
 	uint8_t operand = op & 0x3f;

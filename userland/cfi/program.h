@@ -15,7 +15,7 @@ enum mf_place_kind {
 	MF_PLACE_REGISTER,   /* the register's value is that of another register + offset */
 	MF_PLACE_EXPRESSION, /* the register's value is stored at the address that the expression yields */
 	MF_PLACE_VALUE,	     /* the register's value is the result of the expression */
-	MF_PLACE_UNKNOWN,    /* the place of the register is described in an unsupported way */
+	MF_PLACE_UNKNOWN,    /* the register's rule is of an unsupported kind */
 };
 
 #define MF_PLACE_NO_REGISTER 255u

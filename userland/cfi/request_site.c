@@ -31,9 +31,9 @@ static bool is_equal(const uint8_t *a, const uint8_t *b, size_t n)
 }
 
 /*
- * Compares the last three bytes at each possible position. If these bytes occur nowhere in the sequence, several
- * positions can be skipped at once. Speed matters because all of a program's code is searched; memmem() is not
- * available in the shim.
+ * Searches for the instruction sequence of a client request. At each possible position, looks up a hash of the last
+ * three bytes. If these bytes occur nowhere in the sequence, several positions can be skipped at once. Speed matters
+ * because all of a program's code is searched; memmem() is not available in the shim.
  */
 const uint8_t *mf_request_site_find(const uint8_t *code, size_t n)
 {

@@ -227,7 +227,7 @@ static bool make_room(struct mf_binary *binary)
 	return false;
 }
 
-/* Fetches @block and the blocks around it. */
+/* Copies @block of the file, and the blocks around it, to binary->bytes. */
 static bool fetch_block(struct mf_binary *binary, uint64_t block)
 {
 	uint64_t offset = block * BLOCK_BYTES & ~(binary->fetch_bytes - 1);
@@ -238,7 +238,10 @@ static bool fetch_block(struct mf_binary *binary, uint64_t block)
 
 	if (size > 0)
 		memcpy(binary->bytes + offset, bytes, (size_t)size);
-	/* If the file was truncated after it was opened, @size is smaller than requested: mark only complete blocks. */
+	/*
+	 * If the file was truncated after it was opened, @size is smaller than requested. Mark only those blocks as
+	 * fetched that were read completely.
+	 */
 	for (uint64_t at = offset; size > 0 && at < offset + part.size; at += BLOCK_BYTES)
 		if ((uint64_t)size == part.size || at + BLOCK_BYTES <= offset + (uint64_t)size)
 			binary->blocks[at / BLOCK_BYTES / 8] |= (uint8_t)(1u << at / BLOCK_BYTES % 8);

@@ -48,7 +48,8 @@ struct mf_elf_file {
 	ElfW(Phdr) segments[MF_ELF_SEGMENTS_MAX]; /* PT_LOAD segments */
 	unsigned int n_segments;
 	uint64_t table_header; /* address of .eh_frame_hdr */
-	uint64_t table_offset, n_entries; /* file offset of the table in .eh_frame_hdr; its size, 0 if there is none */
+	/* search table in .eh_frame_hdr: file offset, and number of entries (0: no table) */
+	uint64_t table_offset, n_entries;
 	struct mf_cfi cfi; /* the unwind rules; @cfi.rules is NULL if there are none */
 	bool cfi_tried;
 	uint64_t entry;

@@ -26,13 +26,19 @@
 #define MF_WORDS_ATTACH	  "[before attach]"
 /* Placeholder for memory that was mapped while records were lost. */
 #define MF_WORDS_LOST	  "[lost]"
-/* Placeholder for memory that a thread in another address space mapped or made resident. */
+/*
+ * Placeholder for the stack of an event that was caused by a thread in another address space, a kernel worker or an
+ * exiting thread.
+ */
 #define MF_WORDS_EXTERNAL "[external]"
 /* Placeholder for an event whose record should have a stack that is not available. */
 #define MF_WORDS_NO_STACK "[no stack]"
 /* Placeholder for pages that were already resident when the process was forked. */
 #define MF_WORDS_FORK	  "[fork]"
-/* Placeholder for pages that the kernel made resident without a page fault. */
+/*
+ * Placeholder for the stack of pages that the kernel made resident other than by a page fault or on request (mlock,
+ * MAP_POPULATE), or for which the module did not see the cause.
+ */
 #define MF_WORDS_KERNEL	  "[kernel]"
 /* Placeholder above frames that were found through frame pointers; marks these frames in a report. */
 #define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]"
@@ -61,7 +67,7 @@ struct mf_accounting {
 
 	struct mf_note *notes; /* placeholder texts used so far, each with its object and context */
 	size_t n_notes;
-	struct mf_object_key *objects; /* objects of the store that are files, each with its file and load bias */
+	struct mf_object_key *objects; /* the store's objects that are mapped files, each with its file and load bias */
 	size_t n_objects;
 
 	/* Decides whether the pages of a context count; if NULL, all pages do. The results are cached in @visible. */
@@ -103,16 +109,23 @@ int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accountin
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 
-/* Like mf_accounting_note(), but with a second placeholder frame @below as the caller of @words. */
+/*
+ * Returns the context of two placeholder frames with the texts @words and @below; @below is the caller of @words.
+ * Otherwise like mf_accounting_note().
+ */
 uint32_t mf_accounting_notes(struct mf_accounting *accounting, const char *words,
 			     const char *below);
 
 /*
- * Returns the context of a stack that was unwound to @walk. The mappings must be the same as when the stack was copied.
+ * Returns the context of a stack; @walk is the result of unwinding it. The mappings must be the same as when the stack
+ * was copied.
  */
 uint32_t mf_accounting_stack(struct mf_accounting *accounting, const struct mf_walk *walk);
 
-/* Returns the number of the object that represents the text @words, which is printed as it is. */
+/*
+ * Returns the number of the object that stands for the placeholder text @words (MF_OBJECT_NOTE). Reports print the text
+ * verbatim.
+ */
 uint32_t mf_accounting_object(struct mf_accounting *accounting, const char *words);
 
 /* Converts an event's time to model time: milliseconds since the start of the profile. */
@@ -142,7 +155,10 @@ int mf_accounting_land(struct mf_accounting *accounting, uint64_t from, uint64_t
  */
 int mf_accounting_turn(struct mf_accounting *accounting, uint32_t thread);
 
-/* Accounts a RESIDENT record. @site is the site of the stack that caused it, or 0 if it has no stack. */
+/*
+ * Accounts for a RESIDENT record. @site is the site (resident.h) of the stack that changed the pages, or 0 if the
+ * record has no stack.
+ */
 int mf_accounting_resident(struct mf_accounting *accounting,
 			   const struct massif_rec_resident *record, uint32_t site);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tracks the address ranges that unwinding depended on.
+// Tracks the code and the unwind rules that unwinding has read, to detect when results derived from them are stale.
 
 #include "pages/code.h"
 

@@ -13,7 +13,8 @@ struct mf_code_range {
 
 /* The address ranges that unwinding depended on. Zero-initialise the structure. */
 struct mf_code {
-	struct mf_code_range *ranges; /* unordered, may overlap; there are only a few */
+	/* the recorded address ranges, in no particular order; they may overlap; there are only a few */
+	struct mf_code_range *ranges;
 	size_t n_ranges;
 	/* A recorded range was unmapped or replaced: data derived from its code or rules are stale. */
 	bool left;

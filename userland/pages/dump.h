@@ -20,7 +20,10 @@
 int mf_dump_intervals(const char *path, const struct mf_pages_process *process, const char *moment,
 		      const struct mf_space *space, struct mf_error *err);
 
-/* Returns whether a test is requesting a dump; if so, copies the word in the request file to @moment. */
+/*
+ * Returns whether a test is requesting a dump by means of the file "@path.now". If so, copies the word in this file to
+ * @moment; it tells the test which dump is which.
+ */
 bool mf_dump_is_wanted(const char *path, char moment[MF_DUMP_MOMENT_MAX]);
 
 /* Removes the file that requested the dump, so that the test can continue. */

@@ -85,7 +85,8 @@ static int account_move(struct mf_target *target, struct mf_event *copy, struct 
 	target->process.events += 2;
 	compare(target, unmap);
 	/*
-	 * Drop the UNMAP event, which is accounted now. The NAME record that follows sets the destination's file again.
+	 * The move is accounted for, so remove the UNMAP event of its source from the queue. The NAME record that
+	 * follows sets the file of the destination again.
 	 */
 	copy->next = unmap->next;
 	if (!copy->next)

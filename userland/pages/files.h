@@ -69,14 +69,17 @@ static inline bool mf_file_is_path(const struct mf_file *file)
 	return file->path[0] == '/';
 }
 
-/* Returns the open file with number @number, or NULL. It belongs to the table. */
+/*
+ * Returns the file with number @number in the table of open files, or NULL if the file is not on disk or was not opened
+ * yet. The table owns the result.
+ */
 static inline struct mf_held_file *mf_files_held(const struct mf_files *files, uint32_t number)
 {
 	return files->files[number].held;
 }
 
 /*
- * Returns the ELF data of the file, or NULL if it is neither an ELF file nor the vdso. The result belongs to the table.
+ * Returns the ELF data of file @number, or NULL if it is neither an ELF file nor the vdso. The table owns the result.
  */
 struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number);
 

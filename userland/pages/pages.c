@@ -302,8 +302,8 @@ int mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 	/* Test for a hang-up before reading the ring: no record can follow a hang-up. */
 	bool hung_up = mf_ring_hung_up(&pages->ring);
 	/*
-	 * Also check for a dump request before reading: the test has stopped the program, so the ring contains
-	 * everything up to the dump.
+	 * Also check for a dump request before reading the ring. The test that requests a dump has stopped the program,
+	 * so the ring contains everything up to the dump.
 	 */
 	char moment[MF_DUMP_MOMENT_MAX];
 	bool dumps = pages->common.dump_path && mf_dump_is_wanted(pages->common.dump_path, moment);
@@ -334,7 +334,7 @@ int mf_pages_end(struct mf_pages *pages, struct mf_error *err)
 	struct mf_target *target;
 	int code = mf_pages_drain(pages, err), more;
 
-	/* Account the waiting events even after an error, to keep what was recorded before the error. */
+	/* Account for the waiting events even after an error, to keep what was recorded before the error. */
 	more = flush(pages, code ? NULL : err);
 	code = code ? code : more;
 	mf_targets_each(&pages->targets, target)

@@ -61,8 +61,8 @@ struct mf_pages_options {
 	uint64_t ring_bytes;
 
 	/*
-	 * Filters stacks when they are accounted, because the filter decides which pages count; if NULL, all pages
-	 * count.
+	 * Filter for the stacks, applied when a stack is accounted for, because it decides which pages count. If NULL,
+	 * all pages count.
 	 */
 	const struct mf_report_options *filter;
 	const struct mf_symbolizer_options *names; /* options for looking up the names that @filter needs */
@@ -112,7 +112,7 @@ struct mf_pages_process {
 	bool launched; /* this is the launched program, not a process forked from it */
 	bool followed; /* the process executed another program (MF_PAGES_REPLACED), which has a profile of its own */
 	enum mf_pages_state state;
-	/* the name of the process in the kernel; if it executed another program, the name of that program */
+	/* the process's name as in /proc/PID/comm; if it executed another program, the name of that program */
 	char comm[16];
 	char *path;		      /* the path used to execute the program, or NULL if unknown; owned */
 	/* the program's arguments, joined by blanks; NULL if they are those of the launched program; owned */
@@ -123,13 +123,14 @@ struct mf_pages_process {
 	/* How far the profile can be trusted. */
 	uint64_t model_pages;  /* number of mapped pages according to our accounting */
 	uint64_t kernel_pages; /* the kernel's count of mapped pages (total_vm) at the end; 0 if unknown */
-	uint64_t mismatches;   /* number of records at which the two page counts differed although nothing was lost */
+	/* number of records at which model_pages and the kernel's count differed although nothing was lost */
+	uint64_t mismatches;
 	uint64_t lost;	       /* number of records and changes that were lost */
 	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* when records were lost, in order of time */
 	uint32_t n_losses;
 	uint64_t events;       /* number of mappings created and removed */
 	uint64_t no_stack;     /* number of mappings whose stack was not available */
-	uint64_t captured;     /* number of stack copies received, whole or registers only */
+	uint64_t captured;     /* number of stack copies received, including those with only registers */
 	uint64_t walked;       /* number of stack copies walked by libunwind because no equal stack was cached */
 	uint64_t limited;      /* number of stack copies that contain only registers because the ring had no room for
 			        * more */
@@ -210,7 +211,10 @@ struct mf_pages_process *mf_pages_next_ended(struct mf_pages *pages);
 /* Frees a process that mf_pages_next_ended() returned. */
 void mf_pages_release(struct mf_pages *pages, struct mf_pages_process *process);
 
-/* Give access to the profiled processes that have not been released, to read their profiles while they run. */
+/*
+ * Return the number of processes that have a profile, and one of them by its index, so that their profiles can be read
+ * while the processes run. Processes passed to mf_pages_release() are no longer among them.
+ */
 size_t mf_pages_count(const struct mf_pages *pages);
 const struct mf_pages_process *mf_pages_process(const struct mf_pages *pages, size_t index);
 

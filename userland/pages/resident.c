@@ -90,7 +90,7 @@ static void charge(struct mf_resident *r, uint32_t context, int64_t pages)
 	mf_trie_charge(&r->accounting->store, context, pages * (int64_t)PAGE_BYTES);
 }
 
-/* Charges @pages mapped but non-resident pages to @site, whose stack mapped them. */
+/* Charges @pages pages that are mapped but not resident to @site, the site of the stack that mapped them. */
 static void charge_absent(struct mf_resident *r, uint32_t site, bool touched, int64_t pages)
 {
 	if (!r->both || !pages)
@@ -176,8 +176,8 @@ static bool has_room(const struct mf_resident *r)
 }
 
 /*
- * Moves @page to @list, where it is still counted. If memory runs out, the page is dropped and no longer counted; the
- * next record corrects the sum.
+ * Adds @page, which is in no window, to @list; the page still counts as resident. If memory runs out, the page is
+ * dropped and no longer counts; the next RESIDENT record corrects the total.
  */
 static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
 {
@@ -196,8 +196,8 @@ static void come_outside(struct mf_resident *r, const struct mf_page *page)
 }
 
 /*
- * Puts up to *@n pages like @page at free addresses from @start to @end. On return, *@n is the number of pages that did
- * not fit.
+ * Records up to *@n resident pages like @page at addresses from @start to @end that have no resident page yet. On
+ * return, *@n is the number of pages for which there was no such address.
  */
 static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint64_t end,
 		uint64_t *n)
@@ -215,8 +215,8 @@ static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint
 }
 
 /*
- * Puts pages at free addresses like fill(), but only at mapped addresses. If @file is not NULL, uses only mappings of
- * files (if *@file is true) or only anonymous mappings.
+ * Records resident pages like fill(), but only at mapped addresses. If @file is not NULL, uses only mappings of files
+ * (if *@file is true) or only anonymous mappings (if it is false).
  */
 static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64_t start,
 		       uint64_t end, const bool *file, uint64_t *n)
@@ -238,7 +238,7 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
-	uint64_t from = r->cursor; /* every mapping before this address was full when last searched */
+	uint64_t from = r->cursor; /* the search starts where fill() last placed a page */
 	int code;
 
 	page.uncertain = true;
@@ -254,8 +254,8 @@ static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 }
 
 /*
- * Finds a new address for the displaced page @page, which is not counted: near the old one or, if there is no room
- * there, anywhere.
+ * Finds a new address for @page, which another page or a mapping has displaced and which is not counted at the moment.
+ * The new address is near the old one or, if there is no room there, anywhere.
  */
 static int resettle(struct mf_resident *r, struct mf_page page)
 {
@@ -272,8 +272,8 @@ static int resettle(struct mf_resident *r, struct mf_page page)
 }
 
 /*
- * Puts the pages in r->homeless, which did not fit into any mapping, at their own addresses if those are mapped by now.
- * With @anywhere, the other pages go to any free address.
+ * Tries again to place the pages in r->homeless, which did not fit into any mapping. A page goes to its own address if
+ * that is mapped and free by now. If @anywhere is set, the other pages go to any free address.
  */
 static int settle(struct mf_resident *r, bool anywhere)
 {
@@ -300,7 +300,10 @@ static int settle(struct mf_resident *r, bool anywhere)
 	return code;
 }
 
-/* Returns the start of the @n adjacent pages of one kind that a fault at @address made resident. */
+/*
+ * Returns the start of the block in which one fault at @address made @n pages resident: @n aligned pages if @n is a
+ * power of two, otherwise the whole window.
+ */
 static uint64_t block_of(uint64_t address, uint64_t n)
 {
 	uint64_t bytes = n * PAGE_BYTES;
@@ -371,7 +374,7 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 	return search->n;
 }
 
-/* Removes pages like take_some(), but those in @list from @start to @end, which are not in a window. */
+/* Like take_some(), but removes pages that are in @list instead of a window, and have addresses from @start to @end. */
 static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
 {
 	uint32_t left = 0;
@@ -400,9 +403,9 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	/*
-	 * If one thread removes pages, the module may attribute some or all of them to another thread. This has
-	 * certainly happened if more pages were removed than fit into the range, and probably if no such pages are
-	 * recorded in the range.
+	 * The module may attribute some or all of the pages that one thread removes to another thread, whose record
+	 * then has the wrong range. This has certainly happened if more pages were removed than fit into the record's
+	 * range, and probably if no pages of the record's kind are known in the range.
 	 */
 	if (search.n > (end - start) / PAGE_BYTES)
 		take_outside(&search, &r->going, 0, UINT64_MAX);
@@ -592,8 +595,9 @@ struct leaving {
 
 /*
  * Called for pages whose mapping is being removed. Normally the module will report the removal of each page later. If
- * it has already reported the removals in this range, or if the page's address was uncertain, the page must be at
- * another address: when threads map and unmap at the same time, the module may attribute pages to the wrong thread.
+ * it has already reported the removals in this range, or if the page's address was uncertain, we assume that the page
+ * is really at another address, and put it there later: when threads map and unmap at the same time, the module may
+ * attribute pages to the wrong thread.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {

@@ -13,19 +13,20 @@
 
 struct mf_accounting;
 
-/* The kind of a page. It is the innermost frame of the page's stack in the trie. */
+/* The kind of a page. In the trie, the kind is added to the page's stack as the innermost frame. */
 enum mf_page_kind {
 	MF_PAGE_NONE,
 	MF_PAGE_ANON, /* the kinds ANON, FILE and SHMEM have the same order as the kernel's counters MASSIF_RSS_* */
 	MF_PAGE_FILE,
 	MF_PAGE_SHMEM,
-	MF_PAGE_HUGE, /* a flag for pages of huge pages, added to ANON, FILE or SHMEM */
+	MF_PAGE_HUGE, /* flag, added to ANON, FILE or SHMEM: the page is part of a huge page */
 	MF_PAGE_UNTOUCHED = 8,
 	MF_PAGE_ABSENT,
 	MF_PAGE_KINDS
 };
 
-#define MF_RESIDENT_COUNTERS 3u /* number of counters of resident pages, that is, without MASSIF_RSS_SWAP */
+/* number of the kernel's RSS counters that count resident pages: all but MASSIF_RSS_SWAP */
+#define MF_RESIDENT_COUNTERS 3u
 
 /* A page that is temporarily not in a window (windows.h). */
 struct mf_page {
@@ -42,11 +43,12 @@ struct mf_page_list {
 };
 
 /*
- * For each counter, the number of pages always equals the value in the last record. If the address of a page is
- * unknown, the page is put where a page of its kind may be and is marked uncertain. If a page or mapping that is
- * certain needs this address, the uncertain page moves to another address.
+ * The resident pages of an address space. After each RESIDENT record, the number of pages for each of the kernel's
+ * counters equals the value of the counter in the record. If the address of a page is unknown, the page is put where a
+ * page of its kind may be and is marked uncertain. If a page or mapping that is certain needs this address, the
+ * uncertain page moves to another address.
  *
- * Contexts are those in the accounting's store. A site is the trie node of a stack; the kind of a page is added to it
+ * Contexts are those in the store of @accounting. A site is the trie node of a stack; the kind of a page is added to it
  * as the innermost frame.
  */
 struct mf_resident {
@@ -56,17 +58,19 @@ struct mf_resident {
 	struct mf_windows windows;
 	/* numbers of resident pages, one for each of the kernel's counters MASSIF_RSS_* */
 	uint64_t pages[MF_RESIDENT_COUNTERS];
-	uint64_t placed;		      /* number of resident pages with an address in a mapping */
+	/* number of resident pages that have an address, known or guessed, in a mapping */
+	uint64_t placed;
 	/* number of mapped pages that are not resident; 0 unless these are accounted, too (@both) */
 	uint64_t absent;
 	uint64_t huge;			      /* number of resident pages that belong to huge pages */
 	uint64_t swapped;
 	uint64_t faults;	/* number of FAULT records */
-	uint64_t unattributed;	/* number of pages for which no cause was ever reported */
-	uint32_t objects[MF_PAGE_KINDS]; /* number of the object that names each kind in reports; 0 if not created
-					  * yet */
+	/* number of times that pages became resident without a known cause (MASSIF_RESIDENT_DRIFT) */
+	uint64_t unattributed;
+	/* for each kind: number of the object for its name in reports; 0 if not created yet */
+	uint32_t objects[MF_PAGE_KINDS];
 	uint32_t thread; /* thread that caused the current event */
-	uint64_t cursor; /* where the last page with an unknown address was put */
+	uint64_t cursor; /* address at which fill() last placed a page; searches for free addresses start here */
 	const char *base_words; /* placeholder text for pages of a BASE record whose first touch was not recorded */
 	struct mf_page_list homeless; /* pages with an unknown address that did not fit into any mapping */
 	struct mf_page_list going; /* pages whose mapping was removed but whose own removal has not been reported yet */
@@ -95,9 +99,9 @@ int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resid
 int mf_resident_mapped(struct mf_resident *resident, const struct mf_interval *interval);
 
 /*
- * Records that @part of a mapping was removed. With @gone, the module has already reported the removal of its resident
- * pages; otherwise it will do so later. mf_resident_unmapped() may be called while the space is being changed. Call
- * mf_resident_settle() once the space is consistent again; it returns 0 or -ENOMEM.
+ * mf_resident_unmapped() records that @part of a mapping was removed. If @gone is true, the module has already reported
+ * the removal of the resident pages in @part; otherwise it will do so later. The space need not be consistent during
+ * the call. Once it is consistent again, call mf_resident_settle(), which returns 0 or -ENOMEM.
  */
 void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval *part, bool gone);
 int mf_resident_settle(struct mf_resident *resident);

@@ -13,7 +13,8 @@
 struct mf_resync_vma {
 	uint64_t start, end, offset;
 	uint32_t file; /* number of the mapped file (files.h), for the unwinder */
-	uint32_t name; /* file number (files.h) of its name, which is shown if the stack is unknown */
+	/* number of the file (files.h) whose path is the mapping's name, shown if the stack is unknown */
+	uint32_t name;
 };
 
 enum mf_resync_reason {

@@ -328,7 +328,8 @@ int mf_ring_next(struct mf_ring *ring, const struct massif_record **record, uint
 				return bad(ring, next, "the lengths in the record contradict each other", err);
 		}
 		/*
-		 * Return records of unknown types, from a newer module, as well, because their sequence numbers count.
+		 * Also return records of unknown types, which a newer module may write: they have sequence numbers,
+		 * too.
 		 */
 		if (ring->next_seq && next->seq > ring->next_seq)
 			*gap = next->seq - ring->next_seq;

@@ -89,7 +89,7 @@ int mf_ring_join(const struct mf_ring *ring, pid_t pid);
  */
 int mf_ring_resync(const struct mf_ring *ring);
 
-/* Returns whether processes were enrolled, but neither they nor their address spaces exist any more. */
+/* Returns whether processes were enrolled and all of them, with their address spaces, are gone by now. */
 bool mf_ring_hung_up(const struct mf_ring *ring);
 
 #endif

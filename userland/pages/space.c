@@ -128,7 +128,10 @@ static uint32_t leftmost(const struct mf_space *space, uint32_t node)
 	return node;
 }
 
-/* Splits a tree like part(), but also cuts an interval that contains @address in two. */
+/*
+ * Splits the tree @tree: intervals below @address go to *@low, the rest to *@high. An interval that contains @address
+ * is cut in two.
+ */
 static void split(struct mf_space *space, uint32_t tree, uint64_t address, uint32_t *low,
 		  uint32_t *high)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The stack cache of one address space: stacks that were unwound (walked), with every value that unwinding (the walk)
-// read.
+// The stack cache of one address space: stacks that were unwound, with every value that was read to unwind them.
 
 #include "pages/stack_cache.h"
 
@@ -29,7 +28,7 @@ struct stack {
 struct mf_stack_cache {
 	struct stack *stacks; /* all stacks, indexed by stack number; [0] is unused */
 	uint32_t n_stacks, max_stacks;
-	/* words that were read by the walks of the stacks in the hash table */
+	/* stack words that were read to unwind the stacks in the hash table */
 	struct massif_stack_cache_word *words;
 	uint32_t n_words, max_words;
 	uint32_t *table; /* hash table: number of the first stack in each chain */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stack cache of one address space. It contains the stacks that were unwound (walked), with every word and register
- * that unwinding (the walk) read. A stack with the same values is not unwound again. Once the values were sent to the
- * module, the module does not even copy such a stack (linux/massif.h).
+ * The stack cache of one address space. It contains the stacks that were unwound, with every word and register that was
+ * read to unwind them. A stack with the same values is not unwound again. Once the values have been sent to the module,
+ * the module does not even copy such a stack (linux/massif.h).
  */
 #ifndef MASSIF_PAGES_STACK_CACHE_H
 #define MASSIF_PAGES_STACK_CACHE_H
@@ -23,8 +23,8 @@ struct mf_stack_cache *mf_stack_cache_create(void);
 void mf_stack_cache_destroy(struct mf_stack_cache *known);
 
 /*
- * Returns the number of the cached stack for which all words and registers that its walk read are the same in @stack;
- * MF_KNOWN_NONE if there is none.
+ * Returns the number of the cached stack that equals @stack: all words and registers that were read to unwind the
+ * cached stack are the same in @stack. Returns MF_KNOWN_NONE if there is none.
  */
 uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack);
 
@@ -52,8 +52,9 @@ struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_c
 					     uint32_t target, uint32_t code_gen);
 
 /*
- * Returns whether stack @number must be sent to the module (again), because the module copied an equal stack at
- * @time_ns with @code_gen. If so, records that the stack was sent at @now_ns. Times are CLOCK_MONOTONIC.
+ * Returns whether cached stack @number must be sent to the module (again). This is so if the module did not have it
+ * when it copied an equal stack at the time @time_ns, with @code_gen in the STACK record (linux/massif.h). If so,
+ * records that the cached stack was sent at the time @now_ns. Times are CLOCK_MONOTONIC.
  */
 bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);

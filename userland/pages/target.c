@@ -106,7 +106,7 @@ int mf_target_map(struct mf_target *target, const struct massif_rec_map *map, st
 	event->start = map->addr;
 	event->end = map->addr + map->len;
 	event->kind = map->kind;
-	/* An unmapping needs no stack: its bytes are subtracted from the contexts that mapped them. */
+	/* An UNMAP needs no stack: its bytes are subtracted from the contexts that mapped them. */
 	if (unmap) {
 		event->capture = mf_wait_open_capture(target, map->h.tid);
 	} else if (event->capture) {

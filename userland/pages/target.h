@@ -28,7 +28,7 @@ struct mf_event;
 struct mf_context_filter;
 struct mf_stack_wait;
 
-/* What the stack cache is used for; the modes other than MF_KNOWN_ON are for tests, see pages.h. */
+/* How the stack cache is used. Modes other than MF_KNOWN_ON are for tests (MASSIF_KNOWN_STACKS in pages.h). */
 enum mf_stack_cache_mode {
 	MF_KNOWN_ON,
 	MF_KNOWN_OFF,	 /* no stack is cached */
@@ -37,7 +37,7 @@ enum mf_stack_cache_mode {
 
 /* State shared by all targets of a session. */
 struct mf_target_common {
-	struct mf_ring *ring; /* the session's ring, through which cached stacks are sent to the module */
+	struct mf_ring *ring; /* the session's ring; its mf_ring_tell() sends cached stacks to the module */
 	enum mf_stack_cache_mode known_mode;
 	struct mf_files files;
 	uint32_t frames;       /* maximum number of frames to unwind */
@@ -67,10 +67,14 @@ struct mf_target {
 	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record that allowed a comparison with our
 			        * total */
 
-	struct mf_event *first, **last; /* events that have not been accounted yet */
+	struct mf_event *first, **last; /* queue of events that have not been accounted for yet */
 	struct mf_stack_wait *waits;	/* stacks that queued events wait for */
 	bool blocked;			/* the target was forked from one whose FORK event has not been accounted yet */
-	bool in_sync;			/* our number of mapped pages may be compared with the kernel's */
+	/*
+	 * a resync was completed and no record lost since, so our number of mapped pages is comparable with the
+	 * kernel's
+	 */
+	bool in_sync;
 	bool resyncing;			/* a resync is in progress: its last part has not arrived yet */
 	bool exited;			/* the target's EXIT record was accounted */
 	/* The target's program was executed by a profiled process, rather than launched, attached to or forked. */
