@@ -99,7 +99,10 @@ static bool push_wide(struct mf_store *store, uint32_t *slot, const struct mf_bl
 	return true;
 }
 
-/* Decodes the usual block in the slot of @address. */
+/*
+ * Decodes a block that is stored in slots rather than in a chain. @usual holds its slots, the first of which is the
+ * slot of @address.
+ */
 static struct mf_block unpack_at(const struct mf_store *store, uint64_t address, struct mf_usual usual)
 {
 	bool is_odd = mf_blocks_is_odd(address);
@@ -111,7 +114,10 @@ static struct mf_block unpack_at(const struct mf_store *store, uint64_t address,
 	return mf_blocks_unpack(address, usual, mf_model_of(store)->options.alignment);
 }
 
-/* Converts the usual block in @slot, the slot of @address, into a chain that contains only this block. */
+/*
+ * Moves the block that is stored in @slot, the slot of @address, to a chain of wide blocks, which then contains only
+ * this block.
+ */
 static bool make_wide(struct mf_store *store, uint32_t *slot, uint64_t address)
 {
 	struct mf_block block = unpack_at(store, address, mf_blocks_read(slot));
@@ -137,7 +143,11 @@ bool mf_blocks_put(struct mf_store *store, const struct mf_block *block)
 
 	if (!slot)
 		return false;
-	/* The new block begins inside a long block, whose second slot it needs. */
+	/*
+	 * The new block's slot is in use: it contains the size of a long block, which begins in the previous granule
+	 * and includes the new block's address. Move the long block to a chain of wide blocks, so that the slot is
+	 * free.
+	 */
 	if ((*slot & MF_BLOCKS_KIND) == MF_BLOCKS_SIZE &&
 	    !make_wide(store, slot - 1,
 		       block->address - (1ull << mf_blocks_granule_bits(store))))
@@ -200,7 +210,7 @@ static void compare(const struct mf_block *block, void *data)
 	find->found = true;
 }
 
-/* Visits the blocks in @slot, the slot of @address, which is not empty. */
+/* Calls @visit for each block in @slot, which is the slot of @address and is not empty. */
 static void walk_slot(const struct mf_store *store, uint64_t address, const uint32_t *slot,
 		      void (*visit)(const struct mf_block *block, void *data), void *data)
 {
@@ -221,8 +231,8 @@ static void walk_slot(const struct mf_store *store, uint64_t address, const uint
 		return;
 	}
 	/*
-	 * The chain may contain a cycle if the program is changing it or died while doing so. So take at most n_wide
-	 * steps.
+	 * The chain may contain a cycle if the program is changing it or died while doing so. So visit at most n_wide
+	 * blocks, the number of elements in the array of wide blocks.
 	 */
 	for (uint32_t i = usual.first & ~MF_BLOCKS_KIND, left = n_wide; i && i < n_wide && left--;
 	     i = wide[i].next) {

@@ -40,7 +40,7 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
  * The layout of the table; see blocks.c. The slots of a usual block are read and written without a lock by the thread
  * that owns the block: no other thread can own a block at this address at the same time.
  */
-#define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of usual blocks (see blocks.c) */
+#define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of the blocks that are stored in slots (see blocks.c) */
 #define MF_BLOCKS_LEAF_BITS    18 /* log2 of the number of granules in a leaf */
 #define MF_BLOCKS_LEAF_GRANULES (1u << MF_BLOCKS_LEAF_BITS)
 #define MF_BLOCKS_LINE_SLOTS   16u /* number of slots in a cache line of the processor */
@@ -71,18 +71,23 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 }
 
 #define MF_BLOCKS_LONG		1u /* flag in a block's first slot: the block has a second slot, for its size */
-/* bit position of the block's size; if the block has a second slot, of its surplus capacity */
+/*
+ * bit position of a 6-bit field in a block's first slot: the block's size or, if the block has a second slot for its
+ * size, its surplus capacity in units of 16 bytes
+ */
 #define MF_BLOCKS_LOW_SHIFT	1
 #define MF_BLOCKS_LOW_MAX	63u
 #define MF_BLOCKS_CONTEXT_SHIFT 7
 #define MF_BLOCKS_CONTEXT_BITS	22
 #define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is greater than that of a new block of this size */
-#define MF_BLOCKS_SHRUNK_SHIFT	13	   /* bit position of the context of a shrunk block without a second slot */
+/* bit position of the context in a block's first slot if MF_BLOCKS_SHRUNK is set and MF_BLOCKS_LONG is not */
+#define MF_BLOCKS_SHRUNK_SHIFT	13
 #define MF_BLOCKS_SHRUNK_BITS	16
 #define MF_BLOCKS_KIND		(3u << 30)
 #define MF_BLOCKS_UPPER		(1u << 30)
 #define MF_BLOCKS_WIDE		(2u << 30)
-#define MF_BLOCKS_SIZE		(3u << 30) /* kind of a second slot: the other bits contain the size of the block */
+/* value of the bits MF_BLOCKS_KIND in a block's second slot; the other bits contain the block's size */
+#define MF_BLOCKS_SIZE		(3u << 30)
 #define MF_BLOCKS_SIZE_MAX	(~MF_BLOCKS_KIND)
 
 static inline unsigned int mf_blocks_granule_bits(const struct mf_store *store)
@@ -100,15 +105,16 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
-	uint64_t rounding;     /* to round a size up to the alignment, add @rounding, which is the alignment - 1, ... */
-	uint64_t rounded;      /* ... and then clear the low bits of the sum with the mask @rounded */
+	/* the alignment - 1; to round a size up to the alignment, add this and apply the mask @rounded */
+	uint64_t rounding;
+	uint64_t rounded;      /* the mask that clears the low bits of a size to which @rounding was added */
 	uint32_t granule_bits;
 	uint32_t upper;	       /* the address bit that selects half of a granule; 0 if granules have no halves */
 };
 
 static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 {
-	/* A granule has two halves if it is twice as large as a block's alignment. */
+	/* If a granule is twice as large as the alignment of blocks, a block may begin in either half of it. */
 	return (struct mf_blocks){
 		.directory = store->regions[MF_REGION_BLOCK_DIRECTORY],
 		.leaves = store->regions[MF_REGION_BLOCK_LEAVES],
@@ -149,7 +155,10 @@ static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 		       mf_blocks_slot_in(&blocks, mf_blocks_key(address) >> blocks.granule_bits);
 }
 
-/* Returns the slot for an address at which a usual block may begin, or NULL for other addresses. */
+/*
+ * Returns the slot of @address if a block that begins there may be stored in slots (see blocks.c). Returns NULL for any
+ * other address, and if the slot does not exist.
+ */
 static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
 {
 	/* Checks alignment and range in one comparison: the low bits, which must be 0, are rotated to the top. */
@@ -172,7 +181,10 @@ static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t a
 		__builtin_prefetch(slot, 1);
 }
 
-/* Returns the bit that says which half of its granule a usual block at @address begins in. */
+/*
+ * Returns the bit of a slot that says in which half of its granule a block at @address begins. The granule is the range
+ * of addresses to which the slot belongs; see blocks.c.
+ */
 static inline uint32_t mf_blocks_place(const struct mf_blocks *blocks, uint64_t address)
 {
 	return ((uint32_t)address & blocks->upper) * (MF_BLOCKS_UPPER >> MF_BLOCKS_ALIGN_BITS);
@@ -221,10 +233,10 @@ static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 }
 
 /*
- * Like mf_blocks_clear(), for a program with one thread. @second was read from the next granule's slot; unless this
- * block is long, that slot may belong to another block. The addresses accessed here do not depend on loaded values, so
- * the processor need not delay later loads. If a signal handler allocates or frees a block in the next granule, that
- * granule's slot keeps the handler's value.
+ * Like mf_blocks_clear(), for a program with one thread. @second is the value that was read from slot[1], the next
+ * granule's slot. That slot belongs to this block only if the block is long. No address accessed here depends on a
+ * loaded value, so the processor need not delay later loads. If a signal handler allocates or frees a block in the next
+ * granule, slot[1] keeps the handler's value.
  */
 static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_t second)
 {
@@ -273,15 +285,15 @@ static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const
 	return usual;
 }
 
-/* What the slots of a block contain besides their kind (the bits of MF_BLOCKS_KIND). */
+/* The contents of a block's slots, except for the bits MF_BLOCKS_KIND. */
 struct mf_usual_block {
 	/* more: by how many bytes the capacity exceeds that of a new block of this size */
 	uint32_t size, more, context;
 };
 
 /*
- * Decodes the slots of a block whose capacity is that of a new block of its size. Accepts arbitrary bits: if they do
- * not encode such a block, the resulting context has more than MF_BLOCKS_CONTEXT_BITS bits.
+ * Decodes the slots of a block without surplus capacity: its capacity is that of a new block of the same size. Accepts
+ * arbitrary bits: if they do not encode such a block, the resulting context has more than MF_BLOCKS_CONTEXT_BITS bits.
  */
 static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32_t second)
 {
@@ -298,7 +310,10 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 	};
 }
 
-/* Decodes the slots of a block whose capacity may be greater than that of a new block of its size. */
+/*
+ * Decodes the slots of a block that may have surplus capacity: if a realloc shrank the block, its capacity is greater
+ * than that of a new block of the same size.
+ */
 static inline struct mf_usual_block mf_blocks_parse(uint32_t first, uint32_t second)
 {
 	uint32_t low = first >> MF_BLOCKS_LOW_SHIFT & MF_BLOCKS_LOW_MAX, steps;
@@ -332,7 +347,10 @@ static inline struct mf_block mf_blocks_unpack(uint64_t address, struct mf_usual
 	};
 }
 
-/* Reads the one or two slots of the usual block that begins in @slot. */
+/*
+ * Reads the one or two slots of a block. @slot is its first slot, and it does not contain a chain of wide blocks (see
+ * blocks.c).
+ */
 static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 {
 	uint32_t first = *slot;
@@ -358,7 +376,10 @@ static inline bool mf_blocks_put_usual(struct mf_store *store, const struct mf_b
 	return true;
 }
 
-/* Finds the usual block at @address, copies it to @block and returns its slot. Returns NULL if there is none. */
+/*
+ * Finds the block at @address if it is stored in slots rather than in a chain (see blocks.c). Copies it to @block and
+ * returns its first slot; returns NULL if there is no such block.
+ */
 static inline uint32_t *mf_blocks_find_usual(const struct mf_blocks *blocks, uint64_t address,
 					     struct mf_block *block)
 {

@@ -25,9 +25,14 @@ struct mf_end {
 struct mf_ending {
 	struct mf_store store; /* a store that consists of the members @header, @model and @steps */
 	struct mf_store_header header;
-	struct mf_model model; /* copy of the model, including the end */
-	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX]; /* the profile's snapshots from before its end */
-	/* the log of what happens at the end, without earlier steps, for mf_log_view() */
+	/* a copy of the profile's model, to which the end of the profile was added as the last event */
+	struct mf_model model;
+	/* the snapshots that the profile has before its end is added */
+	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	/*
+	 * the model's log of the end of the profile, for mf_log_view(); the earlier entries of the profile's log are
+	 * not copied
+	 */
 	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16];
 };
 

@@ -28,7 +28,10 @@ enum mf_answer {
 	MF_ANSWER_IGNORED,
 };
 
-/* The registration of a filter server thread, in memory that the program cannot change. */
+/*
+ * The robust futex list of the filter server's thread, by which the program notices that the thread has died. It is in
+ * memory that the program cannot change.
+ */
 struct mf_filter_client_seat {
 	struct {
 		void *next;

@@ -19,7 +19,7 @@
 void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
 		   int64_t now);
 
-/* Enters a new block in the table of live blocks; the caller knows its capacity. */
+/* Enters a new block in the table of live blocks. The caller supplies the block's capacity. */
 void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, int64_t now);
 
 /* Removes the block at @address, which is about to be freed. Ignores an unknown address. */
@@ -42,9 +42,9 @@ bool mf_heap_free_put_off(struct mf_store *store, uint64_t address);
 bool mf_heap_realloc_begin(struct mf_store *store, uint64_t address, struct mf_block *block);
 
 /*
- * Checks for a peak if @size is less than the block's size. Call this between the two halves if the reallocation has
- * succeeded. A context for the new stack may be created only after this call, because the peak's tree must not contain
- * it.
+ * If @size is less than the block's size, checks whether a peak snapshot is required. Call this between
+ * mf_heap_realloc_begin() and mf_heap_realloc_end() if the reallocation has succeeded. A context for the new stack may
+ * be created only after this call, because the peak's tree must not contain it.
  */
 void mf_heap_realloc_shrinks(struct mf_store *store, const struct mf_block *block, uint64_t size,
 			     int64_t now);

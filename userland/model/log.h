@@ -28,7 +28,7 @@ enum mf_occasion {
 	MF_OCCASION_END,
 };
 
-/* What the model logs; the values of header->logs_steps. */
+/* Which events the model logs. These are the possible values of header->logs_steps. */
 enum mf_log_level {
 	MF_LOG_NOTHING,
 	MF_LOG_SNAPSHOTS,
@@ -42,7 +42,8 @@ enum mf_step_kind {
 	MF_STEP_CULLING,      /* a culling begins */
 	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
 	/*
-	 * snapshots @number - 1 and @number do not count as a pair when the new interval between snapshots is computed
+	 * when the new interval between snapshots was computed, the pair of snapshots @number - 1 and @number was
+	 * ignored
 	 */
 	MF_STEP_PAIR_SKIPPED,
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */

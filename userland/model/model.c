@@ -424,7 +424,10 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 	return n;
 }
 
-/* Fills the model in @copy with the @n snapshots of @views and makes room for one more snapshot. */
+/*
+ * Fills the model in @copy with the @n snapshots of @views. If its list of snapshots is then full, culls it, so that
+ * one more snapshot can be taken.
+ */
 static void take_over(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n)
 {
 	struct mf_model *model = mf_model_of(copy);
@@ -445,7 +448,7 @@ static void take_over(struct mf_store *copy, const struct mf_snapshot_view *view
 		cull(copy);
 }
 
-/* Returns whether the last snapshot is detailed and nothing has changed since then, not even the time. */
+/* Returns whether the last snapshot is detailed and was not taken before @time. */
 static bool ends_with_tree(const struct mf_model *model, int64_t time)
 {
 	uint32_t count = count_of(model->published);

@@ -51,8 +51,8 @@ struct mf_model {
 
 	/*
 	 * The kept snapshots, oldest first, are order[which][0..count-1], indexes into slots[]. @published holds which,
-	 * count and the peak's slot in one word. A single store makes a new list visible, so a reader never sees half
-	 * of a culling.
+	 * count and the peak's slot in one word. A single store makes a new list visible, so a reader never sees an
+	 * unfinished culling.
 	 */
 	uint64_t published;
 	uint16_t order[2][MF_SNAPSHOTS_MAX];

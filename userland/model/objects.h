@@ -26,7 +26,7 @@ struct mf_object_record {
 
 	/* Used only by the code that adds and retires objects (preload/core/objects.c). */
 	uint32_t next_alike; /* next object with the same hash of path and address */
-	uint32_t round;	     /* number of the scan of the loaded objects that last found this one */
+	uint32_t round;	     /* number of the latest scan of the loaded objects in which this object was found */
 	uint32_t name_hash;  /* hash of the object's name in the dynamic linker */
 	uint64_t headers;    /* address of the object's program headers */
 };

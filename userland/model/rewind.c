@@ -17,7 +17,10 @@ static uint32_t contexts_in(const struct mf_store *store)
 		       0;
 }
 
-/* Returns the number of shards of each context's bytes. Shard 0 is always in use, because the model writes to it. */
+/*
+ * Returns how many shards there are. A context's byte count is the sum of its values in all shards. Shard 0 is always
+ * in use, because the model writes to it.
+ */
 static uint32_t shards_in(const struct mf_store *store)
 {
 	uint32_t n = __atomic_load_n(&store->header->n_tallies, __ATOMIC_ACQUIRE);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads tree versions: starts from the contexts' present bytes and goes back from one version to the next older one.
+ * Reads tree versions: starts from the contexts' current byte counts and goes back from one version to the next older
+ * one.
  *
- * Safe against damaged memory, and while the program runs: the present bytes are read before the records of old values,
- * so any value that changed before it was read has a record. See mf_tree_version_hold().
+ * This is safe against damaged memory, and it is safe while the program runs: the current byte counts are read first,
+ * and the records of earlier byte counts afterwards. So if a byte count changed before it was read, the reader finds a
+ * record of its earlier value. See mf_tree_version_hold().
  */
 #ifndef MASSIF_MODEL_REWIND_H
 #define MASSIF_MODEL_REWIND_H
@@ -30,12 +32,15 @@ struct mf_rewind {
 };
 
 /*
- * Prepares for reading the versions that exist now. Returns how many words of zeroed memory mf_rewind_begin() needs;
- * the caller must keep that memory as long as @rewind is used.
+ * Prepares @rewind for reading the tree versions that exist now. Returns how many words of zeroed memory
+ * mf_rewind_begin() needs; the caller must keep that memory as long as @rewind is used.
  */
 size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store);
 
-/* Starts at the contexts' present bytes. @cells is zeroed memory of the size that mf_rewind_prepare() returned. */
+/*
+ * Sets the position of @rewind to the present: reads the contexts' current byte counts. @cells is zeroed memory of the
+ * size that mf_rewind_prepare() returned.
+ */
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 
 /*
@@ -46,7 +51,7 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max);
 
 /*
- * Copies the contexts' present bytes to @bytes, at most @max values. Each value is read once, so the values are
+ * Copies the contexts' current byte counts to @bytes, at most @max of them. Each value is read once, so the values are
  * consistent with each other only if nobody is writing. Returns how many contexts there are.
  */
 uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32_t max);

@@ -24,7 +24,7 @@
 
 #define MF_STORE_PATH_MAX 512u
 
-/* The regions of a store: the types of their elements, and what these are. */
+/* The regions of a store. Each comment names the type of a region's elements and says what they are. */
 enum mf_region_id {
 	MF_REGION_HEADER,	  /* struct mf_store_header: the store's header */
 	MF_REGION_MODEL,	  /* struct mf_model: the totals and the snapshots */
@@ -32,7 +32,8 @@ enum mf_region_id {
 	MF_REGION_NODE_HASH,	  /* uint32_t[]: hash table of the trie's nodes, see trie.c */
 	MF_REGION_CONTEXT_BYTES,  /* struct mf_cell[][]: live bytes of each context, see trie.h */
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: node of the innermost frame of each context */
-	MF_REGION_CAPTURES,	  /* struct mf_chunk[]: old values of tree versions, see tree_version.h */
+	/* struct mf_chunk[]: records of the contexts' earlier byte counts, see tree_version.h */
+	MF_REGION_CAPTURES,
 	MF_REGION_BLOCK_DIRECTORY, /* directory of the table of blocks: uint32_t[], see blocks.c */
 	MF_REGION_BLOCK_LEAVES,	  /* leaves of the table of blocks: uint32_t[][], see blocks.c */
 	MF_REGION_WIDE_BLOCKS,	  /* struct mf_wide_block[]: the rare blocks that do not fit into slots, see blocks.c */
@@ -73,10 +74,14 @@ enum mf_store_full {
 enum mf_verify {
 	MF_VERIFY_NOTHING,
 	MF_VERIFY_STACKS,
-	MF_VERIFY_IMPOSSIBLE, /* stacks could not be compared: the program cannot load libunwind */
-	MF_VERIFY_RESTRICTED, /* stacks were compared only until the program restricted its own system calls */
-	MF_VERIFY_FORKED, /* stacks were compared in the parent; libunwind was in use by another thread when this
-			   * process was forked */
+	MF_VERIFY_IMPOSSIBLE, /* stacks were not compared with libunwind's, because the program cannot load libunwind */
+	/* stacks were compared with libunwind's only until the program restricted its own system calls */
+	MF_VERIFY_RESTRICTED,
+	/*
+	 * stacks of this forked process were not compared with libunwind's, because another thread of the parent was
+	 * using libunwind at the time of the fork
+	 */
+	MF_VERIFY_FORKED,
 };
 
 struct mf_store_header {
@@ -138,7 +143,7 @@ struct mf_store_header {
 	 * first
 	 */
 	uint32_t n_missed;
-	int32_t missed_error;	  /* why the first function that could not be patched was not, -errno */
+	int32_t missed_error;	  /* error (-errno) for the first of the functions that could not be patched */
 	uint64_t missed_address;
 	char missed_name[MF_STORE_NAME_MAX];
 	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
@@ -191,10 +196,15 @@ struct mf_store_header {
 	uint32_t n_new_rules; /* number of entries for MF_REGION_NEW_RULES, including those that did not fit */
 
 	/* Chunks of the tree versions, see tree_version.c. */
-	/* prune_at: when this many chunks are in use, free those without needed records */
+	/*
+	 * prune_at: when this many chunks are in use, delete the records that no kept snapshot needs, and free the
+	 * chunks that become empty
+	 */
 	uint32_t chunks_in_use, prune_at;
-	uint32_t capture_readers;	  /* number of readers that rely on the records of old bytes not being moved */
-	uint32_t capture_moves;		  /* odd while the writer is moving records of old bytes between chunks */
+	/* number of readers that rely on the records of earlier byte counts not being moved */
+	uint32_t capture_readers;
+	/* odd while the writer is moving records of earlier byte counts (struct mf_past) between chunks */
+	uint32_t capture_moves;
 };
 
 /*

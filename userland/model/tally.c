@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-// Folds the threads' tallies into the model and grants their allowances.
+// Adds the threads' tallies to the model's totals, and grants each tally an allowance: how much its events may change
+// the totals before the model has to handle an event.
 
 #include "model/tally.h"
 
 #include "model/tolerance.h"
 
-/* An unlimited allowance of a tally. It is half the maximum, so that additions and subtractions cannot overflow. */
+/*
+ * An allowance of a tally (how much its events may change the totals) that means no limit. It is half the maximum, so
+ * that additions and subtractions cannot overflow.
+ */
 #define PLENTY (INT64_MAX / 2)
 
 /*
- * Sets how much the events in the tally may still change (its allowance), without changing what the tally has counted.
+ * Sets the allowance of @tally: by how many bytes its events may still advance the clock and increase the total. What
+ * the tally has counted so far does not change.
  */
 static void set_rooms(struct mf_tally *tally, int64_t clock_room, int64_t heap_room)
 {
@@ -76,8 +81,8 @@ void mf_tally_end_all(struct mf_store *store)
 		struct mf_tally *tally = mf_tally_of(store, i);
 
 		/*
-		 * When the store was copied for the forked child, a thread that was about to wait for the gate, which
-		 * keeps all threads out of their tallies, may have held this tally's lock.
+		 * The gate keeps all threads out of their tallies. When the store was copied for the forked child, a
+		 * thread that was about to wait for the gate may have held this tally's lock.
 		 */
 		tally->busy = 0;
 		tally->users = 0;
@@ -106,8 +111,8 @@ static void add_up(struct mf_store *store)
 		model->heap_reallocs += tally->reallocs;
 		model->stack_allocs += tally->stack_growths;
 		/*
-		 * Each event in a tally counts as a skipped attempt to take a snapshot: none was due, because the
-		 * events did not exceed the tally's allowance.
+		 * The model counts each event that could have caused a snapshot but did not as a skipped attempt to
+		 * take one. No event in a tally caused a snapshot, because none exceeded the tally's allowance.
 		 */
 		model->skipped_snapshots += events + tally->stack_growths + tally->stack_shrinks;
 		header->events += events;
@@ -226,8 +231,8 @@ static int64_t left_from(const struct mf_model *model, uint64_t now)
 }
 
 /*
- * Returns by how many bytes the clock may advance before the next snapshot is due. If the time unit is not bytes,
- * returns PLENTY, or -1 if a snapshot is due.
+ * Returns -1 if a snapshot is due. Otherwise returns by how many bytes the clock may still advance before one is due,
+ * or PLENTY if the time unit is not bytes.
  */
 static int64_t clock_left(const struct mf_store *store)
 {
@@ -265,7 +270,10 @@ void mf_tally_grant(struct mf_store *store)
 	int64_t instructions = left_from(model, header->instructions);
 	uint32_t n = tallies_in(store), users = 0;
 
-	/* Count tallies, not threads: threads that share a tally share its allowance. */
+	/*
+	 * Count the tallies in use, not their threads: threads that share a tally also share its allowance, which is
+	 * the amount by which it may change before the model has to handle an event.
+	 */
 	for (uint32_t i = 0; i < n; i++)
 		users += mf_tally_of(store, i)->users > 0;
 	if (!users)

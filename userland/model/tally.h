@@ -30,43 +30,59 @@
 
 /* Aligned to two cache lines, since processors fetch lines in pairs. The first line contains what most events need. */
 struct mf_tally {
-	_Alignas(128) uint32_t busy; /* a thread is in the middle of an event: a lock, see gate.h */
+	_Alignas(128) uint32_t busy; /* nonzero while a thread is counting an event; serves as a lock, see gate.h */
 	uint32_t users;		     /* number of threads that use this tally */
 
 	/*
 	 * The allowance: by how much the events in this tally may change the totals before the model has to handle an
 	 * event itself. A negative value allows no change.
 	 */
-	/* bytes by which the clock may advance; if the time unit is not bytes: huge, or negative to allow no event */
-	int64_t clock_room;
-	int64_t heap_room;  /* bytes by which the total, including stacks, may grow */
-	uint64_t capture;   /* an event may change a context's bytes only if they were recorded for this tree version */
 	/*
-	 * an event may decrease a context's bytes only if they were recorded for this tree version; MF_CAPTURE_NEVER
-	 * (no event may) if a decrease may require a peak snapshot
+	 * number of bytes by which the clock may still advance. If the time unit is not bytes: a huge number for no
+	 * limit, or a negative number if the model must handle the next event.
+	 */
+	int64_t clock_room;
+	/*
+	 * number of bytes by which the total, including stacks, may still grow before the model must handle an event; a
+	 * huge number for no limit
+	 */
+	int64_t heap_room;
+	/*
+	 * the newest tree version (see tree_version.h). If a context's byte count in this version has not been saved
+	 * yet, save it before an event changes the context's bytes.
+	 */
+	uint64_t capture;
+	/*
+	 * like @capture, for an event that decreases a context's bytes; MF_CAPTURE_NEVER if the event may require a
+	 * peak snapshot, so that the model must handle it
 	 */
 	uint64_t capture_down;
 
 	/*
-	 * The tally: what the threads changed since the tally was last added to the totals. The changes of the clock
-	 * and the total are not stored, because they are the used parts of the allowances (clock_granted - clock_room,
-	 * heap_granted - heap_room).
+	 * What the threads have changed since the tally was last added to the totals. There are no counters for the
+	 * changes of the clock and of the total, because they can be computed. clock_granted and heap_granted are the
+	 * bytes by which the clock and the total were allowed to grow. clock_room and heap_room are the unused parts of
+	 * these allowances, so the changes are clock_granted - clock_room and heap_granted - heap_room.
 	 */
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
-	int64_t heap;		/* change of the requested bytes */
+	int64_t heap;		/* change in the number of requested bytes */
 	/* address of a block whose free is delayed, so that it is still in the table of blocks; or 0 */
 	uint64_t put_off;
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
-	uint16_t pasts_room; /* number of unused records of old bytes (struct mf_past) in the chunk last_chunk */
+	/* number of unused records of earlier byte counts (struct mf_past) in the chunk last_chunk */
+	uint16_t pasts_room;
 	uint8_t may_shrink;  /* true if a decrease of the total cannot require a peak snapshot */
 	uint8_t may_put_off; /* true if a free may be delayed until the next event */
-	int64_t stacks;	     /* change of the bytes of the threads' stacks */
+	int64_t stacks;	     /* change in the number of bytes in the threads' stacks */
 	int64_t clock_granted, heap_granted;
 	/* number of instructions not yet added to the totals, and the maximum that this number may reach */
 	int64_t instructions, instructions_room;
 
-	/* The list of chunks with old values of the tally's part (shard) of the contexts' bytes, see tree_version.h. */
+	/*
+	 * The list of chunks with the records of the contexts' earlier byte counts in the tally's shard; see
+	 * tree_version.h.
+	 */
 	uint32_t first_chunk, last_chunk;
 };
 
@@ -92,8 +108,9 @@ void mf_tally_end(struct mf_store *store, uint32_t number);
 void mf_tally_end_all(struct mf_store *store);
 
 /*
- * Call these before and after an event that the model handles itself. mf_tally_fold() adds all tallies to the totals
- * and carries out delayed frees; mf_tally_grant() grants new allowances. Context: no other thread is in an event.
+ * Call mf_tally_fold() before an event that the model handles itself: it adds all tallies to the totals and carries out
+ * delayed frees. Call mf_tally_grant() after the event: it grants new allowances, which say how much each tally may
+ * change before the model has to handle another event. Context: no other thread is in an event.
  */
 void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
@@ -109,9 +126,10 @@ void mf_tally_walk_put_off(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
- * Withdraws all allowances, so that the model handles the next event and takes the snapshot that is due. Only used if
- * the time unit is milliseconds, by the aggregator, which watches the clock. A thread that is counting an event at the
- * same time may undo the change, so repeat the call after a while.
+ * Withdraws the allowances of all tallies, which let the threads count events without the model. So the model handles
+ * the next event and takes the snapshot that is due. Only used if the time unit is milliseconds, by the aggregator,
+ * which watches the clock. A thread that is counting an event at the same time may undo the change, so repeat the call
+ * after a while.
  */
 void mf_tally_hurry(struct mf_store *store);
 
@@ -149,8 +167,8 @@ static inline struct mf_tally_ctx mf_tally_ctx_of(struct mf_store *store, uint32
 }
 
 /*
- * Adds a change to the tally. @heap: change of the requested bytes; @net: change of the total, including overhead;
- * @cost: number of bytes by which the clock advances.
+ * Adds a change to the tally. @heap: change in the number of requested bytes; @net: change in the total, including
+ * overhead; @cost: number of bytes by which the clock advances.
  */
 static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t net, int64_t cost)
 {
@@ -170,10 +188,10 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 }
 
 /*
- * Records the present bytes of @context for the newest tree version (see tree_version.h), so that they may then be
- * changed. Call this if they are not recorded for that version yet. Returns false if the context is not counted or if
- * there is no room for the record. Also returns false if @keeps is false, which forbids function calls, because
- * recording is one.
+ * Saves the current byte count of @context in a record for the newest tree version (see tree_version.h), so that the
+ * context's bytes may then be changed. Call this if there is no such record yet. Returns false if the context is not
+ * counted, or if there is no room for the record. Also returns false if @keeps is false: then function calls are
+ * forbidden, and saving a byte count requires one.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -193,8 +211,8 @@ static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *ctx, uint32_t 
 }
 
 /*
- * Like mf_stacks_change(), but in the tally. Returns false and changes nothing if the tally may not change that much
- * before the model decides about a snapshot.
+ * Like mf_stacks_change(), but counts the change in the tally. Returns false and changes nothing if the change exceeds
+ * the tally's allowance; the model then has to handle it.
  */
 static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t change)
 {

@@ -103,7 +103,7 @@ static uint64_t truncate(struct number a)
 	return a.exponent <= -64 ? 0 : a.mantissa >> -a.exponent;
 }
 
-/* Returns the negated integer part as an x86-64 conversion would: INT64_MIN if it does not fit. */
+/* Returns the integer part of -@a. If it does not fit in 64 bits, returns INT64_MIN, as a conversion on x86-64 does. */
 static uint64_t truncate_negative(struct number a)
 {
 	uint64_t magnitude = truncate(a);

@@ -17,7 +17,10 @@
  */
 #define FEW_CHUNKS 32u
 
-/* Maximum number of chunks (64 MiB) to add while a reader relies on the records of old bytes not being moved. */
+/*
+ * Maximum number of chunks (64 MiB) that are added because a reader relies on the records of earlier byte counts not
+ * being moved. Then they are moved in spite of the reader.
+ */
 #define PATIENCE_CHUNKS 16384u
 
 _Static_assert(sizeof(struct mf_chunk) == 4096, "a chunk is a page");
@@ -33,7 +36,7 @@ uint64_t mf_tree_version_take(struct mf_store *store)
 	return header->capture;
 }
 
-/* Writes a record of a context's old bytes. @until is written last, since it marks the record as valid. */
+/* Writes a record of a context's earlier byte count. @until is written last, since it marks the record as valid. */
 static void write_past(struct mf_past *past, uint64_t bytes, uint64_t since, uint64_t until,
 		       uint32_t context)
 {
@@ -85,7 +88,10 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 	}
 }
 
-/* Compacts a shard's records of old bytes: keeps those that are still needed, and frees chunks that become empty. */
+/*
+ * Deletes the shard's records of earlier byte counts that are no longer needed, moves the others together, and frees
+ * the chunks that become empty.
+ */
 static void prune_shard(struct mf_store *store, struct mf_tally *tally, const uint64_t *captures,
 			uint32_t n_captures)
 {
@@ -98,8 +104,8 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			struct mf_past *place;
 
 			/*
-			 * Advance n to the number of tree versions of kept snapshots that are not newer than
-			 * past->until.
+			 * @captures contains the tree versions of the kept snapshots in ascending order. Advance @n to
+			 * the number of those to which @past could apply because they are not newer than past->until.
 			 */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
@@ -130,7 +136,11 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 	free_chunks(store, rest);
 }
 
-/* Frees the records of old bytes that no kept snapshot needs. If @urgent, does so even while there are readers. */
+/*
+ * Deletes the records of the contexts' earlier byte counts (struct mf_past) that no kept snapshot needs, which moves
+ * other records. While readers rely on the records not being moved, does so only if @urgent is true or too many chunks
+ * are in use.
+ */
 static void prune(struct mf_store *store, bool urgent)
 {
 	struct mf_store_header *header = store->header;
@@ -149,14 +159,14 @@ static void prune(struct mf_store *store, bool urgent)
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
 	/*
-	 * Records of old bytes are next freed when the number of chunks has grown by half, so that the work is
-	 * proportional to the number of records written.
+	 * The records of earlier byte counts are next cleaned up when the number of chunks has grown by half. So the
+	 * total work for the clean-ups is proportional to the number of records written.
 	 */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
 	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);
 }
 
-/* Returns a free chunk for records of old bytes, or 0 if there is none. */
+/* Returns a free chunk for records of earlier byte counts, or 0 if there is none. */
 static uint32_t find_chunk(struct mf_store *store)
 {
 	struct mf_store_header *header = store->header;
@@ -175,8 +185,8 @@ static uint32_t find_chunk(struct mf_store *store)
 }
 
 /*
- * Returns a free chunk for records of old bytes. If there is none, drops the trees of snapshots until a chunk becomes
- * free. Returns 0 only if no snapshot has a tree left to drop.
+ * Returns a free chunk for records of earlier byte counts. If there is none, drops the trees of snapshots until a chunk
+ * becomes free. Returns 0 only if no snapshot has a tree left to drop.
  */
 static uint32_t take_chunk(struct mf_store *store)
 {

@@ -19,14 +19,17 @@
 
 #include "store.h"
 
-/* A version is a number, counted from 1, combined with the number of contexts at that time. 0 means no version. */
+/*
+ * A tree version is a number, counted from 1, combined with the number of contexts that existed when the version was
+ * taken. 0 means no version.
+ */
 #define MF_CAPTURE_CONTEXT_BITS 23
 #define MF_CAPTURE_NUMBER_BITS	41
 
 /* Special values that are not versions: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
 #define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* instead of a tree version: the context's blocks are not counted */
-/* instead of a tree version: the contexts' present bytes; used for the end of a profile */
+/* instead of a tree version: stands for the contexts' current byte counts; used for the end of a profile */
 #define MF_CAPTURE_PRESENT   (UINT64_MAX - 2)
 
 static inline uint64_t mf_tree_version_number(uint64_t capture)
@@ -41,13 +44,20 @@ static inline uint32_t mf_tree_version_contexts(uint64_t capture)
 
 struct mf_past {
 	uint64_t bytes;
-	uint64_t until; /* the last tree version with these bytes; 0 if the record is not in use; written last */
+	/*
+	 * number of the last tree version in which the context has this byte count; 0 if the record is not in use;
+	 * written last
+	 */
+	uint64_t until;
 	uint64_t since : MF_CAPTURE_NUMBER_BITS, context : MF_CAPTURE_CONTEXT_BITS;
 };
 
 #define MF_PASTS_PER_CHUNK 170u
 
-/* A chunk of records of old bytes. The records of each shard are in a list of chunks, ordered by @until. */
+/*
+ * A chunk of records, each of which is a context's byte count in earlier tree versions. Each shard has a list of
+ * chunks, in which the records are ordered by their last tree version (@until).
+ */
 struct mf_chunk {
 	uint32_t older, newer; /* the neighbouring chunks in the list, or 0 */
 	uint64_t reserved;
@@ -75,14 +85,17 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 /* Like mf_tree_version_keep(), but makes room for the record if needed. Context: no other thread is in an event. */
 void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* Makes room in @shard for the records of old bytes that one event writes. Context: no other thread is in an event. */
+/*
+ * Makes room in @shard for the records that one event writes: the earlier byte counts of the contexts that it changes.
+ * Context: no other thread is in an event.
+ */
 void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
- * Between mf_tree_version_hold() and mf_tree_version_let_go(), records of old bytes are normally not moved, so that a
- * reader finds them while the program runs. There are two exceptions: a move may be in progress when the reader begins,
- * and the writer does not wait for readers indefinitely. So check mf_tree_version_moves(), which is odd during a move
- * and has a different value after it.
+ * Between mf_tree_version_hold() and mf_tree_version_let_go(), the records of earlier byte counts are normally not
+ * moved, so that a reader finds them while the program runs. There are two exceptions: a move may be in progress when
+ * the reader begins, and the writer does not wait for readers indefinitely. So check mf_tree_version_moves(), which is
+ * odd during a move and has a different value after it.
  */
 void mf_tree_version_hold(const struct mf_store *store);
 void mf_tree_version_let_go(const struct mf_store *store);

@@ -140,9 +140,9 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 }
 
 /*
- * Returns how many children are in @parent's list, and sets *@link to the link for the next child. The list may have
- * one child more than a search reads. That last child is also in the hash table; if it exists, the search continues in
- * the table.
+ * Returns how many children are in @parent's list, and sets *@link to the link for the next child. A search reads the
+ * first MF_TRIE_ELDEST_MAX children in the list. If the list has one more child, which is the maximum, the search
+ * continues in the hash table, which contains that child, too.
  */
 static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
 {

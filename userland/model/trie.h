@@ -142,7 +142,7 @@ uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, u
 uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
 			uint32_t max);
 
-/* Like mf_trie_frames(), for the stack that ends in @node. */
+/* Like mf_trie_frames(), but takes the node of a stack's innermost frame instead of a context. */
 uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct mf_frame *frames,
 			     uint32_t max);
 
@@ -154,7 +154,7 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 
 struct mf_cell {
 	uint64_t bytes;
-	/* newest tree version (see tree_version.h) for which the context's old bytes were recorded */
+	/* newest tree version (see tree_version.h) for which the context's earlier byte count was saved */
 	uint64_t capture;
 };
 
