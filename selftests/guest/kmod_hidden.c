@@ -29,7 +29,7 @@
 #define CROWD	4000
 #define HIDDEN	200
 
-/* Returns CROWD, or less on slow kernels. */
+/* Returns the number of profiled processes that share one address space: CROWD, or fewer on slow kernels. */
 static unsigned int crowd_size(void)
 {
 	return CROWD / (patience() ?: 1);

@@ -18,7 +18,11 @@
 
 #define RING	(256 << 10)
 
-/* Argument bits of act(): which hooked functions the child calls in addition to those for mmap() and munmap(). */
+/*
+ * Argument bits of act(). The child always triggers the hooks for mmap() and munmap(). Each bit adds a call that
+ * triggers another hook: brk() (DO_BRK), an mremap() that grows a mapping in place (DO_GROW), or one that moves a
+ * mapping (DO_MOVE).
+ */
 #define DO_BRK	1
 #define DO_GROW	2
 #define DO_MOVE	4

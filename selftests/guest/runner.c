@@ -11,7 +11,10 @@
 
 #include "kselftest_harness.h"
 
-/* The only test of an inner batch, which this test runs itself. It is listed in tests.conf. */
+/*
+ * Name of a test that is written and run here: it is the only test of a second batch, the inner one, which the test
+ * "runner" starts with run-batch.sh. tests.conf lists both tests.
+ */
 #define INNER	"runner_inner"
 
 /* The deliberate warning must neither appear in the outer batch's log nor stop the debug kernel. */

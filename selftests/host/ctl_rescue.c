@@ -260,7 +260,10 @@ TEST_F_TIMEOUT(rescue, waits, SECONDS)
 	}
 }
 
-/* Stacks that nobody could filter before the rescue are included, with a message; later stacks are filtered again. */
+/*
+ * As long as the process has no aggregator, new stacks cannot be filtered: --ignore-fn does not apply to them, and a
+ * message says so. After the rescue, new stacks are filtered again.
+ */
 TEST_F_TIMEOUT(rescue, ignored_function, SECONDS)
 {
 	char *text;

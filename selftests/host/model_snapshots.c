@@ -295,7 +295,8 @@ TEST(peak_inaccuracy)
 		uint32_t peaks;
 	} rows[] = {
 		{ 0, 1584, 1 },	   { 0, 1600, 1 },    { 0, 1616, 2 }, /* an equal total is not a new peak */
-		{ 1, 1616, 1 },	   { 1, 1632, 2 }, /* a peak must be more than 1 %, or 16, higher */
+		/* a new peak must exceed the old one, 1600 bytes, by more than 1 %, which is 16 bytes */
+		{ 1, 1616, 1 },	   { 1, 1632, 2 },
 		{ 1.0625, 1616, 1 }, { 0.9375, 1616, 2 },
 		{ 10, 1760, 1 },   { 10, 1776, 2 },
 		/* negative values of --peak-inaccuracy are allowed, and make smaller totals peaks, too */

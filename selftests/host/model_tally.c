@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// How tallies are assigned to threads, which may have to share them, and how the allowance is divided.
+// Tests how tallies are assigned to threads, which may have to share them, and how the allowance is divided among the
+// tallies. The allowance is the amount by which their counters may change before the model must decide about a
+// snapshot.
 
 #include <string.h>
 

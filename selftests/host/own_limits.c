@@ -84,8 +84,9 @@ static void write_function(FILE *file, unsigned int number, const char *body)
 #define JUMPS_OF_ONE 32
 
 /*
- * Generates the library many.so with @whole ordinary functions, @jumps functions that only jump, and as many
- * targets as the latter need. Returns the number of functions.
+ * Generates the library many.so with @whole ordinary functions and @jumps functions that consist of one two-byte jump.
+ * For every JUMPS_OF_ONE of the latter, the library has one more ordinary function, which is the target of their jumps.
+ * Returns the number of functions.
  */
 static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole,
 				 unsigned int jumps)

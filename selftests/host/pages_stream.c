@@ -136,7 +136,7 @@ TEST_F(stream, a_late_stack_holds_back_its_own_process_only)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, child_pages);
 	self->stream.capture = 1; /* thread 100 is in a long system call */
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	self->stream.capture = 2; /* a call by another thread */
+	self->stream.capture = 2; /* a system call of another thread, number 101 */
 	self->stream.tid = 101;
 	stream_map(&self->stream, 2, 110, 2, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0x2222, 8);

@@ -528,7 +528,10 @@ TEST_F(stack, depends_on_what_was_read_only)
 	mf_unwinder_destroy(unwinder);
 }
 
-/* If a walk stopped at the end of a stack copy, it has no trace, because another copy may lead further. */
+/*
+ * A walk that stops at the end of a stack copy has no trace and cannot be cached: with a longer copy of the same stack,
+ * the walk might find more frames.
+ */
 TEST_F(stack, is_not_known_where_the_copy_ends)
 {
 	struct mf_unwinder *unwinder;
@@ -632,7 +635,10 @@ TEST_F(stack, chains_of_frame_pointers)
 	}
 }
 
-/* A walk that reads more words than a trace can list has no trace, so the stack is walked each time. */
+/*
+ * A trace lists the stack words that a walk read. A walk that reads more words than a trace has room for has no trace,
+ * so it cannot be cached: the stack is walked each time.
+ */
 TEST_F(stack, traces_that_are_full)
 {
 	const struct mf_trace *trace;

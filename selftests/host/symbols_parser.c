@@ -597,7 +597,10 @@ TEST(answers_as_bytes)
 
 TEST(answers_have_a_length)
 {
-	/* In addition to its texts, an answer without positions has 16 bytes and two sizes; each text has a NUL. */
+	/*
+	 * An encoded answer without positions consists of 16 bytes, the sizes of two texts, and the texts with their
+	 * terminating NULs. Here the second text is omitted, because it is the same as the first.
+	 */
 	const size_t most = MF_WIRE_BYTES_MAX - 16 - 2 * sizeof(uint32_t) - 1;
 	const size_t sizes[] = { most, most + 1, 10 * most };
 

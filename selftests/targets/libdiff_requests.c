@@ -24,7 +24,7 @@ __attribute__((noinline)) void diff_requests_end(void *block)
 	VALGRIND_FREELIKE_BLOCK(block, 0);
 }
 
-/* Announces a block before dlopen() returns. */
+/* Announces a block with a client request before the dlopen() of this library returns. */
 __attribute__((constructor)) static void load(void)
 {
 	diff_requests_make(777);

@@ -20,11 +20,11 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum when {
-	EARLY,	/* the piece runs at the start, because it inspects the program's initial state */
+	EARLY,	/* the piece comes first in the generated program, because it inspects the program's initial state */
 	ANY,
 	/*
-	 * the piece runs anywhere, but at most one such piece per program, because it makes many other pieces
-	 * impossible
+	 * the piece may be anywhere in the generated program, but a program has at most one piece of this kind, because
+	 * it makes many other pieces impossible
 	 */
 	SELDOM,
 	LAST,	/* the piece is the program's last one */

@@ -136,7 +136,7 @@ UNUSED static void *checked(void *function, uint64_t a, uint64_t b, uint64_t c)
 	call.arguments[0] = a;
 	call.arguments[1] = b;
 	call.arguments[2] = c;
-	/* Without an offset, the stack is aligned to 16 bytes when hostile_call() calls the function. */
+	/* If HOSTILE_MISALIGN is 0, the stack is aligned to 16 bytes when hostile_call() calls the function. */
 	call.off = HOSTILE_MISALIGN;
 	for (unsigned int i = 0; i < 5; i++)
 		call.before[i] = 0x1111111111111111ull * (i + 1) ^ a;
