@@ -31,7 +31,7 @@ struct mf_input {
 	size_t room;
 	size_t next;		/* offset in @data of the first unread byte */
 	size_t end;		/* offset in @data just past the last byte */
-	size_t clean;		/* there is no '#' between @next and this offset in @data */
+	size_t clean;		/* @data contains no '#' from @next up to this offset */
 	uint64_t base;		/* offset of @data in the file */
 	bool at_end;		/* the end of the file was reached */
 };

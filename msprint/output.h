@@ -14,7 +14,8 @@ struct mf_output {
 	int fd;			/* -1 for output to memory */
 	int error;		/* errno of the first failed write, after which nothing more is written; 0 if none
 				 * failed */
-	struct mf_text memory;	/* output to memory, except for what is still in the buffer */
+	/* the output if it goes to memory, except for the last bytes, which are still in @data */
+	struct mf_text memory;
 	size_t limit;		/* maximum size of @memory in bytes; exceeding it sets @error to EFBIG */
 	size_t len;
 	char data[64 * 1024];

@@ -34,7 +34,7 @@ struct report {
 	struct mf_table table;
 	struct mf_output *kept;		/* table of the first @kept_count snapshots */
 	size_t kept_count;
-	bool is_full;			/* the kept table has reached its limit in bytes */
+	bool is_full;			/* the table in @kept has reached its maximum size in bytes */
 	struct mf_place rest;		/* position in the input of the first snapshot that is not kept */
 };
 
@@ -46,7 +46,8 @@ static void deinit(struct report *report)
 }
 
 /*
- * Removes the incomplete snapshot that exceeded the limit from the kept table, and goes back to its start in the input.
+ * Removes the last, incomplete snapshot, which exceeded the maximum size, from the table in @report->kept, and goes
+ * back to the snapshot's start in the input.
  */
 static int leave_rest(struct report *report, struct mf_place start, size_t kept_len, bool headed,
 		      struct mf_record *record, struct mf_failure *failure)

@@ -30,7 +30,8 @@ struct mf_object {
 	/* Identity of the file at @path when the object was loaded, as in stat(2); inode 0 if unknown. */
 	uint64_t device, inode;
 	int64_t modified_ns;
-	const struct mf_held_file *held; /* the object's open file, or NULL; owned by the table's owner */
+	/* the object's open file, or NULL; it belongs to the owner of the table that contains this object */
+	const struct mf_held_file *held;
 };
 
 /* Returns whether two objects were mapped from the same file, judging by the file's identity (device, inode, time). */

@@ -7,7 +7,11 @@
 enum mf_pages_what {
 	MF_PAGES_VIRTUAL,  /* mapped bytes, charged to the stack that mapped them */
 	MF_PAGES_RESIDENT, /* resident bytes, charged to the stack that first touched them */
-	MF_PAGES_BOTH, /* heap counts resident bytes, extra the other mapped bytes; the tree includes both */
+	/*
+	 * the heap column counts resident bytes, the extra column mapped bytes that are not resident; the tree includes
+	 * both
+	 */
+	MF_PAGES_BOTH,
 };
 
 #endif

@@ -61,7 +61,8 @@ struct mf_profile {
 	size_t n_objects;
 	/*
 	 * Copies the frames of context @number of @source to @frames, which has room for MF_PROFILE_FRAMES_MAX. Returns
-	 * the number of frames. This is a function because there may be too many contexts to keep in memory.
+	 * the number of frames. A callback is used instead of an array of contexts, because there may be too many
+	 * contexts to keep in memory.
 	 */
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;

@@ -54,7 +54,8 @@ struct callgrind {
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	struct mf_frames *frames;
-	struct mf_index index; /* numbers of paths by the pair of outer path and innermost frame */
+	/* maps each pair of an outer path and an innermost frame to the number of the path that they form */
+	struct mf_index index;
 	struct path *paths;    /* paths[0] is the empty path */
 	uint32_t n_paths, room_paths;
 	uint32_t *order; /* paths that are complete stacks, in the order in which they were first seen */
@@ -64,7 +65,10 @@ struct callgrind {
 	struct numbering files, functions;
 };
 
-/* Returns the path that extends @parent by @frame as its innermost frame. Returns 0 if memory ran out. */
+/*
+ * Returns the number of the path that consists of the path @parent and @frame as its innermost frame. Returns 0 if
+ * memory ran out.
+ */
 static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 {
 	uint32_t *number;

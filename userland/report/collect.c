@@ -138,7 +138,7 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 	return 0;
 }
 
-/* Collects the current bytes of all contexts in @store as a tree. @bytes has room for all contexts. */
+/* Collects the current byte counts of all contexts in @store as a tree. @bytes has room for all contexts. */
 static int collect_present_tree(const struct mf_store *store, struct mf_collection *collection,
 				uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {
@@ -163,8 +163,8 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 }
 
 /*
- * Fills @views with the snapshots of the profile, including the one that @end may add. Returns the number of snapshots,
- * or -errno.
+ * Fills @views with the snapshots of the profile. If @end requires a last snapshot at the end of the profile, @views
+ * includes it. Returns the number of snapshots, or -errno.
  */
 static int view_snapshots(const struct mf_store *store, struct mf_end end,
 			  struct mf_snapshot_view *views)
@@ -299,8 +299,8 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 }
 
 /*
- * Waits until the program is not moving records of tree versions, or until the time limit. Returns
- * mf_tree_version_moves().
+ * Waits until the program is not moving its records of the contexts' earlier byte counts (see tree_version.h), or until
+ * the time limit. Returns mf_tree_version_moves().
  */
 static uint32_t moves_at_rest(const struct mf_store *store)
 {

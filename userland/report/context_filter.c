@@ -20,7 +20,7 @@ struct mf_context_filter {
 	struct mf_symbolizer_options naming;
 	bool pages;
 
-	/* The filter and what it needs; made anew when the store has more objects than at the last use. */
+	/* The filter and what it needs. They are recreated when the store has more objects than at the last use. */
 	struct mf_collection objects;
 	struct mf_frames *frames;
 	struct mf_symbolizer *symbolizer;
@@ -76,7 +76,8 @@ int mf_context_filter_create(const struct mf_store *store, bool pages,
 	made->pages = pages;
 	made->options = options;
 	made->naming = *names;
-	made->naming.names = NULL; /* the known names are not thread-safe, and the filter may run in a thread */
+	/* the table of names that symbolizers share is not thread-safe, and the filter may run in another thread */
+	made->naming.names = NULL;
 	*context_filter = made;
 	return 0;
 }

@@ -74,7 +74,8 @@ struct mf_filter {
 	struct mf_symbolizer *symbolizer;
 	uint32_t capture_max;
 	struct names alloc_fns, ignore_fns;
-	struct mf_frame bottom[EXPECTED_OUTER]; /* outermost frames of the last announced stack, outermost first */
+	/* the outermost frames of the stack that is_main_near() examined last, outermost first */
+	struct mf_frame bottom[EXPECTED_OUTER];
 	uint32_t n_bottom;
 	bool bottom_has_main;
 	uint8_t *facts; /* known facts about each frame, a bitmask indexed by frame number */
@@ -210,7 +211,10 @@ static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 	return IGNORE_KNOWN | HAS_NAME | (has_name(&filter->ignore_fns, function) ? IS_IGNORE : 0);
 }
 
-/* For each group of facts: the bit that marks the group as known, and the function that determines the facts. */
+/*
+ * What the filter must know about a frame (the facts) is found out in three groups. For each group: the bit that is set
+ * when its facts are known, and the function that finds them out.
+ */
 static const struct {
 	uint8_t known;
 	uint8_t (*find)(struct mf_filter *filter, struct mf_frame frame);

@@ -34,7 +34,10 @@ int mf_tree_create(const struct mf_profile *profile, struct mf_frames *frames,
 		   struct mf_filter *filter, struct mf_tree **tree, struct mf_error *err);
 void mf_tree_destroy(struct mf_tree *tree);
 
-/* Sets the bytes of the tree's nodes from @snapshot. Returns the bytes of the root, which are the sum of all leaves. */
+/*
+ * Sets the byte counts of the tree's nodes from @snapshot. Returns the root's byte count, which is the sum over all
+ * leaves.
+ */
 uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot);
 
 /*

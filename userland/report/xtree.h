@@ -24,8 +24,8 @@ struct mf_xtree_context {
 };
 
 /*
- * A stack that is not known is shown as a single frame without a name. Such are the stacks of the blocks excluded by
- * --ignore-fn, because these stacks are not kept.
+ * A stack that is not known is shown as a single frame without a name. This happens for blocks excluded by --ignore-fn,
+ * because their stacks are not kept.
  */
 
 struct mf_xtree {

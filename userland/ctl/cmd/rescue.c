@@ -35,7 +35,11 @@ enum {
 	STATUS_REFUSED = 1,
 	STATUS_LOST = 125, /* exit status if an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
-	LOOSE_TRIES = 10,  /* this many attempts come first and fail if any event occurs during the reading */
+	/*
+	 * number of first attempts, which fail if any event occurs while the session is read; later ones tolerate most
+	 * events
+	 */
+	LOOSE_TRIES = 10,
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */
 };
 

@@ -24,7 +24,11 @@
 
 enum {
 	MODE_HEAP = 0644,
-	MODE_PAGES = 0600, /* file mode: only the owner may read a file made from copies of the program's stack */
+	/*
+	 * file mode in pages mode: only the owner may read the file, because it is made from copies of the program's
+	 * stack
+	 */
+	MODE_PAGES = 0600,
 };
 
 struct request {

@@ -240,10 +240,7 @@ static int find_asked(struct round *round, FILE *sockets)
 	int code = 0;
 
 	while (!code && getline(&line, &room, sockets) > 0) {
-		/*
-		 * The file lists a listening socket and its connections under the same name; accept only the listening
-		 * socket.
-		 */
+		/* The file lists a listening socket and its connections under the same name. Skip the connections. */
 		char *name = strstr(line, " @" MF_CONTROL_PREFIX);
 		unsigned int flags;
 

@@ -19,7 +19,7 @@ struct mf_profiled {
 	uint64_t bytes;
 	int64_t ms;
 	char *cmd;
-	int is_first; /* true for the first process in the list of its massif-ctl, normally the launched one */
+	int is_first; /* true for the first process that its massif-ctl lists, which is normally the launched one */
 };
 
 struct mf_profiled_list {

@@ -313,7 +313,10 @@ static int make_page(struct mf_heap_family *family, struct mf_heap_process *proc
 	return family->inotify < 0 ? -1 : mf_space_watch_add(family->inotify, &process->space);
 }
 
-/* Sends the answer to a process that joins, and with it the page that it shares with massif-ctl. */
+/*
+ * Answers a process that joins the run. The answer includes the descriptor of the page that the process shares with
+ * massif-ctl.
+ */
 static void answer_joining(struct mf_heap_family *family, struct mf_heap_process *process, int fd, int trace)
 {
 	mf_auto_close int page = make_page(family, process);
@@ -421,7 +424,10 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1, -1 }) ?: ENOTCONN;
 }
 
-/* Serves the messages that a process is about to execute another program, and that the execution failed. */
+/*
+ * Serves MF_JOIN_EXECUTES, by which a process announces that it is about to execute another program, and MF_JOIN_STAYS,
+ * by which it reports that the execution failed.
+ */
 static int serve_executing(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
 	struct mf_heap_process *process = find_alive(family, join_request->pid);
@@ -509,9 +515,9 @@ static void say_departed(const struct mf_heap_process *process)
 }
 
 /*
- * Checks @process, which does not have the page mapped that it shares with massif-ctl, and schedules the next check.
+ * Checks @process, which does not map the page that it should share with massif-ctl, and schedules the next check.
  * There are three possible causes: the process ended; it executed another program, which will soon join if the shim is
- * loaded into it; or the page could not be made or mapped.
+ * loaded into it; or the page could not be created or mapped.
  */
 static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
@@ -549,8 +555,8 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 }
 
 /*
- * Handles the first message of @process, a child that a process is about to fork or has just forked, or the loss of the
- * child's connection.
+ * Receives the first message of @process, a child that is about to be forked or has just been forked, and starts the
+ * child's profile. If the connection was lost or the child cannot be followed, drops the child.
  */
 static void serve_unborn(struct mf_heap_family *family, struct mf_heap_process *process)
 {
@@ -576,7 +582,10 @@ static struct mf_heap_process *find_watched(const struct mf_heap_family *family,
 	return process;
 }
 
-/* Checks the processes whose address spaces are gone. */
+/*
+ * Handles inotify's reports that the address space of a process is gone: finds out whether the process has ended or has
+ * executed another program.
+ */
 static void serve_inotify(struct mf_heap_family *family)
 {
 	struct mf_heap_process *process;
@@ -586,8 +595,8 @@ static void serve_inotify(struct mf_heap_family *family)
 		while ((process = find_watched(family, number))) {
 			process->space.number = 0;
 			/*
-			 * For a child that has not reported itself yet, do nothing: begin_child() will notice that the
-			 * page is lost.
+			 * Do nothing for a child that has not sent its first message yet: when that message arrives,
+			 * begin_child() will see that the child's address space is no longer watched.
 			 */
 			if (process->pid && !process->ended)
 				lose_mapping(family, process);
@@ -688,7 +697,9 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	drop(family, process);
 }
 
-/* Returns the process that joined first among those that have ended, except the launched one; NULL if there is none. */
+/*
+ * Of the processes that have ended, except the launched one, returns the one that joined first; NULL if there is none.
+ */
 static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
 {
 	struct mf_heap_process *found = NULL;
@@ -719,8 +730,9 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			continue;
 		if (process->watch_ms >= 0 && now >= process->watch_at) {
 			/*
-			 * lose_mapping() may have dropped @process or @next, so start over; this check will no longer
-			 * be due.
+			 * lose_mapping() may have dropped @process or @next, so start over with the first process.
+			 * @process is not checked again in this round, because lose_mapping() has rescheduled its
+			 * check.
 			 */
 			lose_mapping(family, process);
 			next = family->processes;
@@ -774,8 +786,8 @@ static bool is_unborn(const struct mf_heap_family *family)
 }
 
 /*
- * Waits for children that were just forked and for programs that are being executed, because they count as survivors,
- * which are processes that outlive the launched program.
+ * Waits for a limited time until children that were just forked, and programs that are being executed, have joined the
+ * run. They may outlive the launched program, and then they count as survivors.
  */
 static void await_joining(struct mf_heap_family *family)
 {

@@ -73,7 +73,7 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 /* The result of a monitor command: a file for the process to write, or nothing. */
 struct file {
 	char *name;   /* name of the file, from the command or the default name; NULL if there is no file; owned */
-	int contents; /* descriptor of the contents, or -1 if there is no file */
+	int contents; /* descriptor of a file in memory with the contents to write, or -1 if there is no file */
 	bool is_told; /* print a message when the file has been written */
 };
 

@@ -71,8 +71,8 @@ static uint64_t budget_for(pid_t pid)
 }
 
 /*
- * Returns whether the shim must compare its stacks with those of libunwind. An environment variable says so rather than
- * an option, because the comparison is only for testing the shim and does not affect the profile.
+ * Returns whether the shim must compare its stacks with those of libunwind. The user requests this with an environment
+ * variable rather than an option, because the comparison is only for testing the shim and does not affect the profile.
  */
 static bool wants_verification(void)
 {

@@ -24,9 +24,16 @@ struct mf_heap_process {
 	const struct mf_options *options;
 	struct mf_store store;
 	int memory;	/* descriptor of the store's memory */
-	uint64_t budget; /* address space for the store in bytes, the same for all copies; 0 if there is no limit */
+	/*
+	 * maximum size of the store in the process's address space, in bytes; the same for all copies of the store; 0
+	 * for no limit
+	 */
+	uint64_t budget;
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
-	/* if the store is shared: header->went_on (the number of forks unknown to massif-ctl) when the sharing began */
+	/*
+	 * the value of header->went_on (the number of forks unknown to massif-ctl) when this process began to share a
+	 * store; unused if the store is not shared
+	 */
 	uint32_t went_on;
 	pid_t pid;	/* process id; 0 if not known yet */
 	char *cmd;	/* command line, as shown in the massif.out file; owned */
@@ -34,7 +41,10 @@ struct mf_heap_process {
 	struct mf_output_name name; /* name of the program */
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
-	/* about to execute another program; only used if no page shared with the process (mf_join_page) says so */
+	/*
+	 * announced with MF_JOIN_EXECUTES that it is about to execute another program; a process that shares a page
+	 * (struct mf_join_page) with massif-ctl uses the page to announce this
+	 */
 	bool executes;
 	bool departs;	/* already running another program, which has not joined the run yet */
 	bool cut_off;	/* the profile ends before the program does */
@@ -86,8 +96,8 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 			   struct mf_error *err);
 
 /*
- * Gives @process its own copy of the profile it shares. If @lives is false, the process has ended, and the parts that
- * only a running process needs are not copied. Returns 0 or -errno.
+ * Gives @process its own copy of the profile that it shares with @process->source. @lives says whether @process is
+ * still running. If it has ended, the parts that only a running process needs are not copied. Returns 0 or -errno.
  */
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err);
 

@@ -102,14 +102,15 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 struct lesson {
 	const struct mf_object *object;
 	const struct mf_rowfile *old; /* the existing row file of the object, or NULL if there is none */
-	const uint64_t *addresses; /* code addresses without a row; the address is in the low 32 bits */
+	/* code addresses for which no unwind row was cached; each address is in the low 32 bits of an element */
+	const uint64_t *addresses;
 	size_t n;
 	bool searched; /* the object's code was also searched for client requests */
 };
 
 /*
- * Makes the new row file of an object, in an unprivileged child process. Returns the contents of the file, or NULL if
- * there is nothing new.
+ * Makes the new contents of an object's row file, which contains cached unwind rows, in an unprivileged child process.
+ * Returns the contents, or NULL if there is nothing new.
  */
 static void *learn(void *data, int fd, size_t *size)
 {
@@ -134,7 +135,7 @@ static void *learn(void *data, int fd, size_t *size)
 	added = add_rows(&map, old, lesson->addresses, lesson->n, made->rows + kept);
 	tidy(made, kept + added);
 	if (made->n_rows > MF_ROWFILE_ROWS_MAX) {
-		/* The file is full: keep only the old rows. */
+		/* The file is full: drop the new rows and keep the old ones. */
 		made->n_rows = kept;
 		if (old)
 			memcpy(made->rows, old->rows, kept * sizeof(*made->rows));

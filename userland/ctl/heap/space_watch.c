@@ -45,9 +45,10 @@ int mf_space_watch_add(int inotify, struct mf_space *space)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	/*
-	 * massif-ctl's own mapping of the page keeps @file open for writing, so closing the descriptor of @file reports
-	 * nothing. The watched process gets a second open file; when the kernel closes that one, inotify reports it and
-	 * ends the watch. The watch also ends if massif-ctl unmaps the page.
+	 * The page that massif-ctl shares with the watched process is a mapping of @file. massif-ctl's own mapping
+	 * keeps @file open for writing, so inotify reports nothing when massif-ctl closes the descriptor. The watched
+	 * process gets a second open file description of the same file. When the kernel closes that one, inotify
+	 * reports it and ends the watch. The watch also ends if massif-ctl unmaps the page.
 	 */
 	number = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_ONESHOT);
 	if (number >= 0)

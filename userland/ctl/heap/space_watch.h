@@ -15,7 +15,10 @@
 
 /* A watched address space; zero-initialise it. */
 struct mf_space {
-	/* the page that the process maps, or NULL; still valid when the address space is gone */
+	/*
+	 * massif-ctl's mapping of the page that it shares with the process, or NULL; remains valid after the process's
+	 * address space is gone
+	 */
 	struct mf_join_page *page;
 	int number; /* inotify's number of the watch; 0 if the address space is not watched, or is no longer watched */
 };
@@ -24,19 +27,19 @@ struct mf_space {
 int mf_space_watch_open(void);
 
 /*
- * Begins to watch the address space of a process, which has to map a page for this purpose. Returns the page's
- * descriptor, which the caller passes to the process and closes; the process maps the page and closes its copy. If the
- * page or the watch cannot be made, returns -errno, and @space stays empty.
+ * Starts to watch the address space of a process. For this purpose, the process has to map a page. Returns the page's
+ * descriptor, which the caller passes to the process and closes; the process maps the page and closes its copy of the
+ * descriptor. If the page or the watch cannot be created, returns -errno, and @space stays empty.
  */
 int mf_space_watch_add(int inotify, struct mf_space *space);
 
 /*
- * Returns the number of a watched address space that is gone; 0 if there is none at present; a negative number if some
- * reports were lost, so that each address space may be gone.
+ * Returns the number of a watched address space that is gone; 0 if there is none at present. Returns a negative number
+ * if some reports were lost, so that any of the watched address spaces may be gone.
  */
 int mf_space_watch_next(int inotify);
 
-/* Ends the watch of the address space, if there is one, and unmaps the page that massif-ctl shares with the process. */
+/* Stops watching the address space, if it is watched, and unmaps the page that massif-ctl shares with the process. */
 void mf_space_forget(struct mf_space *space);
 
 /* Returns whether the process has announced that it executes another program. */

@@ -24,7 +24,7 @@ struct mf_background {
 	int (*resume)(void *data, struct mf_error *err);
 	void *data;
 
-	char *names[3]; /* storage for the absolute file names and the name of the log; owned */
+	char *names[3]; /* the output file names that were made absolute, and the log's name; owned */
 };
 
 /*

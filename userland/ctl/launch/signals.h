@@ -29,7 +29,10 @@ int mf_signals_take(struct mf_signals *signals, struct mf_error *err);
 /* Restores the original state in the child, just before exec. Async-signal-safe. */
 void mf_signals_restore(const struct mf_signals *signals);
 
-/* Restores the original state, except for the timer, in massif-ctl itself, and closes the descriptor. */
+/*
+ * Restores massif-ctl's own signal mask and SIGCHLD action as they were before mf_signals_take(), but not the timer,
+ * and closes the signal descriptor.
+ */
 void mf_signals_release(struct mf_signals *signals);
 
 /* Reads the next pending signal. Returns false if there is none. */

@@ -21,7 +21,7 @@ struct watch {
 	struct mf_faults faults; /* page faults; valid once the program has ended */
 };
 
-/* Returns the page faults of a process that has ended but has not been reaped. */
+/* Returns the numbers of minor page faults of a process that has ended but has not been reaped, and of its children. */
 static struct mf_faults faults_of(pid_t pid)
 {
 	char path[64], line[1024], *behind = NULL;

@@ -14,7 +14,7 @@ enum mf_message_level {
 	MF_MESSAGE_PROBLEM = 0, /* the profile may not be what the user expects */
 	MF_MESSAGE_NOTE = 1,
 	MF_MESSAGE_DETAIL = 2,
-	MF_MESSAGE_STEPS = 3, /* lines about each snapshot */
+	MF_MESSAGE_STEPS = 3, /* the level of the lines about each snapshot */
 	MF_MESSAGE_EVENTS = 4, /* in heap mode: lines about each allocation and free */
 	MF_MESSAGE_FILTERING = 5, /* in heap mode: lines about functions removed from stacks */
 };
@@ -26,7 +26,7 @@ int mf_message_is_heard(enum mf_message_level level);
 
 /* Sends messages to descriptor @fd, which the caller still owns. */
 void mf_message_set_target(int fd);
-int mf_message_target(void); /* descriptor of the messages; -1 while their file is not created yet */
+int mf_message_target(void); /* the descriptor to which messages are printed; -1 until their file is created */
 
 /*
  * Sends messages to the file @path, which is created with mode 0600 for the first message that reports a problem or was

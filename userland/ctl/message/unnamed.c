@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reports files whose symbol names cannot be read, and protections that the process that reads them lacks.
+// Reports files whose symbol names cannot be read, and restrictions (base/confine.h) that could not be applied to the
+// process that reads symbol names.
 
 #include "unnamed.h"
 

@@ -46,7 +46,7 @@ static const char *copy_word(const char *text, FILE *out)
 /* The source of default options: a file or the environment variable. */
 struct source {
 	const char *name;
-	bool is_file; /* if true, count lines and skip comments */
+	bool is_file; /* true for a file: then comments in the text are skipped, and lines are counted for messages */
 	unsigned int line;
 };
 

@@ -9,7 +9,7 @@
 
 #define MF_DEFAULTS_FILES 2
 
-/* A default option and its origin: "MASSIF_OPTS" or "./.massifrc, line 3". Both are owned. */
+/* A default option and its origin, such as "MASSIF_OPTS" or "./.massifrc, line 3". The structure owns both strings. */
 struct mf_default {
 	char *word, *origin;
 };

@@ -42,8 +42,8 @@ struct mf_output_of {
 };
 
 /*
- * Returns how a profile ends. If @cut_off is true, the process was killed or is still running. In that case the profile
- * ends with a detailed snapshot, because the user wants to see the last state.
+ * Returns what is recorded at the end of a profile. If @cut_off is true, the process was killed or is still running. In
+ * that case the profile ends with a detailed snapshot, because the user wants to see the last state.
  */
 static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *options, bool cut_off)
 {

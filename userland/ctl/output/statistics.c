@@ -213,8 +213,9 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 }
 
 /*
- * Massif also reports the removal of the allocation function itself, so print that line here, although our stacks begin
- * with the caller of that function. Each stack is filtered only once, when it first occurs.
+ * Prints which functions are removed from a stack. Our stacks begin with the caller of the allocation function.
+ * Massif's stacks begin with the allocation function itself, and Massif prints a line when it removes that function, so
+ * print that line, too. Each stack is filtered only once, when it first occurs.
  */
 static void tell_capture(const struct mf_options *options, struct mf_context_filter *context_filter, pid_t pid,
 			 struct mf_step *step)
@@ -246,7 +247,7 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 	const struct mf_step *steps = mf_log_view(store, &n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* Copy the logged step, because the program could change it between the check and the use. */
+		/* Copy the entry of the log, because the program could change it between the check and the use. */
 		struct mf_step step = steps[i];
 
 		if (step.kind == MF_STEP_CAPTURE) {

@@ -10,7 +10,10 @@
 #include "model/log.h"
 #include "model/store.h"
 
-/* Prints the lists of functions (-v). Call this before the program's first event. */
+/*
+ * Prints the functions that --alloc-fn and --ignore-fn select, and the built-in allocation functions (-v). Call this
+ * before the program's first event.
+ */
 void mf_statistics_begin(const struct mf_options *options, pid_t pid);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes execution trees of memory: --xtree-memory and massif-ctl xtmemory. */
+/* Writes execution trees, for --xtree-memory and for massif-ctl xtmemory. */
 #ifndef MASSIF_CTL_XTREE_H
 #define MASSIF_CTL_XTREE_H
 

@@ -12,7 +12,7 @@
 #include "pages/pages.h"
 
 enum {
-	END_PATIENCE_MS = 5000, /* how long to wait for the program's last record after the program has ended */
+	END_PATIENCE_MS = 5000, /* maximum time to wait for the program's last record after the program has ended */
 };
 
 static int drain(void *data, struct mf_error *err)

@@ -128,7 +128,7 @@ static uint64_t end_of(const struct mf_recording *recording, const struct mf_pag
 	return process->end_ns;
 }
 
-/* Reports why a profile ends before its process. */
+/* If the profile of @process ended before the process itself, reports the reason. */
 static void say_cut(const struct mf_pages_process *process)
 {
 	if (process->state == MF_PAGES_HIDDEN)
