@@ -41,7 +41,10 @@
 /* Number of bits in words_read, one for each stack word of the largest copy. */
 #define TRACE_WORDS 8192u
 
-/* Maximum number of frame pointers followed through code outside files, to see whether they lead to code in a file. */
+/*
+ * Maximum number of frame pointers that are followed through code that is in no file (such as JIT-compiled code), to
+ * see whether they lead to code in a mapped file.
+ */
 #define CHAIN_MAX 256
 
 #if defined(__x86_64__)
@@ -371,8 +374,8 @@ static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 }
 
 /*
- * Returns false if the unwind rules of the code at @ip show that no signal handler returns there, or if @ip is in an
- * entry point without rules.
+ * Returns whether a signal handler may return to the code at @ip. Returns false if the unwind rules of the code show
+ * that it does not, or if @ip is in an entry point without rules.
  */
 static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip)
 {
@@ -430,9 +433,9 @@ struct guess {
 };
 
 /*
- * Changes *@at to its caller's frame, found through the frame pointer. A return address in a file must follow a call
- * instruction. Code outside files cannot be read, so any address is accepted there; *@certain is set to true when the
- * caller is in a file. Returns false if there is no plausible caller.
+ * Changes *@at to its caller's frame, found through the frame pointer. If the caller's code is in a mapped file,
+ * *@certain is set to true, and the return address must follow a call instruction. Code that is in no file cannot be
+ * read, so any return address is accepted there. Returns false if there is no plausible caller.
  */
 static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *certain)
 {
@@ -453,8 +456,8 @@ static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *cert
 }
 
 /*
- * Like guess_by_pointer(), but only succeeds if the chain of frame pointers leads to a file, or has CHAIN_MAX frames,
- * which is too many to be a coincidence.
+ * Like guess_by_pointer(), but only succeeds if the chain of frame pointers leads to code in a mapped file, or has
+ * CHAIN_MAX frames, which is too many to be a coincidence.
  */
 static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 {
@@ -548,8 +551,8 @@ static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
 	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
 
 	/*
-	 * If the walk ended at the end of the stack's mapping or at unreadable memory, a stack with the same values may
-	 * have more frames.
+	 * If the walk ended at the end of the stack's mapping or at unreadable memory, another stack with the same
+	 * values may continue there, so this walk must not be cached.
 	 */
 	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
 	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)

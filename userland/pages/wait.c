@@ -56,8 +56,8 @@ static void tell(struct mf_target *target, const struct massif_rec_stack *stack,
 }
 
 /*
- * In verify mode: checks that @context is the context of the cached stack recognised by the module, and counts the
- * result.
+ * In verify mode: checks that @context is the context of the cached stack that the module recognised. Counts the checks
+ * and the differences.
  */
 static void verify(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t context)
 {
@@ -70,7 +70,7 @@ static void verify(struct mf_target *target, const struct massif_rec_stack *stac
 		target->process.wrong_stacks++;
 }
 
-/* Returns the context of @stack, which has registers. */
+/* Returns the context of @stack, which must have registers. */
 static uint32_t context_of_stack(struct mf_target *target, const struct massif_rec_stack *stack)
 {
 	bool verifies = target->common->known_mode == MF_KNOWN_VERIFY;

@@ -55,9 +55,9 @@ void mf_wait_resolve(struct mf_target *target, struct mf_stack_wait *wait,
 void mf_wait_give_up(struct mf_target *target);
 
 /*
- * Returns the context of an event that is being accounted. If @known is not 0, it is the context of that cached stack.
- * Otherwise, if @wait is not NULL, it is the context of @wait, whose stack must have arrived or been given up. Without
- * either, it is a placeholder chosen by the record's @flags.
+ * Returns the context of an event that is being accounted for. If @known is not 0, this is the context of the cached
+ * stack @known. Otherwise, if @wait is not NULL, it is the context of the stack that @wait waited for, which must have
+ * arrived or been given up (mf_wait_give_up()). Without either, it is a placeholder chosen by the record's @flags.
  */
 uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, uint32_t known,
 			 uint32_t flags);

@@ -14,7 +14,9 @@
 struct mf_window {
 	uint64_t address;
 	uint32_t context[MF_WINDOW_PAGES]; /* context to which the page is charged while it is resident */
-	/* kind of the page, set by the user of the windows; 0 if the page is not resident */
+	/*
+	 * kind of the page, as set by the code that uses the windows (enum mf_page_kind); 0 if the page is not resident
+	 */
 	uint8_t kind[MF_WINDOW_PAGES];
 	uint16_t uncertain; /* the page's address is a guess: a page elsewhere may be resident instead */
 	uint16_t touched;   /* the page is resident, or has been since it was mapped */

@@ -39,17 +39,31 @@ enum mf_join_verb {
 	MF_JOIN_GO_ON,	  /* the process has forked, and waits for the answer before it changes its profile */
 	MF_JOIN_BORN,	  /* first message of a forked child, on the connection that its parent used for MF_JOIN_FORK */
 	MF_JOIN_COPY,	  /* a forked child asks for its own copy of the memory that holds the parent's profile */
-	MF_JOIN_WITHOUT,  /* a child without a page (struct mf_join_page) could not use its copy of the profile's memory
-			   * and continues without a profile; not answered */
+	/*
+	 * sent by a child that shares no page with massif-ctl (struct mf_join_page): it could not use its copy of the
+	 * profile's memory, and continues without a profile; massif-ctl does not answer
+	 */
+	MF_JOIN_WITHOUT,
 	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event asks for the memory of the process
 			   * whose pid is in the path field; the child maps it privately */
-	MF_JOIN_EXECUTES, /* a process without a page (struct mf_join_page) calls exec when massif-ctl has answered */
-	MF_JOIN_STAYS,	  /* exec failed; a process without a page (struct mf_join_page) waits for the answer */
-	MF_JOIN_STARTS,	  /* the process or a child of it is about to execute the path; the argument is the PATH to
-			   * search, or empty; not answered */
+	/*
+	 * sent by a process that shares no page with massif-ctl (struct mf_join_page): it is about to call exec, and
+	 * waits for the answer before it does
+	 */
+	MF_JOIN_EXECUTES,
+	/* exec failed; a process that shares no page with massif-ctl (struct mf_join_page) waits for the answer */
+	MF_JOIN_STAYS,
+	/*
+	 * the process or a child of it is about to execute the program in the path field; the arguments are the value
+	 * of PATH in which to search for the program, or empty; massif-ctl does not answer
+	 */
+	MF_JOIN_STARTS,
 	MF_JOIN_COMMAND,  /* the program executes a monitor command; the path is its text */
-	MF_JOIN_WRITTEN,  /* result of writing the file of MF_JOIN_COMMAND, on the same connection: the file's path
-			   * and, if writing failed, errno as an argument; not answered */
+	/*
+	 * sent on the connection of MF_JOIN_COMMAND after the process has tried to write the command's file: the path
+	 * field is the file's path, the arguments are errno in digits if writing failed; massif-ctl does not answer
+	 */
+	MF_JOIN_WRITTEN,
 	MF_JOIN_VERBS,
 };
 

@@ -95,7 +95,8 @@ static bool has_right_positions(const struct mf_namefile *file)
 }
 
 /*
- * The first source is the object itself. Its path must be unchanged, because the locations of debug files depend on it.
+ * Checks the sources, that is, the files from which the names were read. The first source must be the object itself, at
+ * an unchanged path, because the locations of debug files depend on the path.
  */
 static bool has_right_sources(const struct mf_namefile *file, const struct mf_object *object)
 {

@@ -96,8 +96,8 @@ struct mf_namefile_draft {
 };
 
 /*
- * The mf_namefile_add_*() functions add to the draft. For each address, add its texts first, then the record, the
- * record's demangled name, and its positions.
+ * The mf_namefile_add_*() functions add to the draft. For each address, first add the texts to which its record refers,
+ * then the record, the record's demangled name, and its positions.
  */
 uint32_t mf_namefile_add_text(struct mf_namefile_draft *draft, const char *text);
 void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,

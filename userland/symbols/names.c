@@ -18,7 +18,7 @@
 
 struct mf_names_file {
 	struct mf_names_file *next;
-	struct mf_object object; /* the object whose names these are, with its own copy of the path */
+	struct mf_object object; /* the object to which the names belong; its path is our own copy */
 	struct mf_names_answer *answers; /* hash table (open addressing) of the answers; a free slot has address 0 */
 	size_t n_answers, room; /* room: size of the hash table of answers, a power of two, or 0 */
 	struct mf_namefile *saved; /* names from earlier runs; they are copied to answers when they are looked up */
@@ -341,8 +341,8 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 }
 
 /*
- * Makes a name file of all answers. With @others, includes saved answers that were not used in this run. Returns NULL
- * if it would be too large.
+ * Builds a name file from all answers with a known function. If @others is true, includes saved answers that were not
+ * used in this run. Returns NULL if the name file would be too large.
  */
 static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool others, size_t *size)
 {

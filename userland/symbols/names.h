@@ -40,14 +40,15 @@ struct mf_names *mf_names_create(void);
 void mf_names_destroy(struct mf_names *names);
 
 /*
- * Starts keeping names. None are kept until this or mf_names_begin_with() is called: with a single process, no other
- * symbolizer would use them in the same run.
+ * Starts to keep names. Until this function or mf_names_begin_with() is called, no names are kept: with a single
+ * process, there is no second symbolizer in the same run that could use them.
  */
 void mf_names_begin(struct mf_names *names);
 
 /*
- * Starts keeping names and using those that earlier runs left in the cache directory @path (base/cachedir.h); "" means
- * no directory. The symbolizers must read inlined calls; @demangle says whether they demangle.
+ * Starts to keep names and to use those that earlier runs left in the cache directory @path (base/cachedir.h); "" means
+ * no directory. The symbolizers that use @names must have the option to look up inlined calls; @demangle says whether
+ * they demangle.
  */
 void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle);
 
@@ -67,8 +68,8 @@ struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_obje
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 
 /*
- * Returns what is known about @address, or NULL if nothing is. Valid until the next call of mf_names_find() or a keep
- * function.
+ * Returns what is known about @address, or NULL if nothing is. The result is valid until the next call of
+ * mf_names_find() or a mf_names_keep_*() function.
  */
 const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address);
 

@@ -35,7 +35,7 @@ struct mf_parser {
 	int socket;
 	uint8_t *bytes; /* received bytes; those from @at to @end are not decoded yet */
 	size_t at, end, room;
-	struct mf_reader *reader; /* reads the files if this process does so; NULL if a child does */
+	struct mf_reader *reader; /* reads the files in this process; NULL if a child process reads them */
 	struct mf_reader_answer answer;
 };
 

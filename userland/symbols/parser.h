@@ -32,7 +32,7 @@ struct mf_parser;
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
-	bool shares;	 /* some names are in a file that is not among @sources, the files listed as read */
+	bool shares;	 /* some names come from a file that is not listed in @sources */
 	bool lost;	 /* the parser gives no more answers; @why says why */
 	const char *why; /* why some or all names are missing, or NULL if none are */
 	unsigned int confined; /* MF_CONFINED_*: privileges that the child dropped; MF_CONFINED_ALL if there is no

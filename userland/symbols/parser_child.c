@@ -18,7 +18,7 @@
 #include "symbols/wire.h"
 
 #define FLUSH_BYTES 32768u /* collected answers are sent when their total size in bytes reaches this limit */
-/* collected answers are sent when this many milliseconds have passed since answers were last sent */
+/* collected answers are also sent when this many milliseconds have passed since answers were last sent */
 #define FLUSH_MS    20
 
 /*
@@ -127,7 +127,10 @@ static int ask_to_open(void *opener, const struct mf_opener_request *request)
 	return fd;
 }
 
-/* Opens a file in place of a system call that a library made by itself. */
+/*
+ * Called when a library tries to open a file by a system call of its own: asks the parent process to open @path
+ * instead. Returns a descriptor or -errno.
+ */
 static int open_other(const char *path)
 {
 	/* Static, because the stack of a signal handler may be small; this function is never reentered. */
@@ -161,7 +164,7 @@ static void answer_questions(struct mf_reader *reader, uint64_t count)
 	struct mf_reader_question *questions = calloc(count ? count : 1, sizeof(*questions));
 	int64_t flushed = now_ms();
 
-	/* Read all questions first: the parent does not read any answers until it has sent all questions. */
+	/* Read all questions before answering: the parent does not read any answers until it has sent all questions. */
 	if (!questions || !receive_all(questions, count * sizeof(*questions)))
 		_exit(1);
 	for (uint64_t i = 0; i < count; i++) {

@@ -113,7 +113,10 @@ void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *q
 	answer->offset = 0;
 	answer->split = false;
 	answer->n = 0;
-	/* Questions are ordered by unit, so data read for earlier questions is no longer needed. */
+	/*
+	 * The questions of mf_symbolizer_prepare() are sorted by address, so those about one compilation unit are
+	 * adjacent, and data read for earlier questions is hardly ever needed again.
+	 */
 	if (reader->positions && mf_positions_weight(reader->positions) > DWARF_BYTES_MAX)
 		close_positions(reader);
 	if (question->wanted & MF_READER_FUNCTION) {

@@ -20,7 +20,7 @@ struct mf_reader_options {
 	bool inlines;
 };
 
-/* What to look up for an address. */
+/* Bits of mf_reader_question.wanted: what to look up for an address. */
 enum {
 	MF_READER_FUNCTION = 1 << 0,
 	MF_READER_POSITIONS = 1 << 1,

@@ -31,7 +31,7 @@ struct module {
 	const struct mf_object *object; /* one of the objects mapped from the file */
 	struct mf_names_file *known; /* names kept for this file, or NULL if none are */
 	struct mf_parser *parser; /* reads the file's names; NULL if the file was not used yet or memory ran out */
-	/* whether the opening of the file, and the loss of its parser, were already reported */
+	/* whether the caller was already told that the file was opened, and that its parser has failed */
 	bool told_open, told_lost;
 	const char *function; /* name of the function that was found last */
 	uint64_t used; /* time at which the module was last used, counted in lookups */
@@ -220,7 +220,10 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 	return true;
 }
 
-/* Reports the state of @module, a file: once when it is opened, and once when its parser gives no more answers. */
+/*
+ * Passes on what the parser reports about the file of @module: once, how opening it went, and once, that the parser has
+ * failed and gives no more answers.
+ */
 static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
 	const struct mf_parser_state *state = mf_parser_state(module->parser);
@@ -311,7 +314,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 	answer->n_locations = n;
 }
 
-/* Questions about code addresses in one module (file). */
+/* Questions about code addresses in one file, and the file's module. */
 struct inquiry {
 	struct mf_symbolizer *symbolizer;
 	struct module *module;
@@ -369,7 +372,10 @@ static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct
 	return mf_parser_create(module->object, &options);
 }
 
-/* Asks the parser of the inquiry's file. Addresses for which no answer arrives are marked as unknown. */
+/*
+ * Passes the questions of @inquiry to the parser of its file. Addresses for which no answer arrives are marked as
+ * unknown.
+ */
 static void inquire(struct inquiry *inquiry)
 {
 	static const struct mf_reader_answer nothing;

@@ -14,8 +14,8 @@ struct mf_symtab_source {
 	Elf *elf;
 	Elf_Data *data;
 	/*
-	 * for each section of the file, whether it contains code; owned by the file's first source and shared by its
-	 * others
+	 * for each section of the ELF file, whether it contains code; all symbol tables of the file share this array,
+	 * and the first one owns it (@owns_code)
 	 */
 	const bool *code;
 	size_t n_sections, n_symbols;
@@ -156,9 +156,9 @@ static bool is_blank(const char *name)
 }
 
 /*
- * Compares two names of one function; like Massif, we show the lesser one. These names are less, in this order of
- * importance: a non-blank name, a shorter name (ignoring the version), a name with a version, the alphabetically first
- * name.
+ * Compares two names of one function. The name that sorts first is shown, as in Massif. A non-blank name sorts before a
+ * blank one; then come, in this order of importance: a shorter name (ignoring the version), a name with a version, the
+ * alphabetically first name.
  */
 static int compare_names(const char *a, const char *b)
 {
@@ -184,7 +184,9 @@ static int compare_symbols(const void *left, const void *right)
 	return compare_names(a->name, b->name);
 }
 
-/* Chooses the number and size of the intervals and allocates them. */
+/*
+ * Divides the addresses of the symbols into intervals: chooses the number and size of the intervals and allocates them.
+ */
 static bool divide(struct mf_symtab *table)
 {
 	size_t n = 0, wanted;

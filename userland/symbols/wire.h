@@ -16,7 +16,7 @@
 #define MF_WIRE_BYTES_MAX (16u << 20)
 
 enum mf_wire_kind {
-	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the object's files were opened, or opening them failed */
+	MF_WIRE_OPENED = 1, /* struct mf_wire_opened: the result of opening the object's files */
 	MF_WIRE_ANSWER,	    /* an answer about one address, encoded by mf_wire_put_answer() */
 	MF_WIRE_REQUEST,    /* struct mf_opener_request, without the unused part of @name; the child waits for a
 			     * descriptor */
