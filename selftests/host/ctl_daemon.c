@@ -237,8 +237,9 @@ static bool is_mapped(pid_t pid, const char *path)
 }
 
 /*
- * Counts those descriptors of @pid that are pipes, terminals or files other than /dev/null. Files that @daemon has
- * mapped are not counted: massif-ctl keeps them open for their symbol names, and the daemon keeps them in use anyway.
+ * Counts the descriptors of process @pid that are pipes, terminals or files other than /dev/null. Files that @daemon
+ * has mapped are not counted: massif-ctl keeps them open for their symbol names, and they stay in use as long as the
+ * daemon runs anyway.
  */
 static size_t count_held(pid_t pid, pid_t daemon)
 {
@@ -337,8 +338,8 @@ TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 }
 
 /*
- * A child that does not close the pipes keeps them open, as it does without massif-ctl. massif-ctl itself holds no end
- * open.
+ * A child of the daemon that does not close the pipes keeps them open, as it would without massif-ctl. massif-ctl
+ * itself keeps no end of the pipes open.
  */
 TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 {
@@ -636,7 +637,8 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 	RUN("--massif-out-file=d.one", WAY("daemon"));
 	snprintf(self->name, sizeof(self->name), "d.one.%d", (int)self->daemon);
 	/*
-	 * The message may announce the file of the process that forked the daemon instead, if that has not ended yet.
+	 * If the process that forked the daemon has not ended yet, the message may name the file of that process
+	 * instead of the daemon's.
 	 */
 	at = strstr(self->result.err, words);
 	ASSERT_NE(NULL, at) {

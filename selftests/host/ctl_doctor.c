@@ -56,8 +56,8 @@ static void have_another_shim(void)
 }
 
 /*
- * `massif-ctl doctor' profiles a program on trial to find out whether heap mode works. The trial fails if the file that
- * MASSIF_PRELOAD names is not the shim.
+ * `massif-ctl doctor' profiles a small program as a trial of heap mode. The trial fails if the file that MASSIF_PRELOAD
+ * names is not the shim.
  */
 TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 {

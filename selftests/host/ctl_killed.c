@@ -126,7 +126,7 @@ TEST_F(killed, by_others_too)
 		  strstr(self->text, "heap_tree=peak\n") + strlen("heap_tree="));
 }
 
-/* The program is killed at an arbitrary moment, possibly while the shim accounts an event. */
+/* The program is killed at an arbitrary moment, possibly while the shim is counting an event. */
 TEST_F_TIMEOUT(killed, at_any_moment, 120)
 {
 	for (long i = 0; i < 25; i++) {

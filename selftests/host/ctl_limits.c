@@ -76,8 +76,8 @@ TEST_F(limits, largest_quantities)
 }
 
 /*
- * Returns the messages about @n programs that heap mode cannot profile; *@lines is the number of programs that
- * they name.
+ * Returns the messages about @n programs that heap mode cannot profile. Sets *@lines to the number of programs that the
+ * messages name.
  */
 static char *say_obstacles(unsigned int n, unsigned int *lines)
 {
@@ -316,7 +316,10 @@ TEST_F(limits, name_of_the_cache)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* Returns the "cmd: " line that begins with @words, from the file of that program, to be freed. */
+/*
+ * Returns the command from the "cmd: " line of the file in which the command begins with @words. The caller frees the
+ * string.
+ */
 static char *command_line(const char *words)
 {
 	char name[256], *text = NULL, *line = NULL;
@@ -380,7 +383,10 @@ TEST_F(limits, bytes_of_a_command)
 	}
 }
 
-/* Creates nested directories until the path has @length bytes, and enters them. */
+/*
+ * Creates nested directories until the path of the innermost one is @length bytes long. That one becomes the working
+ * directory.
+ */
 static bool go_deep(size_t length)
 {
 	char here[8192], name[256];
@@ -389,8 +395,8 @@ static bool go_deep(size_t length)
 		size_t left = length - strlen(here) - 1;
 
 		/*
-		 * After this directory name, the path must have its full length, or enough must be missing for another
-		 * slash and a letter.
+		 * With this directory name, the path must either reach its final length, or remain short enough for
+		 * another slash and a name of at least one letter.
 		 */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);

@@ -360,8 +360,8 @@ TEST(suggestions)
 }
 
 /*
- * Unknown options about as long as the longest for which a similar option is suggested, longer ones, and ten times as
- * long ones: none gets a suggestion.
+ * massif-ctl suggests a similar option only for an unknown option of limited length. It suggests none for options that
+ * are about as long as this limit, or several times as long.
  */
 TEST(suggestions_for_long_words)
 {
@@ -454,7 +454,10 @@ TEST(synonyms)
 	}
 }
 
-/* Each kind of Valgrind option is refused for its own reason; unknown options get no reason. */
+/*
+ * massif-ctl refuses each kind of Valgrind option with the reason for that kind, but an unknown option without a
+ * reason.
+ */
 TEST(foreign_options)
 {
 	static const struct {

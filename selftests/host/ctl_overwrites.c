@@ -49,7 +49,7 @@ FIXTURE_VARIANT(run) {
 	const char *options[WORDS];
 	const char *script;
 	size_t profiles, trees; /* number of files w.* that must exist at the end */
-	size_t said;		/* number of messages that a file gets another name because its own was already taken */
+	size_t said;		/* number of messages saying that a file gets another name, as its own is taken */
 	const char *kept;	/* name of the first process's file; NULL if there is none */
 };
 
@@ -272,7 +272,10 @@ TEST_F(special, next_one)
 	EXPECT_EQ(1, ctl_find_files("w.out", name));
 }
 
-/* Tests the registry of names directly, with made-up pids. */
+/*
+ * Directly tests the registry of output file names, which keeps processes from overwriting each other's files. The pids
+ * are made up.
+ */
 FIXTURE(outputs) {
 	struct mf_outputs *outputs;
 };
@@ -339,7 +342,10 @@ TEST_F(outputs, reserved)
 	EXPECT_WRITTEN("w.out.5", "w.out", 5, "another fifth");
 }
 
-/* The name that the registry makes from a file name that is taken (w.out.3 from w.out) may itself be taken already. */
+/*
+ * If an output file's name (w.out) is taken, the registry appends the pid (w.out.3). If that name is taken as well, the
+ * registry also appends a number.
+ */
 TEST_F(outputs, made_names)
 {
 	EXPECT_WRITTEN("w.out.3", "w.out.3", 1, "first");

@@ -236,7 +236,7 @@ TEST_F(program, without_the_shim)
 	expect_blind(_metadata, &self->result, "did not load the preload library");
 }
 
-/* A wrapper script executes another program: the file has only what happened before the exec; this is reported. */
+/* A wrapper script executes another program. The file covers only the time before the exec, and a message says so. */
 TEST_F(program, replaced_one_is_told_of)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "sh", "-c", "exec /bin/sleep 1");

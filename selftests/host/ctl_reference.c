@@ -214,7 +214,10 @@ TEST_F_TIMEOUT(reference, options, SECONDS)
 		EXPECT_EQ(ctl_exit_code(&self->theirs), ctl_exit_code(&self->ours)) {
 			TH_LOG("%s", options[i]);
 		}
-		/* If Massif calls an option unknown because of its value, our message lists the possible values. */
+		/*
+		 * Massif may reject an option as unknown because of its value. In this case, our message also lists the
+		 * possible values.
+		 */
 		if (strstr(expected, "Unknown option: ")) {
 			char *name = strstr(expected, "option: ");
 
@@ -258,7 +261,10 @@ TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 
 	CTL_RUN(&self->theirs, VALGRIND, "--tool=massif", "--help-debug");
 	for (const char *at = self->theirs.out; (at = next_option(at, name, sizeof(name))); n++) {
-		/* Append an invalid value, but not to an option that takes none: -h=x is unknown to both programs. */
+		/*
+		 * Append an invalid value if the option takes a value. An option that takes none is left as it is,
+		 * because for example -h=x is unknown even to Massif.
+		 */
 		char with_value[80], unknown[128];
 
 		snprintf(with_value, sizeof(with_value), "%s%s", name, *at == '=' ? "=?" : "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Signals sent to massif-ctl reach the program once; terminals and shells see the expected behaviour.
+// massif-ctl passes each signal that it receives to the program exactly once. Job control by terminals and shells works
+// as usual.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -232,7 +233,9 @@ static bool type(const struct terminal *terminal, const char *keys)
 	return write(terminal->master, keys, strlen(keys)) == (ssize_t)strlen(keys);
 }
 
-/* If @condition is false, ends the scenario's process with a status that tells the line of this file. */
+/*
+ * If @condition is false, ends the scenario's process with an exit status computed from the line number in this file.
+ */
 #define NEED(condition)                   \
 	do {                              \
 		if (!(condition))         \

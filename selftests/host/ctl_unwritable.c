@@ -164,7 +164,7 @@ FIXTURE_VARIANT(unwritable) {
 	const char *deed; /* command that the program runs before it exits with 3 */
 	const char *name, *why; /* file name and reason in the message that a file cannot be written */
 	enum place place;
-	int status; /* exit status as a shell reports it; 0 means 3 */
+	int status; /* exit status as a shell reports it; 0 stands for 3, the usual one */
 	bool isolated;
 };
 
@@ -460,7 +460,7 @@ static void say_to_file(void)
 		give_up();
 }
 
-/* A snapshot that a command takes of a running profile, and that cannot be written. */
+/* A command requests a snapshot of a running program, and the snapshot cannot be written. */
 TEST_F(others, snapshot)
 {
 	pid_t ctl = ctl_start(say_to_file,
