@@ -136,7 +136,7 @@ TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 	EXPECT_NE(NULL, strstr(self->text, ": allocate (heap_bounds.c:"));
 }
 
-/* Lost events are counted, and all other events are still accounted. */
+/* Events that are lost are reported, and all other events are still in the profile. */
 TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 {
 	const char *line;
@@ -153,7 +153,7 @@ TEST_F_TIMEOUT(shortage, of_live_blocks, 60)
 	ASSERT_EQ(2, sscanf(line, "the profile is incomplete: %lu of %lu allocations", &lost, &all));
 	EXPECT_LT(1000, lost);
 	EXPECT_LT(lost, all);
-	/* The program allocates 10,000 blocks and frees 5,000; some events of the C library are added. */
+	/* The program allocates 10,000 blocks and frees 5,000. The C library adds a few events. */
 	EXPECT_GT(15100, all);
 
 	self->text = ctl_read_file("massif.out.shortage");
@@ -190,7 +190,10 @@ FIXTURE_VARIANT_ADD(deferred, all_that_there_is_room_for) { .n = DEFERRED_MAX };
 FIXTURE_VARIANT_ADD(deferred, one_more) { .n = DEFERRED_MAX + 1 };
 FIXTURE_VARIANT_ADD(deferred, ten_times_as_many) { .n = 10 * DEFERRED_MAX };
 
-/* All blocks of the handler are counted, except that a fixed number per interruption may be reported as lost. */
+/*
+ * All blocks that the signal handler allocates are counted; if it allocates too many, a fixed number of them per
+ * interruption may be reported as lost.
+ */
 TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 {
 	char n[16];
@@ -206,8 +209,8 @@ TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 	lost = header->events_lost;
 	live = heap_session_count(&self->session, DEFERRED_BYTES);
 	/*
-	 * In each interruption, either all events of the signal handler were counted, or all but those that exceeded
-	 * the maximum number of pending events.
+	 * For each interruption by the signal, either all events of the signal handler were counted, or all except
+	 * those beyond the maximum number of pending events.
 	 */
 	EXPECT_EQ(0, (live + lost) % variant->n);
 	EXPECT_LT(50 * variant->n, live + lost);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The child processes of a program in heap mode, and the programs that it executes: each has the same file as under
-// Valgrind's Massif.
+// In heap mode, the child processes of a program and the programs that it executes each get the same output file as
+// under Valgrind's Massif.
 
 #include <ctype.h>
 #include <dirent.h>
@@ -84,8 +84,9 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 }
 
 /*
- * Reads and removes Valgrind's files, whose names begin with @prefix. Appends to each the end recorded in c.end.PID, or
- * takes its last snapshot; see diff_end.h.
+ * Reads and removes Valgrind's files, whose names begin with @prefix. Adds the snapshot at the program's end to each
+ * file, as recorded in c.end.PID; if there is no such record, the last snapshot is taken as that of the end. See
+ * diff_end_add().
  */
 static size_t take_their_files(const char *prefix, const char *const *options, char *files[FILES_MAX])
 {
@@ -306,8 +307,9 @@ TEST_F(children, misused)
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		if (i) {
 			/*
-			 * In the program's output, EDGE=1 follows the two variables that the shim has added; remove
-			 * these two.
+			 * The program executes env with the environment EDGE=1, which env prints. The shim adds two
+			 * variables, which env prints before EDGE=1. Remove these two lines, so that the output can be
+			 * compared with that of the run without massif.
 			 */
 			char *words = strstr(self->result.out, "LD_PRELOAD="),
 			     *edge = strstr(self->result.out, "EDGE=1\n");
@@ -322,8 +324,8 @@ TEST_F(children, misused)
 }
 
 /*
- * A relative file name is relative to massif-ctl's directory. Massif's is relative to the directory of each
- * executed program, where files would get in the way of a git or make.
+ * massif-ctl resolves a relative file name in the directory in which massif-ctl was started. Massif resolves it in the
+ * working directory of each executed program, where its files would disturb programs like git and make.
  */
 TEST_F_TIMEOUT(children, traced_elsewhere, 60)
 {
@@ -591,7 +593,7 @@ TEST_F_TIMEOUT(children, skipped, 60)
 	}
 }
 
-/* Programs that are executed with another environment than that of the process that executes them. */
+/* Each program is executed with an environment that differs from that of the process that executes it. */
 TEST_F_TIMEOUT(children, own_environment, 60)
 {
 	static const char *const scripts[] = {
@@ -720,7 +722,10 @@ TEST_F(children, obstacles)
 		EXPECT_EQ(0, count(self->result.err, " is statically linked, "));
 		forget_files(self);
 	}
-	/* A static program is reported once, whether it is searched in PATH or executed by two relative names. */
+	/*
+	 * A static program is reported once, no matter whether it is found through PATH or executed by two different
+	 * relative names.
+	 */
 	for (size_t i = 0; i < 2; i++) {
 		char command[4200];
 
@@ -740,7 +745,7 @@ TEST_F(children, obstacles)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* git behaves as it does without massif, in its output and its files. */
+/* The output of git, and the files that it writes, are the same as without massif. */
 TEST_F_TIMEOUT(children, git, 120)
 {
 	static const char script[] =

@@ -59,7 +59,7 @@ static void time_by_cpu(struct mf_store *store)
 	store->header->counter_config = PERF_COUNT_SW_TASK_CLOCK;
 }
 
-/* The time counted for two busy threads is about the CPU time that the kernel reports for the process. */
+/* The time counted for two busy threads roughly equals the CPU time that the kernel reports for the process. */
 TEST_F(heap_clock, threads_add_up)
 {
 	uint64_t counted, least;

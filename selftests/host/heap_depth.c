@@ -114,8 +114,8 @@ static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 }
 
 /*
- * Returns the number of stack bytes in the snapshot that the target requested when it allocated mark @i, a block of a
- * unique size. The snapshot's file is named @points followed by @i.
+ * Returns the number of stack bytes in the snapshot that the target requested at mark @i, the allocation of a block of
+ * unique size. The name of the snapshot's file is @points followed by @i.
  */
 static uint64_t at_point(const char *points, int i)
 {
@@ -164,7 +164,10 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 		EXPECT_EQ(theirs_at_mark(i), at_mark(self, i)) {
 			TH_LOG("mark %d", i);
 		}
-		/* A snapshot requested while the program runs has the same stack bytes. */
+		/*
+		 * The snapshot that the target requests at the mark while it runs has the same number of stack bytes as
+		 * the profile at that mark.
+		 */
 		EXPECT_EQ(at_point(OUR_POINTS, i), at_mark(self, i));
 	}
 	EXPECT_LT(10000, at_mark(self, 2));
@@ -180,8 +183,8 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 #define CLONED_BYTES 16
 
 /*
- * The sums are also equal if there is a second thread: main's stack, at the depth of its last event, plus the thread's
- * stack.
+ * With a second thread, massif-ctl and Massif count the same number of stack bytes except for CLONED_BYTES: main's
+ * stack, at the depth of main's last event, plus the thread's stack.
  */
 TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 {
@@ -196,7 +199,10 @@ TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 	EXPECT_LT(3000, at_mark(self, 1));
 	EXPECT_LT(10000, at_mark(self, 2) - at_mark(self, 1));
 	EXPECT_LT(100000, at_mark(self, 3) - at_mark(self, 1));
-	/* When a thread ends, its stack no longer counts; in Massif's sum some bytes remain. */
+	/*
+	 * When a thread ends, massif-ctl stops counting its stack, while Massif continues to count some of the stack's
+	 * bytes.
+	 */
 	EXPECT_GT(3000, at_mark(self, 5));
 	EXPECT_LT(at_mark(self, 5), theirs_at_mark(5));
 	EXPECT_GT(at_mark(self, 5) + 1000, theirs_at_mark(5));
@@ -266,7 +272,7 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 		ctl_target("heap_depth"), "many");
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	snprintf(name, sizeof(name), "d.of.%d", (int)self->result.pid);
-	/* The larger file belongs to the parent. */
+	/* Two processes write files, the parent and its child. Only the parent's file has mark 3. */
 	ASSERT_EQ(2, ctl_find_files("d.of.", name));
 	self->n = read_snapshots(name, self->snapshots);
 	unlink(name);
@@ -340,7 +346,7 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 2));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
-		/* The thread's own stack counts, down to the deepest frame on it. */
+		/* The total includes the thread's own stack, down to the deepest frame on it. */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));
 	}
@@ -364,7 +370,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_STACK, &limit);
 }
 
-/* Tests a main stack that is deeper than the gap that the kernel keeps free below main stacks. */
+/* Tests a main stack that is larger than the gap that the kernel keeps free below main stacks. */
 TEST_F(depth, of_a_stack_that_may_be_large)
 {
 	const char *const words[] = { "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",

@@ -197,7 +197,7 @@ TEST_F_TIMEOUT(door, crowd, 120)
 	EXPECT_EQ(0, waitpid(others, &status, WNOHANG));
 	kill(others, SIGKILL);
 	waitpid(others, &status, 0);
-	/* Three processes have files: the shell, sleep, and the target. */
+	/* Three processes write profiles: the shell, sleep, and the target. */
 	EXPECT_EQ(3, ctl_find_files("massif.out", NULL));
 }
 

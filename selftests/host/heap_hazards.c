@@ -72,7 +72,8 @@ TEST_F(hazards, another_library_at_the_same_place)
 
 /*
  * The program allocates in code that belongs to no object, and then in a library that is mapped in place of this code.
- * massif remembers stacks by the words on them: these are the same both times, but the call stacks differ.
+ * massif recognises a stack by the memory words that were read to unwind it. These words are the same both times, but
+ * the call stacks differ.
  */
 TEST_F(hazards, a_library_in_the_place_of_made_code)
 {
@@ -82,8 +83,8 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	/*
-	 * The program prints "fine" if the library was mapped where the other code had been; otherwise the test proves
-	 * nothing.
+	 * The program prints "fine" if the library was mapped exactly where the code that belongs to no object had
+	 * been. Otherwise the test proves nothing.
 	 */
 	EXPECT_STREQ("fine\n", self->result.out);
 
@@ -147,8 +148,8 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 }
 
 /*
- * In a stack that is followed by its frame pointers, the word next to a stored frame pointer is not always a return
- * address. If it is not, this pointer is skipped, and the stack continues.
+ * When a stack is unwound by following frame pointers, the word next to a saved frame pointer is not always a return
+ * address. If it is not, the unwinder skips this frame pointer and continues.
  */
 TEST_F(hazards, links_that_are_no_frames)
 {
@@ -251,7 +252,10 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 }
 
-/* A child without descriptors has no profile, which is reported; its blocks do not count for its parent. */
+/*
+ * A child that has no free file descriptor is not profiled, and a message says so. Its blocks do not count for its
+ * parent.
+ */
 TEST_F(hazards, child_without_descriptors)
 {
 	char script[4000];

@@ -95,8 +95,8 @@ static void limit_address_space(void)
 }
 
 /*
- * A library that is loaded again at the same address is the same object, so even the smallest table of objects, that of
- * a session with little memory, is large enough.
+ * A library that is loaded again at the same address gets the same object number. So even the smallest table of
+ * objects, which a session with little memory has, is large enough.
  */
 TEST_F(libraries, the_same_again)
 {
@@ -112,8 +112,9 @@ TEST_F(libraries, the_same_again)
 }
 
 /*
- * The code of each library is searched for requests. Unwind rules are kept for up to 256 libraries, and up to 512
- * libraries with requests are recognised again; beyond these limits, the profile must still be correct.
+ * The code of each library is searched for client requests. massif keeps unwind rules for up to 256 libraries, and
+ * recognises up to 512 libraries with requests when they are loaded again. Beyond these limits, the profile must still
+ * be correct.
  */
 TEST_F_TIMEOUT(libraries, at_once, 600)
 {

@@ -74,7 +74,7 @@ TEST_F(limits, of_what_it_spawns)
 	compare(_metadata, self);
 }
 
-/* In a program that is executed, the session is created with a size that fits the limit. */
+/* After an exec, the session of the new program is created with a size that fits the limit. */
 TEST_F(limits, of_what_it_executes)
 {
 	run_both(self, NULL, "--trace-children=yes", "address_space");

@@ -103,8 +103,8 @@ static unsigned int count(const char *text, const char *what)
 }
 
 /*
- * In a program that defines only operators, malloc() gets no hook of its own, and memory allocated by an operator
- * counts once.
+ * If a program defines operators new and delete but not malloc(), the C library's malloc() gets no hook, and memory
+ * allocated by operator new is counted only once.
  */
 TEST_F(own, malloc_below_new_has_no_hook)
 {
@@ -172,8 +172,8 @@ TEST_F(own, jumps_to_what_is_taken_over)
 	EXPECT_STREQ("", self->result.err);
 	ASSERT_NE(NULL, READ(self));
 	/*
-	 * At the peak, the program holds nine blocks of 70005 bytes, which it keeps, and a temporary one of 70001 to
-	 * 70004 bytes, or ten blocks that it keeps.
+	 * At the peak, the program holds either ten blocks of 70005 bytes, or nine of these and a temporary block of
+	 * 70001 to 70004 bytes.
 	 */
 	EXPECT_LE(9 * 70005 + 70001, massif_text_peak(self->text));
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
@@ -207,7 +207,10 @@ TEST_F(own, library_loaded_again)
 	for (const char *next = last; next; next = strstr(next + 1, "\nsnapshot="))
 		last = next;
 	ASSERT_NE(NULL, last);
-	/* The constructor's 4444 bytes appear twice, at one call site or at two. */
+	/*
+	 * The library's constructor allocates 4444 bytes each time the library is loaded, which is twice here. The tree
+	 * shows them at one call site, as 8888 bytes, or at two.
+	 */
 	first = strstr(last, ": 4444 ");
 	EXPECT_TRUE(strstr(last, ": 8888 ") || (first && strstr(first + 1, ": 4444 ")));
 }

@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(zero, resized) {
 	.heaps = "0 3000 4000 4000 3001 3000 0 ",
 };
 
-/* Returns the mem_heap_B of all snapshots in @text, separated by blanks; to be freed. */
+/* Returns the values of mem_heap_B of all snapshots in @text, separated by blanks. The caller frees the string. */
 static char *heaps_of(const char *text)
 {
 	static const char field[] = "mem_heap_B=";

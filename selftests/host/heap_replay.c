@@ -116,8 +116,9 @@ static void sum_sites(const uint64_t *bytes, uint32_t n, uint64_t *sums)
 }
 
 /*
- * Returns the index of the earliest snapshot that differs from that of the simple model; the number of snapshots if the
- * simple model has another number; -1 if all snapshots are equal. Adds the number of compared trees to *@trees.
+ * Compares the session's snapshots with those of the simple model. Returns the index of the earliest different
+ * snapshot; the number of the session's snapshots if the simple model has a different number of them; -1 if all are
+ * equal. Adds the number of compared trees to *@trees.
  */
 static int different_snapshot(uint32_t *trees)
 {
@@ -150,7 +151,7 @@ static int different_snapshot(uint32_t *trees)
 	return different;
 }
 
-/* Compares totals and tree of the peak, but not the time. */
+/* Compares the totals and the tree of the peak with those of the simple model, but does not compare its time. */
 static bool is_same_peak(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -196,10 +197,7 @@ FIXTURE_VARIANT(replay)
 	double peak_inaccuracy;
 	uint32_t max_snapshots, detailed_freq;
 	const char *threads, *rounds, *how;
-	/*
-	 * true if the time unit is ms, in which the counting of frees can be put off and the times of snapshots are
-	 * unpredictable
-	 */
+	/* true if the time unit is ms: frees may then be counted late, and the times of snapshots are unpredictable */
 	bool milliseconds;
 };
 

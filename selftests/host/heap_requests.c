@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(requests)
 	unlink(SNAPSHOT);
 }
 
-/* Runs @target with a tree for every snapshot, so that all of massif's code runs inside requests. */
+/* Runs @target so that each snapshot has a tree. Client requests then execute as much of massif's code as possible. */
 static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *option,
 		const char *target, const char *mode)
 {
@@ -156,7 +156,10 @@ TEST_F(requests, code_can_be_left_alone)
 	EXPECT_EQ(0, last_bytes(self->text));
 	ctl_result_free(&self->result);
 	free(self->text);
-	/* The target program's check of its own code works: it detects code that is patched for client requests. */
+	/*
+	 * Checks that the target program detects code that is patched for client requests: otherwise it could not tell
+	 * that its code was left alone.
+	 */
 	run(self, NULL, "--client-requests=yes", variant->target, "code");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	EXPECT_EQ(77, last_bytes(self->text));

@@ -179,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* Makes a false version of the cache file, in which each stack ends at once. */
+/* Makes a false version of the cache file. With its rules, each stack ends at the innermost frame. */
 static void make_lie(void)
 {
 	wrong = right;
@@ -390,7 +390,7 @@ TEST_F_TIMEOUT(cache, without_build_id, SECONDS)
 	EXPECT_EQ(n + 1, files(".rows", name));
 }
 
-/* The size of the directory is limited, however many programs were run. */
+/* The number of files in the cache directory is limited, no matter how many programs were run. */
 TEST_F_TIMEOUT(cache, has_a_bound, SECONDS)
 {
 	char path[600], name[256];
@@ -523,7 +523,7 @@ TEST(mapped_as_loaded)
 	mf_elf_map_close(&map);
 }
 
-/* Damaged unwind tables never make the code that reads them leave the object or loop forever. */
+/* If unwind tables are damaged, the code that reads them never reads outside the object, and never loops forever. */
 TEST(damaged_tables)
 {
 	struct mf_object libc = { 0 };

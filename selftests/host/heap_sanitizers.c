@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs compiled with a sanitizer. Its run-time library defines functions named like most of the C library's, has
-// its own allocator, and may require to be the first library. The programs behave as they do without massif, and their
-// profile is that of the same program without the sanitizer.
+// Programs compiled with a sanitizer. The sanitizer's run-time library defines functions with the names of most of the
+// C library's, has its own allocator, and may have to be the first library. The programs behave as they do without
+// massif, and their profile is that of the same program without the sanitizer.
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,9 +133,9 @@ static const char *summary(const char *text)
 TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 {
 	/*
-	 * The part of the summary that must be equal. The size of leaks is not part of it: a block is
-	 * considered in use if an old word on the stack points to it, and calls of the shim leave other words
-	 * there.
+	 * @same is the length of the part of the summary that must be equal. The size of leaks is not in this part: a
+	 * leaked block is considered in use if a stale word on the stack points to it, and calls of the shim leave
+	 * different stale words on the stack.
 	 */
 	static const struct {
 		const char *what;

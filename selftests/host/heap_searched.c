@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// If an object contains no client request, this is cached for later programs that use the object. An object with other
-// contents is searched again.
+// If an object contains no client request, massif caches this fact for later programs that use the object. An object
+// with other contents is searched again.
 //
-// To find out whether a file is used, the test makes a false one: with it, a request is not honoured.
+// To find out whether massif uses a cache file, the test makes a false one, which says that a program with a client
+// request has none. If massif uses this file, the program's request has no effect.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -78,7 +79,10 @@ static uint64_t code_of(const char *path, uint64_t *clean)
 	return bytes;
 }
 
-/* Runs @target. Returns whether its request was honoured, or -1 if anything else is wrong. */
+/*
+ * Runs @target, which makes one client request. Returns whether the request had an effect, or -1 if anything else is
+ * wrong.
+ */
 static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *target)
 {
 	ctl_result_free(&self->result);
@@ -164,7 +168,10 @@ TEST_F(searched, is_used)
 	ASSERT_TRUE(put(bytes));
 	EXPECT_EQ(0, hears(self, "--unwind-cache=yes", "heap_ask"));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=no", "heap_ask"));
-	/* A code size recorded in the cache file is not believed if it differs from that of the program's file. */
+	/*
+	 * A cache file is ignored if the code size that it records differs from the size of the code in the program's
+	 * file.
+	 */
 	ASSERT_TRUE(put(bytes + 1));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 	ASSERT_TRUE(put(0));

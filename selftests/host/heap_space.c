@@ -51,7 +51,7 @@ static void refuse_advice(void)
 		_exit(97);
 }
 
-/* Without inotify watches, massif-ctl looks at the processes now and then; the results are the same. */
+/* If massif-ctl has no inotify watches, it polls the processes. The results are the same. */
 FIXTURE_VARIANT(space) {
 	void (*before)(void);
 };
@@ -63,7 +63,7 @@ FIXTURE_VARIANT_ADD(space, without_mappings) { refuse_advice };
 
 static const char *const traces[] = { "--trace-children=no", "--trace-children=yes" };
 
-/* Each process has the same open descriptors as without massif, and each process that is profiled has a file. */
+/* Each process has the same open descriptors as without massif, and each process that is profiled writes a file. */
 TEST_F_TIMEOUT(space, descriptors, 60)
 {
 	static const struct {
@@ -93,8 +93,8 @@ TEST_F_TIMEOUT(space, descriptors, 60)
 }
 
 /*
- * A process executes a program that cannot be profiled, by a system call that the shim does not see, so that the exec
- * is not announced to massif-ctl. The program has no file, and massif-ctl says so.
+ * A process executes a program that cannot be profiled. It uses a system call that the shim does not see, so the exec
+ * is not announced to massif-ctl. No file is written for the program, and massif-ctl says so.
  */
 TEST_F_TIMEOUT(space, unannounced, 60)
 {
@@ -105,8 +105,8 @@ TEST_F_TIMEOUT(space, unannounced, 60)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		for (size_t j = 0; j < 2; j++) {
 			/*
-			 * In the last of these ways, the child first executes another program, which then executes the
-			 * static one. Without --trace-children, this other program is not profiled, either.
+			 * With "executed_bare", the child first executes an intermediate program, which then executes
+			 * the static one. Without --trace-children, the intermediate program is not profiled, either.
 			 */
 			bool follows = j || i < 2;
 
@@ -125,7 +125,7 @@ TEST_F_TIMEOUT(space, unannounced, 60)
 	}
 }
 
-/* Programs that end almost at once, many at a time: each has a file. */
+/* Many programs run at the same time, and each ends almost immediately: each still writes a file. */
 TEST_F_TIMEOUT(space, short_programs, 120)
 {
 	static const char script[] = "for i in 1 2 3; do for j in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do\n"

@@ -43,7 +43,7 @@ static void watch(struct mf_store *store)
 	store->header->counts_stacks = 1;
 }
 
-/* Returns the values of the ledger, summed over all call stacks. */
+/* Returns the sums of the ledger's values over all call stacks. */
 static struct mf_ledger_entry sum_ledger(const struct mf_store *store)
 {
 	struct mf_ledger_entry sum = { 0 }, entry;
@@ -88,8 +88,8 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_ALLOCATED_BYTES] -
 				       ledger.values[MF_LEDGER_FREED_BYTES]);
 	/*
-	 * The ledger's numbers of blocks are right, too. The ledger does not count frees of blocks of size 0, but the
-	 * program has no such blocks.
+	 * The numbers of blocks in the ledger are correct as well. The ledger does not count frees of blocks of size 0,
+	 * but the program has no such blocks.
 	 */
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_BLOCKS]);
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_ALLOCATED_BLOCKS] -

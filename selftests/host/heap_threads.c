@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Many threads: alive at the same time, one after the other, with destructors that allocate, and during a fork. Every
-// block is accounted, with each option that changes how events are handled.
+// block is counted, with each option that changes how events are handled.
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -33,8 +33,8 @@ FIXTURE_TEARDOWN(threads)
 }
 
 /*
- * What a test wants of the profile: the bytes of blocks with the options' default values, or something else in
- * addition.
+ * The setting under test. BYTES: the options have their default values, and the bytes of the blocks are checked. Each
+ * other value turns on one setting in addition.
  */
 enum wanted {
 	BYTES,
@@ -45,7 +45,8 @@ enum wanted {
 	MERGED,
 	REAL_CAPACITIES,
 	/*
-	 * the program's CPU time as the time of the profile, from a stand-in for the instruction counter (heap_clock.c)
+	 * counts the program's CPU time as the time of the profile; a software counter replaces the instruction
+	 * counter, as in heap_clock.c
 	 */
 	CPU_TIME,
 };
@@ -57,7 +58,7 @@ FIXTURE_VARIANT(threads) {
 	uint64_t budget; /* address space for the session in bytes; 0: no limit */
 };
 
-/* Numbers of threads below, at and above the number of tallies, ten times that number, and more. */
+/* Numbers of threads around the number of tallies (MF_SHARDS_MAX), ten times that number, and more. */
 FIXTURE_VARIANT_ADD(threads, alive_1) { "alive", 1 };
 FIXTURE_VARIANT_ADD(threads, alive_62) { "alive", MF_SHARDS_MAX - 2 };
 FIXTURE_VARIANT_ADD(threads, alive_63) { "alive", MF_SHARDS_MAX - 1 };

@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(untouched)
 	ctl_remove_files("massif.out");
 }
 
-/* Returns whether the profile has more than one snapshot, that is, whether the program was profiled. */
+/* Returns whether the program was profiled. If it was, the file has more than one snapshot. */
 static bool is_profile(void)
 {
 	char *text = ctl_read_file("massif.out.untouched");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each stack of these programs equals a fresh walk by libunwind, as far as unwind tables exist.
+// Each stack of these programs equals a fresh walk by libunwind, provided that unwind tables exist for it.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(verify, all_stacks, 200)
 		argv[n++] = variant->argv[i];
 	ctl_run(&self->result, NULL, NULL, argv);
 	EXPECT_EQ(variant->status, ctl_exit_code(&self->result));
-	/* Each process that the program forked prints a line about its verified stacks, too. */
+	/* The program and each process that it forked print a line about their verified stacks. */
 	for (line = self->result.err; (line = strstr(line, "verified ")); line++) {
 		ASSERT_EQ(2, sscanf(line, "verified %" SCNu64 " stacks with libunwind, %" SCNu64
 				    " differ", &stacks, &differ));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Execution trees of memory: massif-ctl's are the same as Valgrind's except for the order of stacks.
+// massif-ctl's memory execution trees are the same as Valgrind's except for the order of stacks.
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -17,7 +17,8 @@
 #include "selftests/lib/massif_text.h"
 
 #define BYTES	   1000ull /* number of bytes requested by each call of own_many */
-#define TAKEN_MAX  1024	   /* how many functions the shim has room for; the same value as in preload/patch/takeover.c */
+/* how many functions the shim can take over; the same value as in preload/patch/takeover.c */
+#define TAKEN_MAX  1024
 #define JUMPS_MAX  64
 
 FIXTURE(own) {
@@ -63,7 +64,7 @@ static const char whole_body[] =
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	ret\n";
 
-/* The function has two bytes, so there is no room for a patch. */
+/* The function is only two bytes long, so there is no room for a patch. */
 static const char jump_body[] = "	.byte	0xeb, 0b - . - 1\n";
 
 static void write_function(FILE *file, unsigned int number, const char *body)
@@ -137,7 +138,8 @@ static uint64_t bytes_of_main(const char *text)
 
 /*
  * Calls all functions of a library made by make_library(), alone and under massif-ctl; both runs must behave the same.
- * All but @uncounted of the functions count; massif-ctl must report @missed functions that it could not intercept.
+ * The profile must have the blocks of all functions except @uncounted ones, and massif-ctl must report the @missed
+ * functions that it could not intercept.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole, unsigned int jumps,
 		  unsigned int uncounted, unsigned int missed)
@@ -177,7 +179,10 @@ TEST_F_TIMEOUT(own, functions, 300)
 	check(_metadata, self, 10 * TAKEN_MAX, 0, 9 * TAKEN_MAX, 9 * TAKEN_MAX);
 }
 
-/* Functions that jump to a counted function count, too, whether or not the shim had room to record them. */
+/*
+ * Calls of functions that only jump to an intercepted function are counted as well, whether or not the shim had room to
+ * record the jumps.
+ */
 TEST_F_TIMEOUT(own, jumps, 300)
 {
 	check(_metadata, self, 0, JUMPS_MAX, 0, 0);

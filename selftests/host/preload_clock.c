@@ -25,7 +25,7 @@ bool mf_seccomp_on;
 
 #define BITS_48	 ((1ull << 48) - 1)
 #define TOP_48	 (1ull << 47)
-#define FIXED	 (1u << 30) /* bit of rdpmc's operand that selects a counter with a fixed function */
+#define FIXED	 (1u << 30) /* bit of rdpmc's operand that selects a fixed-function counter */
 
 /* The simulated counters of one processor. */
 static struct {
@@ -182,7 +182,10 @@ TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 	EXPECT_EQ(2, hardware.selected);
 }
 
-/* After an overflow the counter restarts at 0 before the kernel notices; then the kernel sets it again. */
+/*
+ * After an overflow, the counter continues at 0 until the kernel notices. Then the kernel adds the count to the offset
+ * in the page, and gives the counter a new start value.
+ */
 TEST_F(clock, goes_on_when_the_counter_is_full)
 {
 	page.offset = (int64_t)TOP_48 - 1;
@@ -306,7 +309,7 @@ TEST_F(clock, is_the_sum_of_all_threads)
 	EXPECT_EQ(60, mf_clock_now(&other));
 }
 
-/* The clock ends when its thread ends. Instructions executed since the thread's last event are counted. */
+/* A thread's clock ends with the thread, and still counts the instructions executed since the thread's last event. */
 TEST_F(clock, ends_with_its_thread)
 {
 	static const uint64_t counts[] = { 40, 100 };
@@ -324,7 +327,7 @@ TEST_F(clock, ends_with_its_thread)
 	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
 	EXPECT_EQ(-1, mincore(mapped, size, &resident));
 	EXPECT_EQ(0, self->clock.process);
-	/* Ending the clock twice has no effect. */
+	/* Ending the clock a second time has no effect. */
 	mf_clock_end(&self->clock);
 	EXPECT_EQ(100, mf_session_store.header->instructions);
 }

@@ -10,7 +10,9 @@
 #include "preload/patch/code_detour.h"
 #include "preload/patch/patch.h"
 
-/* A function of two numbers, written in assembly so that its first instructions are fixed. */
+/*
+ * Defines a function with two integer arguments. It is written in assembly, so that its first instructions are fixed.
+ */
 #define FUNCTION(name, ...)                                  \
 	long name(long a, long b);                           \
 	extern const char name##_end[];                      \
@@ -92,7 +94,11 @@ FIXTURE_VARIANT(detour) {
 	function *site;
 	const char *end;
 	int code;
-	unsigned int calls; /* how many times the function runs when the test calls it once; 0: once */
+	/*
+	 * how many times the function runs when the test calls it once: more than once if it calls itself; 0 stands for
+	 * once
+	 */
+	unsigned int calls;
 };
 
 #define BEGINS(name, ...) \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The environment of a program that a followed process executes: whatever it was, LD_PRELOAD then contains the shim,
-// followed by the program's own LD_PRELOAD. Nothing is written beyond the memory that was requested.
+// The environment of a program that is executed by a process that the shim follows. Whatever LD_PRELOAD contained
+// before, it then contains the shim, followed by the program's own LD_PRELOAD. Nothing is written beyond the memory
+// that was requested.
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -59,7 +60,10 @@ static const char *value_of(char *const *words, const char *name)
 	return value ? value : "none";
 }
 
-/* Returns whether the markers from @end on are intact, that is, nothing was written beyond the memory. */
+/*
+ * Returns whether all marker bytes from @end on are intact. If they are, nothing was written beyond the memory that
+ * ends at @end.
+ */
 static bool is_untouched(const unsigned char *end)
 {
 	for (size_t i = 0; i < LARGE; i++)
@@ -107,8 +111,8 @@ TEST(environments)
 }
 
 /*
- * If the program must not be followed, its environment contains nothing of the shim, and everything else is
- * unchanged.
+ * If the shim must not follow the program that is executed, the program's environment contains none of the shim's
+ * additions, and everything else is unchanged.
  */
 TEST(restricted)
 {

@@ -127,7 +127,10 @@ TEST_F(instruction, as_objdump_has_them)
 	EXPECT_LT(5000, n);
 }
 
-/* An instruction that starts like a pop to memory but uses another register is longer. */
+/*
+ * An instruction that begins with the opcode byte of a pop to memory (0x8f) is a pop only if the register field of the
+ * next byte is 0. Otherwise it is a longer XOP instruction, which is refused.
+ */
 TEST(withdrawn)
 {
 	static const uint8_t pop[] = { 0x8f, 0x00, 0x90, 0x90, 0x90, 0x90 };

@@ -34,7 +34,7 @@ static function *as_function(void *code)
 	return (function *)code;
 }
 
-/* Maps pages of code at @place, with one() at @offset. Returns NULL on failure. */
+/* Maps pages of code at the address @place, with the code of one() at @offset. Returns NULL on failure. */
 static uint8_t *map_code(uint64_t place, size_t pages, size_t offset, int protection)
 {
 	uint8_t *code = mmap((void *)(uintptr_t)place, pages * PAGE, PROT_READ | PROT_WRITE,
@@ -73,7 +73,8 @@ static int patch(void *site, const void *target)
 }
 
 /*
- * Addresses at which programs have code: low fixed addresses, addresses in the middle, and addresses among libraries.
+ * Addresses at which programs have code: low fixed addresses, addresses in the middle of the address space, and an
+ * address among the libraries, which the kernel chooses (0).
  */
 static const uint64_t places[] = { 0x10000, 0x400000, 0x40000000, 0x10000000000, 0x555500000000,
 				   0x7e0000000000, 0 };
@@ -230,7 +231,7 @@ TEST(room_above_is_far_away)
 
 static volatile int stop;
 
-/* Continuously executes other code on the page. */
+/* Continuously executes the function at @code, while the test patches other functions on the same page. */
 static void *run(void *code)
 {
 	long n = 0;

@@ -475,8 +475,8 @@ int by_moved_address(int (*function)(void));
 int by_expression(int (*function)(void));
 
 /*
- * Rules that the shim's compact form cannot express: other registers, locations and expressions. The last
- * function fills its frame with what look like return addresses.
+ * Unwind rules whose registers, locations or expressions the shim's compact form cannot express. The last function
+ * fills its frame with what look like return addresses.
  */
 __asm__(".text\n"
 	".type by_rbx, @function\n"

@@ -104,7 +104,7 @@ static FRAME int turn_small(int n)
 	return turn(n - 1) + room[0];
 }
 
-/* A function whose frame is as large as that of turn_small(), but saves a register which no frame uses. */
+/* A function whose frame is as large as that of turn_small(), but which also saves %rbp. */
 static FRAME int turn_saving(int n)
 {
 	int value = passed;
@@ -158,7 +158,10 @@ static uint64_t word;
 		passed = (number) + 1; \
 		break
 
-/* Calls each kind of function from two different call sites. */
+/*
+ * Calls the function that turns[] selects for depth @n. Each compiled function has two call sites, and each generated
+ * function has one.
+ */
 static FRAME int turn(int n)
 {
 	int sum = 0;
@@ -186,9 +189,9 @@ static FRAME int turn(int n)
 }
 
 /*
- * Repeatedly replaces a few frames of a stack, by frames of the first @kinds kinds or by the same functions with other
- * call sites, and changes them back. Returns how many stacks differ from a complete unwinder's or, if @n is not 0, do
- * not have @n frames.
+ * Repeatedly replaces a few frames of a stack, by frames of the first @kinds call sites in turn(), and changes them
+ * back. Returns how many of the stacks are wrong: those that do not have @n frames or, if @n is 0, those that differ
+ * from a complete unwinder's.
  */
 static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
@@ -224,8 +227,7 @@ static void make_code(void)
 		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
 		/*
-		 * A nop and then the code of the first entry: the code is at another address, but its frame has the
-		 * same size.
+		 * A nop and then the code of made[0]: the code is at another address, but its frame has the same size.
 		 */
 		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
 		/* The code of the first entry, with a larger frame: sub $32,%rsp and leave are added. */
@@ -237,7 +239,7 @@ static void make_code(void)
 		 */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0x59, 0x5d, 0xc3 },
-		/* The code of the fourth entry, with a larger frame: sub $32,%rsp and leave are added. */
+		/* The code of made[3], with a larger frame: sub $32,%rsp and leave are added. */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0x48, 0x83, 0xec, 0x20, 0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0,
 		  0x5d, 0x59, 0xc9, 0xc3 },
@@ -284,8 +286,8 @@ TEST(ways_through_made_code)
 	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
 	/*
-	 * A call of any kind of generated code is one frame. So all stacks have as many frames as before, although they
-	 * depend on different guesses.
+	 * Each call of a generated function, made[0] to made[2], adds one frame, like each call of a compiled function.
+	 * So all stacks have n frames as before, although they depend on different guesses.
 	 */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
 	EXPECT_EQ(0, walks.wrong_after_another);
@@ -311,7 +313,7 @@ TEST(links_that_are_no_frames)
 		memset(turns, 13, sizeof(turns));
 		for (int i = 0; i < 9; i++)
 			turn(TURNS);
-		/* n also counts the frame of turn_about(), which is not on the stack here */
+		/* n includes the frame of turn_about(), but here the test calls turn() directly. */
 		EXPECT_EQ(n - 1, walks.compared.n_ours);
 		EXPECT_EQ(heard, walks_repeatable());
 		EXPECT_EQ(0, turn_about(3000, 15, n));
@@ -336,8 +338,8 @@ static uint32_t turn_on_another_stack(char *stack, size_t size)
 }
 
 /*
- * Guesses also work on a separate stack. But other memory may be mapped there later, so such stacks are not recognised
- * again.
+ * Frames of generated code are also guessed on a separate stack. But other memory may be mapped there later, so the
+ * shim does not recognise such a stack when it sees it again.
  */
 TEST(made_code_on_another_stack)
 {
