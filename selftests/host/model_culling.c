@@ -66,8 +66,8 @@ TEST(ties_go_from_the_lowest)
 }
 
 /*
- * The first snapshot, the last one and the peak are kept. The minimum interval between later snapshots is the shortest
- * time between two neighbours, but pairs of which both snapshots are among these three are ignored.
+ * Culling keeps the first snapshot, the last one and the peak. The minimum interval between later snapshots is the
+ * shortest time between two adjacent snapshots, except for pairs in which both are among these three.
  */
 TEST(peak_stays)
 {
@@ -164,7 +164,10 @@ static bool culling_is_right(uint32_t max_snapshots, int64_t first, int64_t last
 	       kept_peak == peak;
 }
 
-/* Totals change randomly at random times; the model's snapshots are compared after each culling. */
+/*
+ * Totals change randomly at random times. After each culling, the model's snapshots are compared with those of the slow
+ * model, the independent implementation in model_oracle.h.
+ */
 TEST_F(stream, equals_slow_model)
 {
 	uint64_t seed = variant->seed;

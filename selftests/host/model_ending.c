@@ -118,7 +118,10 @@ TEST_F(rule, decides)
 	EXPECT_TRUE(views[2].is_peak);
 }
 
-/* Time does not go back, and no second snapshot with a tree is made if the last one already has one. */
+/*
+ * The snapshot at the end never has an earlier time than the last one. If the last one has a tree, no second one with a
+ * tree is made at the same time.
+ */
 TEST(is_not_made_twice)
 {
 	struct mf_model_options options = defaults;
@@ -222,7 +225,10 @@ FIXTURE_TEARDOWN(stream)
 	mf_store_detach(&store);
 }
 
-/* Returns whether the profile, if it ended now, would equal the slow model after a peak check. */
+/*
+ * Returns whether the profile, if it ended at @now, would equal that of the slow model (model_oracle.h) after a peak
+ * check.
+ */
 static bool ends_as_slow_model(int64_t now)
 {
 	uint32_t n = end(MF_END_PEAK, now);
@@ -241,7 +247,10 @@ static bool ends_as_slow_model(int64_t now)
 	return true;
 }
 
-/* At every event, the profile is compared as if the program ended there. */
+/*
+ * After each event, the profile that would be written if the program ended at that event is compared with that of the
+ * slow model (model_oracle.h).
+ */
 TEST_F(stream, equals_slow_model)
 {
 	uint64_t seed = variant->seed;

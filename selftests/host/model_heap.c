@@ -52,7 +52,10 @@ static bool somebody_has_put_off(void)
 	return false;
 }
 
-/* Does what the timekeeper does before an event at @now. Returns the number of the thread whose turn it is. */
+/*
+ * Selects a random thread for the event at @now and prepares its tally. Withdraws the allowances if a snapshot is due,
+ * as massif-ctl does in time unit ms. Returns the thread's number.
+ */
 static uint32_t turn(uint64_t *seed, int64_t now)
 {
 	const struct mf_model *model = mf_model_of(&store);
@@ -64,8 +67,8 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 	number = n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
 	settle(number);
 	/*
-	 * A tally can defer a free only while the program has a single thread. Adding the tallies to the totals
-	 * simulates the start of another thread.
+	 * A tally may delay a free only while the program has a single thread. Before a second thread starts, the
+	 * tallies are folded. Simulate this here if a tally has delayed a free.
 	 */
 	if (somebody_has_put_off()) {
 		mf_tally_fold(&store);
@@ -194,7 +197,7 @@ static uint64_t random_size(uint64_t *seed)
 	switch (oracle_below(seed, 40)) {
 	case 0:
 		return 0;
-	case 1: /* near the size from which blocks take whole pages */
+	case 1: /* near the size from which a block occupies whole pages */
 		return 4194240 - 40 + oracle_below(seed, 80);
 	case 2: /* too large for the usual entries in the table of blocks */
 		return (1ull << 40) - 5 + oracle_below(seed, 10);
@@ -413,8 +416,8 @@ TEST_F(heap, equals_naive_list)
 		if (oracle.n_blocks == ORACLE_BLOCKS - 2)
 			what = 60;
 		/*
-		 * Change the stacks as the shim does: right before another event, and by a small amount in most
-		 * cases.
+		 * Change the stack bytes as the shim does: right before another event, and in most cases by a small
+		 * amount.
 		 */
 		if (variant->stacks && oracle_below(&seed, 4)) {
 			uint64_t most = oracle_below(&seed, 16) ? 2000 : variant->stacks;
@@ -440,7 +443,8 @@ TEST_F(heap, equals_naive_list)
 		ASSERT_EQ(oracle.heap, look.heap);
 		ASSERT_EQ(oracle.extra, look.extra);
 		/*
-		 * Do not add the tallies to the totals after every event, so that deferred frees often stay deferred.
+		 * Fold the tallies only after some events, so that frees that tallies have delayed often remain
+		 * delayed.
 		 */
 		if (i % 64 && oracle_below(&seed, 4))
 			continue;
@@ -480,7 +484,7 @@ TEST_F(heap, equals_naive_list)
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
 
 /*
- * A free that a tally has deferred to the thread's next event counts as done for readers of the store, and when the
+ * A tally may delay a free until the thread's next event. The free counts as done when the store is read, and when the
  * program ends.
  */
 FIXTURE(put_off)
@@ -664,10 +668,11 @@ TEST(one_address_twice)
 }
 
 /*
- * Two blocks whose slots in the table of blocks are adjacent: both are found as they were entered, in whichever order
- * they are added and removed. A block of 64 bytes or more uses two slots. The table has a slot for each granule of the
- * address space, which is 16 or 32 bytes, and consists of leaves: a new leaf begins at the address 0x400000 with
- * granules of 16 bytes, and at 0x800000 with granules of 32 bytes.
+ * Two blocks whose slots in the table of blocks are adjacent. Each block is found with its own values, no matter in
+ * which order the two are added and removed. A block of 64 bytes or more uses two slots.
+ *
+ * The table has a slot for each granule of the address space, which is 16 or 32 bytes. It consists of leaves: a new
+ * leaf begins at the address 0x400000 with granules of 16 bytes, and at 0x800000 with granules of 32 bytes.
  */
 static const struct touching {
 	const char *what;
@@ -730,7 +735,10 @@ TEST(blocks_that_touch)
 	}
 }
 
-/* Extra bytes according to the rules for capacities, as observed with Massif 3.19. */
+/*
+ * The capacity of a block is its size plus padding, which counts as overhead. The values were observed with Massif
+ * 3.19.
+ */
 TEST(capacity)
 {
 	static const struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A writer stopped between any two instructions leaves correct trees: each snapshot that is kept has the bytes that
-// each context had when the snapshot was taken.
+// If a writer is stopped between any two instructions, the trees in the store are correct: each snapshot that is kept
+// has the bytes that each context had when the snapshot was taken.
 //
-// The expected values come from the simple model, which processes the same events. The writer is either another
-// process, killed at a random time, or is single-stepped through an event.
+// The expected values come from the simple model (model_oracle.h), which processes the same events. The writer is
+// either another process, which is killed at a random time, or is single-stepped through an event.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -101,7 +101,10 @@ static void settle(const struct event *event)
 	mf_tally_grant(&store);
 }
 
-/* Half of the frees are deferred where that is possible. */
+/*
+ * Frees the block of @event. If the block's number is odd, the tally delays the free until the next event, provided
+ * that it is allowed to.
+ */
 static void write_free(const struct event *event)
 {
 	struct mf_block block;
@@ -184,7 +187,11 @@ static void let_go(void)
 }
 #endif
 
-/* The first event at or after each of @starts in which something rare happens, or EVENTS if there is none. */
+/*
+ * Events in which something rare happens: a new tree version, a culling, or a pruning, which moves records of old bytes
+ * between chunks. rare[] has the number of the first such event at or after each of @starts, or EVENTS if there is
+ * none.
+ */
 enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
 
 #define STARTS 2
@@ -211,8 +218,8 @@ static void note_rare(uint32_t number)
 }
 
 /*
- * What the writer does: processes the events up to @end and single-steps event number @led. If @led is NOTES_RARE,
- * notes instead in which events something rare happens.
+ * The writer: processes the first @end events, and single-steps event number @led. If @led is NOTES_RARE, it
+ * single-steps none, but calls note_rare() after each event.
  */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {
@@ -319,7 +326,7 @@ static bool is_known(const struct mf_snapshot *s, uint32_t n, const uint64_t *by
 	return false;
 }
 
-/* Returns the number of trees in the store, or -1 if one of them equals no snapshot that was ever taken. */
+/* Returns the number of trees in the store, or -1 if one of them is not the tree of any snapshot that was taken. */
 static int right_trees(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The ledger, which counts what each stack has allocated and freed: the entry of a stack, which events count for the
-// stack, and the ledger's limits.
+// The ledger, which counts what each call stack has allocated and freed. Tests which entry belongs to a stack, which
+// events it counts, and the ledger's limits.
 
 #include <string.h>
 
@@ -135,8 +135,8 @@ TEST_F(ledger, full)
 	uint32_t last = 0;
 
 	/*
-	 * The first free also creates an entry for the stack that allocated the block. So the stacks that free blocks
-	 * fill the ledger from its second entry on.
+	 * Besides the entry of the stack that frees the block, the first free creates one for the stack that allocated
+	 * it. So the entries of stacks that free blocks begin with the ledger's second entry.
 	 */
 	for (uint64_t i = 2; i < room; i++)
 		mf_ledger_free(&self->store, node(self, (int)i), &block);
@@ -152,7 +152,7 @@ TEST_F(ledger, full)
 	EXPECT_EQ(room - 1, last);
 }
 
-/* A faulty program has overwritten the number of entries. */
+/* A faulty program has overwritten the number of the ledger's entries. */
 TEST_F(ledger, damaged)
 {
 	struct mf_ledger_entry entry;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A store is created within the process's limits, is attached only if it is valid, and can be read whatever it
+// A store is created within the process's resource limits, is attached only if it is valid, and can be read whatever it
 // contains.
 
 #include <errno.h>
@@ -119,7 +119,10 @@ TEST(budgets)
 	EXPECT_NE(NULL, strstr(err.text, "ulimit"));
 }
 
-/* With RLIMIT_AS: creating a store fails with a message if there is no budget, and succeeds if there is one. */
+/*
+ * Under RLIMIT_AS, creating a store without a budget for its address space fails with a message, because a store of
+ * full size does not fit. With a budget below the limit, it succeeds.
+ */
 TEST(address_space_limit)
 {
 	struct rlimit limit = { 2 * GIB, 2 * GIB };
@@ -241,7 +244,7 @@ TEST(unsealed_copy)
 	EXPECT_EQ(0, mf_store_attach(&copy, other, &err));
 }
 
-/* Reads everything that the readers of a store read. */
+/* Calls the functions that read a store, so that they read all of its contents. */
 static int read_all(const struct mf_store *store)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -353,7 +356,7 @@ static uint32_t wrong_value(uint64_t *seed)
 	case 2:
 		return (uint32_t)oracle_random(seed);
 	default:
-		return (uint32_t)oracle_below(seed, 4096); /* may be a valid index, so it can close cycles */
+		return (uint32_t)oracle_below(seed, 4096); /* may be a valid index, so it can close a cycle of links */
 	}
 }
 
@@ -402,7 +405,10 @@ TEST(cycles)
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memcpy(chunks + i * 4096ull, &i, sizeof(i));
 	ASSERT_EQ(0, read_all(&store));
-	/* Mark all chunks of tree versions as newer than any version, so that no reader stops early. */
+	/*
+	 * Mark all chunks of tree versions as newer than any version, so that every reader has to go through all of
+	 * them.
+	 */
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memset(chunks + i * 4096ull + 16, 0xff, 4096 - 16);
 	ASSERT_EQ(0, read_all(&store));

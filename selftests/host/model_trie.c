@@ -431,7 +431,7 @@ TEST(full_of_captures)
 	EXPECT_LT(4, right_trees());
 	EXPECT_GT(100, right_trees());
 
-	/* Contexts that do not change take no room, however many trees there are. */
+	/* Contexts whose bytes do not change need no room, no matter how many tree versions there are. */
 	for (int time = 100; time < 900; time++)
 		mf_model_attempt(&store, 100);
 	EXPECT_LT(800, right_trees());
