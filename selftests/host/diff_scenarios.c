@@ -46,7 +46,10 @@ SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
 	 .why = "3.19 has no --realloc-zero-bytes-frees; here glibc frees whatever it says",
 	 .options_are_new = true, .their_options = { ALL_TREES });
 
-/* Options that have no effect on these programs in massif-ctl, and --heap=no, which changes everything. */
+/*
+ * Options that have no effect on the profiles of these programs in massif-ctl, and --heap=no, with which no blocks are
+ * counted.
+ */
 SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));
 SCENARIO(heap_no_all_trees, "diff_calls", ARGS("realloc_shrink"), WITH(ALL_TREES, "--heap=no"));
 SCENARIO(heap_yes, "diff_shapes", ARGS("waves"), WITH("--heap=no", "--heap=yes"));
@@ -156,7 +159,7 @@ SCENARIO(alloc_fn_limit_of_posix_memalign, "diff_places", ARGS("posix_limit"),
 	 .why = "posix_memalign is two functions in Massif, one in another, and one frame less is left",
 	 .their_args = { "limit" });
 
-/* Scenarios about unusual frames. */
+/* Scenarios with unusual stack frames. */
 SCENARIO(inlined, "diff_frames", ARGS("inlined"), WITH(ALL_TREES));
 SCENARIO(inlined_depth_2, "diff_frames", ARGS("inlined"), WITH(ALL_TREES, "--depth=2"));
 SCENARIO(inlined_unread, "diff_frames", ARGS("inlined"),
@@ -190,7 +193,10 @@ SCENARIO(no_debuginfo_tail_calls, "diff_frames_bare", ARGS("tails"), WITH(ALL_TR
 SCENARIO(no_debuginfo_offsets, "diff_frames_bare", ARGS("callbacks"),
 	 WITH(ALL_TREES, "--sym-offsets=yes", "--show-below-main=yes"));
 
-/* The shim's thread-local variables are part of the program; Valgrind's variables are not. */
+/*
+ * The dynamic linker allocates memory per thread for the thread-local variables of a program's libraries. The shim is
+ * one of these libraries, but Valgrind is not. So a library with equally large variables is preloaded under Valgrind.
+ */
 #define MORE_TLS                                                                             \
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"

@@ -114,8 +114,8 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			n = atoi(ctl_last(self->files[OURS], "snapshot=")) + 1;
 			EXPECT_TRUE(ends_with_peak(self->files[OURS]));
 			/*
-			 * Massif's additional snapshot for the freed memory made it cull, so the files cannot be
-			 * compared.
+			 * Massif takes an additional snapshot for the memory freed at the end. Here this snapshot
+			 * triggered a culling, so the files cannot be compared.
 			 */
 			if (more < 0 && n == max - 1)
 				left_out++;

@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(ends)
 FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
-	bool has_stacks; /* true if the C library allocates blocks for threads, too */
+	bool has_stacks; /* true if the C library also allocates blocks for threads */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }
@@ -79,7 +79,10 @@ static bool is_child(const char *how)
 	return strncmp(how, "child:", 6) == 0;
 }
 
-/* Reads the files, and puts the child's file, which has the larger peak, first. */
+/*
+ * Reads the files of the program and of its child, if any, into @self->files. The child's file, which has the larger
+ * peak, becomes the first.
+ */
 static void take_files(struct _test_data_ends *self)
 {
 	char name[256];

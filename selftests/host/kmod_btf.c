@@ -291,8 +291,8 @@ static int verdict_of_layers(unsigned int layers)
 }
 
 /*
- * The module follows a chain of up to 32 types, the last of which may be the int. A function with more typedefs counts
- * as different from the expected prototype.
+ * The module follows a chain of up to 32 types: at most 31 typedefs, and then the int. A function whose argument has
+ * more typedefs counts as different from the expected prototype.
  */
 TEST(typedefs_of_typedefs)
 {
@@ -369,8 +369,8 @@ TEST(each_byte_changed)
 }
 
 /*
- * Checks the type information of this machine's kernel, if there is any, with a function that has not changed for
- * years.
+ * Compares vfs_read(), whose prototype has not changed for years, in the type information of this machine's kernel, if
+ * there is any.
  */
 TEST(of_a_real_kernel)
 {

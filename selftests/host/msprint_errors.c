@@ -21,7 +21,7 @@
 static const struct {
 	const char *file;
 	const char *words;	/* the message on standard error after the names of the program and the file */
-	bool is_ours;		/* true if Valgrind's ms_print prints nonsense or another message */
+	bool is_ours;		/* true if Valgrind's ms_print prints garbage or a different message */
 } bad_files[] = {
 	{ "", "the file is empty\n" },
 	{ "\n# only\n", "line 2: missing 'cmd' line: the file is cut off\n" },

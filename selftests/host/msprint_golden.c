@@ -69,7 +69,7 @@ static void write_ties(FILE *file)
 	}
 }
 
-/* The horizontal line between two bars overwrites parts of what was drawn for an earlier pair. */
+/* The horizontal line between two bars of the graph overwrites parts of what was drawn for an earlier pair of bars. */
 static void write_gaps(FILE *file)
 {
 	static const unsigned int totals[] = { 50, 100, 3, 0, 80, 79, 80, 1, 100, 99 };
@@ -181,7 +181,10 @@ static void write_no_newline(FILE *file)
 		"mem_heap_B=3\nmem_heap_extra_B=1\nmem_stacks_B=2\nheap_tree=empty");
 }
 
-/* ms_print finds the peak by its number but shows its index. If there are several peaks, the last one counts. */
+/*
+ * ms_print marks the snapshot whose index in the file equals the number in the peak's "snapshot=" line. If there are
+ * several peaks, the last one counts.
+ */
 static void write_odd_peaks(FILE *file)
 {
 	static const char *const trees[] = { "peak", "empty", "peak", "peaked", "detailed peak" };
@@ -420,7 +423,10 @@ static void write_large_number(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/* A file larger than ms_print's memory limit, with one deep tree, so that most of the output is prefixes of lines. */
+/*
+ * A file larger than ms_print's memory limit. Its only tree is so deep that most of the output consists of the
+ * indentation of lines.
+ */
 static void write_large_tree(FILE *file, const char *after)
 {
 	unsigned int i;

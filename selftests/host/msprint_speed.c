@@ -17,7 +17,10 @@
 
 #define SIZE	     (100 * 1000 * 1000)
 #define TIMES_FASTER 30
-/* Number of runs. The fastest one counts, because the machine is shared. Short runs vary more. */
+/*
+ * Number of short runs, and number of long ones. The fastest run counts, because the machine is shared. The times of
+ * short runs vary more, so there are more of them.
+ */
 #define RUNS	     12
 #define RUNS_LONG    2
 

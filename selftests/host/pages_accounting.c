@@ -169,7 +169,10 @@ TEST_F(accounting, random_mappings_equal_pages)
 	random_mappings(_metadata, self, contexts);
 }
 
-/* Pages of an ignored context exist and replace other pages, but are not part of any total or snapshot. */
+/*
+ * Pages of an ignored context are tracked, and replace the pages that were at the same addresses before. But they are
+ * not part of any total or snapshot.
+ */
 TEST_F(accounting, ignored_pages_count_nowhere)
 {
 	static const char *const words[] = {"[a]", "[b]", "[c]", "[d]"};

@@ -127,7 +127,7 @@ TEST(augmentations_that_make_no_sense)
 			TH_LOG("%s", without[i]);
 		}
 	}
-	/* The announced size of the augmentation data exceeds the section. */
+	/* The size given for the augmentation data exceeds the section. */
 	section = make("zR", data, 1);
 	section.bytes[4 + 4 + 1 + 3 + 3] = 0x7f;
 	EXPECT_EQ(0, entries_of(&section));
@@ -155,7 +155,10 @@ static struct mf_cfi rules_with(const void *program, size_t n)
 
 	if (!builder || !bytes)
 		abort();
-	/* Copy everything that precedes make()'s own instructions, up to the size of the FDE's augmentation data. */
+	/*
+	 * Copy what make() built, except for the three bytes of instructions at the end of its FDE. The last byte
+	 * copied is the size of the FDE's augmentation data.
+	 */
 	memcpy(bytes, section.bytes, before);
 	memcpy(bytes + fde, &length, sizeof(length));
 	memcpy(bytes + before, program, n);
@@ -234,7 +237,10 @@ TEST(states_remembered)
 	}
 }
 
-/* Sequences of instructions, the last of which may be unsafe; @kept bytes of them must be passed on to libunwind. */
+/*
+ * Sequences of CFA instructions, of which the last instruction may be unsafe. The first @kept bytes must be passed on
+ * to libunwind.
+ */
 static const struct {
 	const char *what;
 	uint8_t n, kept;

@@ -42,7 +42,7 @@ enum evil {
 	FLOODS,
 };
 
-static pid_t self; /* pid of this process during a walk; otherwise 0, and watch() does nothing */
+static pid_t self; /* pid of this process during a walk; 0 at other times, when watch() does nothing */
 static unsigned int reads_here;
 static bool refuses_fork;
 
@@ -74,8 +74,8 @@ static void obey(enum evil evil)
 }
 
 /*
- * Called before each read of a file: counts the reads in this process, and in a child performs the action that the file
- * selects.
+ * Called before each read of a file. In this process, it counts the reads. In a child, it performs the action selected
+ * by the last byte of the file.
  */
 static void watch(int fd)
 {
@@ -144,7 +144,10 @@ static void hear_unreadable(const char *path, const char *why)
 	snprintf(told_why, sizeof(told_why), "%s", why);
 }
 
-/* The innermost frame. Does not call backtrace(), because that would follow hostile unwind rules, too. */
+/*
+ * The innermost frame of the captured stack. Does not call backtrace(), because that would follow the hostile unwind
+ * rules in this process.
+ */
 static __attribute__((noinline)) void take(void)
 {
 	ucontext_t context;
@@ -200,7 +203,10 @@ static uint32_t walk(void)
 /* Returns whether the last walk has all frames of in_a_handler(), as listed by libc's backtrace(). */
 static bool is_whole(void)
 {
-	/* libc's backtrace() was called one frame further out than the stack was captured, in take()'s caller. */
+	/*
+	 * libc's backtrace() was called in take()'s caller, while the stack was captured in take(), so the walk has one
+	 * more frame.
+	 */
 	if (walked.n != (uint32_t)n_expected + 1 || walked.end != MF_UNWIND_OUTERMOST)
 		return false;
 	for (int i = 1; i < n_expected; i++) {
@@ -260,7 +266,7 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 	EXPECT_EQ(0, reads_here);
 	EXPECT_EQ(0, n_told);
 
-	/* The check for reads in this process works: if confinement is switched off, it finds some. */
+	/* Check that reads of files in this process are noticed: without confinement, there must be some. */
 	forget_files();
 	files.options.unconfined = true;
 	in_a_handler();
@@ -269,7 +275,10 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 	EXPECT_LT(0, reads_here);
 }
 
-/* Opens the library @name as LIBRARY, with @evil as its last byte. */
+/*
+ * Copies the library @name to the file LIBRARY, appends @evil as its last byte, and opens the copy. That byte selects
+ * what the process that reads the file does; see watch().
+ */
 static void *open_library(const char *name, enum evil evil)
 {
 	char command[3 * PATH_MAX];
@@ -287,7 +296,10 @@ static int take_in_library(void)
 	return 1;
 }
 
-/* Rules that would crash libunwind or make it loop: only the frames outside the object's own frame are lost. */
+/*
+ * Unwind rules that would crash libunwind or make it loop. Only the callers of the object's function are missing from
+ * the stack.
+ */
 TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 {
 	static const char *const names[] = { "hostile_loop", "hostile_division", "hostile_not" };
@@ -334,7 +346,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		{ ENDS, "it is damaged: reading its unwind rules failed" },
 		{ IS_QUIET, "it is damaged: reading its unwind rules failed" },
 		{ TELLS_NOISE, "it is damaged: its unwind rules are invalid" },
-		{ FLOODS, NULL /* NULL: one of two messages is printed */ },
+		{ FLOODS, NULL /* the message gives one of two reasons */ },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -344,8 +356,8 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 
 		forget_files();
 		/*
-		 * The time for reading a file: shorter than the default for cases that use up all of it, but enough for
-		 * reading libc on a slow machine.
+		 * The time limit for reading a file. It is shorter than the default in cases that use up all of it, but
+		 * long enough for reading libc on a slow machine.
 		 */
 		files.options.patience_ms = cases[i].evil == LOOPS || cases[i].evil == FLOODS ? 5000 : 0;
 		n_told = 0;

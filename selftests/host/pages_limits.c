@@ -66,7 +66,7 @@ static void write_segment(FILE *out, unsigned int number, const Elf64_Phdr *segm
 	write_at(out, sizeof(Elf64_Ehdr) + number * sizeof(*segment), segment, sizeof(*segment));
 }
 
-/* Opens the file that was written. Returns NULL if it is refused. */
+/* Opens the file that the test has written so far. Returns NULL if mf_elf_file_open() refuses the file. */
 static struct mf_elf_file *reopen(struct _test_data_file *self)
 {
 	mf_elf_file_close(self->binary);
@@ -77,7 +77,7 @@ static struct mf_elf_file *reopen(struct _test_data_file *self)
 	return self->binary;
 }
 
-/* Each segment maps one page of the file, and begins a MiB and a page after the previous segment. */
+/* Each segment maps one page of the file. Its address is a MiB and a page above that of the previous segment. */
 TEST_F(file, segments)
 {
 	enum { ROOM = 64 };

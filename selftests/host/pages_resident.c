@@ -81,7 +81,7 @@ static uint64_t tree(kernel_t *kernel)
 	return sum;
 }
 
-/* Returns the number of pages counted for the stack that consists of the frames of @site and the innermost frame @kind. */
+/* Returns the number of pages counted for the stack with the frames of @site and, as its innermost frame, @kind. */
 static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 {
 	struct mf_store *store = &kernel->ours->store;
@@ -275,9 +275,9 @@ TEST_F(resident, random_calls_equal_pages)
 }
 
 /*
- * When attaching to a process, only the number of its resident pages is known, not their addresses. They are assigned
- * to mappings with room. Even if other pages appear in such a mapping later, the totals are right, also after it was
- * unmapped.
+ * When attaching to a process, massif-ctl learns only the number of its resident pages, not their addresses. It assigns
+ * them to mappings that have pages not known to be resident. If other pages appear in such a mapping later, the totals
+ * are still right, even after the mapping was removed.
  */
 TEST_F(resident, what_was_there_before_finds_a_place)
 {
@@ -309,8 +309,8 @@ TEST_F(resident, what_was_there_before_finds_a_place)
 }
 
 /*
- * A fault is reported after its page was unmapped, because the thread let go of the mapping while handling the
- * fault.
+ * A fault is reported after its page was unmapped, because the thread released the lock of the mapping while handling
+ * the fault.
  */
 TEST_F(resident, a_page_that_is_told_of_too_late)
 {
@@ -337,7 +337,7 @@ TEST_F(resident, a_page_that_is_told_of_too_early)
 	EXPECT_TRUE(is_right(self));
 }
 
-/* Unmaps @n pages; the module reports only @told of them as gone. */
+/* Unmaps @n pages, while the module reports the removal of only @told of them. */
 static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, bool unmap_first, uint32_t n,
 			  int32_t told)
 {
@@ -408,7 +408,7 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
 }
 
-/* So many pages that a list of them does not fit into the free memory of the heap. */
+/* a number of pages that is too large for a list of them to fit into the free memory of the heap */
 #define MANY (1u << 17)
 
 /*
@@ -435,7 +435,10 @@ TEST_F(resident, no_memory_for_the_pages_of_a_move)
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &none));
 	EXPECT_EQ(-ENOMEM, mf_resident_lift(&self->ours->resident, BASE, MANY * PAGE));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
-	/* With enough memory, all pages of another range of the same size can move. */
+	/*
+	 * Without this limit, mf_resident_lift() succeeds: it lists all pages of a second range of the same size for
+	 * the move.
+	 */
 	interval.start += 2 * MANY * PAGE;
 	interval.end += 2 * MANY * PAGE;
 	ASSERT_EQ(0, mf_accounting_map(self->ours, &interval, 0));

@@ -71,7 +71,10 @@ static const struct mf_pages_process *process_of(FIXTURE_DATA(stream) * self, pi
 	return NULL;
 }
 
-/* Returns the live bytes of the stack with the single frame @pc or, if @pc is 0, the text @words. */
+/*
+ * Returns the live bytes of the stack whose only frame has the address @pc. If @pc is 0, returns those of the stack
+ * whose only frame has the text @words.
+ */
 static uint64_t bytes_of(const struct mf_pages_process *process, uint64_t pc, const char *words)
 {
 	const struct mf_store *store = process->store;
@@ -102,7 +105,10 @@ TEST_F(stream, a_life)
 	stream_unmap(&self->stream, 2, 101, 1, 18);
 	stream_exit(&self->stream, 2, MAIN, 18);
 	ASSERT_EQ(drain(self), 0);
-	/* The profile has not ended yet, because the thread may have ended in an exec. */
+	/*
+	 * An EXIT record does not end the profile, because an exec may have caused it. The profile ends with the END
+	 * record.
+	 */
 	ASSERT_EQ(mf_pages_next_ended(self->pages), NULL);
 	stream_end(&self->stream, 2, MAIN, MASSIF_END_EXIT);
 	ASSERT_EQ(drain(self), 0);
@@ -207,7 +213,7 @@ TEST_F(stream, a_stack_that_never_comes)
 	self->stream.capture = 3; /* the module reports that the thread ended */
 	stream_map(&self->stream, 2, 120, 1, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0, 0);
-	self->stream.capture = 4; /* a thread that ended without a record of it */
+	self->stream.capture = 4; /* a thread whose end no record reports */
 	stream_map(&self->stream, 2, 130, 1, MASSIF_MAP_MMAP, 19);
 	stream_exit(&self->stream, 2, MAIN, 19);
 	ASSERT_EQ(drain(self), 0);
@@ -256,8 +262,8 @@ static void touch_and_tell(FIXTURE_DATA(stream) * self)
 }
 
 /*
- * An UNMAP record says whether all records of its pages' removal precede it. If they do not, the two pages whose
- * removal has not been reported still count, because another record can report it.
+ * An UNMAP record says whether all records about the removal of its pages precede it. If not, pages whose removal has
+ * not been reported (two here) remain in the total, because a later record can report the removal.
  */
 TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 {
@@ -320,7 +326,7 @@ TEST_F(stream, a_copy_without_a_source_that_goes)
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	stream_unmap(&self->stream, 2, 16, 1, 24);
-	/* A move that fails: the kernel removes the copy again. */
+	/* A move of a mapping that fails: the kernel unmaps the copy again. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 300, 10, MASSIF_MAP_MREMAP_COPY, 34);
 	stream_unmap(&self->stream, 2, 300, 10, 24);
@@ -462,8 +468,8 @@ TEST_F(stream, losses_are_joined)
 
 	for (int i = 0; i < 40; i++) {
 		/*
-		 * Every other loss comes half a second after the previous loss, because the time of a record, in ms, is
-		 * its sequence number.
+		 * In this test, the time of a record in ms is its sequence number. Skipping 500 numbers before every
+		 * second loss puts half a second between pairs of losses.
 		 */
 		if (i % 2 == 0) {
 			self->stream.seq += 500;

@@ -103,7 +103,10 @@ FIXTURE_TEARDOWN(stack)
 	mf_code_deinit(&code_read);
 }
 
-/* Frame 0 has two different addresses in take(), so it is not compared; the others are return addresses minus one. */
+/*
+ * Frame 0 is not compared: the stack was captured in take(), but not at the address at which take() called backtrace().
+ * The walk's other addresses are return addresses minus one.
+ */
 TEST_F(stack, equals_backtrace_through_libc)
 {
 	uint32_t n;
@@ -290,8 +293,8 @@ static __attribute__((noinline)) int call_code_in_code(void)
 }
 
 /*
- * The frames outside the code that has no unwind rules. backtrace() would stop in that code, so see_outside() records
- * the frames before it calls the code.
+ * The frames that call the code without unwind rules. backtrace() would stop in that code, so see_outside() records the
+ * frames before it calls the code.
  */
 static void *outside[FRAMES];
 static int n_outside;
@@ -330,7 +333,10 @@ TEST_F(stack, goes_on_by_frame_pointers)
 		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
 		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
 		EXPECT_FALSE(walked.guessed[1]);
-		/* The callers in order: [second code], call_..., see_outside, and then as reported by backtrace(). */
+		/*
+		 * The callers of the first piece of code are the second piece (in call_code_in_code() only),
+		 * call_code() or call_code_in_code(), see_outside(), and then the frames that backtrace() reported.
+		 */
 		ASSERT_EQ(n, first + 2 + (uint32_t)n_outside - 1);
 		for (uint32_t j = 2; j < n; j++)
 			EXPECT_EQ(walked.guessed[j], j >= 2 && j <= first);
@@ -510,7 +516,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 
 		for (uint32_t j = 0; j < trace.n_regs; j++)
 			read |= trace.regs[j] == i;
-		/* Do not change the stack pointer, because it is known from the address of the stack copy. */
+		/* Do not change the stack pointer: its value is known anyway, as the address of the stack copy. */
 		if (capture.regs[i] == capture.stack.sp)
 			continue;
 		capture.regs[i] ^= 0x100;
@@ -544,7 +550,7 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	ASSERT_EQ(walked.end, MF_UNWIND_CUT);
 	EXPECT_EQ(mf_unwinder_trace(unwinder), NULL);
-	/* A stack that was cut off at the maximum size of copies counts as complete. */
+	/* A stack that was cut off because stack copies have a maximum size counts as complete. */
 	cut.at_limit = true;
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	EXPECT_NE(mf_unwinder_trace(unwinder), NULL);
@@ -596,8 +602,8 @@ TEST_F(stack, numbers_become_stale)
 }
 
 /*
- * push %rbp; mov %rsp,%rbp; dec %esi; je 1f; call of itself; pop %rbp; ret; 1: call *%rdi; pop %rbp; ret: as many
- * frames as %esi says
+ * push %rbp; mov %rsp,%rbp; dec %esi; je 1f; call of itself; pop %rbp; ret; 1: call *%rdi; pop %rbp; ret. Calls itself
+ * until there are as many frames as %esi says.
  */
 static const uint8_t nested_with_pointer[] = {
 	0x55, 0x48, 0x89, 0xe5, 0xff, 0xce, 0x74, 0x07, 0xe8, 0xf3, 0xff, 0xff, 0xff, 0x5d, 0xc3,
@@ -612,7 +618,10 @@ static __attribute__((noinline)) int call_nested_code(void)
 	return taken;
 }
 
-/* Generated code between take() and call_nested_code(): as many frames are found as there is room for. */
+/*
+ * The frames of generated code are between take() and call_nested_code(). The walk goes on until it has as many frames
+ * as there is room for.
+ */
 TEST_F(stack, chains_of_frame_pointers)
 {
 	enum { ROOM = 256 };

@@ -16,7 +16,7 @@ static const struct {
 	const char *what;
 	const char *frames;
 	const char *sum;	// the last line of the report
-	const char *says;	// text that another line contains, or NULL
+	const char *says;	// text that must occur in the report, or NULL
 } cases[] = {
 	{ "all is well",
 	  START PLAN(2) "out\tok 1 a\nout\tok 2 b\nend\t0\n",
@@ -79,9 +79,9 @@ static const struct {
 
 static const char *const lane_names[LANES] = { "/dev/fd/10", "/dev/fd/11" };
 
-// Starts report.pl. @lanes are the write ends of pipes, its lanes: each carries the output of tests that run one after
-// another. *@output is the end from which its output is read; the caller closes them. Returns the pid, to be waited
-// for, or -1.
+// Starts report.pl with LANES pipes as its input. Each pipe is a lane: it carries the output of tests that run one
+// after another. Sets @lanes to the write ends of these pipes, and *@output to the read end of a pipe with report.pl's
+// output. The caller closes all of them. Returns the pid, which the caller waits for, or -1.
 static pid_t start_report(int lanes[LANES], int *output)
 {
 	char program[PATH_MAX];
@@ -97,6 +97,7 @@ static pid_t start_report(int lanes[LANES], int *output)
 	pid = fork();
 	if (!pid) {
 		dup2(out[1], STDOUT_FILENO);
+// The lanes must have the descriptors 10 and 11, but a pipe may already have one of these. So move the pipes first.
 		// Depending on inherited descriptors, a pipe could have the number of a lane, so move the pipes first.
 		for (int i = 0; i < LANES; i++)
 			in[i][0] = fcntl(in[i][0], F_DUPFD_CLOEXEC, 10 + LANES);
@@ -173,7 +174,7 @@ TEST(every_way_to_fail)
 	}
 }
 
-// The output of two tests that run side by side, each in a lane of its own, arrives in parts, alternately.
+// Two tests run side by side, each in its own lane (a pipe to report.pl). Their output arrives in parts, alternately.
 TEST(lanes_side_by_side)
 {
 	static const struct {

@@ -81,7 +81,7 @@ static const struct {
 	{ 0xe8, "at::rust", 8 },
 };
 
-/* Two objects: the unknown one, and this program's file at the addresses where it is loaded. */
+/* Object 0 is the unknown object. Object 1 is this program's file, at the addresses where it is loaded. */
 FIXTURE(files)
 {
 	char program[PATH_MAX];
@@ -371,12 +371,12 @@ TEST_F(files, names_for_the_next)
 	ASSERT_NE(NULL, names);
 	dl_iterate_phdr(own_build_id, &self->objects[1]);
 	ASSERT_NE(0, self->objects[1].build_id_size);
-	/* Before mf_names_begin() is called, that is, for a single process, no names are kept. */
+	/* No names are kept before mf_names_begin() is called; it is not called if there is only one process. */
 	EXPECT_STREQ("resolve", resolve_next(self, names, self->program, pc).function ?: "(none)");
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
 	mf_names_begin(names);
-	/* A failure to read the file is not kept for the next symbolizer, either. */
+	/* A symbolizer's failure to read the file is not kept, so the next symbolizer tries again. */
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 	found = resolve_next(self, names, self->program, pc + 1);
 	EXPECT_STREQ("resolve", found.function ?: "(none)");
@@ -394,7 +394,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("resolve", kept.function ?: "(none)");
 	EXPECT_EQ(2, kept.offset);
 	EXPECT_EQ(NULL, kept.file);
-	/* Look up more addresses than the initial capacity of the kept names. */
+	/* Look up more addresses than the table of kept names can hold initially, so that it grows. */
 	resolve_next(self, names, self->program, pc + 1);
 	for (size_t at = 0; at < 4096; at++)
 		resolve(self, (uintptr_t)symbols_code + at % 256 + at / 256 * 4096);

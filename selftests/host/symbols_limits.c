@@ -64,7 +64,10 @@ static void open_program(struct __test_metadata *_metadata, FIXTURE_DATA(limits)
 	ASSERT_NE(NULL, self->positions);
 }
 
-/* C source of the innermost inlined function. The symbol "innermost" is at the code to which its call was inlined. */
+/*
+ * C source of the innermost inlined function. The symbol "innermost" marks the code into which the call of this
+ * function was inlined.
+ */
 #define INNERMOST                                                                                                      \
 	"static inline __attribute__((always_inline)) void f1(void)\n"                                                 \
 	"{\n"                                                                                                          \
@@ -110,7 +113,7 @@ TEST_F_TIMEOUT(limits, inlined_calls, 120)
 		EXPECT_EQ(MF_POSITIONS_MAX, mf_positions_find(self->positions, innermost_address(self), true, list)) {
 			TH_LOG("%zu calls", n);
 		}
-		/* The outer calls are the ones shown. */
+		/* If there are too many nested calls, the outermost ones are listed. */
 		snprintf(wanted, sizeof(wanted), "f%zu", n - (MF_POSITIONS_MAX - 2));
 		EXPECT_STREQ(wanted, list[0].function);
 		close_program(self);

@@ -57,7 +57,7 @@ static int inlined_once(const char *text)
 	return atoi(text) + 1;
 }
 
-/* Two call sites: one with an inlined call around it, and one without. */
+/* A function whose code addresses are partly inside an inlined call and partly outside it. */
 __attribute__((noinline)) static int caller(const char *text)
 {
 	return inlined_once(text) * 3;
@@ -277,7 +277,10 @@ TEST_F(names, cold_and_warm)
 	EXPECT_STREQ(without, more);
 	ASSERT_EQ(0, stat(path, &status));
 	EXPECT_LT(before.st_size, status.st_size);
-	/* By now the file contains the names of all these addresses, so the debug information is not used. */
+	/*
+	 * By now the name file contains the names of all addresses that are looked up here, so the debug information is
+	 * not used.
+	 */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] -= 24;
 	free(mf_take(warm, NULL));
@@ -504,7 +507,7 @@ TEST_F(names, split)
 
 static bool is_right(FIXTURE_DATA(names) *self, const struct mf_namefile *file, size_t size)
 {
-	/* Allocate exactly that size, so that reads beyond it are noticed. */
+	/* Copy @file to a block of exactly @size bytes, so that reads beyond its end are noticed. */
 	mf_auto_free struct mf_namefile *copy = malloc(size ?: 1);
 
 	memcpy(copy, file, size);
@@ -669,7 +672,10 @@ TEST_F(names, at_once)
 	EXPECT_EQ(1, files());
 }
 
-/* Makes a name file with a record for each of the @n addresses starting at @first. Returns NULL if these are too many. */
+/*
+ * Makes a name file with a record for each of the @n addresses starting at @first. Returns NULL if there are too many
+ * addresses.
+ */
 static struct mf_namefile *make_many(FIXTURE_DATA(names) *self, uint32_t first, uint32_t n,
 				     const struct mf_namefile *others, size_t *size)
 {
@@ -707,7 +713,10 @@ static struct mf_namefile *make_of(FIXTURE_DATA(names) *self, size_t bytes, size
 {
 	const struct mf_sources sources = { .paths = { PROGRAM }, .count = 1 };
 	struct mf_namefile_draft draft = { 0 };
-	/* The size of everything in the file but the symbol name: text 0 has one byte, and each text includes its NUL. */
+	/*
+	 * The size of everything in the name file but the symbol name. The first text of a name file is empty, so it
+	 * takes one byte. The size of each text includes its NUL.
+	 */
 	size_t others = sizeof(struct mf_namefile) + sizeof(struct mf_namefile_record) +
 			sizeof(struct mf_namefile_source) + 1 + sizeof(PROGRAM);
 	size_t length = bytes - others - 1;

@@ -315,7 +315,10 @@ static char *tell(FIXTURE_DATA(parser) *self, uint64_t end, uint64_t step, bool 
 	"struct thing { std::vector<std::string> all; void add(int n) { all.push_back(std::to_string(many(n))); } }; }\n" \
 	"int main() { some::thing t; for (int i = 0; i < 3; i++) t.add(i); return t.all.size() == 3 ? 0 : some::many(2l); }\n"
 
-/* Commands that make the file from PLACE/source.cc (NULL: it exists already), and what must be among its names. */
+/*
+ * The path of a file, the commands that make it from PLACE/source.cc (NULL: it exists already), the compiler that they
+ * need, and a text that its names must contain.
+ */
 static const struct {
 	const char *path, *commands, *needs, *expected;
 } programs[] = {
@@ -489,8 +492,8 @@ TEST_F(opener, opens_elf_files_only)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, "", 0));
 	EXPECT_EQ(-EINVAL, ask(self, 77, "", 0));
 	/*
-	 * If a file is not an ELF file, the child that requested it learns only that: its file descriptor cannot be
-	 * read from.
+	 * If a file is not an ELF file, the child that requested it learns nothing else about it, because the
+	 * descriptor that the child gets cannot be read from.
 	 */
 	self->object.path = PLACE "/text";
 	for (uint32_t what = MF_OPENER_OBJECT; what <= MF_OPENER_PATH; what++) {
@@ -573,8 +576,8 @@ TEST(answers_as_bytes)
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
 	/*
-	 * An answer is refused if it was truncated at any offset, or if it has extra bytes. The memory ends at the
-	 * truncation.
+	 * An answer is refused if it was truncated at any offset, or if it has extra bytes. A truncated answer is in a
+	 * block that is only one byte longer, so that reads beyond it are noticed.
 	 */
 	for (size_t size = 0; size < buffer.size; size++) {
 		mf_auto_free uint8_t *cut = malloc(size + 1);
@@ -584,7 +587,10 @@ TEST(answers_as_bytes)
 	}
 	mf_wire_put(&buffer, "", 1);
 	EXPECT_FALSE(mf_wire_get_answer(buffer.bytes, buffer.size, &got));
-	/* Whichever byte is changed, the texts of the answer are terminated, whether or not it is still accepted. */
+	/*
+	 * Whichever byte of the answer is changed, it is refused, or it is still a valid answer with at most
+	 * MF_POSITIONS_MAX positions.
+	 */
 	buffer.size--;
 	for (size_t at = 0; at < buffer.size; at++) {
 		buffer.bytes[at] ^= 0xff;

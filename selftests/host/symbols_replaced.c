@@ -28,7 +28,7 @@ FIXTURE(replaced) {
 FIXTURE_VARIANT(replaced) {
 	const char *ways;
 	const char *command; /* command that runs in the directory r.files while the program runs */
-	const char *before;  /* command that runs in r.files before the program starts */
+	const char *before;  /* command that runs in the directory r.files before the program starts */
 	bool no_build_ids;
 	bool needs_mapping; /* true if the names can be found only through the mapping */
 	const char *library, *program; /* why the library and the program have no symbol names; NULL: they have names */
@@ -113,7 +113,10 @@ static void shell(const char *command)
 {
 	char line[1024];
 
-	/* If @command runs the program, massif-ctl caches the names of that run. */
+	/*
+	 * @command may call the shell function run(), which profiles the program. massif-ctl then caches the symbol
+	 * names of that run.
+	 */
 	snprintf(line, sizeof(line),
 		 "cd r.files; run() { \"%s\" -q --time-unit=B --massif-out-file=../r.out.before ./prog "
 		 "$PWD/lib.so n :; test $? = 3; }; %s",
@@ -193,7 +196,7 @@ static void expect_names(struct __test_metadata *_metadata, const FIXTURE_VARIAN
 	EXPECT_TRUE(begins(program, variant->program ? "??? (in /" : "of_program (symbols_replaced.c:")) {
 		TH_LOG("%.60s", program);
 	}
-	/* A library without names is shown with the path at which it was mapped. */
+	/* A library without symbol names is shown with the path at which it was mapped. */
 	if (variant->library) {
 		EXPECT_NE(NULL, strstr(library, "/r.files/lib.so)\n"));
 	}
@@ -212,7 +215,7 @@ static void expect_said(struct __test_metadata *_metadata, const char *err, cons
 	EXPECT_EQ(why != NULL, at != NULL) {
 		TH_LOG("%s", err);
 	}
-	/* The message must be printed only once. */
+	/* The message about this file must be printed only once. */
 	EXPECT_EQ(NULL, at ? strstr(at + 1, said) : NULL);
 }
 
@@ -237,7 +240,7 @@ TEST_F(replaced, names)
 		}
 	}
 	if (strchr(variant->ways, 'f')) {
-		/* The child that executes the shell command may have a file, too, which does not matter here. */
+		/* The child that executes the shell command may also write a file, which does not matter here. */
 		ASSERT_LE(1, ctl_find_files("r.out.", name));
 		expect_names(_metadata, variant, name);
 	}

@@ -116,8 +116,8 @@ static size_t differences(const struct reference *all, struct mf_symtab *table, 
 }
 
 /*
- * Returns the number of addresses of the file for which another symbol was found than by the linear search, or -1 if
- * the file cannot be read or has no symbols.
+ * Returns the number of addresses of the file for which the table finds a different symbol than a linear search does,
+ * or -1 if the file cannot be read or has no symbols.
  */
 static long compare(const char *path)
 {
@@ -196,7 +196,10 @@ TEST_F_TIMEOUT(symtab, of_libraries, 120)
 	long sum = 0;
 
 	dl_iterate_phdr(compare_library, &sum);
-	/* compare_library() adds a million for each file that it has compared; any other change is an error. */
+	/*
+	 * The sum is a million for each file that compare_library() has compared, plus the number of wrong symbols. It
+	 * is negative if a file could not be read or has no symbols.
+	 */
 	EXPECT_LE(4000000, sum);
 	EXPECT_EQ(0, sum % 1000000);
 }

@@ -33,7 +33,7 @@ static bool write_damaged(size_t size)
 	return file && !fclose(file) && done;
 }
 
-/* Finds the build id, which has 20 bytes, of a file linked like ours. */
+/* Finds the 20-byte build id of a file that was linked like this program. */
 static bool find_build_id(size_t size, struct mf_object *object)
 {
 	static const unsigned char note[] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0 };
@@ -127,11 +127,11 @@ static bool write_segments(unsigned int n, struct mf_object *object)
 	return write_damaged(size);
 }
 
-#define SEGMENTS_MAX 64 /* maximum number of segments in a file, including that of the build id */
+#define SEGMENTS_MAX 64 /* maximum number of segments in a file, including the one that contains the build id */
 
 /*
- * If a file has more code segments than are searched for Valgrind's client requests, it is unknown whether it contains
- * any. If a file has too many segments of all kinds, it is refused.
+ * Only a limited number of code segments is searched for Valgrind's client requests. If a file has more code segments,
+ * it is unknown whether it contains any request. If a file has too many segments of any kind, it is refused.
  */
 TEST(segments)
 {

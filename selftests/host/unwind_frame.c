@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds all registers of a frame's caller by rules that the test writes: the results of expressions, and their limits.
+// Finds all registers of a frame's caller, using unwind rules written by the test. Checks the results of DWARF
+// expressions, and their limits.
 
 #include <stdint.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static struct mf_expression_registers registers_at_first(void)
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
-#define MINUS(n) 0x09, (uint8_t)-(n) /* the bytes of a one-byte signed constant */
+#define MINUS(n) 0x09, (uint8_t)-(n) /* the expression for the constant -n: DW_OP_const1s and its operand */
 
 static const struct {
 	const char *what;
