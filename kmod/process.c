@@ -168,8 +168,7 @@ bool massif_process_remove(struct massif_process *process)
 }
 
 /**
- * massif_process_discount() - subtract a member that massif_process_remove() removed from the session's number of
- * members.
+ * massif_process_discount() - decrement the session's number of members after massif_process_remove() removed one.
  * Context: takes massif_table_lock.
  */
 void massif_process_discount(struct massif_session *session)

@@ -96,7 +96,7 @@ static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 		if (index) {
 			unsigned int unused = 64u - page->pmc_width;
 
-			/* Extend the sign of the hardware's count, which is a signed number of fewer than 64 bits. */
+			/* Sign-extend the hardware counter's value, which is a signed number of fewer than 64 bits. */
 			count += (uint64_t)((int64_t)(read_hardware(index - 1) << unused) >>
 					    unused);
 		}

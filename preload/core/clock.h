@@ -39,7 +39,7 @@ int64_t mf_clock_advance(struct mf_clock *clock);
  */
 void mf_clock_end(struct mf_clock *clock);
 
-/* In a forked child: drops a counter that belongs to a thread of the parent, without counting anything. */
+/* In a forked child: drops the counter of a thread of the parent, without adding to any count. */
 void mf_clock_forget(struct mf_clock *clock);
 
 #endif

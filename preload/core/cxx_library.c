@@ -35,8 +35,8 @@ static struct search late;
 static bool is_late_known; /* atomic; false if @late may be out of date, because a load or unload was not reported */
 
 /*
- * Functions that find_late() has found; used if the dynamic linker does not report the loading of objects. A function's
- * address is valid until any object is unloaded.
+ * Functions of the C++ library that find_late() has found; used if the dynamic linker does not report the loading of
+ * objects. A function's address is valid until any object is unloaded.
  */
 static struct {
 	void *address;	     /* address of the function; accessed atomically */

@@ -32,16 +32,16 @@ enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRAR
 void mf_cxx_library_start(void);
 
 /*
- * Update the functions after an object was loaded, or after the object with load bias @bias was unloaded. Not called
- * before mf_cxx_library_start().
+ * Update the known addresses of the C++ library's functions, after an object was loaded, or after the object with load
+ * bias @bias was unloaded. Not called before mf_cxx_library_start().
  * Context: the dynamic linker's lock is held, or the process has one thread.
  */
 void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
 /*
- * Tells whether mf_cxx_library_arrived() and mf_cxx_library_gone() were called for every object loaded or unloaded so
- * far (@all).
+ * Records whether mf_cxx_library_arrived() and mf_cxx_library_gone() have been called for every object loaded or
+ * unloaded so far. @all: true if they have.
  */
 void mf_cxx_library_know(bool all);
 

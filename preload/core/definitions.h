@@ -32,7 +32,7 @@ struct mf_definition {
 	void *address;
 	uint64_t size; /* size of the definition in bytes; 0 if unknown */
 	/*
-	 * Which of the wanted names is defined: the @number given to mf_definitions_find(), or the name's index in the
+	 * Identifies the name that is defined: the @number given to mf_definitions_find(), or the name's index in the
 	 * @names given to mf_definitions_find_in_file().
 	 */
 	uint32_t name;

@@ -16,8 +16,8 @@ int mf_descriptor_move_high(int fd)
 	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, LEAST);
 
 	/*
-	 * There is no high number if the limit on descriptors is lower. Then at least do not keep the number of a
-	 * standard stream, which the program may have closed.
+	 * If the limit on descriptors does not allow a high number, at least avoid the numbers of the standard streams,
+	 * which the program may have closed.
 	 */
 	if (high < 0 && fd <= STDERR_FILENO)
 		high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -178,7 +178,7 @@ char *strncpy(char *to, const char *from, size_t size)
 	return to;
 }
 
-/* strerror() needs no texts here: the shim reports only error codes, and massif-ctl writes the messages. */
+/* strerror() need not return a message here: the shim reports only error codes, and massif-ctl writes the messages. */
 char *strerror(int number)
 {
 	static char none[] = "";

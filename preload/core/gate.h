@@ -100,8 +100,10 @@ void mf_gate_freeze(void);
 extern bool mf_gate_is_frozen MF_HIDDEN;
 
 /*
- * Ends a freeze. Call this before changing session memory that is protected by a lock other than the gate. Context:
- * that lock is held.
+ * Ends a freeze: after a fork, the session memory stays unchanged so that the child can get a copy of it. Closing the
+ * gate also ends a freeze. Call this function before changing session memory that is protected by a lock other than the
+ * gate.
+ * Context: that lock is held.
  */
 static inline void mf_gate_thaw(void)
 {

@@ -38,8 +38,8 @@
 	X(pthread_setspecific)
 
 /*
- * Defines a function of the C library's name in the shim, which jumps to the C library's own definition. The address of
- * that definition is in a variable.
+ * Defines a function in the shim with the same name as a function of the C library. It jumps to the C library's own
+ * definition, whose address is in a variable.
  */
 #define ENTRY(function)                                    \
 	void *mf_libc_##function MF_HIDDEN;                         \

@@ -12,8 +12,8 @@
 #include "session.h"
 
 /*
- * Looks up the functions. Must be called before any of them is used; the first call must be made while the process has
- * one thread. Ends the process with status 127 if a function is missing.
+ * Looks up the C library's functions that the shim calls. Must be called before any of them is used; the first call
+ * must be made while the process has one thread. Ends the process with status 127 if a function is missing.
  */
 void mf_libc_bind(void);
 

@@ -12,7 +12,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Parts of the file names of libraries that end the program if they are not first in the list. */
+/*
+ * Parts of the file names of libraries that end the program if they are not the first library in the dynamic linker's
+ * list of objects.
+ */
 static const char *const first_ones[] = { "libasan.so", "libclang_rt.asan" };
 
 static bool wants_to_be_first(const struct link_map *object)

@@ -177,8 +177,8 @@ static struct mf_object_record *record_of(uint32_t number)
 }
 
 /*
- * Does @record, which was loaded at the last scan, describe the object @info? @thoroughly: also compare the name and
- * the build-id.
+ * Returns whether @record, for an object that was loaded at the last scan, describes the object @info. @thoroughly:
+ * also compare the name and the build-id.
  */
 static bool is_record_of(const struct mf_object_record *record, const struct dl_phdr_info *info,
 			 bool thoroughly)
@@ -197,7 +197,7 @@ static bool is_record_of(const struct mf_object_record *record, const struct dl_
 
 /*
  * Returns the number of the record that describes the loaded object @info, or MF_OBJECT_NONE if the object is new.
- * First tries record scan->at.
+ * Tries the record with number scan->at first, because it is likely to be that record.
  */
 static uint32_t find_mapped(struct scan *scan, const struct dl_phdr_info *info)
 {

@@ -145,9 +145,9 @@ bool mf_real_resolve(void)
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
 	/*
-	 * Move the shim behind a library that requires that it is first in the list (load_order.c). Do so before
-	 * looking up any function, because the first function found may be in that library, and its first call checks
-	 * the list.
+	 * If a library insists on being the first in the dynamic linker's list of objects, move the shim behind it
+	 * (load_order.c). Do so before looking up any function, because the first function found may be in that
+	 * library, and its first call checks the list.
 	 */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \

@@ -24,7 +24,7 @@ extern const volatile int *mf_session_active_word MF_HIDDEN;
 
 /* Bits of *mf_session_active_word. Most sessions set only the first; each of the others turns on a feature. */
 #define MF_SESSION_ACTIVE   1
-#define MF_SESSION_VERIFIES 2 /* check each stack (stack/verify.h) */
+#define MF_SESSION_VERIFIES 2 /* check each stack with a second walk, by libunwind (stack/verify.h) */
 #define MF_SESSION_LEDGER   4 /* count what each stack allocates and frees */
 #define MF_SESSION_STACKS   8 /* count the depths of stacks */
 #define MF_SESSION_STOPPED  16 /* do not count new blocks until the program asks for it */
@@ -61,7 +61,7 @@ bool mf_session_make_word(void);
 /* Starts counting events. Context: the session memory is attached and ready. */
 void mf_session_begin(void);
 
-/* Starts checking each stack. */
+/* Starts checking each stack that the shim walks against a second walk, by libunwind (stack/verify.h). */
 void mf_session_verify(void);
 
 /*

@@ -71,8 +71,8 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->entry = NULL;
 	thread->memo.room = private->room;
 	/*
-	 * Mark the thread's caches as out of date, with any generation but the current one, so that they are emptied
-	 * before they are first used.
+	 * Mark the thread's caches as out of date, by giving them a generation other than the current one, so that they
+	 * are emptied before they are first used.
 	 */
 	thread->generation = mf_objects_generation() - 1;
 }
@@ -82,8 +82,8 @@ static void begin_tally(struct mf_thread_private *private)
 {
 	mf_gate_close();
 	/*
-	 * Count the free that the process's only other thread, if there is one, may have left pending: a thread may
-	 * leave a free pending, to be counted before its next event, only while it is the process's only thread.
+	 * While a thread is the process's only thread, it may leave a free pending, to be counted before its next
+	 * event. If there is such a thread, it is no longer the only one, so count its pending free now.
 	 */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);

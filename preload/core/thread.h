@@ -33,9 +33,13 @@ struct mf_deferred {
  * child share the memory of this struct (thread_memory.h) until the child has a session of its own.
  */
 struct mf_thread {
-	/* pointers to the thread's tally and its shard (array of context bytes), which other threads may share */
+	/*
+	 * addresses of the thread's tally and of the tally's shard (the array of bytes per context); other threads may
+	 * share both
+	 */
 	struct mf_tally_ctx ctx;
-	uint32_t *put_off;   /* slot, in the table of blocks, of the block whose free the tally has put off, if any */
+	/* the block whose free the tally has put off: its slot in the table of blocks; NULL if there is none */
+	uint32_t *put_off;
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */
 	uint32_t generation;
@@ -79,7 +83,7 @@ struct mf_thread_private {
 	 */
 	struct mf_block resizing;
 
-	uint32_t tally; /* number of the tally that the state's thread uses */
+	uint32_t tally; /* number of the tally that this thread uses */
 	uint32_t room;	/* size in words of the pool that the thread's memo of stacks uses */
 
 	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
@@ -130,7 +134,9 @@ extern __thread struct mf_thread_local mf_thread_local
 /* Sets the current thread's state, which may be NULL, or updates its fast path after @thread has changed. */
 void mf_thread_set(struct mf_thread *thread);
 
-/* Gets a state for the current thread. Returns NULL if there is no memory for it, or if the session is not active. */
+/*
+ * Allocates a state for the current thread. Returns NULL if there is no memory for it, or if the session is not active.
+ */
 struct mf_thread *mf_thread_take(void);
 
 /*
@@ -151,7 +157,9 @@ void mf_thread_release(void);
  */
 void mf_thread_frozen(void);
 
-/* In a forked child: releases the lock of the thread states, whose holder does not exist in the child. */
+/*
+ * In a forked child: releases the lock that protects the thread states, because its holder does not exist in the child.
+ */
 void mf_thread_reset(void);
 
 /*

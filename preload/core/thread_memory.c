@@ -23,7 +23,10 @@
 #define SMALL_ROOM MF_MEMO_ROOM_LEAST
 #define PAGE_BYTES 4096u
 
-/* States with a large memo get one third of the session memory's region for states. */
+/*
+ * The session memory has a region for threads' states. One third of it is for states with a large memo (the thread's
+ * cache of known stacks).
+ */
 #define LARGE_SHARE 3u
 
 /*
@@ -131,7 +134,10 @@ void mf_thread_memory_restore(struct mf_thread_private *private)
 
 	if (!copy)
 		return;
-	/* Compute the sizes of all three parts of the saved state. Everything needed for that is in the first part. */
+	/*
+	 * The saved copy of the state has three parts: the state itself, the pool of its memo of stacks, and the memo's
+	 * hash table. Compute their sizes from the first part, which has all that is needed.
+	 */
 	parts = parts_of(private->saved);
 	if (mmap(thread, size_with(((const struct mf_thread *)private->saved)->memo.room),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,

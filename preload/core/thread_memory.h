@@ -17,7 +17,7 @@ struct mf_thread_private;
  */
 struct mf_thread *mf_thread_memory_take(uint32_t *room);
 
-/* In a forked child that now has its own session memory: clears the parent's states in it. */
+/* In a forked child that now has its own session memory: clears the thread states that were copied from the parent. */
 void mf_thread_memory_clear(void);
 
 /*

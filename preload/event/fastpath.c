@@ -120,9 +120,9 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation whose context is not yet known, because the guess for the first node of its stack (the roots of
- * the thread's memo) has not determined it. @node: the stack's first node in the memo, with which several known stacks
- * begin, or NULL if the guess was wrong.
+ * Counts an allocation if the first guess has not found the context of its stack. The first guess is the node that the
+ * thread's memo of stacks has in its table of roots for the caller's registers. @node: that node if the stack does
+ * begin with it, but several known stacks do; NULL if the guess was wrong.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,

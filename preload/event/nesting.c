@@ -15,12 +15,12 @@ uint64_t mf_nesting_hook_returns;
 #define DEPTH 1024u
 
 /*
- * Maximum size of a frame, in bytes. A hook's mark that is closer than this to a frame is assumed to be on the frame's
- * stack.
+ * Assumed maximum size of a frame, in bytes. A hook's mark is the address of the frame of a hook that has not returned.
+ * If the mark is less than this far above a frame, both are assumed to be on the same stack.
  */
 #define NEAR (1ull << 20)
 
-/* Removes mark @i, the mark of a hook. The other marks keep their order, oldest first. */
+/* Removes and returns the mark with index @i. The other marks of hooks keep their order, oldest first. */
 static struct mf_nesting_mark remove_mark(struct mf_nesting *nesting, uint32_t i)
 {
 	struct mf_nesting_mark mark = nesting->marks[i];
@@ -48,7 +48,10 @@ void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place)
 	}
 }
 
-/* Removes the mark of a hook that was left without returning, and puts back the block that it was resizing. */
+/*
+ * Removes the mark of a hook that was left without returning (by longjmp() or an exception). Puts the block that the
+ * hook was resizing, if any, back into the table of blocks.
+ */
 static void drop_mark(struct mf_thread *thread, uint32_t i)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -94,10 +97,12 @@ struct search {
 	const struct mf_registers *caller;
 	bool found, behind_signal;
 	bool is_guess;	 /* a frame had no unwind rule, so all further frames may be wrong */
-	bool is_skipped; /* the walk went past a hook's mark after a guess, so it may have missed the hook's frame */
 	/*
-	 * @steps contains everything that the result of the walk depends on, so the result can be remembered in a memo
+	 * after a guess at a frame, the walk went past a mark (the address of a hook's frame), so it may have missed
+	 * that frame
 	 */
+	bool is_skipped;
+	/* @steps contains everything that the result of the walk depends on, so the result can be kept in a memo */
 	bool repeatable;
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
@@ -105,10 +110,10 @@ struct search {
 };
 
 /*
- * Handles the marks of hooks inside @frame, which extends from its own stack pointer to that of @outer. A mark inside a
- * frame belongs to a hook that was left without returning, so the mark is dropped. After a guess, however, marks are
- * kept, because a guess may skip frames: in code that has neither unwind rules nor a frame pointer, the walk follows
- * the frame pointer of a caller.
+ * Drops the marks of hooks (addresses of their frames) that lie inside @frame, which extends from its own stack pointer
+ * to that of @outer. These hooks were left without returning, because @frame now uses their part of the stack. After a
+ * guess, however, the marks are kept, because a guess may skip frames: in code that has neither unwind rules nor a
+ * frame pointer, the walk follows the frame pointer of a caller.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -139,7 +144,10 @@ static void note_step(struct search *search, const struct mf_walk_frame *frame, 
 		};
 }
 
-/* Drops marks on the thread's own stack that lie below the caller's frame: their hooks were left without returning. */
+/*
+ * Drops the marks of hooks that were left without returning (by longjmp() or an exception): those on the thread's own
+ * stack that lie below the caller's frame.
+ */
 static void drop_below(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	if (mf_thread_local.inside & MF_INSIDE_SHIM)
@@ -225,8 +233,8 @@ static void remember(const struct search *search)
 }
 
 /*
- * Is there a hook's mark close above the last frame, so that the walk would probably have reached it if it had not
- * failed?
+ * True if a hook that has not returned has its frame close above the last frame that the walk found. If the walk had
+ * not failed there, it would probably have reached the hook's frame.
  */
 static bool is_near(const struct search *search)
 {

@@ -26,8 +26,8 @@
 struct mf_thread;
 
 /*
- * Maximum number of hooks that can be marked for a thread. A further mark replaces the oldest one, and events nested in
- * that hook are then counted.
+ * Maximum number of marks for a thread; each is for one hook that has not returned. A further mark replaces the oldest
+ * one, and events nested in the oldest hook are then counted.
  */
 #define MF_NESTING_MARKS 4u
 #define MF_NESTING_MEMOS 16u
@@ -61,7 +61,8 @@ struct mf_nesting_memo {
 /* The mark of a hook that has called the original function, which has not returned yet. */
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
-	struct mf_block resizing; /* block being resized, which is not in the table; context MF_CONTEXT_NONE if none */
+	/* block being resized, not in the table meanwhile; its context is MF_CONTEXT_NONE if there is none */
+	struct mf_block resizing;
 };
 
 /* The per-thread state for detecting nested calls. */
@@ -89,8 +90,8 @@ static inline uint64_t mf_nesting_load(uint64_t address)
 }
 
 /*
- * Adds a mark for the hook with @frame, which is about to call the original function. @block: a block that is being
- * resized and so is not in the table, or NULL.
+ * Adds a mark to @nesting: the hook whose frame is @frame is about to call the original function. If the hook resizes a
+ * block, @block is that block, which is not in the table of blocks meanwhile; otherwise @block is NULL.
  */
 static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *frame, const struct mf_block *block)
 {
@@ -128,7 +129,8 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
 
 /*
- * Is it known from a memo that an event of @caller is nested in the event of a hook? If this returns false,
+ * True if @caller was found before to be called by a hook's original function, so that its event is nested, and the
+ * stack words from which that follows are unchanged (struct mf_nesting_memo). If this returns false,
  * mf_nesting_search() must decide. Uses only general-purpose registers.
  */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
@@ -156,8 +158,8 @@ static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct m
 }
 
 /*
- * Is @caller nested? Walks the stack, and removes marks of hooks that were left without returning. May call the C
- * library.
+ * Walks the stack to find whether the event of @caller is nested in the event of a hook. Removes the marks of hooks
+ * that were left without returning (by longjmp() or an exception). May call the C library.
  */
 bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *caller);
 

@@ -69,7 +69,7 @@ typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, c
 /*
  * Defines the plain operator @symbol, which has the type @type. @arguments: the names of @parameters. If memory runs
  * out, the operator calls the C++ library's version, whose allocations (for new-handlers, exceptions and the block) are
- * counted like any malloc(). If there is no C++ library, it executes @missing.
+ * counted like any malloc(). @missing: the statement to execute then if there is no C++ library.
  */
 #define NEW(symbol, type, parameters, arguments, missing)                            \
 	void *symbol parameters;                                                     \

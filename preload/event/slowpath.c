@@ -92,7 +92,10 @@ void mf_slowpath_lose(void)
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Closes the gate and makes the totals exact. Returns the current time. */
+/*
+ * Closes the gate, so that no other thread is in the middle of an event, and adds the counters of all tallies to the
+ * totals. Counts one event. Returns the current time.
+ */
 static int64_t begin_alone(struct mf_thread *thread)
 {
 	mf_gate_close();
@@ -112,7 +115,7 @@ static void end_alone(int64_t now)
 }
 
 /*
- * Absorbs an event that is part of an operator of the C++ library: only the operator is counted. If the allocation
+ * Absorbs an event inside an operator new or delete of the C++ library: only the operator is counted. If the allocation
  * failed (@pointer is NULL), the operator's remaining events are counted as usual.
  */
 static __attribute__((noinline)) void absorb(const void *pointer)
@@ -138,8 +141,8 @@ static void defer(const void *pointer, struct mf_deferred event)
 }
 
 /*
- * Is the event of @caller nested? Gets a state first if the thread has none, as in a child that was forked inside an
- * allocation function of the program.
+ * Returns whether the event of @caller is nested. Allocates the thread's state first if necessary, for example in a
+ * child that was forked inside an allocation function of the program.
  */
 static bool is_nested(const struct mf_registers *caller)
 {
@@ -298,8 +301,8 @@ static inline void leave(struct mf_thread *thread)
 
 /*
  * If the time unit is instructions, advances the clock by the number of instructions that the thread has executed since
- * its last event. Returns false if the advance exceeds the allowance of the thread's tally: the caller must then have
- * the event counted by the model.
+ * its last event. Returns false if that exceeds the allowance of the thread's tally, that is, if the model must decide
+ * whether to take a snapshot. The caller must then give the event to the model and not count it in the tally.
  * Context: between mf_gate_enter() and mf_gate_leave().
  */
 static inline bool advance(struct mf_thread *thread)
@@ -387,7 +390,7 @@ MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller
 	return !(session & MF_SESSION_NO_HEAP);
 }
 
-/* Returns the context of a stack that the thread has had before, or 0 if it is new. */
+/* Returns the context of a stack that the thread has seen before, or 0 if the stack is new. */
 MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	uint32_t context = 0;
@@ -696,7 +699,7 @@ void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *b
 	struct mf_block other;
 	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
 
-	/* A reallocation that never returned is not an event, but begin_alone() has counted one: correct the number. */
+	/* begin_alone() has counted an event, but a reallocation that never returned is not one, so undo that count. */
 	mf_session_store.header->events--;
 	mf_heap_realloc_failed(&mf_session_store, block);
 	if (is_taken)
@@ -763,7 +766,10 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	}
 	watch(thread, caller, *mf_session_active_word);
 	context = recall_stack(thread, caller);
-	/* Shrinking may make a peak, which must be recorded before the new context is created. */
+	/*
+	 * Just before a block shrinks, the total may be at a peak, which must be recorded before the new context is
+	 * created.
+	 */
 	if (!context && size >= state->block.size)
 		context = mf_stack_context(thread, caller);
 	if (mf_session_has(MF_SESSION_VERIFIES))
@@ -816,14 +822,17 @@ void mf_slowpath_snapshot(void)
 	int saved = errno;
 	int64_t now;
 
-	/* A signal handler that interrupted the shim must not wait for the gate. */
+	/*
+	 * A signal handler that interrupted the shim must not wait for the gate, because the interrupted code may have
+	 * closed it.
+	 */
 	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_SHIM)
 		return;
 	thread = enter();
 	if (!thread)
 		return;
 	now = begin_alone(thread);
-	/* A request for a snapshot is not an event, but begin_alone() has counted one: correct the number. */
+	/* begin_alone() has counted an event, but a request for a snapshot is not one, so undo that count. */
 	mf_session_store.header->events--;
 	mf_model_take(&mf_session_store, now);
 	end_alone(now);

@@ -83,8 +83,8 @@ static void put_same(struct writer *writer, const uint8_t *from, const struct mf
 }
 
 /*
- * Writes a moved call *data(%rip). Refuses other indirect calls: their operands may be relative to rsp, which the push
- * changes.
+ * Writes the code for a moved call *data(%rip): a push of the return address, then a jump. Refuses other indirect
+ * calls, because their operands may be relative to rsp, which the push changes.
  */
 static void put_indirect_call(struct writer *writer, const uint8_t *from,
 			      const struct mf_instruction *in)

@@ -149,7 +149,7 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 	return _URC_CONTINUE_UNWIND;
 }
 
-/* Returns what MF_FRAME is in the shim's own allocation functions: the address of the hook's frame. */
+/* Returns the value that MF_FRAME has in the shim's own allocation functions: the address of the hook's frame. */
 static inline const void *frame_of(const struct mf_hook_frame *frame)
 {
 	return &frame->rbp;
@@ -160,7 +160,7 @@ static inline void *pointer_to(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* Gets a state for the thread. If a signal handler interrupted this very function, the handler's event is lost. */
+/* Allocates the thread's state. If a signal handler has interrupted this very function, the handler's event is lost. */
 static uint64_t take_thread(const void *data, uint64_t more)
 {
 	uint8_t inside = mf_thread_local.inside;
@@ -270,7 +270,7 @@ static __attribute__((noinline)) bool made_completely(const struct mf_hook_frame
 	return true;
 }
 
-/* Counts the block of @size bytes at @pointer that the original returned. @a, @b: arguments for the trace. */
+/* Counts the block of @size bytes at @pointer that the original function returned. @a, @b: arguments for the trace. */
 static inline bool made(const struct mf_hook_frame *frame, void *pointer, size_t size, size_t a, size_t b)
 {
 	bool in_hook = mf_thread_local.in_hook, done;

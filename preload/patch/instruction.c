@@ -19,13 +19,13 @@ enum form {
 	IMM16 = 3,
 	IMMZ = 4, /* an immediate of 4 bytes, or 2 with an operand size prefix */
 	IMMV = 5, /* an immediate of 4 bytes, 2 with an operand size prefix, or 8 with REX.W */
-	OFFS = 6, /* an address of 8 bytes */
+	OFFS = 6, /* an 8-byte address */
 	ENTR = 7, /* the 3 bytes of operands of enter */
 	REL8 = 8,
 	RELZ = 9, /* a jump distance of 4 bytes */
 	FORM = 15,
 	MODRM = 16,
-	GROUP3 = 32, /* there is an immediate only if the ModRM byte selects the instruction test */
+	GROUP3 = 32, /* there is an immediate only if the ModRM byte selects the TEST instruction */
 };
 
 #define M  (MODRM | PLAIN)
@@ -55,7 +55,7 @@ static const uint8_t one_byte[256] = {
 	NONE, NONE, NONE, NONE, PLAIN, PLAIN, GROUP3 | MODRM | IMM8, GROUP3 | MODRM | IMMZ, /* opcodes f0-ff */
 	PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, M, M,
 };
-/* Opcodes of two bytes, the first of which is 0f; indexed by the second. */
+/* Two-byte opcodes (0f xx), indexed by the second byte. */
 static const uint8_t two_bytes[256] = {
 	M, M, M, M, NONE, PLAIN, NONE, NONE, NONE, NONE, NONE, PLAIN, NONE, M, NONE, NONE, /* second byte 00-0f */
 	EIGHT(M), EIGHT(M), /* second byte 10-1f */

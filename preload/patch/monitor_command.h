@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Executes monitor commands from the program itself. */
+/* Executes the monitor commands that the program itself issues. */
 #ifndef MASSIF_PRELOAD_MONITOR_COMMAND_H
 #define MASSIF_PRELOAD_MONITOR_COMMAND_H
 

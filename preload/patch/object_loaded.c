@@ -48,7 +48,8 @@ static const struct visitor visitors[] = {
 /* Objects that have been handled. An object is identified by its load bias and the address of its headers. */
 struct known {
 	uintptr_t bias, headers;
-	uint32_t round; /* number of the last search of the dynamic linker's list (look()) that found the object */
+	/* serial number of the last search of the dynamic linker's list, look(), that found the object */
+	uint32_t round;
 };
 
 /* Number of objects in the static array. If there are more objects, a larger array is mapped. */

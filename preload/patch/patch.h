@@ -27,7 +27,10 @@
 void mf_patch_begin(void);
 void mf_patch_end(void);
 
-/* Overwrites the code at @site with @n @bytes, at most a page, and restores the protection of its pages. */
+/*
+ * Overwrites the code at @site with the @n bytes at @bytes (at most a page), and restores the protection of the code's
+ * pages.
+ */
 int mf_patch_write(void *site, const void *bytes, size_t n);
 
 /*

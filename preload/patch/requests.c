@@ -51,8 +51,8 @@ static uint32_t n_origins;
 static bool wanted; /* are requests handled? Copied from the session, which a forked child may not have yet */
 
 /*
- * Handles a request and returns its result. For a request to another tool of Valgrind, or if the process is not
- * profiled, the result is @unheard, which the request has without Valgrind.
+ * Handles a client request and returns its result. If the request is for another tool of Valgrind, or if the process is
+ * not profiled, returns @unheard, the default result, which the request has without Valgrind.
  */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {
@@ -147,7 +147,7 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 	       address - start < (uint32_t)description[3];
 }
 
-/* Code to be searched for requests. */
+/* A range of code that is searched for Valgrind client requests. */
 struct code {
 	const struct dl_phdr_info *object;
 	const uint8_t *at, *end;
@@ -224,8 +224,9 @@ static void count_missed(uint32_t n, int code)
 	uint8_t inside = mf_thread_local.inside;
 
 	/*
-	 * In a forked child, mf_thread_get() gets the child's session, or returns NULL if there is none. The initial
-	 * objects are handled before the session becomes active.
+	 * Count in the session memory of this process. Objects that were loaded at the start are searched before the
+	 * session becomes active; its memory is already mapped then. Later, in a forked child, mf_thread_get() first
+	 * gets the child a session of its own, or returns NULL if there is none.
 	 */
 	mf_thread_local.inside = true;
 	if (!mf_session_is_active() || mf_thread_get()) {

@@ -102,7 +102,7 @@ struct taken {
 	struct mf_code_detour detour;
 	/* the jump from this function to its hook, or to the definition that replaces it, has not been written yet */
 	bool is_new;
-	bool is_dispensable; /* the jump is optional: without it, the shim's function has the same effect */
+	bool is_dispensable; /* the jump is optional: even without it, the shim's function has the same effect */
 };
 
 #define TAKEN_MAX 1024u
@@ -217,7 +217,7 @@ static struct jump {
 	struct mf_definition definition;
 	const void *target;
 } jumps[JUMPS_MAX];
-static uint32_t n_jumps; /* number of jumps in the objects that are being handled */
+static uint32_t n_jumps; /* number of jumps found in the objects being searched */
 
 static const struct jump *find_jump(const void *site)
 {
@@ -228,8 +228,8 @@ static const struct jump *find_jump(const void *site)
 }
 
 /*
- * If the function consists of only a jump, records the jump and returns true. miss_jumps() checks the recorded jumps
- * after all functions have been found.
+ * If the function consists of only a jump, adds the jump to the array jumps and returns true. After all functions have
+ * been found, miss_jumps() checks where these jumps lead.
  */
 static bool note_jump(const struct mf_definition *definition)
 {
@@ -246,8 +246,9 @@ static bool note_jump(const struct mf_definition *definition)
 }
 
 /*
- * Reports the recorded jumps that do not lead to a counted function. The number of hops is limited, because jumps may
- * form a cycle.
+ * Reports each definition of an allocation function that consists of only a jump (note_jump()), if the jump does not
+ * lead to a function that has been taken over: its calls are not counted. The number of hops is limited, because jumps
+ * may form a cycle.
  */
 static void miss_jumps(void)
 {

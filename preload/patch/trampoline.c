@@ -3,8 +3,7 @@
 //
 // valgrind.h tells the compiler that a request changes only its result (rdx), the flags and memory. So a trampoline
 // must preserve all other registers, vector registers included, and the 128 bytes below the stack pointer (the red
-// zone). When the stack is walked from the function that answers the request, the site appears as an interrupted
-// frame.
+// zone). When the stack is walked from the request handler, the site of the request appears as an interrupted frame.
 
 #include "trampoline.h"
 
@@ -63,7 +62,7 @@ __asm__(
 "	pushq	(%rbp)\n"
 "	leaq	144(%rbp), %rcx\n"
 "	pushq	%rcx\n"
-"	movq	8(%rbp), %rcx\n"   /* the return address of the shared code, which is in the trampoline */
+"	movq	8(%rbp), %rcx\n"   /* the address in the trampoline to which this shared code returns */
 "	pushq	21(%rcx)\n"	   /* member @back of the trampoline: the address of the program's next instruction */
 "	.cfi_offset rip, -232\n"
 "	movq	mf_trampoline_answers(%rip), %rdi\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Trampolines: code near a client request in the program, to which the request is redirected. A trampoline preserves
- * all registers, tests whether the shim handles the request, and if so calls the function that answers it.
+ * all registers, tests whether the shim handles the request, and if so calls the request handler.
  */
 #ifndef MASSIF_PRELOAD_TRAMPOLINE_H
 #define MASSIF_PRELOAD_TRAMPOLINE_H
@@ -20,14 +20,14 @@ enum mf_request {
 };
 
 /*
- * The trampoline of one client request in the program. It is in memory from mf_patch_room(), so it must not be written
+ * The trampoline of one client request in the program. It is allocated with mf_patch_room(), so it must not be written
  * after mf_patch_seal().
  */
 struct mf_trampoline {
 	uint8_t code[24];
 	uint64_t entry;	/* the code shared by all trampolines */
 	uint64_t back;	/* address of the instruction after the request; also the address of the event's caller */
-	struct mf_trampoline *next; /* the trampoline of the next request in the same code */
+	struct mf_trampoline *next; /* next in the list of trampolines for the client requests in the same code */
 };
 
 /* The program's registers that are relevant to a request. */
@@ -38,7 +38,7 @@ struct mf_trampoline_frame {
 
 /*
  * Handles a client request, whose number is one of the MF_REQUEST_ constants, and returns its result. @unheard: the
- * result of a request that is not handled.
+ * default result, to be returned if the request is not handled.
  */
 typedef uint64_t mf_trampoline_answer(const struct mf_trampoline_frame *frame, uint64_t unheard);
 

@@ -72,7 +72,9 @@ static void take_out(char **place)
 	while (*place++);
 }
 
-/* Removes the shim from @value, and keeps the user's own libraries. Returns false if there are none. */
+/*
+ * Removes the shim from the list of libraries in @value, and keeps the user's own. Returns false if no library is left.
+ */
 static bool shorten(char *value)
 {
 	char *others = strchr(value, ':');

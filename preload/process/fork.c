@@ -61,8 +61,8 @@ static void put_back(bool back)
 static struct {
 	unsigned int children;	   /* number of children announced to massif-ctl */
 	/*
-	 * the thread that froze the session memory, if it is the only one so far: its member @shares, which is set
-	 * during the freeze, must then be reset; otherwise NULL
+	 * the thread that froze the session memory, if the process has never had another: its member @shares was set
+	 * for the freeze only, and must be reset when the freeze ends; otherwise NULL
 	 */
 	struct mf_thread *alone;
 } fork_state;
@@ -74,8 +74,8 @@ static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
 /*
- * Prepares the session memory for being copied. From then on, every event has to close the gate. Context: the caller
- * holds the gate.
+ * Prepares the session memory for being copied. From then on, every event has to close the gate (the lock that keeps
+ * other threads from changing their tallies), and closing it ends the freeze. Context: the caller holds the gate.
  */
 static void freeze(struct mf_thread *thread)
 {
@@ -104,8 +104,9 @@ static void go_on(void)
 	int saved = errno;
 
 	/*
-	 * Notify massif-ctl that this process changes its session memory again after a fork. If massif-ctl cannot be
-	 * reached, went_on in the session memory lets it detect that a copy for a child would be inconsistent.
+	 * Notify massif-ctl that this process resumes changing its session memory after a fork. If massif-ctl cannot be
+	 * reached, count that in the field went_on in the session memory: it lets massif-ctl detect that a copy for a
+	 * child would be inconsistent.
 	 */
 	if (fork_state.children && !mf_join_go_on())
 		__atomic_add_fetch(&mf_session_store.header->went_on, 1, __ATOMIC_SEQ_CST);
@@ -145,8 +146,8 @@ static void prepare(void)
 		return;
 	}
 	/*
-	 * The parent and the child may not be allowed the system calls for reaching massif-ctl, so the child is not
-	 * profiled.
+	 * The parent and the child may be forbidden the system calls that are needed to reach massif-ctl, so the child
+	 * is not profiled.
 	 */
 	if (mf_seccomp_is_on()) {
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
@@ -279,8 +280,8 @@ static struct mf_thread *begin(void)
 		mf_lock_take(&newborn_lock);
 		if (mf_fork_is_newborn && !copy()) {
 			/*
-			 * The session memory that is mapped is still the parent's, so from now on no thread may take a
-			 * state in it.
+			 * The session memory that is mapped is still the parent's, so from now on no thread may
+			 * allocate a state in it.
 			 */
 			mf_session_deactivate();
 			survivor = NULL;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // Hides the shim's share of address space and data from the program's limits (RLIMIT_AS, RLIMIT_DATA).
 //
-// The session takes far more address space than most programs, though hardly any memory, and the shim's image counts
-// as data. If the limits were not adjusted, the program could map less memory than without massif, or none at all. So
-// the shim's share is added to each limit that the program sets, and subtracted when the program reads the limit. A
-// limit that was set before the program started is raised in the same way, as far as the hard limit or the process's
-// privileges allow; otherwise the session is small (ctl/heap/process.c).
+// The session takes far more address space than most programs, though hardly any memory, and the shim's image counts as
+// data. If the limits were not adjusted, the program could map less memory than without massif, or none at all. So the
+// shim's share is added to each limit that the program sets, and subtracted when the program reads the limit.
+//
+// A limit that was set before the program started is raised in the same way, as far as the hard limit or the process's
+// privileges allow. If it cannot be raised enough, a smaller session is used (userland/ctl/heap/process.c).
 
 #include "limits.h"
 
@@ -25,7 +26,10 @@
 /* Upper bound on the stack, in bytes, that the C library's exec functions use before they make the system call. */
 #define STACK_BYTES 8192
 
-/* massif-ctl makes the session a quarter as large as the limit. A limit of this size allows a full-size session. */
+/*
+ * A limit on address space (RLIMIT_AS), in bytes, that allows a full-size session. massif-ctl makes the session at most
+ * a quarter as large as the limit.
+ */
 #define ANY_SESSION (1ull << 40)
 
 /*

@@ -25,7 +25,10 @@ void mf_limits_settle(void);
  */
 void mf_limits_executing(bool begins);
 
-/* Sets the limits without the shim's share for process @pid, which is already executing a program without a session. */
+/*
+ * Sets the limits of process @pid, a child that is already executing a program and has no session, to the values that
+ * the program has set, without the shim's share.
+ */
 void mf_limits_spawned(pid_t pid);
 
 #endif

@@ -86,8 +86,9 @@ static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 }
 
 /*
- * Stores the node of frame @i in the walk. The nodes of all outer frames must have been stored before. Does nothing for
- * an interrupted innermost frame, because an outer frame with the same address has a different node.
+ * Stores the trie node of frame @i in the walk, for reuse by the next walk. The nodes of all outer frames must have
+ * been stored before. Does nothing for an interrupted innermost frame: if the next walk finds the same address in an
+ * outer frame, that frame has a different node.
  */
 static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
 {
@@ -135,8 +136,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
 
 	/*
-	 * For the outermost frame that differs from the previous stack, first try the next sibling of the node that the
-	 * previous stack's frame had.
+	 * For the outermost frame that differs from the previous stack, first try the next sibling of the node that was
+	 * used at this depth in the previous stack.
 	 */
 	if (n < end && frame->node)
 		next = mf_trie_next(store, frame->node);
@@ -153,8 +154,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 }
 
 /*
- * Continues find_nodes() at frame *@known, below @node, but also determines and compares the frames' objects. Must be
- * called without the trie's lock, because it may need the dynamic linker's lock.
+ * Like find_nodes(), but starts at frame *@known, below @node, and also determines and compares the frames' objects.
+ * Must be called without the trie's lock, because it may need the dynamic linker's lock.
  */
 static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread *thread, uint32_t node,
 								uint32_t *known)
@@ -182,8 +183,9 @@ static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread
 }
 
 /*
- * Makes nodes below @node for frame @known and all frames inside it. Returns the innermost node, or UINT32_MAX if there
- * is no room. Context: the trie's lock is held.
+ * Creates trie nodes below @node for frame @known and all frames further in. Returns the innermost node, or UINT32_MAX
+ * if there is no room.
+ * Context: the trie's lock is held.
  */
 static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t node)
 {
@@ -223,7 +225,11 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	return context;
 }
 
-/* Makes the trie's nodes of the @n frames in thread->merged. Context: the trie's lock is held. */
+/*
+ * Creates trie nodes for the @n frames in thread->merged. Returns the innermost node, or UINT32_MAX if there is no
+ * room.
+ * Context: the trie's lock is held.
+ */
 static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;

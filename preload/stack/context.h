@@ -36,8 +36,8 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
 
 /*
- * Returns the trie's node for the innermost frame of @thread's stack, which starts at @caller, without making a
- * context. Returns UINT32_MAX if there is no room. Takes the trie's lock.
+ * Returns the trie node that represents the whole stack of @thread, starting at @caller: the node of its innermost
+ * frame. Creates the node if necessary, but no context. Returns UINT32_MAX if there is no room. Takes the trie's lock.
  */
 uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller);
 

@@ -22,7 +22,7 @@ struct mf_thread;
 /* All zero until the thread's stack is first measured. */
 struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
-	uint64_t bytes;	    /* depth in bytes when the model last counted it */
+	uint64_t bytes;	    /* depth of the stack in bytes at the model's last count */
 	/* value of @bytes when the session memory was frozen, which a forked child copies; see fork.c */
 	uint64_t frozen;
 };

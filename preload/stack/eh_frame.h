@@ -18,7 +18,10 @@ void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint
 /* Removes the object that was loaded at addresses @start to @end. Called by one thread at a time. */
 void mf_eh_frame_gone(uint64_t start, uint64_t end);
 
-/* Finds the tables for the code at @pc, whose object has no index. Takes no lock. Returns false if there are none. */
+/*
+ * Finds the unwind tables for the code at @pc, in an object without an index (.eh_frame_hdr). Returns false if there
+ * are none. Takes no lock.
+ */
 bool mf_eh_frame_find(uint64_t pc, struct mf_rows_object *object);
 
 #endif

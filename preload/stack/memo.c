@@ -89,8 +89,8 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 		n++;
 		if (node->context) {
 			/*
-			 * @path is the list of the stack's nodes, which a 0 must terminate. If there are too many nodes
-			 * for the list, it is stored as unknown, that is, all 0.
+			 * @path lists the nodes of the stack, and must be terminated by a 0. If there are too many
+			 * nodes for that, all entries are set to 0, which means that the nodes are unknown.
 			 */
 			if (n >= MF_MEMO_PATH)
 				memset(path, 0, sizeof(path));
@@ -139,8 +139,9 @@ static inline void add(struct words *words, uint64_t address, uint64_t value)
 }
 
 /*
- * Collects the words that the walk depends on. A saved frame pointer is added only if an outer frame uses it, and then
- * directly before the words of that outer frame. So the words collected so far always determine which word comes next.
+ * Collects the stack words that the walk depends on. A saved frame pointer is added only if an outer frame uses it, and
+ * just before the words of that outer frame. With this order, the words collected so far always determine which word
+ * comes next.
  */
 static void collect(struct words *words, const struct mf_walk *walk)
 {

@@ -9,8 +9,9 @@
 
 #include "unwind.h"
 
-#define MF_MEMO_ROOTS (1u << 13) /* number of roots, the guesses for the first node of a stack: a power of two */
-#define MF_MEMO_WORDS 480u	 /* maximum number of words that a remembered walk may read */
+/* entries in the table of roots, which guess the first node of a stack: a power of two */
+#define MF_MEMO_ROOTS (1u << 13)
+#define MF_MEMO_WORDS 480u	 /* maximum number of words that the walk of a stack in the memo may read */
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes are aligned to this many bytes, so that a node's head is one cache line */
 
@@ -54,8 +55,8 @@ struct mf_memo {
 	uint32_t score;
 	uint32_t asked;
 	/*
-	 * Used while the score is 0. @pause: a stack is looked up only if !(asked & pause). @in_vain: number of stacks
-	 * that were not found since the score fell to 0.
+	 * Used while the score is 0. Only one stack in @pause + 1 (a power of two) is then looked up: those for which
+	 * asked & pause is 0. @in_vain: number of stacks not found in the memo since the score fell to 0.
 	 */
 	uint32_t pause, in_vain;
 	uint32_t last;			/* pool index of the last node of the most recently found stack */
@@ -64,7 +65,10 @@ struct mf_memo {
 	 * found stack last time. 0 if unknown.
 	 */
 	uint32_t guess;
-	/* Scratch space for the words of a walk. It is here because the memo's first page is in use anyway. */
+	/*
+	 * Scratch space for the stack words that a walk has read. It is in this struct because the page is in use
+	 * anyway.
+	 */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
 	/* Pool indices of the first nodes of stacks, indexed by a hash of the caller's registers. */
 	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS];
@@ -105,8 +109,8 @@ struct mf_memo_node {
 	 */
 	uint64_t above, value;
 	/*
-	 * Number that identifies the node in the keys of its children. If the node is split, the new child gets this
-	 * number.
+	 * Number of the node, which is part of the keys (@above) of its children. If the node is split, the new child
+	 * inherits both the children and this number, so their keys remain valid.
 	 */
 	uint32_t number;
 	uint32_t context; /* context of the only stack that ends here; 0 if the node has children */
@@ -114,8 +118,9 @@ struct mf_memo_node {
 	union {
 		uint32_t latest; /* in a node with children: pool index of the child that was found most recently */
 		/*
-		 * In the last node of a stack: pool index of the last node of the stack that was found after this one
-		 * the last time (stacks with one node do not count).
+		 * In the last node of a stack: a prediction of the next stack, namely the stack that was found after
+		 * this one the last time. It is stored as the pool index of that stack's last node. Stacks with only
+		 * one node are ignored.
 		 */
 		uint32_t after;
 	};
@@ -202,7 +207,7 @@ static inline bool mf_memo_looks(struct mf_memo *memo)
 	return memo->score || !(++memo->asked & memo->pause);
 }
 
-/* Called if guessing has not found the current stack. Was the stack looked up in the memo's hash table? */
+/* Called if no guess has found the current stack. Returns whether the stack was looked up in the memo's hash table. */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 {
 	return memo->score || !(memo->asked & memo->pause);
@@ -240,7 +245,11 @@ mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 	return node;
 }
 
-/* Continues from the first node @node. Returns the context of the stack if guessing finds it, otherwise 0. */
+/*
+ * Looks up a stack whose first node @node is known, by guessing each further node: first along the stack that is
+ * predicted to come next, if it begins with @node, otherwise at the most recently found child of each node. Returns the
+ * context of the stack if the guesses are right, otherwise 0.
+ */
 static inline __attribute__((always_inline)) uint32_t
 mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint64_t sp)
 {
@@ -263,7 +272,10 @@ mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint
 /* Looks up the stack that begins with @sp and @pc in the table. Returns its context, or 0 if the stack is unknown. */
 uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc);
 
-/* Returns the context of the stack that begins with @sp and @pc if guessing finds it, otherwise 0. */
+/*
+ * Looks up the stack that begins with @sp and @pc, by guessing its nodes. Returns its context if the guesses are right,
+ * otherwise 0.
+ */
 static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 {
 	const struct mf_memo_node *node = mf_memo_recall_root(memo, sp, pc);
@@ -283,7 +295,7 @@ static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context);
 
-/* Called instead of mf_memo_enter() for a stack that should not be added. */
+/* Called instead of mf_memo_enter() if a stack that is not in the memo should not be added to it. */
 void mf_memo_pass(struct mf_memo *memo);
 
 /* Empties the memo, because code was unloaded or contexts became invalid. */

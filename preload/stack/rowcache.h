@@ -19,10 +19,13 @@
  */
 void mf_rowcache_open(struct mf_store *store);
 
-/* Finds the rule for the code at @pc in the files. Returns false if there is none. Takes no lock. */
+/*
+ * Finds the unwind rule for the code at @pc in the files of rules that earlier runs found. Returns false if there is
+ * none. Takes no lock.
+ */
 bool mf_rowcache_find(uint64_t pc, struct mf_cfi_rule *rule);
 
-/* Records a rule that was not in the files. */
+/* Records, for later runs, an unwind rule that was not in the files of rules that earlier runs found. */
 void mf_rowcache_note(uint64_t pc, const struct mf_cfi_rule *rule);
 
 /* Is the object at @address, with @bytes of code, known to contain no client requests? */

@@ -30,7 +30,11 @@ static uint32_t n_filled;
 
 _Static_assert(MF_RULES_CACHE_BITS <= 16, "a slot's number has 16 bits");
 
-/* Returns the number of @rule, or MF_RULES_MAX if there are too many rules. Context: the lock is held. */
+/*
+ * Returns the index of @rule in the table of rules, to which the rule is added if it is new. Returns MF_RULES_MAX if
+ * there are too many rules.
+ * Context: the lock is held.
+ */
 static uint32_t intern(const struct mf_cfi_rule *rule)
 {
 	uint32_t i;

@@ -49,12 +49,12 @@ static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 }
 
 /*
- * Notes that a guess about code that is in no object is about to be cached. Must be called before each such guess is
- * cached.
+ * Records that a guess is about to be cached for code that belongs to no object. Must be called before each such guess
+ * is cached.
  */
 void mf_rule_cache_note_guess(void);
 
-/* Has a guess about code that is in no object been cached since the last call? */
+/* Returns whether, since the last call, any guess was cached for code that belongs to no object. */
 bool mf_rule_cache_has_guessed(void);
 
 /* Drops the rules for addresses in [@start, @end]. */

@@ -19,8 +19,8 @@
 #define PAGE_SIZE (1ull << PAGE_BITS)
 
 /*
- * A cache of code addresses that guesses have found. Each entry is one word: the address, and a bit that is set if the
- * address follows a call.
+ * A cache of code addresses that were found by guessing a frame's caller. Each entry is one word: the address, and a
+ * bit that is set if the address follows a call.
  */
 #define LINK_BITS 10u
 
@@ -199,7 +199,10 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RSP)) &&
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
-		/* A step by any other kind of rule reads no memory, or only memory that step_by_frame_pointer() checks. */
+		/*
+		 * A step by a rule with any other kind of CFA reads no memory, or only memory that
+		 * step_by_frame_pointer() checks.
+		 */
 		return true;
 	}
 	if (rule.fp == MF_FP_AT_CFA)

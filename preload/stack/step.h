@@ -67,9 +67,10 @@ bool mf_step_is_there(uint64_t address, uint64_t known);
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Did step @taken, which led to @pc, find only a link in the chain of frame pointers rather than a frame? If a rule has
- * led to the first word of a stack made by makecontext(), @pc is the start of a function. It counts as the outermost
- * frame, not as a link.
+ * A guess may follow a saved frame pointer to a pair of words that is only a link in the chain of frame pointers, and
+ * not a frame, because the second word is not a return address. Returns whether step @taken, which led to @pc, has
+ * found such a link. If a rule has led to the first word of a stack made by makecontext(), @pc is the start of a
+ * function. It counts as the outermost frame, not as a link.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 

@@ -72,8 +72,8 @@ static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint3
 }
 
 /*
- * Compares the outermost @n words, starting with the innermost of them. Returns 0 if all are unchanged; otherwise the
- * number (counted from 1, outermost first) of the first word found to differ.
+ * Compares the outermost @n words of the walk with the stack, beginning with the innermost of them. Returns 0 if all
+ * are unchanged; otherwise the position of the innermost changed word, where the outermost word has position 1.
  */
 static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
@@ -99,9 +99,9 @@ static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 }
 
 /*
- * Does the stack differ from the previous one only in some return addresses, because the same functions were called
- * from different call sites in the same callers? If so, updates these addresses in @walk and returns true. If not, only
- * the outermost *@at frames are unchanged.
+ * If the stack differs from the previous one only in some return addresses, because the same functions were called from
+ * different call sites in the same callers, updates these addresses in @walk and returns true. Otherwise returns false;
+ * then at most the outermost *@at frames are unchanged.
  */
 static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
 {
@@ -154,16 +154,16 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 		return true;
 	}
 	/*
-	 * The frames from the one found to the one that the changed word belongs to cannot be reused, because their
-	 * callers differ now.
+	 * The frame to which the changed word belongs has a different caller now. So neither that frame nor any frame
+	 * further in, up to the one found, can be reused.
 	 */
 	*at = walk->owners[changed - 1];
 	return false;
 }
 
 /*
- * Adds the words of frame @i to the walk's words, after the words of its outer frames. The word that the walk read
- * first comes last.
+ * Appends the stack words of frame @i to the list walk->words, after those of the frames further out. So the word that
+ * the walk read first comes last.
  */
 static inline void add_words(struct mf_walk *walk, uint32_t i)
 {
@@ -186,7 +186,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 	frame->n_words = (uint16_t)n;
 }
 
-/* Places the @n new frames inside the outermost @kept old frames. */
+/* Keeps the outermost @kept old frames, and adds the @n new frames as the innermost ones. */
 static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 {
 	bool needs_fp = kept && walk->frames[kept - 1].needs_fp;
@@ -205,8 +205,8 @@ static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 }
 
 /*
- * Keeps the outermost @met frames and places @n new ones inside them. Drops the outermost frames if there would be more
- * than @depth in total.
+ * Keeps the outermost @met frames, which are unchanged, and adds @n new frames as the innermost ones. Drops the
+ * outermost frames if there would be more than @depth in total.
  */
 static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t depth)
 {
@@ -215,8 +215,9 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
 		/*
-		 * The walk now begins with a different outermost frame. So the frames have other nodes in the trie, and
-		 * the words for finding that frame's caller no longer belong to the walk.
+		 * Frames were dropped, so the walk now begins with a different outermost frame. All frames need other
+		 * nodes in the trie, because a node stands for its outer frames, too. The stack words that were read to
+		 * find the caller of the new outermost frame are no longer needed, because that caller was dropped.
 		 */
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;

@@ -46,7 +46,7 @@ struct mf_walk_frame {
 	uint64_t other_slot; /* address of another word that was read to find the caller; 0 if there is none */
 	uint64_t other;	     /* value of the stack word at @other_slot */
 	uint32_t node;	     /* node in the trie; valid in the outermost n_known frames; set by context.c */
-	uint16_t n_words;    /* number of the walk's words that belong to this frame and its outer frames */
+	uint16_t n_words;    /* number of words that were read for this frame and all frames further out */
 	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule is not cached */
 	bool exact : 1;
 	bool consumes_fp : 1; /* the frame pointer was used to find the caller */
@@ -71,7 +71,11 @@ struct mf_walk {
 	uint32_t n;
 	bool complete;	 /* frames[0] is the end of the stack: the walk was not cut off at the requested depth */
 	bool lost;	 /* the walk could not continue beyond frames[0] */
-	bool repeatable; /* the words determine the stack and can be read again; false if a step used all registers */
+	/*
+	 * as long as @words are unchanged, so is the stack; false, for example, if a step needed more registers than
+	 * pc, sp and fp
+	 */
+	bool repeatable;
 	uint32_t n_known; /* number of outermost frames whose node is valid; raised by context.c */
 	uint8_t owners[MF_WALK_WORDS];		  /* index of the frame that each word belongs to */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
@@ -83,14 +87,16 @@ struct mf_walk {
 /*
  * Walks the stack, starting at @caller: at least one frame and at most @depth frames (up to MF_DEPTH_MAX). Frames that
  * are the same as in the previous walk keep their nodes. Needs no frame pointers, except in code without unwind tables.
- * Allocates nothing and never waits for a lock. Links that are not frames (is_link) are included and count towards
- * @depth. The innermost frame is never a link.
+ * There, a guess may follow a saved frame pointer that belongs to no real frame: such a link in the chain of frame
+ * pointers is included with @is_link set, and counts towards @depth. The innermost frame is never a link. Allocates
+ * nothing and never waits for a lock.
  */
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
 
 /*
- * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
- * Returns the new number of addresses.
+ * Appends @pc to the @n addresses in @pcs, unless @pc is already among the last @longest of them. In that case a cycle
+ * of calls is complete, and the addresses after the last occurrence of @pc are removed instead. Returns the new number
+ * of addresses.
  */
 static inline uint32_t mf_unwind_merge_cycle(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
@@ -113,8 +119,8 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 /*
  * Calls @visit for at most @depth frames, starting at @caller, until @visit returns false. @outer: the registers of the
  * frame's caller. Returns false if the walk was lost or cut off at @depth. For frames passed to @visit, is_guessed is
- * true if the step from the frame to its caller, or any step before it, was a guess. If a step needed all registers,
- * its frame has no slots.
+ * true if the step from the frame to its caller, or any step before it, was a guess. If the step to the caller needed
+ * more registers than pc, sp and fp, the frame's pc_slot and fp_slot are 0.
  */
 typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data);
 

@@ -8,7 +8,7 @@
 
 #include <unwind.h>
 
-/* Maximum number of the shim's own frames, in which libgcc's unwinder begins. */
+/* Maximum number of the shim's own frames, which libgcc's unwinder reports before those of the program. */
 #define OWN_FRAMES_MAX 16u
 
 struct complete_walk {

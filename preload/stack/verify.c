@@ -59,7 +59,8 @@ static struct {
  * the lock stays locked forever.
  */
 static uint32_t walking;
-static int32_t walking_pid; /* ID of the process whose threads @walking counts */
+/* ID of the process whose threads @walking counts; a forked child starts a count of its own */
+static int32_t walking_pid;
 
 /*
  * State of the reference walk. Except in code without unwind rules, libunwind makes the steps. Its cursor points into
@@ -69,7 +70,7 @@ struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
 	/*
-	 * number of links in the chain of frame pointers that the walk has followed and that are not frames; see
+	 * number of links in the chain of frame pointers that the walk has followed but that belong to no frame; see
 	 * mf_unwind()
 	 */
 	uint32_t n_links;
@@ -225,8 +226,9 @@ static bool is_out_of_sight(uint64_t pc)
 }
 
 /*
- * Does an unwind entry begin at @pc, so that no call precedes @pc? @info is zeroed because libunwind, for an object
- * without .eh_frame_hdr, compares @pc with the contents of @info before it has read the first entry.
+ * Returns whether an unwind entry begins at @pc: the instruction before @pc is then not a call. @info is zeroed because
+ * libunwind, for an object without .eh_frame_hdr, compares @pc with the contents of @info before it has read the first
+ * entry.
  */
 static bool is_start(uint64_t pc)
 {
@@ -258,8 +260,9 @@ static bool is_readable(struct reference *reference, uint64_t address)
 }
 
 /*
- * Are the words that hold the caller's registers readable? libunwind does not test this, and the rules may be wrong.
- * For rules that are not simple, returns true without a test.
+ * Returns whether the words that hold the caller's registers are readable. libunwind does not test this, and the rules
+ * may be wrong. If the rule does not compute the CFA from the stack pointer or the frame pointer, returns true without
+ * a test.
  */
 static bool can_step(struct reference *reference)
 {
@@ -341,9 +344,10 @@ static void go_on(struct reference *reference)
 }
 
 /*
- * Are the two signals that the C library uses internally blocked? When libunwind takes a lock, it blocks all signals
- * through the C library, which leaves out these two and so unblocks them. The C library's timer thread (for
- * SIGEV_THREAD) keeps one of them blocked, and ends if it is delivered. So stacks are not checked in such a thread.
+ * Returns whether a signal that the C library uses internally (there are two) is blocked. When libunwind takes a lock,
+ * it blocks all signals through the C library. But the C library never includes its two internal signals, so they
+ * become unblocked. The C library's timer thread (for SIGEV_THREAD) keeps one of them blocked, and ends if that signal
+ * is delivered. So stacks are not checked in such a thread.
  */
 static bool has_blocked_internal_signals(void)
 {

@@ -20,8 +20,9 @@ struct mf_verify_function {
 extern const struct mf_verify_function mf_verify_functions[MF_VERIFY_FUNCTIONS];
 
 /*
- * @handle: libunwind as opened by dlopen(), with these functions redirected. If @handle is NULL or libunwind lacks a
- * function, notes this in the session memory and returns false.
+ * Looks up the functions of libunwind. @handle: libunwind as opened by dlopen(); its calls of the functions in
+ * mf_verify_functions have been redirected to the shim's replacements. If @handle is NULL or libunwind lacks a
+ * function, records in the session memory that stacks cannot be checked, and returns false.
  */
 bool mf_verify_start(void *handle);
 
