@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tracks the address ranges that unwinding depended on: code, and the unwind rules for it. */
+/* Tracks the code and the unwind rules that unwinding has read, to detect when results derived from them are stale. */
 #ifndef MASSIF_PAGES_CODE_H
 #define MASSIF_PAGES_CODE_H
 
@@ -11,7 +11,7 @@ struct mf_code_range {
 	uint64_t start, end;
 };
 
-/* The address ranges that unwinding depended on. Zero-initialise the structure. */
+/* The address ranges of the code and unwind rules that unwinding has read. Zero-initialise the structure. */
 struct mf_code {
 	/* the recorded address ranges, in no particular order; they may overlap; there are only a few */
 	struct mf_code_range *ranges;

@@ -342,7 +342,8 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 
 /*
  * Builds a name file from all answers with a known function. If @others is true, includes saved answers that were not
- * used in this run. Returns NULL if the name file would be too large.
+ * used in this run. Returns NULL if there are no such answers, if the name file would be too large, or if memory ran
+ * out.
  */
 static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool others, size_t *size)
 {
