@@ -37,8 +37,9 @@ static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 }
 
 /*
- * The layout of the table; see blocks.c. The slots of a usual block are read and written without a lock by the thread
- * that owns the block: no other thread can own a block at this address at the same time.
+ * The layout of the table; see blocks.c. The slots of a usual block, which is one that fits into slots, are read and
+ * written without a lock by the thread that owns the block: no other thread can own a block at this address at the same
+ * time.
  */
 #define MF_BLOCKS_ALIGN_BITS   4  /* log2 of the alignment of the blocks that are stored in slots (see blocks.c) */
 #define MF_BLOCKS_LEAF_BITS    18 /* log2 of the number of granules in a leaf */
@@ -172,7 +173,7 @@ static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uin
 	return mf_blocks_slot_in(blocks, address >> blocks->granule_bits);
 }
 
-/* Prefetches the slot of a usual block at @address for writing. */
+/* Prefetches, for writing, the slot of a block at @address that is stored in slots. */
 static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t address)
 {
 	uint32_t *slot = mf_blocks_usual_slot(blocks, address);

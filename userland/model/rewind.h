@@ -23,8 +23,8 @@ struct mf_rewind {
 	uint64_t *sums;	 /* for each context, the sum of @cells over all shards */
 	uint64_t steps;	 /* maximum number of chunks still to be read; bounds the walk through damaged lists */
 	/*
-	 * How far each shard's records of old bytes have been read. Still to be read are the records of @chunk below
-	 * index @left, and all records of older chunks.
+	 * How far each shard's records of earlier byte counts have been read. Still to be read are the records of
+	 * @chunk below index @left, and all records of older chunks.
 	 */
 	struct {
 		uint32_t chunk, left;

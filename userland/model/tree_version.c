@@ -9,11 +9,12 @@
 #include "tally.h"
 #include "trie.h"
 
-/* Maximum number of old-bytes records (struct mf_past) per event: one event changes at most two contexts. */
+/* Maximum number of earlier byte counts that one event saves (struct mf_past): it changes at most two contexts. */
 #define PASTS_PER_EVENT 2u
 
 /*
- * Unneeded records of old bytes are next freed when the number of chunks in use has grown by half and by this number.
+ * The unneeded records of earlier byte counts are next deleted when the number of chunks in use has grown by half and
+ * by this number.
  */
 #define FEW_CHUNKS 32u
 

@@ -4,7 +4,7 @@
  *
  * Taking a version copies nothing; a version is just the next number. When a context's bytes change for the first time
  * after that, the old value is recorded (struct mf_past). So a version itself costs nothing, and an event writes at
- * most two such records. A reader reconstructs a version by going back from the present bytes (rewind.h).
+ * most two such records. A reader reconstructs a version by going back from the current byte counts (rewind.h).
  *
  * A record states: "these were the bytes of this context in this shard for all versions after @since, up to and
  * including @until". That remains true forever and does not depend on other records. A record may therefore be dropped
