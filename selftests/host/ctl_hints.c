@@ -121,8 +121,8 @@ TEST_F(hints, short_run)
 }
 
 /*
- * A script gets a hint if the programs that it starts use the memory, but not if the script itself uses memory or its
- * forked children have profiles.
+ * The hint is printed if programs that a script starts use most of the memory. It is not printed if the script itself
+ * uses the memory, or if its forked children use it, because those have profiles.
  */
 TEST_F(hints, programs_that_start_others)
 {

@@ -253,7 +253,7 @@ TEST_F(own, log_file)
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	snprintf(expected, sizeof(expected), "--%s-- malloc(100) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
-	/* The log includes malloc(9), although the program had closed its standard error before that call. */
+	/* The log includes the call malloc(9), which the program made after it had closed its standard error. */
 	snprintf(expected, sizeof(expected), "--%s-- malloc(9) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	line = strstr(self->log, "heap allocs:");

@@ -9,8 +9,8 @@
 #include "selftests/lib/diff_table.h"
 
 /*
- * Call sites with the same number of bytes are sorted by address, and library addresses vary from run to run. Therefore
- * this threshold merges the call sites that hold no bytes.
+ * Call sites with the same number of bytes are sorted by address, and library addresses vary from run to run. The
+ * threshold of 0.5 % merges all call sites that hold no bytes, so that their order does not matter.
  */
 #define BIG_PLACES "--detailed-freq=1", "--threshold=0.5"
 

@@ -84,7 +84,7 @@ SCENARIO(no_free, "diff_shapes", ARGS("no_free"));
 SCENARIO(no_allocation, "diff_shapes", ARGS("nothing"), WITH(ALL_TREES));
 SCENARIO(one_allocation, "diff_shapes", ARGS("one"), WITH(ALL_TREES));
 
-/* Scenarios about culling and times. */
+/* Scenarios that test culling and the times of snapshots. */
 SCENARIO(max_snapshots_10, "diff_shapes", ARGS("churn_long"), WITH("--max-snapshots=10"));
 SCENARIO(max_snapshots_11, "diff_shapes", ARGS("churn_long"), WITH("--max-snapshots=11"));
 SCENARIO(max_snapshots_99, "diff_shapes", ARGS("churn_long"), WITH("--max-snapshots=99"));
@@ -232,7 +232,7 @@ SCENARIO(plugin_reopened_unkept, "diff_library", ARGS("plugin_reopened"),
 	 WITH(ALL_TREES, "--keep-debuginfo=no"));
 SCENARIO(code_without_tables, "diff_library", ARGS("no_symbols"), WITH(ALL_TREES));
 
-/* Scenarios about C++ and names. */
+/* Scenarios with C++ programs and with unusual function names. */
 SCENARIO(new_forms, "diff_new", ARGS("forms"), WITH(ALL_TREES));
 SCENARIO(new_wide, "diff_new", ARGS("wide"), WITH(ALL_TREES),
 	 .why = "Massif's allocator leaves what it cut an aligned block from to that block",

@@ -157,7 +157,7 @@ TEST_F_TIMEOUT(freed, below_the_peak, 60)
 	}
 }
 
-/* A C++ program, at whose end Massif makes the C++ library free its pool for exceptions. */
+/* When a C++ program ends, Massif makes the C++ library free the pool that it reserves for exceptions. */
 TEST_F_TIMEOUT(freed, with_a_pool, 60)
 {
 	const char *options[3] = { "--detailed-freq=3" };

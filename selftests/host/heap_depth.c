@@ -20,8 +20,8 @@
 #define UNKNOWN	      UINT64_MAX
 
 /*
- * Upper limit for the size of a thread's frames before its first event, and of main's frames while main waits for a
- * thread.
+ * Upper limit in bytes for the frames that a test does not make large on purpose, such as the frames of a new thread
+ * before its first event, or those of main while it waits for a thread.
  */
 #define FRAMES_BYTES 4096
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// realloc(p, 0) with allocators that only free the block and with those that return a new one, and how the call is
-// counted.
+// Tests realloc(p, 0) with an allocator that only frees the block and with one that returns a new block of size 0.
+// Checks how the call is counted and how it changes the heap.
 
 #include <stdlib.h>
 #include <string.h>

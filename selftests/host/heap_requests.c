@@ -165,7 +165,10 @@ TEST_F(requests, code_can_be_left_alone)
 	EXPECT_EQ(77, last_bytes(self->text));
 }
 
-/* Massif drops the innermost frame of every stack. In the case of client requests, this is the frame of interest. */
+/*
+ * Massif omits the innermost frame of every stack in an execution tree. For a client request, this frame is the
+ * function that makes the request, so massif-ctl keeps it.
+ */
 TEST_F(requests, execution_trees_have_the_place)
 {
 	char *text;

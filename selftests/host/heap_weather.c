@@ -87,9 +87,9 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		files++;
 	}
 	/*
-	 * In each round, the target program creates seven children and a grandchild. Four of these processes write a
-	 * file: the one that allocates, the idle one, and the child that forks again with its child. So does the
-	 * program.
+	 * In each round, the target program creates seven children, one of which forks a grandchild. Four of these
+	 * processes write a file: the child that allocates, the idle child, the child that forks, and the grandchild.
+	 * The program itself writes a file, too.
 	 */
 	EXPECT_LE(children / 7 * 4 + 1, files);
 	EXPECT_LE(children / 7 * 2 + 1, summed);

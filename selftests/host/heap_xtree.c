@@ -278,7 +278,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	snprintf(wanted, sizeof(wanted), "\nfn=%s\n", function);
 	for (const char *at = text; (at = strstr(at, wanted)); at++) {
 		strtoul(at + strlen(wanted), &end, 10);
-		/* Skip stacks in which the function calls another function. */
+		/* Skip stacks in which @function is not the innermost function, but calls another one. */
 		if (*end == '\n')
 			continue;
 		for (int i = 0; i < 6; i++)

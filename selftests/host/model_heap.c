@@ -227,8 +227,8 @@ static uint64_t a_live_address(uint64_t *seed)
 }
 
 /*
- * Reallocates the block at a random address. Returns whether the model finds the same block there as the oracle, which
- * is a simple model, or finds none if the oracle finds none.
+ * Reallocates the block, if any, at a random address. Returns whether the model agrees with the oracle, a simple list
+ * of blocks, on which block is there.
  */
 static bool realloc_somehow(uint64_t *seed, int64_t now)
 {

@@ -86,8 +86,9 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Performs the free that a tally has deferred, before an event. Only while the program has a single thread can a free
- * be deferred.
+ * Carries out deferred frees before @event: the one of the event's tally, and by folding all tallies, that of any other
+ * tally. Folding simulates the start of another thread: a free can be deferred only while the program has a single
+ * thread.
  */
 static void settle(const struct event *event)
 {
@@ -390,7 +391,10 @@ FIXTURE_TEARDOWN(killed)
 	munmap(progress, 4096);
 }
 
-/* Creates a store that children inherit: here its mappings are not MADV_DONTFORK. */
+/*
+ * Creates a store whose mappings are inherited by children (MADV_DOFORK), so that a child can change it until it is
+ * killed.
+ */
 static bool make_store(const struct mf_model_options *options)
 {
 	int fd;

@@ -285,7 +285,8 @@ TEST(full)
 		frame = numbered_frame(i + j);
 		EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
 		mf_heap_alloc(&store, 0x40000000 + j * 16ull, 16, MF_CONTEXT_NONE, 0);
-		mf_heap_free(&store, 0x40000000 + j * 16ull, 0); /* frees an unknown address */
+		/* The address is unknown, because the allocation was lost. */
+		mf_heap_free(&store, 0x40000000 + j * 16ull, 0);
 	}
 	EXPECT_EQ(1001, store.header->events_lost);
 	EXPECT_EQ(heap, model->heap);

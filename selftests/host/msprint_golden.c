@@ -97,7 +97,9 @@ static void write_label(FILE *file, const char *unit, uint64_t value)
 	fprintf(file, "n1: %" PRIu64 " " ROOT " n0: %" PRIu64 " 0x1: f\n", value, value / 2);
 }
 
-/* Totals equal or close to the bytes of each row, where the exact rounding of doubles matters. */
+/*
+ * Totals in nearly equal steps from 0 to 5 * 10^16. Most are above 2^53, where a double cannot represent every integer.
+ */
 static void write_rows(FILE *file)
 {
 	unsigned int i;

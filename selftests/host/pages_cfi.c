@@ -209,8 +209,8 @@ TEST(bytes_of_a_program)
 }
 
 /*
- * Instructions that remember too many states are cut off at that point; the rules for the code before it stay
- * valid.
+ * If the unwind instructions of a function save too many states at once (DW_CFA_remember_state), they are cut off at
+ * that point. The rules for the code before that point stay valid.
  */
 TEST(states_remembered)
 {
@@ -307,7 +307,10 @@ TEST(instructions)
 	}
 }
 
-/* DW_CFA_set_loc is replaced with an advance, because its address is certain to be absolute only in .debug_frame. */
+/*
+ * In rules from .debug_frame, DW_CFA_set_loc is replaced with an advance instruction. This is possible because the
+ * operand of DW_CFA_set_loc is an absolute address there.
+ */
 TEST(addresses_that_are_set)
 {
 	static const uint8_t program[] = { 0x01, 0x10, 0x10, 0, 0, 0, 0, 0, 0, 0x0e, 16 };

@@ -20,7 +20,7 @@ struct page {
 };
 
 static struct page pages[PAGES];
-static uint64_t left_bytes[8]; /* number of bytes of each context that were reported to on_left() */
+static uint64_t left_bytes[8]; /* for each context, the number of removed bytes that were reported to on_left() */
 static uint64_t last_left;
 static bool left_in_order;
 
@@ -119,7 +119,10 @@ TEST_F(space, random_operations_equal_an_array)
 		interval.context = (uint32_t)random() % 8;
 		if (random() % 2) {
 			interval.file = 1 + (uint32_t)random() % 2;
-			/* Makes mappings that are neighbours in memory also neighbours in the file */
+			/*
+			 * If mappings of a file are neighbours in memory, they are neighbours in the file, too, so they
+			 * can be merged.
+			 */
 			interval.offset = first * PAGE;
 		}
 		for (uint32_t context = 0; context < 8; context++)
