@@ -127,7 +127,9 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 	return ferror(out) || depth[0];
 }
 
-/* The states that this program sets up itself. Any other STATE is just a name for the state that the guest is in. */
+/*
+ * The states of the guest that this program sets up itself. Any other STATE argument is only a label for the results.
+ */
 static const struct state {
 	const char *name;
 	bool child;		/* which process is the member of the session: a child (true) or this process (false) */
@@ -248,7 +250,7 @@ static void tell(int fd)
 	munmap(control, page);
 }
 
-/* Creates a child that sleeps. Every state has such a child. */
+/* Creates a child that sleeps. There is one in each measured state, whether or not a session follows it. */
 static pid_t make_child(const struct state *state, int fd)
 {
 	int ready[2];

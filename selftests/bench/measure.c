@@ -107,7 +107,9 @@ static void note_end(struct process *process, pid_t command, const struct pollfd
 	process->pidfd = -1;
 }
 
-/* Watches the command, and the program unless @program is NULL, until the command has ended. */
+/*
+ * Tracks the peak memory and the end of @command, and of its child @program unless that is NULL, until @command ends.
+ */
 static void accompany(struct process *command, struct process *program)
 {
 	while (!command->end) {
@@ -181,7 +183,10 @@ int main(int argc, char **argv)
 	accompany(&command, below ? &program : NULL);
 	status = reap(command.pid);
 	getrusage(RUSAGE_CHILDREN, &usage);
-	/* ru_maxrss is exact. With --below, it would be the maximum of the profiler and the program. */
+	/*
+	 * ru_maxrss is exact, unlike the samples of VmHWM. It cannot be used with --below, which measures the profiler
+	 * and the program separately, because it is the maximum of both.
+	 */
 	if (!below && usage.ru_maxrss > command.peak_kib)
 		command.peak_kib = usage.ru_maxrss;
 

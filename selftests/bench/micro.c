@@ -78,7 +78,7 @@ static NOINLINE struct times run(int first)
 	return times;
 }
 
-/* Calls run() below @levels more frames. run() and the call site add another two. */
+/* Calls run() through @levels additional frames. run() and the call site add another two. */
 static NOINLINE struct times descend(int levels, int first)
 {
 	struct times times = levels ? descend(levels - 1, first) : run(first);

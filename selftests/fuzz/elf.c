@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the aggregator's reading of unwind rules and symbol names from ELF files. An input is a file.
+// Fuzzes the aggregator's reading of unwind rules and symbol names from ELF files. Each input is used as an ELF file.
 
 #include "selftests/fuzz/fuzz.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes ms_print with damaged and compressed massif.out files, and with other files. An input is a file.
+// Fuzzes ms_print with damaged and compressed massif.out files, and with other files. Each input is the contents of one
+// file.
 
 #include "selftests/fuzz/fuzz.h"
 

@@ -214,7 +214,10 @@ static bool has_profile_of(const char *cmd)
 	return system(command) == 0;
 }
 
-/* Each program has a file with its own command. An exec begins a new profile under the same pid. */
+/*
+ * Each executed program has an output file that shows its own command line. An exec begins a new profile under the same
+ * pid.
+ */
 TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-v", "--trace-children=yes", "--pages-as-heap", "sh",

@@ -34,8 +34,8 @@ FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
 	/*
-	 * True if the peak may be before the process's end: for a thread's arena, the C library maps twice the size and
-	 * unmaps half.
+	 * true if the peak may precede the process's end, because the C library maps a thread's arena at twice its size
+	 * and then unmaps half of it
 	 */
 	bool has_more_before;
 };

@@ -351,7 +351,7 @@ TEST_F(opened, fork_does_not_inherit_the_ring)
 	EXPECT_EQ(ENOMEM, exit_status(pid));
 }
 
-/* A mapping of the ring can be moved and shrunk, but it can neither be extended nor get other permissions. */
+/* A mapping of the ring can be moved and shrunk, but it cannot be extended, made writable or made executable. */
 TEST_F(opened, mremap_gives_no_more_of_it)
 {
 	size_t page = self->page;
@@ -361,7 +361,7 @@ TEST_F(opened, mremap_gives_no_more_of_it)
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(MAP_FAILED, mremap(data, RING, 10 * RING, MREMAP_MAYMOVE));
 	EXPECT_EQ(EFAULT, errno);
-	/* An old length of 0 requests from mremap() a second mapping of the same pages. */
+	/* mremap() with an old length of 0 would create a second mapping of the same pages. */
 	EXPECT_EQ(MAP_FAILED, mremap(data, 0, page, MREMAP_MAYMOVE));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(MAP_FAILED, mremap(data, 0, RING + page, MREMAP_MAYMOVE));
@@ -435,7 +435,10 @@ TEST_F(opened, a_process_is_in_one_session_at_most)
 
 	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &second.fd)));
-	/* The child process closes the session's own descriptor, so let it enrol with a copy of the descriptor. */
+	/*
+	 * The child process closes the session's own descriptor, so it must use a copy of the descriptor to enrol
+	 * again.
+	 */
 	same = dup(self->session.fd);
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &same)));
 	close(same);

@@ -28,7 +28,7 @@
 #define USER	1000
 #define PAGE	4096ul
 
-/* Lengths of the mappings by which this test recognises what was reported; no other mapping has them. */
+/* Unusual lengths of this test's mappings, by which it recognises their records. No other mapping has these lengths. */
 #define BEFORE	(101 * PAGE)
 #define AFTER	(102 * PAGE)
 #define BACK	(103 * PAGE)
@@ -572,8 +572,8 @@ static void join_first(int ready, int asked)
 }
 
 /*
- * Root can attach to a process that is the target of a hook test; otherwise a process could avoid being profiled by
- * remaining the target.
+ * Root can attach to a process that is the target of a hook test, in which the module checks that its hooks fire.
+ * Otherwise a process could avoid being profiled by remaining the target of such a test.
  */
 TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 {

@@ -25,7 +25,7 @@ FIXTURE_VARIANT(accounting)
 {
 	char *words[8];		/* arguments of torture */
 	int saved;		/* number of process exits at which the maps are saved */
-	uint64_t moments;	/* minimum number of times the maps are saved */
+	uint64_t moments;	/* minimum number of times that torture must save its maps while it runs */
 	uint64_t totals;	/* minimum number of totals that are compared */
 };
 

@@ -20,7 +20,10 @@
 
 #define RING	(16 << 20)
 #define PAGE	4096ul
-/* A kretprobe can follow 256 calls at once (CALLS in kmod/probe.c). MANY calls exceed this limit by BEYOND. */
+/*
+ * A kretprobe can follow 256 calls at once (CALLS in kmod/probe.c). MANY is a larger number of calls, and BEYOND is the
+ * number of calls that the kretprobe cannot follow.
+ */
 #define MANY	300
 #define BEYOND	(MANY - 256)
 
@@ -69,7 +72,7 @@ FIXTURE(asleep)
 FIXTURE_VARIANT(asleep)
 {
 	const char *parameters;
-	uint32_t kind;		/* the type of the hooks on system calls */
+	uint32_t kind;		/* expected type of the hooks on system calls */
 };
 
 FIXTURE_VARIANT_ADD(asleep, in_detours) { "", MASSIF_HOOK_DETOUR };
@@ -136,8 +139,8 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 }
 
 /*
- * Returns whether the model of process @pid, made from the records, equals its /proc/PID/maps. A process that was
- * attached to twice has two targets; use the last.
+ * Returns whether the model of process @pid, made from the records, equals its /proc/PID/maps. A process to which a
+ * session attached twice has two targets, of which the last is used.
  */
 static bool equals_maps(struct kmod_model *model, pid_t pid)
 {
@@ -229,7 +232,7 @@ static void resync_and_be_killed(struct __test_metadata *_metadata, pid_t *pids,
 	struct kmod_session session;
 
 	ASSERT_EQ(0, kmod_session_open_as(&session, &setup));
-	/* An invalid tail makes the ring count as full, so no mappings are listed at enrolment. */
+	/* Setting an invalid tail makes the module treat the ring as full, so it lists no mappings at enrolment. */
 	session.consumer->tail = 1;
 	pids[0] = start(&session, map_and_stay, &device);
 	ASSERT_EQ(1, asleep(device, 1));
@@ -277,7 +280,10 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	self->pids[1] = fork();
 	if (!self->pids[1])
 		_exit(ioctl(self->session.fd, MASSIF_IOC_ATTACH, &arg) ? errno : 0);
-	/* The waiting process can be killed; only its own ATTACH is affected. */
+	/*
+	 * The process that is blocked in ATTACH can be killed. This ends only its own ATTACH; another process can still
+	 * attach.
+	 */
 	usleep(200 * 1000);
 	EXPECT_EQ(0, waitpid(self->pids[1], NULL, WNOHANG));
 	kill(self->pids[1], SIGKILL);

@@ -404,7 +404,7 @@ static bool await(int fd, uint8_t event, struct uffd_msg *message)
 	return false;
 }
 
-/* Returns whether the process is blocked in fork(). The C library may make it with any of three system calls. */
+/* Returns whether the process is blocked in fork(), for which the C library may use any of three system calls. */
 static bool waits_in_fork(pid_t pid)
 {
 	char path[64], state = 0;
@@ -573,7 +573,10 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	ASSERT_EQ(sizeof(theirs), read(told[0], &theirs, sizeof(theirs)));
 	fd = take_descriptor(pid, theirs);
 	ASSERT_LE(0, fd);
-	/* The child has hardly any mappings yet. Wait until /proc shows that the parent is blocked in fork(). */
+	/*
+	 * At this point of the fork, the child has hardly any mappings. Wait until /proc shows that the parent is
+	 * blocked in fork().
+	 */
 	for (int i = 0; i < 10000 && !waits_in_fork(pid); i++)
 		usleep(1000);
 	ASSERT_TRUE(waits_in_fork(pid));

@@ -75,8 +75,8 @@ FIXTURE_TEARDOWN(faults)
 }
 
 /*
- * Skips a test if the kernel cannot make calls fail. Must be the first line of each test, because a skip in the fixture
- * would not prevent the test from running.
+ * Skips a test if the kernel cannot inject failures into calls. Must be the first line of each test, because a skip in
+ * the fixture would not prevent the test from running.
  */
 #define NEED_FAULTS() \
 	do { \
@@ -280,8 +280,9 @@ static int undo_setup_with_less(struct scene *scene)
 }
 
 /*
- * A call that is made to fail. have() prepares it and undo() undoes it, both without injected failures; either may be
- * NULL. If a call failed only in copying out its answer, done is the expected result when it is repeated.
+ * A call into which failures are injected. have() prepares the call and undo() undoes it, both without injected
+ * failures; either may be NULL. If the call failed only in copying its result to the caller, the call has taken effect,
+ * and repeating it must return @done.
  */
 static const struct call {
 	const char *name;
@@ -587,7 +588,10 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	ASSERT_EQ(0, pipe(pipes.answer));
 	pid = kmod_session_call(&self->session, member, &pipes);
 	ASSERT_LT(0, pid);
-	/* A profiled process that has been killed sends no answer. */
+	/*
+	 * A profiled process that has been killed sends no answer. Close this end of the pipe, so that reading the
+	 * answer ends then.
+	 */
 	close(pipes.answer[1]);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		struct answer answer;
@@ -674,8 +678,8 @@ TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
 }
 
 /*
- * The module is loaded from memory: if reading a file fails, the guest's network file system can keep the failure, and
- * whatever needs that file fails from then on.
+ * The module is loaded from memory, not from its file. If reading a file fails, the guest's network file system may
+ * cache the error, and whatever needs that file fails from then on.
  */
 TEST_F_TIMEOUT(faults, of_loading_and_unloading, 600)
 {

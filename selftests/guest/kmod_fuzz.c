@@ -37,7 +37,7 @@
 #define TRACE_WORDS  (256 << 10)
 #define PLACES	     (1 << 20) /* upper limit for the size of the module's code */
 #define NOBODY	     65534
-#define LEAST	     300     /* minimum number of code offsets that even the shortest run reaches */
+#define LEAST	     300     /* minimum number of different code offsets that any run must reach, even the shortest */
 
 struct program {
 	unsigned int n;
@@ -70,7 +70,8 @@ FIXTURE(fuzz)
 	int kcov, device;
 	uint64_t *trace;
 	unsigned long start, end; /* address range of the module's code */
-	uint8_t *reached;	  /* one byte per code offset */
+	/* map of the module's code, with one byte per code offset: 1 if a run has reached that offset */
+	uint8_t *reached;
 	unsigned int n_reached;
 	uint32_t state;
 	struct program *kept;

@@ -36,7 +36,8 @@ struct worker {
 /* Addresses that the child reports, in shared memory. */
 struct said {
 	uint64_t returns[2];	/* return addresses of raw_mmap and of its caller */
-	uint64_t slots[2];	/* stack addresses at which the two return addresses are stored */
+	/* stack addresses at which the return addresses of raw_mmap and of its caller are stored */
+	uint64_t slots[2];
 };
 
 static struct said *said;
@@ -98,7 +99,10 @@ static int work(void *arg)
 	close(worker->ask[1]);
 	close(worker->answer[0]);
 	while (read(worker->ask[0], &letter, 1) == 1) {
-		/* Both callers of raw_mmap() are called from a single place, so that the stacks differ only in them. */
+		/*
+		 * Both callers of raw_mmap() are called from a single place, so that the stacks differ only in the
+		 * callers' frames.
+		 */
 		call = letter == '2' ? other : one;
 		switch (letter) {
 		case '1':
@@ -213,7 +217,7 @@ static bool ask(struct kmod_session *session, struct worker *worker, struct seen
 	return true;
 }
 
-/* Reports to the module the words that unwinding the two frames of the last stack copy would have read. */
+/* Tells the module which stack words would have been read to unwind the two frames of the last stack copy. */
 static int tell(FIXTURE_DATA(known) *self)
 {
 	const struct massif_rec_stack *stack = self->seen.stack;
@@ -243,7 +247,10 @@ static int tell(FIXTURE_DATA(known) *self)
 	return kmod_session_tell(&self->session, head, head->size);
 }
 
-/* Returns whether the last mapping's stack was recognised, as reported in a session with these setup @flags. */
+/*
+ * Returns whether the module recognised the last mapping's stack. How the records show this depends on @flags, the
+ * setup flags of the session.
+ */
 static bool recognised(const struct seen *seen, uint64_t flags)
 {
 	if (flags & MASSIF_SETUP_VERIFY)
@@ -346,7 +353,10 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
 }
 
-/* The stack copy of an mremap move is in a STACK record of its own, which contains the stack's number. */
+/*
+ * An mremap that moves a mapping has a separate STACK record, even if the module recognises the stack. The record then
+ * contains the stack's number in the stack cache.
+ */
 TEST_F_TIMEOUT(known, of_a_move, 60)
 {
 	uint64_t *words;

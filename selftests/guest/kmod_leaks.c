@@ -197,7 +197,7 @@ TEST_F(leaks, answers)
 	EXPECT_STREQ("", self->found);
 }
 
-/* Searches the pages of a new session that can be mapped, before anything was written to them. */
+/* Looks for leaked kernel data in the pages of a new session that can be mapped, before anything is written to them. */
 TEST_F(leaks, pages)
 {
 	look_at(self, "control page", self->session.control, 0, 4096);

@@ -203,8 +203,8 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 	kmod_session_release(&self->session);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	/*
-	 * Stack copies fill up to three quarters of the ring, which has 64 KiB; this is enough for a few stacks. The
-	 * rest of the ring holds about a hundred records.
+	 * Stack copies fill up to three quarters of the ring of 64 KiB, which is enough for a few stacks. The rest of
+	 * the ring holds about a hundred records.
 	 */
 	EXPECT_LT(3, whole);
 	EXPECT_LT(10, limited);

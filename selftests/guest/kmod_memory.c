@@ -236,7 +236,10 @@ static int sleep_in_the_copy(void *arg)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (stack == MAP_FAILED)
 		return 1;
-	/* The system call itself does not need the stack. The code after it is never reached. */
+	/*
+	 * brk itself does not access the stack, but copying the stack blocks. So the code after the system call is
+	 * never reached.
+	 */
 	__asm__ volatile("mov %%rsp, %%rbx; mov %1, %%rsp; xor %%r9d, %%r9d; syscall; mov %%rbx, %%rsp"
 			 : "=a"(pid)
 			 : "r"(stack + PAGE), "a"(SYS_brk), "D"((char *)sbrk(0) + PAGE)
@@ -364,8 +367,8 @@ static void *page_that_waits(uint64_t mode)
 }
 
 /*
- * Runs as a user. Calls SETUP with an argument on a page that userfaultfd controls, so that the call blocks until the
- * page is provided or becomes writable, which never happens.
+ * Runs as an unprivileged user. Calls SETUP with an argument on a page that userfaultfd controls, so that the call
+ * blocks until the page is provided or becomes writable, which never happens.
  */
 static void set_up_with(uint64_t mode)
 {

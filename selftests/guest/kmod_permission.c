@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks that massif.ko decides like ptrace whether a process may be attached to.
+// Checks that massif.ko applies the same rules as ptrace when it decides whether a process may be attached to.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -55,8 +55,8 @@ enum subject {
 	BY_ROOT,
 	BY_USER,
 	BY_USER_IN_NAMESPACE,	/* a user in a user namespace of its own */
-	BY_USER_FROM_ROOT,	/* a user attaches; root opened the device */
-	BY_ROOT_FROM_USER,	/* root attaches; a user opened the device */
+	BY_USER_FROM_ROOT,	/* an ordinary user attaches, with a device that root opened */
+	BY_ROOT_FROM_USER,	/* root attaches, with a device that an ordinary user opened */
 };
 
 /* Each row: who attaches to which process, who opened the device, and the expected result. */
@@ -155,7 +155,7 @@ static int attach_as_user(enum subject by, int root_fd, pid_t pid)
 	return err == says ? err : 98;
 }
 
-/* Returns a descriptor that a user opened and set up, or -1. */
+/* Returns the descriptor of a session that an unprivileged user opened and set up, or -1. */
 static int open_by_user(void)
 {
 	int told[2], theirs, fd = -1;

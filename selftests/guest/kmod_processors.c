@@ -16,7 +16,9 @@
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 /*
- * Number of touched pages; so few that a processor still collects their changes and does not yet add them to the total
+ * BEFORE is the number of pages touched each time before the processor goes offline, BEHIND the number touched at the
+ * end. These are so few that the kernel keeps the changes in the processor's own counters and does not yet add them to
+ * the totals.
  */
 #define BEFORE		5
 #define BEHIND		9
@@ -70,7 +72,10 @@ static int touch_and_take_off(void *arg)
 }
 
 struct touched {
-	/* number of fault records that add exactly one page, and of records that add more pages or report drift */
+	/*
+	 * number of fault records of the test's pages that add exactly one page; number of those pages' other fault
+	 * records and of all DRIFT records
+	 */
 	int single, other;
 };
 
@@ -88,8 +93,8 @@ static int take_touched(const struct massif_record *rec, void *arg)
 }
 
 /*
- * When a processor goes offline, the kernel adds the changes that were collected there to the totals. It does so in no
- * process's context.
+ * When a processor goes offline, the kernel adds the changes in the processor's own counters to the totals. This does
+ * not happen in the context of any process.
  */
 TEST(taken_off_and_back)
 {

@@ -48,7 +48,9 @@ struct replay {
 	uint64_t moves;
 	uint64_t lost;
 	uint64_t wrong;		/* number of records whose rss differs from the previous rss plus the change */
-	/* number of GONE records with a change of 0: the loss of their pages is part of other records' changes */
+	/*
+	 * number of GONE records with a change of 0; the loss of their pages is counted in the changes of other records
+	 */
 	uint64_t empty;
 };
 
@@ -196,8 +198,8 @@ FIXTURE_TEARDOWN(resident)
 }
 
 /*
- * Compares the replayed counters with those that the program itself has read from /proc and logged. Returns the number
- * of moments, or -1 if they differ.
+ * Compares the replayed counters with those that the program itself read from /proc and logged. Returns the number of
+ * log lines compared, or -1 if there is any difference.
  */
 static int compare(const struct replay *replay, const char *path)
 {
@@ -312,7 +314,7 @@ static int unmap_one(void *arg)
 
 struct unmapping {
 	int unmaps;
-	bool told_before;	/* true if the UNMAP record says that the page records precede it */
+	bool told_before;	/* true if a flag in the UNMAP record says that the records of its pages precede it */
 	int gone_before, gone_behind;	/* pages reported as gone before and after the UNMAP record */
 };
 

@@ -254,7 +254,7 @@ static int map_on_own_stack(void *arg)
 	stack += PAGE;
 	if (mprotect(stack, 4 * PAGE, PROT_READ | PROT_WRITE))
 		return 1;
-	/* The last page of the coroutine's stack was never touched before the stack is copied. */
+	/* The last page of the coroutine's stack is not touched before the stack is copied. */
 	strcpy(stack + 2 * PAGE, "bottom");
 	said->addr = raw_mmap_on(stack + 2 * PAGE);
 	return 0;
@@ -411,7 +411,7 @@ static int exec_as_user(void *arg)
 	return 9;
 }
 
-/* Runs in a child that has become the user. Returns 0, or the number of the step that failed. */
+/* Runs in a child that has switched to an unprivileged user. Returns 0, or the number of the step that failed. */
 static int watch_secret(const char *program, uint32_t reason)
 {
 	struct kmod_session session;

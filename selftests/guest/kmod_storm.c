@@ -12,7 +12,10 @@
 
 #define SECONDS		3
 #define BALANCING	"/proc/sys/kernel/numa_balancing"
-/* Additional time that slow machines get until both the disturbance and the profiled process have made progress. */
+/*
+ * Additional time in seconds that slow machines get for the disturbance (a struct weather) to take effect and for the
+ * profiled process to make progress.
+ */
 #define SECONDS_MORE	90
 #define ROUNDS		100	/* minimum number of rounds of the profiled process */
 
@@ -93,7 +96,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 		SKIP(return, "this kernel has no %s", missing);
 	while (goes_on(weather, member, round, start, lasts)) {
 		weather->blow(member, ++round);
-		/* Compare every 64 rounds, with the disturbance paused. */
+		/* Every 64 rounds, pause the disturbance and compare the model from the records with /proc. */
 		if (round % 64)
 			continue;
 		rests++;
@@ -103,7 +106,10 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 	ASSERT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	effects = weather->effects();
 	EXPECT_TRUE(weather->end(member));
-	/* weather->end() restores the machine's settings, which may change the profiled process's pages, so compare again. */
+	/*
+	 * weather->end() restores the machine's settings. This may change the profiled process's pages, so compare once
+	 * more.
+	 */
 	EXPECT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	EXPECT_TRUE(member_end(member)) TH_LOG("%s", member->wrong);
 	EXPECT_EQ(0, member->model.drifted);

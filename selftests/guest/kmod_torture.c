@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks that rare operations, each in a row of its own, are accounted exactly, and so is any number of random
-// operations.
+// Checks that the records account exactly for rare operations, each tested in a run of its own, and for any number of
+// random operations.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -173,7 +173,10 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 	ASSERT_EQ(0, variant->start(FUNCTION));
 }
 
-/* If massif.ko uses kretprobes, other tracers can use the direct call even during a session. */
+/*
+ * If massif.ko uses kretprobes, it leaves a function's only direct call (ftrace) to other tracers, even during a
+ * session.
+ */
 TEST_F_TIMEOUT(tracers, that_come_later_than_kretprobes, 120)
 {
 	if (!self->started || !variant->takes_the_place)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// On real programs, the stacks that the module recognises are those that a copy would have shown.
+// Checks, with real programs, that each stack which the module recognises is the one that a stack copy would have
+// shown.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@
 #define REPORT "known."
 
 /*
- * A Python program that waits several times, so that massif-ctl can report stacks to the module before they come again.
+ * A Python program that waits several times, so that massif-ctl can report stacks to the module before the same stacks
+ * recur.
  */
 static const char python[] = "import json, time\n"
 			     "for _ in range(8):\n"
@@ -48,7 +50,7 @@ FIXTURE(known)
 
 FIXTURE_VARIANT(known)
 {
-	const char *words[5]; /* target/... is a test program */
+	const char *words[5]; /* command line; target/NAME stands for the test program NAME */
 	unsigned int recognised; /* minimum percentage of stacks that must be recognised */
 	bool differs;		 /* true if the report differs from run to run */
 };
@@ -179,8 +181,8 @@ TEST_F_TIMEOUT(known, change_nothing_in_the_report, 240)
 	EXPECT_EQ(off.recognised, 0);
 	EXPECT_EQ(off.captured, off.walked);
 	/*
-	 * The mode is "yes" because this has as many letters as "off": the mode is in the environment, which is on the
-	 * stack and must not change its size.
+	 * The mode is "yes" rather than "on", so that it is as long as "off". The mode is in the environment, which is
+	 * on the stack, and the size of the stack must not change.
 	 */
 	known = run(self, variant, "yes");
 	say(_metadata, "on", &self->figures);

@@ -152,7 +152,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	EXPECT_EQ(mismatches, 0);
 	EXPECT_GT(lost, 10000);
 
-	/* The loss is reported on stderr and in the file, where ms_print shows it. */
+	/* The loss of records is reported on stderr and in the massif.out file, where ms_print shows it. */
 	said = ctl_read_file(SAID);
 	report = ctl_read_file(REPORT);
 	ASSERT_NE(said, NULL);
@@ -180,8 +180,9 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
 	/*
-	 * The manual says by which factor a stopped massif-ctl may slow the program down; the addend is a tolerance for
-	 * a busy machine. If the program had to wait, it would take seconds.
+	 * The manual says by which factor the program may become slower while massif-ctl is stopped. The time of a pair
+	 * without massif-ctl is added as a tolerance for a busy machine. If the program had to wait for massif-ctl, a
+	 * pair would take seconds.
 	 */
 	EXPECT_LT(stopped, 3 * running + alone);
 	free(said);

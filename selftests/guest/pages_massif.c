@@ -26,7 +26,8 @@ struct snapshot {
 	int64_t time, heap, extra, stacks;
 	char tree[16];
 	int64_t root;
-	int64_t at[FUNCTIONS];	/* number of bytes below the frames of each function */
+	/* for each function, the total bytes of the tree's entries for frames of this function */
+	int64_t at[FUNCTIONS];
 	bool ours;		/* true if the tree contains one of the functions of pages_calls */
 };
 

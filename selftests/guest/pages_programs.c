@@ -97,8 +97,8 @@ static void check_report(struct __test_metadata *_metadata, pid_t pid)
 }
 
 /*
- * Runs the program. Each of its @n_profiles profiles must equal the kernel's mappings at its end, and also, for all
- * profiles together, at @n_moments moments or more.
+ * Runs the program. For each of its @n_profiles profiles, massif-ctl's mappings at the process's end must equal the
+ * kernel's. They must also be equal at @n_moments moments or more, counted over all profiles.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
 		  const char *in, size_t n_profiles, size_t n_moments)
@@ -117,8 +117,8 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 			trace_find(&self->real, model->pid, model->moment);
 
 		/*
-		 * At each moment, only one process is stopped. The others keep running, so their dumps cannot be
-		 * compared.
+		 * At each moment, only one process is stopped. The other processes keep running, so their dumps cannot
+		 * be compared with the kernel's mappings.
 		 */
 		if (model->moment && !real)
 			continue;
@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(programs, a_forking_shell, 120)
 	expect_output(_metadata, "bash\n/bin/true\nend\n");
 }
 
-/* Debian programs, each with a task that can be described in a table row. */
+/* Debian programs, each with a command line and preparations that fit into one table row. */
 FIXTURE(debian)
 {
 	FIXTURE_DATA(programs) programs;
@@ -192,7 +192,7 @@ FIXTURE_VARIANT(debian)
 	const char *argv[10];
 	const char *output;	/* expected output; NULL: anything */
 	const char *before;	/* shell command that prepares the run, or starts a peer for the program to talk to */
-	bool input;		/* standard input is the output of the command in before */
+	bool input;		/* true if @before writes the program's standard input to a file */
 	size_t n_profiles;
 	bool under_main;	/* nearly all memory that the program itself maps is below main in the tree */
 };

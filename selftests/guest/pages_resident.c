@@ -16,7 +16,10 @@
 
 #define MOMENTS_MAX 40
 
-/* A program that runs long enough for all moments even on a fast machine. */
+/*
+ * A program that, even on a fast machine, runs long enough for its profile to be compared at the required number of
+ * moments.
+ */
 static const char python[] =
 	"import json, mmap\n"
 	"for n in range(4):\n"
@@ -46,7 +49,7 @@ FIXTURE_VARIANT(resident)
 	const char *argv[5]; /* command line; if argv[0] is NULL, selftests/targets/resident */
 	int moments;	     /* minimum number of moments at which the profile is compared */
 	bool attach;	     /* true to attach after the program has run for a while */
-	bool loses;	     /* true for a ring that is too small and is read too rarely */
+	bool loses;	     /* true to lose records: the ring is too small and is read too rarely */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(resident, name) { __VA_ARGS__ }

@@ -17,7 +17,10 @@
  */
 #define INNER	"runner_inner"
 
-/* The deliberate warning must neither appear in the outer batch's log nor stop the debug kernel. */
+/*
+ * This test triggers a kernel warning on purpose. The warning must neither appear in the log of the batch that runs
+ * this test, nor stop a debug kernel.
+ */
 static const char begin[] = "cat /proc/sys/kernel/panic_on_warn > panic_on_warn; echo 0 > /proc/sys/kernel/panic_on_warn";
 static const char end[] = "dmesg -C; cat panic_on_warn > /proc/sys/kernel/panic_on_warn";
 

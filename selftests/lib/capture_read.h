@@ -8,7 +8,7 @@
 #include "model/rewind.h"
 
 /*
- * Reads the tree version @capture by mf_rewind_to(), starting at the current state. The parameters and the result are
+ * Reads the tree version @capture with mf_rewind_to(), starting at the current state. The parameters and the result are
  * those of mf_rewind_to().
  */
 static inline uint32_t capture_read(const struct mf_store *store, uint64_t capture, uint64_t *bytes,

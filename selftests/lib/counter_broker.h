@@ -10,7 +10,8 @@
 
 enum counter_kind {
 	COUNTER_OF_TIME, /* the answer is the kernel's CPU-time clock of the thread, to be read with read(2) */
-	COUNTER_OF_PAGE, /* the answer is a page for the thread to map, with a count that increases continuously */
+	/* the answer refers to a page for the thread to map, which contains a continuously increasing count */
+	COUNTER_OF_PAGE,
 };
 
 struct counter_broker {

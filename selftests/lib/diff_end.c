@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Adds a peak check at the program's end to a file of Valgrind's Massif.
+// Adds a check for a peak at the program's end, such as massif-ctl makes, to a massif.out file of Valgrind's Massif.
 
 #include "selftests/lib/diff_end.h"
 
@@ -15,7 +15,7 @@
 #define PEAK	      "heap_tree=peak\n"
 
 struct snapshot {
-	/* positions in the file's text: of the line time=, of the line heap_tree=, and after the snapshot */
+	/* positions in the file's text: the time= line, the heap_tree= line, and the end of the snapshot */
 	const char *fields, *tree, *end;
 	int64_t time;
 	uint64_t total;
@@ -106,8 +106,8 @@ static void cull(struct file *file)
 }
 
 /*
- * Prints the tree of @s. The heap_tree line gets the kind that the snapshot has now, which may differ from that in the
- * file read.
+ * Prints the tree of @s. The heap_tree= line shows the current kind of the snapshot, which may differ from the kind in
+ * the file that was read.
  */
 static void print_tree(const struct snapshot *s, FILE *out)
 {
@@ -211,7 +211,7 @@ void diff_end_remove_from_log(char *log)
 		return;
 	if (!sums)
 		sums = log + strlen(log);
-	/* If the line before that of the last snapshot says that snapshots were skipped, remove this line, too. */
+	/* If the line before the last snapshot's line reports skipped snapshots, remove that preceding line, too. */
 	for (line = end - (end > log); line > log && line[-1] != '\n'; line--)
 		;
 	if (begins(line, "  (skipped "))

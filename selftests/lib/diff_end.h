@@ -9,11 +9,11 @@
 #include <stdbool.h>
 
 /*
- * Returns a copy of @theirs, which the caller must free. If a snapshot of the end is due, the copy contains it, and
- * *@added is true. @theirs is the massif.out file of a program that ran with @options and with libdiff_end.so
- * preloaded. @end is what that library wrote; NULL if it was not called because the program was killed. If @end is
- * NULL, the last snapshot of @theirs is assumed to show the end, which is true unless snapshots were skipped. If it has
- * no tree, the tree is taken from @ours.
+ * Returns a copy of @theirs, which the caller must free. If a peak check at the program's end would have taken a
+ * snapshot, the copy contains this snapshot, and *@added is true. @theirs is the massif.out file of a program that ran
+ * with @options and with libdiff_end.so preloaded. @end is what that library wrote; NULL if it was not called because
+ * the program was killed. If @end is NULL, the last snapshot of @theirs is assumed to show the end, which is true
+ * unless snapshots were skipped. If that snapshot has no tree, the tree is taken from @ours.
  */
 char *diff_end_add(const char *theirs, const char *end, const char *ours, const char *const *options,
 		   bool *added);
@@ -24,7 +24,10 @@ char *diff_end_add(const char *theirs, const char *end, const char *ours, const 
  */
 void diff_end_remove_from_log(char *log);
 
-/* Subtracts the allocation made by libdiff_end.so, which Massif counted as a snapshot, from the counters in @log. */
+/*
+ * Subtracts the detailed snapshot that libdiff_end.so requested at the program's end from the snapshot counts in
+ * Massif's @log.
+ */
 void diff_end_uncount(char *log);
 
 #endif
