@@ -17,8 +17,8 @@
 #define VALGRIND "/usr/bin/valgrind"
 
 /*
- * The runs of a scenario: under massif-ctl, under Valgrind, and under Valgrind with adapted arguments. Each run writes
- * a file massif.out.NAME, with its own NAME.
+ * The runs of a scenario: under massif-ctl, under Valgrind, and under Valgrind with the adapted arguments, options or
+ * library with which its file equals massif-ctl's. Each run writes a file massif.out.NAME, with its own NAME.
  */
 enum side { OURS, THEIRS, THEIRS_ADAPTED, N_SIDES };
 
@@ -39,7 +39,10 @@ bool diff_can_run(void)
 	return access(VALGRIND, X_OK) == 0;
 }
 
-/* Input of set_up(), which runs in the child before its exec: which run it is, and which libraries to preload. */
+/*
+ * Input of set_up(), which prepares the child before its exec: the run that the child executes, and the libraries to
+ * preload.
+ */
 static enum side starting;
 static char *preload;
 
@@ -171,7 +174,10 @@ static bool is_below_all(const char *line)
 	       (value < 0x1000 || (value >= 0x1ffe000000 && value < 0x2000000000));
 }
 
-/* Copies a line of a tree, with a neutral address and a neutral thread entry. Returns the end of the copy. */
+/*
+ * Copies a line of a tree, with placeholders for the code address and the thread's entry function. Returns the end of
+ * the copy.
+ */
 static char *copy_tree_line(char *to, const char *line, const char *end)
 {
 	while (line < end) {
@@ -233,7 +239,7 @@ static char *make_comparable(const char *text, bool head)
 }
 
 /*
- * Copies a line of Massif's log to @to, and leaves out in what it differs from massif-ctl's line. The number of frames
+ * Copies a line of Massif's log to @to, without the parts that differ from massif-ctl's line. The number of frames
  * removed below main depends on what Valgrind finds on the stack below the outermost frame. In Valgrind, realloc(NULL,
  * n) appears as malloc called by realloc, and posix_memalign as memalign, so each pair of names is treated as equal.
  */
@@ -288,8 +294,8 @@ static char *extract_account(const char *log)
 }
 
 /*
- * Makes the ends of both runs comparable: removes the snapshot of the program's end from massif-ctl's log, and adds
- * such a snapshot to Valgrind's file.
+ * Makes the ends of both runs comparable: removes the snapshot taken at the program's end from massif-ctl's log, and
+ * adds such a snapshot to Valgrind's file.
  */
 static char *equalise_end(struct run *run, char *text, const struct run *ours)
 {

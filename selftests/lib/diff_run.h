@@ -27,13 +27,16 @@ struct diff_scenario {
 	 * files must be equal, otherwise they must differ.
 	 */
 	const char *why;
-	/* if the target has these arguments, Valgrind's file equals massif-ctl's */
+	/* arguments for the target with which Valgrind's file equals massif-ctl's */
 	const char *their_args[DIFF_WORDS_MAX];
-	const char *their_options[DIFF_WORDS_MAX]; /* if Valgrind has these options, its file equals massif-ctl's */
-	const char *their_library; /* if this library is preloaded, Valgrind's file equals massif-ctl's */
+	const char *their_options[DIFF_WORDS_MAX]; /* options for Valgrind with which its file equals massif-ctl's */
+	const char *their_library; /* library to preload with which Valgrind's file equals massif-ctl's */
 	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not know the scenario's options, so it is not run with them */
-	/* Valgrind counts up to this many extra bytes more or fewer than massif-ctl; times differ accordingly. */
+	/*
+	 * Valgrind's extra bytes may exceed massif-ctl's by @more_extra, or be lower by @fewer_extra. Times differ
+	 * accordingly.
+	 */
 	uint64_t more_extra, fewer_extra;
 	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more heap bytes than massif-ctl's */
 	/* Valgrind prints ??? for each frame whose description in massif-ctl's file contains these words */

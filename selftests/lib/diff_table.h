@@ -29,7 +29,7 @@ FIXTURE_VARIANT(diff) {
 #define ARGS(...)	    .args = { __VA_ARGS__ }
 #define WITH(...)	    .options = { __VA_ARGS__ }
 
-/* Options with which each snapshot has a tree, and no tree leaves out small entries. */
+/* Options that give each snapshot a tree, and that keep small entries in all trees. */
 #define ALL_TREES "--detailed-freq=1", "--threshold=0"
 
 TEST_F(diff, same)

@@ -29,8 +29,8 @@ bool fail_nth_ended(int nth)
 {
 	char text[16] = "";
 	/*
-	 * This pread() may itself contain the copy that fails. That does not change the number that is read: the kernel
-	 * determines the number before it copies it to our buffer.
+	 * The injected failure may hit this pread() itself, when it copies its result. That does not change the number
+	 * that is read: the kernel determines the number before it copies it to our buffer.
 	 */
 	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
 

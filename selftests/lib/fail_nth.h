@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Lets all allocations fail, including those that may sleep, and keeps the failures out of the log. Returns false on an
- * error.
+ * Enables failure injection for all allocations, including those that may sleep, and keeps the failures out of the log.
+ * Returns false on an error.
  */
 bool fail_nth_prepare(void);
 

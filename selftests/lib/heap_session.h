@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs a program under the shim without massif-ctl, and keeps the memory of the session. */
+/* Runs a program under the shim without massif-ctl, and keeps the session's shared memory mapped for the test. */
 #ifndef MASSIF_SELFTESTS_HEAP_SESSION_H
 #define MASSIF_SELFTESTS_HEAP_SESSION_H
 

@@ -23,7 +23,7 @@
 #include <linux/massif.h>
 
 #define PAGE  4096UL
-#define SLOTS 4 /* maximum number of devices that a process keeps open, and of mappings that it keeps */
+#define SLOTS 4 /* maximum number of devices that a process keeps open, and maximum number of mappings that it keeps */
 
 /* The state of the process that executes the calls. */
 static struct {
@@ -273,8 +273,9 @@ static void do_change_ring(const struct kmod_call *call)
 		break;
 	case 4:
 		/*
-		 * Write to the mapping what a consumer of the ring writes, or wrong values. Let the kernel write,
-		 * because it returns an error for memory that is not writable; a direct store would end the process.
+		 * Write words to the mapping, either such as a consumer of the ring writes or wrong ones. Let a system
+		 * call write them: for memory that is not writable it returns an error, whereas a direct store would
+		 * end the process.
 		 */
 		{
 			uint64_t words[2] = { edge(call->c), edge((uint8_t)(call->c + call->b)) };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and events that the module follows. */
+/*
+ * Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and system calls whose effects the
+ * module records.
+ */
 #ifndef MASSIF_SELFTESTS_KMOD_CALLS_H
 #define MASSIF_SELFTESTS_KMOD_CALLS_H
 

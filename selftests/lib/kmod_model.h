@@ -24,13 +24,14 @@ struct kmod_target {
 	uint32_t id;
 	uint32_t tgid;
 	uint32_t execs;			/* number of execs that the process had done when this target was created */
-	bool first; /* the first part of a resync was read; changes of mappings count only from then on */
+	/* true once the first part of a resync has begun; changes of mappings that are reported earlier are ignored */
+	bool first;
 	bool synced;
 	bool exited;
 	uint64_t exit_total;
 	uint64_t compared;		/* number of totals in records that were compared with this model */
 	struct kmod_intervals map;
-	struct kmod_intervals part;	/* mappings from that part of a resync which is being read */
+	struct kmod_intervals part;	/* mappings in the part of a resync that is being read */
 	uint64_t maps;			/* number of MAP records */
 	/*
 	 * Numbers of resident pages. A number is negative while the records say that one thread has removed pages, but
@@ -52,7 +53,8 @@ struct kmod_model {
 	uint64_t lost;			/* number of lost records according to LOST records */
 	uint64_t wrong;			/* number of wrong totals and protocol errors */
 	uint64_t unsure; /* number of totals not compared because their record has the flag MASSIF_RF_NO_TOTAL */
-	uint64_t resident; /* number of RESIDENT records; the totals in each are checked against all previous changes */
+	/* number of RESIDENT records; the totals in each are compared with the sum of all previous changes */
+	uint64_t resident;
 	uint64_t drifted; /* number of pages by which DRIFT or BASE records corrected totals, in either direction */
 	char first_wrong[256];		/* description of the first error */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A busy member of a session, whose records are compared with /proc.
+// A process that keeps changing its memory as the member of a session, and the comparison of its records with /proc.
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -23,7 +23,7 @@ enum member_phase {
 /* Memory shared by the profiled process and the test. */
 struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
-	uint32_t resting;	/* number of worker threads that have seen MEMBER_RESTS */
+	uint32_t resting;	/* number of worker threads that have noticed the phase MEMBER_RESTS */
 	uint32_t workers;	/* number of worker threads; 0: the profiled process is not ready */
 	/* one worker uses memory whose pages a userfaultfd provides; must be set before the profiled process starts */
 	bool faults;
@@ -62,8 +62,8 @@ bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);
 
 /*
- * Ends a resting profiled process and reads its session to the end. Returns false, with a description in member->wrong,
- * on an error.
+ * Ends a profiled process that is in the phase MEMBER_RESTS, and reads its session to the end. Returns false, with a
+ * description in member->wrong, on an error.
  */
 bool member_end(struct member *member);
 

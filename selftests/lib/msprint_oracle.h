@@ -8,7 +8,7 @@
 
 #define MSPRINT_REFERENCE "/usr/bin/ms_print"
 
-/* Returns the reason why comparing is not possible here, or NULL if it is. */
+/* Returns the reason why our ms_print cannot be compared with Valgrind's on this machine, or NULL if it can. */
 const char *msprint_missing(void);
 
 /* Returns the absolute path of our ms_print in $MASSIF_BUILD. */

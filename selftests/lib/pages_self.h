@@ -16,7 +16,7 @@
 struct self_capture {
 	uint64_t regs[SELF_REGS_MAX];
 	uint8_t bytes[SELF_STACK_MAX];
-	struct mf_user_stack stack; /* points to @regs and @bytes */
+	struct mf_user_stack stack; /* describes a stack copy; its pointers refer to @regs and @bytes */
 };
 
 /* Fills @space from /proc/self/maps. Returns the number of mappings. */

@@ -29,8 +29,8 @@ struct tracee {
 	struct tracee *next;
 	pid_t tid, pid;
 	/*
-	 * the thread's process or an ancestor of it has executed a program, so the system calls of the thread are
-	 * counted
+	 * true if the thread's process or one of its ancestors has executed a program; from then on, the thread's
+	 * system calls are counted
 	 */
 	bool watched;
 	bool stopped;

@@ -19,8 +19,8 @@ struct trace_range {
 struct trace_maps {
 	pid_t pid;
 	/*
-	 * number of the moment at which the maps were read, counted from 1 across all processes; 0: read at the
-	 * process's exit
+	 * number of the moment at which the maps were read; moments are counted from 1 across all processes; 0: the
+	 * maps were read at the process's exit
 	 */
 	unsigned int moment;
 	size_t n_ranges;
@@ -41,10 +41,10 @@ struct trace_set {
  * Runs @argv, massif-ctl and its arguments, with standard input from @in (NULL: inherited) and standard output to the
  * file @out. Returns its status in the format of waitpid(2), or -1.
  *
- * Moments are the 16th, 32nd, 64th, ... system call of each process that has executed a program, and of each process
- * forked by it. At a moment, all threads of the process are stopped, its maps are read, and massif-ctl is asked to
- * write a dump of the mappings that it knows to @dump, the file that $MASSIF_DUMP_INTERVALS names. So one moment is
- * near the start of the process's system calls, and one in their second half.
+ * Each process that has executed a program, and each process forked by it, has moments: its 16th, 32nd, 64th, ...
+ * system call. At a moment, all threads of the process are stopped, its maps are read, and massif-ctl is asked to write
+ * a dump of the mappings that it knows to @dump, the file that $MASSIF_DUMP_INTERVALS names. So one moment is near the
+ * start of the process's system calls, and one in their second half.
  *
  * *@set is set to the maps of each process at its exit and at all moments. Free it with trace_set_free().
  */

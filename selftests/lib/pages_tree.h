@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads a tree of a pages mode massif.out file, and adds up the bytes of stacks from ld.so, from main, and of all
- * others.
+ * Reads a tree of a pages mode massif.out file, and adds up separately the bytes of stacks from ld.so, of stacks from
+ * main, and of all other stacks.
  */
 #ifndef MASSIF_SELFTESTS_PAGES_TREE_H
 #define MASSIF_SELFTESTS_PAGES_TREE_H
@@ -11,11 +11,12 @@
 struct pages_tree {
 	char root[256];	  /* text of the tree's root line */
 	uint64_t total;	  /* total of the snapshot in bytes */
-	uint64_t exec;	  /* bytes mapped by the kernel at exec, which have a text instead of a stack */
+	/* bytes mapped by the kernel at exec, for which the tree shows a description instead of a stack */
+	uint64_t exec;
 	uint64_t loader;  /* bytes mapped by ld.so before the program's own code ran */
 	uint64_t in_main; /* bytes with a stack that reaches main */
-	uint64_t other;	  /* bytes with any other stack, or with another text instead of a stack */
-	char worst[256];  /* text of the line at which the stack with the most bytes in @other ends */
+	uint64_t other;	  /* bytes with any other stack, or with another description instead of a stack */
+	char worst[256];  /* text of the last line of the stack with the most bytes in @other */
 };
 
 /* Reads the tree of the last snapshot in @path that has one. Returns 0, or -1 if there is none. */

@@ -18,7 +18,7 @@
 
 #define TRIES 20
 
-/* The kernel's figures in bytes. */
+/* Resident and virtual size of a process according to the kernel, in bytes. */
 struct truth {
 	uint64_t rss, vm;
 };

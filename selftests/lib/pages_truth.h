@@ -13,7 +13,7 @@
 /* Returns whether this kernel reports resident pages. */
 bool mf_truth_has_resident(void);
 
-/* Returns the options of pages mode that massif-ctl uses with --time-unit=B if @what selects the pages to count. */
+/* Returns options for pages mode as massif-ctl uses them with --time-unit=B. @what selects the pages to count. */
 struct mf_pages_options mf_truth_options(enum mf_pages_what what);
 
 /* Returns the process @pid of the session, or NULL. */

@@ -56,7 +56,7 @@ static bool percent(uint64_t *state, uint32_t n)
 	return pick(state, 100) < n;
 }
 
-/* Formats a word of a command line, for example an option, and stores it in the text buffer of @the. */
+/* Formats a word of a command line, for example an option, and stores it in the buffer @the->text. */
 __attribute__((format(printf, 2, 3))) static const char *word(struct random_case *the,
 							       const char *format, ...)
 {

@@ -9,7 +9,7 @@
 #include "selftests/lib/diff_run.h"
 
 struct random_case {
-	struct diff_scenario scenario; /* the strings of this scenario are stored in @text */
+	struct diff_scenario scenario; /* the scenario; its strings are in @text */
 	size_t used;
 	char text[2048];
 };

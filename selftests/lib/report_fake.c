@@ -56,7 +56,10 @@ static void split(struct word *word)
 	}
 }
 
-/* Returns the code address for which a frame's text stands. A text that has not been used before gets a new address. */
+/*
+ * Returns the fake code address that stands for a frame with this text. A text that has not been used before gets a new
+ * address.
+ */
 static uint64_t intern(const char *text, size_t length)
 {
 	for (size_t i = 0; i < n_words; i++) {

@@ -66,8 +66,8 @@ static void walk_theirs(struct walks_comparison *c)
 }
 
 /*
- * Copies the return addresses of a walk, without those of frames that are only guessed links in the chain of frame
- * pointers. Returns their number.
+ * Copies the return addresses of a walk, except those of frames that are not real, but only guessed links in the chain
+ * of frame pointers. Returns the number of addresses copied.
  */
 static uint32_t copy(const struct mf_walk *walk, uint64_t pcs[MF_DEPTH_MAX])
 {

@@ -27,7 +27,7 @@ struct walks_comparison {
 };
 
 struct walks {
-	struct walks_comparison compared; /* the last comparison of the shim's walk with libunwind's */
+	struct walks_comparison compared; /* result of the last comparison of the shim's walk with libunwind's */
 	uint32_t depth;			  /* maximum depth of a walk */
 	/*
 	 * Number of wrong stacks from walks that reuse frames of the previous walk, and number of wrong stacks from the

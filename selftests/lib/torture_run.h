@@ -15,7 +15,7 @@ struct torture_run {
 	struct kmod_session session;
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* the directory that $TORTURE_MAPS names */
-	struct torture_counts counts;	/* what the torture program has counted itself */
+	struct torture_counts counts;	/* the torture program's own counts */
 	uint64_t moments; /* number of moments at which the maps saved by the program equalled the model's mappings */
 	uint64_t saved; /* number of exits at which the maps saved by the program equalled the model's mappings */
 	uint64_t totals;		/* number of totals in records that were compared with the model's */

@@ -12,7 +12,7 @@
  */
 int tracers_start_kprobe(const char *function);
 int tracers_start_kretprobe(const char *function);
-/* Starts a kprobe in @function, behind its ftrace instruction. */
+/* Starts a kprobe inside @function, after its ftrace instruction. */
 int tracers_start_inside(const char *function);
 int tracers_start_function(const char *function);
 int tracers_start_graph(const char *function);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Disturbs the member of a session, by means of the kernel or other processes. Needs root, in a guest. */
+/* Disturbs the member of a session, through the kernel or through other processes. Needs root, in a guest. */
 #ifndef MASSIF_SELFTESTS_WEATHER_H
 #define MASSIF_SELFTESTS_WEATHER_H
 
@@ -9,7 +9,7 @@
 
 struct weather {
 	bool faults;	/* the profiled process needs a thread that waits for pages of a userfaultfd */
-	/* minimum number of calls of blow() after which all variants of the disturbance have occurred */
+	/* minimum number of calls of blow() that cause all variants of this disturbance */
 	unsigned int rounds;
 	/* Starts the disturbance of a busy member. Returns NULL, or the reason why this kernel does not support it. */
 	const char *(*begin)(struct member *member);
@@ -20,7 +20,7 @@ struct weather {
 	 * continue. May be NULL.
 	 */
 	void (*serve)(struct member *member);
-	/* Returns how often the disturbance has had its intended effect since the start. */
+	/* Returns how often this disturbance of the profiled process has had its intended effect since it began. */
 	long (*effects)(void);
 	/* Restores the machine's original state. Returns false if that fails. */
 	bool (*end)(struct member *member);
@@ -34,13 +34,13 @@ extern const struct weather weather_sessions;	/* other sessions begin and end */
 
 /* Defined in weather_memory.c: */
 extern const struct weather weather_swap;	/* the profiled process has too little memory, so its pages are swapped */
-extern const struct weather weather_merging;	/* equal pages are merged and separated again */
+extern const struct weather weather_merging;	/* pages with equal contents are merged (KSM) and separated again */
 extern const struct weather weather_collapse;	/* small pages are collapsed into huge ones */
 extern const struct weather weather_compaction;	/* pages are moved by compaction */
 extern const struct weather weather_nodes;	/* pages are moved between NUMA nodes */
-extern const struct weather weather_userfault;	/* another process provides pages */
+extern const struct weather weather_userfault;	/* another process provides pages by userfaultfd */
 
-/* Defined in weather_tracers.c: other tracers use the kernel functions that massif.ko hooks. */
+/* Defined in weather_tracers.c: other tracers are attached to the kernel functions that massif.ko hooks. */
 extern const struct weather weather_kprobes;
 extern const struct weather weather_ftrace;
 extern const struct weather weather_bpf;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes to files in /sys and /proc, and manages control groups, for the disturbances.
+// Writes to files in /sys and /proc, and manages control groups, for the disturbances that weather.h declares.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -110,7 +110,7 @@ const struct weather weather_swap = {
 	.begin = begin_swap, .blow = blow_swap, .effects = effects_of_swap, .end = end_swap,
 };
 
-/* --- equal pages are merged */
+/* --- pages with equal contents are merged (KSM) */
 
 #define KSM	"/sys/kernel/mm/ksm/"
 
@@ -171,8 +171,8 @@ static const char *begin_collapse(struct member *member)
 }
 
 /*
- * Changes whether page faults use huge pages everywhere. Where they do not, they leave small pages for khugepaged to
- * collapse.
+ * Switches between huge pages for all page faults and huge pages only where madvise() requests them. With the latter,
+ * page faults leave small pages for khugepaged to collapse.
  */
 static void blow_collapse(struct member *member, unsigned int round)
 {
@@ -245,7 +245,7 @@ const struct weather weather_nodes = {
 	.begin = begin_nodes, .blow = blow_nodes, .effects = effects_of_migration, .end = end_migration,
 };
 
-/* --- another process provides pages */
+/* --- another process provides the profiled process's missing pages by userfaultfd */
 
 static int userfault;
 

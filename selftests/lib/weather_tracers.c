@@ -87,7 +87,7 @@ static void blow_ftrace(struct member *member, unsigned int round)
 	effects += !(round % 2 ? tracers_start_graph(function) : tracers_start_function(function));
 	for_a_while(round);
 	tracers_stop_tracer();
-	/* Every eighth time, trace all functions of the kernel whose names contain "mm". */
+	/* In every eighth round, trace all kernel functions whose names contain "mm". */
 	if (round % 8 == 7 && !tracers_put("set_ftrace_filter", "*mm*")) {
 		effects += !tracers_put("current_tracer", "function");
 		for_a_while(round);

@@ -18,8 +18,8 @@ static void wake(bool now)
 }
 
 /*
- * Writing '0' to the device makes later mmap() calls sleep. 'k' does so, too, but if a thread is killed while it
- * sleeps, its mmap() call still succeeds before the thread ends. '1' wakes up all sleepers, and later calls do not
+ * Writing '0' to the device makes later mmap() calls sleep. 'k' does the same, except that if a thread is killed while
+ * it sleeps, its mmap() call still succeeds before the thread ends. '1' wakes up all sleepers, and later calls do not
  * sleep.
  */
 static ssize_t sleep_write(struct file *file, const char __user *text, size_t size, loff_t *at)

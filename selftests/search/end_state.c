@@ -18,7 +18,7 @@ static const char *const status_lines[] = {
 	"Seccomp:", "THP_enabled:", "NoNewPrivs:", "Speculation_Store_Bypass:",
 };
 
-/* Files that are printed unchanged. */
+/* Files in /proc/PID whose contents are printed unchanged. */
 static const char *const whole_files[] = {
 	"limits", "timers", "coredump_filter", "timerslack_ns", "personality", "oom_score_adj",
 };
@@ -46,7 +46,7 @@ static FILE *open_proc(pid_t pid, const char *file)
 }
 
 /*
- * Returns whether @text is about something that massif adds to a process. Its two environment variables are not in
+ * Returns whether @text mentions something that massif adds to a process. Its two environment variables are not in
  * environ any more, but their bytes are still on the initial stack, and /proc shows these.
  */
 static bool is_ours(const char *text)
@@ -142,7 +142,7 @@ static void print_descriptors(pid_t pid)
 		free(entries);
 }
 
-/* Prints permissions and file of each file mapping, but not its address, which is random. */
+/* Prints the permissions and the file of each file mapping, but not its address, which is random. */
 static void print_maps(pid_t pid)
 {
 	FILE *file = open_proc(pid, "maps");
@@ -158,7 +158,9 @@ static void print_maps(pid_t pid)
 		fclose(file);
 }
 
-/* Returns whether @pid is a process. /proc/PID exists for the number of any thread, too. */
+/*
+ * Returns whether @pid is the ID of a process, not of another thread. /proc/PID exists for the ID of any thread, too.
+ */
 static bool is_first_thread(pid_t pid)
 {
 	FILE *file = open_proc(pid, "status");

@@ -304,7 +304,7 @@ static int end_killed(void)
 	return 99;
 }
 
-/* Ways to end in threads. */
+/* Ways in which a program can end that has threads. */
 
 static void run_thread(void *(*run)(void *), void *data)
 {
@@ -458,7 +458,7 @@ static int end_exec_fails(void)
 	return errno == ENOENT ? number : 99;
 }
 
-/* Ways to end after changing the working directory. */
+/* Ways in which the program can end after it has changed its working directory. */
 static int end_elsewhere(void)
 {
 	if (chdir("/"))

@@ -55,7 +55,10 @@ static inline __attribute__((always_inline)) void *hidden_inline(size_t size)
 	return see(malloc(size));
 }
 
-/* diff_ignored inlined WITHOUT: omits the allocations in inlined calls ("inner") or those in their caller ("outer"). */
+/*
+ * diff_ignored inlined WITHOUT: does not make the allocations in inlined calls (WITHOUT is "inner") or those in their
+ * caller (WITHOUT is "outer").
+ */
 static const char *without = "";
 
 static NOINLINE void has_inline(size_t size)
@@ -94,8 +97,8 @@ static void churn()
 }
 
 /*
- * Resizes blocks in a function of the kind that allocated them: ignored blocks stay ignored, visible blocks stay
- * visible.
+ * Resizes each block in a function of the same kind as the function that allocated it: ignored blocks stay ignored,
+ * visible blocks stay visible.
  */
 static void resizes()
 {
@@ -125,7 +128,7 @@ static void lost()
 	visible(700);
 }
 
-/* An ignored block is resized in a visible function. */
+/* An ignored block is resized in a function that is not ignored. */
 static void found()
 {
 	void *block = hidden(1000);

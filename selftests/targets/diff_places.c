@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_places MODE [NUMBER]: call sites that allocate different amounts, to test what a tree shows, merges, sorts and
-// omits.
+// diff_places MODE [NUMBER]: call sites that allocate different amounts, to test how the entries of a tree are shown,
+// merged, sorted and omitted.
 
 #include <malloc.h>
 #include <stdbool.h>
@@ -27,7 +27,10 @@ static NOINLINE void free_all(void)
 		free(blocks[--n_blocks]);
 }
 
-/* Allocates 160000 bytes in total. Individual call sites have 1%, slightly more or less than 1%, 33% and 0.995%. */
+/*
+ * Allocates 160000 bytes in total. Individual call sites allocate 1%, slightly more or less than 1%, 33% and 0.995% of
+ * this.
+ */
 static NOINLINE void sites(void)
 {
 	keep(malloc(1600));

@@ -40,7 +40,7 @@ __attribute__((noinline)) static void resize(void *block, size_t from, size_t to
 	__asm__ volatile("" : : : "memory");
 }
 
-/* Announces blocks of all kinds of sizes, at usual and unusual addresses. */
+/* Reports blocks of many sizes, at usual and unusual addresses, by client requests. */
 static void blocks(void)
 {
 	static const size_t sizes[] = { 1, 15, 16, 17, 0, 31, 32, 33, 1000, 4096, 65537, 4194241, 5000000 };
@@ -115,7 +115,7 @@ static void pool(void)
 		end(memory + i * 1000);
 	free(memory);
 
-	/* A block that contains announced blocks (a pool) is freed before the first of these. */
+	/* A block that contains blocks reported by client requests (a pool) is freed before the first of them. */
 	memory = malloc(5000);
 	make(memory, 100);
 	make(memory + 100, 200);
@@ -123,7 +123,7 @@ static void pool(void)
 	end(memory);
 	end(memory + 100);
 
-	/* A block that contains an announced block (a pool) is resized. */
+	/* A block that contains a block reported by a client request (a pool) is resized. */
 	memory = malloc(200000);
 	make(memory, 300);
 	memory = realloc(memory, 300000);
@@ -275,7 +275,7 @@ static void plugin(void)
 	}
 }
 
-/* A forked child announces a block and frees the block that its parent announced. */
+/* A forked child reports a block by a client request, and reports as freed the block that its parent reported. */
 static void forks(void)
 {
 	make(ONE, 1000);

@@ -46,7 +46,7 @@ static void waves(void)
 	}
 }
 
-/* All waves are equal, and a total equal to the previous peak is not a new peak. */
+/* All waves of allocations and frees reach the same total. A total equal to the previous peak is not a new peak. */
 static void equal_waves(void)
 {
 	for (uint32_t wave = 0; wave < 30; wave++) {
@@ -102,7 +102,7 @@ static void churn_long(void)
 	churn(6000, 2);
 }
 
-/* Makes equal steps, so that all candidates for culling are equal. */
+/* Grows in equal steps, so that all snapshots are equally good candidates for culling. */
 static void steps(void)
 {
 	for (uint32_t i = 0; i < 500; i++)
@@ -135,7 +135,7 @@ static void clock_4g(void)
 	}
 }
 
-/* Makes the interval between snapshots exceed 32 bits, to which Massif truncates it. */
+/* Makes the interval between snapshots exceed 32 bits. Massif truncates this interval to 32 bits. */
 static void clock_wrap(void)
 {
 	for (uint32_t i = 0; i < 200; i++) {

@@ -115,9 +115,7 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
-/*
- * An environment without massif's variables. It keeps only $SIDE, which is part of the name of the profile, in bare[1].
- */
+/* An environment without massif's variables. bare[1] becomes $SIDE, which is part of the profile's name. */
 static char *bare[] = { "A=b", NULL, NULL };
 
 static int spawn_bare(char **argv)
@@ -431,7 +429,7 @@ static int orphan(char **argv)
 	return WEXITSTATUS(status) == 3 ? 7 : 95;
 }
 
-/* A grandchild allocates, but the child that has forked it never does. */
+/* A grandchild allocates, but its parent, the child, never does. */
 static int between(char **argv)
 {
 	pid_t pid = fork();

@@ -33,7 +33,7 @@ static uint64_t cpu_ns(clockid_t clock)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* A signal handler that emulates rdpmc, with a counter of 48 bits. */
+/* A signal handler that emulates the rdpmc instruction with a 48-bit counter. */
 static void execute_rdpmc(int signal, siginfo_t *info, void *data)
 {
 	greg_t *registers = ((ucontext_t *)data)->uc_mcontext.gregs;
@@ -156,7 +156,10 @@ int main(int argc, char **argv)
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGILL, &action, NULL);
-	/* Tell the counter broker that this program can execute rdpmc. */
+	/*
+	 * Tell the counter broker, which answers perf_event_open() in place of the kernel, that this program can
+	 * execute rdpmc.
+	 */
 	syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
 	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(*ways); i++) {
 		if (strcmp(argv[1], ways[i].name) == 0)

@@ -90,7 +90,10 @@ static void points(void)
 	atexit(at_exit);
 }
 
-/* Flags for which threads wait without function calls, so that a thread's stack stays as it was at its last event. */
+/*
+ * Flags for which threads wait in a loop without function calls, so that a thread's stack stays as it was at its last
+ * event.
+ */
 static int waiting, done;
 
 static inline __attribute__((always_inline)) void wait_for(const int *flag)

@@ -11,7 +11,7 @@
 
 #define SIZE 1000
 
-/* Never accessed. The announced blocks have addresses in this array. */
+/* Never accessed. The blocks that are reported by client requests have addresses in this array. */
 static char blocks[1 << 24];
 
 static int copy(const char *from, const char *to)

@@ -60,7 +60,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-/* Leaves enough free blocks, so that glibc takes only its fast paths. */
+/* Frees enough blocks of each size, so that glibc takes only its fast paths from then on. */
 static void warm(void)
 {
 	void *blocks[100];

@@ -25,7 +25,7 @@ static void use(const char *path, size_t size)
 	dlclose(library);
 }
 
-/* Returns a path of the same file; the path is different for each number. */
+/* Returns a path to the same file, spelled differently for each @number. */
 static const char *spell(char *path, const char *directory, const char *library, unsigned long number)
 {
 	char *end = stpcpy(path, directory);

@@ -23,7 +23,7 @@ static int one_at_a_time;
 
 enum kind { MALLOC, CALLOC, REALLOC };
 
-/* Each call site has a function, which calls the allocator directly, from its own code. */
+/* Each call site is in a function of its own, which calls the allocator directly. */
 #define SITE(n)                                                                              \
 	__attribute__((noinline, noclone, aligned(HEAP_LOG_SPAN))) static void *site_##n(     \
 		enum kind kind, void *old, size_t size)                                       \

@@ -331,15 +331,16 @@ static void stopped(void)
 	massif_malloc_like(BLOCK(3), 4000); /* a block announced while massif is stopped does not count */
 	massif_free_like(BLOCK(1));
 	massif_resize_like(BLOCK(2), 3000); /* a counted block that is resized while massif is stopped still counts */
-	massif_resize_like(BLOCK(4), 5000); /* a block that did not count before does not count when it is resized */
+	/* a block that was not counted before is not counted after a resize either */
+	massif_resize_like(BLOCK(4), 5000);
 	not_counted = malloc(7777);
 	later = malloc(8888);
 	/* a counted block from malloc that is resized while massif is stopped still counts */
 	counted = realloc(counted, 500);
 	free(freed);
 	massif_start();
-	massif_free_like(BLOCK(3)); /* freeing a block that did not count changes nothing */
-	free(not_counted);	     /* freeing a block that did not count changes nothing */
+	massif_free_like(BLOCK(3)); /* freeing a block that was not counted changes nothing */
+	free(not_counted);	     /* freeing a block that was not counted changes nothing */
 	later = realloc(later, 60000); /* a block counts from its first realloc after massif_start() */
 	massif_malloc_like(BLOCK(5), 100000);
 	check(massif_snapshot_to("heap_requests.snapshot") == 0, "a snapshot can be written");

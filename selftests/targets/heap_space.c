@@ -18,7 +18,7 @@ static char *own_path;
 static void *volatile block;
 static long (*bare)(long number, ...); /* the C library's syscall(), which massif does not see */
 
-/* Lists the descriptors, but not the numbers of pipes and sockets. Allocates nothing. */
+/* Lists the open descriptors, but omits the inode numbers of pipes and sockets. Allocates nothing. */
 static void list(const char *who)
 {
 	char path[64], file[256], line[512];
@@ -118,7 +118,7 @@ static int forked_executed(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes the program by the system call, without massif's being told. */
+/* Executes the program by a raw system call, of which massif is not told. */
 static int bare_over(char **argv)
 {
 	grow();
@@ -135,7 +135,7 @@ static int forked_bare(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes the program by the system call in a child that has had no event. */
+/* Executes the program by a raw system call, in a child in which no event has occurred. */
 static int newborn_bare(char **argv)
 {
 	pid_t pid = fork();
@@ -147,7 +147,7 @@ static int newborn_bare(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes the program by the system call in a program that was itself executed. */
+/* Executes this test program again in a child, which then executes the given program by a raw system call. */
 static int executed_bare(char **argv)
 {
 	char *again[] = { own_path, "bare_over", argv[0], NULL };

@@ -38,7 +38,7 @@ typedef void *wild(uint64_t fp, size_t size, void *(*function)(size_t));
 
 WILD(by_fp, "	.cfi_def_cfa rbp, 16\n	.cfi_offset rbp, -16\n");
 WILD(by_sp, "	.cfi_def_cfa rsp, 0x10000000\n	.cfi_offset rbp, -16\n");
-/* The CFA is the word at rbp - 8, or the word at rbp, plus 16. */
+/* The CFA is the word at rbp - 8 (by_stored), or the sum of 16 and the word at rbp (by_link). */
 WILD(by_stored, "	.cfi_escape 0x0f, 3, 0x76, 0x78, 0x06\n");
 WILD(by_link, "	.cfi_escape 0x0f, 5, 0x76, 0x00, 0x06, 0x23, 0x10\n");
 /* The CFA is right, but the rules say that rbp is saved at the address in rbp itself. */
@@ -52,7 +52,7 @@ WILD(by_register, "	.cfi_def_cfa rbx, 16\n");
 WILD(by_moved, "	.cfi_def_cfa rbp, 16\n	.cfi_offset 16, -24\n");
 WILD(by_value, "	.cfi_escape 0x0f, 4, 0x76, 0x00, 0x06, 0x96\n");
 WILD(by_other, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x16, 6, 2, 0x73, 0x00\n");
-/* Expressions that do not terminate, that would raise a processor exception, or that are invalid. */
+/* DWARF expressions that do not terminate, that would raise a processor exception, or that are invalid. */
 WILD(by_loop, "	.cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff\n");
 WILD(by_growth, "	.cfi_escape 0x0f, 4, 0x76, 0x2f, 0xfc, 0xff\n");
 WILD(by_quotient, "	.cfi_escape 0x0f, 3, 0x31, 0x30, 0x1b\n");

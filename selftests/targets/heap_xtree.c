@@ -86,8 +86,7 @@ static void live(void)
 }
 
 /*
- * Does what live() does, and frees blocks in all ways: at call sites that only free, and at call sites that also
- * allocate.
+ * Does what live() does, and also frees blocks, both at call sites that only free and at call sites that also allocate.
  */
 static void freed(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library for dlopen(3) that allocates.
+// A library that allocates, to be loaded with dlopen(3).
 
 #include <stdlib.h>
 

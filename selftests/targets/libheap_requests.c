@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library with a request in its code and the bytes of a request in its constants, both in the same segment.
+// A library with a Valgrind client request in its code, and with the bytes of such a request in its constants, both in
+// the same segment.
 
 #include <stddef.h>
 #include <valgrind/valgrind.h>

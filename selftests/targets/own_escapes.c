@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_escapes WAY: leaves a call of the program's own allocator before it returns, or re-enters the allocator, in one
-// of the ways below. The allocator's functions call each other. The size of each block shows where it was allocated.
+// own_escapes WAY: jumps or switches out of a call of the program's own allocator before the call returns, or re-enters
+// the allocator, in one of the ways below. The allocator's functions call each other. The size of each block shows
+// where it was allocated.
 
 #include <setjmp.h>
 #include <signal.h>

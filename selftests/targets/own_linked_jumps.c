@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program linked with a library whose operators delete are jumps to one another.
+// A program linked with a library in which each operator delete is a jump to another one.
 
 #include <stddef.h>
 

@@ -28,8 +28,8 @@ uint64_t own_freed;
 
 FUNCTION(malloc, "lea (%rdi), %rax\n" GIVE);
 /*
- * calloc, realloc and reallocarray make nested calls of other functions; the rest use tail calls, if they use any
- * function.
+ * calloc, realloc and reallocarray call other functions and continue afterwards. All other functions call none, or only
+ * with a tail call.
  */
 FUNCTION(calloc, "push %rdi\nimul %rsi, %rdi\ncall malloc\npop %rdi\nret");
 FUNCTION(realloc, "push %rdi\nmov %rsi, %rdi\ncall malloc\npop %rdi\ncall free\nret");
@@ -219,7 +219,10 @@ static uint64_t any(void)
 	return seed;
 }
 
-/* Sets probe_state_in to random contents of all registers, except for some parts of the program's own state. */
+/*
+ * Sets probe_state_in to random contents of all registers, except for parts of the x87 and SSE control words that must
+ * stay valid.
+ */
 static void make_state(void)
 {
 	uint64_t header[8] = { probe_mask };

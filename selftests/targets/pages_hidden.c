@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps a page through a library whose file is not found at its path: "deleted", "replaced" by another file, or
-// in a mount "namespace" of its own.
+// pages_hidden HOW: maps a page through a library whose file is not found at its path. According to HOW, the file is
+// "deleted", "replaced" by another file, or in a mount "namespace" of this program's own.
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps and unmaps from the same call sites, with the same and with different callers, through code that is mapped and
-// unmapped. Deterministic, except with "threads", where four threads do so. An argument is the number of rounds.
+// pages_stacks [ROUNDS [threads]]: maps and unmaps pages from the same call sites, with the same and with different
+// callers, through code that is mapped and unmapped. Deterministic, except with "threads", where four threads do this.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,7 +16,10 @@
 static _Thread_local void *mapped[4];
 static _Thread_local unsigned int turn;
 
-/* Makes a mapping by the program's only call site of mmap, and unmaps the mapping that was made four calls earlier. */
+/*
+ * Makes a mapping by the call of mmap() in this function, the one that all callers use, and unmaps the mapping that was
+ * made four calls earlier.
+ */
 static __attribute__((noinline)) int map(void)
 {
 	void **slot = &mapped[turn++ % 4];
@@ -69,7 +72,7 @@ static void by_new_code(int (*call)(void))
 	munmap(at, PAGE);
 }
 
-/* Two libraries that differ only in a name, alternately at the same address. */
+/* Calls map() in two libraries that differ only in a name, and that are loaded alternately at the same address. */
 static void by_library(const char *folder, unsigned int round)
 {
 	int (*call)(int (*)(void));

@@ -8,7 +8,7 @@
 
 static void *go_on(struct walk *walk);
 
-/* The call at the end of every chain. */
+/* The call of an allocation or deallocation function, with which every chain of calls ends. */
 #define ALLOCATE(walk)                                                                        \
 	switch ((walk)->call) {                                                               \
 	case CALL_MALLOC:                                                                     \

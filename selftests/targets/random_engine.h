@@ -104,12 +104,12 @@ static const struct mood moods[] = {
 	{ 5, 5, 10, 200, 60 },	   /* phase: a burst of larger blocks */
 	{ 80, 5, 10, 40, 80 },	   /* phase: mostly frees */
 	{ 45, 10, 20, 60, 250 },   /* phase: allocates and frees */
-	{ 50, 0, 0, 1, 250 },	   /* phase: allocates and frees equal blocks */
+	{ 50, 0, 0, 1, 250 },	   /* phase: allocates and frees blocks of up to 32 bytes */
 	{ 10, 80, 10, 60, 120 },   /* phase: mostly resizes */
 	{ 2, 95, 90, 60, 100 },	   /* phase: resizes mostly to the same size, so time in bytes does not advance */
-	{ 45, 10, 10, 0, 60 },	   /* phase: empty blocks only */
+	{ 45, 10, 10, 0, 60 },	   /* phase: blocks of size 0 only */
 	{ 40, 20, 10, 65535, 12 }, /* phase: blocks up to 2 MiB */
-	{ 45, 10, 10, 65535, 12 }, /* phase: blocks larger by a factor, see pick_size() */
+	{ 45, 10, 10, 65535, 12 }, /* phase: block sizes are multiplied by a factor, see pick_size() */
 };
 
 #define N_MOODS	    (sizeof(moods) / sizeof(*moods))
@@ -121,10 +121,12 @@ static struct program {
 	unsigned int mood_left;
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions that the program uses */
-	int recursing;	    /* number of the function in whose recursion many chains end, or -1 */
+	/* many call chains end in recursive calls of the function with this number; -1: none do */
+	int recursing;
 	uint8_t slop;	    /* each block's size is 0 to slop - 1 bytes below a multiple of 32; slop is at most 16 */
 	uint16_t large;	    /* factor for the block sizes in the phase MOOD_LARGE */
-	bool resizes, plain; /* plain: the program calls no functions that Valgrind implements through another one */
+	/* plain: the program calls no functions that Valgrind implements by calling other functions */
+	bool resizes, plain;
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
 	char text[TEXT_MAX + 1];
@@ -188,7 +190,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.chain_max = chain_lengths[pick(sizeof(chain_lengths) / sizeof(*chain_lengths))];
 	if (strchr(rules, 's') && program.chain_max > SHORT_CHAIN)
 		program.chain_max = SHORT_CHAIN;
-	/* A program with few functions has more recursion. */
+	/* The fewer functions a program has, the more of its calls are recursive. */
 	program.functions = percent(60) ? all : pick(all) + 1;
 	program.slop = percent(70) ? 16 : 1;
 	for (unsigned int i = 0; i < program.n_chains; i++)
@@ -307,7 +309,10 @@ static void resize(function *const *table)
 	/* Sometimes use the largest size with which the block stays in place, or the next larger one. */
 	if (block->size > 0 && percent(20))
 		size = ((block->size - 1) / UNIT + 1 + pick(2)) * UNIT - pick(program.slop);
-	/* Shrink a large block instead of growing it: if it were moved, it would really use memory. */
+	/*
+	 * Shrink a large block instead of growing it. If realloc moved the block, it would touch the pages of both
+	 * blocks, which would use real memory.
+	 */
 	if (block->size > MIB && size > block->size)
 		size = block->size / 2 / UNIT * UNIT;
 	if (percent(2))

@@ -129,8 +129,8 @@ static struct counters read_counters(void)
 }
 
 /*
- * Maps the page that marks the present moment for readers of the records. A second call for the same moment maps the
- * page again.
+ * Maps a page that marks the current moment for readers of the records. A second call for the same moment maps the page
+ * again.
  */
 static void map_mark(void)
 {
@@ -142,8 +142,9 @@ static void map_mark(void)
 }
 
 /*
- * khugepaged can fill the holes of huge() at any time, even between reading the counters and mapping the mark. So this
- * reads the counters before and after, and maps the mark again until nothing has changed in between.
+ * khugepaged can fill the holes in the memory of huge() at any time, even between reading the counters and mapping the
+ * page that marks this moment. So this function reads the counters before and after mapping the page, and maps it again
+ * until the counters have not changed in between.
  */
 static void tell(const char *step)
 {
@@ -202,7 +203,7 @@ static void zero_page(void)
 	munmap(at, 64 * PAGE);
 }
 
-static char *kept; /* memory that touch() leaves for later steps; shared by all threads */
+static char *kept; /* memory that touch() keeps mapped for later steps; shared by all threads */
 
 static void touch(void)
 {
@@ -364,7 +365,7 @@ static void unmapped(void)
 
 	write_to(at, 150);
 	munmap(at + 50 * PAGE, 50 * PAGE);
-	/* Replaces a part of the old mapping by MAP_FIXED, which removes this part without munmap. */
+	/* Replaces a part of the old mapping with MAP_FIXED, which removes this part without a call of munmap. */
 	mmap(at, 20 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
@@ -439,7 +440,7 @@ static void from_elsewhere(void)
 		die("fork");
 }
 
-/* If @alone is set, the step needs the whole process and does not run in threads. */
+/* The steps of this program. A step with @alone set affects the whole process, so the threads do not execute it. */
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -474,7 +475,7 @@ static const struct {
 
 static pthread_barrier_t barrier;
 
-/* Each thread has an order of its own, so that different steps run at the same time. */
+/* Each thread executes the steps in an order of its own, so that different steps run at the same time. */
 static void *work(void *arg)
 {
 	size_t number = (size_t)(uintptr_t)arg;

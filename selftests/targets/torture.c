@@ -51,7 +51,7 @@ static void work(int steps, bool alone)
 	}
 }
 
-/* Executes random operations, and records moments in between. */
+/* Executes random operations, and saves the maps at four moments: after each quarter of the operations. */
 static void work_alone(int steps)
 {
 	int i;

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * The file PID.EXECS contains /proc/self/maps as it was at an exit or exec, PID.EXECS.NUMBER as it was at a moment. At
- * each moment, a page is mapped at TORTURE_MARK + NUMBER pages, where nothing else is ever mapped.
+ * The file PID.EXECS contains /proc/self/maps as it was at an exit or exec, PID.EXECS.NUMBER as it was at moment
+ * NUMBER. A moment is a point at which torture saves its maps and then maps a page at TORTURE_MARK + NUMBER pages,
+ * where nothing else is ever mapped.
  */
 #define TORTURE_MARK	0x40000000UL
 #define TORTURE_MARKS	4096u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers of torture's operations: random numbers, the arena, moments, counts. */
+/* Helpers for torture's operations: random numbers, the arena, moments (at which the maps are saved), and counts. */
 #ifndef MASSIF_SELFTESTS_TORTURE_ENGINE_H
 #define MASSIF_SELFTESTS_TORTURE_ENGINE_H
 
@@ -34,8 +34,8 @@ struct op {
 
 /*
  * The arena: the memory that the operations map and unmap at random. Any thread may map over it, and none reads or
- * writes it. The kernel can place mappings without a fixed address in its holes, so while other threads are active, the
- * contents of such mappings are undefined, too.
+ * writes it. The kernel can place mappings without a fixed address in holes of the arena. So while other threads are
+ * active, the contents of such mappings are undefined, too.
  */
 static char *arena;
 static char *maps_dir;

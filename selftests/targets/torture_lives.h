@@ -214,8 +214,8 @@ static void with_threads(uint64_t seed, int steps, int n)
 	for (i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
 	/*
-	 * malloc in the threads may have extended the heap above the bytes that this program has added, so these bytes
-	 * must stay.
+	 * malloc in the threads may have extended the heap above the bytes that this program has added with sbrk(), so
+	 * these bytes must not be removed any more.
 	 */
 	grown = 0;
 }

@@ -107,7 +107,7 @@ static int remap_keeping_source(void)
 	return 0;
 }
 
-/* An old length of 0 maps the same pages a second time. */
+/* mremap() with an old length of 0 maps the same pages a second time. */
 static int remap_twin(void)
 {
 	size_t len = some();

@@ -131,13 +131,11 @@ static int slow_unmap(void)
 	munmap(p, len);
 	faults_end = true;
 	pthread_join(reader, NULL);
-	/*
-	 * After the userfaultfd is closed, other threads may reuse the part of the mapping that was moved to the arena.
-	 */
+	/* After the userfaultfd is closed, other threads may reuse the page that mremap() moved to the arena. */
 	close(fd);
 	/*
-	 * Other threads may have extended the heap above the bytes that this program has added, so these bytes must
-	 * stay.
+	 * Other threads may have extended the heap above the bytes that this program has added with sbrk(), so these
+	 * bytes must not be removed any more.
 	 */
 	grown = 0;
 	return 0;
@@ -335,8 +333,8 @@ static int move_marks(void)
 	prctl(PR_SET_MM, PR_SET_MM_BRK, brk_was, 0, 0);
 
 	/*
-	 * The module does not read stacks beyond the address set here. Afterwards the address is restored to the
-	 * position of argc, or near it.
+	 * Sets the kernel's start of the stack to the current stack pointer's page; the module does not read stacks
+	 * beyond that address. Afterwards the start is restored to the position of argc, or near it.
 	 */
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, stack_was & ~(PAGE - 1), 0, 0);
 	map_fixed();
@@ -359,7 +357,7 @@ static int uring_open(struct uring *uring)
 	uring->fd = syscall(SYS_io_uring_setup, 4, &uring->params);
 	if (uring->fd < 0)
 		return unless_absent(errno);
-	/* With so few entries, both rings fit into one page, so a single mapping covers them. */
+	/* As there are only four entries, both rings fit into one page, so a single mapping covers them. */
 	uring->len = PAGE;
 	uring->rings = mmap(NULL, uring->len, RW, MAP_SHARED | MAP_POPULATE, uring->fd,
 			    IORING_OFF_SQ_RING);
@@ -404,7 +402,7 @@ static int use_uring(void)
 
 		uring_do(&uring, &sqe);
 	}
-	/* The mmap function of the io_uring fails, but only after MAP_FIXED has unmapped the old mapping. */
+	/* io_uring's mmap handler fails, but only after MAP_FIXED has unmapped the old mapping. */
 	mmap(somewhere(), some(), RW, MAP_SHARED | MAP_FIXED, uring.fd, 0x7000000);
 	uring_close(&uring);
 	return 0;

@@ -212,7 +212,7 @@ static void end(void)
 	work(1, 3000, 3000);
 }
 
-/* Sets up malloc so that it keeps freed memory, because strict mode does not permit it to get more. */
+/* Makes malloc keep freed memory, because seccomp's strict mode does not permit it to get more. */
 static void run_strict(void)
 {
 	void *block;

@@ -14,7 +14,7 @@
 
 static unsigned int changes;
 
-/* The state that fegetenv() would return, read without its side effects. */
+/* The state that fegetenv() would return, read without fegetenv()'s side effects. */
 struct state {
 	uint32_t mxcsr;
 	uint16_t control, status;

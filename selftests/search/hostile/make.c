@@ -27,23 +27,26 @@ enum when {
 	 * it makes many other pieces impossible
 	 */
 	SELDOM,
-	LAST,	/* the piece is the program's last one */
+	LAST,	/* the piece of code comes last in the generated program */
 };
 
 enum needs {
-	LIBC_MALLOC = 1,  /* the piece is useless or impossible with the program's own allocator */
+	LIBC_MALLOC = 1,  /* the piece of code is useless or impossible in a program with its own allocator */
 	/*
-	 * the piece starts processes or threads, or opens files; it must not be placed after a piece that is marked
-	 * SELDOM, which can make that impossible
+	 * the piece of code starts processes or threads, or opens files; it must not come after a piece that is marked
+	 * SELDOM, which can prevent this
 	 */
 	CHILDREN = 2,
 	/*
-	 * the piece does floating-point arithmetic; it must not follow the piece fp_mode, which changes the
+	 * the piece of code does floating-point arithmetic; it must not come after the piece fp_mode, which changes the
 	 * floating-point modes
 	 */
 	DEFAULT_FP = 4,
-	MAIN_STACK = 8,	  /* the piece needs a larger stack than a coroutine has */
-	/* the piece needs much memory; it must not follow a piece that is marked SELDOM, which can limit memory */
+	MAIN_STACK = 8,	  /* the piece of code needs a larger stack than a coroutine has */
+	/*
+	 * the piece of code needs much memory; it must not come after a piece that is marked SELDOM, which can limit
+	 * memory
+	 */
 	MEMORY = 16,
 };
 
@@ -197,7 +200,10 @@ static void write_head(FILE *file, uint64_t seed, unsigned int number)
 	fprintf(file, "\n");
 }
 
-/* Writes the functions that run a piece: directly, or in a thread, a child, a signal handler or a coroutine. */
+/*
+ * Writes the functions of the generated program that run one of its pieces of code: directly, or in a thread, a child,
+ * a signal handler or a coroutine.
+ */
 static void write_runners(FILE *file)
 {
 	fputs("typedef uint64_t piece_function(unsigned int p);\n\n"
@@ -225,7 +231,8 @@ static void write_runners(FILE *file)
 }
 
 /*
- * The program's own allocator that switches stacks by system calls (as in own.h). The LAST pieces forbid these calls.
+ * The program's own allocator whose malloc() switches stacks by system calls (as in own.h). Pieces of code that are
+ * marked LAST restrict the system calls, so a program with this allocator must not contain them.
  */
 #define OWN_STACK 4
 

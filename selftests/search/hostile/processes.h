@@ -145,8 +145,8 @@ UNUSED static uint64_t piece_environment(unsigned int p)
 
 	for (char **at = environ; at && *at; at++) {
 		/*
-		 * Skip the variables that check-hostile sets for massif-ctl, and those that massif-ctl leaves if
-		 * children are followed.
+		 * Skip the variables that check-hostile sets for massif-ctl, and those that massif-ctl leaves in the
+		 * environment if it follows children.
 		 */
 		if (strncmp(*at, "MASSIF_", 7) && strncmp(*at, "LD_PRELOAD=", 11)) {
 			sum = mix(sum, sum_of(*at, strlen(*at)));
