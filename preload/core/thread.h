@@ -38,7 +38,7 @@ struct mf_thread {
 	 * share both
 	 */
 	struct mf_tally_ctx ctx;
-	/* the block whose free the tally has put off: its slot in the table of blocks; NULL if there is none */
+	/* if the tally has put off counting the free of a block: the block's slot in the table of blocks */
 	uint32_t *put_off;
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */

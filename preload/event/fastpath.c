@@ -121,8 +121,8 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 
 /*
  * Counts an allocation if the first guess has not found the context of its stack. The first guess is the node that the
- * thread's memo of stacks has in its table of roots for the caller's registers. @node: that node if the stack does
- * begin with it, but several known stacks do; NULL if the guess was wrong.
+ * thread's memo of stacks has in its table of roots for the caller's registers. @node: that node, if the guess was right
+ * but several known stacks begin with the node; NULL if the guess was wrong.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,

@@ -129,9 +129,9 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
 
 /*
- * True if @caller was found before to be called by a hook's original function, so that its event is nested, and the
- * stack words from which that follows are unchanged (struct mf_nesting_memo). If this returns false,
- * mf_nesting_search() must decide. Uses only general-purpose registers.
+ * True if the event of @caller is known to be nested in the event of a hook: @caller is a hook itself, or the event was
+ * found to be nested before and the stack words from which that follows are unchanged (struct mf_nesting_memo). If this
+ * returns false, mf_nesting_search() must decide. Uses only general-purpose registers.
  */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
 {

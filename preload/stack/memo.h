@@ -246,9 +246,9 @@ mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 }
 
 /*
- * Looks up a stack whose first node @node is known, by guessing each further node: first along the stack that is
- * predicted to come next, if it begins with @node, otherwise at the most recently found child of each node. Returns the
- * context of the stack if the guesses are right, otherwise 0.
+ * Looks up a stack whose first node, @node, is known, by guessing all further nodes. If the stack that is predicted to
+ * come next begins with @node, its nodes are the guesses; otherwise, the guess is the most recently found child of each
+ * node. Returns the context of the stack if the guesses are right, otherwise 0.
  */
 static inline __attribute__((always_inline)) uint32_t
 mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint64_t sp)

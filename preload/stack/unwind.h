@@ -72,8 +72,8 @@ struct mf_walk {
 	bool complete;	 /* frames[0] is the end of the stack: the walk was not cut off at the requested depth */
 	bool lost;	 /* the walk could not continue beyond frames[0] */
 	/*
-	 * as long as @words are unchanged, so is the stack; false, for example, if a step needed more registers than
-	 * pc, sp and fp
+	 * true if the stack is the same whenever the initial registers and @words are unchanged; false, for example, if
+	 * a step needed more registers than pc, sp and fp
 	 */
 	bool repeatable;
 	uint32_t n_known; /* number of outermost frames whose node is valid; raised by context.c */
