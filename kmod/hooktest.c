@@ -28,7 +28,10 @@
  */
 #define REPLACE	MASSIF_HOOK_COUNT
 
-/* The hooks that have fired in a test since they were armed: one bit for each enum massif_hook, and REPLACE. */
+/*
+ * The hooks that have fired in a test since they were armed. Bit n stands for hook n of enum massif_hook; the bit
+ * REPLACE, for MASSIF_HOOK_REMOVE called by MAP_FIXED.
+ */
 static unsigned long seen;
 
 /* Hooks that a test process cannot fire on every kernel or under every resource limit. */

@@ -197,8 +197,9 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
 		/*
-		 * This release pairs with the acquire in massif_rss_span_enter(): a span that reads this value of
-		 * massif_resident_epoch has not changed any counter read above.
+		 * This release pairs with the acquire in massif_rss_span_enter(): if a span sees the new value of
+		 * massif_resident_epoch when it begins, the counters have already been read above. So the values read
+		 * include none of the span's changes.
 		 */
 		smp_store_release(&massif_resident_epoch, resident->epoch);
 		massif_mm_filter(mm, 1);

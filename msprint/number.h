@@ -30,7 +30,11 @@ struct mf_number {
 		double real;
 	};
 	bool is_real;		/* true if the value is in @real, false if it is in @negative and @magnitude */
-	bool stays_real;	/* the number is never treated as an integer, because it comes directly from a text */
+	/*
+	 * The number is a double even if its value is integral, because it was converted directly from a text such as
+	 * "5.0".
+	 */
+	bool stays_real;
 	bool negative;
 };
 

@@ -14,7 +14,10 @@ struct mf_thread;
 struct mf_thread_private;
 
 struct mf_fork_calls {
-	/* Called before the session memory changes for the first time after a fork has frozen it. The gate is held. */
+	/*
+	 * At a fork, the process stops changing its session memory, so that massif-ctl can copy it for the child. This
+	 * function is called before the first change after the fork, by a thread that has closed the gate (gate.h).
+	 */
 	void (*go_on)(void);
 
 	/*

@@ -72,7 +72,11 @@ struct mf_nesting {
 	struct mf_nesting_memo memos[MF_NESTING_MEMOS];
 };
 
-/* Slow paths of mf_nesting_enter() and mf_nesting_leave(), for several marks or a mark with a block. */
+/*
+ * Slow paths. mf_nesting_enter() calls mf_nesting_enter_also() to add a mark if the thread already has one or if the
+ * hook is resizing a block. mf_nesting_leave() calls mf_nesting_leave_one() to remove the mark of the hook with the
+ * frame @place, unless that is the thread's only mark.
+ */
 void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark);
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
 

@@ -42,8 +42,8 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller);
 
 /*
- * Take and release the trie's lock. While it is held, no other thread changes the trie. Take it before closing the
- * gate.
+ * Take and release the trie's lock. While it is held, no other thread changes the trie. A thread that holds this lock
+ * may close the gate (gate.h), so to avoid a deadlock, do not take this lock while the gate is closed.
  */
 void mf_stack_hold(void);
 void mf_stack_release(void);

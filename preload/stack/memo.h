@@ -126,7 +126,7 @@ struct mf_memo_node {
 	};
 	uint32_t n_bytes; /* total size of the groups of words in use, in bytes */
 	uint16_t n_words;
-	uint8_t room; /* number of groups of words for which the node has room */
+	uint8_t room; /* maximum number of groups of stack words (struct mf_memo_group) that the node can hold */
 	/*
 	 * In the last node of a stack: pool indices of all nodes of the stack, first node first, terminated by 0. All 0
 	 * if there are too many nodes or if they are unknown. May be outdated, because nodes may have been split since
@@ -201,7 +201,10 @@ static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf
 	return (uint32_t)((const uint64_t *)node - mf_memo_pool(memo));
 }
 
-/* Called if guessing has not found the current stack. Should the stack be looked up in the memo's hash table? */
+/*
+ * Called if the current stack is none of those that the memo guessed from the previous stacks. Should the stack be
+ * looked up in the memo's hash table?
+ */
 static inline bool mf_memo_looks(struct mf_memo *memo)
 {
 	return memo->score || !(++memo->asked & memo->pause);

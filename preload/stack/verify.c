@@ -363,7 +363,11 @@ static bool begin(void)
 {
 	struct mf_store_header *header = mf_session_store.header;
 
-	/* A forked child has its own session and begins with one thread, so the parent's count does not apply to it. */
+	/*
+	 * A forked child begins with one thread, which is not inside libunwind, so it must not continue the parent's
+	 * count of threads inside libunwind. If that count was not 0, a lock of libunwind may stay locked forever, and
+	 * the child cannot verify stacks.
+	 */
 	if (walking_pid != header->pid) {
 		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
 			header->verify = MF_VERIFY_FORKED;

@@ -44,8 +44,9 @@ static inline struct mf_object_record *mf_objects_record(const struct mf_store *
 }
 
 /*
- * Adds a copy of @object. The object counts as mapped unless it is a note. Returns its number, or MF_OBJECT_NONE if the
- * store is full. Context: only one thread at a time may add, retire or revive objects.
+ * Adds a copy of @object to the table. Also adds it to the list of mapped objects, unless its kind is MF_OBJECT_NOTE (a
+ * text that stands for a frame in the report, such as "[heap]"). Returns its number, or MF_OBJECT_NONE if the store is
+ * full. Context: only one thread at a time may add, retire or revive objects.
  */
 uint32_t mf_objects_add(struct mf_store *store, const struct mf_object *object);
 

@@ -149,7 +149,7 @@ struct mf_store_header {
 	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
 
 	/* The comparison of stacks with libunwind's results, if massif-ctl requests it; see preload/stack/verify.h. */
-	uint32_t verify;	  /* whether stacks are compared, or why they are not: enum mf_verify */
+	uint32_t verify;	  /* whether stacks are compared with libunwind's, or why not: enum mf_verify */
 	uint32_t differs_context; /* the first context whose stack differed from libunwind's */
 	/*
 	 * the first frame of differs_context that differed from libunwind's; differs_pc is the address in libunwind's

@@ -231,12 +231,17 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
 
 /*
  * mf_tally_alloc(), mf_tally_free() and the like do the same as mf_heap_alloc(), mf_heap_free() and the like in heap.h,
- * but in the shard and tally of @ctx, and return true. If the event exceeds the allowance, or its block is large or not
- * a usual one, they change nothing and return false; the model then has to handle the event. A free copies the block to
- * *@block. If @keeps is false, they make no function calls, and return false in a few more cases.
+ * but count the event in the shard and tally of @ctx, and return true. A free copies the block to *@block.
  *
- * Some tests cover several conditions: a slot without a usual block decodes to an invalid context, and a context that
- * is not counted never has the tally's tree version.
+ * If the model has to handle the event, they change nothing and return false. This is so if the event exceeds the
+ * tally's allowance or may require a peak snapshot; if the block is not or cannot be stored in slots (blocks.c); if its
+ * context is not counted; or if there is no room to record the context's bytes for the newest tree version. If @keeps
+ * is false, they make no function calls. They then also return false if those bytes must be recorded first, or if the
+ * block to be freed has more capacity than a new block of its size.
+ *
+ * To be fast, some tests cover several conditions. A slot that holds no usual block (one that fits into slots) decodes
+ * to an invalid context number, so no separate test of the slot is needed. The tree version of a context that is not
+ * counted (MF_CAPTURE_UNCOUNTED) never equals the tally's, so comparing versions also finds these contexts.
  */
 static inline __attribute__((always_inline)) bool
 mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t address, uint64_t size,

@@ -23,8 +23,8 @@ struct mf_ring {
 	uint64_t next_seq;  /* sequence number that the next record should have; 0 for any */
 	uint64_t most_unread; /* maximum number of unread bytes since the session was opened */
 
-	/* Cached stacks waiting to be sent to the module. */
-	uint8_t *told; /* buffer for the waiting cached stacks; NULL if the stack cache is off */
+	/* Stacks that massif-ctl has unwound, and that are to be added to the module's stack cache. */
+	uint8_t *told; /* buffer in which these stacks wait to be sent; NULL if the stack cache is off */
 	uint32_t told_bytes;
 };
 

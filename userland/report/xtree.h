@@ -30,7 +30,7 @@ struct mf_xtree_context {
 
 struct mf_xtree {
 	struct mf_collection collection; /* a profile with only the objects; the caller sets profile.cmd */
-	uint32_t n_events; /* number of event types, the first values of struct mf_ledger_entry */
+	uint32_t n_events; /* number of event types in the file, and so of elements in use in each context's values[] */
 	struct mf_xtree_context *contexts; /* stacks with their values, in the order in which they were first seen */
 	size_t n_contexts;
 };

@@ -42,7 +42,9 @@ void mf_replica_refresh(void);
 
 /*
  * Returns whether the pages copied since the last refresh are consistent with each other. If @all is true, any event
- * since then makes them inconsistent. Otherwise events are tolerated unless they move the records of tree versions.
+ * since the refresh makes them inconsistent. If @all is false, only an event that moves records of tree versions (the
+ * contexts' earlier byte counts, model/tree_version.h) does: a reader tolerates other changes, but it misses records
+ * that are moved.
  */
 bool mf_replica_is_current(bool all);
 
