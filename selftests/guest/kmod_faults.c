@@ -282,7 +282,7 @@ static int undo_setup_with_less(struct scene *scene)
 /*
  * A call into which failures are injected. have() prepares the call and undo() undoes it, both without injected
  * failures; either may be NULL. If the call failed only in copying its result to the caller, the call has taken effect,
- * and repeating it must return @done.
+ * and repeating it returns @done.
  */
 static const struct call {
 	const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and system calls whose effects the
- * module records.
+ * Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and actions of a process for the module
+ * to follow, such as mappings and forks.
  */
 #ifndef MASSIF_SELFTESTS_KMOD_CALLS_H
 #define MASSIF_SELFTESTS_KMOD_CALLS_H
