@@ -198,8 +198,8 @@ static int begin(const struct state *state)
 }
 
 /*
- * Adds each stack in the ring to the stack cache, with SLOTS words of measure()'s frame as the words that unwinding
- * read. These words do not change. Unwinding about twenty frames reads SLOTS words.
+ * Adds each stack in the ring to the stack cache. The cache also needs the words that unwinding has read. Here these
+ * are SLOTS words of measure()'s frame, which do not change; unwinding about twenty frames reads as many words.
  */
 static void tell(int fd)
 {

@@ -477,7 +477,7 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_has_enrolled_itself, 60)
 
 static bool fill(struct kmod_session *session)
 {
-	/* An invalid tail makes the ring count as full. */
+	/* The module treats a ring with an invalid tail as full. */
 	session->consumer->tail = 1;
 	return kmod_session_attach(session->fd, getpid()) == -ENOSPC;
 }
@@ -606,8 +606,8 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 
 /* Results of attaching to processes during an exec, and the records that followed. */
 struct race {
-	unsigned int attached;		/* successful attaches, before the exec */
-	unsigned int refused;		/* refused attaches, during or after the exec */
+	unsigned int attached;		/* number of attach calls that succeeded, before the exec */
+	unsigned int refused;		/* number of attach calls that were refused, during or after the exec */
 	unsigned int ends;		/* END records */
 	unsigned int wrong_ends;	/* END records whose reason is not MASSIF_END_SECURE */
 	unsigned int execs;		/* EXEC records */

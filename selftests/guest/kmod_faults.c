@@ -508,8 +508,8 @@ static const struct op {
 	const char *name;
 	bool (*run)(int nth, unsigned int n);
 	/*
-	 * How often the operation is performed if a child process does it, whose failures are not visible here. 0:
-	 * until no failure is injected any more.
+	 * How many times to perform the operation if injected failures occur in a child process, where the test cannot
+	 * see them. 0: until no failure is injected any more.
 	 */
 	unsigned int rounds;
 } ops[] = {
@@ -631,8 +631,8 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 }
 
 /*
- * Returns which allocation or copy is to fail after the @n-th: each one up to the 10th, then some in growing steps,
- * because each SETUP takes long.
+ * Returns the number of the allocation or copy that is to fail in the round after the one in which number @n failed:
+ * every number up to 10, then numbers in growing steps, because each SETUP takes long.
  */
 static unsigned int next(unsigned int n)
 {

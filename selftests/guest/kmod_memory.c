@@ -503,7 +503,7 @@ static int set_up_in(const char *cgroup)
 	return session.control->data_bytes == 4 * RING && !session.data[4 * RING - 1] ? 0 : 5;
 }
 
-/* If root limits the memory of a cgroup, the rings of its processes count. */
+/* If root limits the memory of a cgroup, the rings of the cgroup's processes count toward the limit. */
 TEST_F(memory, is_the_cgroups)
 {
 	char root[256], path[PATH_MAX];

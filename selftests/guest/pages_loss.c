@@ -22,7 +22,7 @@
 
 FIXTURE(loss)
 {
-	int in, out; /* the test's ends of the pipes to the program's standard input and output */
+	int in, out; /* the test's ends of the pipes that are the program's standard input and output */
 	pid_t ctl;
 };
 
@@ -73,7 +73,7 @@ static void start(FIXTURE_DATA(loss) *self, bool profiled, const char *third)
 	close(out_pipe[1]);
 }
 
-/* Returns the nanoseconds per mmap/munmap pair in the program's next series, or -1 if the program does not answer. */
+/* Returns the time per mmap/munmap pair, in ns, in the program's next series of pairs, or -1 if it does not answer. */
 static long next(FIXTURE_DATA(loss) *self, bool go)
 {
 	char line[32];

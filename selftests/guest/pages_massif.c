@@ -106,7 +106,7 @@ static bool same(const struct profile *a, const struct profile *b, size_t i)
 	       !y->extra && !x->stacks && !y->stacks && x->heap == x->root && y->heap == y->root;
 }
 
-/* __mmap64: if the C library has debug information, it is shown as inlined into mmap's frame. */
+/* If the C library has debug information, the frame of mmap contains the inlined function __mmap64. */
 #define OPTIONS                                                                                    \
 	"--pages-as-heap=yes", "--time-unit=B", "--detailed-freq=1", "--max-snapshots=1000",       \
 		"--threshold=0", "--peak-inaccuracy=0", "--alloc-fn=mmap", "--alloc-fn=__mmap64",  \

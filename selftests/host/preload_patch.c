@@ -127,8 +127,8 @@ TEST(code_on_two_pages)
 }
 
 /*
- * Several writes to code form a group: the first one looks up the mapping of the code, and the result is discarded at
- * the end of the group.
+ * Several writes to code form a group. Writes of a group reuse the mapping of the code that was looked up last; it is
+ * forgotten at the end of the group.
  */
 TEST(several_writes)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The result of a walk does not depend on the previous stack, even if that had the same frames with other call sites,
-// other frames in their place, or frames in code that belongs to no object.
+// Tests that the result of a walk does not depend on the previous stack. The previous stack may have the same functions
+// with other call sites, other functions in their place, or functions in code that belongs to no object.
 
 #include <alloca.h>
 #include <stdalign.h>

@@ -85,7 +85,7 @@ static char *filtered(const struct mf_report_options *options, bool pages, const
 	if (mf_frames_create(fake_objects, FAKE_OBJECTS, &known, NULL))
 		return NULL;
 	if (!mf_filter_create(options, pages, known, NULL, &filter, NULL)) {
-		/* The second call uses results that were cached. */
+		/* The second call of mf_filter_apply() uses results that the first one cached. */
 		for (int i = 0; i < 2; i++) {
 			free(kept);
 			kept = NULL;
@@ -143,8 +143,8 @@ static char *deep_stack(unsigned int n)
 }
 
 /*
- * Massif looks at no more than depth + 50 frames; in heap mode these include malloc itself, which our contexts do
- * not contain. The numbers were observed with valgrind.
+ * Massif looks at no more than depth + 50 frames of a stack. In heap mode, one of these is malloc itself, which
+ * massif's contexts do not contain. The expected results were observed with Valgrind.
  */
 TEST(frames_beyond_the_limit_are_not_seen)
 {

@@ -357,7 +357,7 @@ TEST_F(names, of_the_run_and_saved)
 	EXPECT_STREQ(without, text);
 }
 
-/* The first runs request only the function name of each address, later runs everything. */
+/* The first two runs request only the function name of an address. Later runs request everything. */
 TEST_F(names, functions_first)
 {
 	const struct mf_frame frame = { self->pcs[4], 1 };

@@ -166,8 +166,8 @@ TEST(segments)
 }
 
 /*
- * The address range from a file's first to its last segment may be as large as the numbers in row files, the files of
- * cached unwind rules, can express, but no larger.
+ * The address range from the first to the last segment of a file may be 2^32 bytes long, but no longer, because row
+ * files, the files of cached unwind rules, store addresses as 32-bit numbers.
  */
 TEST(span)
 {
