@@ -199,7 +199,7 @@ FIXTURE_TEARDOWN(resident)
 
 /*
  * Compares the replayed counters with those that the program itself read from /proc and logged. Returns the number of
- * log lines compared, or -1 if there is any difference.
+ * log lines compared, or -1 if there is any difference or no log.
  */
 static int compare(const struct replay *replay, const char *path)
 {
