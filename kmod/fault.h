@@ -12,7 +12,7 @@ void massif_fault_put(void);
 
 void massif_fault_touch(unsigned long addr);
 
-/* A counter and functions for hook tests (hooktest.c). */
+/* For hook tests (hooktest.c): the number of tests that are running, and functions. */
 extern atomic_t massif_fault_tests;
 void massif_fault_test(struct mm_struct *mm, int by);
 int massif_fault_missing(const char **dead);

@@ -48,9 +48,9 @@ static noinline bool put_lost(struct massif_session *session, struct massif_targ
 }
 
 /*
- * Reports earlier losses before a new record is written. Returns false if there is no room even for the LOST
- * record. LOST may use the urgent reserve only if the record that follows is urgent; otherwise LOST records
- * alone would fill it.
+ * Reports earlier losses before a new record is written. Returns false if there is no room even for the LOST record. A
+ * LOST record may use the part of the ring reserved for urgent records only if the record that follows is urgent;
+ * otherwise LOST records alone would fill that part.
  */
 static inline bool flush(struct massif_session *session, struct massif_target *target, enum massif_ring_use use)
 {

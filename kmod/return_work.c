@@ -35,7 +35,7 @@ struct massif_return_work {
 	struct task_struct *task;
 	struct massif_target *target;	/* the object holds a reference to this target */
 	struct massif_session *session;	/* the object holds a reference to this session */
-	struct massif_stack_copy capture;	/* stack copy to be made; number 0: none */
+	struct massif_stack_copy capture;	/* the stack copy to make; its number is 0 if there is none */
 	u32 reason;			/* reason for the resync to be written; 0: none */
 	u32 nr_names;
 	struct {

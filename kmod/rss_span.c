@@ -44,9 +44,9 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 }
 
 /**
- * massif_rss_spans_idle() - check whether no other task is changing the target's counters outside a fault.
+ * massif_rss_spans_idle() - true if no other task is changing the target's counters, except in a page fault.
  *
- * current has reported all its changes. For faults, ask massif_fault_slot_served().
+ * Call this only if current has reported all its changes. For page faults, ask massif_fault_slot_served().
  *
  * Context: resident.lock is held.
  */
@@ -188,8 +188,8 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span of the target's list and reports its change (change is NULL if the target is no longer followed). Keeps
- * the span for the next use if there is no spare one. Otherwise returns it, and the caller frees it.
+ * Ends a span that is in the target's list, and reports its change; change is NULL if the target is no longer followed.
+ * Returns the span if the caller has to free it, or NULL if the target keeps it as its spare one.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)
@@ -227,7 +227,7 @@ static void run(struct callback_head *work)
 	long change[NR_MM_COUNTERS];
 	bool alive;
 
-	/* After an exec, the thread no longer keeps the old address space, the target's, alive. */
+	/* After an exec, the thread no longer keeps its old address space, which is the target, alive. */
 	if (!own)
 		mm = massif_target_mmgrab(target);
 	rcu_read_lock();
@@ -468,8 +468,8 @@ static struct massif_place place_of(unsigned long start, unsigned long end)
 }
 
 /*
- * Tries to make current, which has no span, the taker, that is, the task that uses the span inside the target. Returns
- * false if another task is the taker.
+ * Tries to give current, which has no span, the span that is embedded in the target; the task that uses this span is
+ * called the taker. Returns false if another task is the taker.
  */
 static __always_inline bool become_taker(struct massif_target *target)
 {
@@ -506,7 +506,7 @@ static noinline void begin_other(struct massif_target *target, unsigned long sta
 }
 
 /**
- * massif_rss_span_begin() - current is about to remove pages from [start, end).
+ * massif_rss_span_begin() - begin a span, because current is about to remove pages from [start, end).
  *
  * Other tasks may remove pages of the target at the same time.
  *

@@ -46,7 +46,7 @@ struct massif_rss_span {
 	bool lasts;
 	bool robbed;			/* a change by this task was charged to another task's span */
 	unsigned int depth;		/* nesting depth of range removals */
-	struct massif_place place;	/* range and cause of changes other than range removals */
+	struct massif_place place;	/* range and cause to report for changes outside removals of a range */
 	long change[NR_MM_COUNTERS];	/* counter changes since the span began or was last cut (see above), in pages */
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the start or last cut; used before 6.2 */
 

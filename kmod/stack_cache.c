@@ -47,7 +47,8 @@ struct entry {
 	u32 reach;			/* bytes from sp to the end of the highest stack word */
 	u32 nr_regs;
 	u32 nr_words;
-	struct massif_stack_cache_word words[];	/* nr_regs registers, then stack words, a multiple of STRIDE */
+	/* nr_regs registers, then the stack words, whose number is a multiple of STRIDE */
+	struct massif_stack_cache_word words[];
 };
 
 static u32 bytes_of(const struct entry *entry)
@@ -185,14 +186,12 @@ void massif_stack_cache_drop(struct massif_target *target)
 }
 
 /**
- * massif_stack_cache_unmap() - invalidate the target's cached stacks if code is about to be unmapped or
- * replaced.
+ * massif_stack_cache_unmap() - invalidate the target's cached stacks if code is about to be unmapped or replaced,
+ * because other code may be mapped at the same addresses next.
  * @mm: the target's address space.
  * @first: the first mapping in the range, or NULL to look it up.
  * @start: first address of the range.
  * @end: address after the range.
- *
- * Other code may be mapped at the same addresses next.
  *
  * Context: mmap_lock is held for writing.
  */

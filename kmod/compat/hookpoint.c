@@ -117,7 +117,7 @@ static void decode_exit(const unsigned long *arg, struct massif_change *change)
 	change->mm = (struct mm_struct *)ARG(0);
 }
 
-/* detour_64.S knows which argument of each function gives the address space. */
+/* detour_64.S hard-codes which argument of each of these functions identifies the address space. */
 const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
 	[MASSIF_HOOK_MMAP]	= { "mmap_region", decode_mmap,
 				    "long(file *, long, long, long, ...)" },

@@ -171,8 +171,8 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Notes in base, and returns, the change of a counter that one processor has collected, in pages. Each change is
- * returned once.
+ * Returns by how many pages the collected count of a processor has changed since the last call, and stores the count in
+ * base. If several threads call this at once, only one of them gets each change.
  */
 static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_struct *mm, int member,
 				       int cpu)

@@ -114,7 +114,8 @@ static int call(void)
 
 /*
  * Stores the descriptors that were received with @header in @fds. Bit i of @carried is set if massif-ctl has sent a
- * descriptor for @fds[i]. The kernel drops the last descriptors if this process may not have so many.
+ * descriptor for @fds[i]. The last of them may be missing: the kernel drops descriptors that exceed this process's
+ * limit.
  */
 static void sort_fds(const struct cmsghdr *header, uint32_t carried, int fds[MF_JOIN_FDS])
 {

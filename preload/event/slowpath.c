@@ -556,7 +556,10 @@ static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
 	return node;
 }
 
-/* @caller is used only if a feature in @session needs it or mf_thread_local.inside is not 0. */
+/*
+ * @caller is used only if an optional feature that is on in @session needs it, or if mf_thread_local.inside is not 0
+ * because the thread is already inside the shim or an allocation function.
+ */
 MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {
 	uint32_t node = UINT32_MAX;

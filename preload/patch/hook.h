@@ -57,8 +57,8 @@ void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *orig
 void mf_hook_entry(void);
 
 /*
- * The return address of every original function that a hook calls: if a frame has this return address, its caller is a
- * hook.
+ * The address in mf_hook_call() to which the original functions return when a hook has called them. So a return address
+ * equal to it on the stack shows that the caller is a hook.
  */
 void mf_hook_returns(void);
 

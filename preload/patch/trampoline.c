@@ -66,7 +66,10 @@ __asm__(
 "	pushq	21(%rcx)\n"	   /* member @back of the trampoline: the address of the program's next instruction */
 "	.cfi_offset rip, -232\n"
 "	movq	mf_trampoline_answers(%rip), %rdi\n"
-/* Arguments for the answering function: the frame, and in rdx the result of an unhandled request. */
+/*
+ * Arguments for the function that handles the request: the struct mf_trampoline_frame, and in rdx the result to return
+ * if it does not handle the request.
+ */
 "	movq	%rsp, %rsi\n"
 "	call	mf_xstate_call\n"
 "	movq	%rax, %rdx\n"

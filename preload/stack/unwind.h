@@ -76,7 +76,7 @@ struct mf_walk {
 	 * a step needed more registers than pc, sp and fp
 	 */
 	bool repeatable;
-	uint32_t n_known; /* number of outermost frames whose node is valid; raised by context.c */
+	uint32_t n_known; /* number of outermost frames whose node is valid; context.c increases it */
 	uint8_t owners[MF_WALK_WORDS];		  /* index of the frame that each word belongs to */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch space: new frames, innermost first */

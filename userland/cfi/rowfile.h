@@ -5,10 +5,10 @@
  * If the object's code was searched for client requests (preload/patch/requests.h) and none was found, the file also
  * records the size of the searched code.
  *
- * A file is named by the object's build id: an object with this id has these rows, whatever its path and modification
- * time. The rows are those that were ever looked up, sorted by their 32-bit link-time addresses. Before any of it is
- * used, its layout, build id, checksum and every row are verified; a file that fails verification is treated as
- * missing. It is read, not mapped, so that it cannot change or be truncated while in use.
+ * A file is named after the object's build id: an object with this id has these rows, whatever its path and
+ * modification time. The file contains only rows that some program has looked up, sorted by their 32-bit link-time
+ * addresses. Before any of it is used, its layout, build id, checksum and every row are verified; a file that fails
+ * verification is treated as missing. It is read, not mapped, so that it cannot change or be truncated while in use.
  */
 #ifndef MASSIF_CFI_ROWFILE_H
 #define MASSIF_CFI_ROWFILE_H

@@ -303,8 +303,8 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 
 	return (struct mf_usual_block){
 		/*
-		 * low and the second slot are combined without a branch, which could not be predicted. If there is a
-		 * second slot, low is 0.
+		 * Combine low and the size in the second slot without a branch, because the processor would often
+		 * mispredict it. If there is a second slot, low is 0; otherwise if_long is 0.
 		 */
 		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
 		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,

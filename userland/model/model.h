@@ -61,7 +61,7 @@ struct mf_model {
 
 	uint32_t free_slot; /* a hint: the search for a free element of slots[] starts here */
 
-	/* Arrays used during a culling and the like, which may not fit on a small thread stack. */
+	/* Scratch arrays for culling and for listing tree versions, which may not fit on a small thread stack. */
 	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* neighbours of each snapshot, for culling */
 	uint8_t survives[MF_SNAPSHOTS_MAX];
 	uint16_t winners[2 * MF_SNAPSHOTS_POWER];

@@ -186,7 +186,7 @@ struct mf_store_header {
 	uint32_t node_hash_bits, n_hashed; /* the trie's hash table: log2 of its size, and its entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* first free chunk of tree versions, first free wide block; 0: none */
 	uint32_t overflow; /* context for stacks that did not fit into the store; 0: none so far */
-	uint32_t overflow_object; /* object of the only frame of the context @overflow; 0: not created yet */
+	uint32_t overflow_object; /* placeholder object for the only frame of the context @overflow; 0: none so far */
 
 	/*
 	 * The directory with the files of cached unwind rows (cfi/rowfile.h), or "" if there is none.

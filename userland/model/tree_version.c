@@ -13,8 +13,8 @@
 #define PASTS_PER_EVENT 2u
 
 /*
- * The unneeded records of earlier byte counts are next deleted when the number of chunks in use has grown by half and
- * by this number.
+ * The unneeded records of earlier byte counts are next deleted when the number of chunks in use has grown by half plus
+ * this number.
  */
 #define FEW_CHUNKS 32u
 

@@ -124,8 +124,8 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds the object of the only frame of mf_trie_overflow()'s context to the table of objects in advance. Needed if
- * another thread may add objects while the trie is being changed.
+ * Adds the placeholder object for the frame of the overflow context to the table of objects, so that mf_trie_overflow()
+ * need not add it. Call this in advance if another thread may add objects while the trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 

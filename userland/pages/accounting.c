@@ -87,7 +87,7 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	free(a);
 }
 
-/* Returns the context of the stack @frames or, if resident pages are accounted, its site (resident.h). */
+/* Returns the context of the stack @frames or, if resident pages are counted, its site: a trie node (resident.h). */
 static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;
@@ -417,7 +417,7 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		follow(a);
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
-	/* Pages that were displaced from their addresses can now be placed in the new mapping. */
+	/* If the mapping replaced another one, pages of that one may be without an address. Give them one now. */
 	return code || !removal->begun ? code : settle(a);
 }
 

@@ -238,7 +238,10 @@ int mf_pages_fd(const struct mf_pages *pages)
 	return pages->ring.fd;
 }
 
-/* Ends the profile of each target that its process has left, when its EXIT was accounted or the session is over. */
+/*
+ * Ends the profile of each target (address space) that its process has left, once the target's EXIT record has been
+ * accounted or the session is over.
+ */
 static int settle(struct mf_pages *pages, struct mf_error *err)
 {
 	struct mf_target *target;

@@ -489,7 +489,10 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	return code || !n ? code : fill_anywhere(r, page, n);
 }
 
-/* Gives a forked child those pages of its parent that the child still maps, up to the numbers in @record. */
+/*
+ * Gives a forked child the resident pages of its parent at the addresses that the child still maps, but of each kind at
+ * most as many as the kernel's counter in @record says.
+ */
 static int come_home(struct mf_resident *r, const struct massif_rec_resident *record)
 {
 	int code = 0;

@@ -58,8 +58,8 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 }
 
 /*
- * Maps the hole @start..@end, which is part of @vma. After a fork, fills the hole only up to the address at which the
- * context of the parent's mappings changes.
+ * Adds a mapping to the profile for the hole @start..@end, a part of @vma that the profile lacks. After a fork, the
+ * mapping ends before the hole does if the context of the parent's mappings changes inside the hole.
  */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)

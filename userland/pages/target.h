@@ -69,7 +69,7 @@ struct mf_target {
 
 	struct mf_event *first, **last; /* queue of events that have not been accounted for yet */
 	struct mf_stack_wait *waits;	/* stacks that queued events wait for */
-	bool blocked;			/* the target was forked from one whose FORK event has not been accounted yet */
+	bool blocked;			/* the target was forked, and its FORK event is still queued in its parent */
 	/*
 	 * a resync was completed and no record lost since, so our number of mapped pages is comparable with the
 	 * kernel's

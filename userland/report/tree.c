@@ -291,7 +291,10 @@ static int compare_children(const void *left, const void *right)
 
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
-	/* If two entries have equal sizes, the merged entry comes first, because it has no address. */
+	/*
+	 * Entries of equal size are sorted by address. The entry into which small nodes were merged has no address and
+	 * comes first.
+	 */
 	if ((a->node == MF_TREE_MERGED) != (b->node == MF_TREE_MERGED))
 		return a->node == MF_TREE_MERGED ? -1 : 1;
 	if (a->frame.pc != b->frame.pc)

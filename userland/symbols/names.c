@@ -20,7 +20,7 @@ struct mf_names_file {
 	struct mf_names_file *next;
 	struct mf_object object; /* the object to which the names belong; its path is our own copy */
 	struct mf_names_answer *answers; /* hash table (open addressing) of the answers; a free slot has address 0 */
-	size_t n_answers, room; /* room: size of the hash table of answers, a power of two, or 0 */
+	size_t n_answers, room; /* @room: number of slots of the hash table, a power of two; 0 if there is no table */
 	struct mf_namefile *saved; /* names from earlier runs; they are copied to answers when they are looked up */
 	struct mf_sources sources; /* files that the answers were read from; the paths are in @arena or @saved */
 	bool grown;    /* some answers are not in the name file @saved yet */

@@ -49,7 +49,7 @@ static int only_elf(int fd)
 	return -ENOEXEC;
 }
 
-/* Like only_elf(), but for files that are not ELF, returns a descriptor that cannot be read. */
+/* Like only_elf(), but if the file is not ELF, returns a descriptor of it that cannot be read (O_PATH). */
 static int readable_if_elf(int fd)
 {
 	char path[32];

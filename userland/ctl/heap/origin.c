@@ -23,7 +23,7 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* number of words that every origin begins with; the words of the options follow them */
+	WORDS, /* number of these words, with which every origin begins; the command-line options follow */
 };
 
 /* Appends a word. Returns false if there is no room. */

@@ -601,7 +601,10 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	if (mf_output_write(process->options, &output, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	mf_message_set_level(process->options->verbosity);
-	/* Do not use the row files' directory in the header, because the program may have overwritten it. */
+	/*
+	 * Determine the directory of the row files again. The header of the session memory contains its path, but the
+	 * program may have overwritten that.
+	 */
 	if (process->options->unwind_cache) {
 		char path[MF_STORE_PATH_MAX];
 

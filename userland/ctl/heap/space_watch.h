@@ -42,7 +42,7 @@ int mf_space_watch_next(int inotify);
 /* Stops watching the address space, if it is watched, and unmaps the page that massif-ctl shares with the process. */
 void mf_space_forget(struct mf_space *space);
 
-/* Returns whether the process has announced that it executes another program. */
+/* Returns whether the process has announced that it is about to execute another program (or has done so). */
 bool mf_space_executes(const struct mf_space *space);
 
 /* Returns whether the process has said that it continues without a profile. */

@@ -334,7 +334,7 @@ struct massif_attach {
  */
 struct massif_test {
 	__u32 size;
-	__u32 flags;		/* how the test is called: bits MASSIF_TEST_* */
+	__u32 flags;		/* in: flags MASSIF_TEST_* */
 	char dead_hook[MASSIF_HOOK_NAME];	/* on ENODEV: hook that did not fire */
 };
 
@@ -585,7 +585,7 @@ struct massif_rec_move {
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the stack copy */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
-#define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the stacks' part of the ring is full */
+#define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the part of the ring that stacks may use is full */
 
 /* Layout of STACK records. Other records with the same number in capture have this stack. */
 struct massif_rec_stack {
