@@ -62,7 +62,8 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	const char *peak, *held, *when; /* expected parts of the summary line; of @when only the beginning */
+	/* expected parts of the summary line; for @when, only the beginning of that part */
+	const char *peak, *held, *when;
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }

@@ -237,7 +237,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 
 	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
 		return;
-	/* At least two -v are needed for logs, because the options begin with -q. */
+	/* Logs begin with the third -v, because the options start with -q, which cancels one -v. */
 	add_option(the, "-v");
 	while (level--)
 		add_option(the, "-v");

@@ -37,7 +37,7 @@ struct walks {
 	/* number of stacks found in the memo of earlier stacks, and how many of these were found without hashing */
 	uint32_t hits, recalls;
 	uint32_t n_remembered;
-	/* number of unwinding steps that determined all registers; steps by remembered unwind rules need not do so */
+	/* number of unwinding steps that recovered all registers; steps by cached unwind rules need not do so */
 	uint32_t complete_steps;
 };
 

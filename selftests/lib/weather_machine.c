@@ -144,7 +144,7 @@ static void eat_all(unsigned int how)
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
-	/* Mappings and children use little memory themselves, so use up most of the memory first. */
+	/* Mappings and children (ways 3 and 4) use little memory per step, so fill most of it beforehand. */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -12,7 +12,7 @@
 
 /* Volatile, so that no call can be optimised away. */
 static void *volatile seen;
-/* diff_calls MODE without: omits calls that fail, and reallocs to size 0. */
+/* Set by `diff_calls MODE without`: omit calls that fail, and call realloc with size 1 instead of 0. */
 static bool without;
 
 static void *see(void *pointer)

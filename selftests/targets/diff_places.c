@@ -211,7 +211,11 @@ static void middles(void)
 	use_wrap();
 }
 
-/* Nests as many allocation functions as frames are recorded with --depth=1, then fewer, then more. */
+/*
+ * The modes limit and posix_limit call chains of nested allocation functions. The chains have first fewer functions
+ * than the frames that massif examines with --depth=1, then as many, then more. In mode posix_limit, this flag is set,
+ * and the blocks come from posix_memalign() instead of memalign().
+ */
 static bool is_posix;
 
 static NOINLINE void *aligned(void)

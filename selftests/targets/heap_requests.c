@@ -218,7 +218,7 @@ static void constants(void)
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 1234, 0, 0);
 }
 
-/* A client request whose instructions must be unchanged after they were executed. */
+/* Makes a client request. Its instructions must still be intact after they have been executed. */
 __attribute__((noinline)) static void request(void)
 {
 	VALGRIND_MALLOCLIKE_BLOCK(BLOCK(1), 77, 0, 0);
@@ -320,7 +320,7 @@ static void storm(void)
 	VALGRIND_MONITOR_COMMAND("detailed_snapshot heap_requests.snapshot");
 }
 
-/* Tests massif_stop() and massif_start(), with blocks announced by client requests and blocks from malloc. */
+/* Tests massif_stop() and massif_start() with blocks reported by client requests and with blocks from malloc. */
 static void stopped(void)
 {
 	void *counted = malloc(100), *freed = malloc(200), *not_counted, *later;

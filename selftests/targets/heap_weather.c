@@ -260,7 +260,7 @@ int main(int argc, char **argv)
 			return 2;
 	while (seconds)
 		seconds = sleep(seconds);
-	/* On a busy machine, continue until each of these has happened often enough. */
+	/* On a busy machine, continue until enough threads were cancelled, libraries loaded and children created. */
 	while (!cancelled || loaded < 3 || children < 8)
 		usleep(10000);
 	done = 1;

@@ -96,8 +96,9 @@ static const char *folder;
 static pthread_barrier_t all_threads;
 
 /*
- * Gives massif-ctl time to walk the stacks that were copied and to report them to the module, which has emptied its stack
- * cache because code was mapped. All threads wait together: while one of them maps, massif-ctl has no rest.
+ * Gives massif-ctl time to walk the stacks that were copied and to report them to the module, which has emptied its
+ * stack cache because code was mapped. All threads wait together, because massif-ctl stays busy as long as one of them
+ * maps memory.
  */
 static void wait_for_stack_cache(void)
 {

@@ -40,7 +40,8 @@ struct op {
 static char *arena;
 static char *maps_dir;
 static struct torture_counts *counts;
-static int execs;		/* number of execs of this process; 0 in a forked child */
+/* number of execs of this process, including the one that started it; 0 in a forked child */
+static int execs;
 static pid_t maps_pid;		/* pid of the process for which the address space was created; 0: the current process */
 static __thread uint64_t state;
 

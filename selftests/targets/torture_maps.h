@@ -281,9 +281,9 @@ static int cut_stack(void)
 }
 
 /*
- * Moves more file mappings in one call than the module can name before the thread returns to user space. So the module
- * must list all of them by a resync. Kernels before 6.17 cannot move more than one per call. The range is larger than
- * the arena, so that it cannot be placed in one of the arena's holes.
+ * Moves eight file mappings in one call. Before the thread returns to user space, the module can report the names of at
+ * most four (MAX_NAMES), so it must list all mappings by a resync. Kernels before 6.17 cannot move more than one
+ * mapping per call. The range is larger than the arena, so that it cannot be placed in one of the arena's holes.
  */
 static int remap_many(void)
 {
