@@ -29,8 +29,8 @@
 #define REPLACE	MASSIF_HOOK_COUNT
 
 /*
- * The hooks that have fired in a test since they were armed. Bit n stands for hook n of enum massif_hook; the bit
- * REPLACE, for MASSIF_HOOK_REMOVE called by MAP_FIXED.
+ * The hooks that have fired in a test since they were armed. Bit n stands for hook n of enum massif_hook. The bit
+ * REPLACE tells that MASSIF_HOOK_REMOVE has fired for an mmap with MAP_FIXED.
  */
 static unsigned long seen;
 

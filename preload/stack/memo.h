@@ -202,15 +202,18 @@ static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf
 }
 
 /*
- * Called if the current stack is none of those that the memo guessed from the previous stacks. Should the stack be
- * looked up in the memo's hash table?
+ * Called if the current stack is none of those that the memo guessed from the previous stacks. Returns whether the
+ * stack should be looked up in the memo's hash table.
  */
 static inline bool mf_memo_looks(struct mf_memo *memo)
 {
 	return memo->score || !(++memo->asked & memo->pause);
 }
 
-/* Called if no guess has found the current stack. Returns whether the stack was looked up in the memo's hash table. */
+/*
+ * Called if the current stack is none of those that the memo guessed from the previous stacks. Returns whether the
+ * stack was looked up in the memo's hash table.
+ */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 {
 	return memo->score || !(memo->asked & memo->pause);
