@@ -506,7 +506,7 @@ static noinline void begin_other(struct massif_target *target, unsigned long sta
 }
 
 /**
- * massif_rss_span_begin() - begin a span, because current is about to remove pages from [start, end).
+ * massif_rss_span_begin() - note that current begins to remove the pages in [start, end).
  *
  * Other tasks may remove pages of the target at the same time.
  *

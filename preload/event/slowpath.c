@@ -401,9 +401,9 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
 }
 
 /*
- * Like recall_stack(), but usually skips the memo's guesses of which known stack the present one is, because the fast
- * path has already tried them. A session that verifies stacks has no fast path; then the guesses are tried here, so
- * that they are verified too.
+ * Like recall_stack(), but tries the memo's guesses of which known stack the present one is only in a session that
+ * verifies stacks, so that the guesses are verified, too. In a session without optional features (is_plain() in
+ * fastpath.c), the fast path has usually tried them already.
  */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
