@@ -28,6 +28,7 @@
 
 #include "model/trie.h"
 #include "cfi/callsite.h"
+#include "cfi/frame.h"
 #include "cfi.h"
 #include "core/readable.h"
 #include "core/seccomp.h"
@@ -47,6 +48,7 @@ static struct {
 	int (*get_context)(unw_context_t *context);
 	int (*init_local)(unw_cursor_t *cursor, unw_context_t *context);
 	int (*get_reg)(unw_cursor_t *cursor, int reg, unw_word_t *value);
+	int (*get_save_loc)(unw_cursor_t *cursor, int reg, unw_save_loc_t *where);
 	int (*step)(unw_cursor_t *cursor);
 	int (*get_proc_info)(unw_cursor_t *cursor, unw_proc_info_t *info);
 	int (*get_proc_info_by_ip)(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
@@ -165,6 +167,7 @@ bool mf_verify_start(void *handle)
 		{ "_Ux86_64_getcontext", (void **)&libunwind.get_context },
 		{ NAME(unw_init_local), (void **)&libunwind.init_local },
 		{ NAME(unw_get_reg), (void **)&libunwind.get_reg },
+		{ NAME(unw_get_save_loc), (void **)&libunwind.get_save_loc },
 		{ NAME(unw_step), (void **)&libunwind.step },
 		{ NAME(unw_get_proc_info), (void **)&libunwind.get_proc_info },
 		{ NAME(unw_get_proc_info_by_ip), (void **)&libunwind.get_proc_info_by_ip },
@@ -259,10 +262,52 @@ static bool is_readable(struct reference *reference, uint64_t address)
 	return true;
 }
 
+/* Reads a word for mf_frame_undo(). @data: a bool, set to true if the word is not readable. */
+static bool read_word(uint64_t address, uint64_t *word, void *data)
+{
+	bool *missed = data;
+
+	if (read_memory(address, word, sizeof(*word)))
+		return true;
+	*missed = true;
+	return false;
+}
+
+/*
+ * can_step() for rules that do not compute the CFA from the stack pointer or the frame pointer: makes the step by the
+ * shim's own code, which tests all memory that it reads. Returns false if a word was not readable. Otherwise libunwind
+ * may make the step, whatever the shim's code has found.
+ */
+static bool can_step_by_other_rules(struct reference *reference)
+{
+	struct mf_expression_registers registers = { .known = 1u << MF_DWARF_RA };
+	struct mf_rows_object object = mf_cfi_object(reference->pc - 1);
+	bool exact = false, missed = false;
+
+	registers.value[MF_DWARF_RA] = reference->pc;
+	/* libunwind numbers the registers as DWARF does. */
+	for (int i = 0; i < MF_DWARF_RA; i++) {
+		unw_save_loc_t where;
+		unw_word_t value;
+
+		if (libunwind.get_save_loc(&reference->cursor, i, &where))
+			continue;
+		if (where.type == UNW_SLT_MEMORY && !is_readable(reference, where.u.addr)) {
+			missed = true;
+			continue;
+		}
+		if (libunwind.get_reg(&reference->cursor, i, &value))
+			continue;
+		registers.value[i] = value;
+		registers.known |= 1u << i;
+	}
+	return mf_frame_undo(&object, reference->pc - 1, &registers, &exact, read_word, &missed) == MF_FRAME_DONE ||
+	       !missed;
+}
+
 /*
  * Returns whether the words that hold the caller's registers are readable. libunwind does not test this, and the rules
- * may be wrong. If the rule does not compute the CFA from the stack pointer or the frame pointer, returns true without
- * a test.
+ * may be wrong.
  */
 static bool can_step(struct reference *reference)
 {
@@ -273,7 +318,7 @@ static bool can_step(struct reference *reference)
 	mf_cfi_find(reference->pc - 1, &rule);
 	if (rule.cfa != MF_CFA_SP && rule.cfa != MF_CFA_FP && rule.cfa != MF_CFA_FP_INDIRECT &&
 	    rule.cfa != MF_CFA_FP_LINK)
-		return true;
+		return can_step_by_other_rules(reference);
 	if (libunwind.get_reg(&reference->cursor, UNW_REG_SP, &sp) ||
 	    libunwind.get_reg(&reference->cursor, UNW_X86_64_RBP, &fp))
 		return false;
