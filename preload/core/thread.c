@@ -18,6 +18,7 @@
 #include "seccomp.h"
 #include "session.h"
 #include "thread_memory.h"
+#include "xstate.h"
 
 /* Number of private states in the shim's static data. More are mapped in chunks when they are needed. */
 #define PRIVATES_FIRST 256u
@@ -129,6 +130,7 @@ static void end(void *data)
 	mf_thread_local.inside = MF_INSIDE_SHIM;
 	mf_thread_local.shortcut = MF_FASTPATH_ENDING;
 	give_back(data);
+	mf_xstate_thread_ended();
 	mf_thread_local.inside = 0;
 }
 

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 // Saves the processor's extended state around a call.
+//
+// In a program with split stacks (gcc -fsplit-stack), a stack segment can have less than a kilobyte left, while the
+// state alone can need three. What lies below the segment belongs to somebody else. So such calls run on a stack of the
+// shim's own, one per thread.
 
 #include "xstate.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "seccomp.h"
 #include "session.h"
 
 #if defined(__x86_64__)
@@ -18,6 +27,17 @@
 #define STATE_HEADER 64u
 #define CPUID_XSAVE  (1u << 27) /* CPUID leaf 1, ecx (OSXSAVE): the kernel has enabled XSAVE */
 #define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax: the processor has the instruction XSAVEC */
+
+#define OWN_STACK_BYTES (128u << 10)
+#define OWN_STACK_NONE	1u /* there is no own stack, or it is in use; the assembly below repeats this number */
+
+/*
+ * Top of the thread's own stack, OWN_STACK_NONE, or 0 before the first call with split stacks. Signal handlers may
+ * change it, but leave it as it was.
+ */
+__thread uint64_t mf_xstate_own_stack MF_HIDDEN __attribute__((tls_model("initial-exec")));
+
+uint64_t mf_xstate_make_stack(void) MF_HIDDEN;
 
 enum instructions { WITH_FXSAVE, WITH_XSAVE, WITH_XSAVEC };
 
@@ -39,11 +59,15 @@ __asm__(
 "	movq	%rsp, %rbp\n"
 "	.cfi_def_cfa_register rbp\n"
 "	pushfq\n"
+"	pushq	$0\n" /* the own stack, if this call uses it */
 "	cld\n"
 "	movq	%rdi, %r11\n"
 "	movq	%rsi, %rdi\n"
 "	movq	%rdx, %rsi\n"
-"	subq	mf_xstate_bytes(%rip), %rsp\n"
+	/* The limit of the stack segment, which gcc's code and the C library keep there; 0 without split stacks. */
+"	cmpq	$0, %fs:0x70\n"
+"	jne	7f\n"
+"1:	subq	mf_xstate_bytes(%rip), %rsp\n"
 "	andq	$-64, %rsp\n"
 "	cmpl	$1, mf_xstate_instructions(%rip)\n"
 "	jb	2f\n"
@@ -76,16 +100,78 @@ __asm__(
 "	xrstor64 (%rsp)\n"
 "	jmp	6f\n"
 "5:	fxrstor64 (%rsp)\n"
-"6:	movq	%rcx, %rax\n"
+"6:	movq	-16(%rbp), %rdx\n"
+"	testq	%rdx, %rdx\n"
+"	je	8f\n"
+"	movq	mf_xstate_own_stack@gottpoff(%rip), %rax\n"
+"	movq	%rdx, %fs:(%rax)\n"
+"8:	movq	%rcx, %rax\n"
 "	pushq	-8(%rbp)\n"
 "	popfq\n"
 "	leave\n"
 "	.cfi_def_cfa rsp, 8\n"
 "	.cfi_same_value rbp\n"
 "	ret\n"
+	/* Change to the own stack. The frame stays where it is, so that the stack can be walked by rbp. */
+"7:	.cfi_def_cfa rbp, 16\n"
+"	.cfi_offset rbp, -16\n"
+"	movq	mf_xstate_own_stack@gottpoff(%rip), %rdx\n"
+"	movq	%fs:(%rdx), %rax\n"
+"	testq	%rax, %rax\n"
+"	jne	9f\n"
+"	pushq	%rdi\n"
+"	pushq	%rsi\n"
+"	pushq	%r11\n"
+"	movq	%rsp, %rax\n"
+"	andq	$-16, %rsp\n"
+"	pushq	%rax\n"
+"	pushq	%rdx\n"
+"	call	mf_xstate_make_stack\n"
+"	popq	%rdx\n"
+"	popq	%rsp\n"
+"	popq	%r11\n"
+"	popq	%rsi\n"
+"	popq	%rdi\n"
+"9:	cmpq	$1, %rax\n"
+"	je	1b\n"
+"	movq	%rax, -16(%rbp)\n"
+"	movq	$1, %fs:(%rdx)\n"
+"	movq	%rax, %rsp\n"
+"	jmp	1b\n"
 "	.cfi_endproc\n"
 "	.size	mf_xstate_call, . - mf_xstate_call\n"
 "	.popsection\n");
+
+/* Makes the thread's own stack. Returns its top, or OWN_STACK_NONE. Context: little stack is left. */
+uint64_t mf_xstate_make_stack(void)
+{
+	register long flags __asm__("r10") = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	register long fd __asm__("r8") = -1;
+	register long offset __asm__("r9") = 0;
+	long base = SYS_mmap;
+
+	mf_xstate_own_stack = OWN_STACK_NONE;
+	if (mf_seccomp_is_on())
+		return OWN_STACK_NONE;
+	__asm__ volatile("syscall"
+			 : "+a"(base)
+			 : "D"(0l), "S"((long)OWN_STACK_BYTES), "d"((long)(PROT_READ | PROT_WRITE)), "r"(flags),
+			   "r"(fd), "r"(offset)
+			 : "rcx", "r11", "memory");
+	if (base < 0 && base > -4096)
+		return OWN_STACK_NONE;
+	return (uint64_t)base + OWN_STACK_BYTES;
+}
+
+void mf_xstate_thread_ended(void)
+{
+	uint64_t top = mf_xstate_own_stack;
+
+	if (!top || top == OWN_STACK_NONE || mf_seccomp_is_on())
+		return;
+	mf_xstate_own_stack = OWN_STACK_NONE;
+	syscall(SYS_munmap, top - OWN_STACK_BYTES, (size_t)OWN_STACK_BYTES);
+}
 
 /* Returns the size of the state up to and including component @i; @bytes is the size of the components before it. */
 static uint64_t add_component(uint64_t bytes, unsigned int i, bool compact)
@@ -124,6 +210,10 @@ uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t
 }
 
 void mf_xstate_start(void)
+{
+}
+
+void mf_xstate_thread_ended(void)
 {
 }
 

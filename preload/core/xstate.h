@@ -20,6 +20,9 @@ uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t
 /* Determines which registers must be saved, and how. Called once, before the first mf_xstate_call(). */
 void mf_xstate_start(void);
 
+/* Frees the stack that mf_xstate_call() uses for this thread if the program has split stacks. */
+void mf_xstate_thread_ended(void);
+
 /*
  * Attribute of a function that aligns its stack to 16 bytes. It is needed for functions that call the C library and
  * that the program may call with an unaligned stack. (The fast path of glibc's own malloc works with such a stack, so

@@ -45,6 +45,18 @@ TEST_F(hazards, smallest_stacks)
 	EXPECT_STREQ("", self->result.err);
 }
 
+/* What lies below a segment of a split stack is not the thread's. */
+TEST_F(hazards, little_left_of_a_stack_segment)
+{
+	RUN(self, NULL, ctl_target("own_segment"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("0\n", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+	self->text = ctl_read_file("massif.out.hazards");
+	ASSERT_NE(NULL, self->text);
+	EXPECT_NE(NULL, strstr(self->text, ": allocate (own_segment.c"));
+}
+
 /* Each library's blocks are shown under its own function, even if both libraries were mapped at the same address. */
 TEST_F(hazards, another_library_at_the_same_place)
 {

@@ -114,6 +114,7 @@ endef
 $(eval $(call linked_with,own_linked,own_library))
 $(eval $(foreach way,bound chosen jumps others versions,$(call linked_with,own_linked_$(way),own_$(way))))
 CFLAGS-own_malloc := -g -O1 -fno-builtin
+CFLAGS-own_segment := -g -O1 -fno-builtin
 CFLAGS-own_malloc_fast := -g -O2 -fno-builtin
 CFLAGS-own_malloc_hidden := -g -O1 -fno-builtin
 CFLAGS-own_malloc_next := -g -O1 -fno-builtin -D_GNU_SOURCE
