@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The hooks on page faults and counters, armed while a session follows resident pages.
+// The hooks on page faults and on the kernel's counters of resident pages, armed while a session tracks such pages.
 #include <linux/kprobes.h>
 #include <linux/massif.h>
 #include <linux/mm.h>

@@ -84,7 +84,7 @@ struct massif_target *massif_process_move(struct massif_process *process, struct
 	return former;
 }
 
-/* Returns the number of the member's target in records, or 0 if it has none. */
+/* Returns the number by which records identify the target of a member process, or 0 if it has no target. */
 u32 massif_process_target(const struct massif_process *process)
 {
 	return process->target ? process->target->id : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // A session: everything that belongs to one open of /dev/massif. It lives until the last close, or a little
-// longer if threads still have work of the session queued.
+// longer if threads still have work queued for it.
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>

@@ -26,7 +26,7 @@ struct massif_session {
 
 	/* Members that are constant since the device was opened. */
 	const struct cred *cred;	/* credentials of the device's opener; a reference */
-	struct pid_namespace *pid_ns;	/* the opener's pid namespace, used for ids in records; a reference */
+	struct pid_namespace *pid_ns;	/* the opener's pid namespace, used for ids in records; holds a reference */
 	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 

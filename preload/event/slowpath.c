@@ -795,8 +795,8 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 }
 
 /*
- * Handles the client request that gives a block a new size, while new blocks are not counted. A block that was counted
- * before counting stopped stays counted.
+ * Handles a request to resize a block at a time when new blocks are not counted. Blocks that were counted earlier remain
+ * counted.
  */
 static void resize_while_stopped(const void *pointer, size_t size,
 				 const struct mf_registers *caller)

@@ -200,8 +200,8 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
 		/*
-		 * A step by a rule with any other kind of CFA reads no memory, or only memory that
-		 * step_by_frame_pointer() checks.
+		 * For the other kinds of CFA, the step reads no memory, or only memory that step_by_frame_pointer()
+		 * checks.
 		 */
 		return true;
 	}

@@ -199,7 +199,7 @@ static int begin(const struct state *state)
 
 /*
  * Adds each stack in the ring to the stack cache. The cache also needs the words that unwinding has read. Here these
- * are SLOTS words of measure()'s frame, which do not change; unwinding about twenty frames reads as many words.
+ * are SLOTS words of measure()'s frame, which do not change; SLOTS is how many words it takes to unwind about twenty frames.
  */
 static void tell(int fd)
 {

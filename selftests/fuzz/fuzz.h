@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers of the fuzzers: read the bytes of an input, or put them into a file. */
+/* Helpers for the fuzzers: read the bytes of an input, or write them to a file. */
 #ifndef MASSIF_SELFTESTS_FUZZ_H
 #define MASSIF_SELFTESTS_FUZZ_H
 

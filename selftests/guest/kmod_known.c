@@ -315,7 +315,7 @@ TEST_F_TIMEOUT(known, a_word_cannot_be_read, 60)
 {
 	ASK('1');
 	ASSERT_EQ(1, tell(self));
-	/* Report a stack word that would be far above the stack pointer, beyond the end of the stack's mapping. */
+	/* Claim that a stack has a word far above the stack pointer, beyond the end of its mapping. */
 	self->told.head.words[2].place = MASSIF_STACK_MAX - 8;
 	self->told.head.words[2].value = 0;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));

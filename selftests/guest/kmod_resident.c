@@ -276,8 +276,8 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 }
 
 /*
- * Calls @run in a child that a session follows with its resident pages, and calls @each for every record. Returns the
- * child's status as of waitpid(), or -1 if the child could not be followed.
+ * Calls @run in a child whose resident pages a session tracks, and calls @each for every record. Returns the child's
+ * status as returned by waitpid(), or -1 if the child could not be tracked.
  */
 static int follow(int (*run)(void *arg), int (*each)(const struct massif_record *rec, void *arg), void *arg)
 {

@@ -39,7 +39,7 @@ FIXTURE_VARIANT(tracers)
 	int (*start)(const char *function);
 	void (*stop)(void);
 	const char *seen;	/* text in trace lines that proves that the tracer was called */
-	/* kernel function without which the tracer cannot see functions that have a direct call; NULL: none needed */
+	/* kernel function that lets the tracer see functions with an ftrace direct call; NULL: not needed */
 	const char *needs;
 	bool takes_the_place;
 };

@@ -349,8 +349,8 @@ TEST_F_TIMEOUT(children, traced_elsewhere, 60)
 }
 
 /*
- * Without --trace-children only the program has a file, and the programs that it executes get their original
- * environment.
+ * Without --trace-children only the program itself gets an output file, and the programs that it executes get their
+ * original environment.
  */
 TEST_F_TIMEOUT(children, not_traced, 60)
 {

@@ -36,7 +36,7 @@ static const struct {
 	{ "untouched_linker", { "operator" } },
 };
 
-/* Options of massif-ctl with which the targets run, at most two at a time. */
+/* Sets of massif-ctl options that each target is run with; a set has at most two options. */
 static const char *const modes[][2] = {
 	{ "--time-unit=ms" },
 	{ "--time-unit=B" },

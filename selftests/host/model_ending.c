@@ -119,8 +119,8 @@ TEST_F(rule, decides)
 }
 
 /*
- * The snapshot at the end never has an earlier time than the last one. If the last one has a tree, no second one with a
- * tree is made at the same time.
+ * The final snapshot never has an earlier time than the snapshot before it. If that snapshot has a tree and the same
+ * time, no final snapshot with a tree is made.
  */
 TEST(is_not_made_twice)
 {
@@ -151,7 +151,7 @@ TEST(of_a_full_list_is_culled_first)
 	options.max_snapshots = 10;
 	ASSERT_EQ(0, start(&options));
 	model = mf_model_of(&store);
-	/* Fill the list of snapshots without a culling, as if --max-snapshots were larger. */
+	/* Fill the list of snapshots without culling, as if --max-snapshots were larger. */
 	model->options.max_snapshots = 20;
 	for (; n < 10; n++)
 		hold(1000 * n, (int64_t)n * 10);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum counter_kind {
-	COUNTER_OF_TIME, /* the answer is the kernel's CPU-time clock of the thread, to be read with read(2) */
+	COUNTER_OF_TIME, /* answered with a descriptor for the thread's CPU-time clock, to be read with read(2) */
 	/* the answer refers to a page for the thread to map, which contains a continuously increasing count */
 	COUNTER_OF_PAGE,
 };

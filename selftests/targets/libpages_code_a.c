@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// One of two libraries that differ only in a name and can be mapped at the same address; for pages_stacks.c.
+// One of two libraries that differ only in a function name and can be mapped at the same address; used by pages_stacks.c.
 
 int library_call(int (*call)(void));
 

@@ -190,8 +190,8 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 /*
  * Saves the current byte count of @context in a record for the newest tree version (see tree_version.h), so that the
  * context's bytes may then be changed. Call this if there is no such record yet. Returns false if the context is not
- * counted, or if there is no room for the record. Also returns false if @keeps is false: then function calls are
- * forbidden, and saving a byte count requires one.
+ * counted, or if there is no room for the record. Also returns false if @keeps is false, which says that the caller must
+ * not call functions: saving a byte count takes a call.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {

@@ -31,7 +31,7 @@
  * exiting thread.
  */
 #define MF_WORDS_EXTERNAL "[external]"
-/* Placeholder for an event whose record should have a stack that is not available. */
+/* Placeholder for the stack of an event whose record should carry a stack but does not. */
 #define MF_WORDS_NO_STACK "[no stack]"
 /* Placeholder for pages that were already resident when the process was forked. */
 #define MF_WORDS_FORK	  "[fork]"

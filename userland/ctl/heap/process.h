@@ -65,7 +65,7 @@ struct mf_heap_process {
 	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */
 	/* interval at which to check whether the process has executed another program; -1 for no checks */
 	int watch_ms;
-	int64_t watch_at; /* time of the next check for another program, on the clock of mf_timekeeper_now() */
+	int64_t watch_at; /* when to check next whether the process has called exec; in mf_timekeeper_now() time */
 };
 
 /*
