@@ -26,7 +26,7 @@ FIXTURE_VARIANT(accounting)
 	char *words[8];		/* arguments of torture */
 	int saved;		/* number of process exits at which the maps are saved */
 	uint64_t moments;	/* minimum number of times that torture must save its maps while it runs */
-	uint64_t totals;	/* minimum number of totals that are compared */
+	uint64_t totals;	/* minimum number of totals in records that must be compared with the model's totals */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(accounting, name) { __VA_ARGS__ }

@@ -33,7 +33,7 @@
 #include "selftests/lib/kmod_module.h"
 
 #define CALLS_MAX    48	     /* maximum number of calls in a program */
-#define PROGRAMS_MAX 4096    /* maximum number of programs kept */
+#define PROGRAMS_MAX 4096    /* maximum number of programs (sequences of calls) in the fuzzer's corpus */
 #define TRACE_WORDS  (256 << 10)
 #define PLACES	     (1 << 20) /* upper limit for the size of the module's code */
 #define NOBODY	     65534

@@ -244,7 +244,7 @@ static void lead(unsigned int crowd, unsigned int hidden, int told, const int go
 	stay(NULL);
 }
 
-/* Starts a profiled process that runs lead(), in a process group of its own. */
+/* Starts a profiled process in a process group of its own. The process calls lead(), which creates more processes. */
 static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned int hidden, const int told[2],
 		   const int go[2])
 {
@@ -280,8 +280,8 @@ struct shared {
 };
 
 /*
- * Runs in an unprivileged process. Measures a poll() that removes HIDDEN profiled processes, which were created after
- * @crowd others.
+ * Runs in an unprivileged process. Measures how long poll() on the session takes when the module must stop following
+ * HIDDEN processes that have become hidden. These processes were created after @crowd other profiled processes.
  */
 static int time_leaving(unsigned int crowd, struct shared *shared)
 {

@@ -60,8 +60,8 @@ static bool act(int what)
 }
 
 /*
- * Runs act(@what) in a child that has made itself the target of the hook test. Returns the child's status, which is 0
- * on success.
+ * Makes the memory changes @what (DO_ flags) in a child process that has joined the hook test with MASSIF_TEST_JOIN, so
+ * that they fire hooks. Returns the child's wait status, which is 0 on success.
  */
 static int run_child(int fd, int what)
 {
@@ -181,7 +181,9 @@ TEST_F(hooktest, what_massif_ctl_does_fires_all)
 	struct mf_error err = {};
 
 	EXPECT_EQ(0, mf_hooktest_run(self->session.fd, &err));
-	/* Debian's kernels let a program map its vdso. */
+	/*
+	 * Debian's kernels support ARCH_MAP_VDSO_64, so the hook on _install_special_mapping() must have fired as well.
+	 */
 	EXPECT_EQ(0, test(self->session.fd, MASSIF_TEST_SPECIAL | MASSIF_TEST_STACK, self->dead)) {
 		TH_LOG("%s", self->dead);
 	}

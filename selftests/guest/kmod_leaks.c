@@ -23,7 +23,7 @@
 #define RING  (4 << 20)
 #define STACK 4096
 
-/* The first kernel address. */
+/* The lowest address of the kernel's half of the address space (x86-64, 4-level page tables). */
 #define KERNEL 0xffff800000000000ull
 
 /* SLUB's patterns for allocated but unwritten memory and for free memory, and the pattern of page poisoning. */
@@ -77,7 +77,10 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 	}
 }
 
-/* Returns, in @start and @end, the part of a record to skip: data of the program, or signed numbers. */
+/*
+ * Stores in @start and @end which bytes of a record are not searched for kernel addresses. They contain the program's
+ * own data, or signed numbers, which look like kernel addresses if they are negative.
+ */
 static void own_part(const struct massif_record *rec, size_t *start, size_t *end)
 {
 	const struct massif_rec_stack *stack = (const void *)rec;

@@ -49,7 +49,8 @@ struct replay {
 	uint64_t lost;
 	uint64_t wrong;		/* number of records whose rss differs from the previous rss plus the change */
 	/*
-	 * number of GONE records with a change of 0; the loss of their pages is counted in the changes of other records
+	 * number of GONE records (pages removed) whose changes of the resident counts are all 0, because changes in
+	 * other records already include or will include the removed pages
 	 */
 	uint64_t empty;
 };
@@ -130,7 +131,7 @@ FIXTURE(resident)
 {
 	struct kmod_session session;
 	struct replay *replay;
-	const char *missing;	/* the feature that this kernel lacks */
+	const char *missing;	/* a kernel feature that this test needs and this kernel lacks; NULL: none */
 	char log[PATH_MAX];
 	char program[PATH_MAX];
 };

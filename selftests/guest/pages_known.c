@@ -52,7 +52,8 @@ FIXTURE_VARIANT(known)
 {
 	const char *words[5]; /* command line; target/NAME stands for the test program NAME */
 	unsigned int recognised; /* minimum percentage of stacks that must be recognised */
-	bool differs;		 /* true if the report differs from run to run */
+	/* true if the program's report may differ from run to run, so that two reports cannot be compared */
+	bool differs;
 };
 
 FIXTURE_VARIANT_ADD(known, python3){{"python3", "-c", python}, 20, false};

@@ -180,9 +180,9 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
 	/*
-	 * The manual says by which factor the program may become slower while massif-ctl is stopped. The time of a pair
-	 * without massif-ctl is added as a tolerance for a busy machine. If the program had to wait for massif-ctl, a
-	 * pair would take seconds.
+	 * The manual says by which factor the program may become slower while massif-ctl is stopped. The time of an
+	 * mmap/munmap pair without massif-ctl is added as a tolerance for a busy machine. If the program had to wait
+	 * for massif-ctl, an mmap/munmap pair would take seconds.
 	 */
 	EXPECT_LT(stopped, 3 * running + alone);
 	free(said);
@@ -226,7 +226,7 @@ TEST_F_TIMEOUT(loss, stopped_until_the_program_has_ended, 240)
 	stop(self);
 	EXPECT_LT(0, next(self, true));
 	EXPECT_LT(0, next(self, true));
-	/* The program has ended, so it does not answer. */
+	/* The program has ended, so its standard output is at end of file and next() returns -1. */
 	EXPECT_EQ(next(self, false), -1);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);

@@ -192,7 +192,8 @@ FIXTURE_VARIANT(debian)
 	const char *argv[10];
 	const char *output;	/* expected output; NULL: anything */
 	const char *before;	/* shell command that prepares the run, or starts a peer for the program to talk to */
-	bool input;		/* true if @before writes the program's standard input to a file */
+	/* true if the shell command @before creates a file that becomes the program's standard input */
+	bool input;
 	size_t n_profiles;
 	bool under_main;	/* nearly all memory that the program itself maps is below main in the tree */
 };

@@ -47,7 +47,8 @@ FIXTURE_VARIANT(resident)
 {
 	enum mf_pages_what what;
 	const char *argv[5]; /* command line; if argv[0] is NULL, selftests/targets/resident */
-	int moments;	     /* minimum number of moments at which the profile is compared */
+	/* minimum number of times during the run that the profile must be compared with the process's resident size */
+	int moments;
 	bool attach;	     /* true to attach after the program has run for a while */
 	bool loses;	     /* true to lose records: the ring is too small and is read too rarely */
 };

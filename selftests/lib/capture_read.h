@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads a single tree version. To read many, use one mf_rewind and go from the newest version to the oldest. */
+/*
+ * Reads one tree version: the bytes of all contexts at the time of one detailed snapshot. To read several versions, use
+ * a single struct mf_rewind and go from the newest version to the oldest.
+ */
 #ifndef MASSIF_SELFTESTS_CAPTURE_READ_H
 #define MASSIF_SELFTESTS_CAPTURE_READ_H
 

@@ -169,7 +169,10 @@ static void answer_one(int listener)
 		give(listener, &asked);
 }
 
-/* Answers calls until all processes with the seccomp filter have ended. */
+/*
+ * Answers the perf_event_open() calls that the seccomp filter intercepts, until all processes with the filter have
+ * ended.
+ */
 static void answer(int listener)
 {
 	struct pollfd polled = { .fd = listener, .events = POLLIN };
@@ -216,8 +219,8 @@ static int receive_descriptor(int socket)
 }
 
 /*
- * Starts the process that answers the calls. It is not a child of the test. It closes all other descriptors, because
- * some are pipes that the test reads until end of file.
+ * Starts the broker, the process that answers intercepted perf_event_open() calls. The broker is not a child of the
+ * test. It closes all other descriptors, because some are pipes that the test reads until end of file.
  */
 static void start_answering(int sockets[2])
 {

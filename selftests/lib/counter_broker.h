@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 enum counter_kind {
-	COUNTER_OF_TIME, /* answered with a descriptor for the thread's CPU-time clock, to be read with read(2) */
+	/* perf_event_open() returns a descriptor from which read(2) reads the thread's CPU-time clock */
+	COUNTER_OF_TIME,
 	/* the answer refers to a page for the thread to map, which contains a continuously increasing count */
 	COUNTER_OF_PAGE,
 };

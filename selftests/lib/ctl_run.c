@@ -251,7 +251,7 @@ static bool next_line(const char **text, const char *format, void *value)
 
 	/* Copy a single line, because sscanf() calls strlen() on its whole input. */
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(*text, "\n"), *text);
-	/* Every format ends in %n, so a line that differs anywhere leaves length unset. */
+	/* @format ends in %n, which sets length. If the line does not match all of @format, length stays -1. */
 	if (value)
 		sscanf(line, format, value, &length);
 	else

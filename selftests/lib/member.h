@@ -23,7 +23,7 @@ enum member_phase {
 /* Memory shared by the profiled process and the test. */
 struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
-	uint32_t resting;	/* number of worker threads that have noticed the phase MEMBER_RESTS */
+	uint32_t resting;	/* number of worker threads that are paused because @phase is MEMBER_RESTS */
 	uint32_t workers;	/* number of worker threads; 0: the profiled process is not ready */
 	/* one worker uses memory whose pages a userfaultfd provides; must be set before the profiled process starts */
 	bool faults;

@@ -163,7 +163,10 @@ static uint32_t phase(void)
 	return __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
 }
 
-/* Waits while the phase is MEMBER_RESTS. Returns false if the phase is then MEMBER_ENDS, otherwise true. */
+/*
+ * Pauses the worker thread while the test has set the phase MEMBER_RESTS. Returns false if the thread must end because
+ * the phase is then MEMBER_ENDS, otherwise true.
+ */
 static bool goes_on(void)
 {
 	if (phase() == MEMBER_BUSY)

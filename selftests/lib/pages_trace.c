@@ -148,7 +148,7 @@ static struct tracee *tracee_of(struct trace *trace, pid_t tid)
 	tracee = zalloc(sizeof(*tracee));
 	tracee->tid = tid;
 	tracee->pid = process_of(tid);
-	/* A new thread inherits the properties of the other threads of its process. */
+	/* The system calls of a new thread are counted if those of the other threads of its process are. */
 	for (struct tracee *other = trace->tracees; other; other = other->next)
 		if (other->pid == tracee->pid)
 			tracee->watched = other->watched;

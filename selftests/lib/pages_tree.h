@@ -16,7 +16,8 @@ struct pages_tree {
 	uint64_t loader;  /* bytes mapped by ld.so before the program's own code ran */
 	uint64_t in_main; /* bytes with a stack that reaches main */
 	uint64_t other;	  /* bytes with any other stack, or with another description instead of a stack */
-	char worst[256];  /* text of the last line of the stack with the most bytes in @other */
+	/* Of the stacks counted in @other, the one with the most bytes: the text of its last line in the tree */
+	char worst[256];
 };
 
 /* Reads the tree of the last snapshot in @path that has one. Returns 0, or -1 if there is none. */

@@ -34,7 +34,10 @@ struct walks {
 	 * memo, which remembers the stacks that a thread has had.
 	 */
 	uint32_t wrong_after_another, wrong_in_memo;
-	/* number of stacks found in the memo of earlier stacks, and how many of these were found without hashing */
+	/*
+	 * number of stacks found in the memo (the cache of a thread's earlier stacks), and how many of these were found
+	 * without computing a hash
+	 */
 	uint32_t hits, recalls;
 	uint32_t n_remembered;
 	/* number of unwinding steps that recovered all registers; steps by cached unwind rules need not do so */

@@ -8,10 +8,14 @@
 #include "selftests/lib/member.h"
 
 struct weather {
-	bool faults;	/* the profiled process needs a thread that waits for pages of a userfaultfd */
-	/* minimum number of calls of blow() that cause all variants of this disturbance */
+	/* true if the disturbance needs a thread in the profiled process that waits for pages from a userfaultfd */
+	bool faults;
+	/* number of calls to @blow needed to cause every variant of this disturbance */
 	unsigned int rounds;
-	/* Starts the disturbance of a busy member. Returns NULL, or the reason why this kernel does not support it. */
+	/*
+	 * Prepares the machine to disturb @member, a profiled process that is busy changing its memory. Returns NULL,
+	 * or what this kernel lacks for this disturbance.
+	 */
 	const char *(*begin)(struct member *member);
 	/* Causes one disturbance, in about a tenth of a second. */
 	void (*blow)(struct member *member, unsigned int round);

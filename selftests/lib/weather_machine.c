@@ -144,7 +144,10 @@ static void eat_all(unsigned int how)
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
-	/* Mappings and children (ways 3 and 4) use little memory per step, so fill most of it beforehand. */
+	/*
+	 * Fill most of the memory limit beforehand if @how selects small mappings (case 3) or child processes (case 4)
+	 * in eat_all(), because these use little memory per step.
+	 */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

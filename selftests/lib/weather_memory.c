@@ -84,8 +84,9 @@ static const char *begin_swap(struct member *member)
 }
 
 /*
- * Lowers the limit memory.high for a while. This process then reclaims pages of the profiled process itself. At the
- * hard limit, the profiled process reclaims its own pages.
+ * Lowers memory.high of the profiled process's control group for a while. The kernel then swaps out the profiled
+ * process's pages in the context of the calling process, which writes memory.high. When the profiled process reaches
+ * the hard limit (memory.max), its own thread swaps out the pages.
  */
 static void blow_swap(struct member *member, unsigned int round)
 {
