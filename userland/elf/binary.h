@@ -14,7 +14,7 @@
 #include "base/held.h"
 #include "elf/summary.h"
 
-#define MF_BINARY_PATIENCE_MS 10000 /* time limit of each child */
+#define MF_BINARY_PATIENCE_MS 10000 /* default time limit in ms for each child process that reads the file */
 
 struct mf_binary;
 

@@ -87,7 +87,10 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	free(a);
 }
 
-/* Returns the context of the stack @frames or, if resident pages are counted, its site: a trie node (resident.h). */
+/*
+ * Returns the context of the stack @frames. If resident pages are counted, returns the site of the stack instead, which
+ * is the trie node of its innermost frame (resident.h).
+ */
 static uint32_t insert(struct mf_accounting *a, const struct mf_frame *frames, uint32_t n)
 {
 	uint32_t node = MF_NODE_ROOT;

@@ -87,8 +87,9 @@ int mf_accounting_create(const struct mf_model_options *options, struct mf_files
 /* Selects what the profile accounts for. Call it before the first event; the default is MF_PAGES_VIRTUAL. */
 void mf_accounting_show(struct mf_accounting *accounting, enum mf_pages_what what);
 /*
- * Lets @counts decide, once per context, whether the context's pages count. Not used if resident pages are accounted. A
- * page that does not count is still tracked, but is not included in any total and does not cause a snapshot.
+ * Sets @counts as the filter that decides whether the pages of a context are counted; it is called once for each
+ * context. It is not used if resident pages are accounted for. A page that is not counted is still tracked, but is not
+ * included in any total and does not cause a snapshot.
  */
 void mf_accounting_ask(struct mf_accounting *accounting,
 		       bool (*counts)(void *data, uint32_t context), void *data);

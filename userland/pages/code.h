@@ -31,7 +31,10 @@ void mf_code_note(struct mf_code *code, uint64_t start, uint64_t end);
 /* Records that start..end was unmapped or now holds something else. */
 void mf_code_unmap(struct mf_code *code, uint64_t start, uint64_t end);
 
-/* Returns whether a recorded range was unmapped since the last call. If so, forgets all ranges. */
+/*
+ * Returns whether a range of code or rules that mf_code_note() recorded has been unmapped or replaced since the last
+ * call, or could not be recorded because memory ran out. If so, forgets all ranges.
+ */
 bool mf_code_take_left(struct mf_code *code);
 
 #endif

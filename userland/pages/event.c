@@ -45,7 +45,10 @@ static void compare(struct mf_target *target, const struct mf_event *event)
 		process->mismatches++;
 }
 
-/* Returns whether @unmap removes the source of the mremap destination @copy. */
+/*
+ * @copy is the mapping of the destination of an mremap() call. Returns whether @unmap is the unmapping of the source of
+ * the same call.
+ */
 static bool is_source(const struct mf_event *copy, const struct mf_event *unmap)
 {
 	return unmap && unmap->type == MF_EVENT_UNMAP && unmap->capture == copy->capture &&

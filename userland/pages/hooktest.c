@@ -194,7 +194,10 @@ int mf_hooktest_run(int fd, struct mf_error *err)
 	if (!tell(fd, &test, flags))
 		return 0;
 	ended = run_child(fd);
-	/* If the child cannot join, it is a member of another session, which has already tested the hooks. */
+	/*
+	 * If the child cannot be added to this session (CANNOT_JOIN), it is a member of another session, which has
+	 * already tested the hooks.
+	 */
 	if (ended < 0 || ended == FAILED)
 		return mf_error_set(err, ended < 0 ? ended : -EIO,
 				    "cannot test the hooks of massif.ko: a child process of massif-ctl "

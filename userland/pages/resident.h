@@ -28,7 +28,9 @@ enum mf_page_kind {
 /* number of the kernel's RSS counters that count resident pages: all but MASSIF_RSS_SWAP */
 #define MF_RESIDENT_COUNTERS 3u
 
-/* A page that is temporarily not in a window (windows.h). */
+/*
+ * A page that is temporarily kept outside the windows (struct mf_window) that describe the pages of an address space.
+ */
 struct mf_page {
 	uint64_t address;
 	uint32_t context;
@@ -44,12 +46,12 @@ struct mf_page_list {
 
 /*
  * The resident pages of an address space. After each RESIDENT record, the number of pages for each of the kernel's
- * counters equals the value of the counter in the record. If the address of a page is unknown, the page is put where a
- * page of its kind may be and is marked uncertain. If a page or mapping that is certain needs this address, the
- * uncertain page moves to another address.
+ * counters equals the value of the counter in the record. A page whose address is unknown is recorded at an address
+ * where a page of its kind may be, and is marked uncertain. If a page whose address is certain, or a mapping that is
+ * certain, needs this address, the uncertain page moves to another address.
  *
- * Contexts are those in the store of @accounting. A site is the trie node of a stack; the kind of a page is added to it
- * as the innermost frame.
+ * Contexts are those in the store of @accounting. A site is the trie node of a stack. The context of a page is a child
+ * of a site in the trie: its innermost frame is a pseudo-frame that names the kind of the page.
  */
 struct mf_resident {
 	struct mf_accounting *accounting;

@@ -39,7 +39,10 @@ static uint32_t context_of_words(struct mf_accounting *a, enum mf_resync_reason 
 	return mf_accounting_note(a, words);
 }
 
-/* If the list and the profile disagree about the mapped file, code may have changed: records that in a->code. */
+/*
+ * Compares the file of @vma, which is in the list of a resync, with the files of the mappings that the profile has from
+ * @start to @end. Where they differ, the code there may have changed: records that in a->code.
+ */
 static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *vma, uint64_t start,
 			  uint64_t end)
 {
@@ -48,8 +51,9 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 	for (i = mf_space_next(&a->space, start); i && i->start < end;
 	     i = mf_space_next(&a->space, i->end)) {
 		/*
-		 * Both the interval in the profile and the listed one may be only a part of the mapping, and may begin
-		 * at different addresses. So compare the differences between file offset and address.
+		 * Both the interval in the profile and @vma may be only a part of the mapping, and may begin at
+		 * different addresses. They map the same place of the file if file offset minus address is the same for
+		 * both.
 		 */
 		if (i->file != vma->file ||
 		    (i->file && i->offset - i->start != vma->offset - vma->start))
@@ -59,7 +63,8 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 
 /*
  * Adds a mapping to the profile for the hole @start..@end, a part of @vma that the profile lacks. After a fork, the
- * mapping ends before the hole does if the context of the parent's mappings changes inside the hole.
+ * mapping has the context of the parent's mapping at @start, if there is one. If a mapping of the parent begins or ends
+ * inside the hole, the new mapping ends there, and the rest of the hole remains.
  */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
@@ -151,7 +156,9 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 		if (a->what != MF_PAGES_VIRTUAL)
 			a->resident.base_words = base_words[resync->reason];
 		mf_space_deinit(&a->inherited);
-		/* As in Massif, attempt another snapshot just before the program's first instruction. */
+		/*
+		 * Just before the program's first instruction, check again whether a snapshot is due, as Massif does.
+		 */
 		if (resync->reason == MF_RESYNC_EXEC)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));
 		/* If resident pages are tracked, the BASE record that follows causes the first snapshot. */

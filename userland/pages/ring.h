@@ -24,7 +24,8 @@ struct mf_ring {
 	uint64_t most_unread; /* maximum number of unread bytes since the session was opened */
 
 	/* Stacks that massif-ctl has unwound, and that are to be added to the module's stack cache. */
-	uint8_t *told; /* buffer in which these stacks wait to be sent; NULL if the stack cache is off */
+	/* buffer of the unwound stacks that wait to be sent to the module; NULL if the stack cache is off */
+	uint8_t *told;
 	uint32_t told_bytes;
 };
 

@@ -30,7 +30,7 @@ struct mf_space {
 	uint32_t n_nodes;    /* number of elements of @nodes in use, including free nodes */
 	uint32_t max_nodes;  /* number of elements of @nodes that are allocated */
 	uint32_t free_nodes; /* list of free nodes, linked through @left */
-	uint32_t random;     /* state of the random number generator for the priorities */
+	uint32_t random;     /* state of the random number generator for the priorities of the treap's nodes */
 	uint32_t count;	     /* number of intervals */
 	uint64_t total;	     /* total size of the intervals in bytes */
 };

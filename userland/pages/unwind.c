@@ -600,7 +600,10 @@ static void walk_frames(struct mf_unwinder *u, unw_cursor_t *cursor, uint32_t ma
 			walk->end = ret ? MF_UNWIND_CUT : MF_UNWIND_OUTERMOST;
 			return;
 		}
-		/* go_on() has already subtracted one from the return address. */
+		/*
+		 * Normally the code address of the next frame is its return address minus one. But an address at which
+		 * a signal arrived is exact, and after a guess, go_on() has already subtracted one.
+		 */
 		exact = signal_frame || guessed;
 	}
 }

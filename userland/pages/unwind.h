@@ -90,8 +90,9 @@ void mf_unwinder_walk(struct mf_unwinder *unwinder, const struct mf_user_stack *
 		      struct mf_walk *walk);
 
 /*
- * Returns what the last walk read; valid until the next walk. Returns NULL if a stack with the same values could still
- * give a different walk, either because too much was read or because the walk ended where the copy did.
+ * Returns which registers and stack words the last walk read; valid until the next walk. Returns NULL if another stack
+ * with the same values in them could give a different walk: because the walk read more than fits into the result, or
+ * because it depended on the end of the stack copy or on an unmapped address.
  */
 const struct mf_trace *mf_unwinder_trace(const struct mf_unwinder *unwinder);
 

@@ -98,7 +98,10 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 		target->process.walked++;
 	}
 	trace = mf_unwinder_trace(target->unwinder);
-	/* Only cache the stack while in sync: otherwise our mappings may differ from those at the time of the copy. */
+	/*
+	 * Add the stack to the stack cache only while the target is in sync: otherwise our mappings may differ from
+	 * those at the time of the stack copy.
+	 */
 	if (!number && target->known && user.n_bytes && trace && target->in_sync)
 		number = mf_stack_cache_add(target->known, &user, trace, context);
 	if (number)

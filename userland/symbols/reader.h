@@ -49,7 +49,7 @@ struct mf_reader_answer {
  */
 struct mf_reader *mf_reader_create(const struct mf_object *object, const struct mf_reader_options *options,
 				   mf_image_opening *open, void *opener);
-void mf_reader_destroy(struct mf_reader *reader); /* @reader may be NULL */
+void mf_reader_destroy(struct mf_reader *reader); /* does nothing if @reader is NULL */
 
 /* Returns the object's file and its debug file, as they were opened. */
 const struct mf_image *mf_reader_image(const struct mf_reader *reader);

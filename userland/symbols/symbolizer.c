@@ -661,7 +661,7 @@ static void find_answers_of(struct work *work, const struct task *task)
 		.done = &work->done,
 	};
 
-	/* Not an error: the answers will be looked up one by one when they are needed. */
+	/* Running out of memory is not an error here: each frame will be looked up when its name is needed. */
 	if (!questions)
 		return;
 	for (size_t i = 0; i < task->count; i++) {

@@ -14,7 +14,7 @@ struct answer_head {
 
 enum { NO_TEXT = 0 }; /* the encoded size of a NULL text; the size of any other text includes its terminating NUL */
 
-/* Bytes that are being decoded. */
+/* The encoded bytes that have not been decoded yet, and whether decoding has failed. */
 struct cursor {
 	const uint8_t *at, *end;
 	bool bad;
