@@ -149,8 +149,9 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		target->origin = MASSIF_RESYNC_ATTACH;
 
 	/*
-	 * If the process (b->pid) is taken over from another session, RCU keeps that session alive. If the target is
-	 * taken over, a reference keeps its session alive until massif_lifecycle_taken().
+	 * A process or a target that is taken over may belong to another session, which must not be freed meanwhile. If
+	 * the process (b->pid) is taken over, RCU keeps its session alive. If the target is taken over, a reference
+	 * keeps its session alive until massif_lifecycle_taken() drops it.
 	 */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);

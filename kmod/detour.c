@@ -62,8 +62,9 @@ static unsigned int nr_sites;
 static struct massif_direct direct;
 
 /*
- * The page fault handler is hooked separately. fault_body is the address at which it continues after its first
- * instruction, fault_site is its ftrace address, and fault_direct is its direct call.
+ * The page fault handler is hooked separately. fault_site is the address at which ftrace patches the handler.
+ * fault_direct describes the ftrace direct call registered there. fault_body is the address at which the handler
+ * continues after its first instruction.
  */
 static unsigned long fault_body;
 static unsigned long fault_site;

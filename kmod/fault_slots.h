@@ -57,7 +57,10 @@ static __always_inline bool massif_fault_slot_is_mine(const struct massif_fault_
 	return (READ_ONCE(slot->task) & ~MASSIF_FAULT_SLOT_ADOPTED) == (unsigned long)current;
 }
 
-/* If current is handling a page fault of mm, returns the fault's span (rss_span.h), otherwise NULL. */
+/*
+ * If current is handling a page fault of @mm, returns the struct massif_rss_span that counts the pages changed by this
+ * fault. Otherwise returns NULL.
+ */
 static __always_inline struct massif_rss_span *massif_fault_slot_serving(const struct mm_struct *mm)
 {
 	struct massif_fault_slot *slot = massif_fault_slot_of_current();
@@ -100,7 +103,10 @@ static __always_inline bool massif_fault_slot_give_back(struct massif_fault_slot
 	bool adopted;
 
 	WRITE_ONCE(slot->mm, NULL);
-	/* This barrier pairs with the cmpxchg() by the slot's next owner, and with massif_fault_slot_served(). */
+	/*
+	 * The cmpxchg() orders the changes made in this fault before the slot becomes free. It pairs with the cmpxchg()
+	 * of the task that takes the slot next, and with the read of the slot in massif_fault_slot_served().
+	 */
 	adopted = cmpxchg(&slot->task, (unsigned long)current, 0) != (unsigned long)current;
 	if (unlikely(adopted))
 		smp_store_release(&slot->task, 0);

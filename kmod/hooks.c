@@ -166,7 +166,10 @@ int massif_hooks_describe(struct massif_hook_info *info)
 	}
 	if (massif_prototype_same(name))
 		info->state |= MASSIF_HOOK_COMPARED;
-	/* Tell the caller which hook was found. To find the next one, it calls again with index + 1. */
+	/*
+	 * The search starts at info->index and skips hooks without a function. Return the index of the hook that was
+	 * found. To find the next hook, the caller passes that index + 1.
+	 */
 	info->index = index;
 	strscpy_pad(info->name, name, sizeof(info->name));
 	return 0;

@@ -135,8 +135,8 @@ void massif_lifecycle_take_target(struct massif_target *target)
 {
 	WRITE_ONCE(target->taken, true);
 	/*
-	 * This release pairs with the acquire in hidden_before(): if that reads true from hidden, it also reads true
-	 * from taken.
+	 * This release pairs with the acquire in hidden_before(): a reader that sees target->hidden set here also sees
+	 * target->taken set.
 	 */
 	smp_store_release(&target->hidden, true);
 	massif_target_get(target);
@@ -147,7 +147,8 @@ void massif_lifecycle_take_target(struct massif_target *target)
 }
 
 /**
- * massif_lifecycle_taken() - remove the members of a target that was taken over, write EXIT, drop the references.
+ * massif_lifecycle_taken() - finish the takeover of a target by another session: remove the target's members from their
+ * old session, write the target's EXIT record, and drop the references.
  * Context: process context, after massif_lifecycle_take_target(); takes massif_table_lock once for each member.
  */
 void massif_lifecycle_taken(struct massif_target *target)
@@ -256,9 +257,10 @@ out:
 }
 
 /*
- * Called at an exec of @process. If the address space that the process had before was hidden, returns the reason
- * (MASSIF_END_*) for which the process leaves the session. Otherwise returns 0. If no other process shared the old
- * address space, the process already left the session when the old address space was destroyed.
+ * Called at an exec of @process. If the session was no longer allowed to observe the address space that the process had
+ * before (target->hidden), returns the reason (MASSIF_END_*) for which the process leaves the session. Otherwise
+ * returns 0. If no other process shared the old address space, the process already left the session when the old
+ * address space was destroyed.
  */
 static u32 hidden_before(const struct massif_process *process)
 {

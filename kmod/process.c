@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Members: processes followed by the module. The table of all members.
+// Members: the processes that the module follows. One table holds all of them.
 #include <linux/hashtable.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -84,7 +84,10 @@ struct massif_target *massif_process_move(struct massif_process *process, struct
 	return former;
 }
 
-/* Returns the number by which records identify the target of a member process, or 0 if it has no target. */
+/*
+ * Returns the id of the target (the followed address space) that @process uses, as written in records. Returns 0 if the
+ * process has no target.
+ */
 u32 massif_process_target(const struct massif_process *process)
 {
 	return process->target ? process->target->id : 0;

@@ -80,11 +80,11 @@ static int count_all(struct mm_struct *mm, long *rss)
 }
 
 /*
- * Returns true once all changes of the kernel's counters have been noted. Returns false while the tracepoint rss_stat
- * may still report a change: the kernel changes a counter a moment before it calls rss_stat, and a change by another
- * process (by UFFDIO_COPY, for example) is in no span that would show that the report is still to come. If
- * UNNOTED_PATIENCE has passed without the report, or if @last is true, notes the changes here, so that they count as
- * drift.
+ * Returns true if the module has counted all changes of the kernel's counters of resident pages, so that a remaining
+ * difference is drift. Returns false while the tracepoint rss_stat may still report a change. The kernel changes a
+ * counter a moment before it calls rss_stat. If another process makes the change (by UFFDIO_COPY, for example), no span
+ * (rss_span.h) shows that a report is still to come. If UNNOTED_PATIENCE has passed without the report, or if @last is
+ * true, counts the missing changes here, so that they are reported as drift.
  */
 static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
 {
@@ -244,7 +244,8 @@ void massif_resident_detach(struct massif_target *target)
 }
 
 /**
- * massif_resident_base() - write a BASE record with the current sums, after a resync or before EXIT.
+ * massif_resident_base() - write a BASE record with the target's current numbers of resident pages, after a resync or
+ * before EXIT.
  * @mm: as for massif_resident_attach().
  * Context: any; takes resident.lock.
  */

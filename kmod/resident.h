@@ -52,9 +52,11 @@ struct massif_resident {
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */
 	long told[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
-	unsigned int until_drift;	/* number of changing spans left until the next check for drift */
+	/* number of spans with a counter change (rss_span.h) before the next check for drift */
+	unsigned int until_drift;
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
-	u64 epoch;			/* massif_resident_epoch just after the target was attached */
+	/* value of the global massif_resident_epoch after it was incremented for this target */
+	u64 epoch;
 
 	struct massif_rss_spans spans;	/* intervals in which tasks may be changing the resident set (rss_span.h) */
 };

@@ -186,8 +186,9 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 	if (task_work_add(task, &visit->work, TWA_RESUME)) {
 		remove(visit);
 		/*
-		 * The reference to the session that was taken above is not the last one when it is dropped here,
-		 * because the hook has found the session under RCU.
+		 * release() drops the reference to the session that was taken above. It is not the last reference: the
+		 * hook found the session in an RCU read-side section that has not ended, and the session's own
+		 * reference is dropped only after a grace period.
 		 */
 		release(visit);
 		module_put(THIS_MODULE);

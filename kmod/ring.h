@@ -13,7 +13,7 @@
 enum massif_ring_use {
 	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records: small records that may use the whole ring */
 	MASSIF_RING_ORDINARY,
-	MASSIF_RING_STACK,	/* for stack copies, the least important records */
+	MASSIF_RING_STACK,	/* for stack copies, the least important records: they must leave the most room */
 };
 
 struct massif_ring {
@@ -23,7 +23,7 @@ struct massif_ring {
 	 */
 	raw_spinlock_t lock;
 	u64 head;	/* position after the last record; the control page has a copy for the consumer */
-	u64 urgent;	/* position after the last urgent record */
+	u64 urgent;	/* position after the last LOST, EXIT or END record (MASSIF_RING_URGENT) */
 	u64 seq;
 	u64 records;
 	u64 lost;
@@ -120,7 +120,10 @@ static inline bool massif_ring_readable(struct massif_ring *ring)
 
 	if (!used)
 		return false;
-	/* The last urgent record is unread if it ends within the unread bytes before head. */
+	/*
+	 * An unread urgent record (LOST, EXIT or END) makes the ring readable regardless of the watermark. The last
+	 * urgent record is unread if it ends within the unread bytes before head.
+	 */
 	return used >= min(watermark, ring->bytes / 2) ||
 	       READ_ONCE(ring->head) - READ_ONCE(ring->urgent) < used;
 }

@@ -70,8 +70,9 @@ static inline bool massif_rss_record_nothing(const long *change)
 }
 
 /*
- * Called at the end of each span (rss_span.h) that has changed a counter. Looks for drift when until_drift such spans
- * have ended. Kept short, because it runs in every page fault.
+ * Called at the end of each span (an interval in which one task may change the resident set, rss_span.h) that has
+ * changed a counter. Every until_drift such spans, compares the kernel's counters with the reported sums. Kept short,
+ * because it runs in every page fault that changes a counter.
  */
 static inline void massif_rss_record_ended(struct massif_target *target)
 {

@@ -74,8 +74,8 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 	int i;
 
 	/*
-	 * If the session began to follow the target's resident pages during this fault, the first sums of the target
-	 * include the counts that the task had collected by then.
+	 * For a target attached during this page fault, massif_resident_attach() has already counted the changes that
+	 * current had collected by then (compat/rss.h). So start again from the present counts.
 	 */
 	if (MASSIF_RSS_BY_THREAD && unlikely(span->slot && span->epoch < target->resident.epoch)) {
 		span->epoch = target->resident.epoch;
@@ -98,8 +98,8 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 }
 
 /*
- * True if the task has changed any counter since the span began or since the last cut() of the span, even if the
- * changes add up to 0. Not called for the span of a page fault.
+ * True if the task has changed any counter since its span began, or since cut() last reset the span's counts. It does
+ * not matter if the changes add up to 0. Not called for the span of a page fault.
  */
 static __always_inline bool has_moved(const struct massif_rss_span *span, const struct massif_target *target)
 {
@@ -162,7 +162,10 @@ static struct massif_rss_span *find_other(struct massif_target *target)
 	struct massif_rss_span *span = massif_fault_slot_serving(target->mm);
 	unsigned long irq;
 
-	/* No lock is needed: only current adds and removes its own span. */
+	/*
+	 * list_empty() needs no lock here: only current adds or removes the span of current, so the answer cannot
+	 * change for it.
+	 */
 	if (span || list_empty(&resident->spans.list))
 		return span;
 	raw_spin_lock_irqsave(&resident->lock, irq);
@@ -199,8 +202,9 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 	unsigned long irq;
 
 	/*
-	 * Report before the span leaves the list: otherwise massif_resident_look_for_drift() could find a
-	 * change without a span.
+	 * Write the record before the span is removed from the target's list of spans. Otherwise
+	 * massif_resident_look_for_drift() could find a counter change that is not yet reported while no span explains
+	 * it.
 	 */
 	if (tells)
 		tell(target, place, change, false);
@@ -303,8 +307,8 @@ static void abandon(struct massif_rss_span *span, struct massif_target *target)
 }
 
 /*
- * Queues task_work that ends a new span when current returns to user mode. Returns false if the thread or the session
- * is ending.
+ * Queues task_work that ends @span, which current has just begun, when current returns to user mode. Returns false if
+ * the thread or the session is ending.
  */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
@@ -332,8 +336,9 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 }
 
 /*
- * True if current has a queued span for the target of mm. Spans of other tasks are ignored: otherwise a user
- * whose spans stay queued would slow down the faults of all other users.
+ * True if current has begun a span (an interval in which it may change the resident set) for the target of @mm that
+ * ends by task_work on return to user mode. Spans of other tasks are ignored: otherwise a user whose spans stay queued
+ * would slow down the faults of all other users.
  */
 static noinline bool has_queued(struct mm_struct *mm)
 {
@@ -366,9 +371,9 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	int i;
 
 	/*
-	 * The slot's field queued counts the spans that end with the return to user mode of all tasks that share this
-	 * fault slot, so check whether current itself has such a span. massif_fault_slot_take() refuses a fault inside
-	 * a fault.
+	 * Several tasks hash to one fault slot. The slot counts in ->queued the spans of all these tasks that end on
+	 * return to user mode. So check whether current itself has such a span. A fault inside a fault begins no span,
+	 * because massif_fault_slot_take() returns NULL for it.
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
@@ -386,7 +391,10 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	};
 	span->slot = slot;
 	span->mm = mm;
-	/* This acquire pairs with the release in massif_resident_attach(). */
+	/*
+	 * This acquire of massif_resident_epoch pairs with the release in massif_resident_attach(): if the span sees
+	 * the new epoch, the counters that massif_resident_attach() has read include none of the span's changes.
+	 */
 	if (MASSIF_RSS_BY_THREAD)
 		span->epoch = smp_load_acquire(&massif_resident_epoch);
 	massif_each(i, NR_MM_COUNTERS) {
@@ -468,8 +476,9 @@ static struct massif_place place_of(unsigned long start, unsigned long end)
 }
 
 /*
- * Tries to give current, which has no span, the span that is embedded in the target; the task that uses this span is
- * called the taker. Returns false if another task is the taker.
+ * Tries to begin a span for current, which has none, without a lock or an allocation. It uses the span embedded in the
+ * target (spans.taker), which only one task can use at a time. That task is called the taker. Returns false if another
+ * task is the taker.
  */
 static __always_inline bool become_taker(struct massif_target *target)
 {
@@ -566,16 +575,17 @@ void massif_rss_span_end(struct massif_target *target, unsigned long start, unsi
 		if (has_moved(taker, target))
 			tell_taken(target, start, end);
 		/*
-		 * This release frees the span embedded in the target. It pairs with become_taker() of the next task
-		 * that uses that span, and with massif_rss_spans_idle().
+		 * This release makes the span embedded in the target (spans.taker) available again. It pairs with the
+		 * cmpxchg() in become_taker() by the next task that uses it, and with massif_rss_spans_idle().
 		 */
 		smp_store_release(&taker->task, NULL);
 	}
 }
 
 /*
- * Reports a change for which current has no span: at once if another process or a kernel worker makes it,
- * otherwise when current returns to user mode.
+ * Reports a counter change made by current outside any span (rss_span.h). Writes the record at once if current does not
+ * run in the target's address space or is a kernel worker. Otherwise begins a span, which reports the change when
+ * current returns to user mode.
  */
 static void changed_alone(struct massif_target *target, struct mm_struct *mm, int member, long by)
 {
@@ -593,8 +603,8 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			abandon(span, target);
 	}
 	/*
-	 * In the remaining case, current is an exiting thread, which adds the counts that it has collected to the
-	 * shared counters. These counts have already been reported.
+	 * Otherwise current is an exiting user thread that adds its collected counts (compat/rss.h) to the shared
+	 * counters. These counts have already been reported.
 	 */
 }
 
@@ -655,8 +665,8 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 		if (!span && is_taker(target))
 			span = &target->resident.spans.taker;
 		/*
-		 * Without a span, take the lock: a change that is noted in the base but not yet reported would look
-		 * like drift.
+		 * If current has no span, changed() takes resident.lock and increments spans.unreported. Otherwise a
+		 * change that is stored in resident.base but not yet reported would look like drift.
 		 */
 		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;

@@ -31,23 +31,25 @@ struct massif_place {
  * The task's own collected counts (compat/rss.h) are read only when the span begins and when it is cut. So it does not
  * matter when the kernel moves them to the shared counters: a move leaves the sum of both unchanged.
  *
- * Only the task itself accesses its span, except for the list links. There are three kinds:
+ * Only the task itself accesses its span, except for the list links. A span is stored in one of three places:
  *
- * - The span of a fault is on the task's stack, and is entered in a table without a lock (fault_slots.h).
- * - The taker: a task that removes a range uses the span embedded in the target, if it is free. The task claims it by
- *   cmpxchg() of the task field. Nearly every unmapping removes no resident pages or is the only one in its address
- *   space, and so takes no lock.
- * - All other spans are in a list.
+ * - The span of a page fault is on the task's stack. A table updated without a lock points to it (fault_slots.h).
+ * - The span embedded in the target (massif_rss_spans.taker) is for a task that removes a range. One task at a time,
+ *   called the taker, can use it. A task becomes the taker by setting ->task with cmpxchg(). Nearly every munmap
+ *   removes no resident pages or is the only one in its address space, and so takes no lock.
+ * - All other spans are in the target's list.
  */
 struct massif_rss_span {
 	struct task_struct *task;	/* task whose span this is; not set in the span of a fault */
-	bool own;			/* the task runs in the target's address space; the field collected is valid */
+	bool own;			/* the task runs in the target's address space, so ->collected is valid */
 	/* the span does not end with a range removal, but later (fault, return to user mode) */
 	bool lasts;
-	bool robbed;			/* a change by this task was charged to another task's span */
+	/* at least one counter change made by this task was counted in another task's span */
+	bool robbed;
 	unsigned int depth;		/* nesting depth of range removals */
-	struct massif_place place;	/* range and cause to report for changes outside removals of a range */
-	long change[NR_MM_COUNTERS];	/* counter changes since the span began or was last cut (see above), in pages */
+	struct massif_place place;	/* range and cause to report for changes made while no range is being removed */
+	/* counter changes since the span (see above) began or since cut() last reset them, in pages */
+	long change[NR_MM_COUNTERS];
 	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the start or last cut; used before 6.2 */
 
 	/* Members used only in the span of a fault. */
@@ -55,7 +57,7 @@ struct massif_rss_span {
 	struct mm_struct *mm;
 	u64 epoch;			/* massif_resident_epoch when the span began */
 
-	/* Members used only in spans that are in the target's list of spans. */
+	/* Used only while the span (of one task, see above) is in the target's list. */
 	struct list_head list;		/* node in the target's list; protected by resident.lock */
 
 	/* Members used only in spans that end with the return to user mode (task_work). */
@@ -71,12 +73,12 @@ struct massif_rss_spans {
 	 * task
 	 */
 	struct massif_rss_span taker;
-	/* all spans except the field taker and those of page faults; protected by resident.lock */
+	/* all other spans of the target, except those of page faults; protected by resident.lock */
 	struct list_head list;
 	struct massif_rss_span *spare;	/* free span kept for the next use; protected by resident.lock */
 	/*
-	 * Number of counter changes by tasks without a span that have been noted (compat/rss.h) but not reported yet;
-	 * protected by resident.lock.
+	 * Number of counter changes that are stored in resident.base (compat/rss.h) but not reported yet, and that were
+	 * made by tasks outside any span (see struct massif_rss_span). Protected by resident.lock.
 	 */
 	unsigned int unreported;
 };
@@ -86,13 +88,17 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans);
 bool massif_rss_spans_idle(struct massif_target *target);
 void massif_rss_spans_exit(void);
 
-/* Begin and end the span of a page fault. Called in the fault hook if the fault is in current's own address space. */
+/*
+ * Begin and end the span of a page fault, the interval in which current handles it. Called in the fault hook if the
+ * fault is in current's own address space.
+ */
 bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, unsigned long addr);
 bool massif_rss_span_leave(struct massif_rss_span *span);
 
 /*
- * Functions for counter changes, and for spans other than those of page faults. Called in hooks, in an RCU read-side
- * section (massif_rss_span_changed() enters one itself).
+ * Begin and end spans (intervals in which one task may change the resident set) outside page faults, and count changes
+ * of the kernel's counters of resident pages. Called in hooks, in an RCU read-side section (massif_rss_span_changed()
+ * enters one itself).
  */
 void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place);
 void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end);

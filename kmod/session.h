@@ -37,7 +37,8 @@ struct massif_session {
 	unsigned long charged;		/* pages charged to the opener's user (charge.c) */
 	bool ready;
 	u32 max_stack;			/* maximum stack bytes in a STACK record; constant once SETUP has set ready */
-	bool verify;			/* also copy cached stacks; constant once SETUP has set ready */
+	/* write a STACK record even if the stack is in the stack cache; constant once SETUP has set ready */
+	bool verify;
 	bool resident;			/* write RESIDENT and MOVE records; constant once SETUP has set ready */
 	struct massif_ring ring;	/* the session's ring; usable once SETUP has set ready */
 	struct massif_stack_cache_table known;	/* the stack cache; usable once SETUP has set ready */

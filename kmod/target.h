@@ -54,7 +54,8 @@ struct massif_target {
 	bool hidden;
 	/* The target is hidden because another session has taken it over. Set before the field hidden. */
 	bool taken;
-	const struct cred *judged;	/* credentials of the last thread found observable; holds a reference */
+	/* credentials of the last thread that passed the check of access; holds a reference */
+	const struct cred *judged;
 
 	u64 lost;			/* records lost since the last LOST record; protected by session->ring.lock */
 
@@ -151,7 +152,10 @@ static inline struct massif_target *massif_target_find_resident(struct mm_struct
 {
 	struct massif_target *target = massif_target_find(mm);
 
-	/* This acquire pairs with the release in massif_resident_attach(). */
+	/*
+	 * This acquire pairs with the release of resident.attached in massif_resident_attach(): if the field reads
+	 * true, the other fields of target->resident are initialised.
+	 */
 	return target && smp_load_acquire(&target->resident.attached) ? target : NULL;
 }
 

@@ -7,7 +7,7 @@
 
 struct massif_hookpoint {
 	const char *symbol;
-	/* Fills change from arg, the first six arguments of the hooked function, each as a word. */
+	/* Fills in @change from @arg, an array of the hooked function's first six arguments, each as a word. */
 	void (*decode)(const unsigned long *arg, struct massif_change *change);
 	/* The prototype that decode expects, in the format of struct massif_btf_row. */
 	const char *prototype;

@@ -486,7 +486,7 @@ struct massif_rec_end {
 #define MASSIF_RESYNC_EXEC	3
 #define MASSIF_RESYNC_LOST	4	/* records were lost or changes were missed */
 #define MASSIF_RESYNC_ASKED	5	/* the consumer requested the list by MASSIF_IOC_RESYNC */
-#define MASSIF_RESYNC_ATTACH	6	/* after MASSIF_IOC_ATTACH: the mappings are older than the session */
+#define MASSIF_RESYNC_ATTACH	6	/* after MASSIF_IOC_ATTACH: the target's mappings predate the session */
 
 /* Bits of massif_rec_resync.part: position in a series of partial lists. */
 #define MASSIF_RESYNC_FIRST	(1U << 0)
@@ -562,7 +562,7 @@ struct massif_rec_resident {
 	__u64 addr;
 	__u64 len;		/* length of the range of the pages, in bytes; 0: unknown range */
 	__u64 rss[MASSIF_RSS_COUNT];	/* the resulting resident set, in pages */
-	__s32 change[MASSIF_RSS_COUNT];	/* changes with this cause, in pages */
+	__s32 change[MASSIF_RSS_COUNT];	/* changes in pages, for the reason in cause */
 	__u32 cause;		/* why the pages changed: MASSIF_RESIDENT_* */
 	__u32 __pad;
 };
