@@ -250,7 +250,10 @@ static void tell(int fd)
 	munmap(control, page);
 }
 
-/* Creates a child that sleeps. There is one in each measured state, whether or not a session follows it. */
+/*
+ * Creates a child process that sleeps. It exists in each state of the guest that is measured, even if no session
+ * follows it.
+ */
 static pid_t make_child(const struct state *state, int fd)
 {
 	int ready[2];

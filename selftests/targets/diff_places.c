@@ -212,9 +212,9 @@ static void middles(void)
 }
 
 /*
- * The modes limit and posix_limit call chains of nested allocation functions. The chains have first fewer functions
- * than the frames that massif examines with --depth=1, then as many, then more. In mode posix_limit, this flag is set,
- * and the blocks come from posix_memalign() instead of memalign().
+ * The modes "limit" and "posix_limit" allocate through chains of nested allocation functions. At first a chain has
+ * fewer functions than the number of frames that massif examines with --depth=1, later as many, and finally more. In
+ * mode posix_limit, is_posix is set, and the blocks come from posix_memalign() instead of memalign().
  */
 static bool is_posix;
 

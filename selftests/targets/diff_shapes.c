@@ -31,7 +31,10 @@ static uint32_t random_next(uint32_t *state)
 	return *state >> 8;
 }
 
-/* Most waves are a little higher than the previous one, so the profilers must decide which of them are new peaks. */
+/*
+ * Allocates and frees in waves. Most waves peak slightly higher than the previous wave, so the profilers must decide
+ * which of them are new peaks.
+ */
 static void waves(void)
 {
 	void *blocks[64];
@@ -102,7 +105,7 @@ static void churn_long(void)
 	churn(6000, 2);
 }
 
-/* Grows in equal steps, so that all snapshots are equally good candidates for culling. */
+/* Makes the heap grow in equal steps, so that all snapshots are equally good candidates for culling. */
 static void steps(void)
 {
 	for (uint32_t i = 0; i < 500; i++)

@@ -40,7 +40,7 @@ NOINLINE static void mark(int i)
 		VALGRIND_MONITOR_COMMAND(command);
 }
 
-/* Makes a mark (allocates a block of a unique size) with at least @bytes more on the stack. */
+/* Calls mark(), which allocates a block of a unique size, from a stack frame of more than @bytes bytes. */
 NOINLINE static void mark_deep(int i, size_t bytes)
 {
 	volatile char *room = alloca(bytes);

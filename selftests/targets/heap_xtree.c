@@ -86,7 +86,8 @@ static void live(void)
 }
 
 /*
- * Does what live() does, and also frees blocks, both at call sites that only free and at call sites that also allocate.
+ * Calls live(), which leaves live blocks behind, and then frees blocks, both at call sites that only free and at call
+ * sites that also allocate.
  */
 static void freed(void)
 {

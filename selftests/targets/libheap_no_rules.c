@@ -7,7 +7,10 @@
 void *library_allocate(size_t size, void *(*allocate)(size_t));
 int library_described(void);
 
-/* Placed in .text.unlikely, which the linker places before .text. */
+/*
+ * Puts the function @name into .text.unlikely, which the linker places before .text, so that it precedes all functions
+ * that have an FDE.
+ */
 #define FUNCTION(name, call)                                         \
 	".section .text.unlikely, \"ax\"\n"                          \
 	".type " name ", @function\n" name ":\n"                     \

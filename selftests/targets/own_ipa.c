@@ -84,8 +84,8 @@ FUNCTION float vectors(const vector *from)
 }
 
 /*
- * This function gets an aligned stack. Only callers of leaf functions, which do not need that, leave the stack
- * unaligned.
+ * recursive() is called with an aligned stack, because it is not a leaf function. Only calls to leaf functions, which
+ * need no alignment, may be made with an unaligned stack.
  */
 FUNCTION long recursive(long depth, long a, double x)
 {

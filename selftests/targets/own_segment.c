@@ -29,7 +29,7 @@ int main(void)
 	allocate(); /* the dynamic linker looks up functions at their first call, and needs more stack for that */
 	memset(memory, PATTERN, sizeof(memory));
 	__asm__ volatile("mov	%%rsp, %%rbx\n"
-			 "	mov	%0, %%fs:0x70\n" /* the limit of the segment, as gcc and libgcc keep it */
+			 "	mov	%0, %%fs:0x70\n" /* where gcc's split-stack code keeps its stack limit */
 			 "	mov	%1, %%rsp\n"
 			 "	call	*%2\n"
 			 "	mov	%%rbx, %%rsp\n"

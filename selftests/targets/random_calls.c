@@ -12,7 +12,7 @@
 
 static function *const functions[];
 
-/* Macros, so that the calls are in the function itself, several on one line. */
+/* NEXT and ALLOCATE are macros, so that each function that uses them contains the calls itself, several on one line. */
 #define NEXT(walk) ((walk)->step++, functions[(walk)->step->function](walk))
 
 #define ALLOCATE(walk)                                                                        \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// untouched_calls, with code whose unwind rules cannot be found, so that the shim follows frame pointers. Stacks get
-// deeper at each allocation, so that the shim does not know how much of them it can read.
+// untouched_calls, with code whose unwind rules cannot be found, so that the shim follows frame pointers. Each
+// allocation is made deeper in the stack than the one before, so that the shim does not yet know whether it can read
+// the new part of the stack.
 
 #include <alloca.h>
 #include <stdlib.h>

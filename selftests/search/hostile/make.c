@@ -20,18 +20,18 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum when {
-	EARLY,	/* the piece comes first in the generated program, because it inspects the program's initial state */
+	EARLY,	/* the piece of code comes first in the generated program, because it inspects the initial state */
 	ANY,
 	/*
 	 * the piece may be anywhere in the generated program, but a program has at most one piece of this kind, because
 	 * it makes many other pieces impossible
 	 */
 	SELDOM,
-	LAST,	/* the piece of code comes last in the generated program */
+	LAST,	/* the piece of code comes last in the sequence of pieces that makes up the generated program */
 };
 
 enum needs {
-	LIBC_MALLOC = 1,  /* the piece of code is useless or impossible in a program with its own allocator */
+	LIBC_MALLOC = 1,  /* pieces that are useless or impossible if the generated program has its own allocator */
 	/*
 	 * the piece of code starts processes or threads, or opens files; it must not come after a piece that is marked
 	 * SELDOM, which can prevent this

@@ -48,8 +48,8 @@ UNUSED static uint64_t piece_timer(unsigned int p)
 	ticks = 0;
 	setitimer(ITIMER_REAL, &every, NULL);
 	/*
-	 * Return the checksum of the last churn() only, because the number of calls until enough signals have arrived
-	 * varies.
+	 * Call churn(), which allocates and frees blocks, until 20 timer signals have arrived. The number of calls
+	 * varies, so return only the checksum of the last call.
 	 */
 	while (ticks < 20)
 		sum = churn(p, 100);
