@@ -182,7 +182,11 @@ void mf_definitions_find(const struct mf_definitions *definitions, const char *n
 struct wanted {
 	const char *const *names;
 	uint32_t n;
-	bool beginnings[1u << 10]; /* indexed by beginning_of(): true if any name in the set has this hash */
+	/*
+	 * true if any name in the set has this hash of its first four characters; the index is the result of
+	 * beginning_of()
+	 */
+	bool beginnings[1u << 10];
 };
 
 static uint32_t beginning_of(const char *name)

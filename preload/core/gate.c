@@ -28,7 +28,9 @@ static void sleep_a_moment(void)
 {
 	static const uint32_t word;
 	const struct timespec pause = { .tv_nsec = 1000 };
-	/* errno belongs to the program, and this call sets it to ETIMEDOUT or EINTR. */
+	/*
+	 * errno belongs to the program, and the futex call below sets it to ETIMEDOUT or EINTR. So save and restore it.
+	 */
 	int saved = errno;
 
 	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word, &pause, NULL, 0);

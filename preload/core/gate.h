@@ -63,8 +63,9 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
 		/*
-		 * As long as the process has had only one thread, the tally is locked without an atomic exchange.
-		 * Afterwards, thread->shares is set and stays set, even when the other threads have ended.
+		 * As long as the process has had only one thread, that thread locks its tally with a plain store
+		 * instead of an atomic exchange. Once the process has had a second thread, thread->shares is set. It
+		 * stays set even when the other threads have ended.
 		 */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->ctx.tally->busy = 1;

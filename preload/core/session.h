@@ -61,7 +61,7 @@ bool mf_session_make_word(void);
 /* Starts counting events. Context: the session memory is attached and ready. */
 void mf_session_begin(void);
 
-/* Starts checking each stack that the shim walks against a second walk, by libunwind (stack/verify.h). */
+/* From now on, compares each stack that the shim walks with libunwind's walk of the same stack (stack/verify.h). */
 void mf_session_verify(void);
 
 /*

@@ -83,7 +83,7 @@ struct mf_thread_private {
 	 */
 	struct mf_block resizing;
 
-	uint32_t tally; /* number of the tally that this thread uses */
+	uint32_t tally; /* index of the tally (the event counters in the session memory) that this thread uses */
 	uint32_t room;	/* size in words of the pool that the thread's memo of stacks uses */
 
 	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
@@ -107,7 +107,11 @@ struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */
 	uint8_t shortcut;     /* which fast path the thread's events may try: one of enum mf_fastpath */
 	bool binds_deep;      /* the thread is inside dlopen() with RTLD_DEEPBIND; see deepbind.c */
-	bool is_absorbed;     /* the C++ library's operator new has allocated a block; see mf_slowpath_absorb() */
+	/*
+	 * The malloc() call inside the C++ library's operator new has returned a block, which was not counted; see
+	 * mf_slowpath_absorb().
+	 */
+	bool is_absorbed;
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
 	struct mf_thread *thread;
 };

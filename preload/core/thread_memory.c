@@ -30,8 +30,8 @@
 #define LARGE_SHARE 3u
 
 /*
- * Numbers of states in use: with a large and with a small memo. In the session memory's region for states, all states
- * with a large memo come first.
+ * Number of thread states in use: @n_large with a large memo of stacks, @n_small with a small one. In the session
+ * memory's region for states, all states with a large memo come first.
  */
 static uint64_t n_large, n_small;
 

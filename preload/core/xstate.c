@@ -32,8 +32,8 @@
 #define OWN_STACK_NONE	1u /* there is no own stack, or it is in use; the assembly below repeats this number */
 
 /*
- * Top of the thread's own stack, OWN_STACK_NONE, or 0 before the first call with split stacks. Signal handlers may
- * change it, but leave it as it was.
+ * Top of the stack that the shim has allocated for this thread; OWN_STACK_NONE; or 0 before the thread's first hook
+ * call in a program with split stacks. A signal handler may change this variable, but restores it before it returns.
  */
 __thread uint64_t mf_xstate_own_stack MF_HIDDEN __attribute__((tls_model("initial-exec")));
 
@@ -59,7 +59,7 @@ __asm__(
 "	movq	%rsp, %rbp\n"
 "	.cfi_def_cfa_register rbp\n"
 "	pushfq\n"
-"	pushq	$0\n" /* the own stack, if this call uses it */
+"	pushq	$0\n" /* top of the shim's stack for this thread; 0 if not used */
 "	cld\n"
 "	movq	%rdi, %r11\n"
 "	movq	%rsi, %rdi\n"

@@ -159,9 +159,9 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 }
 
 /*
- * Like alloc(), but called after the fastest path has failed to complete the thread's pending free. Tries again and, if
- * necessary, saves bytes for the latest snapshot, as free_keeping() does. If this fails too, leaves the event to the
- * slow path.
+ * Like alloc(), but for a thread with a pending free that the fastest path could not count. Tries again to count the
+ * pending free. If necessary, saves the bytes of the free's context for the latest snapshot, as free_keeping() does. If
+ * the free still cannot be counted, leaves the event to the slow path.
  */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,

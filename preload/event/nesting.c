@@ -233,8 +233,8 @@ static void remember(const struct search *search)
 }
 
 /*
- * True if a hook that has not returned has its frame close above the last frame that the walk found. If the walk had
- * not failed there, it would probably have reached the hook's frame.
+ * True if the walk ended just short of the frame of a hook that has not returned yet. If the walk had not failed, it
+ * would probably have reached that frame.
  */
 static bool is_near(const struct search *search)
 {

@@ -37,8 +37,8 @@ struct mf_thread;
 struct mf_nesting_word {
 	int64_t distance;
 	/*
-	 * value of the word; if the word is a saved frame pointer (@is_frame), its distance from the caller's stack
-	 * pointer
+	 * value of the stack word; for a saved frame pointer (@is_frame), the difference between its value and the
+	 * caller's stack pointer
 	 */
 	uint64_t value;
 	bool is_frame;
@@ -73,9 +73,10 @@ struct mf_nesting {
 };
 
 /*
- * Slow paths. mf_nesting_enter() calls mf_nesting_enter_also() to add a mark if the thread already has one or if the
- * hook is resizing a block. mf_nesting_leave() calls mf_nesting_leave_one() to remove the mark of the hook with the
- * frame @place, unless that is the thread's only mark.
+ * Slow paths for marks. A mark records the stack address of the frame of a hook that has not returned yet.
+ * mf_nesting_enter() calls mf_nesting_enter_also() to add a mark if the thread already has one or if the hook is
+ * resizing a block. mf_nesting_leave() calls mf_nesting_leave_one() to remove the mark of the hook whose frame is at
+ * @place, unless that is the thread's only mark.
  */
 void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark);
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
@@ -133,9 +134,10 @@ static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *fram
 extern uint64_t mf_nesting_hook_returns MF_HIDDEN;
 
 /*
- * True if the event of @caller is known to be nested in the event of a hook: @caller is a hook itself, or the event was
- * found to be nested before and the stack words from which that follows are unchanged (struct mf_nesting_memo). If this
- * returns false, mf_nesting_search() must decide. Uses only general-purpose registers.
+ * True if the event of @caller is known to be nested, that is, part of the event of a hook that has not returned yet.
+ * This is known in two cases: @caller is a hook itself, or an earlier event of the same caller was found to be nested
+ * and the stack words that prove it are unchanged (struct mf_nesting_memo). If this function returns false,
+ * mf_nesting_search() must decide. Uses only general-purpose registers.
  */
 static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct mf_registers *caller)
 {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 // Counts the program's allocations and frees.
 //
-// Each event is handled in two steps. First the context of its stack is found. Then the event is counted: if the
-// allowance suffices, in the thread's own tally and in parallel with other threads; otherwise in the model, with the
-// gate closed. A signal handler may interrupt either step and allocate: its events are kept in the thread's state
-// until the interrupted event is complete.
+// Each event is handled in two steps. First the context of its stack is found. Then the event is counted. If the
+// thread's allowance (the amount by which its counters may change before the model must decide about a snapshot)
+// suffices, the event is counted in the thread's own tally, in parallel with other threads. Otherwise it is counted in
+// the model, with the gate closed, that is, while all other threads are kept from counting. A signal handler may
+// interrupt either step and allocate: its events are kept in the thread's state until the interrupted event is complete.
 //
 // Optional features cost nothing in sessions that do not use them: functions of the hot path are compiled twice, once
-// with the usual value of the session's word as a constant.
+// for any value of the session's active word (mf_session_active_word) and once for the usual value, as a constant.
 
 #include "slowpath.h"
 
@@ -86,7 +87,10 @@ static void account_realloc(const struct mf_block *old, uint64_t address, size_t
 
 void mf_slowpath_lose(void)
 {
-	/* If no session is active, the session memory may be unmapped. In a new child, it is still the parent's. */
+	/*
+	 * Count the loss only if the session memory is mapped and belongs to this process. If no session is active, the
+	 * memory may be unmapped. A new forked child still has its parent's memory.
+	 */
 	if (!mf_session_is_active() || mf_fork_is_newborn)
 		return;
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
@@ -165,8 +169,9 @@ MF_ALIGNED_STACK bool mf_slowpath_is_nested(const void *frame)
 }
 
 /*
- * Called if any bit of mf_thread_local.inside is set. Returns true if @event must not be counted now, because it is
- * deferred, absorbed or nested.
+ * Called if any bit of mf_thread_local.inside is set. Returns true if @event must not be counted now, for one of three
+ * reasons: the thread is in the shim, so the event is deferred; the event belongs to a call of the C++ library's
+ * operator new or delete; or it is nested in the event of one of the program's own allocation functions.
  */
 static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_deferred event,
 						 const struct mf_registers *caller)
@@ -401,9 +406,9 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
 }
 
 /*
- * Like recall_stack(), but tries the memo's guesses of which known stack the present one is only in a session that
- * verifies stacks, so that the guesses are verified, too. In a session without optional features (is_plain() in
- * fastpath.c), the fast path has usually tried them already.
+ * Returns the context of the caller's stack if the stack is known. In a session that verifies stacks, first tries the
+ * stacks that the memo predicts, as recall_stack() does, so that the predictions are verified, too. Other sessions skip
+ * this: without optional features (is_plain() in fastpath.c), the fast path has usually tried the predictions already.
  */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
@@ -736,7 +741,7 @@ static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, 
 		end_alone(now);
 		context = mf_stack_context(thread, caller);
 		now = begin_alone(thread);
-		/* Count the event only once, although begin_alone() was called twice. */
+		/* begin_alone() was called twice for this realloc and counted an event each time. Count only one. */
 		mf_session_store.header->events--;
 	}
 	account_realloc(old, address, size, context, now);

@@ -26,7 +26,9 @@ bool mf_slowpath_is_nested(const void *frame);
 /* Adds 1 to the number of lost events: an event could not be counted because the thread has no struct mf_thread. */
 void mf_slowpath_lose(void);
 
-/* Counts the deferred events of @thread, which has left the shim. */
+/*
+ * Counts the events that @thread deferred while it was inside the shim. Call this after the thread has left the shim.
+ */
 struct mf_thread;
 void mf_slowpath_deferred(struct mf_thread *thread);
 

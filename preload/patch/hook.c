@@ -222,16 +222,16 @@ static inline void call_original(struct mf_nesting *nesting, struct mf_hook_fram
 	mf_thread_local.inside = inside | MF_INSIDE_OWN;
 	mf_hook_call(frame);
 	/*
-	 * Remove the hook's mark before clearing MF_INSIDE_OWN: a signal handler that runs in between finds no mark, so
-	 * its events are counted.
+	 * Remove the hook's mark before clearing MF_INSIDE_OWN. If a signal handler allocates in between, MF_INSIDE_OWN
+	 * makes the shim look for a mark. It finds none, so the event is not nested and is counted.
 	 */
 	if (mf_nesting_leave(nesting, frame))
 		mf_thread_local.inside = inside & (uint8_t)~MF_INSIDE_OWN;
 }
 
 /*
- * Calls the original after the shim has handled an event. If the thread is ending, it may have released its state by
- * then.
+ * Calls the original function after the shim has handled an event. If the thread is ending, it may have released its
+ * state by then. The original function is then called without marking the hook as active.
  */
 static inline void call_original_then(struct mf_hook_frame *frame, const struct mf_block *resizing)
 {

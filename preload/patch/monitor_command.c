@@ -117,7 +117,7 @@ static int perform(const char *text, const char *name, int *written)
 	if (!mf_session_is_active() || inside & MF_INSIDE_SHIM)
 		return -ESRCH;
 	mf_thread_local.inside = inside | MF_INSIDE_SHIM;
-	/* In a forked child that has had no event yet, this asks massif-ctl for the child's session. */
+	/* In a forked child that has had no event yet, mf_thread_get() gets a session for the child from massif-ctl. */
 	mf_thread_get();
 	scratch = mmap(NULL, sizeof(*scratch), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		       -1, 0);

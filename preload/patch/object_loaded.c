@@ -185,7 +185,10 @@ static void list_changes(void)
 	}
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;
-		/* In a forked child that has had no event yet, mf_thread_get() asks massif-ctl for the child's session. */
+		/*
+		 * In a forked child that has had no event yet, mf_thread_get() first gets a session for the child from
+		 * massif-ctl.
+		 */
 		if (mf_thread_get() && mf_session_is_active()) {
 			if (is_elsewhere())
 				mf_session_store.header->is_elsewhere = 1;

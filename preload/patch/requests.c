@@ -154,7 +154,7 @@ struct code {
 	bool mixed; /* the segment may contain constants besides code, because it contains the ELF header */
 	/* The object's unwind table. If @mixed is set, only ranges that it describes count as code. */
 	const struct table *table;
-	bool any; /* a sequence that looks like a request was found */
+	bool any; /* an instruction sequence that looks like a Valgrind client request was found */
 };
 
 static struct origin *find_origin(uint64_t start, uint64_t end)
@@ -224,9 +224,10 @@ static void count_missed(uint32_t n, int code)
 	uint8_t inside = mf_thread_local.inside;
 
 	/*
-	 * Count in the session memory of this process. Objects that were loaded at the start are searched before the
-	 * session becomes active; its memory is already mapped then. Later, in a forked child, mf_thread_get() first
-	 * gets the child a session of its own, or returns NULL if there is none.
+	 * Count the @n client requests that could not be redirected, in the session memory of this process. Objects
+	 * that were loaded at the start are searched before the session becomes active, but its memory is already
+	 * mapped then. Later, in a forked child, mf_thread_get() first gets the child a session of its own, or returns
+	 * NULL if there is none.
 	 */
 	mf_thread_local.inside = true;
 	if (!mf_session_is_active() || mf_thread_get()) {

@@ -123,8 +123,9 @@ static struct {
 } known[FUNCTIONS];
 
 /*
- * The only object that defines allocation functions. If there are several such objects, or if this one has no
- * malloc_usable_size(), the capacities of blocks are unknown.
+ * @only_owner identifies the object that defines allocation functions; 0 if none was found yet. @no_capacities: the
+ * capacities of blocks are unknown, because several objects define allocation functions, or because the object has no
+ * malloc_usable_size().
  */
 static uintptr_t only_owner;
 static bool no_capacities;
@@ -142,7 +143,7 @@ enum owner {
 	OWNER_OTHERS,	 /* an object whose allocation functions all merely call other allocation functions */
 };
 
-/* An object that is being handled. */
+/* A loaded object whose allocation functions are being searched for and redirected. */
 struct arrival {
 	const struct mf_definitions *definitions;
 	enum owner owner;
@@ -228,8 +229,8 @@ static const struct jump *find_jump(const void *site)
 }
 
 /*
- * If the function consists of only a jump, adds the jump to the array jumps and returns true. After all functions have
- * been found, miss_jumps() checks where these jumps lead.
+ * If the function consists of only a jump, adds the jump to the array @jumps and returns true. After all functions have
+ * been found, miss_jumps() reports each function whose jump does not lead to a redirected function.
  */
 static bool note_jump(const struct mf_definition *definition)
 {

@@ -61,15 +61,17 @@ static void put_back(bool back)
 static struct {
 	unsigned int children;	   /* number of children announced to massif-ctl */
 	/*
-	 * the thread that froze the session memory, if the process has never had another: its member @shares was set
-	 * for the freeze only, and must be reset when the freeze ends; otherwise NULL
+	 * The thread that froze the session memory, if the process has never had another thread; otherwise NULL. For
+	 * the duration of the freeze, this thread's member @shares is set as if there were other threads. It must be
+	 * cleared when the freeze ends.
 	 */
 	struct mf_thread *alone;
 } fork_state;
 
 /* The following variables are used in a child. */
 static struct mf_lock newborn_lock;
-static struct mf_thread_private *survivor; /* state of the child's only thread until that thread takes it */
+/* thread state of the child's only thread, the one that called fork(); NULL once that thread has taken it over */
+static struct mf_thread_private *survivor;
 static bool survivor_was_alone;
 static pthread_t surviving_thread;
 

@@ -204,8 +204,8 @@ static void execute(struct limit *limit, bool begins)
 }
 
 /*
- * Touches the stack in advance, because it may be unable to grow once the shim's share has been subtracted from the
- * limit.
+ * Touches stack pages in advance. Once the address space that the shim uses is subtracted from RLIMIT_AS, the stack may
+ * be unable to grow.
  */
 static void grow_stack(void)
 {

@@ -19,9 +19,10 @@ void mf_limits_raise(void);
 void mf_limits_settle(void);
 
 /*
- * mf_limits_executing(true): sets the limits without the shim's share, because this process, or a child that shares its
- * memory, is about to execute a program. mf_limits_executing(false): adds the share again, because the exec has failed.
- * In between, the shim cannot map memory.
+ * The limits RLIMIT_AS and RLIMIT_DATA are normally raised by the shim's share, the address space and data that the
+ * shim itself uses. mf_limits_executing(true) subtracts this share from the limits, because this process, or a child
+ * that shares its memory, is about to execute a program. mf_limits_executing(false) adds it again, because the exec has
+ * failed. In between, the shim cannot map memory.
  */
 void mf_limits_executing(bool begins);
 

@@ -129,7 +129,10 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 {
 	const struct mf_store *store = &mf_session_store;
 	struct mf_walk *walk = &thread->walk;
-	/* Stop before an interrupted innermost frame, which find_nodes_by_objects() handles. */
+	/*
+	 * Leave out the innermost frame if it was interrupted, that is, if its pc is not a return address.
+	 * find_nodes_by_objects() handles that frame.
+	 */
 	uint32_t end = walk->n - walk->frames[walk->n - 1].exact, next = 0;
 	uint32_t n = walk->n_known < end ? walk->n_known : end;
 	struct mf_walk_frame *frame = &walk->frames[n];
@@ -239,7 +242,10 @@ static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
 	return node;
 }
 
-/* Walks the stack into thread->merged and determines the frames' objects. Returns the number of frames. */
+/*
+ * Walks the stack, merges cycles of recursive calls, and stores the frames' addresses in thread->merged. Also
+ * determines the frames' objects. Returns the number of frames.
+ */
 static uint32_t walk_merged(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	const struct mf_store_header *header = mf_session_store.header;

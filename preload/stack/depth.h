@@ -23,7 +23,10 @@ struct mf_thread;
 struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
 	uint64_t bytes;	    /* depth of the stack in bytes at the model's last count */
-	/* value of @bytes when the session memory was frozen, which a forked child copies; see fork.c */
+	/*
+	 * Value of @bytes at a fork, when the parent's session memory was frozen so that the child could get a copy;
+	 * see fork.c.
+	 */
 	uint64_t frozen;
 };
 

@@ -45,7 +45,8 @@ static inline uint32_t place_of(uint64_t hash, uint32_t mask)
 
 static inline uint32_t tag_of(uint64_t hash)
 {
-	return (uint32_t)hash | 1; /* never 0, because 0 marks an empty slot of the memo's table */
+	/* the lowest bit is set because a tag of 0 marks an empty slot of the memo's table */
+	return (uint32_t)hash | 1;
 }
 
 static inline struct mf_memo_group *groups_of(const struct mf_memo_node *node)

@@ -18,7 +18,7 @@
 #define MF_MEMO_GROUP 4u
 
 struct mf_memo_group {
-	/* The addresses of the group's stack words, as distances from the caller's stack pointer in bytes. */
+	/* Addresses of the stack words in this group, as distances in bytes from the caller's stack pointer. */
 	int32_t offsets[MF_MEMO_GROUP];
 	uint64_t values[MF_MEMO_GROUP];
 };
@@ -55,8 +55,9 @@ struct mf_memo {
 	uint32_t score;
 	uint32_t asked;
 	/*
-	 * Used while the score is 0. Only one stack in @pause + 1 (a power of two) is then looked up: those for which
-	 * asked & pause is 0. @in_vain: number of stacks not found in the memo since the score fell to 0.
+	 * While the score is 0, the memo looks up only one stack in @pause + 1, a power of two: a stack is looked up if
+	 * the lower bits of the counter @asked that are set in @pause are all 0. @in_vain: number of stacks not found
+	 * in the memo since the score fell to 0.
 	 */
 	uint32_t pause, in_vain;
 	uint32_t last;			/* pool index of the last node of the most recently found stack */
@@ -66,8 +67,8 @@ struct mf_memo {
 	 */
 	uint32_t guess;
 	/*
-	 * Scratch space for the stack words that a walk has read. It is in this struct because the page is in use
-	 * anyway.
+	 * Scratch space for the stack words that a walk has read. It is in this struct so that it takes no memory page
+	 * of its own.
 	 */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
 	/* Pool indices of the first nodes of stacks, indexed by a hash of the caller's registers. */
@@ -113,7 +114,8 @@ struct mf_memo_node {
 	 * inherits both the children and this number, so their keys remain valid.
 	 */
 	uint32_t number;
-	uint32_t context; /* context of the only stack that ends here; 0 if the node has children */
+	/* if this is the last node of a stack: the context of that stack; 0 if the node has children */
+	uint32_t context;
 	int32_t branch;	  /* distance from the caller's stack pointer to the stack word whose value selects the child */
 	union {
 		uint32_t latest; /* in a node with children: pool index of the child that was found most recently */
@@ -124,7 +126,8 @@ struct mf_memo_node {
 		 */
 		uint32_t after;
 	};
-	uint32_t n_bytes; /* total size of the groups of words in use, in bytes */
+	/* total size in bytes of the groups of stack words (struct mf_memo_group) that the node holds */
+	uint32_t n_bytes;
 	uint16_t n_words;
 	uint8_t room; /* maximum number of groups of stack words (struct mf_memo_group) that the node can hold */
 	/*
@@ -301,7 +304,7 @@ static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context);
 
-/* Called instead of mf_memo_enter() if a stack that is not in the memo should not be added to it. */
+/* Records that a stack was looked up in vain. Call this instead of mf_memo_enter() if the stack should not be added. */
 void mf_memo_pass(struct mf_memo *memo);
 
 /* Empties the memo, because code was unloaded or contexts became invalid. */

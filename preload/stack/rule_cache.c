@@ -16,7 +16,8 @@ bool mf_rule_cache_keep_guesses;
 
 static uint32_t n_rules;
 static uint32_t lock;
-static bool has_guessed; /* true if a guess may be in the cache; set before any guess is cached; atomic */
+/* true if a guessed unwind rule may be in the cache; set before any guessed rule is cached; atomic */
+static bool has_guessed;
 
 /*
  * Numbers of the slots in use, protected by the lock. When rules are dropped, only these slots are searched, which is

@@ -136,8 +136,9 @@ static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_regi
 		return MF_STEP_END;
 	case MF_CFA_BORDER:
 		/*
-		 * No function ends just before this return address, but one begins at it, so it does not come from a
-		 * call. makecontext() has put it on the stack as the address to return to, and the stack ends there.
+		 * The pc is the address of the first instruction of a function, and no function ends just before it.
+		 * So, as a return address, it cannot have been pushed by a call: makecontext() has put it on the stack,
+		 * and the stack ends there.
 		 */
 		if (!registers->exact)
 			return MF_STEP_END;

@@ -276,8 +276,8 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				at = 0;
 			guessed = true;
 			/*
-			 * Reuse the walk only if the guess is cached, because only cached guesses are dropped when
-			 * their code is unmapped.
+			 * Reuse the walk only if the guessed rule or link is in the rule cache, because only cached
+			 * guesses are dropped when their code is unmapped.
 			 */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;

@@ -41,7 +41,8 @@ struct mf_registers {
  */
 struct mf_walk_frame {
 	uint64_t sp, pc, fp;
-	uint64_t pc_slot;    /* address of the caller's pc; the word there is 0 if the frame is the outermost one */
+	/* address of the return address to the caller; the word there is 0 if the frame is the outermost one */
+	uint64_t pc_slot;
 	uint64_t fp_slot;    /* address of the caller's fp; 0 if the caller's fp is the same */
 	uint64_t other_slot; /* address of another word that was read to find the caller; 0 if there is none */
 	uint64_t other;	     /* value of the stack word at @other_slot */
@@ -76,7 +77,8 @@ struct mf_walk {
 	 * a step needed more registers than pc, sp and fp
 	 */
 	bool repeatable;
-	uint32_t n_known; /* number of outermost frames whose node is valid; context.c increases it */
+	/* number of outermost frames whose trie node (member @node) is valid; context.c increases it */
+	uint32_t n_known;
 	uint8_t owners[MF_WALK_WORDS];		  /* index of the frame that each word belongs to */
 	struct mf_walk_frame frames[MF_DEPTH_MAX];
 	struct mf_walk_frame fresh[MF_DEPTH_MAX]; /* scratch space: new frames, innermost first */
@@ -86,10 +88,12 @@ struct mf_walk {
 
 /*
  * Walks the stack, starting at @caller: at least one frame and at most @depth frames (up to MF_DEPTH_MAX). Frames that
- * are the same as in the previous walk keep their nodes. Needs no frame pointers, except in code without unwind tables.
- * There, a guess may follow a saved frame pointer that belongs to no real frame: such a link in the chain of frame
- * pointers is included with @is_link set, and counts towards @depth. The innermost frame is never a link. Allocates
- * nothing and never waits for a lock.
+ * are the same as in the previous walk keep their trie nodes. Allocates nothing and never waits for a lock.
+ *
+ * Frame pointers are needed only in code without unwind tables. There, the walk guesses that the saved frame pointer
+ * leads to the next frame. If the guess leads to a pair of words that is part of the chain of frame pointers but
+ * belongs to no real frame (a link), the link is included in the walk with @is_link set. It counts towards @depth. The
+ * innermost frame is never a link.
  */
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
 

@@ -52,7 +52,8 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 struct complete_visit {
 	mf_unwind_visit *visit;
 	void *data;
-	struct mf_registers registers; /* the previous frame's registers; pc is 0 if that frame is the shim's own */
+	/* registers of the previous frame; pc is 0 as long as the walk is in the shim's own frames */
+	struct mf_registers registers;
 	uint64_t caller;
 	uint32_t own, depth;
 	bool stopped; /* true if the callback @visit has asked to stop the walk */

@@ -40,7 +40,10 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-/* Expands libunwind's macros, which add the architecture to its symbols. */
+/*
+ * Converts @symbol to a string after expanding it: libunwind defines its functions' names as macros that add the
+ * architecture to the name.
+ */
 #define NAME(symbol)	NAME_OF(symbol)
 #define NAME_OF(symbol) #symbol
 
@@ -440,8 +443,8 @@ static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * Collects the stack as the options require: with cycles merged, and limited to the depth option. Links count towards
- * the depth only if cycles are not merged.
+ * Collects the stack as the options require: with cycles of recursive calls merged, and limited to the depth option.
+ * Links in the chain of frame pointers that belong to no frame count towards the depth only if cycles are not merged.
  */
 static uint32_t collect(struct verification *v)
 {
