@@ -36,7 +36,7 @@ struct mf_input {
 	bool at_end;		/* the end of the file was reached */
 };
 
-/* A position between two lines. */
+/* A position in the input: the start of a line, or the end. */
 struct mf_place {
 	uint64_t offset;
 	uint64_t line;		/* number of lines before this position */

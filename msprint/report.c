@@ -35,7 +35,7 @@ struct report {
 	struct mf_output *kept;		/* table of the first @kept_count snapshots */
 	size_t kept_count;
 	bool is_full;			/* the table in @kept has reached its maximum size in bytes */
-	struct mf_place rest;		/* position in the input of the first snapshot that is not kept */
+	struct mf_place rest;		/* position in the input of the first snapshot that is not in @kept */
 };
 
 static void deinit(struct report *report)

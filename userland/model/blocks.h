@@ -81,7 +81,10 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 #define MF_BLOCKS_CONTEXT_SHIFT 7
 #define MF_BLOCKS_CONTEXT_BITS	22
 #define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is greater than that of a new block of this size */
-/* bit position of the context in a block's first slot if MF_BLOCKS_SHRUNK is set and MF_BLOCKS_LONG is not */
+/*
+ * bit position of the context in the first slot of a shrunk block (MF_BLOCKS_SHRUNK) whose size is not in a second slot
+ * (MF_BLOCKS_LONG)
+ */
 #define MF_BLOCKS_SHRUNK_SHIFT	13
 #define MF_BLOCKS_SHRUNK_BITS	16
 #define MF_BLOCKS_KIND		(3u << 30)
@@ -134,7 +137,10 @@ static inline uint32_t mf_blocks_leaf_line(uint32_t leaf)
 	return leaf * (MF_BLOCKS_LEAF_SLOTS / MF_BLOCKS_LINE_SLOTS);
 }
 
-/* Returns the slot of @granule, or NULL if its leaf does not exist. The granule must be within the directory. */
+/*
+ * Returns the slot of the granule with number @granule in the two-level table of blocks. Returns NULL if the table has
+ * no leaf for the granule yet. The table's directory must have an entry for the granule.
+ */
 static inline uint32_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64_t granule)
 {
 	uint32_t line = __atomic_load_n(&blocks->directory[granule >> MF_BLOCKS_LEAF_BITS],
@@ -173,7 +179,7 @@ static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uin
 	return mf_blocks_slot_in(blocks, address >> blocks->granule_bits);
 }
 
-/* Prefetches, for writing, the slot of a block at @address that is stored in slots. */
+/* Prefetches, for writing, the slot in which a block at @address would usually be stored. */
 static inline void mf_blocks_prefetch(const struct mf_blocks *blocks, uint64_t address)
 {
 	uint32_t *slot = mf_blocks_usual_slot(blocks, address);
@@ -235,9 +241,9 @@ static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 
 /*
  * Like mf_blocks_clear(), for a program with one thread. @second is the value that was read from slot[1], the next
- * granule's slot. That slot belongs to this block only if the block is long. No address accessed here depends on a
- * loaded value, so the processor need not delay later loads. If a signal handler allocates or frees a block in the next
- * granule, slot[1] keeps the handler's value.
+ * granule's slot. That slot belongs to this block only if the block is long (MF_BLOCKS_LONG). The addresses accessed
+ * here do not depend on loaded values, so later loads need not wait for them. If a signal handler has meanwhile
+ * allocated or freed a block in the next granule, slot[1] keeps the value that the handler stored.
  */
 static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_t second)
 {
@@ -303,8 +309,9 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 
 	return (struct mf_usual_block){
 		/*
-		 * Combine low and the size in the second slot without a branch, because the processor would often
-		 * mispredict it. If there is a second slot, low is 0; otherwise if_long is 0.
+		 * The size is in the second slot if there is one, and then the low field of the first slot is 0.
+		 * Otherwise the size is in the low field, and if_long masks out the second slot. There is no branch,
+		 * because the processor would often mispredict it.
 		 */
 		.size = low | (second & if_long & MF_BLOCKS_SIZE_MAX),
 		.context = first >> MF_BLOCKS_CONTEXT_SHIFT,

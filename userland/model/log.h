@@ -40,10 +40,10 @@ enum mf_step_kind {
 	/* a snapshot was taken; since the one before it, @count attempts to take one were skipped */
 	MF_STEP_SNAPSHOT,
 	MF_STEP_CULLING,      /* a culling begins */
-	MF_STEP_VICTIM,	      /* a snapshot is removed in round @count; @span is the time between its neighbours */
+	MF_STEP_VICTIM,	      /* a culling removes a snapshot in round @count; @span is the time between its neighbours */
 	/*
-	 * when the new interval between snapshots was computed, the pair of snapshots @number - 1 and @number was
-	 * ignored
+	 * the pair of snapshots @number - 1 and @number, which must both stay, was ignored when the culling computed
+	 * the new interval between snapshots
 	 */
 	MF_STEP_PAIR_SKIPPED,
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */

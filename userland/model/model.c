@@ -113,7 +113,7 @@ static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64
 		int64_t its = model->spans[other];
 		bool loses = (n % 2 && its == span) | (its < span);
 
-		/* Avoids a branch that the processor could not predict. */
+		/* Use conditional expressions instead of a branch, which the processor could not predict. */
 		winner = loses ? other : winner;
 		span = loses ? its : span;
 		model->winners[n / 2] = (uint16_t)winner;

@@ -155,7 +155,7 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 /* How a profile ends. The end is treated like a free of all memory, so there may be a peak right before it. */
 enum mf_end_rule {
 	MF_END_NOTHING, /* take no snapshot */
-	MF_END_PEAK,	/* check for a peak, as before any decrease */
+	MF_END_PEAK,	/* take a peak snapshot if the total is a new peak, as before a decrease of the total */
 	MF_END_TREE,	/* check for a peak; if there is none, take a detailed snapshot */
 };
 

@@ -19,7 +19,11 @@
 struct mf_rewind {
 	const struct mf_store *store;
 	uint32_t n_contexts, n_shards;
-	uint64_t *cells; /* for each shard, the contexts' bytes as of the tree version reached so far */
+	/*
+	 * for each shard (one tally's part of all contexts' bytes), the contexts' bytes in the tree version that was
+	 * reconstructed last
+	 */
+	uint64_t *cells;
 	uint64_t *sums;	 /* for each context, the sum of @cells over all shards */
 	uint64_t steps;	 /* maximum number of chunks still to be read; bounds the walk through damaged lists */
 	/*

@@ -65,8 +65,8 @@ static uint64_t sum_of(const uint64_t *sizes)
 }
 
 /*
- * Halves the regions that may be halved until all regions together fit into @budget. Returns false if that is
- * impossible.
+ * Sets @sizes to the sizes of the store's regions. Halves them, but none below its minimum, until all regions together
+ * fit into @budget; 0: no limit. Returns false if that is impossible.
  */
 static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 {

@@ -43,8 +43,11 @@ enum mf_region_id {
 	MF_REGION_TALLIES,	  /* struct mf_tally[]: counters of the threads, see tally.h */
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[]: sums for each stack, see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: number of each node's ledger entry */
-	MF_REGION_NEW_RULES,	  /* uint64_t[]: object << 32 | code address whose unwind rule was not cached, or
-				   * MF_NEW_RULE_SEARCHED */
+	/*
+	 * uint64_t[]: additions to the cache of unwind rules. The upper 32 bits contain an object's number, the lower
+	 * ones the code address of a rule that was not cached, or MF_NEW_RULE_SEARCHED.
+	 */
+	MF_REGION_NEW_RULES,
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
 	MF_REGION_THREADS,	  /* the shim's own data, see preload/state.h; not part of the profile */
 	MF_REGION_COUNT,
@@ -131,8 +134,11 @@ struct mf_store_header {
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
-	uint32_t went_on;	    /* number of forks after which the program continued without massif-ctl's knowledge,
-				     * because MF_JOIN_GO_ON failed; see fork.c */
+	/*
+	 * number of forks after which the process resumed changing this store although it could not notify massif-ctl
+	 * (MF_JOIN_GO_ON failed), so a copy of the store for the child may be inconsistent; see fork.c
+	 */
+	uint32_t went_on;
 
 	/* The program's own allocation functions; see preload/patch/takeover.h. */
 	uint32_t has_somalloc;	  /* patch only functions in objects whose names match somalloc */
@@ -166,7 +172,7 @@ struct mf_store_header {
 	uint32_t hears_requests, requests_missed;
 	int32_t requests_error; /* why some client requests could not be patched, a positive errno */
 
-	/* The process that writes the output file; see ctl/heap/origin.h. */
+	/* Pid and start time of the process that writes the output file; see ctl/heap/origin.h. */
 	int32_t aggregator;
 	uint64_t aggregator_start;
 
@@ -186,14 +192,15 @@ struct mf_store_header {
 	uint32_t node_hash_bits, n_hashed; /* the trie's hash table: log2 of its size, and its entries; see trie.c */
 	uint32_t free_chunk, free_wide; /* first free chunk of tree versions, first free wide block; 0: none */
 	uint32_t overflow; /* context for stacks that did not fit into the store; 0: none so far */
-	uint32_t overflow_object; /* placeholder object for the only frame of the context @overflow; 0: none so far */
+	uint32_t overflow_object; /* placeholder object shown as the only frame of @overflow; 0: none so far */
 
 	/*
 	 * The directory with the files of cached unwind rows (cfi/rowfile.h), or "" if there is none.
 	 * MF_REGION_NEW_RULES lists the rules that were not found there.
 	 */
 	char rows_directory[MF_STORE_PATH_MAX];
-	uint32_t n_new_rules; /* number of entries for MF_REGION_NEW_RULES, including those that did not fit */
+	uint32_t n_new_rules; /* number of rules that were not cached, including those that did not
+				 * fit into MF_REGION_NEW_RULES */
 
 	/* Chunks of the tree versions, see tree_version.c. */
 	/*
@@ -201,7 +208,7 @@ struct mf_store_header {
 	 * chunks that become empty
 	 */
 	uint32_t chunks_in_use, prune_at;
-	/* number of readers that rely on the records of earlier byte counts not being moved */
+	/* number of readers during whose work records of earlier byte counts (struct mf_past) should not be moved */
 	uint32_t capture_readers;
 	/* odd while the writer is moving records of earlier byte counts (struct mf_past) between chunks */
 	uint32_t capture_moves;

@@ -7,8 +7,8 @@
 #include "model/tolerance.h"
 
 /*
- * An allowance of a tally (how much its events may change the totals) that means no limit. It is half the maximum, so
- * that additions and subtractions cannot overflow.
+ * The value of a tally's allowance (the number of bytes by which its events may change the totals) that stands for no
+ * limit. It is half the maximum, so that additions and subtractions cannot overflow.
  */
 #define PLENTY (INT64_MAX / 2)
 
@@ -81,8 +81,9 @@ void mf_tally_end_all(struct mf_store *store)
 		struct mf_tally *tally = mf_tally_of(store, i);
 
 		/*
-		 * The gate keeps all threads out of their tallies. When the store was copied for the forked child, a
-		 * thread that was about to wait for the gate may have held this tally's lock.
+		 * Release this tally's lock in the copy of the store for a forked child. No thread is changing a tally,
+		 * because the gate is closed. But a thread that was about to wait for the gate may have held the lock
+		 * when the store was copied, and it does not exist in the child.
 		 */
 		tally->busy = 0;
 		tally->users = 0;

@@ -34,8 +34,9 @@ struct mf_tally {
 	uint32_t users;		     /* number of threads that use this tally */
 
 	/*
-	 * The allowance: by how much the events in this tally may change the totals before the model has to handle an
-	 * event itself. A negative value allows no change.
+	 * The tally's allowance: by how many bytes events may advance the clock (clock_room) and increase the total
+	 * (heap_room) while they are only counted in this tally. The model itself has to handle an event that exceeds
+	 * the allowance. A negative value allows no change.
 	 */
 	/*
 	 * number of bytes by which the clock may still advance. If the time unit is not bytes: a huge number for no
@@ -53,8 +54,8 @@ struct mf_tally {
 	 */
 	uint64_t capture;
 	/*
-	 * like @capture, for an event that decreases a context's bytes; MF_CAPTURE_NEVER if the event may require a
-	 * peak snapshot, so that the model must handle it
+	 * the newest tree version, like @capture, but for an event that decreases a context's bytes. MF_CAPTURE_NEVER
+	 * if such an event may have to be preceded by a peak snapshot; then the model must handle it.
 	 */
 	uint64_t capture_down;
 
@@ -147,7 +148,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 /* What a thread needs for an ordinary event: pointers into the store and copies of options. These never change. */
 struct mf_tally_ctx {
 	struct mf_tally *tally;
-	struct mf_cell *cells; /* the tally's own part (shard) of the bytes of each context */
+	struct mf_cell *cells; /* the part of each context's bytes that is counted in @tally (its shard) */
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
 	struct mf_store *store;
@@ -211,8 +212,9 @@ static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *ctx, uint32_t 
 }
 
 /*
- * Like mf_stacks_change(), but counts the change in the tally. Returns false and changes nothing if the change exceeds
- * the tally's allowance; the model then has to handle it.
+ * Adds @change to the bytes of stacks like mf_stacks_change(), but in the tally instead of the totals. Returns false
+ * and changes nothing if the tally may not count a change of this size (its allowance is too small); then the model has
+ * to handle the change.
  */
 static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t change)
 {

@@ -8,7 +8,7 @@
 #define FRACTION_BITS	 52 /* number of bits in the fraction of a double, without the leading 1 */
 #define PRECISION	 53 /* number of bits in a mantissa, including the leading 1 */
 #define EXPONENT_MASK	 0x7ffu
-#define EXPONENT_BIAS	 1075 /* bias of the exponent if the mantissa is treated as an integer */
+#define EXPONENT_BIAS	 1075 /* 1023 + 52: exponent bias of a double whose 53-bit mantissa is read as an integer */
 #define SIGN		 (1ull << 63)
 #define LEADING_ONE	 (1ull << FRACTION_BITS)
 /*

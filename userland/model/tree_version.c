@@ -19,8 +19,8 @@
 #define FEW_CHUNKS 32u
 
 /*
- * Maximum number of chunks (64 MiB) that are added because a reader relies on the records of earlier byte counts not
- * being moved. Then they are moved in spite of the reader.
+ * The number of chunks (64 MiB) by which the contexts' earlier byte counts may outgrow the limit header->prune_at while
+ * a reader relies on them not being moved. Beyond that, they are moved in spite of the reader.
  */
 #define PATIENCE_CHUNKS 16384u
 
@@ -106,7 +106,8 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 
 			/*
 			 * @captures contains the tree versions of the kept snapshots in ascending order. Advance @n to
-			 * the number of those to which @past could apply because they are not newer than past->until.
+			 * the number of versions up to past->until, the last one for which the byte count in @past is
+			 * valid.
 			 */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
@@ -148,7 +149,10 @@ static void prune(struct mf_store *store, bool urgent)
 	uint32_t moves = header->capture_moves, n;
 	const uint64_t *captures;
 
-	/* Sequentially consistent: either a reader sees that records are being moved, or we see the reader. */
+	/*
+	 * The store to capture_moves and the load of capture_readers are sequentially consistent, and a reader does the
+	 * reverse. So either the reader sees that records are being moved, or this function sees the reader.
+	 */
 	__atomic_store_n(&header->capture_moves, moves + 1, __ATOMIC_SEQ_CST);
 	if (!urgent && __atomic_load_n(&header->capture_readers, __ATOMIC_SEQ_CST) &&
 	    header->chunks_in_use < header->prune_at + PATIENCE_CHUNKS) {
@@ -186,8 +190,9 @@ static uint32_t find_chunk(struct mf_store *store)
 }
 
 /*
- * Returns a free chunk for records of earlier byte counts. If there is none, drops the trees of snapshots until a chunk
- * becomes free. Returns 0 only if no snapshot has a tree left to drop.
+ * Returns a free chunk for records (struct mf_past) of contexts' earlier byte counts. If there is none, turns detailed
+ * snapshots into snapshots without a tree until their records are no longer needed and a chunk becomes free. Returns 0
+ * only if no snapshot has a tree any longer.
  */
 static uint32_t take_chunk(struct mf_store *store)
 {

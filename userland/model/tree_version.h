@@ -28,7 +28,7 @@
 
 /* Special values that are not versions: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
-#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* instead of a tree version: the context's blocks are not counted */
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* a value in place of a tree version: its context is not counted */
 /* instead of a tree version: stands for the contexts' current byte counts; used for the end of a profile */
 #define MF_CAPTURE_PRESENT   (UINT64_MAX - 2)
 
@@ -76,13 +76,17 @@ static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *sto
 uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
- * Saves the bytes of @context in @shard in a record (struct mf_past), if they have not changed since the newest tree
- * version began. After that, the bytes may be changed. If the shard has no room for a record, returns false; then call
- * mf_tree_version_keep_alone(). Context: the thread that uses the shard.
+ * Prepares a change of the bytes that @context has in shard @shard (one tally's part of all contexts' bytes). If they
+ * have not changed since the newest tree version was taken, saves them in a record (struct mf_past). Returns false if
+ * the shard has no room for the record; the caller then has to call mf_tree_version_keep_alone(). Context: the thread
+ * that uses the shard.
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 
-/* Like mf_tree_version_keep(), but makes room for the record if needed. Context: no other thread is in an event. */
+/*
+ * Like mf_tree_version_keep(), but makes room for the record of the context's bytes if needed. Context: no other thread
+ * is handling an event.
+ */
 void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t context);
 
 /*

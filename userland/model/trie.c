@@ -234,7 +234,10 @@ uint32_t mf_trie_overflow(struct mf_store *store)
 	if (header->overflow)
 		return header->overflow;
 	mf_trie_prepare_overflow(store);
-	/* The trie's root has no link to the new node, because no search needs to find that node. */
+	/*
+	 * The trie's root has no link to the node of the overflow context. No search needs to find that node, because
+	 * header->overflow names the context.
+	 */
 	nodes_of(store)[node] = (struct mf_node){
 		.object = header->overflow_object,
 		.parent = MF_NODE_ROOT,

@@ -154,7 +154,10 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 
 struct mf_cell {
 	uint64_t bytes;
-	/* newest tree version (see tree_version.h) for which the context's earlier byte count was saved */
+	/*
+	 * newest tree version (the contexts' bytes at a detailed snapshot, see tree_version.h) for which this context's
+	 * byte count was saved before it changed
+	 */
 	uint64_t capture;
 };
 

@@ -300,7 +300,7 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 
 /*
  * Waits until the program is not moving its records of the contexts' earlier byte counts (see tree_version.h), or until
- * the time limit. Returns mf_tree_version_moves().
+ * the time limit has passed. Returns the counter of these moves, which is odd if the program is still moving records.
  */
 static uint32_t moves_at_rest(const struct mf_store *store)
 {

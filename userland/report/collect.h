@@ -15,7 +15,7 @@
 struct mf_collection {
 	struct mf_profile profile;
 	const struct mf_store *store; /* the store from which contexts are read */
-	struct mf_leaf *leaves;	      /* leaves of the trees of all snapshots */
+	struct mf_leaf *leaves;	      /* array of the leaves of all snapshots' trees */
 	size_t n_leaves, room_leaves;
 	void *memory[8]; /* memory that mf_collection_release() has to free */
 	size_t n_memory;

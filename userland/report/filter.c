@@ -242,8 +242,8 @@ static bool make_room(struct mf_filter *filter, uint32_t number)
 }
 
 /*
- * Makes sure that a group of facts is known for frame @at of @context; @known is the bit of the group. Returns all
- * known facts about the frame, or -ENOMEM.
+ * Determines one group of the facts that the filter needs about frame @at of @context, unless they are known already.
+ * @known is the bit that marks the group as known. Returns the bits of all known facts about the frame, or -ENOMEM.
  */
 static int ask(struct mf_filter *filter, const struct mf_context *context, uint32_t at, uint8_t known)
 {

@@ -176,7 +176,10 @@ void mf_tree_destroy(struct mf_tree *tree)
 	free(tree);
 }
 
-/* Updates the running sums from @begin to @end after a change to the order of the contexts in this range. */
+/*
+ * Updates tree->sums, the running sums of the contexts' bytes, from @begin to @end after the order of the contexts in
+ * this range has changed.
+ */
 static void sum_up(struct mf_tree *tree, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = begin; i < end; i++)

@@ -36,8 +36,8 @@ enum {
 	STATUS_LOST = 125, /* exit status if an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
 	/*
-	 * number of first attempts, which fail if any event occurs while the session is read; later ones tolerate most
-	 * events
+	 * number of attempts to read the session that fail if any event occurs meanwhile; the attempts after these
+	 * tolerate most events
 	 */
 	LOOSE_TRIES = 10,
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */

@@ -521,7 +521,7 @@ static void say_departed(const struct mf_heap_process *process)
  */
 static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	/* A program that a profiled process executes joins first, and maps its session later. */
+	/* A program that a profiled process executes first connects to massif-ctl, and only later maps its session. */
 	bool had_session = process->forked || __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
 	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
 

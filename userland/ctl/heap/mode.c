@@ -26,7 +26,7 @@ struct heap_state {
 	int trace;    /* descriptor for --trace-malloc until the program has inherited it */
 	char **environment;
 	struct mf_exec_watch watch; /* detects that the program calls exec, which removes the shim */
-	int64_t watch_at;	     /* when to check @watch next, on the clock of mf_timekeeper_now() */
+	int64_t watch_at;	     /* when to check next whether the program called exec; time of mf_timekeeper_now() */
 };
 
 /*

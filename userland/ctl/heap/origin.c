@@ -23,7 +23,7 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* number of these words, with which every origin begins; the command-line options follow */
+	WORDS, /* number of words before the command-line options in a stored origin */
 };
 
 /* Appends a word. Returns false if there is no room. */

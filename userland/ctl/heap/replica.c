@@ -140,8 +140,8 @@ static void copy_page(int number, siginfo_t *info, void *context)
 
 	if (region == MF_REGION_COUNT || mprotect(page, PAGE, PROT_READ | PROT_WRITE)) {
 		/*
-		 * The address is not in the replica, so this is a real fault. On return it recurs and terminates
-		 * massif-ctl.
+		 * The address is not in the replica, so this is a real fault. When this signal handler returns, the
+		 * access faults again, and the default action terminates massif-ctl.
 		 */
 		sigaction(number, &usual, NULL);
 		return;

@@ -9,7 +9,7 @@
 
 /*
  * Returns the command line of process @pid as a profile shows it. The caller frees it; NULL if out of memory.
- * @join_request is the message that the process joined with.
+ * @join_request is the message with which the process asked massif-ctl to be profiled.
  */
 char *mf_proc_cmdline(pid_t pid, const struct mf_request *join_request);
 

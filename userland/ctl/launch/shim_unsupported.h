@@ -18,7 +18,7 @@ const char *mf_unsupported_of(enum mf_program_kind kind);
 struct mf_unsupporteds {
 	char **paths;
 	size_t n;
-	bool more; /* the message that further programs are not listed was printed */
+	bool more; /* the message was printed that further unsupported programs are not listed */
 };
 
 /* Reports @program if heap mode cannot profile it. */

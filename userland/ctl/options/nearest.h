@@ -15,7 +15,7 @@ struct mf_nearest {
 	size_t length;
 
 	const char *found;
-	size_t distance; /* edit distance of @found */
+	size_t distance; /* edit distance between @found and the word that was given */
 };
 
 void mf_nearest_consider(struct mf_nearest *nearest, const char *name);

@@ -55,7 +55,7 @@ struct mf_options {
 	/* pattern, ended by a comma or NUL, for objects whose allocation functions are intercepted; NULL for all */
 	const char *somalloc;
 	const char *xtree_file;	  /* name of the xtree file, not yet expanded (may contain %) */
-	bool xtree_compress;	  /* replace repeated names by numbers */
+	bool xtree_compress;	  /* in the xtree file, replace repeated names by numbers */
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
 	bool wait;		  /* wait for processes that outlive the program */
