@@ -139,8 +139,9 @@ TEST_F_TIMEOUT(header, example, 120)
 	ASSERT_NE(NULL, self->text);
 	EXPECT_TRUE(ctl_is_massif_file(self->text));
 	/*
-	 * Before the example program calls massif_snapshot(), it frees the last block of make_page(), and main()
-	 * resizes the last block of make_name() to 50 bytes, which therefore appear under main.
+	 * The example program frees the last block allocated in make_page() and resizes the last block of make_name()
+	 * to 50 bytes before it calls massif_snapshot(). The resizing call is in main(), so the snapshot shows these 50
+	 * bytes under main.
 	 */
 	EXPECT_TRUE(has_line(self->text, "mem_heap_B=438950", ""));
 	EXPECT_TRUE(has_line(self->text, ": 50 0x", "main"));

@@ -92,7 +92,7 @@ TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 	EXPECT_SAYS("  -     trial          needs all of the above\n");
 	EXPECT_SAYS("  This mode does not work.\n");
 	ctl_result_free(&result);
-	/* If one mode does not work, the status is 1. */
+	/* massif-ctl doctor exits with status 1 if either mode, heap mode or pages mode, does not work. */
 	CTL_RUN(&result, "massif-ctl", "doctor");
 	EXPECT_EQ(1, ctl_exit_code(&result));
 	EXPECT_SAYS("heap mode: ");

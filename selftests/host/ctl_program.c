@@ -227,7 +227,10 @@ TEST_F(program, static_one_runs)
 					       "--pages-as-heap=yes\n");
 }
 
-/* If the shim's file is really some other library, the program never attaches, which is reported. */
+/*
+ * If MASSIF_PRELOAD names a library other than the shim, nothing in the program connects to massif-ctl, and massif-ctl
+ * reports this.
+ */
 TEST_F(program, without_the_shim)
 {
 	setenv("MASSIF_PRELOAD", "/lib/x86_64-linux-gnu/libm.so.6", 1);

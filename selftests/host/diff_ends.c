@@ -12,7 +12,10 @@
 #include "selftests/lib/diff_table.h"
 #include "selftests/lib/massif_text.h"
 
-/* The shim's thread-local variables are part of the program; Valgrind's variables are not. */
+/*
+ * The shim is loaded into the program, so its thread-local variables add to the program's memory. Valgrind's own
+ * variables do not.
+ */
 #define MORE_TLS                                                                             \
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"

@@ -201,7 +201,7 @@ SCENARIO(no_debuginfo_offsets, "diff_frames_bare", ARGS("callbacks"),
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"
 
-/* The C library, threads, and code before and after main. */
+/* Scenarios in which the C library allocates, threads run, or code runs before or after main(). */
 SCENARIO(libc_strings, "diff_library", ARGS("strings"), WITH(ALL_TREES));
 SCENARIO(libc_files, "diff_library", ARGS("files"), WITH(ALL_TREES));
 SCENARIO(libc_directories, "diff_library", ARGS("directories"), WITH(ALL_TREES));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The time unit "i" with a substitute for the instruction counter, which this machine may not have: the CPU time of
 // each thread in ns. The tests check that the times of threads are added up, that time never goes back, and that the
-// program keeps its descriptors. The substitute is either a perf counter, or pages provided by a process of the test,
-// which count without the kernel or make the program execute rdpmc.
+// program keeps its descriptors. The substitute is either a perf counter of the kernel, or a counter page that a
+// process of the test provides. The count in that page advances without the kernel, or the program executes rdpmc to
+// read it.
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -199,7 +200,7 @@ TEST_F(counted, child_goes_on)
 	ASSERT_EQ(1, ctl_find_files(OUT, name));
 	child = last_time(atoi(name + strlen(OUT)));
 	TH_LOG("the parent's last snapshot at %lu, its child's at %lu", parent, child);
-	/* Parent and child each do twice as much work as was done before the fork. */
+	/* The parent and the child each use twice as much CPU time after the fork as the parent used before it. */
 	EXPECT_LT(self->cpu_ns, child);
 }
 

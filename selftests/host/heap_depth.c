@@ -272,7 +272,10 @@ TEST_F(depth, is_the_sum_of_all_stacks)
 		ctl_target("heap_depth"), "many");
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	snprintf(name, sizeof(name), "d.of.%d", (int)self->result.pid);
-	/* Two processes write files, the parent and its child. Only the parent's file has mark 3. */
+	/*
+	 * Two profiles are written: the parent's and its child's. Only the parent makes mark 3, a block of a unique
+	 * size, so only the parent's profile contains it.
+	 */
 	ASSERT_EQ(2, ctl_find_files("d.of.", name));
 	self->n = read_snapshots(name, self->snapshots);
 	unlink(name);
@@ -320,7 +323,7 @@ TEST_F(depth, of_a_thread_that_forks)
 		unlink(name);
 		ASSERT_LT(1, self->n);
 		last = &self->snapshots[self->n - 1];
-		/* The files of both parent and child contain the time before the fork. */
+		/* The profiles of both the parent and the child begin before the fork. */
 		EXPECT_LT(200000 + STAY_BYTES, at_mark(self, 1));
 		if (at_mark(self, 2) == UNKNOWN)
 			continue;
@@ -346,7 +349,9 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 2));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
-		/* The total includes the thread's own stack, down to the deepest frame on it. */
+		/*
+		 * At mark 5, the total of the stacks also includes the thread's own stack, down to its deepest frame.
+		 */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));
 	}
@@ -465,8 +470,8 @@ TEST_F(depth, moves_the_clock)
 		int64_t stacks = (int64_t)(s->stacks - last->stacks);
 
 		/*
-		 * Each snapshot changes either the heap or the stacks: an event measures the stack before it
-		 * counts the block.
+		 * Either the heap or the stacks differ from the previous snapshot, but never both: an event measures
+		 * the stack before it counts the block, and these are two changes.
 		 */
 		EXPECT_TRUE(!heap || !stacks);
 		EXPECT_EQ(before + (uint64_t)llabs(heap + stacks), s->time);

@@ -36,7 +36,10 @@ FIXTURE_TEARDOWN(requests)
 	unlink(SNAPSHOT);
 }
 
-/* Runs @target so that each snapshot has a tree. Client requests then execute as much of massif's code as possible. */
+/*
+ * Runs @target so that each snapshot has a tree. The client requests in @target then make massif execute as much of its
+ * own code as possible.
+ */
 static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *option,
 		const char *target, const char *mode)
 {
@@ -123,8 +126,8 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 		while (line > text && line[-1] != '\n')
 			line--;
 		/*
-		 * Skip occurrences of churn() further out in a stack: a signal interrupted it, and the handler
-		 * allocated.
+		 * Skip lines in which churn() is an outer frame. There, a signal interrupted churn(), and the signal
+		 * handler allocated.
 		 */
 		if (line[1] == ' ')
 			continue;

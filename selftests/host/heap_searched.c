@@ -198,7 +198,7 @@ TEST_F(searched, wherever_it_stands)
 	size_t size;
 	int fd;
 
-	/* The instruction sequence is taken from a program that contains a request. */
+	/* Copy the instruction sequence of a client request from a program that makes one. */
 	fd = open(ctl_target("heap_ask"), O_RDONLY);
 	size = (size_t)lseek(fd, 0, SEEK_END);
 	program = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -95,7 +95,7 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_ALLOCATED_BLOCKS] -
 					 ledger.values[MF_LEDGER_FREED_BLOCKS]);
 	EXPECT_LT(200000, ledger.values[MF_LEDGER_FREED_BLOCKS]);
-	/* All threads but the first have ended, so only main's stack is still counted. */
+	/* All threads but the first have ended, so the total of the stacks includes only the main thread's stack. */
 	EXPECT_LT(0, mf_model_of(&self->session.store)->stacks);
 	EXPECT_GT(4096, mf_model_of(&self->session.store)->stacks);
 }

@@ -94,7 +94,7 @@ TEST(narrow_interval)
 	ASSERT_EQ(0, start(&ten));
 	for (int i = 0; i < 10; i++)
 		mf_model_attempt(&store, i * step);
-	/* The kept snapshots are 2 * step apart, which is 14 if truncated to 32 bits. */
+	/* The kept snapshots are 2 * step = 2^33 + 14 apart. The low 32 bits of this number are 14. */
 	EXPECT_EQ(14, mf_model_of(&store)->interval);
 	EXPECT_EQ(9 * step + 14, mf_model_of(&store)->next_allowed);
 }

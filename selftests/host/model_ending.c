@@ -44,7 +44,7 @@ static uint32_t end(enum mf_end_rule rule, int64_t now)
 	return mf_model_view(&ending.store, views);
 }
 
-/* Changes the total to @bytes. */
+/* Changes the number of heap bytes in the model to @bytes. */
 static void hold(uint64_t bytes, int64_t now)
 {
 	struct mf_model *model = mf_model_of(&store);

@@ -18,8 +18,8 @@ static struct oracle oracle;
 static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by their numbers in the simple model */
 
 /*
- * Number of threads, which take turns; number of events that only changed a tally; number of frees that a tally
- * deferred to the thread's next event.
+ * n_tallies: number of tallies, one per simulated thread. in_tallies: number of events that changed only a tally.
+ * put_off: number of frees that a tally deferred to its thread's next event.
  */
 static uint32_t n_tallies, in_tallies, put_off;
 static struct mf_tally_ctx desks[MF_SHARDS_MAX];
@@ -67,8 +67,8 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 	number = n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
 	settle(number);
 	/*
-	 * A tally may delay a free only while the program has a single thread. Before a second thread starts, the
-	 * tallies are folded. Simulate this here if a tally has delayed a free.
+	 * A tally may defer a free to the thread's next event only while the program has a single thread. Before a
+	 * second thread starts, all tallies are added to the totals. Simulate this here if a tally has deferred a free.
 	 */
 	if (somebody_has_put_off()) {
 		mf_tally_fold(&store);
@@ -242,7 +242,7 @@ static bool realloc_somehow(uint64_t *seed, int64_t now)
 	if (!realloc_begin_event(address, &block) || block.size != before.size ||
 	    block.capacity != before.capacity)
 		return false;
-	/* Another thread may allocate a block at the address before the reallocation returns. */
+	/* Another thread may allocate a block at the old address before realloc() returns. */
 	if (!oracle_below(seed, 8)) {
 		context = random_context(seed);
 		alloc_event(seed, address, 24, context_of(context), now);
@@ -443,8 +443,8 @@ TEST_F(heap, equals_naive_list)
 		ASSERT_EQ(oracle.heap, look.heap);
 		ASSERT_EQ(oracle.extra, look.extra);
 		/*
-		 * Fold the tallies only after some events, so that frees that tallies have delayed often remain
-		 * delayed.
+		 * Add the tallies to the totals only after some events, so that frees that the tallies have deferred
+		 * often stay deferred.
 		 */
 		if (i % 64 && oracle_below(&seed, 4))
 			continue;

@@ -103,8 +103,8 @@ static void settle(const struct event *event)
 }
 
 /*
- * Frees the block of @event. If the block's number is odd, the tally delays the free until the next event, provided
- * that it is allowed to.
+ * Frees the block of @event. If the block's number is odd, the tally defers the free to the next event if
+ * mf_tally_put_off() permits it.
  */
 static void write_free(const struct event *event)
 {
@@ -148,7 +148,8 @@ static void write_realloc(const struct event *event, uint32_t context)
 }
 
 /*
- * State of the checks that run after each single-stepped instruction: lead() starts the stepping, and let_go() ends it.
+ * State of the checks that on_trap() makes while the writer is single-stepped. lead() starts single-stepping, and
+ * let_go() ends it.
  */
 static uint32_t looks, until_look, stride;
 static uint64_t stride_seed = 53;
@@ -189,9 +190,9 @@ static void let_go(void)
 #endif
 
 /*
- * Events in which something rare happens: a new tree version, a culling, or a pruning, which moves records of old bytes
- * between chunks. rare[] has the number of the first such event at or after each of @starts, or EVENTS if there is
- * none.
+ * Rare results of an event: a new tree version, a culling, or a pruning of old tree versions, which moves records
+ * between chunks. rare[i][j] is the number of the first event at or after starts[i] with result j, or EVENTS if there
+ * is none.
  */
 enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
 
@@ -219,8 +220,8 @@ static void note_rare(uint32_t number)
 }
 
 /*
- * The writer: processes the first @end events, and single-steps event number @led. If @led is NOTES_RARE, it
- * single-steps none, but calls note_rare() after each event.
+ * The writer process: processes the first @end events and single-steps event number @led, so that the store can be
+ * checked after each instruction. If @led is NOTES_RARE, it single-steps no event, but calls note_rare() after each.
  */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {

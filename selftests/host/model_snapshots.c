@@ -342,7 +342,7 @@ TEST(peak_restarts_detailed_freq)
 	options.detailed_freq = 3;
 	ASSERT_EQ(0, start(&options));
 	mf_heap_alloc(&store, 0x10000, 16, context, 0);
-	mf_heap_free(&store, 0x10000, 0); /* makes the peak in slot 2, then a snapshot in slot 3 */
+	mf_heap_free(&store, 0x10000, 0); /* adds snapshot 2, which is the peak, and then snapshot 3 */
 	for (uint64_t i = 0; i < 5; i++)
 		mf_heap_alloc(&store, 0x10000 + i * 16, 1, context, 0);
 	look();

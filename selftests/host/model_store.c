@@ -356,7 +356,7 @@ static uint32_t wrong_value(uint64_t *seed)
 	case 2:
 		return (uint32_t)oracle_random(seed);
 	default:
-		return (uint32_t)oracle_below(seed, 4096); /* may be a valid index, so it can close a cycle of links */
+		return (uint32_t)oracle_below(seed, 4096); /* may be a valid index, so links can form a cycle */
 	}
 }
 

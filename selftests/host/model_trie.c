@@ -285,7 +285,7 @@ TEST(full)
 		frame = numbered_frame(i + j);
 		EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_insert(&store, &frame, 1));
 		mf_heap_alloc(&store, 0x40000000 + j * 16ull, 16, MF_CONTEXT_NONE, 0);
-		/* The address is unknown, because the allocation was lost. */
+		/* No block is known at this address, because the allocation was lost. */
 		mf_heap_free(&store, 0x40000000 + j * 16ull, 0);
 	}
 	EXPECT_EQ(1001, store.header->events_lost);
@@ -360,7 +360,10 @@ TEST(full_of_blocks)
 	EXPECT_EQ(16, model->heap);
 }
 
-/* A block that cannot be entered again after a realloc is deducted from the totals. */
+/*
+ * If the store has no room for the block that a realloc returns, the old block's bytes are still subtracted from the
+ * totals.
+ */
 TEST(full_in_realloc)
 {
 	struct mf_frame frame = { .pc = 0x401000 };

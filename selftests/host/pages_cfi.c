@@ -230,7 +230,10 @@ TEST(states_remembered)
 		left = program_of(&cfi, &found);
 		EXPECT_EQ(numbers[i] > ROOM, left.end[-1] == MF_CFI_STOP_OPCODE);
 		EXPECT_EQ(numbers[i] > ROOM ? ROOM + 1 : 2 * ROOM, left.end - left.at);
-		/* If the tables come from a hostile child, too many remembered states are refused as well. */
+		/*
+		 * If the unwind tables come from a hostile child, mf_cfi_find() also refuses tables that remember too
+		 * many states.
+		 */
 		memset((uint8_t *)(uintptr_t)left.at, REMEMBER, (size_t)(left.end - left.at));
 		EXPECT_FALSE(mf_cfi_find(&cfi, CODE + 50, &found));
 		mf_cfi_deinit(&cfi);

@@ -42,7 +42,7 @@ enum evil {
 	FLOODS,
 };
 
-static pid_t self; /* pid of this process during a walk; 0 at other times, when watch() does nothing */
+static pid_t self; /* this process's pid while it unwinds a stack; 0 at other times, when watch() ignores reads */
 static unsigned int reads_here;
 static bool refuses_fork;
 
@@ -394,7 +394,10 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 	}
 }
 
-/* If earlier files have used up much of the time, a file that delays its reader does not get the full time. */
+/*
+ * The time for reading files is limited in total. If earlier files have used up much of it, a file that delays its
+ * reader gets only the rest.
+ */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader_one_after_another, 60)
 {
 	int (*call)(int (*)(void));

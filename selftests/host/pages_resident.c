@@ -81,7 +81,10 @@ static uint64_t tree(kernel_t *kernel)
 	return sum;
 }
 
-/* Returns the number of pages counted for the stack with the frames of @site and, as its innermost frame, @kind. */
+/*
+ * Returns the number of pages counted for the stack whose outer frames are those of @site and whose innermost frame is
+ * the accounting object named @kind.
+ */
 static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 {
 	struct mf_store *store = &kernel->ours->store;

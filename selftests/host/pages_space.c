@@ -47,7 +47,10 @@ static bool same(const struct page *page, const struct mf_interval *interval, ui
 	       (!page->file || page->offset == interval->offset + (address - interval->start));
 }
 
-/* Compares every page and the sums, checks the order, and checks that no two neighbours could be merged. */
+/*
+ * Returns whether @space equals the test's array of pages: each page and both sums are equal, and the intervals are in
+ * order.
+ */
 static bool equal(const struct mf_space *space)
 {
 	const struct mf_interval *interval, *before = NULL;

@@ -201,7 +201,7 @@ TEST_F(stream, a_stack_that_never_comes)
 
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* By now the thread is in its next system call. */
+	/* No stack arrived for capture 1: the thread is already in its next system call, which has capture 2. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_stack(&self->stream, 2, 0x2222, 8);

@@ -293,8 +293,8 @@ static __attribute__((noinline)) int call_code_in_code(void)
 }
 
 /*
- * The frames that call the code without unwind rules. backtrace() would stop in that code, so see_outside() records the
- * frames before it calls the code.
+ * The return addresses of the callers of the generated code, which has no unwind rules. backtrace() would stop in the
+ * generated code, so see_outside() records the addresses before it calls that code.
  */
 static void *outside[FRAMES];
 static int n_outside;
@@ -302,7 +302,7 @@ static int n_outside;
 static __attribute__((noinline)) int see_outside(void)
 {
 	n_outside = backtrace(outside, FRAMES);
-	/* The addition prevents a tail call. */
+	/* Adding n_outside after the call prevents a tail call. */
 	return (innermost == call_code_in_code ? call_code_in_code() : call_code()) + n_outside;
 }
 
@@ -334,8 +334,9 @@ TEST_F(stack, goes_on_by_frame_pointers)
 		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
 		EXPECT_FALSE(walked.guessed[1]);
 		/*
-		 * The callers of the first piece of code are the second piece (in call_code_in_code() only),
-		 * call_code() or call_code_in_code(), see_outside(), and then the frames that backtrace() reported.
+		 * The generated code at code + 0 is called by the generated code at code + 64 (in call_code_in_code()
+		 * only), which is called by call_code() or call_code_in_code(). The next frames are see_outside() and
+		 * those that backtrace() reported.
 		 */
 		ASSERT_EQ(n, first + 2 + (uint32_t)n_outside - 1);
 		for (uint32_t j = 2; j < n; j++)
@@ -462,8 +463,8 @@ TEST_F(stack, goes_on_before_the_first_entry)
 	n = walk(&capture.stack);
 	EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
 	/*
-	 * The frames expected are take, take_in_allocation, three frames in the library, call_code_before_entries, four
-	 * in nest, main and so on.
+	 * The expected frames, innermost first: take(), take_in_allocation(), three frames in libheap_no_rules.so,
+	 * call_code_before_entries(), four frames of nest(), and its callers.
 	 */
 	ASSERT_LT(10, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -574,7 +575,10 @@ TEST_F(stack, numbers_become_stale)
 	EXPECT_TRUE(mf_stack_cache_context(known, first, &context));
 	EXPECT_EQ(context, 77);
 
-	/* A stack is reported to the module only once, unless a later copy shows that the report came too late. */
+	/*
+	 * massif-ctl tells the module about a known stack only once, unless a later stack copy shows that the module
+	 * got the message too late.
+	 */
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 1000, 2000));
 	EXPECT_FALSE(mf_stack_cache_untold(known, first, 5, 2000, 3000));
 	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 2001, 3000));

@@ -309,7 +309,9 @@ TEST_F(clock, is_the_sum_of_all_threads)
 	EXPECT_EQ(60, mf_clock_now(&other));
 }
 
-/* A thread's clock ends with the thread, and still counts the instructions executed since the thread's last event. */
+/*
+ * Ending a thread's clock closes its counter, but first adds the instructions executed since the thread's last event.
+ */
 TEST_F(clock, ends_with_its_thread)
 {
 	static const uint64_t counts[] = { 40, 100 };
@@ -332,7 +334,10 @@ TEST_F(clock, ends_with_its_thread)
 	EXPECT_EQ(100, mf_session_store.header->instructions);
 }
 
-/* A child inherits only the descriptor, not the counter. */
+/*
+ * A forked child inherits the descriptor of its parent's counter, but has no counter of its own. mf_clock_forget()
+ * closes the descriptor.
+ */
 TEST_F(clock, is_its_parents_in_a_child)
 {
 	static const uint64_t counts[] = { 40, 100 };

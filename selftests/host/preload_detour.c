@@ -154,7 +154,7 @@ TEST_F(detour, stays_itself)
 	EXPECT_EQ(variant->calls ? variant->calls : 1, seen.calls);
 	if (variant->site != returns)
 		EXPECT_EQ(3 * alone, led);
-	/* If the argument is 0, the function takes its other branch. */
+	/* If the first argument is 0, branches() and branches_far() take the branch that returns -1. */
 	if (variant->site == branches || variant->site == branches_far)
 		EXPECT_EQ(-1, call(0, 7));
 }

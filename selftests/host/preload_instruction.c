@@ -113,7 +113,7 @@ TEST_F(instruction, as_objdump_has_them)
 			continue;
 		n++;
 		if (!mf_instruction_read(line.bytes, line.n, &in)) {
-			/* Only xbegin is not supported. */
+			/* xbegin is the only instruction in the listing that mf_instruction_read() may refuse. */
 			refused += !strstr(line.text, "xbegin");
 		} else if (!is_right(&line, &in)) {
 			if (!wrong++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// From the caller outwards, the shim's stacks equal those of a complete unwinder frame by frame.
+// The shim's call stacks match those of a complete unwinder, frame by frame, starting at the caller of the allocation
+// function.
 
 #include <alloca.h>
 #include <dlfcn.h>

@@ -104,7 +104,7 @@ static FRAME int turn_small(int n)
 	return turn(n - 1) + room[0];
 }
 
-/* A function whose frame is as large as that of turn_small(), but which also saves %rbp. */
+/* Its frame is as large as that of turn_small(), but it also saves %rbp, so the unwind rules differ. */
 static FRAME int turn_saving(int n)
 {
 	int value = passed;
@@ -159,8 +159,8 @@ static uint64_t word;
 		break
 
 /*
- * Calls the function that turns[] selects for depth @n. Each compiled function has two call sites, and each generated
- * function has one.
+ * Calls the function selected by turns[n - 1], which in turn calls turn(n - 1). Each compiled function has two call
+ * sites here, and each generated function (in made[]) has one.
  */
 static FRAME int turn(int n)
 {
@@ -189,9 +189,10 @@ static FRAME int turn(int n)
 }
 
 /*
- * Repeatedly replaces a few frames of a stack, by frames of the first @kinds call sites in turn(), and changes them
- * back. Returns how many of the stacks are wrong: those that do not have @n frames or, if @n is 0, those that differ
- * from a complete unwinder's.
+ * Calls turn() @times times. Before each call, some entries of turns[] are replaced by random call sites below @kinds,
+ * so that a few frames of the stack change. Before every third call, the last replacement is undone instead. Returns
+ * the number of wrong stacks: those that do not have @n frames or, if @n is 0, those that differ from a complete
+ * unwinder's.
  */
 static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
@@ -226,11 +227,9 @@ static void make_code(void)
 	static const uint8_t codes[][40] = {
 		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/*
-		 * A nop and then the code of made[0]: the code is at another address, but its frame has the same size.
-		 */
+		/* A nop and then the code above: the code has another address, but its frame has the same size. */
 		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* The code of the first entry, with a larger frame: sub $32,%rsp and leave are added. */
+		/* The first function's code with a larger frame: sub $32,%rsp is added, and leave replaces pop %rbp. */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff,
 		  0xd0, 0xc9, 0xc3 },
 		/*
@@ -239,7 +238,10 @@ static void make_code(void)
 		 */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0x59, 0x5d, 0xc3 },
-		/* The code of made[3], with a larger frame: sub $32,%rsp and leave are added. */
+		/*
+		 * The preceding function's code with a larger frame: sub $32,%rsp is added, and leave replaces the last
+		 * pop %rbp.
+		 */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0x48, 0x83, 0xec, 0x20, 0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0,
 		  0x5d, 0x59, 0xc9, 0xc3 },
@@ -286,8 +288,8 @@ TEST(ways_through_made_code)
 	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
 	/*
-	 * Each call of a generated function, made[0] to made[2], adds one frame, like each call of a compiled function.
-	 * So all stacks have n frames as before, although they depend on different guesses.
+	 * A call of a generated function (made[0] to made[2]) adds one frame, like a call of a compiled function. So
+	 * each stack still has n frames, although the frames of generated code are guessed.
 	 */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
 	EXPECT_EQ(0, walks.wrong_after_another);
@@ -313,7 +315,10 @@ TEST(links_that_are_no_frames)
 		memset(turns, 13, sizeof(turns));
 		for (int i = 0; i < 9; i++)
 			turn(TURNS);
-		/* n includes the frame of turn_about(), but here the test calls turn() directly. */
+		/*
+		 * n counts turn_about()'s frame too, but here the test calls turn() directly, so the stack has one
+		 * frame less.
+		 */
 		EXPECT_EQ(n - 1, walks.compared.n_ours);
 		EXPECT_EQ(heard, walks_repeatable());
 		EXPECT_EQ(0, turn_about(3000, 15, n));
@@ -330,7 +335,10 @@ static void turn_inside(void)
 	turn(TURNS);
 }
 
-/* Runs turn_inside() on a separate stack, which is neither the thread's own nor near it. */
+/*
+ * Calls turn(TURNS) on a separate stack, which is neither the thread's own stack nor near it. Returns the number of
+ * frames that the shim found.
+ */
 static uint32_t turn_on_another_stack(char *stack, size_t size)
 {
 	walks_call_on(stack, size, turn_inside);

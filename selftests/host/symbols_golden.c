@@ -45,8 +45,8 @@ static char *location_text(const struct comparison *c, uint64_t pc,
 }
 
 /*
- * Compares the collected lines, all of which belong to one address, with the positions of that address. The lines may
- * contain these positions several times.
+ * Compares the collected report lines of Valgrind, all of which have the code address c->pc, with the lines that our
+ * symbolizer's locations of this address make. The report may have the lines of this address several times.
  */
 static void compare(struct comparison *c)
 {

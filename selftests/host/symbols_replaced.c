@@ -30,7 +30,7 @@ FIXTURE_VARIANT(replaced) {
 	const char *command; /* command that runs in the directory r.files while the program runs */
 	const char *before;  /* command that runs in the directory r.files before the program starts */
 	bool no_build_ids;
-	bool needs_mapping; /* true if the names can be found only through the mapping */
+	bool needs_mapping; /* true if massif-ctl can read the symbol names only through the process's mapping */
 	const char *library, *program; /* why the library and the program have no symbol names; NULL: they have names */
 };
 
@@ -364,7 +364,10 @@ TEST_F_TIMEOUT(held, own_bound, 120)
 	free(files);
 }
 
-/* Profiles take precedence over held files when file descriptors are scarce. */
+/*
+ * massif-ctl keeps mapped files open only up to a share of the descriptor limit, so that descriptors remain for
+ * profiles.
+ */
 TEST_F(held, share_of_descriptors)
 {
 	struct rlimit limit;

@@ -197,8 +197,8 @@ TEST_F_TIMEOUT(symtab, of_libraries, 120)
 
 	dl_iterate_phdr(compare_library, &sum);
 	/*
-	 * The sum is a million for each file that compare_library() has compared, plus the number of wrong symbols. It
-	 * is negative if a file could not be read or has no symbols.
+	 * compare_library() adds a million to sum for each file that it compares, and one for each wrong symbol. It
+	 * makes sum negative if a file cannot be read or has no symbols.
 	 */
 	EXPECT_LE(4000000, sum);
 	EXPECT_EQ(0, sum % 1000000);

@@ -167,7 +167,10 @@ TEST(code_around_the_end)
 /* Offsets in .eh_frame_hdr as written by unwind_object_make(). */
 enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
 
-/* The tables do not describe this code. The rule counts as unknown only if the tables cannot be read. */
+/*
+ * If the unwind tables do not describe a code address, the rule found is MF_CFA_NONE. It is MF_CFA_UNKNOWN only if the
+ * tables cannot be read.
+ */
 TEST(code_without_a_description)
 {
 	static const struct {
