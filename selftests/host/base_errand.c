@@ -88,7 +88,7 @@ FIXTURE_TEARDOWN(errand)
 {
 	free(self->result);
 	close(self->errand.file);
-	/* The child that did the work has been reaped. */
+	/* The child that did the work has been reaped, so the test has no child left. */
 	EXPECT_EQ(-1, waitpid(-1, NULL, 0));
 }
 

@@ -92,7 +92,10 @@ static bool compile(const FIXTURE_VARIANT(header) *variant)
 	return system(command) == 0;
 }
 
-/* Returns whether any line of @text contains the string @one and, from there on, @other. */
+/*
+ * Returns whether a line of @text contains the string @one and, at the same place or later in this line, the string
+ * @other.
+ */
 static bool has_line(const char *text, const char *one, const char *other)
 {
 	const char *at = text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Processes that outlive the program: massif-ctl exits when the program does, and keeps profiling them in the
-// background.
+// Processes that outlive the program: massif-ctl exits when the program does, and a background process of massif-ctl
+// keeps profiling them.
 
 #include <dirent.h>
 #include <errno.h>
@@ -418,7 +418,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		text = ctl_read_file(self->name);
 		ASSERT_NE(NULL, text);
 		EXPECT_EQ(100000, atoi(ctl_last(text, "mem_heap_B=")));
-		/* The profile ends before the daemon does, so its last snapshot has a tree. */
+		/* The profile ends while the daemon still runs, so its last snapshot must have a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
 		/* The daemon continues even though no massif-ctl is running. */
@@ -649,7 +649,7 @@ TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 	expect_profile(_metadata, self->name, 100000);
 }
 
-/* With --quiet, only the messages are missing: the daemon is profiled as usual. */
+/* With --quiet, massif-ctl prints no messages, but profiles the daemon as usual. */
 TEST_F_TIMEOUT(daemon, quiet, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", OPTIONS, WAY("daemon"));

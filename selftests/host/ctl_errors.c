@@ -34,7 +34,7 @@ static const struct {
 	{ { "--command-line-only=x", "true" }, 1,
 	  "massif-ctl: Bad option: --command-line-only=x\n"
 	  "massif-ctl: Invalid boolean value 'x' (should be 'yes' or 'no')\n" ADVICE },
-	/* The reason why this option is refused has several lines, and each of them begins with "massif-ctl: ". */
+	/* massif-ctl explains in several lines why it refuses this option. Each line begins with "massif-ctl: ". */
 	{ { "--massif-out-file=~/x", "true" }, 1,
 	  "massif-ctl: Bad option: --massif-out-file=~/x\n"
 	  "massif-ctl: Filename begins with '~'\n"

@@ -145,7 +145,10 @@ TEST_F_TIMEOUT(killed, at_any_moment, 120)
 	}
 }
 
-/* Followed children are killed while they start: however far they got, their files can be read. */
+/*
+ * Children that massif-ctl follows are killed while they start. Their files can be read whenever the children were
+ * killed.
+ */
 TEST_F_TIMEOUT(killed, while_they_begin, 120)
 {
 	struct ctl_result result, printed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl's own limits: values at the limit, one above it, and ten times as large.
+// Tests massif-ctl's own limits with values at each limit, one above it, and ten times as large.
 
 #include <errno.h>
 #include <stdio.h>
@@ -76,8 +76,8 @@ TEST_F(limits, largest_quantities)
 }
 
 /*
- * Returns the messages about @n programs that heap mode cannot profile. Sets *@lines to the number of programs that the
- * messages name.
+ * Returns massif-ctl's messages that heap mode cannot profile @n programs. Sets *@lines to the number of programs named
+ * in the messages.
  */
 static char *say_obstacles(unsigned int n, unsigned int *lines)
 {

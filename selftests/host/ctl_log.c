@@ -101,7 +101,7 @@ static char *lines_of(const char *text, const char *from)
 struct comparison {
 	const char *program, *argument;
 	const char *options[4];
-	const char *from; /* compare Massif's lines only from the first with this text on; NULL: all lines */
+	const char *from; /* compare Massif's lines from the first one that contains this text; NULL: all lines */
 };
 
 static void fill(const char **argv, const char *const *first, const struct comparison *c)

@@ -455,7 +455,7 @@ TEST(synonyms)
 }
 
 /*
- * massif-ctl refuses each kind of Valgrind option with the reason for that kind, but an unknown option without a
+ * massif-ctl refuses each kind of Valgrind option with the reason for that kind. It refuses an unknown option without a
  * reason.
  */
 TEST(foreign_options)

@@ -68,7 +68,7 @@ static void to_files(void)
 }
 
 /*
- * Returns whether @pid, which has ended but was not reaped, was the program rather than a helper process in which
+ * Returns whether @pid, which has ended but has not been reaped, was the program rather than a helper process in which
  * massif-ctl reads files.
  */
 static bool was_program(pid_t pid)

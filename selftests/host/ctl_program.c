@@ -129,8 +129,8 @@ TEST_F(program, script_leads_to_its_interpreter)
 }
 
 /*
- * Scripts that are interpreted by scripts run up to the kernel's limit. The kernel refuses one level more, and ten
- * times as many.
+ * A script may have another script as its interpreter. The kernel limits how many levels of this it accepts: programs
+ * run at the limit, but not with one level more or with ten times as many.
  */
 TEST_F(program, scripts_of_scripts)
 {
@@ -250,9 +250,7 @@ TEST_F(program, replaced_one_is_told_of)
 	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
 }
 
-/*
- * The program executes another one, which ends before massif-ctl looks for the first time at what the process executes.
- */
+/* The program executes another one, which ends before massif-ctl first checks which program the process runs. */
 TEST_F(program, replaced_for_a_moment_is_told_of)
 {
 	for (int i = 0; i < 20; i++) {

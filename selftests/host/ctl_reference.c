@@ -262,8 +262,8 @@ TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 	CTL_RUN(&self->theirs, VALGRIND, "--tool=massif", "--help-debug");
 	for (const char *at = self->theirs.out; (at = next_option(at, name, sizeof(name))); n++) {
 		/*
-		 * Append an invalid value if the option takes a value. An option that takes none is left as it is,
-		 * because for example -h=x is unknown even to Massif.
+		 * Append an invalid value if the option takes a value. Do not append one to an option that takes none:
+		 * even Massif does not know an option such as -h=x.
 		 */
 		char with_value[80], unknown[128];
 

@@ -345,7 +345,7 @@ static void go_elsewhere(void)
 		_exit(98);
 }
 
-/* A process of another user must not be able to decide where root writes. */
+/* A process of another user must not be able to choose the file that root writes. */
 TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 {
 	char path[128];
@@ -371,7 +371,7 @@ TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 	CTL_RUN(&self->result, "rm", "-r", "r.directory");
 }
 
-/* Cases in which there is nothing to rescue. */
+/* Cases in which there is no profile to rescue. */
 TEST_F_TIMEOUT(rescue, refused, SECONDS)
 {
 	static const struct {
@@ -393,7 +393,8 @@ TEST_F_TIMEOUT(rescue, refused, SECONDS)
 		}
 	}
 	/*
-	 * There is nothing to rescue in a process that is not profiled, nor in one that has ended but was not reaped.
+	 * A process that is not profiled has no profile to rescue, and neither has one that has ended but has not been
+	 * reaped.
 	 */
 	child = fork();
 	if (!child) {

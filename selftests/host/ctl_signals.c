@@ -196,7 +196,7 @@ TEST(stopped_program_and_waiting_massif_ctl)
 	EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-/* The test acts as a shell: it leads a session with a terminal. */
+/* The test acts as a shell: it is the leader of a session that has a controlling terminal. */
 struct terminal {
 	int master, slave;
 };
@@ -243,8 +243,8 @@ static bool type(const struct terminal *terminal, const char *keys)
 	} while (0)
 
 /*
- * Runs @scenario on a terminal in a process of its own. Returns 0, or the status with which NEED() reports the line of
- * this file whose condition was false; -1 if a signal ended the process.
+ * Runs @scenario on a terminal in a process of its own. Returns 0 if it succeeds, -1 if a signal ended the process, and
+ * otherwise the exit status of the NEED() that failed, which stands for its line in this file.
  */
 static int on_terminal(void (*scenario)(const struct terminal *terminal, struct job *job))
 {
@@ -300,7 +300,7 @@ TEST(terminal_window)
 	EXPECT_EQ(0, on_terminal(change_window));
 }
 
-/* Ctrl-Z, fg, Ctrl-Z again, and then a SIGCONT sent only to massif-ctl. */
+/* Press Ctrl-Z, run fg, press Ctrl-Z again, and then send a SIGCONT only to massif-ctl. */
 static void stop_and_continue(const struct terminal *terminal, struct job *job)
 {
 	int status;

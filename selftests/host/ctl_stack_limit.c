@@ -69,7 +69,7 @@ TEST_F_TIMEOUT(stack_limit, is_no_obstacle, 120)
 	EXPECT_EQ(ctl_exit_code(&self->alone), ctl_exit_code(&self->result));
 	EXPECT_STREQ(self->alone.out, self->result.out);
 	EXPECT_STREQ("", self->result.err);
-	/* Three processes write files: the shell, its subshell and the program. */
+	/* Three processes write profiles: the shell, its subshell and the program. */
 	EXPECT_EQ(3, ctl_find_files("massif.out", NULL));
 	EXPECT_EQ(3, ctl_find_files("xtmemory", NULL));
 	while (ctl_find_files("massif.out", name)) {

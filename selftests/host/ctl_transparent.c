@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program sees the same environment under massif-ctl as without it: each command runs both ways.
+// A program sees the same environment under massif-ctl as without it: each command is run with and without massif-ctl.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -164,7 +164,7 @@ FIXTURE_VARIANT(unwritable) {
 	const char *deed; /* command that the program runs before it exits with 3 */
 	const char *name, *why; /* file name and reason in the message that a file cannot be written */
 	enum place place;
-	int status; /* exit status as a shell reports it; 0 stands for 3, the usual one */
+	int status; /* exit status as a shell reports it; 0 means the usual status, 3 */
 	bool isolated;
 };
 

@@ -34,7 +34,7 @@ static void forget_time(char *text)
 	}
 }
 
-/* Reads the files in the current directory and makes them comparable. */
+/* Reads the output files in the current directory and normalizes them for the comparison. */
 static void collect(char *texts[N_FILES])
 {
 	for (size_t i = 0; i < N_FILES; i++) {

@@ -38,7 +38,7 @@ FIXTURE_VARIANT(outfile) {
 	bool early;	  /* true if the error is detected before the program runs */
 	const char *ours, *theirs; /* expected messages; NULL: none */
 	const char *kept; /* name of a file that exists before the run and must remain unchanged */
-	/* name of the output file that is written although another output file cannot be written */
+	/* name of the output file that must be written even if another output file cannot be written */
 	const char *written;
 };
 

@@ -16,7 +16,7 @@ SCENARIO(large_blocks, "diff_calls", ARGS("large"), WITH(ALL_TREES));
 SCENARIO(no_bytes, "diff_calls", ARGS("zero"), WITH(ALL_TREES));
 SCENARIO(usable_size, "diff_calls", ARGS("usable"), WITH(ALL_TREES));
 
-/* Scenarios about the different allocation functions. */
+/* Scenarios for the different allocation functions. */
 SCENARIO(free_null, "diff_calls", ARGS("free_null"), WITH(ALL_TREES));
 SCENARIO(realloc_same_size, "diff_calls", ARGS("realloc_same"), WITH(ALL_TREES));
 SCENARIO(realloc_in_place, "diff_calls", ARGS("realloc_in_place"), WITH(ALL_TREES));
@@ -47,8 +47,8 @@ SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
 	 .options_are_new = true, .their_options = { ALL_TREES });
 
 /*
- * Options that have no effect on the profiles of these programs in massif-ctl, and --heap=no, with which no blocks are
- * counted.
+ * Options with which massif-ctl makes the same profiles of these programs as without them, and --heap=no, with which it
+ * counts no blocks.
  */
 SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));
 SCENARIO(heap_no_all_trees, "diff_calls", ARGS("realloc_shrink"), WITH(ALL_TREES, "--heap=no"));

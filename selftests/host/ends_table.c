@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(ends)
 FIXTURE_VARIANT(ends) {
 	const char *how;
 	int code; /* expected exit status, as returned by ctl_exit_code() */
-	bool has_stacks; /* true if the C library also allocates blocks for threads */
+	bool has_stacks; /* true if the C library also allocates blocks when threads are created */
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(ends, name) { __VA_ARGS__ }

@@ -209,8 +209,8 @@ TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 	lost = header->events_lost;
 	live = heap_session_count(&self->session, DEFERRED_BYTES);
 	/*
-	 * For each interruption by the signal, either all events of the signal handler were counted, or all except
-	 * those beyond the maximum number of pending events.
+	 * Whenever the signal interrupted the program, either all events of the signal handler were counted, or all
+	 * except those beyond the maximum number of pending events.
 	 */
 	EXPECT_EQ(0, (live + lost) % variant->n);
 	EXPECT_LT(50 * variant->n, live + lost);

@@ -93,7 +93,7 @@ TEST_F(calls, operators_count_once)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	for (uint64_t size = 70111; size <= 70116; size++)
 		EXPECT_EQ(0, heap_session_count(&self->session, size));
-	/* No block has the size to which the library rounds up a request. */
+	/* Each block has the size that was requested, not the size to which the library rounds the request up. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 73728));
 	for (uint64_t size = (1 << 30) + 1; size <= (1 << 30) + 3; size++)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));

@@ -473,8 +473,8 @@ TEST_F(children, copied_late)
 }
 
 /*
- * In Massif, if the name has no %p, the last process overwrites the file. Here each process has a complete file,
- * the child's next to the first process's.
+ * In Massif, if the file name has no %p, the last process overwrites the file. In massif-ctl, each process has a
+ * complete file, and the child's file is written beside the first process's.
  */
 TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 {

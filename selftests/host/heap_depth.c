@@ -87,7 +87,7 @@ static size_t read_snapshots(const char *name, struct snapshot *snapshots)
 	return n;
 }
 
-/* Runs the target with @way, with a snapshot for each event. */
+/* Runs the target in the mode @way, with a snapshot for each event. */
 static bool run(FIXTURE_DATA(depth) *self, const char *way, const char *option)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--stacks=yes", "--time-unit=B",

@@ -45,7 +45,7 @@ TEST_F(hazards, smallest_stacks)
 	EXPECT_STREQ("", self->result.err);
 }
 
-/* What lies below a segment of a split stack is not the thread's. */
+/* The memory below a segment of a split stack does not belong to the thread. */
 TEST_F(hazards, little_left_of_a_stack_segment)
 {
 	RUN(self, NULL, ctl_target("own_segment"));
@@ -222,7 +222,7 @@ TEST_F(hazards, little_address_space)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
-/* Limits the file size. The limit also applies to the session's memory, because this is a file to the kernel. */
+/* Limits the file size. The limit also applies to the session's memory, which the kernel treats as a file. */
 static void limit_file_size(void)
 {
 	const struct rlimit limit = { 1u << 30, 1u << 30 };
@@ -265,8 +265,8 @@ TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler_at_once, 60)
 }
 
 /*
- * A child that has no free file descriptor is not profiled, and a message says so. Its blocks do not count for its
- * parent.
+ * A child that has no free file descriptor is not profiled, and a message says so. Its blocks are not counted in its
+ * parent's profile.
  */
 TEST_F(hazards, child_without_descriptors)
 {

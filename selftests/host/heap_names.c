@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(names, kept_or_not, SECONDS)
 	}
 }
 
-/* Neither a cache directory that cannot be written nor one that cannot exist causes a message. */
+/* massif-ctl prints no message if the cache directory cannot be written or cannot be created. */
 TEST_F_TIMEOUT(names, no_place, SECONDS)
 {
 	static const struct program program = { "diff_frames", "inlined" };

@@ -73,7 +73,7 @@ TEST_F(own, new_runs)
 	runs_as_alone(_metadata, self, "own_new");
 }
 
-/* An operator that is not intercepted still runs when one of the C++ library's operators calls it. */
+/* If one of the C++ library's operators calls an operator that is not intercepted, the latter still runs. */
 TEST_F(own, new_that_is_left_alone_runs)
 {
 	CTL_RUN(&self->alone, ctl_target("own_new"));
@@ -192,8 +192,8 @@ TEST_F(own, chosen_when_loaded_is_told)
 }
 
 /*
- * When a library is loaded again, its code has no patches any more, but the 4444 bytes of its constructor are counted
- * both times.
+ * When a library is loaded again, its code is no longer patched, but the 4444 bytes of its constructor are counted both
+ * times.
  */
 TEST_F(own, library_loaded_again)
 {
@@ -251,7 +251,7 @@ TEST_F(own, static_pie_is_told)
 						 "use --pages-as-heap=yes"));
 }
 
-/* musl, another C library. This target is built here, since the compiler for it may be missing. */
+/* musl, another C library. The test itself builds this target, because the compiler for it may be missing. */
 TEST_F(own, musl_is_told)
 {
 	static const char source[] = "#include <stdlib.h>\n"

@@ -96,7 +96,7 @@ static bool replay(void)
 	return book->n <= room;
 }
 
-/* Returns the call site whose code contains the innermost frame of @context; 0 if there is none. */
+/* Returns the call site whose code contains the address of the innermost frame of @context; 0 if there is none. */
 static uint32_t site_of(uint32_t context)
 {
 	struct mf_frame frame;

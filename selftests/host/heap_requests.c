@@ -102,7 +102,7 @@ TEST_F(requests, constants_stay)
 TEST_F_TIMEOUT(requests, libraries_come_and_go, 120)
 {
 	RUN(NULL, "--max-snapshots=1000", "reload");
-	/* All requests were honoured, although the library is unmapped by now. */
+	/* All client requests were honoured, although the library that made them has been unmapped by now. */
 	ASSERT_NE(NULL, strstr(self->text, "heap_requests_make"));
 	EXPECT_STREQ("", self->result.err);
 }
@@ -119,7 +119,7 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 	text = ctl_read_file(SNAPSHOT);
 	ASSERT_NE(NULL, text);
 	EXPECT_NE(NULL, strstr(text, " n1: 12345 0x"));
-	/* The blocks created by requests appear, and all are freed at the end. */
+	/* The blocks created by client requests appear, and all are freed at the end. */
 	for (at = text; (at = strstr(at, "churn (heap_requests.c")); at++) {
 		const char *line = at;
 

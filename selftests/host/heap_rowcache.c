@@ -179,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* Makes a false version of the cache file. With its rules, each stack ends at the innermost frame. */
+/* Forges a version of the cache file: according to its rules, each stack ends at the innermost frame. */
 static void make_lie(void)
 {
 	wrong = right;
@@ -331,7 +331,7 @@ TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 	EXPECT_EQ(0, files("", name));
 }
 
-/* If the cache directory cannot exist, there is no message, and nothing else changes. */
+/* If the cache directory cannot be created, there is no message, and nothing else changes. */
 TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 {
 	static const char *const places[] = { "/proc", "/dev/null", "relative", "" };
@@ -515,7 +515,7 @@ TEST(mapped_as_loaded)
 		ASSERT_EQ(loaded.end - libc.bias, mapped.end - map.bias);
 		ASSERT_LE(loaded.start, pc);
 		ASSERT_LT(pc, loaded.end);
-		/* Every address in the range of an unwind row leads to the same row. */
+		/* A lookup of any address in the range of an unwind row finds this row. */
 		mapped = row_of_loaded(loaded.start + below(loaded.end - loaded.start));
 		ASSERT_EQ(0, memcmp(&loaded, &mapped, sizeof(loaded)));
 	}

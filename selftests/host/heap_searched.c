@@ -80,8 +80,7 @@ static uint64_t code_of(const char *path, uint64_t *clean)
 }
 
 /*
- * Runs @target, which makes one client request. Returns whether the request had an effect, or -1 if anything else is
- * wrong.
+ * Runs @target, which makes one client request. Returns whether the request had an effect, or -1 on any other failure.
  */
 static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *target)
 {

@@ -78,7 +78,7 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_LT(10, trees);
 	/* The program frees all of its blocks; the blocks that the C library allocates for threads remain. */
 	EXPECT_GT(40, sums.n_blocks);
-	/* A child's blocks do not count for its parent. */
+	/* A child's blocks are not counted in its parent's profile. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 12345));
 
 	if (!variant->watched)

@@ -45,8 +45,8 @@ enum wanted {
 	MERGED,
 	REAL_CAPACITIES,
 	/*
-	 * counts the program's CPU time as the time of the profile; a software counter replaces the instruction
-	 * counter, as in heap_clock.c
+	 * uses the program's CPU time as the time of the profile; a software counter replaces the instruction counter,
+	 * as in heap_clock.c
 	 */
 	CPU_TIME,
 };
@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(threads, every_block_is_accounted, 120)
 	EXPECT_EQ(variant->n * HEAP_THREADS_ENDING,
 		  heap_session_count(&self->session, HEAP_THREADS_ENDING_BYTES));
 	EXPECT_EQ(0, heap_session_unequal_trees(&self->session, &trees));
-	/* Only the program's first thread is left: a thread that has ended uses no tally and has no stack. */
+	/* Only the program's first thread is left. Threads that have ended use no tally and have no stack. */
 	EXPECT_EQ(1, users(store));
 	EXPECT_EQ(wanted == STACKS, mf_model_of(store)->stacks > 0);
 	EXPECT_GT(8192, mf_model_of(store)->stacks);

@@ -128,8 +128,8 @@ static void unset_preload(void)
 }
 
 /*
- * Checks the strings of arguments and environment, the array of pointers to them, and the data that the kernel put
- * after it.
+ * Checks that the argument and environment strings, the array of pointers to them, and the data that the kernel put
+ * after it are unchanged.
  */
 TEST_F(untouched, environment)
 {

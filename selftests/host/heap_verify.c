@@ -144,8 +144,7 @@ FIXTURE_VARIANT_ADD(verify, stacks_cut_short) {
 	.target = "heap_stacks", .argv = { "", "100" }, .option = "--depth=1", .least = 3000,
 };
 /*
- * The call stacks contain generated code without unwind tables. In the frames further out, libunwind by itself would be
- * wrong.
+ * The call stacks contain generated code without unwind tables. libunwind alone would find wrong callers of this code.
  */
 FIXTURE_VARIANT_ADD(verify, links) {
 	.target = "heap_links", .argv = { "" }, .least = 1000,

@@ -73,7 +73,10 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		xtree = ctl_read_file(other);
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
-		/* Only the program, and children that continued after the fork, have allocated a GB or more. */
+		/*
+		 * Only the program itself, and children that went on after fork() without executing another program,
+		 * have allocated a GB or more.
+		 */
 		if (is_large(text)) {
 			EXPECT_TRUE(massif_text_sums_agree(text, xtree)) {
 				TH_LOG("%s", name);

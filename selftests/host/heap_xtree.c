@@ -81,7 +81,7 @@ static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out", memory, compress,
 		ours, variant->option, target, variant->argument);
-	/* massif-ctl must exit with the status of the program, as Valgrind did. */
+	/* massif-ctl must exit with the program's status, as Valgrind did in the run that is compared. */
 	fine = ctl_exit_code(&self->result) == status;
 	self->ours = ctl_read_file(ours + strlen("--xtree-memory-file="));
 	self->theirs = ctl_read_file(theirs + strlen("--xtree-memory-file="));
@@ -269,7 +269,7 @@ static bool count(FIXTURE_DATA(totals) *self, const char *way)
 				&self->frees) == 6;
 }
 
-/* Returns the sum of value number @value over all stacks whose innermost function is @function. */
+/* Returns the sum of the value with number @value over all stacks whose innermost function is @function. */
 static unsigned long long sum_of(const char *text, const char *function, int value)
 {
 	unsigned long long sum = 0, values[6];
@@ -288,7 +288,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	return sum;
 }
 
-/* Four threads free each other's blocks: nothing is lost. */
+/* Four threads free each other's blocks, and no bytes are missing from the totals. */
 TEST_F_TIMEOUT(totals, of_threads, 120)
 {
 	const unsigned long long rounds = 4 * 20000;

@@ -39,7 +39,7 @@ static int wrong_times(const int64_t *times, uint32_t n)
 	return 0;
 }
 
-/* The model keeps the same snapshots that Massif 3.19 was observed to keep. */
+/* The model keeps the same snapshots as Massif 3.19 kept in a real run. */
 TEST(observed)
 {
 	static const int64_t times[] = { 0, 24, 64, 120, 192, 280, 384, 504, 528, 568 };
@@ -200,7 +200,7 @@ TEST_F(stream, equals_slow_model)
 		ASSERT_EQ(model->next_allowed, oracle.next_allowed);
 		if (model->cullings == cullings && i % 1000)
 			continue;
-		/* Trees are not compared, because in this test the contexts have no bytes. */
+		/* Trees are not compared, because in this test no context has bytes. */
 		difference = NULL;
 		if (mf_model_view(&store, views) != (uint32_t)oracle.n_snapshots)
 			difference = "another number of snapshots";

@@ -141,7 +141,7 @@ TEST(is_not_made_twice)
 	mf_store_detach(&store);
 }
 
-/* A program may be killed when the list of snapshots is full and has not been culled yet. */
+/* A program may be killed after the list of snapshots became full, but before it was culled. */
 TEST(of_a_full_list_is_culled_first)
 {
 	struct mf_model_options options = defaults;
@@ -180,7 +180,7 @@ TEST(of_a_damaged_store_is_sound)
 		for (int j = 0; j < 20; j++)
 			bytes[oracle_below(&seed, sizeof(struct mf_model))] = (unsigned char)oracle_random(&seed);
 		/*
-		 * Also damage one of the fields that are before the snapshots in struct mf_model, because this has the
+		 * Also damage one of the fields that precede the snapshots in struct mf_model: such damage has the
 		 * greatest effect.
 		 */
 		bytes[oracle_below(&seed, offsetof(struct mf_model, slots))] = (unsigned char)oracle_random(&seed);
@@ -226,8 +226,7 @@ FIXTURE_TEARDOWN(stream)
 }
 
 /*
- * Returns whether the profile, if it ended at @now, would equal that of the slow model (model_oracle.h) after a peak
- * check.
+ * Returns whether a profile that ends at @now, after a peak check, would equal that of the slow model (model_oracle.h).
  */
 static bool ends_as_slow_model(int64_t now)
 {

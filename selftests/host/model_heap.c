@@ -197,7 +197,7 @@ static uint64_t random_size(uint64_t *seed)
 	switch (oracle_below(seed, 40)) {
 	case 0:
 		return 0;
-	case 1: /* near the size from which a block occupies whole pages */
+	case 1: /* near the smallest size for which a block occupies whole pages */
 		return 4194240 - 40 + oracle_below(seed, 80);
 	case 2: /* too large for the usual entries in the table of blocks */
 		return (1ull << 40) - 5 + oracle_below(seed, 10);
@@ -280,7 +280,7 @@ FIXTURE_VARIANT(heap)
 	uint64_t seed;
 	uint32_t events;
 	uint32_t tallies;  /* number of threads that have a tally */
-	uint32_t distance; /* distance between the allocator's blocks; 0 means 16 */
+	uint32_t distance; /* distance between the allocator's blocks in bytes; 0 means the usual distance, 16 */
 	uint64_t stacks;   /* maximum size of the stacks; 0: stacks are not counted */
 };
 
@@ -614,7 +614,7 @@ static void count_blocks(const struct mf_block *block, void *data)
 }
 
 /*
- * Blocks that begin every 8 bytes, as with some allocators: each block has its own slot in the table of blocks, so no
+ * Blocks at distances of 8 bytes, as with some allocators: each block has its own slot in the table of blocks, so no
  * slot needs a chain of blocks.
  */
 TEST(eight_bytes_apart)

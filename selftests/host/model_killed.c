@@ -169,7 +169,7 @@ static void on_trap(int signal)
 #ifdef __x86_64__
 #define TRAP_FLAG 0x100u
 
-/* Sets the trap flag: a SIGTRAP follows each instruction. */
+/* Sets the trap flag: after each instruction, a SIGTRAP is raised. */
 static void lead(void)
 {
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
@@ -328,7 +328,7 @@ static bool is_known(const struct mf_snapshot *s, uint32_t n, const uint64_t *by
 	return false;
 }
 
-/* Returns the number of trees in the store, or -1 if one of them is not the tree of any snapshot that was taken. */
+/* Returns the number of trees in the store, or -1 if one of them matches none of the snapshots that were taken. */
 static int right_trees(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

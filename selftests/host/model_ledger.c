@@ -74,7 +74,7 @@ TEST_F(ledger, a_block_is_freed_elsewhere)
 	mf_ledger_free(&self->store, node(self, 2), &block);
 	EXPECT_VALUES(node(self, 1), 11, 1, 111, 2, 0, 0);
 	EXPECT_VALUES(node(self, 2), 0, 0, 0, 0, 100, 1);
-	/* A stack that has only freed blocks is not a context, because it has not allocated memory. */
+	/* A stack that has only freed blocks gets no context, because it has not allocated memory. */
 	EXPECT_EQ(MF_CONTEXT_NONE, mf_trie_find_context(&self->store, node(self, 2)));
 }
 

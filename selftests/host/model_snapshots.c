@@ -173,7 +173,7 @@ TEST(equal_times_culled)
 	EXPECT_EQ(36, views[4].snapshot.heap);
 }
 
-/* With a minimum interval, the next snapshot waits for the clock. */
+/* With a minimum interval, the next snapshot is not taken until this interval has passed. */
 TEST(least_interval)
 {
 	struct mf_model_options options = defaults;

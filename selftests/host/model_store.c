@@ -289,8 +289,8 @@ static int read_all(const struct mf_store *store)
 }
 
 /*
- * If the fields of a header that are checked on attaching contain random bytes, either the store is refused, or all of
- * its regions are inside the file.
+ * If the header fields that are checked on attaching contain random bytes, attaching either fails or all of the store's
+ * regions are inside the file.
  */
 TEST(corrupt_header)
 {

@@ -42,7 +42,10 @@ static uint32_t begin_one(struct mf_store *store)
 	return number;
 }
 
-/* The first threads get a tally each; once all are in use, further threads share them, starting with the first. */
+/*
+ * Each of the first threads gets a tally of its own. Once all tallies are in use, further threads share them, starting
+ * with the first tally.
+ */
 TEST_F(tally, is_shared_evenly)
 {
 	for (uint32_t i = 0; i < 10 * MF_SHARDS_MAX; i++)
@@ -50,7 +53,7 @@ TEST_F(tally, is_shared_evenly)
 	EXPECT_EQ(MF_SHARDS_MAX, self->store.header->n_tallies);
 	for (uint32_t i = 0; i < MF_SHARDS_MAX; i++)
 		EXPECT_EQ(10, mf_tally_of(&self->store, i)->users);
-	/* A tally that becomes free is the next to be assigned. */
+	/* A tally that becomes free is assigned to the next thread. */
 	mf_tally_end(&self->store, 17);
 	EXPECT_EQ(17, begin_one(&self->store));
 }

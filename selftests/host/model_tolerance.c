@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "model/tolerance.h"
 
-/* Massif's own computation, which uses doubles. */
+/* Computes the result as Massif does, with doubles. */
 static uint64_t in_doubles(uint64_t total, double per_cent)
 {
 	volatile double excess = (double)total * per_cent / 100;
@@ -23,7 +23,7 @@ static uint64_t random_word(void)
 	return (uint64_t)(uint32_t)mrand48() << 32 | (uint32_t)mrand48();
 }
 
-/* Returns a percentage: one such as users write, one of any size, or one with arbitrary bits. */
+/* Returns a percentage: either a typical one, one of any size, or one with arbitrary bits. */
 static double random_per_cent(void)
 {
 	double number;

@@ -156,8 +156,8 @@ static struct mf_frame numbered_frame(uint32_t i)
 }
 
 /*
- * Returns the parent of node @i, chosen so that some nodes have few children and some have many, and the children
- * of a node are not created one after another.
+ * Returns the parent of node @i. It is chosen so that some nodes have few children and some have many, and so that the
+ * children of a node are not created consecutively.
  */
 static uint32_t parent_of(const uint32_t *nodes, uint32_t i)
 {
@@ -306,8 +306,8 @@ TEST(full)
 	mf_collection_release(&collection);
 
 	/*
-	 * Bytes without a known stack can be counted towards the overflow context, the one for stacks that could not be
-	 * stored.
+	 * Bytes without a known stack can be counted in the overflow context, which stands for all stacks that could
+	 * not be stored.
 	 */
 	overflow = mf_trie_overflow(&store);
 	EXPECT_EQ(last + 1, overflow);

@@ -56,7 +56,7 @@ static bool has(const char *what)
 	       __builtin_cpu_supports("avx512bw");
 }
 
-/* Options that make events take longer code paths than they usually do. */
+/* Options with which events take longer code paths than usual. */
 static const char *const options[] = {
 	"--time-unit=ms", "--time-unit=B", "--detailed-freq=1", "--peak-inaccuracy=0.0", "--depth=1",
 	"--stacks=yes", "--xtree-memory=full", "--merge-recursive-frames=2", "--ignore-fn=nobody",

@@ -194,7 +194,7 @@ TEST_F(accounting, ignored_pages_count_nowhere)
 	EXPECT_EQ((uint64_t)(model->ignored_allocs - model->ignored_frees) * PAGE, hidden);
 }
 
-/* As in Massif, the snapshot at a large unmapping shows only one page less, and the next snapshot shows the rest. */
+/* As in Massif, the snapshot at a large unmapping shows only one page fewer, and the next snapshot shows the rest. */
 TEST_F(accounting, a_big_unmapping_shows_one_page_first)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -289,7 +289,7 @@ TEST_F(accounting, a_resync_keeps_what_stayed)
 
 	interval.context = mf_accounting_note(self->ours, "[a]");
 	ASSERT_EQ(mf_accounting_map(self->ours, &interval, 0), 0);
-	/* While records were lost, pages 2 and 3 were unmapped, and 10 and 11 mapped. */
+	/* While records were lost, pages 2 and 3 were unmapped, and pages 10 and 11 were mapped. */
 	resync->vmas[0] = (struct mf_resync_vma){.start = BASE, .end = BASE + 2 * PAGE};
 	resync->vmas[1] = (struct mf_resync_vma){.start = BASE + 4 * PAGE, .end = BASE + 12 * PAGE};
 	ASSERT_EQ(mf_resync_apply(self->ours, resync, 0), 0);

@@ -346,7 +346,7 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		{ ENDS, "it is damaged: reading its unwind rules failed" },
 		{ IS_QUIET, "it is damaged: reading its unwind rules failed" },
 		{ TELLS_NOISE, "it is damaged: its unwind rules are invalid" },
-		{ FLOODS, NULL /* the message gives one of two reasons */ },
+		{ FLOODS, NULL /* massif-ctl's message gives one of two reasons */ },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

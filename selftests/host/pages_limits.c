@@ -113,7 +113,7 @@ TEST_F(file, segments)
 	}
 }
 
-/* Writes @bytes of notes, of which the last is a build id of @size bytes. */
+/* Writes @bytes bytes of ELF notes, the last of which is a build id of @size bytes. */
 static void write_notes(FILE *out, uint64_t at, uint64_t bytes, uint32_t size, const uint8_t *id)
 {
 	const Elf64_Nhdr last = { sizeof(ELF_NOTE_GNU), size, NT_GNU_BUILD_ID };

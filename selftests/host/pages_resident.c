@@ -340,7 +340,7 @@ TEST_F(resident, a_page_that_is_told_of_too_early)
 	EXPECT_TRUE(is_right(self));
 }
 
-/* Unmaps @n pages, while the module reports the removal of only @told of them. */
+/* Unmaps @n pages, but the module reports the removal of only @told of them. */
 static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, bool unmap_first, uint32_t n,
 			  int32_t told)
 {
@@ -411,7 +411,7 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
 }
 
-/* a number of pages that is too large for a list of them to fit into the free memory of the heap */
+/* a number of pages for which a list of all pages does not fit into the free memory of the heap */
 #define MANY (1u << 17)
 
 /*

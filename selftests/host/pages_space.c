@@ -166,7 +166,7 @@ TEST_F(space, random_operations_equal_an_array)
 	ASSERT_TRUE(equal(&self->space));
 }
 
-/* brk grows page by page with the same stack: the result is a single mapping. */
+/* brk() extends the heap page by page with the same call stack: the result is a single mapping. */
 TEST_F(space, neighbours_of_one_context_are_one)
 {
 	for (uint64_t i = 0; i < 1000; i++) {

@@ -37,7 +37,7 @@ FIXTURE(stream)
 	struct mf_error err;
 };
 
-/* The launcher has enrolled (target 1) and executed the program, which is target 2 and has 15 pages. */
+/* The launcher has enrolled as target 1 and then executed the program, which is target 2 and has 15 pages. */
 FIXTURE_SETUP(stream)
 {
 	memset(&self->err, 0, sizeof(self->err));
@@ -71,10 +71,7 @@ static const struct mf_pages_process *process_of(FIXTURE_DATA(stream) * self, pi
 	return NULL;
 }
 
-/*
- * Returns the live bytes of the stack whose only frame has the address @pc. If @pc is 0, returns those of the stack
- * whose only frame has the text @words.
- */
+/* Returns the live bytes of the stack whose only frame has the address @pc or, if @pc is 0, the text @words. */
 static uint64_t bytes_of(const struct mf_pages_process *process, uint64_t pc, const char *words)
 {
 	const struct mf_store *store = process->store;
@@ -249,9 +246,9 @@ static uint64_t in_all(FIXTURE_DATA(stream) * self)
 }
 
 /*
- * Writes records: ten pages are mapped, four of them are touched, and then the ten pages are reported as gone. This
- * last record says that the number of resident pages has changed by only -2, as if another thread had added two pages
- * meanwhile.
+ * Writes records: ten pages are mapped, four of them are touched, and then the ten pages are reported as gone.
+ * According to this last record, the number of resident pages has changed by only -2, as if another thread had added
+ * two pages meanwhile.
  */
 static void touch_and_tell(FIXTURE_DATA(stream) * self)
 {
@@ -424,8 +421,8 @@ TEST_F(stream, loss_is_told_and_made_good)
 }
 
 /*
- * The gap that a lost record leaves in the sequence numbers shows up at a record of another process, which has lost
- * nothing itself.
+ * A lost record leaves a gap in the sequence numbers. The gap is noticed at the next record, which may be of another
+ * process that has lost nothing itself.
  */
 TEST_F(stream, loss_is_of_whom_it_is_told)
 {
@@ -545,7 +542,10 @@ TEST_F(stream, the_ring_wraps)
 	EXPECT_EQ(bytes_of(process, 0x4444, NULL), 2000 * STREAM_PAGE);
 }
 
-/* massif-ctl limits the number of records that wait for a stack, even if the module exceeds its own limit. */
+/*
+ * massif-ctl limits the number of records that it holds until their stacks arrive, even if the module exceeds its own
+ * limit.
+ */
 TEST_F(stream, waiting_has_an_end)
 {
 	const struct mf_pages_process *process;

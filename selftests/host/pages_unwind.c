@@ -22,7 +22,7 @@
 #define NESTED 30
 #define FRAMES 256
 
-/* The copy of registers and stack that take() makes in the innermost frame. */
+/* The copy of the registers and the stack that take() makes. take() is the innermost frame. */
 static struct self_capture capture;
 static struct mf_space space;
 static struct mf_files files;
@@ -606,8 +606,8 @@ TEST_F(stack, numbers_become_stale)
 }
 
 /*
- * push %rbp; mov %rsp,%rbp; dec %esi; je 1f; call of itself; pop %rbp; ret; 1: call *%rdi; pop %rbp; ret. Calls itself
- * until there are as many frames as %esi says.
+ * push %rbp; mov %rsp,%rbp; dec %esi; je 1f; call itself; pop %rbp; ret; 1: call *%rdi; pop %rbp; ret. The code calls
+ * itself until there are as many frames as %esi says.
  */
 static const uint8_t nested_with_pointer[] = {
 	0x55, 0x48, 0x89, 0xe5, 0xff, 0xce, 0x74, 0x07, 0xe8, 0xf3, 0xff, 0xff, 0xff, 0x5d, 0xc3,

@@ -61,7 +61,7 @@ static void give_up(int signal)
 	siglongjmp(cannot_read, signal);
 }
 
-/* If this kernel permits rdpmc for all processes, nothing can be emulated. */
+/* If this kernel permits rdpmc for all processes, the test cannot emulate rdpmc. */
 static bool rdpmc_fails(void)
 {
 	bool fails = true;

@@ -88,7 +88,7 @@ TEST_F(definitions, in_the_file)
 	EXPECT_EQ(77, errno);
 }
 
-/* Functions are found by their whole names, not by prefixes. */
+/* Functions are found by their full names, not by prefixes. */
 TEST_F(definitions, in_the_file_by_whole_names)
 {
 	static const char *const near[] = { "allo", "allocate_in", "allocate_in_a_", "allocate_in_b",

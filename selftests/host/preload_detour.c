@@ -95,8 +95,7 @@ FIXTURE_VARIANT(detour) {
 	const char *end;
 	int code;
 	/*
-	 * how many times the function runs when the test calls it once: more than once if it calls itself; 0 stands for
-	 * once
+	 * how many times the function runs when the test calls it once: more than once if it calls itself; 0 means once
 	 */
 	unsigned int calls;
 };
@@ -139,7 +138,7 @@ TEST_F(detour, stays_itself)
 		EXPECT_EQ(0, memcmp(before, (const void *)(uintptr_t)variant->site, sizeof(before)));
 		return;
 	}
-	/* The function that consists of only a return instruction sets no result, so do not compare it. */
+	/* A function that consists of only a return instruction sets no result, so do not compare its result. */
 	if (variant->site != returns)
 		alone = call(5, 7);
 	ASSERT_EQ(0, mf_code_detour_prepare(&seen.detour, (void *)(uintptr_t)variant->site, size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim's own build flags take precedence over the user's: it works whatever CFLAGS are given to make.
+// The shim's own build flags take precedence over the user's, so the shim works whatever CFLAGS are given to make.
 
 #include <limits.h>
 #include <stdio.h>

@@ -127,8 +127,8 @@ TEST(code_on_two_pages)
 }
 
 /*
- * Several writes to code form a group. Writes of a group reuse the mapping of the code that was looked up last; it is
- * forgotten at the end of the group.
+ * Several writes to code form a group. All writes of a group reuse the mapping of the code that the group looked up
+ * last. At the end of the group, this mapping is forgotten.
  */
 TEST(several_writes)
 {
@@ -217,7 +217,10 @@ TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
 	EXPECT_EQ(-ENOMEM, mf_patch_room(code, 65537, &room));
 }
 
-/* If there is no room below the code, memory far above it is used, so that a heap that follows the code can grow. */
+/*
+ * If there is no room below the code, memory far above it is used, which leaves room for a heap that grows directly
+ * above the code.
+ */
 TEST(room_above_is_far_away)
 {
 	uint8_t *code = map_code(0x10000, 1, 0, PROT_READ | PROT_EXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The shim calls no function that the program, or a library that the program preloads, could define.
+// The shim calls no function that could be defined by the program or by a library that the program preloads.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +61,8 @@ TEST(undefined)
 }
 
 /*
- * Checks all symbols that are bound, including those that the shim defines itself but that the dynamic linker binds to
- * the first definition.
+ * Checks all symbols that the dynamic linker binds. These include symbols that the shim defines itself, because the
+ * dynamic linker binds them to the first definition, which may be another one.
  */
 TEST(bound_at_the_start)
 {

@@ -127,7 +127,7 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n");
 
-/* A function whose own frame can only be found with rbp. */
+/* A function whose frame can only be found with the value of rbp. */
 static FRAME int calls(int (*function)(void), int n)
 {
 	volatile char *room = alloca((size_t)n);

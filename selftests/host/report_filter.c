@@ -128,7 +128,7 @@ TEST(stacks_are_filtered)
 	fake_reset();
 }
 
-/* Returns @n frames of function r, followed by f and main. */
+/* Returns a stack of @n frames of function r, followed by the frames of f and main. */
 static char *deep_stack(unsigned int n)
 {
 	char *text = NULL;
@@ -174,7 +174,7 @@ TEST(frames_beyond_the_limit_are_not_seen)
 	fake_reset();
 }
 
-/* DWARF is searched for the calls inlined into a frame only if they can make a difference. */
+/* DWARF is searched for the calls inlined into a frame only if they can affect the report. */
 TEST(only_what_matters_is_looked_up)
 {
 	mf_auto_free char *kept = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The comparison of a program run alone and under massif detects each kind of difference. A script takes the place of
-// massif-ctl and causes one kind of harm at a time.
+// massif-ctl and causes one kind of difference at a time.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -260,7 +260,7 @@ TEST_F(files, damaged)
 			at = random % (i & 1 && round & 1 ? 64 * 40 : status.st_size);
 			if (i & 1 && round & 1)
 				at = status.st_size - 64 * 40 + at;
-			/* Keep the magic number, otherwise nothing would be read. */
+			/* Do not damage the magic number, otherwise nothing else in the file would be read. */
 			if (at < 6)
 				continue;
 			ASSERT_EQ(1, pwrite(file, &byte, 1, at));

@@ -26,7 +26,7 @@ struct comparison {
 	size_t compared, different, expanded, in_program, with_line;
 };
 
-/* Valgrind's replacement for malloc is part of valgrind; our stacks need not show it. */
+/* Valgrind's replacement for malloc() is part of Valgrind; massif's stacks need not contain it. */
 static bool is_compared(const char *path)
 {
 	return !strstr(path, "/vgpreload_");

@@ -65,8 +65,8 @@ static void open_program(struct __test_metadata *_metadata, FIXTURE_DATA(limits)
 }
 
 /*
- * C source of the innermost inlined function. The symbol "innermost" marks the code into which the call of this
- * function was inlined.
+ * C source of the innermost inlined function. The symbol "innermost" marks the code into which this function was
+ * inlined.
  */
 #define INNERMOST                                                                                                      \
 	"static inline __attribute__((always_inline)) void f1(void)\n"                                                 \

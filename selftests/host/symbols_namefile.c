@@ -114,7 +114,7 @@ FIXTURE_SETUP(names)
 		self->pcs[self->n_pcs++] = (uintptr_t)below + 8 * i;
 	for (uint64_t i = 0; i < 2; i++)
 		self->pcs[self->n_pcs++] = (uintptr_t)mangled + i;
-	/* An address without code. */
+	/* An address at which there is no code. */
 	self->pcs[self->n_pcs++] = (uintptr_t)&__ehdr_start + 1;
 }
 
@@ -322,7 +322,7 @@ TEST_F(names, demangled_or_not)
 	}
 }
 
-/* The second symbolizer of a run has the names that the first one found and those that were saved before. */
+/* In a run, the second symbolizer starts with the names that the first one found and those that were saved before. */
 TEST_F(names, of_the_run_and_saved)
 {
 	struct mf_symbolizer_options options = { .demangle = true, .inlines = true };
@@ -469,7 +469,7 @@ TEST_F(names, what_has_a_say)
 
 #define BUILD "gcc -g -O1 -no-pie -Wl,--build-id=0x0123456789abcdef01234567 "
 
-/* With split debug information, other files can change or disappear without leaving a trace in the program. */
+/* With split debug information, other files can change or disappear without any change to the program's own file. */
 TEST_F(names, split)
 {
 	static const struct {
@@ -747,7 +747,7 @@ TEST_F(names, has_a_bound_of_bytes)
 	EXPECT_EQ(NULL, make_of(self, 10 * MF_NAMEFILE_BYTES_MAX, &size));
 }
 
-/* Only a few files of the maximum size fit into the cache. If a file is replaced, its size does not count twice. */
+/* Only a few files of the maximum size fit into the cache. If a file is replaced, its size is counted only once. */
 TEST_F(names, directory_has_a_bound)
 {
 	char path[256];

@@ -492,8 +492,8 @@ TEST_F(opener, opens_elf_files_only)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, "", 0));
 	EXPECT_EQ(-EINVAL, ask(self, 77, "", 0));
 	/*
-	 * If a file is not an ELF file, the child that requested it learns nothing else about it, because the
-	 * descriptor that the child gets cannot be read from.
+	 * If a file is not an ELF file, the child that requested it learns nothing else about it: the descriptor that
+	 * the child gets cannot be read.
 	 */
 	self->object.path = PLACE "/text";
 	for (uint32_t what = MF_OPENER_OBJECT; what <= MF_OPENER_PATH; what++) {
@@ -588,7 +588,7 @@ TEST(answers_as_bytes)
 	mf_wire_put(&buffer, "", 1);
 	EXPECT_FALSE(mf_wire_get_answer(buffer.bytes, buffer.size, &got));
 	/*
-	 * Whichever byte of the answer is changed, it is refused, or it is still a valid answer with at most
+	 * If any byte of the answer is changed, the answer is either refused, or is still a valid answer with at most
 	 * MF_POSITIONS_MAX positions.
 	 */
 	buffer.size--;

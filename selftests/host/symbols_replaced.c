@@ -68,7 +68,7 @@ FIXTURE_VARIANT_ADD(replaced, no_ids_overwritten) {
 FIXTURE_VARIANT_ADD(replaced, no_ids_emptied) {
 	.ways = "", .command = ": >lib.so", .no_build_ids = true, .library = WRITTEN,
 };
-/* After touch(1), massif-ctl cannot rule out that the file was modified. */
+/* touch(1) changes the file's times, so massif-ctl must assume that the file was modified. */
 FIXTURE_VARIANT_ADD(replaced, no_ids_touched) {
 	.ways = "", .command = "touch lib.so prog", .no_build_ids = true, .library = WRITTEN,
 	.program = WRITTEN,
@@ -295,7 +295,7 @@ static int number_in(const struct mf_held_file *file)
 	return pread(fd, text, sizeof(text) - 1, 0) < 0 ? -errno : atoi(text);
 }
 
-/* Numbers of files below and at the limit, one above it, and ten times as many. */
+/* Numbers of files to test: below the limit, at the limit, one above it, and ten times the limit. */
 TEST_F(held, bound)
 {
 	static const int numbers[] = { MAX - 1, MAX, MAX + 1, 10 * MAX };
