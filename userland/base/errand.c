@@ -47,8 +47,8 @@ static int64_t now_ms(void)
 }
 
 /*
- * Enlarges the buffer *@bytes of *@room bytes if a result of @size bytes fills it. Returns 0, -ENOMEM, or -EFBIG if the
- * result is larger than @most bytes.
+ * Enlarges the buffer *@bytes, which has room for *@room bytes, if a result of @size bytes fills it. Returns 0,
+ * -ENOMEM, or -EFBIG if the result is larger than @most bytes.
  */
 static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)
 {

@@ -165,7 +165,10 @@ struct way {
 	char root[32]; /* root directory that the path is relative to; "" for our own */
 	char path[WAY_BYTES];
 	bool is_sure; /* this path always leads to the mapped file */
-	/* the path may lead to another file: accept the file only if compare() returns SAME, not PERHAPS */
+	/*
+	 * the path may lead to another file; the file is accepted only if compare() returns SAME, not if it returns
+	 * PERHAPS
+	 */
 	bool is_guess;
 };
 

@@ -73,7 +73,7 @@ struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_map
  */
 struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path);
 
-/* Adds a user to a file that already has users. @file may be NULL. */
+/* Adds a user to @file, which must have at least one user already. @file may be NULL. */
 struct mf_held_file *mf_held_use(struct mf_held *held, struct mf_held_file *file);
 
 /* Removes one user of @file. When the last user is removed, closes and frees the file. @file may be NULL. */

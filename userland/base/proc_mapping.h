@@ -29,7 +29,10 @@ int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid);
 /* Reads the next mapping, in ascending order of addresses. Returns false at the end or on a read error. */
 bool mf_proc_mappings_next(struct mf_proc_mappings *mappings, struct mf_proc_mapping *mapping);
 
-/* Returns whether reading failed, which means that the process has ended or its credentials have changed. */
+/*
+ * Returns whether reading the mappings from /proc failed, because the process has ended or its credentials have
+ * changed.
+ */
 bool mf_proc_mappings_failed(const struct mf_proc_mappings *mappings);
 
 /* Closes a listing. Also accepts an all-zero structure. */

@@ -36,8 +36,9 @@ static void skip_register(struct mf_dwarf *reader)
 }
 
 /*
- * Skips an operation's operands. Returns false if libunwind should not see the operation: it jumps or divides, or
- * some versions of libunwind decode its operands differently (DW_OP_constu). No compiler emits these in unwind rules.
+ * Skips the operands of a DWARF operation. Returns false if the operation must not reach libunwind: it jumps or
+ * divides, or some versions of libunwind decode its operands differently (DW_OP_constu). No compiler emits these
+ * operations in unwind rules.
  */
 static bool skip_operation(struct mf_dwarf *code)
 {

@@ -12,7 +12,8 @@
 
 #include "dwarf.h"
 
-#define MF_CFI_PROGRAM_MAX 65536u /* maximum size of one function's instructions in bytes; the largest seen is 10 KiB */
+/* maximum size in bytes of one function's instructions; the largest ever seen is 10 KiB */
+#define MF_CFI_PROGRAM_MAX 65536u
 #define MF_CFI_REMEMBERED_MAX 16u /* maximum number of states remembered at once (DW_CFA_remember_state) */
 
 enum mf_cfi_kind {

@@ -31,7 +31,10 @@ static uint8_t read_register(struct mf_dwarf *reader)
 	return register_of(mf_dwarf_uleb(reader));
 }
 
-/* Multiplies @factor by the data alignment. An overflow, possible in damaged tables, gives an impossible offset. */
+/*
+ * Multiplies @factor by the data alignment. If the product overflows, which is possible in damaged tables, returns
+ * INT64_MAX, which is no possible offset.
+ */
 static int64_t times(const struct run *run, int64_t factor)
 {
 	int64_t product;
@@ -112,8 +115,8 @@ static bool move(struct run *run, uint64_t location)
 }
 
 /*
- * Executes a call frame instruction whose opcode byte contains an operand. Returns false if the run is complete,
- * because the instruction starts a row for addresses after run->pc.
+ * Executes a call frame instruction whose opcode byte contains an operand. Returns false if the row for run->pc is
+ * complete, because the instruction starts a row for higher addresses.
  */
 static bool do_short(struct run *run, uint8_t op, struct mf_dwarf *program)
 {

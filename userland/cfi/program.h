@@ -30,7 +30,7 @@ struct mf_place {
 	};
 };
 
-/* Returns the bytes of @place's expression. */
+/* Returns the DWARF expression of @place. */
 static inline struct mf_dwarf mf_place_expression(const struct mf_place *place)
 {
 	return (struct mf_dwarf){ place->end - place->expression, place->end };

@@ -54,14 +54,17 @@ static bool fits(int64_t value, int64_t least, int64_t most)
 	return value >= least && value <= most;
 }
 
-/* Sets the frame register's place in @rule. Returns false if a rule cannot express it. */
+/*
+ * Records in @rule that the caller's value of the frame register is at @place. Returns false if a rule cannot express
+ * it.
+ */
 static bool set_fp(struct mf_cfi_rule *rule, const struct mf_place *place)
 {
 	int64_t offset;
 
 	switch (place->kind) {
 	case MF_PLACE_KEPT:
-	/* the caller's value of the frame register is undefined, so no frame further out uses it */
+	/* the caller's value of the frame register is undefined, so neither the caller nor its callers need it */
 	case MF_PLACE_UNDEFINED:
 		rule->fp = MF_FP_KEPT;
 		return true;
@@ -120,7 +123,8 @@ static struct mf_cfi_rule rule_of(const struct mf_program_state *state)
 
 /*
  * Returns the rule of a signal frame. In the frame to which a signal handler returns, the CFA is an expression. Other
- * code that is marked as a signal frame, such as a jump that replaces an instruction, needs the full rules.
+ * code can also be marked as a signal frame, for example a jump that replaces an instruction. Such code needs the full
+ * unwind rules, so its rule is MF_CFA_UNKNOWN.
  */
 static struct mf_cfi_rule signal_rule(const struct mf_program_state *state)
 {

@@ -14,15 +14,16 @@ enum mf_cfa_kind {
 	MF_CFA_END,	    /* the outermost frame: the return address is undefined */
 	MF_CFA_SP,	    /* CFA = stack pointer + offset */
 	MF_CFA_FP,	    /* CFA = frame register + offset */
-	MF_CFA_FP_INDIRECT, /* CFA = word at frame register + offset (realigned stacks) */
-	MF_CFA_SIGNAL,	    /* a signal frame: the interrupted registers are saved at the stack pointer */
+	/* CFA = the word at address (frame register + offset); in functions that realign the stack */
+	MF_CFA_FP_INDIRECT,
+	MF_CFA_SIGNAL,	    /* the frame is a signal frame: the interrupted registers are saved at the stack pointer */
 	MF_CFA_FP_LINK,	    /* CFA = word at frame register (a saved frame register), plus offset */
 	/* the code has no unwind rules and is directly before code that has some; never in a row file */
 	MF_CFA_BORDER,
 };
 
 enum mf_fp_kind {
-	MF_FP_KEPT,	/* the frame register still has the caller's value */
+	MF_FP_KEPT,	/* the frame register still holds the caller's value */
 	MF_FP_AT_CFA,	/* the caller's value of the frame register is saved at CFA + offset */
 	MF_FP_AT_FP,	/* the caller's value of the frame register is saved at frame register + offset */
 };

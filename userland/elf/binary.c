@@ -17,8 +17,8 @@
 #define BLOCK_BYTES 4096ull
 
 /*
- * The first child fetches FETCH_FIRST bytes. Each further child fetches GROWTH times as much as the previous one, but
- * at most FETCH_LAST bytes.
+ * The first child process reads FETCH_FIRST bytes of the file. Each further child reads GROWTH times as many bytes as
+ * the previous one, but at most FETCH_LAST.
  */
 #define FETCH_FIRST (256ull << 10)
 #define FETCH_LAST  (16ull << 20)

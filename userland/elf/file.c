@@ -22,7 +22,7 @@
 /* Maximum size of a section with unwind rules. */
 #define CFI_MAX (256ull << 20)
 
-/* The encodings of .eh_frame_hdr with which its table can be searched by bisection. All linkers use these. */
+/* The encodings of .eh_frame_hdr that allow a binary search of its table. All linkers use these. */
 #define EH_VERSION		1
 #define EH_COUNT_UDATA4		0x03
 #define EH_TABLE_DATAREL_SDATA4 0x3b

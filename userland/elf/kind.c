@@ -16,7 +16,10 @@
 
 #define OURSELVES "/proc/self/exe"
 
-/* The headers we need. 64-bit only, like massif-ctl and its shim. */
+/*
+ * The parts of an ELF file that decide its kind. Only 64-bit files are supported, because massif-ctl and its shim are
+ * 64-bit.
+ */
 struct image {
 	Elf64_Ehdr header;
 	char loader[PATH_MAX]; /* the path in PT_INTERP, or empty if there is none */
@@ -49,7 +52,7 @@ static bool read_loader(int fd, struct image *image)
 	return true;
 }
 
-/* Reads the ELF header. The fields that name the machine are at the same offsets in 32-bit files. */
+/* Reads the ELF header. In a 32-bit file, the fields that identify the machine are at the same offsets. */
 static bool read_header(int fd, struct image *image)
 {
 	memset(&image->header, 0, sizeof(image->header));

@@ -179,7 +179,7 @@ uint32_t mf_accounting_object(struct mf_accounting *a, const char *words)
 	return note == SIZE_MAX ? MF_OBJECT_NONE : a->notes[note].object;
 }
 
-/* Records @held as the open file of @object, so that the file can be read when names are looked up. */
+/* Records that @object is the open file @held, so that the file can be read when names are looked up. */
 static void hold(struct mf_accounting *a, uint32_t object, struct mf_held_file *held)
 {
 	size_t room = a->store.sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record);

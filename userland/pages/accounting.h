@@ -36,11 +36,14 @@
 /* Placeholder for pages that were already resident when the process was forked. */
 #define MF_WORDS_FORK	  "[fork]"
 /*
- * Placeholder for the stack of pages that the kernel made resident other than by a page fault or on request (mlock,
- * MAP_POPULATE), or for which the module did not see the cause.
+ * Placeholder for the stack of pages that became resident neither by a page fault nor on request (mlock, MAP_POPULATE),
+ * but by another action of the kernel. Also used if the module did not see the cause.
  */
 #define MF_WORDS_KERNEL	  "[kernel]"
-/* Placeholder above frames that were found through frame pointers; marks these frames in a report. */
+/*
+ * Placeholder frame, shown in a report above the frames that were found through frame pointers, to mark them as a
+ * guess.
+ */
 #define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]"
 
 /* The maximum number of frames in a context: those of a walk, plus a few placeholders (MF_WORDS_*). */
@@ -52,10 +55,11 @@ struct mf_object_key;
 struct mf_accounting {
 	struct mf_store store;
 	struct mf_space space;
-	struct mf_space inherited; /* after a fork: the parent's mappings, until the first resync has used them */
+	/* after a fork: the parent's mappings, until the first resync has taken the contexts from them */
+	struct mf_space inherited;
 	struct mf_files *files;
 	uint64_t origin_ns; /* CLOCK_MONOTONIC time at which the profile starts */
-	struct mf_code code; /* address ranges of the code and unwind rules that unwinding has used */
+	struct mf_code code; /* address ranges of the code and unwind rules that the unwinder has read */
 	enum mf_pages_what what;
 	/* the resident pages; not used if only mappings are accounted (MF_PAGES_VIRTUAL) */
 	struct mf_resident resident;
@@ -70,10 +74,14 @@ struct mf_accounting {
 	struct mf_object_key *objects; /* the store's objects that are mapped files, each with its file and load bias */
 	size_t n_objects;
 
-	/* Decides whether the pages of a context count; if NULL, all pages do. The results are cached in @visible. */
+	/*
+	 * Returns whether the pages of a context are counted; if NULL, all pages are. The results are cached in
+	 * @visible.
+	 */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
-	uint8_t *visible; /* whether the pages of each context count (enum visibility): the cached results of @counts */
+	/* whether the pages of each context are counted (enum visibility): the cached results of @counts */
+	uint8_t *visible;
 	uint32_t n_visible;
 };
 
@@ -96,8 +104,8 @@ void mf_accounting_ask(struct mf_accounting *accounting,
 void mf_accounting_destroy(struct mf_accounting *accounting);
 
 /*
- * Copies the mappings of @parent into @child, which is new and empty. From them, the child's first resync learns which
- * stacks created the mappings that both share.
+ * Copies the mappings of @parent into @child, which is new and empty. The child's first resync takes from them the
+ * stacks that created the inherited mappings.
  */
 int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accounting *parent,
 			  struct mf_error *err);
@@ -147,12 +155,15 @@ int mf_accounting_map(struct mf_accounting *accounting, const struct mf_interval
 int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64_t end, bool gone,
 			uint64_t time_ns);
 
-/* Puts the pages that mf_resident_lift() took from address @from back at address @to. Returns 0 or -ENOMEM. */
+/*
+ * Moves resident pages to address @to: mf_resident_lift() must have taken them from address @from. Returns 0 or
+ * -ENOMEM.
+ */
 int mf_accounting_land(struct mf_accounting *accounting, uint64_t from, uint64_t to);
 
 /*
- * Call before each event that is not a RESIDENT record. Since @thread caused the event, any earlier unmapping by that
- * thread has finished. Returns 0 or -ENOMEM.
+ * Call before each event that is not a RESIDENT record, with the thread that caused the event: any earlier unmapping by
+ * @thread has finished. Returns 0 or -ENOMEM.
  */
 int mf_accounting_turn(struct mf_accounting *accounting, uint32_t thread);
 

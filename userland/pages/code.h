@@ -11,7 +11,7 @@ struct mf_code_range {
 	uint64_t start, end;
 };
 
-/* The address ranges of the code and unwind rules that unwinding has read. Zero-initialise the structure. */
+/* The address ranges of the code and unwind rules that the unwinder has read. Zero-initialise the structure. */
 struct mf_code {
 	/* the recorded address ranges, in no particular order; they may overlap; there are only a few */
 	struct mf_code_range *ranges;

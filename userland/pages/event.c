@@ -88,8 +88,8 @@ static int account_move(struct mf_target *target, struct mf_event *copy, struct 
 	target->process.events += 2;
 	compare(target, unmap);
 	/*
-	 * The move is accounted for, so remove the UNMAP event of its source from the queue. The NAME record that
-	 * follows sets the file of the destination again.
+	 * account_move() has accounted for both ends of the move, so remove the UNMAP event of the source from the
+	 * queue. The NAME record that follows sets the file of the destination again.
 	 */
 	copy->next = unmap->next;
 	if (!copy->next)
@@ -134,7 +134,7 @@ static void pop_next(struct mf_target *target, struct mf_event *event)
 	free(next);
 }
 
-/* Accounts a new mapping. If it is the destination of a move, the resident pages move with it. */
+/* Accounts for a new mapping. If it is the destination of a move, the resident pages move with it. */
 static int account_copy(struct mf_target *target, struct mf_event *event, struct mf_error *err)
 {
 	struct mf_event *move = event->next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The queue of events of one address space: what happened to it, in the order of the ring. Events are accounted in
- * sequence; an event waits in the queue until its stack has arrived.
+ * The queue of the events of one address space, in the order in which they were in the ring. Events are accounted for
+ * in this order; an event waits in the queue until its stack has arrived.
  */
 #ifndef MASSIF_PAGES_EVENT_H
 #define MASSIF_PAGES_EVENT_H
@@ -37,8 +37,8 @@ struct mf_event {
 	uint32_t flags;	  /* flags of the event's record: MASSIF_RF_* */
 	uint32_t thread;  /* thread that caused the event, or 0 for no particular thread */
 	/*
-	 * Number of the stack copy made in the event's system call. An UNMAP event needs no stack, and takes the number
-	 * from another record of the same system call.
+	 * Number of the stack copy that was made during the event's system call. An UNMAP event needs no stack; its
+	 * number is that of another record of the same system call.
 	 */
 	uint32_t capture;
 	uint32_t known;	  /* number of the cached stack that the module has recognised, or 0 for none */

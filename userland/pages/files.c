@@ -39,7 +39,7 @@ static uint32_t hash_of(const char *path, uint64_t device, uint64_t inode)
 {
 	uint64_t hash = inode * 0x9e3779b97f4a7c15ull ^ device;
 
-	/* FNV-1a over the path. */
+	/* FNV-1a hash of the path. */
 	for (; *path; path++)
 		hash = (hash ^ (uint8_t)*path) * 0x100000001b3ull;
 	return (uint32_t)(hash >> 32) ^ (uint32_t)hash;

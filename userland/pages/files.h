@@ -22,8 +22,8 @@ struct mf_file {
 	struct mf_file_identity identity;
 	struct mf_held_file *held; /* the open file; NULL if the file is not on disk or was not opened yet */
 	struct mf_binary *binary;
-	bool tried; /* opening the file was attempted */
-	bool read; /* reading the file as ELF was attempted */
+	bool tried; /* an attempt was made to open the file */
+	bool read; /* an attempt was made to read the file as ELF */
 };
 
 struct mf_files {

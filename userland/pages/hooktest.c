@@ -32,7 +32,7 @@
 /* Exit status of the child: either a bit for each optional operation that worked, or the reason why it did nothing. */
 enum {
 	DID_SPECIAL = 1, /* bit of the exit status: a vdso was mapped */
-	DID_STACK = 2,	 /* bit of the exit status: a stack was grown */
+	DID_STACK = 2,	 /* bit of the exit status: a stack has grown */
 	FAILED = 4,
 	CANNOT_JOIN = 5,
 };
@@ -121,7 +121,7 @@ static bool grow_stack(void)
 	       !munmap(stack - page, page) && !syscall(SYS_getcpu, stack - sizeof(long), NULL, NULL);
 }
 
-/* Touches one page from user space and one from a system call. */
+/* Touches one page in user space and another one in the kernel, through a system call. */
 static int touch(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -25,10 +25,13 @@
 #define RING_BYTES_LEAST (1ull << 20)
 #define HELD_BYTES_MAX	   (64ull << 20)
 
-/* Memory that the module uses for its stack cache: enough for about ten thousand stacks. */
+/* Size in bytes of the module's stack cache, enough for about ten thousand stacks. */
 #define KNOWN_BYTES (8u << 20)
 
-/* Number of extra frames recorded, because a report removes alloc-fns. As in Massif. */
+/*
+ * Number of frames recorded beyond the depth of the report, to replace the alloc-fns that the report removes, as in
+ * Massif.
+ */
 #define FRAMES_BEYOND_DEPTH 50
 
 static void remove_target(struct mf_pages *pages, struct mf_target *target)
@@ -337,7 +340,7 @@ int mf_pages_end(struct mf_pages *pages, struct mf_error *err)
 	struct mf_target *target;
 	int code = mf_pages_drain(pages, err), more;
 
-	/* Account for the waiting events even after an error, to keep what was recorded before the error. */
+	/* Account for the queued events even after an error, to keep what was recorded before the error. */
 	more = flush(pages, code ? NULL : err);
 	code = code ? code : more;
 	mf_targets_each(&pages->targets, target)

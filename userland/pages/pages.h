@@ -75,7 +75,8 @@ struct mf_pages_options {
 	bool traces_children;
 	/*
 	 * Returns whether to skip a program that was executed as @path with the NUL-terminated arguments in the
-	 * @n_bytes of @args. The processes it starts are skipped, too. If NULL, no program is skipped.
+	 * @n_bytes of @args. The processes that it starts are skipped, too. If this function pointer is NULL, no
+	 * program is skipped.
 	 */
 	bool (*skips)(void *data, const char *path, const char *args, size_t n_bytes);
 	void *skips_data;
@@ -84,13 +85,13 @@ struct mf_pages_options {
 enum mf_pages_state {
 	MF_PAGES_RUNNING,  /* the process is still running: the profile is growing */
 	MF_PAGES_EXITED,   /* the address space no longer exists: the profile is complete */
-	MF_PAGES_STOPPED,  /* mf_pages_end() has ended the profile: it is complete up to that time */
-	MF_PAGES_REPLACED, /* the process executed another program: the profile is dropped, the store empty */
-	/* the process executed a set-uid or unreadable program: the profile is dropped, the store empty */
+	MF_PAGES_STOPPED,  /* mf_pages_end() has ended the profile, which is complete up to then */
+	MF_PAGES_REPLACED, /* the process executed another program: the profile is dropped, and its store is empty */
+	/* the process executed a set-uid or unreadable program: the profile is dropped, and its store is empty */
 	MF_PAGES_SECURE,
 	MF_PAGES_SKIPPED,  /* skips() excluded the program: the profile is dropped */
-	MF_PAGES_HIDDEN,   /* we may no longer observe the process: the profile is complete up to that time */
-	MF_PAGES_TAKEN,	   /* another session has taken the process over: the profile is complete up to that time */
+	MF_PAGES_HIDDEN,   /* we may no longer observe the process: the profile is complete up to this change */
+	MF_PAGES_TAKEN,	   /* another session has taken over the process: the profile is complete up to the takeover */
 };
 
 /* An interval in which events were lost, from from_ns to to_ns (CLOCK_MONOTONIC), and their number. */
@@ -126,7 +127,8 @@ struct mf_pages_process {
 	/* number of records at which model_pages and the kernel's count differed although nothing was lost */
 	uint64_t mismatches;
 	uint64_t lost;	       /* number of records and changes that were lost */
-	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX]; /* when records were lost, in order of time */
+	/* intervals in which records were lost, in chronological order */
+	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX];
 	uint32_t n_losses;
 	uint64_t events;       /* number of mappings created and removed */
 	uint64_t no_stack;     /* number of mappings whose stack was not available */
