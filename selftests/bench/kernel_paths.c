@@ -128,7 +128,8 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 }
 
 /*
- * The states of the guest that this program sets up itself. Any other STATE argument is only a label for the results.
+ * The STATE arguments for which this program itself creates the state. Any other STATE argument is only a label for the
+ * results.
  */
 static const struct state {
 	const char *name;
@@ -198,8 +199,9 @@ static int begin(const struct state *state)
 }
 
 /*
- * Adds each stack in the ring to the stack cache. The cache also needs the words that unwinding has read. Here these
- * are SLOTS words of measure()'s frame, which do not change; SLOTS is how many words it takes to unwind about twenty frames.
+ * Adds each stack in the ring to the stack cache. The cache also needs the stack words that were read during unwinding.
+ * Here these are SLOTS words of measure()'s frame, which do not change; SLOTS is about the number of words that must be
+ * read to unwind twenty frames.
  */
 static void tell(int fd)
 {

@@ -62,7 +62,9 @@ struct recipe {
 	uint8_t more;
 };
 
-/* Decodes a machine word of a record: a small number, the address of a page, or any number. */
+/*
+ * Decodes bytes of the fuzz input into a 64-bit word of a record: a small number, the address of a page, or any number.
+ */
 static uint64_t take_word(struct fuzz_input *input)
 {
 	uint8_t kind = fuzz_u8(input);
@@ -84,7 +86,7 @@ static void set_name(struct massif_rec_vma *vma, uint32_t choice)
 	memcpy(vma->name, name, vma->name_len + 1);
 }
 
-/* Makes the lengths in @record consistent. */
+/* Makes the lengths in @record consistent with its size and its contents. */
 static void put_right(struct massif_record *record)
 {
 	struct massif_rec_stack *stack = (void *)record;
@@ -112,7 +114,10 @@ static void put_right(struct massif_record *record)
 	}
 }
 
-/* Limits the numbers of pages, because pages mode loops over all pages. On a real machine, its memory limits them. */
+/*
+ * Limits the numbers of pages, because pages mode loops over all pages. On a real machine, the size of its memory
+ * limits them.
+ */
 static void bound_pages(struct massif_rec_resident *resident)
 {
 	for (int i = 0; i < MASSIF_RSS_COUNT; i++) {

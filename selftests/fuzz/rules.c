@@ -82,8 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(&object, UINT64_MAX);
 	table = bytes + (header == 0xffff ? frames : header);
 	/*
-	 * Try each four bytes as the start address in a table entry. The address is relative to the header or, if there
-	 * is none, to the start of the frame data or to the four bytes themselves.
+	 * Try every group of four bytes as the start address in a table entry. The address is relative to the header
+	 * or, if there is none, to the start of the frame data or to the four bytes themselves.
 	 */
 	for (size_t at = 0, n = 0; at + 4 <= input.left && n < PLACES_MAX; at += 4, n++) {
 		int32_t distance;

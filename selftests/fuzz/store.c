@@ -63,7 +63,10 @@ static void patch(const struct mf_store *store, struct fuzz_input *input)
 		uint64_t offset = fuzz_u16(input);
 		struct mf_store_header *header = store->header;
 
-		/* Do not patch the table of regions: massif-ctl writes it once, and mf_store_attach() checks it. */
+		/*
+		 * Do not overwrite the table of regions with fuzz input: massif-ctl writes the table once, and
+		 * mf_store_attach() checks it.
+		 */
 		if (region == MF_REGION_HEADER &&
 		    offset < offsetof(struct mf_store_header, regions) + sizeof(header->regions))
 			offset += offsetof(struct mf_store_header, regions) + sizeof(header->regions);

@@ -23,7 +23,7 @@ static const char *const whole_files[] = {
 	"limits", "timers", "coredump_filter", "timerslack_ns", "personality", "oom_score_adj",
 };
 
-/* The output file, and the name of the process's executable, with which every line begins. */
+/* The output file and the name of the process's executable. Every line of the output begins with that name. */
 static FILE *to;
 static const char *name;
 
@@ -46,8 +46,9 @@ static FILE *open_proc(pid_t pid, const char *file)
 }
 
 /*
- * Returns whether @text mentions something that massif adds to a process. Its two environment variables are not in
- * environ any more, but their bytes are still on the initial stack, and /proc shows these.
+ * Returns whether @text, a string from a file in /proc, contains the name of something that massif adds to a process.
+ * massif's two environment variables have been removed from environ, but their bytes are still on the initial stack,
+ * and /proc shows them.
  */
 static bool is_ours(const char *text)
 {
@@ -81,7 +82,7 @@ static void print_whole(pid_t pid, const char *what)
 		fclose(file);
 }
 
-/* Prints a file of NUL-terminated strings: the command line or the environment. */
+/* Prints the NUL-terminated strings in a file in /proc: the command line or the environment of the process. */
 static void print_strings(pid_t pid, const char *what)
 {
 	FILE *file = open_proc(pid, what);

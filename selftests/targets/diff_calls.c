@@ -83,7 +83,7 @@ static void realloc_same(void)
 	free(block);
 }
 
-/* A block of 100 bytes takes 112 bytes, so it stays in place as long as it does not grow beyond that. */
+/* A block of 100 bytes occupies 112 bytes of the heap, so realloc leaves it in place for sizes up to 112. */
 static void realloc_in_place(void)
 {
 	void *block = see(malloc(100));

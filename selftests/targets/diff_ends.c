@@ -220,7 +220,10 @@ static void handle_exit_now(int signal)
 static int end_exit_now_in_handler(void)
 {
 	signal(SIGSEGV, handle_exit_now);
-	/* All on one line, because Valgrind shows the line of the instruction before the faulting one. */
+	/*
+	 * These expressions are on one line, because Valgrind shows the line of the instruction before the faulting
+	 * one.
+	 */
 	return see(malloc(100)), *(volatile int *)16;
 }
 
@@ -304,7 +307,7 @@ static int end_killed(void)
 	return 99;
 }
 
-/* Ways in which a program can end that has threads. */
+/* Ways in which a multithreaded program can end. */
 
 static void run_thread(void *(*run)(void *), void *data)
 {

@@ -34,7 +34,10 @@ extern "C" NOINLINE void *hidden_resize(void *block, size_t size)
 	return see(realloc(block, size));
 }
 
-/* Calls a visible function. The innermost function decides whether a block is ignored, not its callers. */
+/*
+ * Calls a visible function, that is, one that --ignore-fn does not name. Only the innermost function decides whether a
+ * block is ignored; its callers do not.
+ */
 extern "C" NOINLINE void *hidden_caller(size_t size)
 {
 	return see(visible(size));
@@ -97,8 +100,8 @@ static void churn()
 }
 
 /*
- * Resizes each block in a function of the same kind as the function that allocated it: ignored blocks stay ignored,
- * visible blocks stay visible.
+ * Resizes a block of an ignored function in an ignored function, and a block of a visible function in a visible
+ * function. Ignored blocks stay ignored, and visible blocks stay visible.
  */
 static void resizes()
 {
@@ -116,7 +119,7 @@ static void resizes()
 	hidden_resize(theirs, 0);
 }
 
-/* A visible block is resized in an ignored function. */
+/* Resizes a block of a function that is not ignored, in an ignored function. */
 static void lost()
 {
 	void *block = visible(1000);
@@ -128,7 +131,7 @@ static void lost()
 	visible(700);
 }
 
-/* An ignored block is resized in a function that is not ignored. */
+/* Resizes a block of an ignored function, in a function that is not ignored. */
 static void found()
 {
 	void *block = hidden(1000);

@@ -218,7 +218,7 @@ static void no_symbols(void)
 	((void (*)(void (*)(void)))page)(constructors);
 }
 
-/* The plugin is in the program's directory. */
+/* Loads the plugin from the program's directory, allocates in it, and returns its handle. */
 static void *open_plugin(void)
 {
 	char path[4096];

@@ -338,7 +338,7 @@ static void commands(void)
 	free(block);
 }
 
-/* A block announced before main. */
+/* A block that a client request announces to massif before main() runs. */
 static void *early;
 
 __attribute__((constructor)) static void before(void)

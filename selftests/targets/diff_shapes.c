@@ -49,7 +49,7 @@ static void waves(void)
 	}
 }
 
-/* All waves of allocations and frees reach the same total. A total equal to the previous peak is not a new peak. */
+/* The total rises to the same value in each wave. A total equal to the previous peak is not a new peak. */
 static void equal_waves(void)
 {
 	for (uint32_t wave = 0; wave < 30; wave++) {
@@ -125,7 +125,7 @@ static void equal_times(void)
 	free(block);
 }
 
-/* Makes the time in bytes exceed 32 bits. The memory is never touched. */
+/* Allocates so much that the time, counted in bytes, does not fit in 32 bits. The memory is never touched. */
 static void clock_4g(void)
 {
 	for (uint32_t i = 0; i < 60; i++) {

@@ -103,7 +103,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 2 && i < sizeof(ways) / sizeof(*ways); i++) {
 		if (strcmp(argv[1], ways[i].name) == 0) {
 			ways[i].make(strtoul(argv[2], NULL, 10));
-			/* Free a block: massif checks for a peak before the total decreases. */
+			/*
+			 * Free a block, because massif checks whether there is a new peak before a free decreases the
+			 * total.
+			 */
 			last = malloc(1);
 			free(last);
 			return 0;

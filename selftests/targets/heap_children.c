@@ -104,7 +104,7 @@ static int spawn(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes this program again, which in turn executes another one. */
+/* Executes this program again. The new program in turn executes another one. */
 static int chain(char **argv)
 {
 	char *again[] = { own_path, "exec", argv[0], "leaf", NULL };
@@ -115,7 +115,10 @@ static int chain(char **argv)
 	return wait_for(pid);
 }
 
-/* An environment without massif's variables. bare[1] becomes $SIDE, which is part of the profile's name. */
+/*
+ * An environment without massif's variables. Its second string, bare[1], is set to the variable SIDE, whose value
+ * becomes part of the profile's name.
+ */
 static char *bare[] = { "A=b", NULL, NULL };
 
 static int spawn_bare(char **argv)
@@ -293,7 +296,7 @@ static int forked(char **argv)
 	return 7;
 }
 
-/* Creates a grandchild, and a child whose exec fails. */
+/* Creates a grandchild, and also a child whose exec fails. */
 static int forked_twice(char **argv)
 {
 	pid_t pid = fork(), inner;
@@ -574,7 +577,7 @@ static int fork_threads(char **argv)
 	return bad;
 }
 
-/* Returns @n bytes that are followed by inaccessible memory. */
+/* Returns the last @n bytes of a page. The page after it is inaccessible. */
 static char *last_bytes(size_t n)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -99,7 +99,7 @@ static void run_child(int unused)
 	work(NULL);
 }
 
-/* Checks that the first two frees and the first two allocations of a thread preserve errno. */
+/* Checks that errno is preserved by a thread's first two frees and first two allocations. */
 static void *try_errno(void *data)
 {
 	void **blocks = data;

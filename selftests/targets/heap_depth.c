@@ -27,7 +27,8 @@
 static void *kept[64];
 
 /*
- * Makes mark @i: allocates a block of a unique size and, under Valgrind, requests a snapshot in the same stack frame.
+ * Marks point @i of the run: allocates a block of a unique size and, under Valgrind, requests a snapshot in the same
+ * stack frame.
  */
 NOINLINE static void mark(int i)
 {
@@ -74,7 +75,7 @@ static void at_exit(void)
 	mark(8);
 }
 
-/* Makes all marks (allocates all blocks of unique sizes) that belong to the main stack. */
+/* Marks all points of the run that are on the main stack, each by allocating a block of a unique size. */
 static void points(void)
 {
 	int numbers[] = { 3, 1, 2 };
@@ -91,8 +92,8 @@ static void points(void)
 }
 
 /*
- * Flags for which threads wait in a loop without function calls, so that a thread's stack stays as it was at its last
- * event.
+ * Flags for which threads wait in a loop. The loop calls no functions, so that a thread's stack remains as it was at
+ * its last event.
  */
 static int waiting, done;
 
@@ -322,7 +323,7 @@ static void climb(void)
 	mark(1);
 }
 
-/* Uses a deep stack only between two events, so that no event shows it. */
+/* Uses a deep stack only between two events, so that massif never sees the depth at an event. */
 NOINLINE static void unseen_depth(void)
 {
 	volatile char room[200000];

@@ -120,7 +120,7 @@ UNUSED static uint64_t piece_fp_mode(unsigned int p)
 	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
 	__asm__ volatile("fnstcw %0" : "=m"(control));
 	if (p & 4)
-		mxcsr |= 0x8040; /* denormal results and operands are treated as zero */
+		mxcsr |= 0x8040; /* flush denormal results to zero, treat denormal operands as zero */
 	if (p & 8) {
 		mxcsr &= ~0x1f80u; /* all exceptions trap */
 		control &= (uint16_t)~0x3f;

@@ -19,8 +19,8 @@ UNUSED static int see_object(struct dl_phdr_info *info, size_t size, void *data)
 	if (!strstr(info->dlpi_name, "libmassif-preload") && !strstr(info->dlpi_name, "libunwind") &&
 	    !strstr(info->dlpi_name, "liblzma"))
 		/*
-		 * The checksum of the libraries' names must not depend on their order, because the shim's dependencies
-		 * move the dynamic linker forward in the list.
+		 * The checksum of the libraries' names must not depend on their order: with the shim loaded, the
+		 * dynamic linker is earlier in the list, because of the shim's dependencies.
 		 */
 		*(uint64_t *)data += sum_of(info->dlpi_name, strlen(info->dlpi_name));
 	free(malloc(strlen(info->dlpi_name) + 1));

@@ -23,8 +23,8 @@ enum when {
 	EARLY,	/* the piece of code comes first in the generated program, because it inspects the initial state */
 	ANY,
 	/*
-	 * the piece may be anywhere in the generated program, but a program has at most one piece of this kind, because
-	 * it makes many other pieces impossible
+	 * the piece of code may be anywhere in the generated program, but the program has at most one SELDOM piece,
+	 * because such a piece makes many other pieces impossible
 	 */
 	SELDOM,
 	LAST,	/* the piece of code comes last in the sequence of pieces that makes up the generated program */
@@ -44,8 +44,8 @@ enum needs {
 	DEFAULT_FP = 4,
 	MAIN_STACK = 8,	  /* the piece of code needs a larger stack than a coroutine has */
 	/*
-	 * the piece of code needs much memory; it must not come after a piece that is marked SELDOM, which can limit
-	 * memory
+	 * the piece of code needs much memory; it must not come after a SELDOM piece in the generated program, because
+	 * that may limit memory
 	 */
 	MEMORY = 16,
 };

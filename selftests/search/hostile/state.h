@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The checks of a hostile program: each call to an allocation function must preserve the callee-saved registers, the
- * floating-point modes and flags, and errno. Results are added up in a checksum.
+ * The checks that a hostile program makes: each call to an allocation function must preserve the callee-saved
+ * registers, the floating-point modes and flags, and errno. The results of all checks are added up in a checksum.
  *
  * All of selftests/search/hostile compiles as C and as C++.
  */

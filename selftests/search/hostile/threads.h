@@ -166,7 +166,7 @@ UNUSED static uint64_t piece_thread_ends(unsigned int p)
 		if ((i + p) % 3 == 2)
 			pthread_cancel(threads[i]);
 		pthread_join(threads[i], &result);
-		/* A thread that made the exit system call directly has no result. */
+		/* A thread that called the exit system call directly has no return value for pthread_join(). */
 		if ((i + p) % 3 != 1)
 			sum = mix(sum, (uint64_t)result);
 	}
