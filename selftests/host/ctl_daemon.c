@@ -351,7 +351,10 @@ TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 	self->result.err = ctl_read_file("d.err");
 	self->background = background_of(self->result.err);
 	ASSERT_LT(0, self->background);
-	/* Standard error is a file, and nobody waits for a file to be closed, so messages still go there. */
+	/*
+	 * Standard error is a file. Unlike a pipe, a file has no reader that waits until it is closed, so massif-ctl
+	 * still writes messages there.
+	 */
 	EXPECT_NE(NULL, strstr(self->result.err, "which also writes its messages here"));
 	snprintf(self->name, sizeof(self->name), "massif.out.%d", (int)self->daemon);
 	end_daemon(_metadata, self);
@@ -756,7 +759,10 @@ TEST_F_TIMEOUT(daemon, nginx, SECONDS)
 	kill(self->daemon, SIGQUIT);
 	EXPECT_TRUE(is_gone_soon(self->daemon));
 	EXPECT_TRUE(is_gone_soon(self->background));
-	/* One file each for the program, the intermediate process, the master and the worker. */
+	/*
+	 * Each process has written a profile: the program, the daemon's intermediate process, its master process and
+	 * its worker process.
+	 */
 	EXPECT_EQ(4, ctl_find_files("massif.out.", NULL));
 	EXPECT_EQ(0, ctl_find_files("massif.log.", NULL));
 	unlink("d.socket");

@@ -50,7 +50,7 @@ FIXTURE_VARIANT(run) {
 	const char *script;
 	size_t profiles, trees; /* number of files w.* that must exist at the end */
 	size_t said;		/* number of messages saying that a file gets another name, as its own is taken */
-	const char *kept;	/* name of the first process's file; NULL if there is none */
+	const char *kept;	/* name of the first process's output file; NULL if there is none */
 };
 
 #define FORKS "(:); (:); (:); exit 3"

@@ -314,7 +314,7 @@ TEST_F(program, set_uid_one_runs)
 					       "capabilities), so it is not profiled");
 }
 
-/* A set-uid program that the profiled program executes also runs without the shim. */
+/* If the profiled program executes a set-uid program, the latter runs without the shim. */
 TEST_F(program, set_uid_child_runs)
 {
 	const char *argv[] = { "massif-ctl", "-q", "--trace-children=yes", "sh", "-c",

@@ -22,7 +22,7 @@ enum {
 	PATIENCE_MS = 10000,
 };
 
-/* selftests/targets/ctl_signals.c running under massif-ctl. */
+/* selftests/targets/ctl_signals.c, running as a job under massif-ctl. */
 struct job {
 	pid_t pid;	 /* the pid of massif-ctl */
 	pid_t program;

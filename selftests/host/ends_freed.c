@@ -92,7 +92,8 @@ static void forget(struct _test_data_freed *self)
 	} while (0)
 
 /*
- * The program grows until its end, which is at various distances from the last snapshot and sometimes triggers culling.
+ * The program allocates until it ends. The distance between its last snapshot and its end varies, and the end sometimes
+ * triggers culling.
  */
 TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 {
@@ -127,8 +128,8 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 		}
 	}
 	/*
-	 * Check that the test covered enough: enough programs ended right after a culling, enough had more blocks than
-	 * snapshots, and only a few pairs of files could not be compared.
+	 * Check that the test covered enough: more than 2 programs ended right after a culling, more than 10 had more
+	 * blocks than snapshots, and fewer than 6 pairs of profiles could not be compared.
 	 */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);

@@ -23,7 +23,7 @@
 
 FIXTURE(children) {
 	struct ctl_result result, theirs;
-	char *files[2][FILES_MAX]; /* the files of massif-ctl and of Valgrind, made comparable and sorted */
+	char *files[2][FILES_MAX]; /* files of massif-ctl and of Valgrind, normalized and sorted */
 	size_t n[2];
 };
 

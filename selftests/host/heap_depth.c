@@ -165,8 +165,8 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 			TH_LOG("mark %d", i);
 		}
 		/*
-		 * The snapshot that the target requests at the mark while it runs has the same number of stack bytes as
-		 * the profile at that mark.
+		 * The target also requests a snapshot at each mark. That snapshot has the same number of stack bytes as
+		 * the profile at the mark.
 		 */
 		EXPECT_EQ(at_point(OUR_POINTS, i), at_mark(self, i));
 	}
@@ -183,8 +183,8 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 #define CLONED_BYTES 16
 
 /*
- * With a second thread, massif-ctl and Massif count the same number of stack bytes except for CLONED_BYTES: main's
- * stack, at the depth of main's last event, plus the thread's stack.
+ * With a second thread, massif-ctl and Massif count the same number of stack bytes except for CLONED_BYTES. Both count
+ * main's stack, at the depth of main's last event, plus the thread's stack.
  */
 TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// --heap-extra=real: useful and extra bytes add up to what the allocator used.
+// With --heap-extra=real, the requested bytes and the extra bytes add up to what the allocator used.
 
 #include <stdlib.h>
 #include <string.h>

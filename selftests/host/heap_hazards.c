@@ -84,8 +84,8 @@ TEST_F(hazards, another_library_at_the_same_place)
 
 /*
  * The program allocates in code that belongs to no object, and then in a library that is mapped in place of this code.
- * massif recognises a stack by the memory words that were read to unwind it. These words are the same both times, but
- * the call stacks differ.
+ * massif recognises a known stack by the memory words that were read when the stack was unwound. These words are the
+ * same both times, although the call stacks differ.
  */
 TEST_F(hazards, a_library_in_the_place_of_made_code)
 {

@@ -188,7 +188,7 @@ static void make_lie(void)
 	mf_rowfile_seal(&wrong.file);
 }
 
-/* Returns whether the last run wrote the original cache file again. */
+/* Returns whether the cache file has its original contents again after the last run. */
 static bool is_rebuilt(void)
 {
 	static struct bytes now;

@@ -134,7 +134,7 @@ TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 {
 	/*
 	 * @same is the length of the part of the summary that must be equal. The size of leaks is not in this part: a
-	 * leaked block is considered in use if a stale word on the stack points to it, and calls of the shim leave
+	 * leaked block is considered in use if a stale word on the stack points to it, and the shim's calls leave
 	 * different stale words on the stack.
 	 */
 	static const struct {

@@ -14,7 +14,7 @@
 static const struct {
 	const char *target;
 	const char *arguments[WORDS];
-	const char *said; /* messages that massif-ctl adds to the program's; NULL: none */
+	const char *said; /* messages of massif-ctl in addition to the program's own output; NULL: none */
 } programs[] = {
 	{ "untouched_errno", { NULL } },
 	{ "untouched_fp", { NULL } },

@@ -82,7 +82,7 @@ FIXTURE_VARIANT(verify) {
 	const char *prepare; /* a command to run first */
 	const char *option;  /* an option for massif-ctl */
 	int status;	     /* expected exit status */
-	uint64_t least;	     /* minimum number of stacks */
+	uint64_t least;	     /* minimum number of stacks to be verified */
 };
 
 FIXTURE_VARIANT_ADD(verify, python3) {
@@ -132,7 +132,10 @@ FIXTURE_VARIANT_ADD(verify, map) {
 FIXTURE_VARIANT_ADD(verify, stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
 };
-/* A split stack: walks lead from one piece to the next, and out of the first piece, which makecontext() set up. */
+/*
+ * A split stack: walks lead from each piece of the stack to the next, and beyond the first piece, which makecontext()
+ * set up.
+ */
 FIXTURE_VARIANT_ADD(verify, split_stack) {
 	.target = "heap_split_stack", .argv = { "", "40" }, .least = 2000,
 };

@@ -94,8 +94,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * libstdc++'s pool for exceptions is allocated below the dynamic linker, where Valgrind walks on through
- * unrelated contents of the stack.
+ * The dynamic linker calls the code that allocates libstdc++'s pool for exceptions. In the dynamic linker, Valgrind's
+ * unwinding goes on through unrelated contents of the stack.
  */
 #define POOL " 72704 1"
 
@@ -171,7 +171,7 @@ TEST_F_TIMEOUT(xtree, for_massifs_readers, 120)
 	free(theirs);
 }
 
-/* Writes the file, replacing each name that is given only by its number with the name itself. */
+/* Writes the execution tree @text to @out. Replaces each name that is given only by its number with the name itself. */
 static void expand(const char *text, FILE *out)
 {
 	static const char *const keys[] = { "fl=(", "cfi=(", "fn=(", "cfn=(" };

@@ -166,7 +166,7 @@ static bool culling_is_right(uint32_t max_snapshots, int64_t first, int64_t last
 
 /*
  * Totals change randomly at random times. After each culling, the model's snapshots are compared with those of the slow
- * model, the independent implementation in model_oracle.h.
+ * model, which is an independent implementation in model_oracle.h.
  */
 TEST_F(stream, equals_slow_model)
 {

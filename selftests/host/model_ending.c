@@ -119,8 +119,8 @@ TEST_F(rule, decides)
 }
 
 /*
- * The final snapshot never has an earlier time than the snapshot before it. If that snapshot has a tree and the same
- * time, no final snapshot with a tree is made.
+ * The final snapshot never has an earlier time than the snapshot before it. If the snapshot before it has the same time
+ * and a tree, no final snapshot with a tree is taken.
  */
 TEST(is_not_made_twice)
 {

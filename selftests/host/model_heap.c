@@ -35,7 +35,7 @@ static void start_tallies(uint32_t n)
 	mf_tally_grant(&store);
 }
 
-/* Prepares a thread's tally before each of the thread's events. */
+/* Before a thread's next event, carries out the free that the thread's tally deferred, if there is one. */
 static void settle(uint32_t number)
 {
 	if (!n_tallies || mf_tally_settle(&desks[number], true))
@@ -53,8 +53,8 @@ static bool somebody_has_put_off(void)
 }
 
 /*
- * Selects a random thread for the event at @now and prepares its tally. Withdraws the allowances if a snapshot is due,
- * as massif-ctl does in time unit ms. Returns the thread's number.
+ * Selects a random thread for the event at @now and carries out the free that its tally deferred, if there is one.
+ * Withdraws the allowances if a snapshot is due, as massif-ctl does in time unit ms. Returns the thread's number.
  */
 static uint32_t turn(uint64_t *seed, int64_t now)
 {
@@ -222,7 +222,7 @@ static int random_context(uint64_t *seed)
 static uint64_t a_live_address(uint64_t *seed)
 {
 	if (!oracle.n_blocks || !oracle_below(seed, 20))
-		return random_address(seed); /* usually an address at which no block begins */
+		return random_address(seed); /* usually, no block begins at this address */
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 
@@ -416,8 +416,8 @@ TEST_F(heap, equals_naive_list)
 		if (oracle.n_blocks == ORACLE_BLOCKS - 2)
 			what = 60;
 		/*
-		 * Change the stack bytes as the shim does: right before another event, and in most cases by a small
-		 * amount.
+		 * Change the stack bytes at the times when the shim does: right before another event, and in most cases
+		 * by a small amount.
 		 */
 		if (variant->stacks && oracle_below(&seed, 4)) {
 			uint64_t most = oracle_below(&seed, 16) ? 2000 : variant->stacks;
@@ -484,8 +484,8 @@ TEST_F(heap, equals_naive_list)
 static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 };
 
 /*
- * A tally may delay a free until the thread's next event. The free counts as done when the store is read, and when the
- * program ends.
+ * A tally may defer a free until the thread's next event. When the store is read or the program ends, a deferred free
+ * counts as done.
  */
 FIXTURE(put_off)
 {

@@ -86,9 +86,9 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Carries out deferred frees before @event: the one of the event's tally, and by folding all tallies, that of any other
- * tally. Folding simulates the start of another thread: a free can be deferred only while the program has a single
- * thread.
+ * Carries out the frees that tallies deferred before @event. Settling the event's tally carries out that tally's free.
+ * Folding all tallies carries out the free of any other tally, and simulates the start of another thread: a free can be
+ * deferred only while the program has a single thread.
  */
 static void settle(const struct event *event)
 {
@@ -269,7 +269,10 @@ static void note(const struct oracle_snapshot *s)
 	memcpy(k->bytes, s->leaves, sizeof(k->bytes));
 }
 
-/* Notes the snapshots that may be new: the peak and the last one. Neither can have been culled since it was taken. */
+/*
+ * Notes the detailed snapshots that may be new: the peak and the last snapshot. Neither can have been culled since it
+ * was taken.
+ */
 static void note_new(void)
 {
 	for (int i = 0; i < oracle.n_snapshots; i++)

@@ -41,8 +41,8 @@ TEST(silent_by_default)
 }
 
 /*
- * The log of ten snapshots and one culling that removes five. Events between two of these steps are reported with the
- * later step.
+ * The log has ten snapshots and one culling that removes five of them. Events between two steps of the log (a snapshot
+ * or a culling) are reported with the later step.
  */
 TEST(order)
 {

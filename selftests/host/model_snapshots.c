@@ -217,7 +217,7 @@ TEST(interval)
 	mf_heap_alloc(&store, 0x20000, 8, context, 999);
 	look();
 	EXPECT_EQ(5, n_views);
-	mf_heap_free(&store, 0x20000, 999); /* this event triggers a peak snapshot, but no normal snapshot after it */
+	mf_heap_free(&store, 0x20000, 999); /* this event triggers only a peak snapshot, not a normal one */
 	look();
 	ASSERT_EQ(6, n_views);
 	EXPECT_EQ(MF_TREE_PEAK, views[5].tree);

@@ -341,8 +341,8 @@ TEST(full_of_blocks)
 	EXPECT_EQ(leaves * 16, model->heap);
 
 	/*
-	 * Each pair of blocks that begin in the same granule, which is 16 bytes of the address space, needs an entry in
-	 * a second table, which fills up as well.
+	 * A granule is 16 bytes of the address space. Each pair of blocks that begin in the same granule needs an entry
+	 * in a second table, which fills up as well.
 	 */
 	while (store.header->events_lost < 3 && n < MILLION)
 		mf_heap_alloc(&store, (1ull << 22) + 16 + n++, 16, context, 0);

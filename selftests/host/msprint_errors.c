@@ -20,7 +20,7 @@
 
 static const struct {
 	const char *file;
-	const char *words;	/* the message on standard error after the names of the program and the file */
+	const char *words;	/* message on standard error, without program and file names */
 	bool is_ours;		/* true if Valgrind's ms_print prints garbage or a different message */
 } bad_files[] = {
 	{ "", "the file is empty\n" },

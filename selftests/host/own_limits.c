@@ -86,8 +86,8 @@ static void write_function(FILE *file, unsigned int number, const char *body)
 
 /*
  * Generates the library many.so with @whole ordinary functions and @jumps functions that consist of one two-byte jump.
- * For every JUMPS_OF_ONE of the latter, the library has one more ordinary function, which is the target of their jumps.
- * Returns the number of functions.
+ * Each group of JUMPS_OF_ONE jump functions has an additional ordinary function, to which all of them jump. Returns the
+ * number of functions.
  */
 static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole,
 				 unsigned int jumps)

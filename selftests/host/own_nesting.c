@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// If one of the program's allocation functions calls another one, the inner call counts as part of the outer call. No
-// other call does, even if the outer call was left without returning, was interrupted, or is suspended on another
-// stack.
+// If one of the program's allocation functions calls another one, the inner call counts as part of the outer call. A
+// call that is not nested counts by itself, even if an earlier call was left without returning, was interrupted, or is
+// suspended on another stack.
 
 #include <stdlib.h>
 #include <string.h>

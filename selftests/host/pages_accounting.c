@@ -360,7 +360,9 @@ TEST_F(accounting, a_fork_inherits_who_mapped_what)
 	EXPECT_EQ(frames[0].pc, 0x1000);
 	EXPECT_EQ(frames[1].pc, 0x2000);
 	EXPECT_EQ(mf_objects_record(&child->store, frames[2].object)->kind, MF_OBJECT_NOTE);
-	/* Nothing was mapped and unmapped again in between, so the clock equals the number of mapped bytes. */
+	/*
+	 * No page was mapped and unmapped again, so the clock, which counts bytes, equals the number of mapped bytes.
+	 */
 	EXPECT_EQ(mf_model_of(&child->store)->clock_bytes, 6 * PAGE);
 	mf_accounting_destroy(child);
 }

@@ -156,8 +156,8 @@ static struct mf_cfi rules_with(const void *program, size_t n)
 	if (!builder || !bytes)
 		abort();
 	/*
-	 * Copy what make() built, except for the three bytes of instructions at the end of its FDE. The last byte
-	 * copied is the size of the FDE's augmentation data.
+	 * Copy the section that make() built, except for the three bytes of instructions at the end of its FDE, which
+	 * the test replaces. The last byte copied is the size of the FDE's augmentation data.
 	 */
 	memcpy(bytes, section.bytes, before);
 	memcpy(bytes + fde, &length, sizeof(length));

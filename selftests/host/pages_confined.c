@@ -74,8 +74,8 @@ static void obey(enum evil evil)
 }
 
 /*
- * Called before each read of a file. In this process, it counts the reads. In a child, it performs the action selected
- * by the last byte of the file.
+ * Called before each read of a file. In the test's own process, it counts the reads. In a child, it performs the action
+ * selected by the last byte of the file.
  */
 static void watch(int fd)
 {
@@ -204,8 +204,8 @@ static uint32_t walk(void)
 static bool is_whole(void)
 {
 	/*
-	 * libc's backtrace() was called in take()'s caller, while the stack was captured in take(), so the walk has one
-	 * more frame.
+	 * libc's backtrace() was called in take()'s caller, but the stack was captured in take(), so the unwound stack
+	 * has one frame more than backtrace() listed.
 	 */
 	if (walked.n != (uint32_t)n_expected + 1 || walked.end != MF_UNWIND_OUTERMOST)
 		return false;

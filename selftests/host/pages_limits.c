@@ -66,7 +66,7 @@ static void write_segment(FILE *out, unsigned int number, const Elf64_Phdr *segm
 	write_at(out, sizeof(Elf64_Ehdr) + number * sizeof(*segment), segment, sizeof(*segment));
 }
 
-/* Opens the file that the test has written so far. Returns NULL if mf_elf_file_open() refuses the file. */
+/* Opens the ELF file that the test has written. Returns NULL if mf_elf_file_open() refuses the file. */
 static struct mf_elf_file *reopen(struct _test_data_file *self)
 {
 	mf_elf_file_close(self->binary);
@@ -248,9 +248,9 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 }
 
 /*
- * Writes .eh_frame_hdr with @n entries for different addresses. All of them point to a single FDE, which covers
- * all addresses and has the maximum number of instructions. Returns how many bytes of rules are kept for each
- * entry.
+ * Writes .eh_frame_hdr with @n entries for different addresses. All entries point to a single FDE, which covers all
+ * addresses and has the maximum number of instructions. Returns how many bytes of unwind rules massif-ctl keeps for
+ * each entry.
  */
 static uint64_t write_listed(FILE *out, uint32_t n)
 {

@@ -312,8 +312,8 @@ TEST_F(resident, what_was_there_before_finds_a_place)
 }
 
 /*
- * A fault is reported after its page was unmapped, because the thread released the lock of the mapping while handling
- * the fault.
+ * A fault is reported after its page was unmapped, because the thread released the mapping's lock while it handled the
+ * fault.
  */
 TEST_F(resident, a_page_that_is_told_of_too_late)
 {
@@ -359,15 +359,18 @@ static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, b
 }
 
 /*
- * Two threads change the counters at the same time, and one of them is charged with both changes. Only a later record
- * of either thread can correct that.
+ * Two threads change the counters of resident pages at the same time, and both changes are attributed to one of them.
+ * Only a later record of either thread can correct that.
  */
 TEST_F(resident, pages_that_another_brings_amid_an_unmapping)
 {
 	ASSERT_EQ(0, map(self, 0, 100, self->sites[0]));
 	ASSERT_EQ(0, map(self, 200, 100, self->sites[1]));
 	ASSERT_EQ(0, touch(self, 0, 100, self->sites[0]));
-	/* While 100 pages are unmapped, the other thread adds 50, so that only 50 are reported as gone. */
+	/*
+	 * While 100 pages are unmapped, another thread adds 50 pages, so the counter of resident pages drops by only
+	 * 50.
+	 */
 	ASSERT_EQ(0, unmap_of_which(_metadata, self, variant->unmap_first, 100, 50));
 	EXPECT_EQ(tree(self), 100 * PAGE);
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
@@ -439,8 +442,8 @@ TEST_F(resident, no_memory_for_the_pages_of_a_move)
 	EXPECT_EQ(-ENOMEM, mf_resident_lift(&self->ours->resident, BASE, MANY * PAGE));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
 	/*
-	 * Without this limit, mf_resident_lift() succeeds: it lists all pages of a second range of the same size for
-	 * the move.
+	 * Without the limit on memory, mf_resident_lift() succeeds: it lists all pages of a second range of the same
+	 * size, which is to be moved.
 	 */
 	interval.start += 2 * MANY * PAGE;
 	interval.end += 2 * MANY * PAGE;

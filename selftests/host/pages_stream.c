@@ -139,7 +139,7 @@ TEST_F(stream, a_late_stack_holds_back_its_own_process_only)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, child_pages);
 	self->stream.capture = 1; /* thread 100 is in a long system call */
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	self->stream.capture = 2; /* a system call of another thread, number 101 */
+	self->stream.capture = 2; /* a system call of thread 101 */
 	self->stream.tid = 101;
 	stream_map(&self->stream, 2, 110, 2, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0x2222, 8);
@@ -434,14 +434,17 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, pages);
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* The record of the child's mapping is lost, but the record of the parent's stack is not. */
+	/* The record of the child's mapping is lost. The record of the parent's stack arrives. */
 	self->stream.seq += 1;
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	self->stream.capture = 0;
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_lost(&self->stream, 3, 1, MASSIF_LOST_ROOM);
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_LOST, 17, now);
-	/* Records that are lost after the end of a target affect only processes whose end was not recorded. */
+	/*
+	 * The records lost after the end of a target can only belong to processes whose end was not recorded, so only
+	 * these processes are affected.
+	 */
 	stream_exit(&self->stream, 2, MAIN, 17);
 	self->stream.seq += 2;
 	stream_lost(&self->stream, 0, 2, MASSIF_LOST_ROOM);
@@ -465,8 +468,8 @@ TEST_F(stream, losses_are_joined)
 
 	for (int i = 0; i < 40; i++) {
 		/*
-		 * In this test, the time of a record in ms is its sequence number. Skipping 500 numbers before every
-		 * second loss puts half a second between pairs of losses.
+		 * In this test, the time of a record in ms is its sequence number. The losses come in pairs. Skipping
+		 * 500 sequence numbers before each pair puts half a second between it and the previous pair.
 		 */
 		if (i % 2 == 0) {
 			self->stream.seq += 500;

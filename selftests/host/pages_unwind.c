@@ -517,7 +517,10 @@ TEST_F(stack, depends_on_what_was_read_only)
 
 		for (uint32_t j = 0; j < trace.n_regs; j++)
 			read |= trace.regs[j] == i;
-		/* Do not change the stack pointer: its value is known anyway, as the address of the stack copy. */
+		/*
+		 * Do not change the register that contains the stack pointer: the unwinder knows its value from the
+		 * stack copy's address.
+		 */
 		if (capture.regs[i] == capture.stack.sp)
 			continue;
 		capture.regs[i] ^= 0x100;
@@ -558,7 +561,10 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 	mf_unwinder_destroy(unwinder);
 }
 
-/* The number of a known stack may outlive the code that the stack goes through; it must be recognised as stale. */
+/*
+ * A known stack keeps its number even after the code in its frames was unmapped. Such a number must be recognised as
+ * stale.
+ */
 TEST_F(stack, numbers_become_stale)
 {
 	struct mf_stack_cache *known = mf_stack_cache_create();
@@ -661,7 +667,10 @@ TEST_F(stack, traces_that_are_full)
 
 	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
 	innermost = call_nested_code;
-	/* Each frame in the chain of frame pointers needs two words of the trace, whether or not the frame is shown. */
+	/*
+	 * Each frame in the chain of frame pointers needs two words of the unwinder's trace, whether or not the frame
+	 * is shown.
+	 */
 	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
 		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)
 			n_coded = 10 * MF_TRACE_SLOTS_MAX / 2 - 1;

@@ -463,7 +463,10 @@ TEST(code_without_tables)
 		EXPECT_EQ(2, function(probe_and_return));
 		EXPECT_LE(1, walks.compared.n_ours);
 		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);
-		/* Here the code without unwind tables calls the walk directly, so the caller itself has no tables. */
+		/*
+		 * The code without unwind tables calls walks_probe() directly, so the caller of the walk has no unwind
+		 * tables.
+		 */
 		EXPECT_EQ(1, function(walks_probe));
 		EXPECT_LE(1, walks.compared.n_ours);
 		EXPECT_EQ(walks.compared.caller, walks.compared.ours[0]);

@@ -141,7 +141,7 @@ static FRAME int turn_aligned(int n)
 }
 
 /*
- * Words that generated code puts next to the saved frame pointer, where a return address would be. None of them is a
+ * Words that generated code stores next to the saved frame pointer, in the place of a return address. None of them is a
  * return address.
  */
 static const uint64_t words[] = {
@@ -260,8 +260,8 @@ static void make_code(void)
 }
 
 /*
- * Code without unwind tables has guessed frames. The frames outside a guessed frame are recognised like other frames,
- * but only if guesses are kept, that is, if the shim notices when the mapped objects change.
+ * The shim guesses the frames of code without unwind tables. It recognises the frames outside a guessed frame like
+ * other frames, but only if it keeps guesses, which it does if it notices when the mapped objects change.
  */
 TEST(ways_through_made_code)
 {

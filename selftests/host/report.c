@@ -97,8 +97,10 @@ static pid_t start_report(int lanes[LANES], int *output)
 	pid = fork();
 	if (!pid) {
 		dup2(out[1], STDOUT_FILENO);
-// The lanes must have the descriptors 10 and 11, but a pipe may already have one of these. So move the pipes first.
-		// Depending on inherited descriptors, a pipe could have the number of a lane, so move the pipes first.
+		/*
+		 * The two lanes must have the descriptors 10 and 11. Depending on inherited descriptors, a pipe may
+		 * already have one of these numbers, so move the pipes first.
+		 */
 		for (int i = 0; i < LANES; i++)
 			in[i][0] = fcntl(in[i][0], F_DUPFD_CLOEXEC, 10 + LANES);
 		for (int i = 0; i < LANES; i++)

@@ -94,8 +94,8 @@ FIXTURE_TEARDOWN(oracle)
 }
 
 /*
- * Percentages are printed as in the reports that Valgrind's Massif writes with --threshold=0, which merges no
- * lines.
+ * Percentages are printed as in the reports of Valgrind's Massif with --threshold=0, which merges no small entries into
+ * one line.
  */
 TEST_F_TIMEOUT(oracle, agrees, 600)
 {

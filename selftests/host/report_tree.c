@@ -289,9 +289,9 @@ TEST(whole_file)
 		     BLOCK(2) "time=1200\nmem_heap_B=1030\nmem_heap_extra_B=8\nmem_stacks_B=0\n"
 		     "heap_tree=empty\n"
 		     /*
-		      * This snapshot's tree does not include the context of f, which did not exist yet: n_seen, the
-		      * number of contexts when the snapshot was taken, is 1. With this context, the root would have two
-		      * call sites below it.
+		      * This snapshot's tree does not include the context of f, which was created after the snapshot:
+		      * n_seen, the number of contexts when the snapshot was taken, is 1. If it included that context,
+		      * the root would have two call sites below it.
 		      */
 		     BLOCK(3) "time=-1\nmem_heap_B=30\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
 		     "heap_tree=detailed\n"

@@ -148,7 +148,7 @@ TEST_F(files, symbols)
 	}
 }
 
-/* The line number of this function is known. */
+/* The debug information contains a line number for this function. */
 TEST_F(files, lines)
 {
 	struct mf_location location = resolve(self, (uintptr_t)resolve);
@@ -371,7 +371,10 @@ TEST_F(files, names_for_the_next)
 	ASSERT_NE(NULL, names);
 	dl_iterate_phdr(own_build_id, &self->objects[1]);
 	ASSERT_NE(0, self->objects[1].build_id_size);
-	/* No names are kept before mf_names_begin() is called; it is not called if there is only one process. */
+	/*
+	 * A struct mf_names keeps no names before mf_names_begin() is called for it. That function is not called if
+	 * there is only one process.
+	 */
 	EXPECT_STREQ("resolve", resolve_next(self, names, self->program, pc).function ?: "(none)");
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
@@ -489,7 +492,7 @@ static uint64_t find_section(const char *path, const char *name)
 	return 0;
 }
 
-/* Line numbers may be lost, but not names. */
+/* If a debug section is damaged, line numbers may be lost, but function names may not. */
 TEST_F(files, compressed_and_damaged)
 {
 	static const char *const names[] = { ".debug_info", ".debug_line", ".debug_abbrev" };

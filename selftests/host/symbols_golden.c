@@ -89,9 +89,9 @@ static void take_line(struct comparison *c, const char *line)
 	c->pc = pc;
 	c->lines[c->n_lines++] = strdup(line + at);
 	/*
-	 * A call site has a line for each inlined function. All of these lines except the last have exactly one child,
-	 * so a line without a child or with several is the last. The next line may have the same address, but belongs
-	 * to another call site.
+	 * In Valgrind's report, a call site has one line for each inlined function. Each of these lines except the last
+	 * has exactly one child. So a line without a child, or with several, is the last line of its call site. The
+	 * next line may have the same address, but belongs to another call site.
 	 */
 	if (children != 1)
 		compare(c);

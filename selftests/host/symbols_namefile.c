@@ -655,7 +655,10 @@ TEST_F(names, at_once)
 		pids[i] = fork();
 		if (pids[i])
 			continue;
-		/* Each process looks up some of the addresses first, and all of them at the end. */
+		/*
+		 * Each process first looks up only some of the addresses, and then all of them, so that the processes
+		 * change the cache at the same time.
+		 */
 		for (size_t n = self->n_pcs, round = 0; round < 40; round++) {
 			self->n_pcs = 1 + (round * 7 + (size_t)i * 11) % n;
 			free(tell(self, CACHE, true));

@@ -576,8 +576,8 @@ TEST(answers_as_bytes)
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
 	/*
-	 * An answer is refused if it was truncated at any offset, or if it has extra bytes. A truncated answer is in a
-	 * block that is only one byte longer, so that reads beyond it are noticed.
+	 * An answer is refused if it was truncated at any offset, or if it has extra bytes. A truncated answer is
+	 * stored in a block that is only one byte longer than the answer, so that reads beyond it are noticed.
 	 */
 	for (size_t size = 0; size < buffer.size; size++) {
 		mf_auto_free uint8_t *cut = malloc(size + 1);
