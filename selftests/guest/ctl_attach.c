@@ -318,7 +318,10 @@ static unsigned long bytes_of(const char *pid)
 	return pages * 4096;
 }
 
-/* Waits one second, then until the process @pid has mapped 2 * @bytes more. The timeout is longer on slow machines. */
+/*
+ * Waits one second, and then until the process @pid has mapped 2 * @bytes more than at the time of this call. The wait
+ * has a timeout, which is longer on slow machines.
+ */
 static void let_grow(const char *pid, unsigned long bytes)
 {
 	unsigned long from = bytes_of(pid);
@@ -556,8 +559,8 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 #define MAX_SNAPSHOTS 100
 
 /*
- * Returns whether the second file has a snapshot with the same time for each snapshot of the first file except the
- * last.
+ * Returns whether every snapshot of the first file, except the last, has the same time as some snapshot of the second
+ * file.
  */
 static bool times_are_among(const char *first, const char *second)
 {

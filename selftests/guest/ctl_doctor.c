@@ -50,7 +50,7 @@ TEST_F_TIMEOUT(doctor, all_is_well, SECONDS)
 	EXPECT_SAYS("hooks are armed and tested\n");
 	EXPECT_SAYS("-> mmap_region: ");
 	EXPECT_SAYS(", fired in a test\n");
-	/* A tracepoint's arguments are checked only if the kernel describes its types (BTF). */
+	/* A tracepoint's arguments are checked only if the kernel provides type information (BTF). */
 	if (!access("/sys/kernel/btf/vmlinux", R_OK)) {
 		EXPECT_SAYS("-> sched_process_exec: tracepoint, arguments as expected\n");
 	} else {

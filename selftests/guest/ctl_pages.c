@@ -165,7 +165,8 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 	for (char *at = text; (at = strstr(at, "mem_heap_B=")); at++)
 		last = at;
 	/*
-	 * The last event may have unmapped a range; then the file counts only the first page of that range as removed.
+	 * If the last event unmapped a range of pages, the last snapshot counts only the first of these pages as
+	 * removed. Then its heap size is larger than the pages of "heap allocs" minus "heap frees".
 	 */
 	EXPECT_GE(ctl_number(last, "mem_heap_B="),
 		  4096 * (ctl_number(err, "heap allocs:") - ctl_number(err, "heap frees:")));
@@ -232,7 +233,7 @@ TEST_F_TIMEOUT(pages, children_traced, SECONDS)
 	EXPECT_TRUE(has_profile_of("/bin/echo a b  c"));
 	EXPECT_TRUE(has_profile_of("ls /dev/null"));
 	EXPECT_TRUE(has_profile_of("/bin/true"));
-	/* The subshell was forked from the shell, so its profile has the shell's command. */
+	/* The subshell was forked without exec, so its profile shows the command line of its parent, the shell. */
 	EXPECT_TRUE(has_profile_of("sh -c /bin/echo .*"));
 }
 

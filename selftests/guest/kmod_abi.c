@@ -81,7 +81,7 @@ TEST_F(closed, unknown_ioctl_is_refused)
 	EXPECT_EQ(EFAULT, errno);
 }
 
-/* Every ioctl before and after setup, and the offsets in its argument at which a non-zero word is an error. */
+/* Every ioctl except SETUP, and the offsets of the words in its argument that must be zero. */
 static const struct {
 	unsigned long cmd;
 	size_t size;
@@ -641,7 +641,8 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
 	/*
-	 * The records of a few mappings do not reach the watermark, but the end of the process wakes the poller anyway.
+	 * The records of a few mappings are too few to reach the watermark, but the end of the process wakes the poller
+	 * anyway.
 	 */
 	session->consumer->watermark = RING / 2;
 	ASSERT_EQ(1, write(fds[1], "x", 1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Permission to profile a process is checked for the whole session: at enrolment and when credentials change.
+// Tests that permission to profile a process is checked throughout a session: when the process enrols, and whenever its
+// credentials change.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -28,7 +29,10 @@
 #define USER	1000
 #define PAGE	4096ul
 
-/* Unusual lengths of this test's mappings, by which it recognises their records. No other mapping has these lengths. */
+/*
+ * Lengths of the mappings that this test makes. No other mapping of the process has such a length, so the test
+ * recognises the records of its own mappings by length.
+ */
 #define BEFORE	(101 * PAGE)
 #define AFTER	(102 * PAGE)
 #define BACK	(103 * PAGE)
@@ -125,8 +129,8 @@ static const struct change {
 };
 
 /*
- * Runs in the profiled process: changes itself, and maps memory before and after. After each step, it writes a byte to
- * @told and waits for a byte from @asked.
+ * Runs in the profiled process. Maps memory, changes its own privileges with @change->run(), and maps memory again.
+ * After each step, it writes a byte to @told and waits for a byte from @asked.
  */
 static void change_and_map(const struct change *change, int told, int asked)
 {
@@ -235,7 +239,10 @@ static int watch(const struct change *change)
 		return 23;
 	if (!change->hides)
 		end(pid);
-	/* The hidden process is still running, but the session no longer follows it. */
+	/*
+	 * If the change hid the process from the session's owner, the process is still running, but the session no
+	 * longer follows it.
+	 */
 	if (kmod_session_drain(&session, 20000, note, &seen))
 		return 24;
 	if (change->hides)
@@ -604,12 +611,12 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 	kmod_session_close(&second);
 }
 
-/* Results of attaching to processes during an exec, and the records that followed. */
+/* What attach calls returned for processes in the middle of an exec, and the records written afterwards. */
 struct race {
 	unsigned int attached;		/* number of attach calls that succeeded, before the exec */
 	unsigned int refused;		/* number of attach calls that were refused, during or after the exec */
 	unsigned int ends;		/* END records */
-	unsigned int wrong_ends;	/* END records whose reason is not MASSIF_END_SECURE */
+	unsigned int wrong_ends;	/* number of END records with a reason other than MASSIF_END_SECURE */
 	unsigned int execs;		/* EXEC records */
 };
 

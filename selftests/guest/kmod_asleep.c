@@ -162,8 +162,9 @@ static bool equals_maps(struct kmod_model *model, pid_t pid)
 }
 
 /*
- * A session ends and the module is unloaded while two calls are asleep. Later one of them succeeds and the other is
- * killed. Unloading must wait for calls that are inside a wrapper, but not for calls followed by a kretprobe.
+ * A session ends and the module is unloaded while two mmap() calls are asleep. Later one call succeeds, and the process
+ * of the other is killed. Unloading must wait for calls that run inside a wrapper function of the module, but not for
+ * calls whose return is watched by a kretprobe.
  */
 TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
 {
@@ -232,7 +233,10 @@ static void resync_and_be_killed(struct __test_metadata *_metadata, pid_t *pids,
 	struct kmod_session session;
 
 	ASSERT_EQ(0, kmod_session_open_as(&session, &setup));
-	/* Setting an invalid tail makes the module treat the ring as full, so it lists no mappings at enrolment. */
+	/*
+	 * An invalid tail makes the module treat the ring as full, so it does not list the process's mappings when the
+	 * process enrols.
+	 */
 	session.consumer->tail = 1;
 	pids[0] = start(&session, map_and_stay, &device);
 	ASSERT_EQ(1, asleep(device, 1));
@@ -387,7 +391,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	EXPECT_EQ(0, status.out_of_sync);
 }
 
-/* What the STACK record of the call that mapped the device contains. */
+/* Contents of the STACK record that was written for the mmap() call on the device. */
 struct explained {
 	uint32_t capture;
 	bool seen, gone;

@@ -517,7 +517,10 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(self->session.fd);
-		/* sleep fails because its argument, the script, is not a number. */
+		/*
+		 * If exec succeeds, the script's interpreter, sleep, gets the script's path as its argument and fails,
+		 * because a path is not a number.
+		 */
 		execl(script, script, NULL);
 		_exit(2);
 	}

@@ -35,7 +35,7 @@
 FIXTURE(faults)
 {
 	int nth;
-	struct kmod_session session;	/* a session that keeps all hooks armed */
+	struct kmod_session session;	/* a session opened only to keep all hooks armed */
 	struct kmod_model model;
 };
 
@@ -93,7 +93,10 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 	kmod_session_release(session);
 }
 
-/* Returns whether the replayed model equals the kernel's state, after a resync if necessary. */
+/*
+ * Returns whether the model that was built from the records matches the kernel's state of process @pid, if necessary
+ * after a resync.
+ */
 static bool becomes_equal(struct kmod_session *session, struct kmod_model *model, pid_t pid)
 {
 	struct kmod_target *target;
@@ -468,7 +471,7 @@ static bool op_fork(int nth, unsigned int n)
 	return pid > 0;
 }
 
-/* Runs an operation in a child process in which the @n-th allocation or copy fails. */
+/* Runs an operation in a child process in which the @n-th memory allocation or copy from or to user space fails. */
 static bool in_a_child(void (*run)(void), unsigned int n)
 {
 	pid_t pid = fork();
@@ -589,8 +592,8 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	pid = kmod_session_call(&self->session, member, &pipes);
 	ASSERT_LT(0, pid);
 	/*
-	 * A profiled process that has been killed sends no answer. Close this end of the pipe, so that reading the
-	 * answer ends then.
+	 * A profiled process that has been killed sends no answer. Close the test's copy of the pipe's write end, so
+	 * that the read of the answer returns end of file in this case.
 	 */
 	close(pipes.answer[1]);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -631,8 +634,8 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 }
 
 /*
- * Returns the number of the allocation or copy that is to fail in the round after the one in which number @n failed:
- * every number up to 10, then numbers in growing steps, because each SETUP takes long.
+ * In each round, one allocation or copy fails. Returns its number for the round after that of number @n. Up to 10, each
+ * number has a round. The steps then grow, because each SETUP takes long.
  */
 static unsigned int next(unsigned int n)
 {

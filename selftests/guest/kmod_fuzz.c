@@ -37,7 +37,8 @@
 #define TRACE_WORDS  (256 << 10)
 #define PLACES	     (1 << 20) /* upper limit for the size of the module's code */
 #define NOBODY	     65534
-#define LEAST	     300     /* minimum number of different code offsets that any run must reach, even the shortest */
+/* number of different code offsets in the module that even the shortest fuzzing run must reach */
+#define LEAST	     300
 
 struct program {
 	unsigned int n;
@@ -70,7 +71,9 @@ FIXTURE(fuzz)
 	int kcov, device;
 	uint64_t *trace;
 	unsigned long start, end; /* address range of the module's code */
-	/* map of the module's code, with one byte per code offset: 1 if a run has reached that offset */
+	/*
+	 * coverage map of the module's code: one byte per code offset, which is 1 if a program has reached that offset
+	 */
 	uint8_t *reached;
 	unsigned int n_reached;
 	uint32_t state;
@@ -292,7 +295,7 @@ static void remove_call(struct program *program, unsigned int at)
 	memmove(&program->calls[at], &program->calls[at + 1], (program->n - at) * sizeof(program->calls[0]));
 }
 
-/* Returns a mutated copy of one of the programs that were kept. */
+/* Returns a mutated copy of a program from the corpus. */
 static struct program change(FIXTURE_DATA(fuzz) *self)
 {
 	uint32_t *state = &self->state;
@@ -367,7 +370,7 @@ TEST_F_TIMEOUT(fuzz, any_calls, 40000)
 	try_program(self, &program);
 	keep(self, &program);
 	while (time(NULL) < end) {
-		/* Sometimes include arming and disarming the hooks. */
+		/* In some rounds, let the program itself arm and disarm the hooks. */
 		bool alone = below(&self->state, 200) == 0;
 
 		program = change(self);

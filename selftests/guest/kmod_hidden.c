@@ -24,7 +24,7 @@
 
 /*
  * CROWD is the number of profiled processes that share one address space. HIDDEN is the number of profiled processes
- * that have an address space of their own and become hidden.
+ * that have an address space of their own and that the user of the session later loses permission to profile.
  */
 #define CROWD	4000
 #define HIDDEN	200
@@ -173,7 +173,7 @@ static int watch_exec(void)
 	if (!hear(told[0], 1))
 		return 21;
 	read_all(&session, &seen);
-	/* The profiled process has the session's file open as well. */
+	/* The profiled process also has the session's file open, so the session lasts until that process ends. */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	if (seen.forks != 1)

@@ -148,7 +148,10 @@ TEST_F(hooktest, names_the_one_that_did_not_fire)
 	EXPECT_EQ(0, test(fd, 0, self->dead));
 	EXPECT_STREQ("", self->dead);
 
-	/* These hooks have not fired: the child has not mapped a vdso, and its stack has not grown. */
+	/*
+	 * The hooks on _install_special_mapping() and expand_downwards() have not fired, because the child has not
+	 * mapped a vdso and its stack has not grown.
+	 */
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_SPECIAL, self->dead));
 	EXPECT_STREQ("_install_special_mapping", self->dead);
 	EXPECT_EQ(-ENODEV, test(fd, MASSIF_TEST_STACK, self->dead));
@@ -227,7 +230,7 @@ TEST_F(hooktest, of_faults)
 
 /*
  * SETUP does not touch the caller's memory, so a caller cannot block others with userfaultfd or FUSE. The caller's
- * resource limits must not look like a failing hook either.
+ * resource limits must not make the hook test fail either.
  */
 TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 {

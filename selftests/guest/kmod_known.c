@@ -217,7 +217,7 @@ static bool ask(struct kmod_session *session, struct worker *worker, struct seen
 	return true;
 }
 
-/* Tells the module which stack words would have been read to unwind the two frames of the last stack copy. */
+/* Reports to the module the stack words that an unwinder would read to unwind the two frames of the last stack copy. */
 static int tell(FIXTURE_DATA(known) *self)
 {
 	const struct massif_rec_stack *stack = self->seen.stack;
@@ -344,7 +344,10 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	ASK('x');
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* A report about an outdated stack copy must have no effect: the stack is copied again. */
+	/*
+	 * If the consumer reports the stack words of an outdated stack copy, the stack cache must ignore them, so the
+	 * stack is copied again.
+	 */
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
@@ -417,7 +420,7 @@ TEST_F_TIMEOUT(known, nonsense_is_refused, 60)
 	EXPECT_EQ(-EINVAL, kmod_session_tell(&self->session, head, MASSIF_KNOWN_BATCH + 8));
 	EXPECT_EQ(-EFAULT, kmod_session_tell(&self->session, (void *)8, size));
 	EXPECT_EQ(0, kmod_session_tell(&self->session, NULL, 0));
-	/* If the reported address of a stack word is outside user space, the module never recognises the stack. */
+	/* If the consumer reports a stack pointer outside user space, the module never finds the stack in its cache. */
 	head->sp = 0xffff888000000000;
 	EXPECT_EQ(1, kmod_session_tell(&self->session, head, size));
 	ASK('1');

@@ -189,7 +189,7 @@ TEST_F(leaks, answers)
 		ioctl(opened, MASSIF_IOC_HOOK, &info);
 		look_at(self, "MASSIF_IOC_HOOK", &info, 0, sizeof(info));
 	}
-	/* Test calls that fail, and calls on a descriptor without a session. */
+	/* Also make ioctl calls that fail, and calls on a descriptor without a session. */
 	ASK(MASSIF_IOC_SETUP, struct massif_setup, .abi = MASSIF_ABI, .ring_bytes = 1);
 	self->session.fd = closed;
 	ASK(MASSIF_IOC_STATUS, struct massif_status);

@@ -176,7 +176,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	EXPECT_EQ(lost, self->model.gaps);
 }
 
-/* Stack copies are dropped first, so that there is room for accounting records. */
+/* When the ring fills up, the module first drops stack copies, to keep room for accounting records. */
 TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 {
 	unsigned int whole = 0, limited = 0;

@@ -237,8 +237,8 @@ static int sleep_in_the_copy(void *arg)
 	if (stack == MAP_FAILED)
 		return 1;
 	/*
-	 * brk itself does not access the stack, but copying the stack blocks. So the code after the system call is
-	 * never reached.
+	 * brk itself does not access the stack, but the module copies the stack, and the copy blocks on a missing page.
+	 * So the code after the system call is never reached.
 	 */
 	__asm__ volatile("mov %%rsp, %%rbx; mov %1, %%rsp; xor %%r9d, %%r9d; syscall; mov %%rbx, %%rsp"
 			 : "=a"(pid)

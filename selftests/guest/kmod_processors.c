@@ -16,9 +16,9 @@
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 /*
- * BEFORE is the number of pages touched each time before the processor goes offline, BEHIND the number touched at the
- * end. These are so few that the kernel keeps the changes in the processor's own counters and does not yet add them to
- * the totals.
+ * BEFORE is the number of pages touched each time before processor 1 goes offline. BEHIND is the number of pages
+ * touched at the end. Both are so small that the kernel keeps the changes of the resident counts in the processor's own
+ * counters and does not yet add them to the totals.
  */
 #define BEFORE		5
 #define BEHIND		9

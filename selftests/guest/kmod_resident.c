@@ -390,7 +390,7 @@ static int read_by_worker(void *arg)
 
 struct reading {
 	long pages;	/* number of pages of the buffer that were recorded as faults */
-	uint32_t tid;	/* id of the thread that caused these faults */
+	uint32_t tid;	/* id of the thread that caused the faults counted in @pages */
 	uint32_t first;	/* thread id of the program's first thread */
 };
 
@@ -464,7 +464,10 @@ static int take_move(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* The move of each mapping, with its resident pages, has a record of its own. */
+/*
+ * If one call moves several mappings, each mapping has a MOVE record of its own. The record also stands for the move of
+ * the mapping's resident pages.
+ */
 TEST(a_move_of_many)
 {
 	struct moves moves = {};

@@ -109,7 +109,9 @@ static const struct massif_rec_map *map_at(const struct kept *kept, uint64_t add
 	return NULL;
 }
 
-/* Returns the position of @value in the stack copy, in words from sp, or -1 if it is not there. */
+/*
+ * Returns the offset from sp, in words, at which the stack copy contains @value, or -1 if it does not contain @value.
+ */
 static long word_at(const struct massif_rec_stack *stack, uint64_t value)
 {
 	const uint64_t *words = (const void *)((const char *)stack + stack->data_off);

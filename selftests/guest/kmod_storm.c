@@ -107,8 +107,8 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 	effects = weather->effects();
 	EXPECT_TRUE(weather->end(member));
 	/*
-	 * weather->end() restores the machine's settings. This may change the profiled process's pages, so compare once
-	 * more.
+	 * weather->end() restores the machine's settings. This may change the profiled process's pages, so compare the
+	 * model with the kernel's mappings and resident pages once more.
 	 */
 	EXPECT_TRUE(member_rest(member, weather->serve)) TH_LOG("%s", member->wrong);
 	EXPECT_TRUE(member_end(member)) TH_LOG("%s", member->wrong);

@@ -39,7 +39,10 @@ FIXTURE_VARIANT(tracers)
 	int (*start)(const char *function);
 	void (*stop)(void);
 	const char *seen;	/* text in trace lines that proves that the tracer was called */
-	/* kernel function that lets the tracer see functions with an ftrace direct call; NULL: not needed */
+	/*
+	 * kernel function without which the tracer does not see calls of functions that have an ftrace direct call;
+	 * NULL: none is needed
+	 */
 	const char *needs;
 	bool takes_the_place;
 };
@@ -174,8 +177,8 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 }
 
 /*
- * If massif.ko uses kretprobes, it leaves a function's only direct call (ftrace) to other tracers, even during a
- * session.
+ * A function can have only one ftrace direct call. If massif.ko uses kretprobes, it does not occupy it, so another
+ * tracer can use it even during a session.
  */
 TEST_F_TIMEOUT(tracers, that_come_later_than_kretprobes, 120)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stacks are complete and have symbol names even if they go through files that cannot be found at their path, because
-// the files were deleted or replaced or are in another mount namespace.
+// Stacks are complete and have symbol names even if they contain frames from files that cannot be found at their path,
+// because the files were deleted or replaced or are in another mount namespace.
 
 #include <stdio.h>
 #include <stdlib.h>

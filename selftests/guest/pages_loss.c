@@ -22,7 +22,7 @@
 
 FIXTURE(loss)
 {
-	int in, out; /* the test's ends of the pipes that are the program's standard input and output */
+	int in, out; /* the test's ends of the pipes that are connected to the program's standard input and output */
 	pid_t ctl;
 };
 
@@ -135,7 +135,10 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	EXPECT_LT(0, stopped);
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
-	/* After massif-ctl was stopped, it reads the ring and gets a resync. Then everything works as before. */
+	/*
+	 * When massif-ctl continues after having been stopped, it reads the ring and gets a resync. Then everything
+	 * works as before.
+	 */
 	sleep(1);
 	running = next(self, true);
 	status = end(self);

@@ -65,8 +65,8 @@ FIXTURE_TEARDOWN(programs)
 }
 
 /*
- * Compares massif-ctl's model of a process with the kernel's mappings, both as they were at one moment or at the
- * process's end.
+ * Compares massif-ctl's model of a process with the kernel's mappings. Both were saved at the same moment, during the
+ * run or at the process's end.
  */
 static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
 		       const struct trace_maps *real)

@@ -17,8 +17,8 @@
 #define MOMENTS_MAX 40
 
 /*
- * A program that, even on a fast machine, runs long enough for its profile to be compared at the required number of
- * moments.
+ * A program that, even on a fast machine, runs long enough for its profile to be compared with its resident size as
+ * many times as the test requires.
  */
 static const char python[] =
 	"import json, mmap\n"

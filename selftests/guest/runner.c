@@ -12,8 +12,8 @@
 #include "kselftest_harness.h"
 
 /*
- * Name of a test that is written and run here: it is the only test of a second batch, the inner one, which the test
- * "runner" starts with run-batch.sh. tests.conf lists both tests.
+ * Name of a test that this test, "runner", writes and runs with run-batch.sh. It is the only test of an inner batch.
+ * tests.conf lists both tests.
  */
 #define INNER	"runner_inner"
 

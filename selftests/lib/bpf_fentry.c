@@ -103,8 +103,7 @@ int bpf_fentry(const char *function)
 		.license = (uintptr_t)"GPL",
 	};
 	/*
-	 * Before Linux 5.11, BPF programs count towards RLIMIT_MEMLOCK together with the rings of sessions, even for
-	 * root.
+	 * Before Linux 5.11, BPF programs count towards RLIMIT_MEMLOCK, even for root, and so do the rings of sessions.
 	 */
 	const struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 	int id = find_in_kernel(function), program, link;

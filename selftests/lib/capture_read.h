@@ -11,8 +11,8 @@
 #include "model/rewind.h"
 
 /*
- * Reads the tree version @capture with mf_rewind_to(), starting at the current state. The parameters and the result are
- * those of mf_rewind_to().
+ * Reads the tree version @capture with mf_rewind_to(), starting at the current state. @capture, @bytes, @max and the
+ * result are those of mf_rewind_to().
  */
 static inline uint32_t capture_read(const struct mf_store *store, uint64_t capture, uint64_t *bytes,
 				    uint32_t max)

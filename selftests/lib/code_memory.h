@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counts the bytes that are mapped for the code of patches, in tests that link only the part of the shim that patches
- * code.
+ * Counts the bytes that are mapped to hold the code of patches. For tests that link only the part of the shim that
+ * patches code.
  */
 #ifndef MASSIF_SELFTESTS_CODE_MEMORY_H
 #define MASSIF_SELFTESTS_CODE_MEMORY_H

@@ -105,9 +105,9 @@ static void get_ready(void)
 }
 
 /*
- * Returns whether the call opens a counter for the instructions of the calling thread itself. If the arguments cannot
- * be read, assume so: on some systems only an ancestor may read a program's memory, and this process is not an
- * ancestor.
+ * Returns whether the perf_event_open() call opens an instruction counter of the calling thread itself. Also returns
+ * true if the call's arguments cannot be read: on some systems only an ancestor may read a program's memory, and the
+ * broker is not an ancestor.
  */
 static bool is_expected(const struct seccomp_notif *asked)
 {

@@ -11,7 +11,9 @@
 enum counter_kind {
 	/* perf_event_open() returns a descriptor from which read(2) reads the thread's CPU-time clock */
 	COUNTER_OF_TIME,
-	/* the answer refers to a page for the thread to map, which contains a continuously increasing count */
+	/*
+	 * perf_event_open() returns a descriptor of a page with a continuously increasing count, which the thread maps
+	 */
 	COUNTER_OF_PAGE,
 };
 
@@ -27,13 +29,13 @@ struct counter_broker {
 	 * counter of the calling thread.
 	 */
 	uint32_t asked, asked_else;
-	/* set when the counters' pages have an rdpmc index; a program causes this by perf_event_open(NULL) */
+	/* set when the counters' pages have an rdpmc index; a program triggers this by calling perf_event_open(NULL) */
 	uint32_t ready;
 };
 
 /*
- * rdpmc returns the counter's value minus this number. The offset in the counter's page is larger by this number, so
- * that the sum of both is the counter's value.
+ * A counter's value is the sum of the offset in its page and what rdpmc returns. This number is added to the offset and
+ * subtracted from what rdpmc returns.
  */
 #define COUNTER_START (1ull << 40)
 
@@ -41,9 +43,9 @@ struct counter_broker {
 struct counter_broker *counter_broker(void);
 
 /*
- * Installs the filter and starts the process that answers the calls. Call this in a child before it executes the
- * program, for example as @before of ctl_run(). The answering process runs until all processes with the filter have
- * ended.
+ * Installs a seccomp filter that intercepts perf_event_open(), and starts the broker, the process that answers the
+ * intercepted calls. Call this in a child before it executes the program, for example as @before of ctl_run(). The
+ * broker runs until all processes with the filter have ended.
  */
 void counter_broker_begin(void);
 
