@@ -20,8 +20,8 @@ enum {
 	SECONDS = 900,
 	RUNS = 25,
 	/*
-	 * additional time that a program may take if massif-ctl is killed; shorter than the time that a program waits
-	 * for a massif-ctl that runs but does not answer
+	 * additional time that a program may take if massif-ctl is killed. A program waits longer than this if
+	 * massif-ctl runs but does not answer.
 	 */
 	SLACK_MS = 6000,
 };

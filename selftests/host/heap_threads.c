@@ -33,8 +33,8 @@ FIXTURE_TEARDOWN(threads)
 }
 
 /*
- * The setting under test. BYTES: the options have their default values, and the bytes of the blocks are checked. Each
- * other value turns on one setting in addition.
+ * The setting under test. With BYTES, all options have their default values, and the bytes of the blocks are checked.
+ * With each other value, one more setting is turned on.
  */
 enum wanted {
 	BYTES,

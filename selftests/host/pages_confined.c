@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // In pages mode, a privileged massif-ctl does not itself read the objects of the programs that it profiles; its
-// unprivileged children do. If an object harms its reader, only the frames outside the object's own frame are lost.
+// unprivileged children do. If an object makes the child that reads it fail, stacks lose only the frames outside the
+// object's own frame.
 //
-// This program replaces pread(), read() and mmap(). In this process the replacements count their calls; in a child they
-// perform the action that the last byte of the file selects. The program also replaces fork(), to make it fail.
+// This program replaces pread(), read() and mmap(). In the test's own process, the replacements count their calls. In a
+// child, they perform the action that the last byte of the file selects. The program also replaces fork(), to make it
+// fail.
 
 #include <dlfcn.h>
 #include <elf.h>
