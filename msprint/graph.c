@@ -29,7 +29,7 @@ struct canvas {
 	unsigned int width;
 	unsigned int height;
 	char *cells;		/* the rows of the canvas; each has width + 1 cells */
-	struct mf_number *rows;	/* rows[y] is the number of bytes that a bar needs to reach row y */
+	struct mf_number *rows;	/* rows[y] is the minimum number of bytes of a bar that reaches row y */
 };
 
 /* The most recently drawn bar, from which the next line starts. */

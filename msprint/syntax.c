@@ -140,7 +140,10 @@ static unsigned int take_word(const char *at, uint64_t *number)
 
 	memcpy(&word, at, sizeof(word));
 	word = le64toh(word) ^ zeros;
-	/* Each digit is now a byte from 0 to 9. A carry out of a byte that is not a digit only changes later bytes. */
+	/*
+	 * The XOR has turned each digit into a byte from 0 to 9. Adding 6 to a byte above 9 sets one of its upper bits.
+	 * If a byte that is not a digit overflows, the carry only changes later bytes, which do not matter.
+	 */
 	others = (word | (word + UINT64_C(0x0606060606060606))) & UINT64_C(0xf0f0f0f0f0f0f0f0);
 	digits = others ? __builtin_ctzll(others) / 8 : 8;
 	*number = 0;

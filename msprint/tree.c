@@ -94,7 +94,9 @@ static void print_prefix(const struct printer *printer, size_t len)
 	mf_output_bytes(printer->out, printer->prefix.data, len);
 }
 
-/* Sets printer->amount to the amount of @node. If it differs from the previous amount, clears the cached text. */
+/*
+ * Sets printer->amount to the number of bytes of @node. If it differs from the previous node's, clears the cached text.
+ */
 static void find_amount(struct printer *printer, const struct mf_node *node)
 {
 	struct amount *amount = &printer->amount;

@@ -356,8 +356,8 @@ static inline struct mf_block mf_blocks_unpack(uint64_t address, struct mf_usual
 }
 
 /*
- * Reads the one or two slots of a block. @slot is its first slot, and it does not contain a chain of wide blocks (see
- * blocks.c).
+ * Reads the one or two slots of a block. @slot is the block's first slot. It must hold the block itself rather than a
+ * reference to a chain of wide blocks (see blocks.c).
  */
 static inline struct mf_usual mf_blocks_read(const uint32_t *slot)
 {

@@ -45,7 +45,7 @@ struct mf_filter_client_seat {
 
 /*
  * Registers the calling thread as the filter server. @seat must exist until mf_filter_client_leave(), and the thread
- * must not have any other robust futex. If the thread dies without leaving, the program notices.
+ * must not have any other robust futex. If the thread dies before that call, the program detects it.
  */
 void mf_filter_client_sit(struct mf_store *store, struct mf_filter_client_seat *seat);
 void mf_filter_client_leave(struct mf_store *store, struct mf_filter_client_seat *seat);

@@ -40,7 +40,7 @@ enum mf_step_kind {
 	/* a snapshot was taken; since the one before it, @count attempts to take one were skipped */
 	MF_STEP_SNAPSHOT,
 	MF_STEP_CULLING,      /* a culling begins */
-	MF_STEP_VICTIM,	      /* a culling removes a snapshot in round @count; @span is the time between its neighbours */
+	MF_STEP_VICTIM,	      /* a culling removes a snapshot in round @count; @span: time between its neighbours */
 	/*
 	 * the pair of snapshots @number - 1 and @number, which must both stay, was ignored when the culling computed
 	 * the new interval between snapshots
@@ -56,7 +56,7 @@ enum mf_step_kind {
 	MF_STEP_ALLOC_END,
 	MF_STEP_FREE_END,     /* @heap bytes and @extra bytes of slop were freed */
 	MF_STEP_REALLOC_END,  /* a reallocation ends; @heap and @extra are the changes, signed */
-	MF_STEP_STACK,	      /* a stack size change begins; @heap is the change in bytes, signed */
+	MF_STEP_STACK,	      /* a change of a stack's size begins; @heap is the change in bytes, signed */
 	MF_STEP_STACK_END,
 	/*
 	 * a stack was captured for a call of the allocation function @entry; logged right before the step

@@ -20,7 +20,7 @@
 #define MF_SNAPSHOTS_POWER 1024 /* MF_SNAPSHOTS_MAX rounded up to a power of two */
 
 struct mf_model_options {
-	double peak_inaccuracy; /* by how many per cent the total must exceed the last peak to be a new one */
+	double peak_inaccuracy; /* the total is a new peak only if it exceeds the last peak by this, in per cent */
 	uint32_t max_snapshots; /* maximum number of snapshots, 10..1000 */
 	uint32_t detailed_freq; /* every Nth snapshot is detailed (1: all) */
 	uint32_t time_unit;	/* enum mf_time_unit */
@@ -62,7 +62,7 @@ struct mf_model {
 	uint32_t free_slot; /* a hint: the search for a free element of slots[] starts here */
 
 	/* Scratch arrays for culling and for listing tree versions, which may not fit on a small thread stack. */
-	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* neighbours of each snapshot, for culling */
+	uint16_t previous[MF_SNAPSHOTS_MAX], next[MF_SNAPSHOTS_MAX]; /* snapshots' neighbours in time, for culling */
 	uint8_t survives[MF_SNAPSHOTS_MAX];
 	uint16_t winners[2 * MF_SNAPSHOTS_POWER];
 	union {

@@ -265,7 +265,10 @@ void mf_tally_grant(struct mf_store *store)
 	 */
 	bool below = total <= threshold &&
 		     !mf_tolerance_is_negative(&model->options.peak_inaccuracy);
-	/* If events are logged or the real allocator's capacities are used, the model has to handle every event. */
+	/*
+	 * If events are logged, or if the capacities of blocks come from the real allocator, the model has to handle
+	 * every event.
+	 */
 	bool all = header->logs_steps || header->real_capacities;
 	int64_t clock_room = all ? -1 : clock_left(store), heap_room = PLENTY;
 	int64_t instructions = left_from(model, header->instructions);

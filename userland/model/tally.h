@@ -60,7 +60,7 @@ struct mf_tally {
 	uint64_t capture_down;
 
 	/*
-	 * What the threads have changed since the tally was last added to the totals. There are no counters for the
+	 * The changes by threads since the tally was last added to the totals. There are no counters for the
 	 * changes of the clock and of the total, because they can be computed. clock_granted and heap_granted are the
 	 * bytes by which the clock and the total were allowed to grow. clock_room and heap_room are the unused parts of
 	 * these allowances, so the changes are clock_granted - clock_room and heap_granted - heap_room.
@@ -73,7 +73,7 @@ struct mf_tally {
 	uint32_t stack_growths, stack_shrinks;
 	/* number of unused records of earlier byte counts (struct mf_past) in the chunk last_chunk */
 	uint16_t pasts_room;
-	uint8_t may_shrink;  /* true if a decrease of the total cannot require a peak snapshot */
+	uint8_t may_shrink;  /* true if no decrease of the total can require a peak snapshot */
 	uint8_t may_put_off; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change in the number of bytes in the threads' stacks */
 	int64_t clock_granted, heap_granted;

@@ -19,7 +19,7 @@
  */
 uint64_t mf_tolerance_bytes(uint64_t total, const double *per_cent);
 
-/* Returns whether *@per_cent is negative, so that a total below the recorded peak may be a new peak. */
+/* Returns whether *@per_cent is negative. If so, even a total below the recorded peak may be a new peak. */
 bool mf_tolerance_is_negative(const double *per_cent);
 
 #endif

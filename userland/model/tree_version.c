@@ -13,8 +13,8 @@
 #define PASTS_PER_EVENT 2u
 
 /*
- * The unneeded records of earlier byte counts are next deleted when the number of chunks in use has grown by half plus
- * this number.
+ * After unneeded records of earlier byte counts were deleted, the next such clean-up takes place when the number of
+ * chunks in use has grown by half plus this number.
  */
 #define FEW_CHUNKS 32u
 
@@ -53,7 +53,7 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 	struct mf_cell *cell = mf_trie_cell(store, shard, context);
 	struct mf_tally *tally = mf_tally_of(store, shard);
 
-	/* A context that was created after the version has no bytes in that version. */
+	/* A context that was created after the version counts as 0 bytes in that version. */
 	if (context - MF_CONTEXT_FIRST < mf_tree_version_contexts(newest)) {
 		struct mf_chunk *chunk = &mf_tree_version_chunks(store)[tally->last_chunk];
 
@@ -90,8 +90,8 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 }
 
 /*
- * Deletes the shard's records of earlier byte counts that are no longer needed, moves the others together, and frees
- * the chunks that become empty.
+ * Deletes the shard's records of earlier byte counts that are no longer needed, compacts the others, and frees the
+ * chunks that become empty.
  */
 static void prune_shard(struct mf_store *store, struct mf_tally *tally, const uint64_t *captures,
 			uint32_t n_captures)

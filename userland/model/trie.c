@@ -17,7 +17,7 @@
 
 #define HASH_BITS_FIRST 12u
 
-/* Number of nodes and of contexts reserved for the context of all stacks that no longer fit into the store. */
+/* Number of nodes and of contexts reserved for the overflow context, which stands for stacks that no longer fit. */
 #define KEPT 1u
 
 static struct mf_node *nodes_of(const struct mf_store *store)
@@ -104,8 +104,8 @@ static uint32_t find_older(const struct mf_store *store, uint32_t parent, struct
 	uint32_t child;
 
 	/*
-	 * Skip the search if no node belongs to @frame's object yet, because many nodes of earlier objects may have the
-	 * same address.
+	 * Skip the search if no node belongs to @frame's object yet, because nodes of many objects that were mapped
+	 * there earlier may have the same address.
 	 */
 	if (frame.object != MF_OBJECT_NONE && !mf_objects_record(store, frame.object)->has_nodes)
 		return 0;

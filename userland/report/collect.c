@@ -138,7 +138,10 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 	return 0;
 }
 
-/* Collects the current byte counts of all contexts in @store as a tree. @bytes has room for all contexts. */
+/*
+ * Collects the current byte counts of all contexts in @store as a tree. @bytes is working memory with one element for
+ * each context.
+ */
 static int collect_present_tree(const struct mf_store *store, struct mf_collection *collection,
 				uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {

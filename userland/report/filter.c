@@ -97,7 +97,7 @@ static bool has_name(const struct names *names, const char *function)
 	if (!function || !names->count)
 		return false;
 	found = bsearch(&key, names->sorted, names->count, sizeof(*names->sorted), compare_names);
-	/* Set the mark of a found name atomically, because filters in several threads may share the names. */
+	/* Mark a found name as matched with an atomic store, because filters in several threads may share the names. */
 	if (found && found->matched)
 		__atomic_store_n(found->matched, true, __ATOMIC_RELAXED);
 	return found;

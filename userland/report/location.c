@@ -42,7 +42,7 @@ const char *mf_location_function(const char *function, const struct mf_report_op
 	return function;
 }
 
-/* Returns the part of @directory that is shown, or "" if none is. */
+/* Returns the part of @directory that reports show, or "" if they show none of it. */
 static const char *shown_directory(const char *directory, const struct mf_strings *after)
 {
 	if (!directory || !after->count)

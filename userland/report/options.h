@@ -11,7 +11,7 @@
 struct mf_strings {
 	const char *const *items;
 	size_t count;
-	bool *matched; /* for each string, set to true when a frame with this name is found; may be NULL */
+	bool *matched; /* one flag for each string, set when a frame with this name is found; may be NULL */
 };
 
 struct mf_report_options {

@@ -32,7 +32,7 @@ enum {
  */
 #define XTREE_THRESHOLD 1e-14
 
-/* The sums for each context of the store, collected while visiting its blocks. */
+/* Sums over the live blocks of each context, updated while the blocks of the store are visited. */
 struct sums {
 	struct mf_xtree_context *contexts;
 	uint32_t n;

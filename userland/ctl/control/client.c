@@ -186,7 +186,7 @@ static int add_lines(struct mf_profiled_list *list, const char *socket, char *te
 	return code;
 }
 
-/* An instance of massif-ctl, to which a LIST request is sent. */
+/* An instance of massif-ctl to which a LIST request is sent. */
 struct asked {
 	char *socket; /* name of the control socket; owned, like @text */
 	char *text;   /* list of profiled processes received from this instance */

@@ -146,7 +146,7 @@ void mf_doctor_try(const char *mode, struct mf_finding *finding)
 static void print(const char *name, const struct mf_finding *finding)
 {
 	printf("  %-5s %-14s %s\n", words[finding->health], name, finding->text);
-	/* Print the advice below the finding, line by line. */
+	/* Print the advice line by line below the result of the check. */
 	for (const char *rest = finding->advice; *rest;) {
 		int length = (int)strcspn(rest, "\n");
 

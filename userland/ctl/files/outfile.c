@@ -107,7 +107,7 @@ static int open_special(const char *path)
 	if (fd < 0)
 		return -errno;
 	if (own < 0 && (fstat(fd, &st) < 0 || S_ISREG(st.st_mode)))
-		return -EAGAIN; /* @path has been replaced by a regular file in the meantime */
+		return -EAGAIN; /* @path has been replaced by a regular file since it was checked */
 	return mf_take(fd, -1);
 }
 
@@ -310,8 +310,8 @@ static int open_elsewhere(struct mf_outfile *file, const char *directory, const 
 		return code;
 	}
 	/*
-	 * The file already has its final name. Use the same name as the temporary name, so that the file is removed if
-	 * writing fails.
+	 * The file already has its final name. Record that name as the temporary name, too, so that the file is removed
+	 * if writing fails.
 	 */
 	file->temporary = strdup(file->path);
 	file->stream = file->temporary ? fdopen(fd, "w") : NULL;

@@ -119,8 +119,8 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 }
 
 /*
- * Returns whether @claim is reserved for process @pid's file of kind @kind and has not been written yet. A claim that
- * has been written belongs to an earlier process with the same pid.
+ * Returns whether the file name in @claim is reserved for process @pid's output file of kind @kind and the file has not
+ * been written yet. If it has been written, the claim belongs to an earlier process with the same pid.
  */
 static bool is_own(const struct claim *claim, enum mf_output_kind kind, pid_t pid)
 {
@@ -138,7 +138,8 @@ static char *alternative(const char *path, pid_t pid, unsigned int n)
 }
 
 /*
- * Reports that the name @path is already used for the file @taken, so process @pid's file of kind @kind goes to @name.
+ * Reports that the path @path is already used by the output file @taken, so the output file of process @pid, of kind
+ * @kind, goes to @name instead.
  */
 static void say_taken(const char *path, const struct claim *taken, enum mf_output_kind kind, pid_t pid,
 		      const char *name)

@@ -44,7 +44,7 @@ int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const
 /* Returns how many files of kind @kind were written. Special files, such as pipes, are not counted. */
 size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind);
 
-/* Records the loss of a file that was never passed to mf_outputs_write(). */
+/* Records that a file is lost because it was never passed to mf_outputs_write(). */
 void mf_outputs_lose(struct mf_outputs *outputs);
 bool mf_outputs_are_lost(const struct mf_outputs *outputs);
 

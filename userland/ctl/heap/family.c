@@ -45,7 +45,7 @@ struct mf_heap_family {
 	struct mf_heap_process *processes; /* the profiled processes of the run, newest first */
 	int files_ms; /* time until the next check for newly mapped files */
 	struct mf_join_conns conns; /* connections of joining processes; their epoll descriptor watches all processes */
-	int inotify; /* inotify descriptor that reports address spaces that are gone; -1 until a process joins */
+	int inotify; /* inotify descriptor that reports the end of address spaces; -1 until a process joins */
 	struct mf_expected expected;
 };
 
@@ -136,7 +136,7 @@ static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
 
 static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source);
 
-/* Removes @process from the list and destroys it. First passes its profile to the children that share it. */
+/* Passes the profile of @process to the children that share it, removes @process from the list and destroys it. */
 static void drop(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	struct mf_heap_process **at = &family->processes;
@@ -300,7 +300,7 @@ static void check_later(struct mf_heap_process *process)
 }
 
 /*
- * Makes the page that massif-ctl shares with @process (struct mf_join_page). Returns the descriptor, through which the
+ * Creates the page that massif-ctl shares with @process (struct mf_join_page). Returns the descriptor through which the
  * process maps the page when it joins; a negative number if there is no page.
  */
 static int make_page(struct mf_heap_family *family, struct mf_heap_process *process)
@@ -570,8 +570,8 @@ static void serve_unborn(struct mf_heap_family *family, struct mf_heap_process *
 }
 
 /*
- * Returns the process whose address space is still watched under inotify's number @number; NULL if there is none. If
- * @number is negative, returns any process whose address space is watched.
+ * Returns the process whose address space is watched with the inotify watch descriptor @number; NULL if there is none.
+ * If @number is negative, returns any process whose address space is still watched.
  */
 static struct mf_heap_process *find_watched(const struct mf_heap_family *family, int number)
 {
@@ -583,8 +583,8 @@ static struct mf_heap_process *find_watched(const struct mf_heap_family *family,
 }
 
 /*
- * Handles inotify's reports that the address space of a process is gone: finds out whether the process has ended or has
- * executed another program.
+ * Handles inotify events, which report that the address space of a process is gone. Finds out whether the process has
+ * ended or has executed another program.
  */
 static void serve_inotify(struct mf_heap_family *family)
 {
@@ -605,7 +605,7 @@ static void serve_inotify(struct mf_heap_family *family)
 }
 
 /*
- * If @process waits for an answer to MF_JOIN_GO_ON, answers when no child shares its profile any longer. If the time
+ * If @process waits for an answer to MF_JOIN_GO_ON, answers once no child shares its profile any longer. If the time
  * limit for the children has passed at @now, those that still share the profile get copies.
  */
 static void answer_asker(struct mf_heap_family *family, struct mf_heap_process *process, int64_t now)
@@ -873,7 +873,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		if (process->pid)
 			left++;
 		else
-			drop(family, process); /* this child was announced, but not forked yet */
+			drop(family, process); /* this child has been announced, but not forked yet */
 	}
 	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {

@@ -114,8 +114,8 @@ void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 	if (!filter_server)
 		return;
 	/*
-	 * If the thread was stopped before massif-ctl forked, the child process has restarted it and now answers the
-	 * queries.
+	 * If the filter server's thread was stopped before massif-ctl forked, the child process has restarted it and
+	 * now answers the queries.
 	 */
 	if (filter_server->started) {
 		mf_filter_server_stop(filter_server);

@@ -20,13 +20,13 @@
 
 struct heap_state {
 	struct mf_heap_family *family;
-	struct mf_heap_process *first; /* the launched process, until it executes a program that joins */
+	struct mf_heap_process *first; /* the launched process, until it executes a program that joins massif-ctl */
 	bool shim;    /* whether the program loads the shim */
 	int session;  /* descriptor of the store until the program has inherited it */
 	int trace;    /* descriptor for --trace-malloc until the program has inherited it */
 	char **environment;
 	struct mf_exec_watch watch; /* detects that the program calls exec, which removes the shim */
-	int64_t watch_at;	     /* when to check next whether the program called exec; time of mf_timekeeper_now() */
+	int64_t watch_at;	     /* time of the next check of @watch for an exec; see mf_timekeeper_now() */
 };
 
 /*
@@ -164,8 +164,8 @@ static bool is_done(void *data)
 }
 
 /*
- * Each process that joins needs two descriptors, and more while it joins. This does not affect the program, which
- * already has its own limit.
+ * Raises massif-ctl's limit on open descriptors. Each profiled process needs two descriptors, and more while it
+ * connects. The program's own limit is not affected, because the program has already been started with it.
  */
 static void raise_limit(void)
 {

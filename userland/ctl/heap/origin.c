@@ -101,7 +101,7 @@ void mf_origin_claim(struct mf_store *store)
 	static pid_t pid;
 	static uint64_t start;
 
-	/* Get the aggregator's start time once per run rather than for each process, because that reads /proc. */
+	/* Get the aggregator's start time once per run rather than for each process, because it is read from /proc. */
 	if (pid != getpid()) {
 		pid = getpid();
 		start = mf_pidproc_start_time(pid);

@@ -144,7 +144,7 @@ static void make_title(struct mf_heap_process *process)
 		memcpy(process->title + n, more, strlen(more));
 }
 
-/* Allocates a process without a store. */
+/* Allocates the structure of a process, which does not have a store yet. */
 static struct mf_heap_process *make(const struct mf_options *options, const char *cmd)
 {
 	struct mf_heap_process *made = calloc(1, sizeof(*made));
@@ -595,7 +595,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 		mf_statistics_end(process->options, &process->store, output.end, process->pid);
 	say_losses(process);
 	say_verified(process);
-	/* As in Massif, the xtree file is written first. */
+	/* As in Massif, write the xtree file before the massif.out file. */
 	if (process->options->xtree && mf_xtree_output(process->options, &xtree, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (mf_output_write(process->options, &output, &err))

@@ -98,7 +98,7 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 	return added;
 }
 
-/* Input of learn(): what to add to the row file of one object. */
+/* Argument of learn(): what to add to the row file of one object. */
 struct lesson {
 	const struct mf_object *object;
 	const struct mf_rowfile *old; /* the existing row file of the object, or NULL if there is none */

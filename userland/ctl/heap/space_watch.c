@@ -19,7 +19,7 @@ int mf_space_watch_open(void)
 	return inotify < 0 ? -errno : inotify;
 }
 
-/* Creates the file of the page that a watched process maps. Returns a descriptor or -errno. */
+/* Creates a file in memory of one page, which a watched process maps. Returns its descriptor or -errno. */
 static int make_file(void)
 {
 	mf_auto_close int file = memfd_create("massif-space", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -27,7 +27,7 @@ struct mf_space {
 int mf_space_watch_open(void);
 
 /*
- * Starts to watch the address space of a process. For this purpose, the process has to map a page. Returns the page's
+ * Starts to watch the address space of a process. The watch relies on a page that the process maps. Returns the page's
  * descriptor, which the caller passes to the process and closes; the process maps the page and closes its copy of the
  * descriptor. If the page or the watch cannot be created, returns -errno, and @space stays empty.
  */

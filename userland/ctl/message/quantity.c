@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A value of at least @limit is divided by @divisor and shown in the unit @unit. */
+/* A unit for printing a value: a value of at least @limit is divided by @divisor and printed with @unit. */
 struct step {
 	const char *unit;
 	unsigned int limit, divisor;

@@ -36,7 +36,7 @@ struct mf_options {
 	bool stacks;	      /* count the threads' stacks */
 	enum mf_pages_what pages; /* what a pages mode profile counts; meaningless without @pages_as_heap */
 	bool pages_as_heap;   /* profile pages (pages mode); no effect if @heap is false, see mf_options_has_pages() */
-	bool time_unit_given; /* the user chose the unit of time */
+	bool time_unit_given; /* the user chose the unit of time (--time-unit) */
 	int verbosity;	      /* message level, see message.h */
 	const char *out_file; /* file name of the profile, not yet expanded (may contain %) */
 	const char *log_file; /* file name of the log, not yet expanded; NULL if messages go to @log_fd */

@@ -255,7 +255,7 @@ static void hurry(struct mf_recording *recording)
 	(void)setpriority(PRIO_PROCESS, 0, recording->nice - HURRY);
 }
 
-/* Restores the priority when no profiled program depends on this thread any more. */
+/* Restores this thread's usual priority when no profiled program depends on the thread any longer. */
 static void hurry_no_more(struct mf_recording *recording)
 {
 	if (recording->hurries)
