@@ -25,8 +25,8 @@ static bool holds(const struct cred *cred, const struct user_namespace *ns)
 }
 
 /*
- * True if the subject's real ids equal all ids of the target. ptrace uses real ids for everything that copies
- * memory.
+ * True if the subject's real ids equal all ids of the target. ptrace uses real ids (PTRACE_MODE_REALCREDS) for all
+ * requests that read memory.
  */
 static bool same_ids(const struct cred *subject, const struct cred *target)
 {

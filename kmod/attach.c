@@ -85,8 +85,8 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	strscpy(rec.comm, comm, sizeof(rec.comm));
 	massif_record_init(&rec.h, b->type, sizeof(rec), process->session, target);
 	/*
-	 * If the ring has no room for the ENROL or ATTACH record, ATTACH fails and nothing is counted as lost. ENROL
-	 * continues, and its record counts as lost.
+	 * If the ring has no room for the ATTACH record, ATTACH fails, and no record counts as lost. If the ring has no
+	 * room for the ENROL record, ENROL succeeds anyway, and the record counts as lost.
 	 */
 	if (b->type == MASSIF_REC_ATTACH)
 		return massif_record_try(process->session, target, &rec, sizeof(rec));

@@ -76,8 +76,8 @@ static size_t size_of(const struct btf_type *type)
 }
 
 /*
- * True if a section lies within the BTF data. head is the size of the header. offset is the start of the section,
- * counted from the end of the header, and size is its size. all is the size of the BTF data.
+ * True if a section lies within the BTF data of @all bytes. @head is the size of the header, @offset the start of the
+ * section relative to the end of the header, and @size the size of the section.
  */
 static bool fits(__u32 head, __u32 offset, __u32 size, size_t all)
 {

@@ -127,9 +127,9 @@ KEEPS bool massif_detour_wants_grow(void)
 }
 
 /*
- * Wrapper of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target. The function may free vma.
- * regs is NULL if the kernel populates pages that no thread has touched. Such pages are reported by on_populate(), or
- * when they change the counters.
+ * Called instead of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target; calls the original.
+ * The original may free vma. regs is NULL if the kernel populates pages that no thread has touched. Such pages are
+ * reported by on_populate(), or when the counters change.
  */
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs)
@@ -160,8 +160,8 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 #define TELL_BODY(HOOK)	TELL("body_" #HOOK, &body[HOOK]);
 
 /*
- * Constants for compat/detour_64.S, in which massif_detour_entry tests whether massif_target_chain() is
- * empty, and massif_detour_entry_fault evaluates massif_resident_unlikely().
+ * Emits constants for compat/detour_64.S. There massif_detour_entry tests in assembly whether massif_target_chain() is
+ * empty, and massif_detour_entry_fault does the same test as massif_resident_unlikely().
  */
 static void __used tell_assembler(void)
 {

@@ -107,7 +107,7 @@ void massif_fault_seen(struct mm_struct *mm)
 
 static void fault(unsigned long addr, enum event event)
 {
-	/* Ignore faults while page faults are disabled: they bring in no page, and can occur in any context. */
+	/* Ignore faults while page faults are disabled: such faults do not map a page, and can occur in any context. */
 	if (addr >= TASK_SIZE_MAX || pagefault_disabled() || !in_task())
 		return;
 	note(event, current->mm);
@@ -219,8 +219,8 @@ static int arm_populates(const char **dead)
 	for (i = 0; i < MASSIF_POPULATE_COUNT; i++) {
 		err = arm_populate(i);
 		/*
-		 * Of the functions that populate a range with pages, only the first exists in all kernels. The others
-		 * may have different names or not exist.
+		 * Only the first function in massif_populatepoints[] exists in all kernels. The others may have
+		 * different names or not exist.
 		 */
 		if (err && (!i || err != -ENOENT)) {
 			*dead = massif_populatepoints[i].symbol;
@@ -231,7 +231,10 @@ static int arm_populates(const char **dead)
 	return 0;
 }
 
-/* Returns the first tracepoint to arm. With a detour, the tracepoints on page faults are not needed. */
+/*
+ * Returns the index of the first tracepoint to arm. With a detour, the tracepoints on page faults, which come first in
+ * events[], are not needed.
+ */
 static int first_event(void)
 {
 	return detoured ? EVENT_CHANGE : 0;
@@ -246,7 +249,7 @@ static void find_tracepoint(struct tracepoint *tp, void *unused)
 			events[i].tp = tp;
 }
 
-/* Disarms all hooks of this file. Only the tracepoints with an index below count are armed. */
+/* Disarms all hooks of this file. Of the tracepoints in events[], only those with an index below @count are armed. */
 static void disarm_to(int count)
 {
 	while (count-- > first_event())

@@ -19,8 +19,8 @@ int massif_fault_missing(const char **dead);
 void massif_fault_seen(struct mm_struct *mm);
 
 /*
- * True if current faults on a page of its own address space, mm. current may also be a kernel worker that uses the
- * program's address space. While hook tests are running, also notes the fault for them.
+ * True if current is handling a fault on a page of its own address space, @mm. current may also be a kernel worker that
+ * uses the program's address space. While hook tests are running, also notes the fault for them.
  */
 static inline bool massif_fault_own(struct mm_struct *mm)
 {

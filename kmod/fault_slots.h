@@ -41,7 +41,7 @@ extern struct massif_fault_slot massif_fault_slots[1 << MASSIF_FAULT_SLOT_BITS];
 bool massif_fault_slot_served(const struct mm_struct *mm);
 void massif_fault_slot_adopt(void);
 
-/* The first of the two slots that current may use; the other one is its neighbour. */
+/* The first of the two fault slots available to current; the other one is its neighbour. */
 static __always_inline struct massif_fault_slot *massif_fault_slot_of_current(void)
 {
 	return &massif_fault_slots[hash_ptr(current, MASSIF_FAULT_SLOT_BITS)];

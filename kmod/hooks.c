@@ -77,8 +77,8 @@ static int arm(const char **dead)
 	int err;
 
 	/*
-	 * Also checks the prototypes of functions that only some sessions hook, so that SETUP gives the same result for
-	 * all sessions.
+	 * Also checks the prototypes of functions that only some sessions hook, so that SETUP succeeds or fails alike
+	 * for all sessions.
 	 */
 	*dead = massif_prototype_other();
 	if (*dead)

@@ -22,9 +22,9 @@
  */
 
 /*
- * The function at which a removal of mappings can no longer fail (MASSIF_HOOK_REMOVE) has two callers, munmap and
- * MAP_FIXED, and could be inlined into either. This bit of the variable seen tells that the hook has fired for
- * MAP_FIXED, which replaces mappings.
+ * The function at which a removal of mappings can no longer fail (MASSIF_HOOK_REMOVE) has two callers, munmap and mmap
+ * with MAP_FIXED, and could be inlined into either. This bit of @seen is set if the hook has fired for MAP_FIXED, which
+ * replaces mappings.
  */
 #define REPLACE	MASSIF_HOOK_COUNT
 
@@ -34,7 +34,7 @@
  */
 static unsigned long seen;
 
-/* Hooks that a test process cannot fire on every kernel or under every resource limit. */
+/* Hooks that a test process cannot trigger on every kernel or under every resource limit. */
 #define SPECIAL	BIT(MASSIF_HOOK_SPECIAL)
 #define STACK	BIT(MASSIF_HOOK_STACK)
 #define ALL	(BIT(MASSIF_HOOK_COUNT) - 1)
@@ -66,7 +66,10 @@ bool massif_hooktest_seen(enum massif_hook hook)
 	return READ_ONCE(seen) & BIT(hook);
 }
 
-/* Returns 0 if all hooks in the bit mask have fired, otherwise -ENODEV and the name of the first one that has not. */
+/*
+ * Returns 0 if all hooks in the bit mask @hooks have fired. Otherwise returns -ENODEV and sets *@dead to the name of
+ * the first one that has not.
+ */
 static int missing(unsigned long hooks, const char **dead)
 {
 	enum massif_hook hook;

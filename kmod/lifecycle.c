@@ -124,10 +124,11 @@ void massif_lifecycle_take(struct massif_process *process)
 }
 
 /**
- * massif_lifecycle_take_target() - take over an address space for a session with more rights.
+ * massif_lifecycle_take_target() - take over an address space for a more privileged session.
  *
- * After dropping the lock, the caller calls massif_lifecycle_taken(), which removes the target's members from their
- * session. There can be thousands of members. A reference keeps that session alive until then.
+ * Takes a reference to the target's old session. After dropping the lock, the caller calls massif_lifecycle_taken(),
+ * which removes the target's members from that session and drops the reference. This is a separate step, because there
+ * can be thousands of members.
  *
  * Context: massif_table_lock is held.
  */
@@ -229,7 +230,8 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	if (!process)
 		goto out;
 	/*
-	 * A target that may no longer be observed is about to leave the session, so its children do not join.
+	 * If the session may no longer observe the target, the target is about to leave the session, so its children do
+	 * not join.
 	 */
 	target = massif_target_find(parent->mm);
 	if (target && (target->session != process->session || massif_access_lost(process->session, target)))
@@ -267,8 +269,8 @@ static u32 hidden_before(const struct massif_process *process)
 	const struct massif_target *former = process->target;
 
 	/*
-	 * This acquire pairs with the release in massif_lifecycle_take_target(), which sets the field taken before the
-	 * field hidden.
+	 * This acquire pairs with the release in massif_lifecycle_take_target(), which sets target->taken before
+	 * target->hidden.
 	 */
 	return former && smp_load_acquire(&former->hidden) ? reason_of(former) : 0;
 }

@@ -15,7 +15,7 @@
  */
 #define CALLS	256
 
-/* The armed kretprobes. Allocated one by one, because massif_kprobe_free() may have to leak one of them. */
+/* The armed kretprobes. Allocated individually, because massif_kprobe_free() may have to leak one of them. */
 static struct kretprobe *probes[MASSIF_HOOK_COUNT];
 static int armed;
 /* Number of calls missed by the kretprobes of earlier sessions, which have been disarmed since. */
@@ -128,7 +128,8 @@ err:
 }
 
 /**
- * massif_probe_missed() - get the number of calls that the kernel has not delivered since the module was loaded.
+ * massif_probe_missed() - get the number of calls of hooked functions that the kretprobes have missed since the module
+ * was loaded.
  *
  * The number never decreases. The caller must have the hooks armed.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Hooks by kretprobes, for kernels without detours. */
+/* Hooks based on kretprobes, for kernels without detours. */
 #ifndef MASSIF_PROBE_H
 #define MASSIF_PROBE_H
 

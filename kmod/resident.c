@@ -26,7 +26,8 @@
 #define SPANS_BETWEEN_SUMS	64
 
 /*
- * How long after a counter change the tracepoint rss_stat may report it: a virtual processor may be stopped in between.
+ * Maximum delay between a counter change and its report by the tracepoint rss_stat: a virtual processor may be stopped
+ * in between.
  */
 #define UNNOTED_PATIENCE	HZ
 
@@ -67,8 +68,8 @@ void massif_resident_init(struct massif_resident *resident)
 }
 
 /*
- * Reads the kernel's counters, including the counts that threads have collected. Returns the number of
- * threads.
+ * Reads the kernel's counters of resident pages, including the collected changes, which have not been added to the
+ * shared counters yet (compat/rss.h). Returns the number of threads.
  */
 static int count_all(struct mm_struct *mm, long *rss)
 {

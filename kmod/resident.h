@@ -25,7 +25,7 @@
 #define MASSIF_RAW
 #endif
 
-/* A loop with a small constant number of iterations, which the compiler unrolls. */
+/* Loops over i from 0 to count - 1; the compiler unrolls the loop if count is a small constant. */
 #define massif_each(i, count)	_Pragma("GCC unroll 8") for ((i) = 0; (i) < (count); (i)++)
 
 struct massif_target;
@@ -70,7 +70,7 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm);
 void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len);
 
 /*
- * Number of targets whose resident pages the module has begun to follow so far. Used to recognise a span that began
+ * Number of targets whose resident pages the module has ever started to follow. Used to recognise a span that began
  * before its target was followed.
  */
 extern u64 massif_resident_epoch;
@@ -84,8 +84,8 @@ extern u64 massif_resident_epoch;
 extern atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
 /*
- * Returns the filter entry of an address space. It is selected by one byte of the address, from bit 8 up, because
- * struct mm_struct objects are several hundred bytes apart.
+ * Returns the filter entry of an address space. Bits 8 to 15 of the address of its struct mm_struct select the entry.
+ * Lower bits are ignored, because these structs are several hundred bytes apart.
  */
 static inline atomic_t *massif_mm_filter_of(const struct mm_struct *mm)
 {

@@ -90,9 +90,9 @@ static bool write_part(struct part *part)
 }
 
 /*
- * True if another thread may change total_vm while mmap_lock is held for reading. A munmap that has
- * downgraded the lock has removed its mappings already, and updates total_vm before it drops the lock. No
- * munmap begins while we have the lock.
+ * True if another thread may change total_vm while mmap_lock is held for reading. A munmap that has downgraded the lock
+ * has removed its mappings already, but updates total_vm before it drops the lock. No new munmap can start, because it
+ * needs the lock for writing.
  */
 static bool in_motion(const struct massif_target *target)
 {
@@ -139,13 +139,17 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	int gen;
 
 	/*
-	 * A failed attempt costs a walk over the mappings, so begin only if the first part is likely to fit.
+	 * A failed attempt costs a walk over the mappings, so start a resync only if its first part is likely to fit in
+	 * the ring.
 	 */
 	if (massif_ring_room(&target->session->ring, MASSIF_RING_ORDINARY) < 2 * PART_BYTES)
 		return false;
 	if (target->session->resident && !target->resident.rss_notifier)
 		massif_resident_attach(target, mm);
-	/* If another thread is already writing a resync, neither the program nor the consumer waits for it. */
+	/*
+	 * If another thread is already writing a resync of this target, neither the program nor the consumer waits for
+	 * it.
+	 */
 	if (!mutex_trylock(&target->resync_lock)) {
 		if (reason == MASSIF_RESYNC_LOST)
 			return false;
@@ -187,7 +191,7 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 }
 
 /**
- * massif_resync_session() - write a resync of targets that are out of sync, for MASSIF_IOC_RESYNC.
+ * massif_resync_session() - write the resyncs of all targets that are out of sync, for MASSIF_IOC_RESYNC.
  * @id: number of one target; 0: all targets.
  * @all: include targets that are in sync.
  * @remaining: set to the number of targets that are still out of sync.

@@ -34,7 +34,7 @@ struct massif_return_work {
 	/* The thread that does the work. No reference is held, because the work runs before the thread is freed. */
 	struct task_struct *task;
 	struct massif_target *target;	/* the object holds a reference to this target */
-	struct massif_session *session;	/* the object holds a reference to this session */
+	struct massif_session *session;	/* the session of the target; this struct holds a reference */
 	struct massif_stack_copy capture;	/* the stack copy to make; its number is 0 if there is none */
 	u32 reason;			/* reason for the resync to be written; 0: none */
 	u32 nr_names;
@@ -121,8 +121,8 @@ static void pay(struct massif_return_work *visit)
 	}
 	if (fatal_signal_pending(current)) {
 		/*
-		 * The thread is being killed: do not delay its exit with more work. If another process shares the
-		 * address space, a resync reports the names of the mappings instead.
+		 * The thread is being killed: do not delay its exit with more work. The names of mappings that it
+		 * should have reported come with a resync if another process shares the address space.
 		 */
 		if (visit->nr_names)
 			massif_target_unnamed(target);
@@ -285,7 +285,7 @@ void massif_return_work_init(void)
  * massif_return_work_exit() - wait until no thread does work queued by hooks any more. Called when the module is
  * unloaded.
  *
- * No work is queued any more, because each queued work holds a reference to the module.
+ * No work is pending at this point, because each piece of queued work holds a reference to the module.
  *
  * Context: process context; sleeps.
  */

@@ -191,7 +191,7 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 }
 
 /**
- * massif_ring_lose() - leave a gap of @count in seq for records that could not be written.
+ * massif_ring_lose() - skip @count sequence numbers for records that could not be written.
  * Context: ring->lock is held.
  */
 void massif_ring_lose(struct massif_ring *ring, u64 count)

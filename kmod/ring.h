@@ -9,7 +9,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* What a record is for decides how much of the ring it must leave free for more important records. */
+/* The use of a record determines how much of the ring it must leave free for more important records. */
 enum massif_ring_use {
 	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records: small records that may use the whole ring */
 	MASSIF_RING_ORDINARY,
@@ -29,7 +29,7 @@ struct massif_ring {
 	u64 lost;
 
 	/*
-	 * Size of the data area, changed under lock. 0 after massif_ring_close(): then the ring counts as full, and
+	 * Size of the data area, changed under lock. 0 after massif_ring_close(): then the ring is treated as full, and
 	 * nothing is written.
 	 */
 	u64 bytes;
@@ -60,9 +60,9 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 void massif_ring_lose(struct massif_ring *ring, u64 count);
 
 /*
- * The number of bytes that must stay free after a record with this use is written. So LOST, EXIT and END records (a few
- * hundred of them in the smallest ring) still fit after ordinary records have filled their part of the ring, and
- * ordinary records still fit after stacks have filled theirs.
+ * The number of bytes that must stay free after a record of this importance (enum massif_ring_use) is written. So LOST,
+ * EXIT and END records (a few hundred of them in the smallest ring) still fit after ordinary records have filled their
+ * part of the ring, and ordinary records still fit after stacks have filled theirs.
  */
 static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massif_ring_use use)
 {
@@ -84,7 +84,7 @@ static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massi
 static inline u64 massif_ring_unread(struct massif_ring *ring)
 {
 	/*
-	 * This acquire pairs with the consumer's store-release of the tail: the bytes before the tail may be
+	 * This acquire pairs with the consumer's store-release of the tail. After it, the bytes before the tail may be
 	 * overwritten.
 	 */
 	u64 tail = smp_load_acquire(&ring->consumer->tail);
@@ -96,8 +96,8 @@ static inline u64 massif_ring_unread(struct massif_ring *ring)
 }
 
 /*
- * The number of bytes still available for records with this use. Padding at the end of the data area, which the next
- * record may need, is not subtracted.
+ * The number of bytes still available for records of this importance (enum massif_ring_use). Padding at the end of the
+ * data area, which the next record may need, is not subtracted.
  */
 static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
 {

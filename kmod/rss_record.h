@@ -22,7 +22,10 @@ static const int massif_rss_record_members[MASSIF_RSS_COUNT] = {
 	[MASSIF_RSS_SWAP]  = MM_SWAPENTS,
 };
 
-/* Fills a RESIDENT record, except the number of its stack, and the counters, which massif_rss_record_write() adds. */
+/*
+ * Fills in a RESIDENT record. Leaves out the number of its stack, and the counters, which massif_rss_record_write()
+ * adds.
+ */
 static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struct massif_target *target,
 				    const struct massif_place *place)
 {
@@ -84,8 +87,8 @@ static inline void massif_rss_record_ended(struct massif_target *target)
 }
 
 /*
- * Writes a RESIDENT record for a change made by current. ends: true if a span ends with this change; the span must not
- * be in a list any more. always: write the record even if the change is 0.
+ * Writes a RESIDENT record for a change made by current. @ends: true if the change ends a span (rss_span.h), which must
+ * not be in a list any more. @always: write the record even if the change is 0.
  */
 static __always_inline void massif_rss_record_change(struct massif_target *target,
 					       const struct massif_place *place, const long *change,
@@ -99,8 +102,8 @@ static __always_inline void massif_rss_record_change(struct massif_target *targe
 		return;
 	massif_rss_record_fill(&rec, target, place);
 	/*
-	 * A record of removed pages (GONE) has no stack, like UNMAP: the pages are deducted from the stacks that made
-	 * them resident.
+	 * A record of removed pages (GONE) has no stack, like UNMAP: the pages are subtracted from the stacks to which
+	 * they were charged when they became resident.
 	 */
 	if (place->cause != MASSIF_RESIDENT_GONE)
 		massif_stack_explain(&rec.h, target, false);

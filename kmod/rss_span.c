@@ -16,7 +16,7 @@
 
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
-/* Set once a span has been queued, so that a thread has run, or will run, the task_work callback that ends the span. */
+/* True if any span was ever queued: its task_work callback, which ends the span, has run or will run in some thread. */
 static bool used;
 
 /**
@@ -31,8 +31,8 @@ void massif_rss_spans_init(struct massif_rss_spans *spans)
 /**
  * massif_rss_spans_deinit() - free the spans of a target that no hook can find any more.
  *
- * If the session was closed while a task was removing a range, the task's span is still in the list, because
- * the end of the removal did not find the target.
+ * If the session was closed while a task was removing a range, the task's span is still in the list: when the removal
+ * ended, the hook no longer found the target.
  */
 void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 {
@@ -46,7 +46,7 @@ void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 /**
  * massif_rss_spans_idle() - true if no other task is changing the target's counters, except in a page fault.
  *
- * Call this only if current has reported all its changes. For page faults, ask massif_fault_slot_served().
+ * Call this only if current has reported all its changes. To check for page faults, call massif_fault_slot_served().
  *
  * Context: resident.lock is held.
  */
@@ -60,8 +60,8 @@ bool massif_rss_spans_idle(struct massif_target *target)
 }
 
 /*
- * Computes how the resident set has changed, in pages, since the span began or since the previous call for it. @last:
- * the span ends now, so its counts need not be reset for another call.
+ * Computes how the resident set has changed, in pages, since the span began or since the previous call for this span.
+ * @last: the span ends now, so its counts need not be reset for another call.
  */
 static __always_inline void cut(struct massif_rss_span *span, const struct massif_target *target, long *change,
 				bool last)
@@ -116,8 +116,8 @@ static __always_inline bool has_moved(const struct massif_rss_span *span, const 
 }
 
 /*
- * Writes a RESIDENT record for a change. Kept out of line; massif_rss_span_leave() inlines massif_rss_record_change()
- * for speed.
+ * Writes a RESIDENT record for a change. Not inlined, unlike massif_rss_record_change(), which
+ * massif_rss_span_leave() calls directly for speed.
  */
 static noinline void tell(struct massif_target *target, const struct massif_place *place,
 			  const long *change, bool ends)
@@ -153,8 +153,8 @@ static bool is_taker(const struct massif_target *target)
 }
 
 /*
- * Finds current's span among the fault slots or in the target's list. Not for the taker, the task that uses the span
- * embedded in struct massif_rss_spans. No other task can end the span found.
+ * Finds current's span among the fault slots or in the target's list. Must not be called by the taker, the task that
+ * uses the span embedded in struct massif_rss_spans. No other task can end the span that is returned.
  */
 static struct massif_rss_span *find_other(struct massif_target *target)
 {
@@ -180,8 +180,9 @@ static struct massif_rss_span *find(struct massif_target *target)
 }
 
 /*
- * True if the span needs a record. The consumer expects a GONE record for each unmapped range with resident
- * pages. So GONE is written even if another task's record already contains this task's changes.
+ * True if the span needs a record. The change can be 0 because another task's record already contains this task's
+ * changes. A GONE record is written even then, because the consumer expects one for each unmapped range with resident
+ * pages.
  */
 static bool worth_telling(const struct massif_rss_span *span, const struct massif_place *place,
 			  const long *change)
@@ -300,7 +301,7 @@ static struct massif_rss_span *add(struct massif_target *target, const struct ma
 	return span;
 }
 
-/* Ends a span that has changed nothing yet. */
+/* Ends a span in which nothing has changed yet. */
 static void abandon(struct massif_rss_span *span, struct massif_target *target)
 {
 	kfree(leave(span, target, &span->place, NULL));
@@ -358,7 +359,7 @@ static noinline bool has_queued(struct mm_struct *mm)
 }
 
 /**
- * massif_rss_span_enter() - begin the span of a page fault that current is about to handle.
+ * massif_rss_span_enter() - begin the span of a page fault, the interval in which current handles the fault.
  * @span: on the caller's stack.
  * @mm: current's address space, which may be a target.
  * @addr: page address of the fault.
@@ -435,10 +436,11 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
 }
 
 /**
- * massif_rss_span_touch() - begin a span for pages that current is about to bring in.
+ * massif_rss_span_touch() - begin a span for pages that current is about to make resident.
  * @place: the range and the cause.
  *
- * The span ends when current brings in pages of another range, or returns to user mode.
+ * The span ends when current returns to user mode. If current has a span already, reports its changes so far, and
+ * continues it with the new range.
  *
  * Context: hook, RCU read-side section; takes resident.lock.
  */
@@ -486,8 +488,8 @@ static __always_inline bool become_taker(struct massif_target *target)
 	int i;
 
 	/*
-	 * The cmpxchg() pairs with massif_rss_spans_idle(). Only after it succeeds may current change the target's
-	 * counters.
+	 * The cmpxchg() pairs with massif_rss_spans_idle(). current may change the target's counters only after it
+	 * succeeds.
 	 */
 	if (READ_ONCE(span->task) || cmpxchg(&span->task, NULL, current))
 		return false;
@@ -641,11 +643,10 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
 }
 
 /**
- * massif_rss_span_changed() - charge a counter change that current has made to its span.
+ * massif_rss_span_changed() - attribute to current's span a counter change that current has made.
  * @member: the counter, MM_ANONPAGES etc.
  *
- * Most changes are made in faults, and since 6.2 the tracepoint reports each of them: that case takes no
- * lock.
+ * Most changes are made in faults, and since 6.2 the tracepoint reports each of them: that case takes no lock.
  *
  * Context: tracepoint rss_stat; may take resident.lock.
  */
@@ -656,8 +657,8 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 	long by;
 
 	/*
-	 * With preemption off, this is an RCU read-side section, and massif_rss_note_quickly() stays on one
-	 * processor.
+	 * With preemption off, this is an RCU read-side section, and the task cannot migrate during
+	 * massif_rss_note_quickly().
 	 */
 	preempt_disable();
 	target = massif_target_find_resident(mm);

@@ -40,17 +40,18 @@ struct massif_place {
  * - All other spans are in the target's list.
  */
 struct massif_rss_span {
-	struct task_struct *task;	/* task whose span this is; not set in the span of a fault */
+	struct task_struct *task;	/* task whose span this is; unset in the span of a page fault */
 	bool own;			/* the task runs in the target's address space, so ->collected is valid */
 	/* the span does not end with a range removal, but later (fault, return to user mode) */
 	bool lasts;
 	/* at least one counter change made by this task was counted in another task's span */
 	bool robbed;
-	unsigned int depth;		/* nesting depth of range removals */
+	unsigned int depth;		/* number of range removals in progress, one inside another */
 	struct massif_place place;	/* range and cause to report for changes made while no range is being removed */
 	/* counter changes since the span (see above) began or since cut() last reset them, in pages */
 	long change[NR_MM_COUNTERS];
-	long collected[NR_MM_COUNTERS];	/* the task's collected counts at the start or last cut; used before 6.2 */
+	/* the task's collected counts when the span began or was last cut; used on kernels before 6.2 */
+	long collected[NR_MM_COUNTERS];
 
 	/* Members used only in the span of a fault. */
 	struct massif_fault_slot *slot;
@@ -60,17 +61,20 @@ struct massif_rss_span {
 	/* Used only while the span (of one task, see above) is in the target's list. */
 	struct list_head list;		/* node in the target's list; protected by resident.lock */
 
-	/* Members used only in spans that end with the return to user mode (task_work). */
+	/* Members used only in spans that end on return to user mode (task_work). */
 	struct callback_head work;
-	/* The target; holds a reference. The target's session may be used only while the target is alive. */
+	/*
+	 * The target; this span holds a reference to it. The target's session may be used only while the target is
+	 * alive.
+	 */
 	struct massif_target *target;
 };
 
 /* All of a target's spans (intervals in which a task may change its resident set), except those of page faults. */
 struct massif_rss_spans {
 	/*
-	 * span of a task that removes a range; if task is NULL, it is free and change is all 0; claimed by cmpxchg() of
-	 * task
+	 * span of a task that removes a range, claimed by cmpxchg() of its ->task; if ->task is NULL, the span is free
+	 * and all of its ->change is 0
 	 */
 	struct massif_rss_span taker;
 	/* all other spans of the target, except those of page faults; protected by resident.lock */

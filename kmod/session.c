@@ -161,7 +161,7 @@ void massif_session_close(struct massif_session *session)
 		massif_fault_put();
 	if (session->ready)
 		massif_hooks_put();
-	/* Wait for hooks that have found a target of this session. */
+	/* Wait until hooks that may have found a target of this session have finished. */
 	synchronize_rcu();
 	massif_stack_cache_deinit(&session->known);
 	massif_ring_close(&session->ring);
@@ -200,7 +200,8 @@ void massif_session_wake(struct massif_session *session)
 }
 
 /**
- * massif_session_over() - check whether the session has had a member, and now has neither members nor targets.
+ * massif_session_over() - check whether the session has had at least one member, and now has neither members nor
+ * targets.
  *
  * Nothing can write a record any more then.
  *

@@ -25,7 +25,7 @@ struct massif_session {
 	refcount_t ref;
 
 	/* Members that are constant since the device was opened. */
-	const struct cred *cred;	/* credentials of the device's opener; a reference */
+	const struct cred *cred;	/* credentials of the device's opener; holds a reference */
 	struct pid_namespace *pid_ns;	/* the opener's pid namespace, used for ids in records; holds a reference */
 	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
@@ -52,7 +52,7 @@ struct massif_session {
 	u32 nr_processes;
 	u32 last_target;
 
-	/* Number of lost records that belong to no existing target; protected by ring.lock. */
+	/* Number of lost records that cannot be attributed to an existing target; protected by ring.lock. */
 	u64 lost;
 
 	u64 missed;			/* result of massif_hooks_missed() at the last check; protected by ring.lock */

@@ -18,9 +18,9 @@
 #include "return_work.h"
 
 /**
- * massif_stack_explain() - attach a stack to a record of what current does to the target.
- * @rec: capture and flags are set. capture is the number of a cached stack, or of a STACK record, which is then
- *	written before the thread returns to user mode.
+ * massif_stack_explain() - give a record the call stack of current, which has caused the record's event.
+ * @rec: its fields capture and flags are set. capture is the number of a cached stack, or of a STACK record that is
+ * written before the thread returns to user mode.
  * @own: require a STACK record even if the stack is cached.
  * Context: hook, RCU read-side section; neither sleeps nor takes a kernel lock.
  */
@@ -103,7 +103,7 @@ static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 	vma = find_vma(mm, sp);
 	if (vma && vma->vm_start <= sp) {
 		end = vma->vm_end;
-		/* The frame of _start extends at most to argc, a word at the address start_stack. */
+		/* The frame of _start extends at most to argc, the word at mm->start_stack. */
 		if (sp <= mm->start_stack && mm->start_stack < end)
 			end = min(end, mm->start_stack + sizeof(long));
 	}
@@ -178,7 +178,7 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 		atomic64_inc(&session->captures_truncated);
 	}
 	size = fixed + ALIGN(want, 8);
-	/* There is no room in the ring, so do not spend the program's time on a copy. */
+	/* There is no room in the ring, so do not slow the program down by copying the stack. */
 	if (want && massif_ring_room(&session->ring, MASSIF_RING_STACK) < size) {
 		flags = MASSIF_STACK_LIMITED;
 		want = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The stack cache: recognises a stack by the values of everything that its unwinding has read.
+// The stack cache: recognises a stack by all values that were read to unwind it.
 #include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/massif.h>
@@ -42,7 +42,7 @@ struct entry {
 	u32 target;
 	u32 number;
 	int gen;			/* code_gen of the target for which the entry is valid */
-	/* A look-up has found the entry since make_room() last passed it. Only a hint; set in hooks. */
+	/* A look-up has found the entry since make_room() last examined it. Only a hint; set in hooks. */
 	bool used;
 	u32 reach;			/* bytes from sp to the end of the highest stack word */
 	u32 nr_regs;
@@ -231,7 +231,7 @@ static void make_room(struct massif_stack_cache_table *table, u32 bytes)
 	while (table->used + bytes > table->max) {
 		struct entry *entry = list_first_entry(&table->entries, struct entry, list);
 
-		/* The loop can run over all entries of the cache, so let other threads run. */
+		/* The loop can run over all entries of the cache, so yield the processor if needed. */
 		cond_resched();
 		if (READ_ONCE(entry->used) && spared++ < table->count) {
 			WRITE_ONCE(entry->used, false);
@@ -287,7 +287,7 @@ static bool take_words(struct entry *entry, const struct massif_stack_cache_stac
 	for (i = 0; i < entry->nr_words; i++) {
 		struct massif_stack_cache_word *word = &entry->words[i];
 
-		/* Repeat the last stack word until the number of stack words is a multiple of STRIDE. */
+		/* Pad with copies of the last stack word, until the number of stack words is a multiple of STRIDE. */
 		*word = stack->words[min(i, given - 1)];
 		if (word->__pad)
 			return false;

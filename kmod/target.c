@@ -50,8 +50,8 @@ void massif_target_free(struct massif_target *target)
 	if (!target)
 		return;
 	/*
-	 * The field judged (the credentials checked last) stays NULL until a thread of the process writes a record of
-	 * the target.
+	 * target->judged, the credentials checked last, stays NULL until a thread of the process writes a record of the
+	 * target.
 	 */
 	put_cred(target->judged);
 	mmdrop(target->mm);
@@ -216,7 +216,7 @@ struct massif_target *massif_target_next(struct massif_session *session,
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	/* prev may have been removed from the tree, so search from the root. */
+	/* prev may have been removed from the session's tree of targets, so start the search at the tree's root. */
 	node = session->targets.rb_node;
 	while (node) {
 		target = rb_entry(node, struct massif_target, by_id);

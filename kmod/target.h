@@ -23,7 +23,7 @@ struct massif_target {
 	/* Node in massif_target_table; changed under massif_table_lock, read under RCU. */
 	struct hlist_node node;
 	struct rb_node by_id;		/* node in session->targets, or cleared; protected by massif_table_lock */
-	struct list_head processes;	/* members that have this address space; protected by massif_table_lock */
+	struct list_head processes;	/* members that share this address space; protected by massif_table_lock */
 
 	/*
 	 * Reference count: one for the table, one for each member that has the address space, one for each struct
@@ -96,13 +96,13 @@ struct massif_target {
 		const struct task_struct *by;
 		unsigned long addr;
 		unsigned long len;
-		unsigned long pages;	/* number of pages of the range that are mapped */
+		unsigned long pages;	/* number of mapped pages in the range to be removed */
 	} removing;
 
 	/*
-	 * On kernels where stacks grow with mmap_lock held for reading, grow_lock orders threads that grow a
-	 * stack at the same time. grown and grown_to are the mapping and the start address of the last
-	 * reported growth, which may include the growth by several threads.
+	 * On kernels where stacks grow with mmap_lock held for reading, ->grow_lock serialises threads that grow a
+	 * stack. ->grown and ->grown_to are the mapping and the start address of the last reported growth, which may
+	 * include the growth by several threads.
 	 */
 	raw_spinlock_t grow_lock;
 	const struct vm_area_struct *grown;	/* mapping that grew last; compared only, never dereferenced */

@@ -21,15 +21,13 @@
  * pages, or two for each processor. The resident set is the sum of both levels. Before 6.2 the tracepoint rss_stat
  * reports only changes to the shared counters, since 6.2 all changes.
  *
- * The base (struct massif_rss_base) stores the counter values that were read last. To note a change means to store a
- * counter's current value in the base, and to treat the difference from the stored value as a change that current, or
- * one processor, has made. A base must be all zero before massif_rss_base_alloc().
+ * The base (struct massif_rss_base) stores the counter values that were read last. Noting a change stores a counter's
+ * current value in the base. The difference from the previously stored value is the change that current, or one
+ * processor, has made. A base must be all zero before massif_rss_base_alloc().
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
-/*
- * True if the kernel collects changes of the counters of resident pages for each processor, false if for each thread.
- */
+/* True if the kernel batches changes of the counters of resident pages per processor, false if per thread. */
 #define MASSIF_RSS_BY_CPU	false
 
 struct massif_rss_base {
@@ -183,10 +181,10 @@ static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_s
 }
 
 /*
- * Notes, without a lock, the change that current has made on this processor. Returns false in two cases. The collected
- * change became too large: the kernel has moved it to the shared counter, and left 0 in this processor's count. Or the
- * task was moved to another processor between its change and the tracepoint, and the present processor's count has not
- * changed. Preemption is off.
+ * Notes the change that current has made on this processor, without a lock. Returns false in two cases. In the first,
+ * the processor's count became too large, so the kernel has moved it to the shared counter and left 0. In the second,
+ * the task migrated between its change and the tracepoint, and the count of the current processor has not changed.
+ * Preemption is off.
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -228,9 +226,9 @@ static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struc
 }
 
 /*
- * Updates @base after processor @cpu has gone offline: the kernel has added the changes that the processor had
- * collected to the shared counters and set its collected counts to 0, so the same is done to the values in @base. Calls
- * of this function and of massif_rss_note() for the same base are serialised.
+ * Updates @base after processor @cpu has gone offline. The kernel has added that processor's pending changes to the
+ * shared counters and set its counts to 0. So the same is done to the values in @base. Calls of this function and of
+ * massif_rss_note() for the same base are serialised.
  */
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {

@@ -33,7 +33,7 @@ static inline bool massif_task_in_exec(struct task_struct *task)
 #define MASSIF_PF_WORKER	(PF_KTHREAD | PF_IO_WORKER)
 #endif
 
-/* True if the thread will return to user mode, so its saved registers are its registers in user mode. */
+/* True if the thread will return to user mode, so its saved registers are the user-mode registers. */
 static inline bool massif_task_has_user(struct task_struct *task)
 {
 	return !(task->flags & (MASSIF_PF_WORKER | PF_EXITING));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compiles if the kernel stores dumpability with the thread's last exec (since 7.2), not with the address space.
+// Compiles if the kernel stores dumpability in the state of the thread's last exec (since 7.2), not in the address
+// space.
 #include <linux/sched.h>
 #include <linux/sched/exec_state.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compiles if threads collect changes of up to 64 pages before they add them to the RSS counters of the address space
+// Compiles if each thread batches changes of up to 64 pages before it adds them to the address space's RSS counters
 // (before 6.2).
 #include <linux/sched.h>
 

@@ -176,11 +176,11 @@
 #define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* the module writes STACK records on this architecture */
 #define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* the module can write RESIDENT and MOVE records */
 #define MASSIF_FEATURE_KNOWN	(1ULL << 3)	/* the module has a stack cache (MASSIF_IOC_KNOWN) */
-#define MASSIF_FEATURE_ATTACH	(1ULL << 4)	/* the module has MASSIF_IOC_ATTACH, ARGS, and path in EXEC */
+#define MASSIF_FEATURE_ATTACH	(1ULL << 4)	/* MASSIF_IOC_ATTACH, ARGS records, and a path in EXEC records */
 
 struct massif_query {
 	__u32 size;
-	__u32 flags;		/* no flag is defined: must be 0 */
+	__u32 flags;		/* no flags are defined: must be 0 */
 	/* The module fills the fields below. */
 	__u32 abi;
 	__u32 __pad;		/* padding: must be 0 */
@@ -213,7 +213,7 @@ struct massif_setup {
 
 struct massif_enrol {
 	__u32 size;
-	__u32 flags;		/* no flag is defined: must be 0 */
+	__u32 flags;		/* no flags are defined: must be 0 */
 	/* The module fills the fields below. */
 	__u32 target;
 	__u32 __pad;		/* padding: must be 0 */
@@ -224,8 +224,8 @@ struct massif_resync {
 	__u32 flags;		/* MASSIF_RESYNC_ALL: include targets that are in sync */
 	__u32 target;		/* target to resync; 0: all targets */
 	/*
-	 * The module stores the number of targets still out of sync. If it is not 0, make room in the ring and call
-	 * again.
+	 * The module stores here the number of targets that are still out of sync. If it is not 0, make room in the
+	 * ring and call again.
 	 */
 	__u32 remaining;
 };
@@ -247,7 +247,7 @@ struct massif_stack_cache_word {
 };
 
 struct massif_stack_cache_stack {
-	__u32 size;		/* size of this struct in bytes, including its words */
+	__u32 size;		/* size of this struct in bytes, including the array words */
 	__u32 target;
 	/* Chosen by the consumer, not 0. The stack replaces a cached stack with equal target, pc, sp and number. */
 	__u32 number;
@@ -261,7 +261,7 @@ struct massif_stack_cache_stack {
 
 struct massif_stack_cache {
 	__u32 size;
-	__u32 flags;		/* no flag is defined: must be 0 */
+	__u32 flags;		/* no flags are defined: must be 0 */
 	__u64 stacks;		/* address of an array of massif_stack_cache_stack; entries differ in size */
 	__u32 bytes;		/* size of the array in bytes: at most MASSIF_KNOWN_BATCH */
 	/* The module stores the number of stacks added to the cache; undefined on an error. */
@@ -270,12 +270,12 @@ struct massif_stack_cache {
 
 struct massif_status {
 	__u32 size;
-	__u32 flags;		/* no flag is defined: must be 0 */
+	__u32 flags;		/* no flags are defined: must be 0 */
 	/* The module fills the fields below. */
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
 	__u64 missed;		/* calls of hooked functions that the kernel could not deliver to the module */
-	__u64 unseen;		/* number of times that total_vm had changed without a record */
+	__u64 unseen;		/* times that total_vm was found to have changed without a record */
 	__u64 captures;		/* STACK records that hooks have requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
 	/* STACK records written without stack bytes, or not requested at all, because the ring had no room */
@@ -286,7 +286,7 @@ struct massif_status {
 	__u32 known_stacks;	/* stacks in the stack cache now */
 	__u32 known_bytes;	/* kernel memory used by the stack cache */
 	__u32 processes;	/* processes in the session now */
-	__u32 targets;		/* targets of the session now */
+	__u32 targets;		/* current number of targets in the session */
 	__u32 out_of_sync;	/* number of the session's targets that are out of sync */
 	__u32 pending;		/* stack copies and resyncs that threads have yet to make */
 };
@@ -306,7 +306,7 @@ struct massif_status {
  */
 struct massif_hook_info {
 	__u32 size;
-	__u32 flags;		/* no flag is defined: must be 0 */
+	__u32 flags;		/* no flags are defined: must be 0 */
 	/* in: index at which the search for a hook begins, initially 0; out: index of the hook found */
 	__u32 index;
 	/* The module fills the fields below. */
@@ -318,7 +318,7 @@ struct massif_hook_info {
 
 struct massif_attach {
 	__u32 size;
-	__u32 flags;		/* no flag is defined: must be 0 */
+	__u32 flags;		/* no flags are defined: must be 0 */
 	__s32 pid;
 	/* The module fills the fields below. */
 	__u32 target;
@@ -469,7 +469,7 @@ struct massif_rec_exit {
 #define MASSIF_END_EXIT		1	/* the process ended */
 #define MASSIF_END_SECURE	2	/* the process executed a set-id or file-capability program */
 #define MASSIF_END_UNREADABLE	3	/* the process executed a program that its user may not read */
-#define MASSIF_END_MEMORY	4	/* the process executed a program; no memory to follow it */
+#define MASSIF_END_MEMORY	4	/* the process executed a program, but there was no memory to follow it */
 #define MASSIF_END_HIDDEN	5	/* the process may no longer be observed: see "Access" */
 #define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to the process */
 
@@ -511,12 +511,12 @@ struct massif_rec_resync {
 #define MASSIF_PROT_FILE	(1U << 4)	/* mapping of a file, shmem or a device; not anonymous */
 #define MASSIF_PROT_GROWSDOWN	(1U << 5)
 
-/* Values of massif_rec_map.kind: what has created the mapping. */
+/* Values of massif_rec_map.kind: what created the mapping. */
 #define MASSIF_MAP_MMAP		1	/* created by mmap, shmat, io_setup, ... */
 #define MASSIF_MAP_BRK		2
 #define MASSIF_MAP_STACK	3	/* automatic growth of a stack downwards */
 #define MASSIF_MAP_MREMAP_GROW	4	/* growth in place by mremap; addr and len describe the new part */
-#define MASSIF_MAP_MREMAP_COPY	5	/* destination of a move by mremap; an UNMAP of the source may follow */
+#define MASSIF_MAP_MREMAP_COPY	5	/* destination of an mremap move; an UNMAP of the source may follow */
 #define MASSIF_MAP_SPECIAL	6	/* mapping that the kernel creates for a vdso or uprobes */
 
 /* Layout of MAP and UNMAP records; an UNMAP has 0 in kind and prot. */
@@ -580,14 +580,14 @@ struct massif_rec_move {
 #define MASSIF_X86_64_REGS	17
 
 /* Bits of massif_rec_stack.stack_flags: why stack bytes are missing. */
-#define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes cut at max_stack_bytes */
+#define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes truncated at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* stack copy cut where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the stack copy */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
 #define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the part of the ring that stacks may use is full */
 
-/* Layout of STACK records. Other records with the same number in capture have this stack. */
+/* Layout of STACK records. Other records whose field capture has the same number have this stack. */
 struct massif_rec_stack {
 	struct massif_record h;
 	__u32 arch;		/* architecture of the registers: MASSIF_ARCH_* */
