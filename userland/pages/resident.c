@@ -90,7 +90,7 @@ static void charge(struct mf_resident *r, uint32_t context, int64_t pages)
 	mf_trie_charge(&r->accounting->store, context, pages * (int64_t)PAGE_BYTES);
 }
 
-/* Charges @pages pages that are mapped but not resident to @site, the site of the stack that mapped them. */
+/* Charges @pages pages that are mapped but not resident to @site, the trie node of the stack that mapped them. */
 static void charge_absent(struct mf_resident *r, uint32_t site, bool touched, int64_t pages)
 {
 	if (!r->both || !pages)
@@ -115,7 +115,7 @@ static void count(struct mf_resident *r, uint8_t kind, int64_t pages)
 		r->huge += (uint64_t)pages;
 }
 
-/* Puts @page at its address, which must be mapped and have no resident page. */
+/* Records @page as resident at page->address, which must be mapped and have no resident page yet. */
 static int place(struct mf_resident *r, const struct mf_page *page)
 {
 	struct mf_window *window = mf_windows_make(&r->windows, page->address);
@@ -301,8 +301,8 @@ static int settle(struct mf_resident *r, bool anywhere)
 }
 
 /*
- * Returns the start of the block in which one fault at @address made @n pages resident: @n aligned pages if @n is a
- * power of two, otherwise the whole window.
+ * Returns the start of the range in which a fault at @address made @n pages resident. If @n is a power of two, the
+ * range is @n aligned pages, otherwise the whole window.
  */
 static uint64_t block_of(uint64_t address, uint64_t n)
 {
@@ -374,7 +374,7 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 	return search->n;
 }
 
-/* Like take_some(), but removes pages that are in @list instead of a window, and have addresses from @start to @end. */
+/* Like take_some(), but removes pages with addresses from @start to @end from @list, not from a window. */
 static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
 {
 	uint32_t left = 0;
@@ -403,9 +403,10 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	/*
-	 * The module may attribute some or all of the pages that one thread removes to another thread, whose record
-	 * then has the wrong range. This has certainly happened if more pages were removed than fit into the record's
-	 * range, and probably if no pages of the record's kind are known in the range.
+	 * If several threads remove pages at the same time, the module may count pages that one thread removes in the
+	 * RESIDENT record of another thread, whose range does not contain them. This has certainly happened if the
+	 * record counts more pages than fit into its range, and probably if no pages of its kind are known in the
+	 * range.
 	 */
 	if (search.n > (end - start) / PAGE_BYTES)
 		take_outside(&search, &r->going, 0, UINT64_MAX);
@@ -423,7 +424,7 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 
 /*
  * Called when @thread (0: every thread) has finished unmapping. If the module has not reported the removal of a page by
- * now, the page must be at another address.
+ * now, the page is still resident, so its recorded address was wrong: it must be at another address.
  */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {
@@ -490,8 +491,8 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 }
 
 /*
- * Gives a forked child the resident pages of its parent at the addresses that the child still maps, but of each kind at
- * most as many as the kernel's counter in @record says.
+ * Records the resident pages of the parent for a forked child, at the addresses that the child still maps. The number
+ * of pages of each kind is limited to the kernel's counter in @record.
  */
 static int come_home(struct mf_resident *r, const struct massif_rec_resident *record)
 {
@@ -577,7 +578,7 @@ static bool arrive(struct mf_window *window, uint16_t pages, void *data)
 	return true;
 }
 
-/* If the mapping only became known through a resync, some of its pages may already be recorded as resident. */
+/* If a resync has reported the mapping, some of its pages may already be recorded as resident. */
 int mf_resident_mapped(struct mf_resident *r, const struct mf_interval *interval)
 {
 	int64_t pages = (int64_t)((interval->end - interval->start) / PAGE_BYTES);
@@ -599,8 +600,8 @@ struct leaving {
 /*
  * Called for pages whose mapping is being removed. Normally the module will report the removal of each page later. If
  * it has already reported the removals in this range, or if the page's address was uncertain, we assume that the page
- * is really at another address, and put it there later: when threads map and unmap at the same time, the module may
- * attribute pages to the wrong thread.
+ * is really at another address, and later choose one for it: when threads map and unmap at the same time, the module
+ * may attribute pages to the wrong thread.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {
@@ -720,7 +721,7 @@ int mf_resident_inherit(struct mf_resident *child, const struct mf_resident *par
 	int code = 0;
 
 	child->base_words = MF_WORDS_FORK;
-	/* The child has all anonymous pages of the parent, but only some of its file pages. */
+	/* The child inherits all anonymous pages of the parent, but only some of its file pages. */
 	for (uint32_t w = 1; w < parent->windows.n && !code; w++) {
 		const struct mf_window *window = &parent->windows.windows[w];
 

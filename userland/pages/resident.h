@@ -60,7 +60,7 @@ struct mf_resident {
 	struct mf_windows windows;
 	/* numbers of resident pages, one for each of the kernel's counters MASSIF_RSS_* */
 	uint64_t pages[MF_RESIDENT_COUNTERS];
-	/* number of resident pages that have an address, known or guessed, in a mapping */
+	/* number of resident pages whose address, known or guessed, is in a mapping */
 	uint64_t placed;
 	/* number of mapped pages that are not resident; 0 unless these are accounted, too (@both) */
 	uint64_t absent;
@@ -69,7 +69,7 @@ struct mf_resident {
 	uint64_t faults;	/* number of FAULT records */
 	/* number of times that pages became resident without a known cause (MASSIF_RESIDENT_DRIFT) */
 	uint64_t unattributed;
-	/* for each kind: number of the object for its name in reports; 0 if not created yet */
+	/* for each kind of page: number of the pseudo-object that names the kind in reports; 0 if not created yet */
 	uint32_t objects[MF_PAGE_KINDS];
 	uint32_t thread; /* thread that caused the current event */
 	uint64_t cursor; /* address at which fill() last placed a page; searches for free addresses start here */

@@ -7,7 +7,10 @@
 
 #define PAGE_MASK 4095ull
 
-/* The BSS of a program or its interpreter, which is not in the file, gets the context of the file mapping before it. */
+/*
+ * Returns the context of the BSS of a program or its interpreter. The BSS is not mapped from the file, so it gets the
+ * context of the file mapping directly before it.
+ */
 static uint32_t context_of_bss(struct mf_accounting *a, const struct mf_resync_vma *vma)
 {
 	const struct mf_interval *before = vma->start ? mf_space_find(&a->space, vma->start - 1) : NULL;
@@ -115,7 +118,10 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 	return mf_accounting_unmap(a, start, end, false, time_ns);
 }
 
-/* Placeholder texts for pages that are resident after the resync but whose first touch was not recorded. */
+/*
+ * Placeholder frames for pages that are resident after a resync but whose first touch was not recorded; one for each
+ * reason of the resync.
+ */
 static const char *const base_words[] = {
 	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,
 	[MF_RESYNC_FORK] = MF_WORDS_FORK,

@@ -20,11 +20,11 @@ struct mf_resync_vma {
 enum mf_resync_reason {
 	MF_RESYNC_EXEC,	  /* the kernel started a program: the list shows its first mappings */
 	MF_RESYNC_FORK,	  /* the process was forked: the list shows the inherited mappings */
-	MF_RESYNC_LOST,	  /* records were lost: the list shows all mappings */
+	MF_RESYNC_LOST,	  /* records were lost: the list contains all mappings */
 	MF_RESYNC_ATTACH, /* massif-ctl attached: the list shows the existing mappings */
 };
 
-/* A part of the kernel's list: all mappings between @start and @end, in the order of their addresses. */
+/* A part of the kernel's list of mappings: all mappings between @start and @end, sorted by address. */
 struct mf_resync {
 	enum mf_resync_reason reason;
 	bool last; /* this is the last part of the address space's list */

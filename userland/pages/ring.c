@@ -22,7 +22,7 @@
  */
 #define WATERMARK_BYTES (64ull << 10)
 
-/* Maximum size in bytes of the cached stacks sent to the module at once. */
+/* Maximum total size in bytes of the cached stacks that are sent to the module in one call. */
 #define TOLD_BYTES (16u << 10)
 
 /* During a drain, return the space of read records to the module whenever 1/16 of the ring has been read. */

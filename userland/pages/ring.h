@@ -90,7 +90,7 @@ int mf_ring_join(const struct mf_ring *ring, pid_t pid);
  */
 int mf_ring_resync(const struct mf_ring *ring);
 
-/* Returns whether processes were enrolled and all of them, with their address spaces, are gone by now. */
+/* Returns whether at least one process was enrolled and all enrolled processes, with their address spaces, are gone. */
 bool mf_ring_hung_up(const struct mf_ring *ring);
 
 #endif

@@ -22,7 +22,10 @@ void mf_space_deinit(struct mf_space *space)
 	mf_space_init(space);
 }
 
-/* Allocates the nodes for one operation, so that it cannot fail once the tree is being changed. */
+/*
+ * Allocates all nodes that one operation may need, so that the operation cannot fail after it has begun to change the
+ * tree.
+ */
 static int reserve(struct mf_space *space)
 {
 	uint32_t need = space->n_nodes + NODES_PER_OPERATION + 1;

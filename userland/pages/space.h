@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The address space of one mm: disjoint intervals in address order. */
+/* The mappings of one address space (an mm of the kernel), as disjoint intervals in address order. */
 #ifndef MASSIF_PAGES_SPACE_H
 #define MASSIF_PAGES_SPACE_H
 
@@ -11,7 +11,7 @@ struct mf_interval {
 	uint64_t start, end;
 	uint64_t offset;  /* file offset of start, in bytes; 0 if there is no file */
 	uint32_t context; /* context of the stack that mapped it */
-	uint32_t file;	  /* file number, set by the user of the space; 0 if none or not known yet */
+	uint32_t file; /* number of the mapped file, set by the code that uses the space; 0 if none or not known yet */
 };
 
 /*
@@ -53,8 +53,8 @@ int mf_space_add(struct mf_space *space, const struct mf_interval *interval, mf_
 		 void *data);
 
 /*
- * Unmaps everything between @start and @end; @left (may be NULL) is called for each removed part. Returns the same
- * values as mf_space_add().
+ * Removes everything between @start and @end from the space. Calls @left, which may be NULL, for each interval or part
+ * of one that is removed. Returns the same values as mf_space_add().
  */
 int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_space_visit left,
 		    void *data);

@@ -20,7 +20,7 @@ struct stack {
 	uint32_t next; /* number of the next stack in the hash chain */
 	uint32_t context;
 	uint32_t epoch;
-	/* version of the code (code_gen in linux/massif.h) when the stack was last sent to the module */
+	/* version of the target's code (code_gen in linux/massif.h) when the stack was last sent to the module */
 	uint32_t code_gen;
 	uint64_t told_ns;  /* when the stack was last sent to the module, or 0 if never */
 };
@@ -240,7 +240,10 @@ bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32
 {
 	struct stack *entry = &known->stacks[number];
 
-	/* If the copy was made before we sent the cached stack, the module may have the stack by now. */
+	/*
+	 * If the module made the stack copy before we sent the cached stack, it may have the cached stack by now, so do
+	 * not send it again.
+	 */
 	if (entry->told_ns && entry->code_gen == code_gen && time_ns <= entry->told_ns)
 		return false;
 	entry->told_ns = now_ns;

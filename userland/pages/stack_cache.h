@@ -52,9 +52,10 @@ struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_c
 					     uint32_t target, uint32_t code_gen);
 
 /*
- * Returns whether cached stack @number must be sent to the module (again). This is so if the module did not have it
- * when it copied an equal stack at the time @time_ns, with @code_gen in the STACK record (linux/massif.h). If so,
- * records that the cached stack was sent at the time @now_ns. Times are CLOCK_MONOTONIC.
+ * Returns whether the cached stack @number must be sent to the module (again). The module copied an equal stack at the
+ * time @time_ns, with @code_gen in the STACK record (linux/massif.h), so it did not have the cached stack then. The
+ * cached stack must be sent unless it has been sent since, for the same @code_gen. If the result is true, records that
+ * it was sent at the time @now_ns. Times are CLOCK_MONOTONIC.
  */
 bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);

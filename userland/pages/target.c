@@ -148,7 +148,7 @@ int mf_target_stack(struct mf_target *target, const struct massif_rec_stack *sta
 	while (wait && wait->capture != stack->h.capture)
 		wait = wait->next;
 	if (!wait || wait->state != MF_WAIT_OPEN)
-		return 0; /* no event waits for the stack: it belongs to an unmapping, or we stopped waiting for it */
+		return 0; /* no event waits for the stack: it belongs to an unmapping, or we no longer wait for it */
 
 	/*
 	 * If the event that waits for the stack is the next one, unwind the stack now: the mappings are the same as
@@ -271,7 +271,10 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 {
 	struct mf_event *event;
 
-	/* The lost records belong to targets that have ended. This target may be one of them if its EXIT was lost. */
+	/*
+	 * Records of targets that have ended were lost. If the EXIT record of this target was among them, it is one of
+	 * these targets.
+	 */
 	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
 		if (!target->exited)
 			mf_target_note_loss(target, lost->count, lost->h.time_ns);

@@ -32,7 +32,8 @@ struct mf_stack_wait;
 enum mf_stack_cache_mode {
 	MF_KNOWN_ON,
 	MF_KNOWN_OFF,	 /* no stack is cached */
-	MF_KNOWN_VERIFY, /* cached stacks are copied and walked nevertheless, and compared */
+	/* stacks are copied and walked even if they are cached, and the result is compared with the cached stack */
+	MF_KNOWN_VERIFY,
 };
 
 /* State shared by all targets of a session. */
@@ -68,7 +69,7 @@ struct mf_target {
 			        * total */
 
 	struct mf_event *first, **last; /* queue of events that have not been accounted for yet */
-	struct mf_stack_wait *waits;	/* stacks that queued events wait for */
+	struct mf_stack_wait *waits;	/* stacks for which queued events are waiting */
 	bool blocked;			/* the target was forked, and its FORK event is still queued in its parent */
 	/*
 	 * a resync was completed and no record lost since, so our number of mapped pages is comparable with the
@@ -129,7 +130,7 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 /* Records for the report that @count records were lost between the target's last record and @time_ns. */
 void mf_target_note_loss(struct mf_target *target, uint64_t count, uint64_t time_ns);
 
-/* Stops waiting for stacks and accounts all events. */
+/* Accounts for all queued events, without waiting any longer for their stacks. */
 int mf_target_flush(struct mf_target *target, struct mf_error *err);
 
 /* Ends the profile with @state, unless it has already ended. */

@@ -88,7 +88,7 @@ struct mf_unwinder {
 	struct mf_interval last; /* the mapping from which memory was last read; the next read is usually nearby */
 
 	struct mf_trace trace;
-	bool trace_full; /* the walk read more than fits into @trace */
+	bool trace_full; /* the walk read more registers or stack words than fit into @trace */
 	bool trace_cut;	 /* the walk depended on the end of the copy or on an unmapped address */
 	uint32_t regs_read;
 	uint64_t words_read[TRACE_WORDS / 64];
@@ -273,7 +273,10 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	u->no_rules = true;
 	if (!interval || interval->file > INT32_MAX || !find_rules(u, interval, ip, &found, &bias))
 		return -UNW_ENOINFO;
-	/* libunwind searches the table at offset 0 of the rules (see RULES_BIT), whose base is the FDE. */
+	/*
+	 * Give libunwind the table of one entry at offset 0 of the rules (see RULES_BIT). Its entry is relative to
+	 * segbase, the address of the FDE.
+	 */
 	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
 	dynamic.u.rti.table_data = rules_address(interval->file, 0);
 	dynamic.u.rti.table_len = RULES_ENTRY / sizeof(unw_word_t);

@@ -62,7 +62,7 @@ struct mf_walk {
 
 struct mf_trace {
 	uint32_t n_regs, n_slots;
-	uint8_t regs[MF_TRACE_REGS_MAX];    /* DWARF numbers of the registers that the walk read */
+	uint8_t regs[MF_TRACE_REGS_MAX];    /* DWARF numbers of the registers whose initial values the walk read */
 	/* stack words of eight bytes that the walk read, as offsets from sp in bytes */
 	uint32_t slots[MF_TRACE_SLOTS_MAX];
 };

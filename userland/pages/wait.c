@@ -56,8 +56,8 @@ static void tell(struct mf_target *target, const struct massif_rec_stack *stack,
 }
 
 /*
- * In verify mode: checks that @context is the context of the cached stack that the module recognised. Counts the checks
- * and the differences.
+ * The module has recognised a cached stack. In verify mode, the stack was walked nevertheless, and @context is the
+ * result: checks that it is also the context of the cached stack. Counts the checks and the differences.
  */
 static void verify(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t context)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stacks that events wait for. The copy of a stack may arrive long after the records that it explains, or never. It
- * can only be unwound while the mappings are the same as when it was copied.
+ * The stacks for which queued events are waiting. The copy of a stack may arrive long after the records of these
+ * events, or never. It can be unwound only as long as the mappings are the same as when it was copied.
  */
 #ifndef MASSIF_PAGES_WAIT_H
 #define MASSIF_PAGES_WAIT_H
@@ -13,13 +13,13 @@
 struct mf_target;
 
 enum mf_wait_state {
-	MF_WAIT_OPEN,     /* the STACK record with the copy has not arrived */
-	/* the STACK record has arrived and is kept until the first event that refers to it is accounted */
+	MF_WAIT_OPEN,     /* the STACK record with the stack copy has not arrived */
+	/* the STACK record has arrived and is kept until the first event that refers to it is accounted for */
 	MF_WAIT_HELD,
-	MF_WAIT_RESOLVED, /* the context of the stack is known */
+	MF_WAIT_RESOLVED, /* the context of the stack has been determined */
 };
 
-/* A stack copy that events of the queue refer to. */
+/* A stack copy to which queued events refer. */
 struct mf_stack_wait {
 	struct mf_stack_wait *next;
 	uint32_t capture, tid;

@@ -10,7 +10,7 @@
 #define MF_WINDOW_PAGES 16u
 #define MF_WINDOW_BYTES (MF_WINDOW_PAGES * 4096ull)
 
-/* Bit or element i of each member describes the page at @address + i * 4096. */
+/* In each member, bit or element i describes the page at @address + i * 4096. */
 struct mf_window {
 	uint64_t address;
 	uint32_t context[MF_WINDOW_PAGES]; /* context to which the page is charged while it is resident */

@@ -52,19 +52,20 @@ enum mf_join_verb {
 	 */
 	MF_JOIN_EXECUTES,
 	/*
-	 * a call of exec has failed, so the process continues with its old program; it waits for the answer only if it
-	 * shares no page with massif-ctl (struct mf_join_page)
+	 * a call of exec has failed, so the process continues with its old program; a process that shares a page with
+	 * massif-ctl (struct mf_join_page) does not wait for the answer, any other process does
 	 */
 	MF_JOIN_STAYS,
 	/*
-	 * the process or a child of it is about to execute the program in the path field; the arguments are the value
-	 * of PATH in which to search for the program, or empty; massif-ctl does not answer
+	 * the process or a child of it is about to execute a program: the path field is the program, and the arguments
+	 * are the value of PATH in which to search for it, or empty; massif-ctl does not answer
 	 */
 	MF_JOIN_STARTS,
 	MF_JOIN_COMMAND,  /* the program issues a monitor command, whose text is in the path field */
 	/*
 	 * sent on the connection of MF_JOIN_COMMAND after the process has tried to write the command's file: the path
-	 * field is the file's path, the arguments are errno in digits if writing failed; massif-ctl does not answer
+	 * field is the path of that file, and the arguments are the decimal errno if writing failed; massif-ctl does
+	 * not answer
 	 */
 	MF_JOIN_WRITTEN,
 	MF_JOIN_VERBS,

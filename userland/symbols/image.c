@@ -25,7 +25,10 @@ struct identity {
 	GElf_Word crc;
 };
 
-/* Opens the file @fd as ELF. Returns NULL if it is not ELF; @fd may also be -errno. */
+/*
+ * Opens the file @fd as ELF. Returns NULL if the file is not ELF, or if @fd is negative because opening the file
+ * failed.
+ */
 static Elf *begin_elf(int fd)
 {
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -213,7 +216,9 @@ static bool was_written(const struct mf_object *object, int fd)
 		(int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec != object->modified_ns);
 }
 
-/* If the opened file does not match @object, so that its names would be wrong, returns the reason; otherwise NULL. */
+/*
+ * Returns why the opened file does not match @object, so that names read from it would be wrong, or NULL if it matches.
+ */
 static const char *why_not_that(const struct mf_image *image, const struct mf_object *object, int fd)
 {
 	bool changed = object->held && mf_held_is_of(object->held, fd) &&

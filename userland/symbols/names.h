@@ -46,9 +46,9 @@ void mf_names_destroy(struct mf_names *names);
 void mf_names_begin(struct mf_names *names);
 
 /*
- * Starts to keep names and to use those that earlier runs left in the cache directory @path (base/cachedir.h); "" means
- * no directory. The symbolizers that use @names must have the option to look up inlined calls; @demangle says whether
- * they demangle.
+ * Starts to keep names, and also uses the names that earlier runs saved in the cache directory @path (base/cachedir.h);
+ * "" means no directory. The symbolizers that use @names must have the option to look up inlined calls; @demangle says
+ * whether they demangle.
  */
 void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle);
 
@@ -68,12 +68,15 @@ struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_obje
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 
 /*
- * Returns what is known about @address, or NULL if nothing is. The result is valid until the next call of
+ * Returns the names kept for @address, or NULL if there are none. The result is valid until the next call of
  * mf_names_find() or a mf_names_keep_*() function.
  */
 const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address);
 
-/* Keep copies of what was found for @address; if memory runs out, nothing is kept. @function is the name as printed. */
+/*
+ * Keep copies of the names or positions that were found for @address; if memory runs out, nothing is kept. @function is
+ * the name as printed.
+ */
 void mf_names_keep_function(struct mf_names_file *file, uint64_t address, const char *symbol,
 			    const char *function, uint64_t offset);
 void mf_names_keep_locations(struct mf_names_file *file, uint64_t address,

@@ -20,7 +20,7 @@
 enum mf_opener_what {
 	MF_OPENER_OBJECT,      /* the file held open for the object, or the file at its path */
 	MF_OPENER_PATH,	       /* the file at the object's path, even if a file is held open */
-	MF_OPENER_BY_BUILD_ID, /* the debug file with the build id in @name */
+	MF_OPENER_BY_BUILD_ID, /* the debug file whose build id is in @name */
 	MF_OPENER_BY_LINK,     /* the debug file @name in directory number @place (less than MF_OPENER_PLACES) */
 	MF_OPENER_OTHER,       /* the file with the absolute path @name, which libdw tried to open by itself */
 };

@@ -30,7 +30,7 @@ struct mf_parser {
 	struct mf_opener opener;
 	struct mf_parser_state state;
 	char why[128]; /* buffer for state.why */
-	int64_t left_ms; /* milliseconds left of the time limit for all answers */
+	int64_t left_ms; /* remaining part of the time limit for all answers together, in ms */
 	pid_t pid;     /* process id of the child, or 0 if there is none */
 	int socket;
 	uint8_t *bytes; /* received bytes; those from @at to @end are not decoded yet */

@@ -28,7 +28,7 @@ struct mf_parser_options {
 
 struct mf_parser;
 
-/* What is known about the object's files once the first question about a name has been answered. */
+/* State of the object's files. It is known once the parser has answered its first question. */
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
@@ -57,8 +57,8 @@ bool mf_parser_is_resting(const struct mf_parser *parser);
 typedef void mf_parser_hear(void *data, size_t number, const struct mf_reader_answer *answer);
 
 /*
- * Asks @n questions about addresses of the object. Calls @hear for each answer, in the order of the questions; if the
- * child fails, some answers are missing.
+ * Asks @n questions about addresses of the object. Calls @hear with each answer, in the order of the questions; if the
+ * child process fails, some answers are missing.
  */
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
 		   mf_parser_hear *hear, void *data);

@@ -164,7 +164,10 @@ static void answer_questions(struct mf_reader *reader, uint64_t count)
 	struct mf_reader_question *questions = calloc(count ? count : 1, sizeof(*questions));
 	int64_t flushed = now_ms();
 
-	/* Read all questions before answering: the parent does not read any answers until it has sent all questions. */
+	/*
+	 * Read all questions before answering any: the parent reads no answers until it has sent all questions, so both
+	 * processes could otherwise wait for each other.
+	 */
 	if (!questions || !receive_all(questions, count * sizeof(*questions)))
 		_exit(1);
 	for (uint64_t i = 0; i < count; i++) {

@@ -10,8 +10,11 @@
 #include "symbols/demangle.h"
 #include "symbols/symtab.h"
 
-#define DWARF_BYTES_MAX (6u << 20) /* when libdw has read units of this total size, close the Dwarf handle, because
-				    * libdw frees nothing before that */
+/*
+ * When libdw has read units of more than this total size, in bytes, the Dwarf handle is closed, because libdw frees no
+ * memory until then.
+ */
+#define DWARF_BYTES_MAX (6u << 20)
 
 struct mf_reader {
 	struct mf_reader_options options;

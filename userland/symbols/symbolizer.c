@@ -29,9 +29,9 @@
 struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of the objects mapped from the file */
-	struct mf_names_file *known; /* names kept for this file, or NULL if none are */
+	struct mf_names_file *known; /* the names kept for this file, or NULL if no names are kept for it */
 	struct mf_parser *parser; /* reads the file's names; NULL if the file was not used yet or memory ran out */
-	/* whether the caller was already told that the file was opened, and that its parser has failed */
+	/* whether the caller has already been told that the file was opened, and that its parser has failed */
 	bool told_open, told_lost;
 	const char *function; /* name of the function that was found last */
 	uint64_t used; /* time at which the module was last used, counted in lookups */
@@ -221,8 +221,8 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 }
 
 /*
- * Passes on what the parser reports about the file of @module: once, how opening it went, and once, that the parser has
- * failed and gives no more answers.
+ * Passes on what the parser reports about the file of @module. Each of two things is passed on at most once: the result
+ * of opening the file, and that the parser has failed and gives no more answers.
  */
 static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
@@ -314,7 +314,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 	answer->n_locations = n;
 }
 
-/* Questions about code addresses in one file, and the file's module. */
+/* The questions to ask about code addresses in one file, and the module that represents the file. */
 struct inquiry {
 	struct mf_symbolizer *symbolizer;
 	struct module *module;
@@ -562,7 +562,7 @@ void mf_symbolizer_want(struct mf_symbolizer *s, struct mf_frame frame)
 		answer->wanted = true;
 }
 
-/* Frames whose code is in one file (struct module); a single thread looks them up. */
+/* The frames to look up whose code is in one file (struct module). One thread handles the whole task. */
 struct task {
 	struct answer **answers;
 	size_t count;
@@ -571,7 +571,7 @@ struct task {
 /* State shared by the threads of one mf_symbolizer_prepare(). */
 struct work {
 	struct mf_symbolizer *symbolizer;
-	struct answer **answers; /* sorted by module and address */
+	struct answer **answers; /* the answers to find, sorted by module and address */
 	struct task *tasks;	 /* ordered by size, largest first */
 	size_t n_answers, n_tasks;
 	size_t next_task, done; /* atomic counters: tasks taken by the threads, and answers found */

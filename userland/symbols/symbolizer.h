@@ -22,7 +22,8 @@ struct mf_location {
 	unsigned int line;
 	const char *object; /* path of the ELF file, or NULL if unknown */
 	uint64_t offset;    /* bytes from the start of the function; 0 for inlined functions */
-	const char *note;   /* text shown instead of a position (MF_OBJECT_NOTE); then nothing else is set */
+	/* text shown instead of a position (MF_OBJECT_NOTE); if it is set, the other members are not */
+	const char *note;
 };
 
 struct mf_symbolizer_options {

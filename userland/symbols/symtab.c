@@ -205,8 +205,8 @@ static bool divide(struct mf_symtab *table)
 }
 
 /*
- * Counts the symbols of each interval. If @deal, fills in the entries of each interval instead, as many as were
- * counted.
+ * If @deal is false, counts the symbols of each interval. If it is true, fills in the entries of each interval, at most
+ * as many as were counted before.
  */
 static void go_through(struct mf_symtab *table, bool deal)
 {

@@ -31,8 +31,8 @@ struct mf_symtab {
 	struct mf_symtab_entry *entries;  /* one entry for each symbol, grouped by address interval */
 	struct mf_symtab_interval *intervals;
 	size_t n_intervals;
-	uint64_t low, high; /* range of code addresses, high exclusive; symbols outside it are in the first or the
-			     * last interval */
+	/* range of code addresses, high exclusive; symbols outside it are put into the first or the last interval */
+	uint64_t low, high;
 	unsigned int shift; /* an interval has 1 << shift addresses */
 };
 
