@@ -238,7 +238,7 @@ static void hole(void)
 	see(malloc(2000));
 }
 
-/* Allocates a block in a hole in the heap that has enough room for a second block. */
+/* Allocates a block in a hole in the heap. The hole is large enough for two blocks. */
 static void hole_split(void)
 {
 	void *block = see(malloc(96));

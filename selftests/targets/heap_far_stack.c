@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_far_stack N: allocates far down on the main stack, below N frames of nearly 64 MiB. Few of their pages
-// are touched.
+// heap_far_stack N: allocates from deep in the main stack, below N frames of nearly 64 MiB each. Few pages of these
+// frames are touched.
 
 #include <stdlib.h>
 

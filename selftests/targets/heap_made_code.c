@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	copy = copy_of(&place);
 	dlclose(library);
 	put(&place, copy);
-	/* Use a single call site; otherwise the return addresses would differ. */
+	/* Call the function from a single site, so that the return address is always the same. */
 	for (int i = 0; i <= TIMES; i++) {
 		if (i == TIMES) {
 			munmap((void *)place.start, place.end - place.start);
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 		free(kept);
 		kept = ((allocation *)place.function)(i == TIMES ? 600000 : 500000);
 	}
-	/* Free a block: massif checks for a peak before the total decreases. */
+	/* Free a block, because massif checks whether there is a new peak before a free decreases the total. */
 	free(malloc(1000));
 	return kept ? 0 : 3;
 }

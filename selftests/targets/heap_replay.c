@@ -70,7 +70,7 @@ static void step(unsigned long round, unsigned int random)
 	case 2:
 		block = sites[site](CALLOC, NULL, size);
 		break;
-	case 3: /* only free a block */
+	case 3: /* free the block in the slot, and allocate none */
 		break;
 	default:
 		block = sites[site](MALLOC, NULL, size);

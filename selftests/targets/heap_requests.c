@@ -125,7 +125,7 @@ static void fill(void *memory, size_t bytes)
 		((unsigned char *)memory)[i] = (unsigned char)rand();
 }
 
-/* Makes a client request. Returns the number of bytes of each vector register that were stored. */
+/* Makes a client request. Returns how many bytes of each vector register were stored for the comparison. */
 static size_t try(void)
 {
 	if (__builtin_cpu_supports("avx512f")) {
@@ -189,7 +189,7 @@ static void registers(void)
 	}
 }
 
-/* Executes a client request at every offset of code around the end of a page. */
+/* Executes a client request whose code is placed at every offset around the end of a page. */
 #define AT(offset)                                                                         \
 	__asm__ volatile(".p2align 12, 0x90\n\t"                                           \
 			 ".fill 4096 - " #offset ", 1, 0x90\n\t" REQUEST                   \

@@ -16,7 +16,7 @@ extern char **environ;
 
 static char *own_path;
 static void *volatile block;
-static long (*bare)(long number, ...); /* the C library's syscall(), which massif does not see */
+static long (*bare)(long number, ...); /* the C library's syscall(), which the shim does not intercept */
 
 /* Lists the open descriptors, but omits the inode numbers of pipes and sockets. Allocates nothing. */
 static void list(const char *who)
@@ -85,7 +85,7 @@ static int forked(char **argv)
 	return code;
 }
 
-/* A child that has had no event forks. */
+/* Forks a child, which forks again before its first event. */
 static int forked_twice(char **argv)
 {
 	pid_t pid = fork();
@@ -99,7 +99,7 @@ static int forked_twice(char **argv)
 	return wait_for(pid);
 }
 
-/* Forks without standard input, and with a limit that leaves no high descriptor numbers available. */
+/* Forks with standard input closed, and with a limit on open files that leaves no high descriptor numbers available. */
 static int forked_low(char **argv)
 {
 	const struct rlimit limit = { 64, 64 };
@@ -118,7 +118,7 @@ static int forked_executed(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes the program by a raw system call, of which massif is not told. */
+/* Executes the program with a raw system call, which the shim does not see. */
 static int bare_over(char **argv)
 {
 	grow();
@@ -135,7 +135,7 @@ static int forked_bare(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes the program by a raw system call, in a child in which no event has occurred. */
+/* Executes the program with a raw system call, in a child in which no event has occurred. */
 static int newborn_bare(char **argv)
 {
 	pid_t pid = fork();

@@ -142,7 +142,10 @@ static int recursive(void)
 #define OPENED 16
 #define FIRST  3
 
-/* Opens pipes at all descriptor numbers that the shim could have, and checks that nothing uses them. */
+/*
+ * Opens pipes at all descriptor numbers that the shim might use, and checks that nothing reads from them or writes to
+ * them.
+ */
 static int closed(void)
 {
 	int ends[2], waiting;

@@ -71,7 +71,10 @@ static void *churn(void *data)
 	sigaltstack(&own, NULL);
 	while (!done) {
 		pass_blocks(&random);
-		/* Give massif-ctl time to write files, because the machine may have only two processors. */
+		/*
+		 * Give massif-ctl time to write files: on a machine with only two processors, it competes with the
+		 * program for them.
+		 */
 		if (!(random >> 8 & 255))
 			usleep(200);
 	}

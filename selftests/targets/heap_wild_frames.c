@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 		{ "loop", by_loop }, { "growth", by_growth }, { "quotient", by_quotient },
 		{ "nothing", by_nothing }, { "unknown", by_unknown },
 	};
-	/* Memory that is unmapped after the first round. */
+	/* This memory is unmapped after the first round of allocations. */
 	char *gone = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t here = (uint64_t)gone;
 	uint64_t values[] = {
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 	};
 	uint64_t lure[16];
 
-	/* Words that look like links to further frames, both on the stack and in memory that is unmapped later. */
+	/* Words that look like saved frame pointers, both on the stack and in memory that is unmapped later. */
 	for (int i = 0; i < 16; i++)
 		lure[i] = 0xdead0000 + (uint64_t)i * 8;
 	values[11] = (uint64_t)(lure + 4);

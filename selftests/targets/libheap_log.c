@@ -44,7 +44,7 @@ void heap_log_site(uint32_t number, const void *code)
 	note(HEAP_LOG_SITE, number, code, 0);
 }
 
-/* Allocates by __libc_malloc, because malloc would call the shim. */
+/* Allocates with __libc_malloc(), because malloc() would call the shim. */
 static void *allocate(size_t size)
 {
 	void *block = __libc_malloc(size);

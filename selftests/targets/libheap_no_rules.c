@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library for heap_no_rules.c. Its functions that allocate have frame pointers but no FDE; a function after them has
-// one.
+// A library for heap_no_rules.c. Its allocating functions have frame pointers but no FDE. The function after them has
+// an FDE.
 
 #include <stddef.h>
 

@@ -40,7 +40,7 @@ void own_library_calls(void)
 		__builtin_trap();
 }
 
-/* Calls the library's own function directly. */
+/* Calls the library's own malloc(), which is an IFUNC, directly. */
 void *own_library_allocate(size_t size)
 {
 	return malloc(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library that calls the allocation functions it is bound to.
+// A library without its own allocator. It calls whichever allocation functions its symbols are bound to.
 
 #include "own_calls.h"
 

@@ -4,8 +4,8 @@
 int library_call(int (*call)(void));
 
 /*
- * The frame size is known only at run time, so the unwind rules express the CFA by a register other than the stack
- * pointer.
+ * The frame size is known only at run time, so the unwind rules define the CFA in terms of a register other than the
+ * stack pointer.
  */
 static __attribute__((noinline)) int call_with_room(int (*call)(void), unsigned int size)
 {

@@ -14,7 +14,7 @@
 #define OWN __attribute__((noipa))
 #endif
 
-/* The statement to execute when the arena is full. */
+/* The statement that this allocator executes when the arena is full. A program can define it differently. */
 #ifndef OWN_NO_MORE
 #define OWN_NO_MORE return NULL
 #endif

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* No clones: a clone for a constant argument would have a different name. */
+/*
+ * noclone prevents the compiler from cloning a function for a constant argument. A clone would have a different name.
+ */
 #define FUNCTION __attribute__((noinline, noclone))
 
 static unsigned char arena[64 << 20] __attribute__((aligned(64)));

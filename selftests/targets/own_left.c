@@ -52,7 +52,7 @@ int main(void)
 		kept = after(1000);
 	if (!setjmp(no_more))
 		kept = realloc(kept, TOO_MUCH);
-	/* Free a block just before the fork. */
+	/* Free a block just before the fork, so that the last event before it is a free. */
 	free(after(10));
 	pid = fork();
 	if (!pid) {

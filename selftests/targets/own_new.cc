@@ -69,7 +69,7 @@ static __attribute__((noinline)) pooled *from_class()
 	return new pooled;
 }
 
-/* Throws an exception through the operators that are counted. */
+/* Makes operator new, which massif counts, throw an exception. */
 static void fail()
 {
 	volatile std::size_t size = 1ul << 50;

@@ -22,7 +22,7 @@ uint64_t own_freed;
 	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
 		__VA_ARGS__ "\n.size " #name ", . - " #name "\n")
 
-/* Allocates the number of bytes in rax. */
+/* Allocates as many bytes as rax contains. */
 #define GIVE "add $15, %rax\nand $-16, %rax\nxadd %rax, own_next(%rip)\nret"
 #define FREE "incq own_freed(%rip)\nret"
 
@@ -65,7 +65,7 @@ FUNCTION(_ZdaPvmSt11align_val_t, FREE);
 FUNCTION(_ZdlPvSt11align_val_tRKSt9nothrow_t, FREE);
 FUNCTION(_ZdaPvSt11align_val_tRKSt9nothrow_t, FREE);
 
-/* What the first arguments of an allocation function mean. All arguments after them are random. */
+/* The meaning of the first arguments of an allocation function. All other arguments are random. */
 enum kind { SIZE, ELEMENTS, RESIZE, RESIZE_ELEMENTS, ALIGNMENT_SIZE, RESULT, BLOCK };
 
 #define F(name, kind)                            \
@@ -234,8 +234,8 @@ static void make_state(void)
 		memcpy(probe_state_in + i, &word, 8);
 	}
 	/*
-	 * Keep x87's control, status and tag words and the unused part of its area. For SSE, use any rounding mode and
-	 * exception masks.
+	 * Keep the x87 control, status and tag words and the unused part of their area. The rounding mode and the
+	 * exception masks of SSE are random.
 	 */
 	memcpy(probe_state_in, own_state, 32);
 	mxcsr = (uint32_t)any() & 0xffbf & 0xffc0;

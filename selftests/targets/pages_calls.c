@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	char *large, *small, *hidden, *p;
 	int i;
 
-	/* Map more than was mapped before main, so that the peaks depend only on what follows. */
+	/* Map more memory than was mapped before main(), so that the peaks depend only on what follows. */
 	large = map_large(8000);
 	if (over && sbrk(PAGE - over) == (void *)-1)
 		return 3;

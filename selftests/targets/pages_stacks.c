@@ -17,8 +17,8 @@ static _Thread_local void *mapped[4];
 static _Thread_local unsigned int turn;
 
 /*
- * Makes a mapping by the call of mmap() in this function, the one that all callers use, and unmaps the mapping that was
- * made four calls earlier.
+ * Makes a mapping through the only mmap() call in this function, so that all callers share that call, and unmaps the
+ * mapping that was made four calls earlier.
  */
 static __attribute__((noinline)) int map(void)
 {

@@ -5,7 +5,7 @@
 
 #include <malloc.h>
 
-/* random_inlined.c defines MAY_INLINE differently. */
+/* random_inlined.c includes this file with another definition of MAY_INLINE. */
 #ifndef MAY_INLINE
 #define MAY_INLINE NOINLINE
 #endif
@@ -37,7 +37,10 @@ static function *const functions[];
 		block;                                                                        \
 	})
 
-/* These two functions may be inlined. If so, one or both appear in stacks as lines without a frame of their own. */
+/*
+ * The compiler may inline these two functions. If it does, one or both appear in reported call stacks as inlined calls,
+ * without a frame of their own.
+ */
 static MAY_INLINE void *inlined_inner(struct walk *walk)
 {
 	void *block = NEXT(walk);

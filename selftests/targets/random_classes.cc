@@ -8,7 +8,7 @@
 
 static void *go_on(struct walk *walk);
 
-/* The call of an allocation or deallocation function, with which every chain of calls ends. */
+/* The last call of every call chain: the call of an allocation or deallocation function. */
 #define ALLOCATE(walk)                                                                        \
 	switch ((walk)->call) {                                                               \
 	case CALL_MALLOC:                                                                     \

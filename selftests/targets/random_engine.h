@@ -96,7 +96,7 @@ struct mood {
 	uint8_t free, resize; /* percentages of events that are frees and resizes; all other events are allocations */
 	uint8_t same;	      /* percentage of resizes that do not change the size */
 	uint16_t units;	      /* largest block size, in units of 32 bytes */
-	uint8_t length;	      /* longest duration of the phase, in events */
+	uint8_t length;	      /* longest duration of this phase of the program, in events */
 };
 
 static const struct mood moods[] = {
@@ -106,10 +106,10 @@ static const struct mood moods[] = {
 	{ 45, 10, 20, 60, 250 },   /* phase: allocates and frees */
 	{ 50, 0, 0, 1, 250 },	   /* phase: allocates and frees blocks of up to 32 bytes */
 	{ 10, 80, 10, 60, 120 },   /* phase: mostly resizes */
-	{ 2, 95, 90, 60, 100 },	   /* phase: resizes mostly to the same size, so time in bytes does not advance */
+	{ 2, 95, 90, 60, 100 },	   /* phase: resizes mostly to the same size, which do not advance the clock in bytes */
 	{ 45, 10, 10, 0, 60 },	   /* phase: blocks of size 0 only */
-	{ 40, 20, 10, 65535, 12 }, /* phase: blocks up to 2 MiB */
-	{ 45, 10, 10, 65535, 12 }, /* phase: block sizes are multiplied by a factor, see pick_size() */
+	{ 40, 20, 10, 65535, 12 }, /* phase: allocates blocks of up to 2 MiB */
+	{ 45, 10, 10, 65535, 12 }, /* phase: multiplies block sizes by a factor, see pick_size() */
 };
 
 #define N_MOODS	    (sizeof(moods) / sizeof(*moods))
@@ -123,9 +123,9 @@ static struct program {
 	uint32_t functions; /* bit set of the functions that the program uses */
 	/* many call chains end in recursive calls of the function with this number; -1: none do */
 	int recursing;
-	uint8_t slop;	    /* each block's size is 0 to slop - 1 bytes below a multiple of 32; slop is at most 16 */
+	uint8_t slop;	    /* size of each block: a multiple of 32, minus 0 to slop - 1 bytes; slop is at most 16 */
 	uint16_t large;	    /* factor for the block sizes in the phase MOOD_LARGE */
-	/* plain: the program calls no functions that Valgrind implements by calling other functions */
+	/* plain: the program calls no function that Valgrind implements by calling another allocation function */
 	bool resizes, plain;
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];
@@ -190,7 +190,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.chain_max = chain_lengths[pick(sizeof(chain_lengths) / sizeof(*chain_lengths))];
 	if (strchr(rules, 's') && program.chain_max > SHORT_CHAIN)
 		program.chain_max = SHORT_CHAIN;
-	/* The fewer functions a program has, the more of its calls are recursive. */
+	/* The fewer functions a program has, the larger is the share of its calls that are recursive. */
 	program.functions = percent(60) ? all : pick(all) + 1;
 	program.slop = percent(70) ? 16 : 1;
 	for (unsigned int i = 0; i < program.n_chains; i++)
@@ -306,7 +306,7 @@ static void resize(function *const *table)
 	if (!block || block->family != FAMILY_C)
 		return;
 	size = percent(program.mood->same) ? block->size : pick_size();
-	/* Sometimes use the largest size with which the block stays in place, or the next larger one. */
+	/* Sometimes use the largest size at which realloc leaves the block in place, or the next larger size. */
 	if (block->size > 0 && percent(20))
 		size = ((block->size - 1) / UNIT + 1 + pick(2)) * UNIT - pick(program.slop);
 	/*

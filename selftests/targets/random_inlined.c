@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// random_calls.c with inlined functions, optimised.
+// random_calls.c compiled with optimisation, and with some functions always inlined.
 
 #define MAY_INLINE inline __attribute__((always_inline))
 

@@ -35,7 +35,7 @@
 static char text[16384];
 static int log_file;
 static unsigned int moment;
-static int warming;	/* set during the first call of tell(), which maps all the code that tell() needs */
+static int warming;	/* set during the first call of tell(), which makes all the code that tell() needs resident */
 static volatile char sink;
 static __thread char *scratch; /* a page that this thread needs for sync_counters() */
 
@@ -78,7 +78,10 @@ static void read_from(const char *at, size_t pages)
 		sink += ((const volatile char *)at)[i * PAGE];
 }
 
-/* Kernels before 6.2 add a thread's new pages to the counters when it removes pages. */
+/*
+ * Removes a page from memory, because kernels before 6.2 add a thread's new pages to the shared counters only when the
+ * thread removes pages.
+ */
 static void sync_counters(void)
 {
 	if (!scratch)
@@ -129,8 +132,8 @@ static struct counters read_counters(void)
 }
 
 /*
- * Maps a page that marks the current moment for readers of the records. A second call for the same moment maps the page
- * again.
+ * Maps a page whose record marks the current moment among the module's records. A second call for the same moment maps
+ * the page again.
  */
 static void map_mark(void)
 {
@@ -475,7 +478,7 @@ static const struct {
 
 static pthread_barrier_t barrier;
 
-/* Each thread executes the steps in an order of its own, so that different steps run at the same time. */
+/* Each thread executes the steps in a different order, so that different steps run at the same time. */
 static void *work(void *arg)
 {
 	size_t number = (size_t)(uintptr_t)arg;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // symbols_replaced LIBRARY WAYS COMMAND: opens the library and allocates in it, then executes a shell command, which
-// may do anything to the files. WAYS: c, close the library first; f, fork afterwards; n, execute the command at once,
-// without giving massif-ctl time to look at the files; s, stop massif-ctl until the program has ended.
+// may change, replace or remove the files of the program and the library. WAYS: c, close the library first; f, fork
+// afterwards; n, execute the command at once, without giving massif-ctl time to look at the files; s, stop massif-ctl
+// until the program has ended.
 
 #include <dlfcn.h>
 #include <signal.h>

@@ -17,8 +17,8 @@
 #define TORTURE_OPS	96
 
 struct torture_counts {
-	uint64_t spaces;	/* number of address spaces in addition to that of the first program */
-	/* number of files PID.EXECS, the copies of /proc/self/maps that were made at an exit or exec */
+	uint64_t spaces;	/* number of address spaces that were created after that of the first program */
+	/* number of files named PID.EXECS, copies of /proc/self/maps that were made at an exit or exec */
 	uint64_t saved;
 	uint64_t moments;
 	struct {

@@ -23,7 +23,8 @@
 
 /*
  * An operation returns 0 if the kernel has performed it or has failed as expected, and an errno if this kernel or
- * process cannot perform it at all. An operation with @rare is executed in only one of @rare turns.
+ * process cannot perform it at all. If @rare is not 0, the operation is executed in only one of every @rare turns, on
+ * average.
  */
 struct op {
 	const char *name;

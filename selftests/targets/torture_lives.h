@@ -19,7 +19,7 @@
 #define ARCH_MAP_VDSO_64 0x2003
 #endif
 
-/* In torture.c: executes @steps random operations. */
+/* Executes @steps random operations. Defined in torture.c. */
 static void work(int steps, bool alone);
 
 static void with_fork(int steps)
@@ -57,7 +57,7 @@ static void with_vfork(void)
 	}
 }
 
-/* Creates many descendants at the same time, most of which do little. */
+/* Creates many descendants at the same time. Most of them execute only a few operations. */
 static void storm(int children, int levels)
 {
 	pid_t pids[8];
@@ -118,8 +118,8 @@ static char *stack_top(unsigned int i)
 }
 
 /*
- * Waits until the process for which the address space was created has ended. From then on, this process is its only
- * user.
+ * Waits until the process for which the address space was created has ended. From then on, the calling process is the
+ * only user of the address space.
  */
 static int survivor(void *arg)
 {
@@ -310,8 +310,8 @@ static void with_tracer(void)
 	}
 	inject(pid, SYS_mmap, 0, some(), RW, ANON | MAP_POPULATE, -1, 0);
 	/*
-	 * Access pages of the child's stack that do not exist yet, in three ways. The stack is a copy of the tracer's
-	 * stack.
+	 * Access pages of the child's stack that have not been created yet, in three ways. The stack is a copy of the
+	 * tracer's stack.
 	 */
 	ptrace(PTRACE_POKEDATA, pid, stack - 2 * PAGE, 1);
 	to = (struct iovec){ stack - 5 * PAGE, sizeof(zeros) };
@@ -382,7 +382,10 @@ static int move_vdso(void)
 	return WEXITSTATUS(status);
 }
 
-/* Sets a uprobe in the program's own text. The kernel maps a page for it, in which it executes the instruction. */
+/*
+ * Sets a uprobe in the program's own text. The kernel maps a page into the process, in which it executes the probed
+ * instruction.
+ */
 __attribute__((noinline, aligned(16))) void torture_probed(void);
 __asm__(".text\n"
 	".globl torture_probed\n"

@@ -13,7 +13,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-static long grown; /* bytes that this program has added to the heap itself, above those that malloc has added */
+static long grown; /* bytes that this program itself has added to the heap, besides those that malloc has added */
 
 static int map_fixed(void)
 {

@@ -107,7 +107,10 @@ static int fill_faults(void)
 	return 0;
 }
 
-/* munmap and mremap take a long time, because they block until a reader has handled their event. */
+/*
+ * Here munmap and mremap take a long time, because they block until the thread that reads the userfaultfd has handled
+ * their event.
+ */
 static int slow_unmap(void)
 {
 	size_t len = 16 * PAGE;
@@ -134,8 +137,8 @@ static int slow_unmap(void)
 	/* After the userfaultfd is closed, other threads may reuse the page that mremap() moved to the arena. */
 	close(fd);
 	/*
-	 * Other threads may have extended the heap above the bytes that this program has added with sbrk(), so these
-	 * bytes must not be removed any more.
+	 * Other threads may have extended the heap above the bytes that this program has added with sbrk(), so the
+	 * program can no longer give these bytes back.
 	 */
 	grown = 0;
 	return 0;
@@ -316,7 +319,7 @@ static int too_many(void)
 	return 0;
 }
 
-/* Temporarily gives the kernel wrong values for the positions of heap and stack. */
+/* Temporarily gives the kernel wrong positions of the heap and the stack, with prctl(PR_SET_MM). */
 static int move_marks(void)
 {
 	unsigned long brk_was = syscall(SYS_brk, 0), brk_far = (brk_was + PAGE - 1) / PAGE * PAGE;
@@ -374,7 +377,7 @@ static void uring_close(struct uring *uring)
 	close(uring->fd);
 }
 
-/* Submits a request for a kernel worker thread, and waits for its completion. */
+/* Submits a request that a kernel worker thread is to process, and waits until it is complete. */
 static void uring_do(struct uring *uring, struct io_uring_sqe *sqe)
 {
 	unsigned int *tail = (void *)(uring->rings + uring->params.sq_off.tail);
@@ -408,7 +411,7 @@ static int use_uring(void)
 	return 0;
 }
 
-/* Grows a stack allocated by the program, by accessing it in a random way. */
+/* Grows a stack allocated by the program, by accessing it in one of several ways, selected at random. */
 static int grow_own_stack(void)
 {
 	static const char zeros[64];
@@ -434,7 +437,7 @@ static int grow_own_stack(void)
 		(void)!read(fd, below, 3 * PAGE);
 		close(fd);
 		break;
-	case 2: /* a system call that reads the page below the stack */
+	case 2: /* write(), a system call that reads the page below the stack */
 		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 		(void)!write(fd, below, PAGE);
 		close(fd);

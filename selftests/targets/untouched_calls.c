@@ -231,7 +231,10 @@ static void run_strict(void)
 /* Allocates in generated code in which the frame pointer does not lead to a return address. */
 static void allocate_in_made_code(unsigned char *page)
 {
-	/* push rax; push 0x7ead0000; push rbp; mov rbp, rsp; call rsi; pop rbp; pop rcx; pop rcx; ret */
+	/*
+	 * At the call, rbp points to a saved rbp, above which there is 0x7ead0000 instead of a return address: push
+	 * rax; push 0x7ead0000; push rbp; mov rbp, rsp; call rsi; pop rbp; pop rcx; pop rcx; ret
+	 */
 	static const unsigned char code[] = { 0x50, 0x68, 0, 0, 0xad, 0x7e, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6,
 					      0x5d, 0x59, 0x59, 0xc3 };
 	void *(*made)(size_t, void *(*)(size_t)) = (void *(*)(size_t, void *(*)(size_t)))(void *)page;
@@ -274,7 +277,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	/* With several arenas, malloc reads a file to find the number of processors. */
+	/* Use one arena only: with several arenas, malloc reads a file to find the number of processors. */
 	mallopt(M_ARENA_MAX, 1);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		if (argc < 2 || strcmp(ways[i].name, argv[1]))

@@ -25,8 +25,8 @@ static size_t extent(const char *first, char **words, size_t *n)
 }
 
 /*
- * Checks that the auxiliary vector is terminated and has the same entries as libc's copy. @words is the list of
- * pointers to the environment, and the auxiliary vector follows its terminating NULL.
+ * Checks that the auxiliary vector is terminated and has the same entries as libc's copy. @words is the array of
+ * pointers to the environment's strings. The auxiliary vector follows the NULL that terminates this array.
  */
 static void look_behind(char **words)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets errno before each call to the allocator and checks it afterwards. Does so in threads that are interrupted by
-// signals, and that wait for each other when one of them has a new call stack or reaches a new peak.
+// Sets errno before each call to the allocator and checks it afterwards. The calling threads are interrupted by
+// signals. They also wait for each other when one of them has a new call stack or reaches a new peak.
 
 #include <errno.h>
 #include <pthread.h>

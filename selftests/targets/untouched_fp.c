@@ -40,7 +40,10 @@ static void compare(const struct state *before, const char *call, size_t size)
 			before->status);
 }
 
-/* Sizes grow from call to call, so that there are new peaks. The totals are not multiples of 100. */
+/*
+ * The sizes grow from call to call, so that there are new peaks. The totals are not multiples of 100, so 1 % of a total
+ * is not a whole number.
+ */
 static void allocate(void)
 {
 	static size_t first = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// untouched_linker callback|child|operator: allocates while the dynamic linker's lock is held by a thread that
-// waits for this one, or in a child in which that thread does not exist.
+// untouched_linker callback|child|operator: allocates while another thread holds the dynamic linker's lock. Either that
+// thread waits for the allocating thread, or the allocation is made in a forked child, in which that thread does not
+// exist.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
