@@ -81,7 +81,7 @@ int massif_is_there(void) MASSIF_WEAK;
 }
 #endif
 
-/* Each macro calls its function only if the function is defined. It is defined only in a run under massif-ctl. */
+/* Each macro calls its function only if that function is defined, which is so only in a run under massif-ctl. */
 #define massif_malloc_like(block, size) \
 	(massif_malloc_like ? massif_malloc_like(block, size) : (void)0)
 #define massif_free_like(block) (massif_free_like ? massif_free_like(block) : (void)0)

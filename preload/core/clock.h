@@ -39,7 +39,10 @@ int64_t mf_clock_advance(struct mf_clock *clock);
  */
 void mf_clock_end(struct mf_clock *clock);
 
-/* In a forked child: drops the counter of a thread of the parent, without adding to any count. */
+/*
+ * In a forked child: closes the instruction counter inherited from a thread of the parent, without adding it to any
+ * total.
+ */
 void mf_clock_forget(struct mf_clock *clock);
 
 #endif

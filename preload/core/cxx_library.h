@@ -40,8 +40,8 @@ void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
 /*
- * Records whether mf_cxx_library_arrived() and mf_cxx_library_gone() have been called for every object loaded or
- * unloaded so far. @all: true if they have.
+ * Records @all: whether mf_cxx_library_arrived() or mf_cxx_library_gone() has been called for every object that was
+ * loaded or unloaded so far.
  */
 void mf_cxx_library_know(bool all);
 

@@ -101,10 +101,9 @@ void mf_gate_freeze(void);
 extern bool mf_gate_is_frozen MF_HIDDEN;
 
 /*
- * Ends a freeze: after a fork, the session memory stays unchanged so that the child can get a copy of it. Closing the
- * gate also ends a freeze. Call this function before changing session memory that is protected by a lock other than the
- * gate.
- * Context: that lock is held.
+ * After a fork, the session memory is frozen: it must not change until the child has a copy of it. This function ends
+ * the freeze. Closing the gate ends it, too. Call this function before changing session memory that is protected by a
+ * lock other than the gate. Context: that lock is held.
  */
 static inline void mf_gate_thaw(void)
 {

@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * Parts of the file names of libraries that end the program if they are not the first library in the dynamic linker's
- * list of objects.
+ * Parts of the file names of libraries that abort the program unless they come first in the dynamic linker's list of
+ * objects.
  */
 static const char *const first_ones[] = { "libasan.so", "libclang_rt.asan" };
 
@@ -69,8 +69,8 @@ void mf_load_order_return(const struct mf_real *real)
 	if (!before)
 		return;
 	/*
-	 * Make an allocation, so that the library that must be first in the list of objects checks its position now, if
-	 * it has not done so yet.
+	 * Allocate a block, so that the library that insists on being first in the list of objects checks its position
+	 * now, if it has not done so yet.
 	 */
 	real->free(real->malloc(1));
 	move_behind(own, before);

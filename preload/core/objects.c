@@ -43,8 +43,8 @@ struct mf_objects_watcher mf_objects_watcher;
 static unsigned long long last_adds, last_subs;
 
 /*
- * All records, including retired ones, hashed by path and address. An object that is loaded again at its old
- * address gets its old record, so that its frames keep their nodes and the table does not grow.
+ * All records, including retired ones, hashed by path and address. If an object is loaded again at its old address, it
+ * gets its old record. So its frames keep their nodes in the trie, and the table does not grow.
  */
 #define ALIKE_BITS 13u
 
@@ -222,7 +222,9 @@ static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	struct scan *scan = data;
 	uint32_t number;
 
-	/* At the first callback of a scan, end the scan if nothing was loaded or unloaded since the previous one. */
+	/*
+	 * On the first callback of dl_iterate_phdr(), stop if nothing was loaded or unloaded since the previous scan.
+	 */
 	if (scan->first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(last_subs)) {
 		if (info->dlpi_adds == last_adds && info->dlpi_subs == last_subs)
 			return 1;
@@ -327,7 +329,7 @@ static void retire_the_gone(const struct scan *scan)
 		__atomic_add_fetch(&mf_objects_retired, 1, __ATOMIC_RELEASE);
 }
 
-/* Retires unloaded objects before adding new ones, which may have the same addresses. */
+/* Retires the records of unloaded objects before adding new objects, which may have the same addresses. */
 static void scan_list(void)
 {
 	static uint32_t round;

@@ -20,7 +20,10 @@ struct mf_objects_watcher {
 	void (*arrived)(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
 	/* Called when the object at addresses @start to @end was unloaded. */
 	void (*gone)(uint64_t start, uint64_t end);
-	/* Drops guessed unwind rules, which a new object may have invalidated. Returns false if there were none. */
+	/*
+	 * Drops guessed unwind rules, because a new object may have made them wrong. Returns false if there were no
+	 * guessed rules.
+	 */
 	bool (*forget_guesses)(void);
 };
 

@@ -139,8 +139,8 @@ bool mf_real_resolve(void)
 	mf_libc_bind();
 	saved = errno;
 	/*
-	 * The first event occurs while the process has one thread. So a second call of this function can only come from
-	 * an allocation by dlsym() below. That allocation is made from the early arena.
+	 * At the first event, the process still has only one thread. So this function can be re-entered only through an
+	 * allocation by dlsym() below. That allocation is made from the early arena.
 	 */
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);

@@ -66,8 +66,8 @@ void mf_session_count(bool counts)
 	int said = *mf_session_active_word;
 
 	/*
-	 * Use compare-and-exchange, because other threads may change the word, too, and an inactive session must not
-	 * become active.
+	 * Use compare-and-exchange, because other threads may also change the active word, and an inactive session must
+	 * not become active.
 	 */
 	do {
 		if (!said)

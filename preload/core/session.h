@@ -22,12 +22,12 @@ extern struct mf_store mf_session_store MF_HIDDEN;
  */
 extern const volatile int *mf_session_active_word MF_HIDDEN;
 
-/* Bits of *mf_session_active_word. Most sessions set only the first; each of the others turns on a feature. */
+/* Bits of *mf_session_active_word. Most sessions set only MF_SESSION_ACTIVE; each other bit turns on a feature. */
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* check each stack with a second walk, by libunwind (stack/verify.h) */
 #define MF_SESSION_LEDGER   4 /* count what each stack allocates and frees */
-#define MF_SESSION_STACKS   8 /* count the depths of stacks */
-#define MF_SESSION_STOPPED  16 /* do not count new blocks until the program asks for it */
+#define MF_SESSION_STACKS   8 /* count the depths of stacks (--stacks=yes) */
+#define MF_SESSION_STOPPED  16 /* do not count new blocks until the program turns counting on */
 #define MF_SESSION_NO_HEAP  32 /* count only stacks, no blocks */
 
 /* True if allocation calls are reported (event/trace.h). Does not change after the session has begun. */

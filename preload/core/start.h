@@ -18,8 +18,8 @@
 void mf_start_first(void);
 
 /*
- * Returns the real functions. The very first call looks them up and attaches to the session. It often comes from the
- * dynamic linker, long before any constructor runs.
+ * Returns the real allocation functions. The very first call looks them up and attaches to the session. It often comes
+ * from the dynamic linker, long before any constructor runs.
  */
 static inline const struct mf_real *mf_start(void)
 {

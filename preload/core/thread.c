@@ -41,7 +41,7 @@ static struct mf_thread_private first[PRIVATES_FIRST];
 static struct mf_thread_private *fresh = first; /* the first of the @n_fresh states that no thread has used yet */
 static uint32_t n_fresh = PRIVATES_FIRST;
 
-/* Returns the fast path for @thread. There is none if the thread counts instructions or if calls are reported. */
+/* Returns the fast path for @thread. There is none if the thread counts instructions or if calls are traced. */
 static enum mf_fastpath fastpath_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_session_traces)
@@ -72,8 +72,8 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->entry = NULL;
 	thread->memo.room = private->room;
 	/*
-	 * Mark the thread's caches as out of date, by giving them a generation other than the current one, so that they
-	 * are emptied before they are first used.
+	 * Mark the thread's caches as out of date, so that they are emptied before they are first used: set a
+	 * generation other than the current one.
 	 */
 	thread->generation = mf_objects_generation() - 1;
 }
@@ -83,8 +83,8 @@ static void begin_tally(struct mf_thread_private *private)
 {
 	mf_gate_close();
 	/*
-	 * While a thread is the process's only thread, it may leave a free pending, to be counted before its next
-	 * event. If there is such a thread, it is no longer the only one, so count its pending free now.
+	 * While the process has only one thread, that thread may leave a free pending, to be counted before its next
+	 * event. A thread is being added now, so count any pending free.
 	 */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
@@ -172,7 +172,7 @@ static bool find_fresh(void)
 	return true;
 }
 
-/* Makes a new state for a thread. Returns NULL if there is no memory. Context: list_lock is held. */
+/* Makes a new state for a thread. Returns NULL if there is not enough memory. Context: list_lock is held. */
 static struct mf_thread_private *make(void)
 {
 	struct mf_thread_private *private;

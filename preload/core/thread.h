@@ -38,7 +38,7 @@ struct mf_thread {
 	 * share both
 	 */
 	struct mf_tally_ctx ctx;
-	/* if the tally has put off counting the free of a block: the block's slot in the table of blocks */
+	/* slot in the table of blocks of a block whose free is pending (not counted yet); NULL if no free is pending */
 	uint32_t *put_off;
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */
@@ -56,7 +56,9 @@ struct mf_thread {
 	uint32_t objects[MF_DEPTH_MAX];
 	struct mf_walk walk;
 	uint64_t merged[MF_DEPTH_MAX];
-	/* The stacks that the thread has had. Must be the last member, because the memo's pool follows it. */
+	/*
+	 * Cache of the call stacks of the thread's events. Must be the last member, because the memo's pool follows it.
+	 */
 	struct mf_memo memo;
 };
 
@@ -104,7 +106,7 @@ struct mf_thread_private {
  * stacks can be small.
  */
 struct mf_thread_local {
-	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted at once */
+	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted immediately */
 	uint8_t shortcut;     /* which fast path the thread's events may try: one of enum mf_fastpath */
 	bool binds_deep;      /* the thread is inside dlopen() with RTLD_DEEPBIND; see deepbind.c */
 	/*
@@ -121,10 +123,11 @@ enum mf_inside {
 	MF_INSIDE_SHIM = 1,    /* the thread is in the shim: its events are deferred */
 	/* the C++ library's operator new or delete is running: the first event in it is not counted */
 	MF_INSIDE_LIBRARY = 2,
-	MF_INSIDE_OWN = 4,     /* the thread may be in one of the program's own allocation functions; see nesting.h */
+	/* set while the thread may be in one of the program's own allocation functions; see nesting.h */
+	MF_INSIDE_OWN = 4,
 };
 
-/* Which fast path a thread's events may try; see fastpath.h. */
+/* Fast paths, of which each thread's events may try one; see fastpath.h. */
 enum mf_fastpath {
 	MF_FASTPATH_NONE,
 	MF_FASTPATH_ALONE,  /* the fast path for a thread that, as far as it knows, is the only one of the process */
@@ -168,7 +171,7 @@ void mf_thread_reset(void);
 
 /*
  * In a forked child that now has its own session: discards the states of all other threads. @own, which may be NULL, is
- * the state of the remaining thread. @alone is true if the parent had only one thread, too.
+ * the state of the remaining thread. @alone is true if the parent was single-threaded, too.
  */
 void mf_thread_survive(struct mf_thread_private *own, bool alone);
 

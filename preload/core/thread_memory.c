@@ -135,8 +135,8 @@ void mf_thread_memory_restore(struct mf_thread_private *private)
 	if (!copy)
 		return;
 	/*
-	 * The saved copy of the state has three parts: the state itself, the pool of its memo of stacks, and the memo's
-	 * hash table. Compute their sizes from the first part, which has all that is needed.
+	 * The saved copy of the thread's state has three parts: the state itself, the pool of its memo of stacks, and
+	 * the memo's hash table. The first part contains all that is needed to compute the sizes of the three.
 	 */
 	parts = parts_of(private->saved);
 	if (mmap(thread, size_with(((const struct mf_thread *)private->saved)->memo.room),

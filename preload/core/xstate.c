@@ -29,7 +29,8 @@
 #define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax: the processor has the instruction XSAVEC */
 
 #define OWN_STACK_BYTES (128u << 10)
-#define OWN_STACK_NONE	1u /* there is no own stack, or it is in use; the assembly below repeats this number */
+/* the thread has no stack from the shim, or it is in use; the assembly below repeats this number */
+#define OWN_STACK_NONE	1u
 
 /*
  * Top of the stack that the shim has allocated for this thread; OWN_STACK_NONE; or 0 before the thread's first hook
@@ -112,7 +113,10 @@ __asm__(
 "	.cfi_def_cfa rsp, 8\n"
 "	.cfi_same_value rbp\n"
 "	ret\n"
-	/* Change to the own stack. The frame stays where it is, so that the stack can be walked by rbp. */
+	/*
+	 * Switch to the shim's stack for this thread. The frame stays on the old stack, so that the stack can be walked
+	 * via rbp.
+	 */
 "7:	.cfi_def_cfa rbp, 16\n"
 "	.cfi_offset rbp, -16\n"
 "	movq	mf_xstate_own_stack@gottpoff(%rip), %rdx\n"
@@ -142,7 +146,10 @@ __asm__(
 "	.size	mf_xstate_call, . - mf_xstate_call\n"
 "	.popsection\n");
 
-/* Makes the thread's own stack. Returns its top, or OWN_STACK_NONE. Context: little stack is left. */
+/*
+ * Allocates a stack for hooks of this thread. Returns its top, or OWN_STACK_NONE. Context: the current stack may have
+ * little space left.
+ */
 uint64_t mf_xstate_make_stack(void)
 {
 	register long flags __asm__("r10") = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

@@ -8,7 +8,10 @@
 #include "core/start.h"
 #include "slowpath.h"
 
-/* Counts a block of @size bytes at @pointer, returned by the entry point whose MF_FRAME is @frame. */
+/*
+ * Counts a block of @size bytes at @pointer that an entry point of the shim returns. @frame is MF_FRAME in that entry
+ * point.
+ */
 static inline __attribute__((always_inline)) void mf_allocator_made(void *pointer, size_t size,
 								    const void *frame)
 {

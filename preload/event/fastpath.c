@@ -120,9 +120,9 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation if the first guess has not found the context of its stack. The first guess is the node that the
- * thread's memo of stacks has in its table of roots for the caller's registers. @node: that node, if the guess was right
- * but several known stacks begin with the node; NULL if the guess was wrong.
+ * Counts an allocation whose context could not be found with the first guess. The first guess is the memo node that the
+ * memo's table of roots has for the caller's registers. @node is that node if the guess was right but several known
+ * stacks begin with it. If the guess was wrong, @node is NULL.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
@@ -255,9 +255,9 @@ MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 }
 
 /*
- * Is MF_SESSION_ACTIVE the only bit set in the session's active word, so that no optional feature is on? Check this
- * after enter(): before it, a signal handler may fork, and the child would return here with a different session, or
- * none.
+ * Returns whether MF_SESSION_ACTIVE is the only bit set in the session's active word, so that no optional feature is
+ * on. Check this only after enter(). Before that, a signal handler may fork, and the child would return to this
+ * thread's code with a different session, or none.
  */
 MF_INLINE bool is_plain(void)
 {
@@ -330,7 +330,7 @@ bool mf_fastpath_may_realloc(const void *old)
 	return leave(mf_thread_local.thread, NULL, true).done;
 }
 
-/* Takes the block out of the table and puts it back with its new size and address. */
+/* Removes the block from the table of blocks and inserts it again with its new size and address. */
 MF_INLINE bool resize(const struct mf_tally_ctx *ctx, const void *old, const void *pointer, size_t size,
 		      uint32_t context)
 {
@@ -364,8 +364,8 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
 	/*
-	 * Do not walk the stack here: that may create a context, and if freeing the old block makes a peak, the peak
-	 * must be recorded before the context exists.
+	 * Do not walk the stack here, because that may create a context. If the total is at a peak just before the old
+	 * block is freed, the peak must be recorded before the context exists.
 	 */
 	return leave(thread, pointer, context && resize(&thread->ctx, old, pointer, size, context));
 }

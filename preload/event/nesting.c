@@ -98,11 +98,11 @@ struct search {
 	bool found, behind_signal;
 	bool is_guess;	 /* a frame had no unwind rule, so all further frames may be wrong */
 	/*
-	 * after a guess at a frame, the walk went past a mark (the address of a hook's frame), so it may have missed
-	 * that frame
+	 * the walk guessed a frame and then went past a mark (the address of a hook's frame), so it may have missed the
+	 * hook's frame
 	 */
 	bool is_skipped;
-	/* @steps contains everything that the result of the walk depends on, so the result can be kept in a memo */
+	/* @steps records everything that the result of the walk depends on, so the result can be kept in a memo */
 	bool repeatable;
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
@@ -111,9 +111,9 @@ struct search {
 
 /*
  * Drops the marks of hooks (addresses of their frames) that lie inside @frame, which extends from its own stack pointer
- * to that of @outer. These hooks were left without returning, because @frame now uses their part of the stack. After a
- * guess, however, the marks are kept, because a guess may skip frames: in code that has neither unwind rules nor a
- * frame pointer, the walk follows the frame pointer of a caller.
+ * to that of @outer. Such hooks were left without returning (for example by longjmp()), because @frame now uses their
+ * part of the stack. If the walk has guessed a frame, however, keeps the marks, because it may have skipped frames: in
+ * code that has neither unwind rules nor a frame pointer, the walk follows the frame pointer of a caller.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -175,7 +175,7 @@ static bool visit(const struct mf_walk_frame *frame, const struct mf_registers *
 	return search->thread->private->nesting.n && !search->is_skipped;
 }
 
-/* Is the frame pointer that step @i of the walk restores used by a later step? */
+/* Returns whether a later step uses the frame pointer that step @i of the walk restores. */
 static bool is_consumed(const struct search *search, uint32_t i)
 {
 	while (++i < search->n) {
@@ -196,8 +196,8 @@ static bool add_word(struct mf_nesting_memo *memo, const struct mf_nesting_word 
 }
 
 /*
- * Records in a memo that @search found the caller to be nested. The memo is invalid while it is being written, since a
- * signal handler may read it.
+ * Caches the result of @search, namely that the caller is nested, in a memo. The memo is invalid while it is being
+ * written, since a signal handler may read it.
  */
 static void remember(const struct search *search)
 {

@@ -33,7 +33,7 @@ struct mf_thread;
 #define MF_NESTING_MEMOS 16u
 #define MF_NESTING_WORDS 8u
 
-/* A word on the stack between the caller and the hook. @distance is measured from the caller's stack pointer. */
+/* A stack word between the caller and the hook. @distance is the word's address minus the caller's stack pointer. */
 struct mf_nesting_word {
 	int64_t distance;
 	/*
@@ -45,9 +45,9 @@ struct mf_nesting_word {
 };
 
 /*
- * Records that an event's caller was found to be nested, and the stack words from which that follows. A later event of
- * the same caller is nested, too, if all these words are unchanged. The stack may be at a different address by then,
- * since unwind rules do not depend on addresses.
+ * Records that an event's caller was found to be nested, and the stack words that prove it. A later event of the same
+ * caller is nested, too, if all these words are unchanged. The stack may be at a different address by then, since
+ * unwind rules do not depend on addresses.
  */
 struct mf_nesting_memo {
 	uint64_t pc; /* the caller's code address; 0 if this memo is not valid; accessed atomically */
@@ -61,7 +61,10 @@ struct mf_nesting_memo {
 /* The mark of a hook that has called the original function, which has not returned yet. */
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
-	/* block being resized, not in the table meanwhile; its context is MF_CONTEXT_NONE if there is none */
+	/*
+	 * the block that the hook is resizing, which is not in the table of blocks meanwhile; its context is
+	 * MF_CONTEXT_NONE if there is no such block
+	 */
 	struct mf_block resizing;
 };
 
@@ -81,7 +84,10 @@ struct mf_nesting {
 void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_mark *mark);
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
 
-/* Removes the mark of the innermost hook on the current stack; an exception is propagating through that hook. */
+/*
+ * Removes the mark (the address of the frame) of the innermost hook on the current stack, because an exception is
+ * propagating through that hook.
+ */
 void mf_nesting_unwound(void);
 
 static inline struct mf_nesting_memo *mf_nesting_memo_of(struct mf_nesting *nesting, uint64_t pc)
@@ -95,8 +101,9 @@ static inline uint64_t mf_nesting_load(uint64_t address)
 }
 
 /*
- * Adds a mark to @nesting: the hook whose frame is @frame is about to call the original function. If the hook resizes a
- * block, @block is that block, which is not in the table of blocks meanwhile; otherwise @block is NULL.
+ * Adds a mark to @nesting, that is, the address of the frame of a hook that has not returned. Here, the hook with the
+ * frame @frame is about to call the original function. If the hook resizes a block, @block is that block, which is not
+ * in the table of blocks meanwhile; otherwise @block is NULL.
  */
 static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *frame, const struct mf_block *block)
 {
@@ -114,7 +121,10 @@ static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *fram
 	nesting->n = 1;
 }
 
-/* Removes a hook's mark after the original function has returned. Returns true if the thread has no mark left. */
+/*
+ * Removes a hook's mark (the address of its frame) after the original function has returned. Returns true if the thread
+ * has no mark left.
+ */
 static inline bool mf_nesting_leave(struct mf_nesting *nesting, const void *frame)
 {
 	uint64_t place = (uint64_t)(uintptr_t)frame;
@@ -164,8 +174,9 @@ static inline bool mf_nesting_recalls(struct mf_nesting *nesting, const struct m
 }
 
 /*
- * Walks the stack to find whether the event of @caller is nested in the event of a hook. Removes the marks of hooks
- * that were left without returning (by longjmp() or an exception). May call the C library.
+ * Walks the stack to find whether the event of @caller is nested, that is, part of the event of a hook that has not
+ * returned. Removes the marks (frame addresses) of hooks that were left without returning, by longjmp() or an
+ * exception. May call the C library.
  */
 bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *caller);
 

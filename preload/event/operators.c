@@ -126,7 +126,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 	mf_slowpath_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
 }
 
-/* Defines the aligned operator @symbol. @missing is executed if there is no library and memory runs out. */
+/* Defines the aligned operator @symbol. @missing is executed if there is no C++ library and memory runs out. */
 #define NEW_ALIGNED(symbol, type, parameters, arguments, missing)                     \
 	void *symbol parameters;                                                      \
 	EXPORT void *symbol parameters                                                \

@@ -248,7 +248,7 @@ static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
 	errno = saved;
 }
 
-/* Counts the free that the thread has left pending. Called before the thread's next event is counted. */
+/* Counts the thread's pending free. Called before the thread's next event is counted. */
 static __attribute__((noinline)) void settle(struct mf_thread *thread)
 {
 	int saved = errno;
@@ -356,7 +356,7 @@ static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint
 	errno = saved;
 }
 
-/* Counts the change in depth of the stack that @caller is on. */
+/* Counts the change in depth of @caller's stack. */
 static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {
@@ -376,8 +376,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	if (!done) {
 		now = begin_alone(thread);
 		/*
-		 * A change of a stack's depth is not an event, but begin_alone() has counted one. Correct the number of
-		 * events.
+		 * A change of a stack's depth is not an event, but begin_alone() has counted one, so subtract it again.
 		 */
 		mf_session_store.header->events--;
 		mf_stacks_change(&mf_session_store, change, now);
@@ -708,7 +707,7 @@ void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *b
 	struct mf_block other;
 	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
 
-	/* begin_alone() has counted an event, but a reallocation that never returned is not one, so undo that count. */
+	/* begin_alone() has counted an event. A realloc that never returned is not an event, so subtract it again. */
 	mf_session_store.header->events--;
 	mf_heap_realloc_failed(&mf_session_store, block);
 	if (is_taken)

@@ -37,7 +37,7 @@ void mf_trace_start(void)
 	mf_session_traces = descriptor || names_wanted;
 }
 
-/* Records the function's name for this thread's next event. */
+/* Records the name of the called allocation function for this thread's next event. */
 static void note_name(const char *format)
 {
 	uint8_t inside = mf_thread_local.inside;

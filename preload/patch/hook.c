@@ -160,7 +160,7 @@ static inline void *pointer_to(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* Allocates the thread's state. If a signal handler has interrupted this very function, the handler's event is lost. */
+/* Allocates the thread's state. If a signal handler interrupts this function, events in the handler are lost. */
 static uint64_t take_thread(const void *data, uint64_t more)
 {
 	uint8_t inside = mf_thread_local.inside;

@@ -85,7 +85,7 @@ static bool grow(void)
 	return true;
 }
 
-/* Is the object new? If so, records it as handled. */
+/* Returns whether the object is new. If so, also records it as handled. */
 static bool is_new(const struct dl_phdr_info *object, struct round *round)
 {
 	const struct known fresh = {

@@ -52,7 +52,7 @@ static bool wanted; /* are requests handled? Copied from the session, which a fo
 
 /*
  * Handles a client request and returns its result. If the request is for another tool of Valgrind, or if the process is
- * not profiled, returns @unheard, the default result, which the request has without Valgrind.
+ * not profiled, returns @unheard, the default result that the request has outside Valgrind.
  */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {
@@ -140,8 +140,8 @@ static bool is_told_of(const struct dl_phdr_info *info, const struct table *tabl
 		return false;
 	memcpy(description, (const void *)(uintptr_t)at, sizeof(description));
 	/*
-	 * Compare the start address in the FDE with the one in the table. They differ if the FDE uses another pointer
-	 * encoding than the one assumed here.
+	 * Compare the start address in the FDE with the one in the table. They differ if the FDE uses a pointer
+	 * encoding other than the one assumed here.
 	 */
 	return at + 8 + (uint64_t)(int64_t)description[2] == start &&
 	       address - start < (uint32_t)description[3];
@@ -168,7 +168,7 @@ static struct origin *find_origin(uint64_t start, uint64_t end)
 	return &origins[n_origins];
 }
 
-/* Returns the first request from @at on, or NULL. */
+/* Returns the first client request at or after @at, or NULL. */
 static const uint8_t *find_request(struct code *code, const uint8_t *at)
 {
 	while ((at = mf_request_site_find(at, (size_t)(code->end - at)))) {
@@ -180,7 +180,7 @@ static const uint8_t *find_request(struct code *code, const uint8_t *at)
 	return NULL;
 }
 
-/* Do the trampolines in @list belong to exactly the requests in @code? */
+/* Returns whether the trampolines in @list match the client requests in @code exactly. */
 static bool are_known(const struct mf_trampoline *list, struct code *code)
 {
 	const uint8_t *at = code->at;

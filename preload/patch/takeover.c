@@ -102,7 +102,8 @@ struct taken {
 	struct mf_code_detour detour;
 	/* the jump from this function to its hook, or to the definition that replaces it, has not been written yet */
 	bool is_new;
-	bool is_dispensable; /* the jump is optional: even without it, the shim's function has the same effect */
+	/* redirecting this function is optional: without the jump, the shim's function has the same effect */
+	bool is_dispensable;
 };
 
 #define TAKEN_MAX 1024u
@@ -115,10 +116,13 @@ static bool is_any_of_c; /* at least one function that was taken over is not a C
 /* For each allocation function in @functions, its definitions that were loaded at the start. */
 static struct {
 	void *ours; /* the shim's definition of the function */
-	/* The first definition of the function after the shim's, ignoring the executable's. NULL if there is none. */
+	/*
+	 * First definition of the function after the shim's, ignoring any definition in the executable. NULL if there
+	 * is none.
+	 */
 	void *next;
 	bool next_is_system;
-	bool next_uncounted; /* @next is in an object that the user has excluded */
+	bool next_uncounted; /* @next is in an object that the user has excluded from counting */
 	bool next_is_built;  /* @next does nothing but call other allocation functions, and these calls are counted */
 } known[FUNCTIONS];
 
@@ -218,7 +222,7 @@ static struct jump {
 	struct mf_definition definition;
 	const void *target;
 } jumps[JUMPS_MAX];
-static uint32_t n_jumps; /* number of jumps found in the objects being searched */
+static uint32_t n_jumps; /* number of jumps recorded in the array @jumps */
 
 static const struct jump *find_jump(const void *site)
 {

@@ -27,7 +27,7 @@ struct mf_trampoline {
 	uint8_t code[24];
 	uint64_t entry;	/* the code shared by all trampolines */
 	uint64_t back;	/* address of the instruction after the request; also the address of the event's caller */
-	struct mf_trampoline *next; /* next in the list of trampolines for the client requests in the same code */
+	struct mf_trampoline *next; /* next trampoline for a client request in the same piece of code */
 };
 
 /* The program's registers that are relevant to a request. */
@@ -42,7 +42,7 @@ struct mf_trampoline_frame {
  */
 typedef uint64_t mf_trampoline_answer(const struct mf_trampoline_frame *frame, uint64_t unheard);
 
-/* Sets the function that answers requests. Call this before the first trampoline is made. */
+/* Sets the function that handles client requests. Call this before the first trampoline is made. */
 void mf_trampoline_start(mf_trampoline_answer *answer);
 
 /* Makes the trampoline of the client request at @site. */

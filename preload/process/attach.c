@@ -70,8 +70,8 @@ static bool map_session(int fd)
 {
 	bool has_word = mf_session_make_word(), attached;
 	/*
-	 * mf_patch_room() needs the space right below the objects. Reserve it, so that the session memory is not mapped
-	 * there.
+	 * mf_patch_room() needs the address range right below the loaded objects. Reserve it, so that the session
+	 * memory is not mapped there.
 	 */
 	void *gap = mmap(NULL, GAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 

@@ -50,7 +50,7 @@ static void tell(const char *path, const char *directories)
 		mf_join_starts(path, directories);
 }
 
-/* Reports @file, and the directories in which the C library will search for it, to massif-ctl. */
+/* Reports to massif-ctl @file and the directories in which the C library will search for it. */
 static void tell_name(const char *file)
 {
 	const char *directories = getenv("PATH");

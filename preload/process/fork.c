@@ -57,7 +57,7 @@ static void put_back(bool back)
 	}
 }
 
-/* State of a process that has forked and has not changed its session memory since then. Protected by the gate. */
+/* State kept from a fork until the process next changes its session memory. Protected by the gate. */
 static struct {
 	unsigned int children;	   /* number of children announced to massif-ctl */
 	/*
@@ -68,7 +68,7 @@ static struct {
 	struct mf_thread *alone;
 } fork_state;
 
-/* The following variables are used in a child. */
+/* The following variables are used in a child after a fork. */
 static struct mf_lock newborn_lock;
 /* thread state of the child's only thread, the one that called fork(); NULL once that thread has taken it over */
 static struct mf_thread_private *survivor;
@@ -126,8 +126,8 @@ static void announce(struct mf_thread *thread)
 	if (mf_join_fork(&thread->private->child))
 		fork_state.children++;
 	/*
-	 * Freeze the session memory even if massif-ctl could not be told of the fork: the child is not counted in
-	 * fork_state.children then, so the next event does not wait for a copy to be made.
+	 * Freeze the session memory even if massif-ctl could not be told of the fork. In that case, the child is not
+	 * counted in fork_state.children, so the next event does not wait for massif-ctl to make a copy.
 	 */
 	mf_gate_freeze();
 	mf_stack_release();
@@ -148,8 +148,8 @@ static void prepare(void)
 		return;
 	}
 	/*
-	 * The parent and the child may be forbidden the system calls that are needed to reach massif-ctl, so the child
-	 * is not profiled.
+	 * The parent and the child may not be allowed to make the system calls that are needed to reach massif-ctl, so
+	 * the child is not profiled.
 	 */
 	if (mf_seccomp_is_on()) {
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
@@ -244,7 +244,9 @@ static void child(void)
 			mf_thread_memory_restore(own);
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
-	/* Other threads of the parent may have prepared forks of their own; drop their descriptors and copies, too. */
+	/*
+	 * Other threads of the parent may have been in the middle of forking; drop their descriptors and copies, too.
+	 */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		mf_join_forget(&private->child);
 		mf_thread_memory_drop(private);

@@ -28,7 +28,7 @@ void mf_limits_executing(bool begins);
 
 /*
  * Sets the limits of process @pid, a child that is already executing a program and has no session, to the values that
- * the program has set, without the shim's share.
+ * the program has set, without the amount that the shim has added for itself.
  */
 void mf_limits_spawned(pid_t pid);
 
