@@ -292,7 +292,7 @@ static bool take_size(struct mf_hook_frame *frame)
 	return made(frame, pointer_to(frame->rax), size, 0, 0);
 }
 
-/* Handles an allocation of @size bytes by a function whose trace line shows two arguments, @a and @b. */
+/* Handles an allocation of @size bytes by a function with two arguments to trace, @a and @b. */
 static inline bool take_two(struct mf_hook_frame *frame, size_t size, size_t a, size_t b)
 {
 	struct mf_nesting *nesting = begin(frame);

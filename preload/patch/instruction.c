@@ -13,7 +13,7 @@
 
 /* The operand bytes that follow an opcode. */
 enum form {
-	NONE = 0,  /* the opcode is refused; also the default for opcodes that a table omits */
+	NONE = 0,  /* unsupported opcode; also the default for opcodes that a table omits */
 	PLAIN = 1, /* no operand bytes */
 	IMM8 = 2,
 	IMM16 = 3,

@@ -100,7 +100,7 @@ struct taken {
 	struct mf_hook hook;
 	const struct function *function;
 	struct mf_code_detour detour;
-	/* the jump from this function to its hook, or to the definition that replaces it, has not been written yet */
+	/* the jump that redirects this function (to its hook or to a replacement) has not been written yet */
 	bool is_new;
 	/* redirecting this function is optional: without the jump, the shim's function has the same effect */
 	bool is_dispensable;
@@ -137,7 +137,7 @@ static bool no_capacities;
 static bool started; /* all objects that were loaded at the start have been handled */
 static bool ours_came;
 
-/* Class of an object, which decides how its allocation functions are treated. */
+/* Classes of objects. The class decides how the shim treats the object's allocation functions. */
 enum owner {
 	OWNER_US,
 	OWNER_SYSTEM,	 /* the C and C++ libraries: their functions are called through the shim */
@@ -164,7 +164,7 @@ static bool is_named(const char *soname, const char *pattern)
 	return mf_pattern_matches(pattern, strlen(pattern), soname, strlen(soname));
 }
 
-/* The pattern NONE matches objects without a soname. */
+/* The pattern NONE matches objects without a soname, as in Valgrind's option --soname-synonyms. */
 static bool is_wanted(const char *soname)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -429,9 +429,10 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 }
 
 /*
- * Does the shim's function merely call the next definition, so that no redirection is needed? If calls are reported
- * (mf_session_traces), a redirection is needed nevertheless: when a C++ operator of the program calls the shim's
- * function, mf_slowpath_alloc() detects that the call is nested, but only after the call was reported.
+ * Returns whether the function needs no redirection because the shim's function merely calls the next definition. If
+ * calls are reported (mf_session_traces), a redirection is needed nevertheless. Otherwise a C++ operator of the program
+ * might call the shim's function, and mf_slowpath_alloc() detects that such a call is nested only after the call was
+ * reported.
  */
 static bool calls_next(uint32_t i)
 {

@@ -226,7 +226,10 @@ static void child(void)
 	survivor = NULL;
 	if (own && own->child.connection > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) &&
 	    mf_join_born(&own->child)) {
-		/* The thread's first event must find no state, because the existing one still belongs to the parent. */
+		/*
+		 * At its first event, the thread must have no state, because the existing state still belongs to the
+		 * parent.
+		 */
 		survivor = own;
 		if (!was_newborn)
 			survivor_was_alone = fork_state.alone == own->thread;
@@ -284,8 +287,8 @@ static struct mf_thread *begin(void)
 		mf_lock_take(&newborn_lock);
 		if (mf_fork_is_newborn && !copy()) {
 			/*
-			 * The session memory that is mapped is still the parent's, so from now on no thread may
-			 * allocate a state in it.
+			 * The mapped session memory is still the parent's, so from now on no thread may allocate its
+			 * per-thread state there.
 			 */
 			mf_session_deactivate();
 			survivor = NULL;

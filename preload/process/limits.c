@@ -34,8 +34,8 @@
 
 /*
  * Limits that the shim has set. A child that shares this process's memory also shares this table, but has limits of its
- * own. So an entry applies to a process only if the process's current limit equals @set. If the shim has not set a
- * limit, its @shown and @set are zero.
+ * own. So an entry applies to a process only if the process's current limit equals @set. In the entry of a limit that
+ * the shim has not set, @shown and @set are zero.
  */
 static struct limit {
 	enum __rlimit_resource resource;

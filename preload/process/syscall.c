@@ -18,7 +18,10 @@
 _Static_assert(SYS_execve == 59 && SYS_execveat == 322 && SYS_prctl == 157 && SYS_seccomp == 317,
 	       "the numbers in the code below");
 
-/* Target of the jump below: the real syscall() or, until that is known, the shim's own function. */
+/*
+ * Where the shim's syscall() jumps for the calls that it does not handle itself: the real syscall() or, until that is
+ * known, __wrap_syscall().
+ */
 long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))__wrap_syscall;
 
 long mf_syscall_execute(long number, long a, long b, long c, long d, long e) MF_HIDDEN;

@@ -252,7 +252,10 @@ static uint32_t walk_merged(struct mf_thread *thread, const struct mf_registers 
 	uint32_t n = mf_unwind_merged(thread->merged, caller, header->depth,
 				      header->merge_recursive, &thread->walk);
 
-	/* An interrupted frame's address is treated as a return address; see pc_of(). */
+	/*
+	 * If the innermost frame was interrupted, its pc is not a return address. Add 1, so that it can be treated like
+	 * one; see pc_of().
+	 */
 	thread->merged[0] += caller->exact;
 	for (uint32_t i = 0; i < n; i++)
 		thread->objects[i] = mf_objects_of(thread->merged[i] - 1);

@@ -22,7 +22,7 @@ struct mf_thread;
 /* All zero until the thread's stack is first measured. */
 struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
-	uint64_t bytes;	    /* depth of the stack in bytes at the model's last count */
+	uint64_t bytes;	    /* depth of the stack in bytes when the model last counted it */
 	/*
 	 * Value of @bytes at a fork, when the parent's session memory was frozen so that the child could get a copy;
 	 * see fork.c.

@@ -17,8 +17,8 @@
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
 /*
- * How the memo is used while its score is 0, that is, after too many stacks were not found in it; see MF_MEMO_IN_VAIN.
- * At least one in IN_VAIN_MAX + 1 stacks is still looked up.
+ * Limits for a memo whose score has fallen to 0, because too many stacks were not found in it; see MF_MEMO_IN_VAIN. At
+ * least one in IN_VAIN_MAX + 1 stacks is still looked up.
  */
 #define IN_VAIN_MAX  1023u
 /* number of unsuccessful look-ups after which the share of stacks that are looked up is halved */
@@ -205,7 +205,9 @@ static void clear_roots(struct mf_memo *memo)
 	}
 }
 
-/* Empties the memo. The pool's first words stay zero: index 0 means "no node", and zeroes match no stack. */
+/*
+ * Empties the memo. The pool's first words stay zero: index 0 means "no node", and a group of zeroes matches no stack.
+ */
 static void empty(struct mf_memo *memo)
 {
 	if (memo->n_nodes) {
@@ -243,7 +245,7 @@ static void make_room(struct mf_memo *memo)
 	}
 }
 
-/* Sets the number of stack words in @node, which already contains the words, and pads its last group of words. */
+/* Records that @node holds @n_words stack words, which are already in place, and pads its last group of words. */
 static void set_words(struct mf_memo_node *node, uint32_t n_words)
 {
 	struct mf_memo_group *last = groups_of(node) + n_words / GROUP;
@@ -286,7 +288,7 @@ static inline uint64_t *value_at(const struct mf_memo_node *node, uint32_t i)
 	return &groups_of(node)[i / GROUP].values[i % GROUP];
 }
 
-/* Makes a node of the memo that holds the stack words @words, starting with word @first. */
+/* Creates a memo node that holds the stack words @words, starting with word @first. */
 static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint64_t value,
 				      const struct words *words, uint32_t first)
 {
@@ -378,8 +380,9 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 
 		at += n;
 		/*
-		 * Two walks that have read the same words should read their next word at the same address. If the
-		 * addresses differ nevertheless, the stack cannot be added.
+		 * The address of the next word that a walk reads depends only on the words already read. So two walks
+		 * with the same words should continue at the same address. If the addresses differ nevertheless, the
+		 * stack cannot be added.
 		 */
 		if (at == words.n)
 			return;

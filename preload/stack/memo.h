@@ -11,7 +11,7 @@
 
 /* entries in the table of roots, which guess the first node of a stack: a power of two */
 #define MF_MEMO_ROOTS (1u << 13)
-#define MF_MEMO_WORDS 480u	 /* maximum number of words that the walk of a stack in the memo may read */
+#define MF_MEMO_WORDS 480u	 /* maximum number of words read by the walk of a stack in the memo */
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes are aligned to this many bytes, so that a node's head is one cache line */
 
@@ -78,7 +78,7 @@ struct mf_memo {
 _Static_assert(sizeof(struct mf_memo) % MF_MEMO_LINE == 0, "the pool begins at a line");
 
 #define MF_MEMO_ROOM_LEAST     (1u << 15)
-#define MF_MEMO_CHANGE	       2048u /* maximum number of words of the memo's pool that adding one stack takes */
+#define MF_MEMO_CHANGE	       2048u /* maximum number of pool words needed to add one stack to the memo */
 #define MF_MEMO_WORDS_PER_SLOT 16u /* minimum number of words in the pool for each slot of the hash table */
 
 static inline uint64_t *mf_memo_pool(const struct mf_memo *memo)
@@ -105,8 +105,9 @@ static inline size_t mf_memo_size(uint32_t room)
  */
 struct mf_memo_node {
 	/*
-	 * The node's key in the hash table. For the first node of a stack: the caller's sp and pc. For other nodes:
-	 * MF_MEMO_CHILD_OF | the parent's number, and the value of the stack word at the parent's @branch.
+	 * The node's key in the hash table is this pair. First node of a stack: the caller's sp and pc. Any other node:
+	 * @above is MF_MEMO_CHILD_OF | the parent's number, and @value is the value of the stack word at the parent's
+	 * @branch.
 	 */
 	uint64_t above, value;
 	/*
@@ -122,7 +123,7 @@ struct mf_memo_node {
 		/*
 		 * In the last node of a stack: a prediction of the next stack, namely the stack that was found after
 		 * this one the last time. It is stored as the pool index of that stack's last node. Stacks with only
-		 * one node are ignored.
+		 * one node are never predicted.
 		 */
 		uint32_t after;
 	};
@@ -205,7 +206,7 @@ static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf
 }
 
 /*
- * Called if the current stack is none of those that the memo guessed from the previous stacks. Returns whether the
+ * Called if the current stack is not among those that the memo predicted from the previous stacks. Returns whether the
  * stack should be looked up in the memo's hash table.
  */
 static inline bool mf_memo_looks(struct mf_memo *memo)
@@ -214,7 +215,7 @@ static inline bool mf_memo_looks(struct mf_memo *memo)
 }
 
 /*
- * Called if the current stack is none of those that the memo guessed from the previous stacks. Returns whether the
+ * Called if the current stack is not among those that the memo predicted from the previous stacks. Returns whether the
  * stack was looked up in the memo's hash table.
  */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
@@ -223,8 +224,8 @@ static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 }
 
 /*
- * Called when a stack with several nodes was found; @node is the last of them. Records that this stack followed the
- * previous one, guesses the next stack, and prefetches the last node of the guess.
+ * Called when the memo has found a stack that consists of several nodes; @node is the last of them. Records that this
+ * stack followed the previous one, predicts the next stack, and prefetches the last node of the predicted stack.
  */
 static inline void mf_memo_follow(struct mf_memo *memo, const struct mf_memo_node *node)
 {
@@ -255,9 +256,9 @@ mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 }
 
 /*
- * Looks up a stack whose first node, @node, is known, by guessing all further nodes. If the stack that is predicted to
- * come next begins with @node, its nodes are the guesses; otherwise, the guess is the most recently found child of each
- * node. Returns the context of the stack if the guesses are right, otherwise 0.
+ * Looks up a stack whose first node, @node, is known. Guesses each further node and checks the guess. If the stack that
+ * is predicted to come next begins with @node, its nodes are the guesses. Otherwise, the guess is each node's most
+ * recently found child. Returns the context of the stack if all guesses are right, otherwise 0.
  */
 static inline __attribute__((always_inline)) uint32_t
 mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint64_t sp)
@@ -298,7 +299,7 @@ static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_
 }
 
 /*
- * Adds the stack of @walk, which begins with @registers, together with its @context (not 0). Call this only after
+ * Adds the stack of @walk, which started at @registers, together with its @context (not 0). Call this only after
  * mf_memo_find() has returned 0 for the stack.
  */
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,

@@ -25,7 +25,7 @@ void mf_rowcache_open(struct mf_store *store);
  */
 bool mf_rowcache_find(uint64_t pc, struct mf_cfi_rule *rule);
 
-/* Records, for later runs, an unwind rule that was not in the files of rules that earlier runs found. */
+/* Records, for later runs, an unwind rule that is missing from the cache files of earlier runs. */
 void mf_rowcache_note(uint64_t pc, const struct mf_cfi_rule *rule);
 
 /* Is the object at @address, with @bytes of code, known to contain no client requests? */

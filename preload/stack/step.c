@@ -170,7 +170,10 @@ enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame
 	return taken;
 }
 
-/* Can all memory that mf_step() would access be read? Used after a guess, because @registers may then be wrong. */
+/*
+ * Returns whether all memory that mf_step() would access can be read. Used after a guess, because @registers may then
+ * be wrong.
+ */
 static bool is_frame(const struct mf_registers *registers)
 {
 	struct mf_cfi_rule rule = mf_rule_cache_of(mf_step_rule_address(registers->pc, registers->exact));

@@ -43,7 +43,7 @@ static inline bool mf_step_is_end(enum mf_step taken)
 	return taken == MF_STEP_END || taken == MF_STEP_LOST || taken == MF_STEP_ASTRAY;
 }
 
-/* Did the step find a caller that may be wrong? */
+/* Returns whether the step found a caller, but one that may be wrong. */
 static inline bool mf_step_is_guessed(enum mf_step taken)
 {
 	return taken == MF_STEP_GUESSED || taken == MF_STEP_AWAY;
@@ -55,8 +55,8 @@ static inline bool mf_step_is_guess(enum mf_step taken)
 }
 
 /*
- * Can the word at @address be read? Makes no system call if the word is in the same page as the word at @known, which
- * is known to be readable. @known is 0 if there is no such word.
+ * Returns whether the word at @address can be read. Makes no system call if the word is in the same page as the word at
+ * @known, which is known to be readable. @known is 0 if there is no such word.
  */
 bool mf_step_is_there(uint64_t address, uint64_t known);
 
@@ -67,10 +67,10 @@ bool mf_step_is_there(uint64_t address, uint64_t known);
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * A guess may follow a saved frame pointer to a pair of words that is only a link in the chain of frame pointers, and
- * not a frame, because the second word is not a return address. Returns whether step @taken, which led to @pc, has
- * found such a link. If a rule has led to the first word of a stack made by makecontext(), @pc is the start of a
- * function. It counts as the outermost frame, not as a link.
+ * Returns whether step @taken, which led to @pc, has found only a link in the chain of frame pointers, not a frame. A
+ * guess may follow a saved frame pointer to such a link: a pair of words of which the second is not a return address.
+ * If a rule has led to the first word of a stack made by makecontext(), @pc is the start of a function. It counts as
+ * the outermost frame, not as a link.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 

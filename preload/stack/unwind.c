@@ -84,7 +84,10 @@ static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 	return (uint32_t)(word - walk->words);
 }
 
-/* Gives frame @i a new @pc; its other registers are unchanged. Returns false if the new @pc needs a different rule. */
+/*
+ * Changes the pc of frame @i to @pc; its other registers are unchanged. Returns false if the new pc needs a different
+ * unwind rule.
+ */
 static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 {
 	struct mf_walk_frame *frame = &walk->frames[i];
@@ -155,7 +158,7 @@ static bool meets(const struct mf_walk *walk, const struct mf_registers *registe
 	}
 	/*
 	 * The frame to which the changed word belongs has a different caller now. So neither that frame nor any frame
-	 * further in, up to the one found, can be reused.
+	 * inside it can be reused.
 	 */
 	*at = walk->owners[changed - 1];
 	return false;
@@ -186,7 +189,7 @@ static inline void add_words(struct mf_walk *walk, uint32_t i)
 	frame->n_words = (uint16_t)n;
 }
 
-/* Keeps the outermost @kept old frames, and adds the @n new frames as the innermost ones. */
+/* Replaces all but the outermost @kept frames of the walk with the @n new frames in walk->fresh. */
 static void put(struct mf_walk *walk, uint32_t kept, uint32_t n)
 {
 	bool needs_fp = kept && walk->frames[kept - 1].needs_fp;

@@ -51,10 +51,10 @@ struct mf_walk_frame {
 	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule is not cached */
 	bool exact : 1;
 	bool consumes_fp : 1; /* the frame pointer was used to find the caller */
-	/* the walk beyond this frame depends on the frame pointer, so @fp must be unchanged, too */
+	/* the frames outside this one depend on the frame pointer: they can be reused only if @fp is unchanged, too */
 	bool needs_fp : 1;
 	bool is_guessed : 1; /* the frame was found by a guess */
-	bool is_link : 1;    /* not a real frame but a guessed link in the chain of frame pointers */
+	bool is_link : 1;    /* not a real frame, but a link in the chain of frame pointers that a guess has followed */
 };
 
 /* A word that a walk has read, and its value. */

@@ -39,7 +39,7 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 	walk->n = 0;
 	_Unwind_Backtrace(visit, &complete);
 	if (!walk->n)
-		/* The caller is known even if the unwinder fails. */
+		/* The caller is known even if the unwinder fails, so the walk has at least one frame. */
 		walk->fresh[walk->n++].pc = caller->pc;
 	for (uint32_t i = 0; i < walk->n; i++)
 		walk->frames[i] = (struct mf_walk_frame){ .pc = walk->fresh[walk->n - 1 - i].pc };

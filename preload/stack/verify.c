@@ -64,7 +64,7 @@ static struct {
  * the lock stays locked forever.
  */
 static uint32_t walking;
-/* ID of the process whose threads @walking counts; a forked child starts a count of its own */
+/* ID of the process whose threads @walking counts; a forked child starts its own count */
 static int32_t walking_pid;
 
 /*
@@ -95,7 +95,7 @@ struct verification {
 #define MEMORY_BYTES (512u << 10)
 #define PAGE_BYTES   4096u /* smallest page size on this processor */
 
-/* The descriptor for both ends of the simulated pipe. It is never a valid descriptor. */
+/* Fake descriptor for both ends of the simulated pipe. It is never a valid descriptor. */
 #define NO_PIPE (-2)
 
 /* Reads memory that may be unmapped. Slow, but independent of the code under test where the kernel allows it. */
@@ -350,9 +350,9 @@ static void step_by_rules(struct reference *reference)
 }
 
 /*
- * Steps out of code without rules, along the chain of frame pointers, up to a possible return address. libunwind's own
- * method does not advance the stack pointer past the frame, and then looks for the next return address in the wrong
- * place.
+ * Unwinds one frame of code without unwind rules: follows the chain of frame pointers up to a possible return address.
+ * libunwind's own method does not advance the stack pointer past the frame, and then looks for the next return address
+ * in the wrong place.
  */
 static void step_by_frame_pointer(struct reference *reference)
 {

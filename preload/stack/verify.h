@@ -11,7 +11,7 @@
 
 #include "unwind.h"
 
-/* Functions for which libunwind's calls must be redirected to replacements in verify.c; its beginning says why. */
+/* Functions for which libunwind's calls must be redirected to replacements in verify.c; see the comment at its top. */
 struct mf_verify_function {
 	const char *name;
 	const void *ours;
