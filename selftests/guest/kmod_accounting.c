@@ -91,8 +91,8 @@ TEST_F_TIMEOUT(program, bin_true, 60)
 }
 
 /*
- * This program does not print its counts, so they are set here: the maps are saved seven times by the program, once by
- * its child, and at the exit of both.
+ * Unlike torture, torture_i386 does not print how often it saves its maps, so the counts are set here. The program
+ * saves its maps seven times while it runs, and its child once. The maps of both are also saved when they exit.
  */
 TEST_F_TIMEOUT(program, of_32_bits, 120)
 {

@@ -52,7 +52,10 @@ static const struct {
 	{ "ptrace_may_access=int(task_struct *, int)", "ptrace_may_access" },
 	{ "btf_trace_rss_stat=void(*, vm_area_struct *, ...)", "btf_trace_rss_stat" },
 	{ "btf_trace_sched_process_fork=void(*, task_struct *)", "btf_trace_sched_process_fork" },
-	/* There is no hook on vfs_read(), but its prototype is checked as well. */
+	/*
+	 * The module has no hook on vfs_read(), but it checks an expected prototype of any kernel function that is
+	 * named.
+	 */
 	{ "vfs_read=long(file *, *, long, *)", NULL },
 	{ "vfs_read=long(file *, *, int, *)", "vfs_read" },
 	{ "massif_has_no_such_function=void()", NULL },

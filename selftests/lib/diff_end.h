@@ -19,8 +19,9 @@ char *diff_end_add(const char *theirs, const char *end, const char *ours, const 
 		   bool *added);
 
 /*
- * Removes everything about the snapshot of the end from massif-ctl's @log, in place: its line, the preceding line about
- * skipped snapshots, the lines about a culling after it, and its share of the counters.
+ * Removes everything about the snapshot at the program's end from massif-ctl's @log, in place: the snapshot's line, the
+ * preceding line about skipped snapshots, and the lines about a culling after it. Also subtracts the snapshot and this
+ * culling from the counters in the log.
  */
 void diff_end_remove_from_log(char *log);
 

@@ -17,8 +17,9 @@
 #define VALGRIND "/usr/bin/valgrind"
 
 /*
- * The runs of a scenario: under massif-ctl, under Valgrind, and under Valgrind with the adapted arguments, options or
- * library with which its file equals massif-ctl's. Each run writes a file massif.out.NAME, with its own NAME.
+ * The runs of a scenario: OURS under massif-ctl, THEIRS under Valgrind, and THEIRS_ADAPTED under Valgrind with
+ * arguments, options or a library that make Valgrind's file equal to massif-ctl's. Each run writes a file
+ * massif.out.NAME, with its own NAME.
  */
 enum side { OURS, THEIRS, THEIRS_ADAPTED, N_SIDES };
 
@@ -29,7 +30,8 @@ struct run {
 	pid_t pid;
 	int status;
 	char *text, *log; /* contents of the run's massif.out file and of its log, made comparable */
-	char *raw;	  /* unchanged text of the massif.out file; for the run under massif-ctl only */
+	/* contents of the massif.out file as written, not made comparable; only set for the run under massif-ctl */
+	char *raw;
 	bool ends;	  /* the massif.out file contains a snapshot of the program's end */
 	const char *const *options;
 };
@@ -46,7 +48,7 @@ bool diff_can_run(void)
 static enum side starting;
 static char *preload;
 
-/* Returns the path of the file in which libdiff_end.so records the state of the program at its end. */
+/* Returns the path of the file in which libdiff_end.so records the program's state when the program ends. */
 static const char *end_file(enum side side, char *path, size_t size)
 {
 	char directory[4000];
@@ -294,8 +296,8 @@ static char *extract_account(const char *log)
 }
 
 /*
- * Makes the ends of both runs comparable: removes the snapshot taken at the program's end from massif-ctl's log, and
- * adds such a snapshot to Valgrind's file.
+ * Only massif-ctl takes a snapshot at the program's end. To make both runs comparable, removes this snapshot from
+ * massif-ctl's log and adds such a snapshot to Valgrind's file.
  */
 static char *equalise_end(struct run *run, char *text, const struct run *ours)
 {

@@ -22,15 +22,15 @@ struct diff_scenario {
 	bool log; /* also compare the logs printed with -v and --stats=yes */
 
 	/*
-	 * For scenarios in which the files of the two profilers must differ: the reason, and at least one of the
-	 * members after it, each of which describes a difference. If these differences are taken into account, the
-	 * files must be equal, otherwise they must differ.
+	 * For scenarios in which the files of the two profilers must differ: the reason. At least one of the following
+	 * members must then be set; each describes a difference. The files must be equal if these differences are taken
+	 * into account, and must differ otherwise.
 	 */
 	const char *why;
-	/* arguments for the target with which Valgrind's file equals massif-ctl's */
+	/* arguments for the target that make Valgrind's file equal to massif-ctl's */
 	const char *their_args[DIFF_WORDS_MAX];
-	const char *their_options[DIFF_WORDS_MAX]; /* options for Valgrind with which its file equals massif-ctl's */
-	const char *their_library; /* library to preload with which Valgrind's file equals massif-ctl's */
+	const char *their_options[DIFF_WORDS_MAX]; /* Valgrind options that make its file equal to massif-ctl's */
+	const char *their_library; /* library preloaded under Valgrind to make Valgrind's file equal to massif-ctl's */
 	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not know the scenario's options, so it is not run with them */
 	/*
@@ -39,7 +39,7 @@ struct diff_scenario {
 	 */
 	uint64_t more_extra, fewer_extra;
 	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more heap bytes than massif-ctl's */
-	/* Valgrind prints ??? for each frame whose description in massif-ctl's file contains these words */
+	/* words in the descriptions of frames in massif-ctl's file for which Valgrind prints ??? instead */
 	const char *their_unnamed;
 };
 

@@ -17,7 +17,7 @@
 #define HEAP_LOG_SPAN	 256 /* maximum size in bytes of the code of a call site */
 
 enum heap_log_what {
-	HEAP_LOG_NOTHING, /* this record of the log has not been written yet */
+	HEAP_LOG_NOTHING, /* unused record: nothing has been written to it yet */
 	HEAP_LOG_SITE,	  /* the code of call site @site is at @address */
 	HEAP_LOG_ALLOC,	  /* @size bytes at @address have been allocated */
 	HEAP_LOG_FREE,	  /* the block at @address is about to be freed */

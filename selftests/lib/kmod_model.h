@@ -31,11 +31,11 @@ struct kmod_target {
 	uint64_t exit_total;
 	uint64_t compared;		/* number of totals in records that were compared with this model */
 	struct kmod_intervals map;
-	struct kmod_intervals part;	/* mappings in the part of a resync that is being read */
+	struct kmod_intervals part;	/* mappings read so far from the current part of a resync */
 	uint64_t maps;			/* number of MAP records */
 	/*
-	 * Numbers of resident pages. A number is negative while the records say that one thread has removed pages, but
-	 * not yet that another thread had added them.
+	 * Numbers of resident pages. A number is negative for a while if the record of one thread that removed pages
+	 * comes before the record of another thread that had added them.
 	 */
 	bool resident_told;
 	int64_t resident[MASSIF_RSS_COUNT];
@@ -45,7 +45,7 @@ struct kmod_model {
 	struct kmod_target *targets;
 	size_t count;
 	size_t space;
-	size_t *by_id; /* index of each target by its id: the position in @targets plus one; 0: no target has this id */
+	size_t *by_id; /* maps a target's id to the target's index in @targets plus one; 0: no target has this id */
 	size_t ids;			/* number of elements of by_id */
 	uint64_t records[32];		/* number of records by type */
 	uint64_t last_seq;

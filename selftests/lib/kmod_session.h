@@ -50,7 +50,10 @@ int kmod_session_enrol(int fd);
  * if it cannot enrol, and 127 if it cannot exec.
  */
 pid_t kmod_session_spawn(struct kmod_session *session, char *const argv[]);
-/* Calls @run in a child that enrols itself first. The function's result is the child's exit status. */
+/*
+ * Calls @run in a child that first enrols itself in the session. The result of @run is the child's exit status. Returns
+ * the child's pid or -errno.
+ */
 pid_t kmod_session_call(struct kmod_session *session, int (*run)(void *arg), void *arg);
 
 /* Returns the next record, or NULL if there is none yet. It is valid until kmod_session_release(). */

@@ -47,7 +47,7 @@ static void *read_records(void *arg)
 {
 	struct member *member = arg;
 
-	/* Raise only this thread's priority, so that it keeps up with the records. */
+	/* Raise the priority of only this thread, so that it reads records as fast as they are written. */
 	setpriority(PRIO_PROCESS, 0, -15);
 	while (!__atomic_load_n(&member->stop, __ATOMIC_ACQUIRE)) {
 		struct pollfd pfd = { .fd = member->session.fd, .events = POLLIN };

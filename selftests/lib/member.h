@@ -24,11 +24,14 @@ enum member_phase {
 struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
 	uint32_t resting;	/* number of worker threads that are paused because @phase is MEMBER_RESTS */
-	uint32_t workers;	/* number of worker threads; 0: the profiled process is not ready */
+	uint32_t workers;	/* number of worker threads; 0 until the profiled process is ready */
 	/* one worker uses memory whose pages a userfaultfd provides; must be set before the profiled process starts */
 	bool faults;
 	int userfault;		/* number of the userfaultfd's descriptor in the profiled process */
-	uint64_t missing;	/* address of the memory of the userfaultfd, which has MEMBER_MISSING pages */
+	/*
+	 * start address of the memory range that is registered with the userfaultfd; the range has MEMBER_MISSING pages
+	 */
+	uint64_t missing;
 	uint64_t rounds;	/* rounds completed by all workers */
 	uint64_t programs;	/* number of programs executed */
 };
@@ -53,10 +56,10 @@ struct member {
 int member_start(struct member *member, bool faults);
 
 /*
- * Lets the profiled process rest until member_resume(). Compares its mappings with maps and its resident pages with
- * smaps, first as recorded and then after a resync. Returns false, with a description in member->wrong, if they
- * differ. Until all threads rest, @serve is called repeatedly, unless NULL, so that threads which wait for something
- * can continue.
+ * Pauses the profiled process until member_resume(). Compares the model's mappings with /proc/PID/maps and its resident
+ * pages with /proc/PID/smaps, first as recorded and then after a resync. Returns false, with a description in
+ * member->wrong, if they differ. Until all threads are paused, @serve is called repeatedly, unless NULL, so that
+ * threads which wait for something can continue.
  */
 bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);

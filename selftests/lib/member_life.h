@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The work of a busy profiled process, for member.c. */
+/* The workload of the busy profiled process that member.c starts. */
 #ifndef MASSIF_SELFTESTS_MEMBER_LIFE_H
 #define MASSIF_SELFTESTS_MEMBER_LIFE_H
 

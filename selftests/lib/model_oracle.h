@@ -59,8 +59,8 @@ void oracle_free(struct oracle *oracle, uint64_t address, int64_t now);
 void oracle_change_stacks(struct oracle *oracle, int64_t change, int64_t now);
 
 /*
- * oracle_find() returns the latest block at @address, or NULL. oracle_take() copies that block to *@block and removes
- * it.
+ * oracle_find() returns the most recently allocated block at @address, or NULL. oracle_take() copies that block to
+ * *@block and removes it.
  */
 struct oracle_block *oracle_find(struct oracle *oracle, uint64_t address);
 bool oracle_take(struct oracle *oracle, uint64_t address, struct oracle_block *block);

@@ -51,7 +51,7 @@ static void become(const char *program, const char *const *args, int out, int er
 		argv[i + 1] = args[i];
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		_exit(127);
-	/* Sanitizer builds need more address space than MAX_ADDRESS_SPACE, so do not limit theirs. */
+	/* Sanitizer builds need more address space than MAX_ADDRESS_SPACE, so their address space is not limited. */
 	if (!getenv("ASAN_OPTIONS"))
 		limit(RLIMIT_AS, MAX_ADDRESS_SPACE);
 	limit(RLIMIT_CPU, MAX_CPU_SECONDS);

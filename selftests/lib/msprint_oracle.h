@@ -16,9 +16,9 @@ const char *msprint_ours(void);
 
 struct msprint_run {
 	int status;	/* exit status; 1000 + the signal that ended it; -1 if not started */
-	char *out;	/* standard output, with a NUL after its out_len bytes */
+	char *out;	/* standard output: out_len bytes and a terminating NUL */
 	size_t out_len;
-	char *err;	/* standard error, with a NUL after its err_len bytes */
+	char *err;	/* standard error: err_len bytes and a terminating NUL */
 	size_t err_len;
 };
 

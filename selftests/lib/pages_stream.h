@@ -42,7 +42,9 @@ struct massif_record *stream_map(struct stream *stream, uint32_t target, uint64_
 				 uint64_t n_pages, uint32_t kind, uint64_t total_pages);
 struct massif_record *stream_unmap(struct stream *stream, uint32_t target, uint64_t page,
 				   uint64_t n_pages, uint64_t total_pages);
-/* The change concerns anonymous pages only. @resident is the number of resident anonymous pages after it. */
+/*
+ * Writes a RESIDENT record that changes only the number of anonymous pages. @resident is that number after the change.
+ */
 struct massif_record *stream_resident(struct stream *stream, uint32_t target, uint32_t cause, uint64_t page,
 				      uint64_t n_pages, int32_t change, uint64_t resident);
 struct massif_record *stream_name(struct stream *stream, uint32_t target, uint64_t page,

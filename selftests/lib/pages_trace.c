@@ -34,8 +34,10 @@ struct tracee {
 	 */
 	bool watched;
 	bool stopped;
-	bool vforking;	 /* the thread is in vfork(): it cannot be stopped before the child continues it */
-	bool has_status; /* the thread has stopped or ended, but this has not been handled yet */
+	/* the thread is in vfork(): it cannot be stopped until its child executes a program or exits */
+	bool vforking;
+	/* the thread has stopped or ended, but its wait status, in @status, has not been handled yet */
+	bool has_status;
 	int status;
 };
 

@@ -19,15 +19,17 @@ struct trace_range {
 struct trace_maps {
 	pid_t pid;
 	/*
-	 * number of the moment at which the maps were read; moments are counted from 1 across all processes; 0: the
-	 * maps were read at the process's exit
+	 * when the maps were read: the number of the moment during the run, counted from 1 across all processes; 0: at
+	 * the process's exit
 	 */
 	unsigned int moment;
 	size_t n_ranges;
 	struct trace_range *ranges;
 	uint64_t pages;
 	uint64_t size; /* total_vm in pages, from /proc/PID/statm; not set by trace_read_dump() */
-	/* Figures from the first line of a dump by massif-ctl. Only trace_read_dump() sets them. */
+	/*
+	 * Numbers from the first line of a process in a dump that massif-ctl wrote. Only trace_read_dump() sets them.
+	 */
 	uint64_t model_pages, kernel_pages, lost, mismatches;
 };
 

@@ -11,7 +11,7 @@
 
 #define DEPTH_MAX 1024
 
-/* A line of the tree, and whether the stack that it belongs to is known to come from ld.so or main. */
+/* A line of the tree, and whether it is known that the line's stack was called from ld.so's start code or from main. */
 struct line {
 	uint64_t bytes;	   /* bytes of the line without those of its child lines in the tree */
 	/*

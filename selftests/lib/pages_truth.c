@@ -108,7 +108,7 @@ bool mf_truth_is_told(struct mf_pages *pages, pid_t pid, enum mf_pages_what what
 		if (mf_pages_drain(pages, err))
 			return false;
 		process = mf_truth_find(pages, pid);
-		/* Before the process has called exec, there is nothing to compare. */
+		/* Before the process has called exec, it has no profile to compare with the kernel's numbers. */
 		if (!process)
 			return true;
 		model = mf_model_of(process->store);

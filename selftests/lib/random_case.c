@@ -13,7 +13,7 @@
  */
 #define LINES_MAX 2000
 
-/* Functions of the targets, without those that have inlined calls; see add_functions(). */
+/* Functions of the target programs, except those that contain inlined calls; see add_functions(). */
 static const char *const c_functions[] = { "wrap_a", "wrap_b", "wrap_c", "step_d", "jump_on",
 					   "enter", "Wrap_a", "wrap_*", NULL };
 static const char *const cc_functions[] = {
@@ -56,7 +56,7 @@ static bool percent(uint64_t *state, uint32_t n)
 	return pick(state, 100) < n;
 }
 
-/* Formats a word of a command line, for example an option, and stores it in the buffer @the->text. */
+/* Formats one command-line word, such as an option, into the buffer @the->text. */
 __attribute__((format(printf, 2, 3))) static const char *word(struct random_case *the,
 							       const char *format, ...)
 {

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * From now on, in this process and its descendants, system call @number fails with EACCES if its argument @argument,
- * counted from 0, has all of @bits; if @bits is 0, always. Returns 0, or non-zero if that is not possible.
+ * Makes system call @number fail with EACCES in this process and its descendants from now on, if all of @bits are set
+ * in its argument @argument, counted from 0. If @bits is 0, the call always fails. Returns 0, or non-zero if that is
+ * not possible.
  */
 int refuse_call(uint32_t number, unsigned int argument, uint32_t bits);
 

@@ -30,7 +30,10 @@ struct knowledge {
 
 static __thread struct knowledge knowledge[2];
 
-/* The stacks that are stored in the memos, the remembered stacks of a thread. The index is a stack's context. */
+/*
+ * The stacks that are stored in the threads' memos. A memo is the cache of a thread's earlier stacks. The index is a
+ * stack's context.
+ */
 static struct {
 	uint32_t n, depth;
 	uint64_t pcs[64];
@@ -66,8 +69,8 @@ static void walk_theirs(struct walks_comparison *c)
 }
 
 /*
- * Copies the return addresses of a walk, except those of frames that are not real, but only guessed links in the chain
- * of frame pointers. Returns the number of addresses copied.
+ * Copies the return addresses of a walk, except those of frames that the walk has only guessed from the chain of frame
+ * pointers. Returns the number of addresses copied.
  */
 static uint32_t copy(const struct mf_walk *walk, uint64_t pcs[MF_DEPTH_MAX])
 {

@@ -72,8 +72,8 @@ static bool equal(struct torture_run *run, const struct kmod_target *target, con
 }
 
 /*
- * Compares the model's mappings with the maps that the program has saved to a file. Called for the MAP record of each
- * page that the program maps as a mark, just after it has saved its maps.
+ * Compares the model's mappings with the maps that the program has saved to a file. Just after it has saved its maps,
+ * the program maps a page as a marker. This function is called for the MAP record of each marker.
  */
 static void at_moment(struct torture_run *run, const struct massif_rec_map *map)
 {

@@ -16,8 +16,8 @@ struct torture_run {
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* the directory that $TORTURE_MAPS names */
 	struct torture_counts counts;	/* the torture program's own counts */
-	uint64_t moments; /* number of moments at which the maps saved by the program equalled the model's mappings */
-	uint64_t saved; /* number of exits at which the maps saved by the program equalled the model's mappings */
+	uint64_t moments; /* number of maps saved by the program while it ran that matched the model's mappings */
+	uint64_t saved; /* number of maps saved at a process's exit that matched the model's mappings */
 	uint64_t totals;		/* number of totals in records that were compared with the model's */
 	char wrong[512];		/* description of the first error */
 };

@@ -44,7 +44,7 @@ extern const struct weather weather_compaction;	/* pages are moved by compaction
 extern const struct weather weather_nodes;	/* pages are moved between NUMA nodes */
 extern const struct weather weather_userfault;	/* another process provides pages by userfaultfd */
 
-/* Defined in weather_tracers.c: other tracers are attached to the kernel functions that massif.ko hooks. */
+/* Other tracers are attached to the kernel functions that massif.ko hooks; defined in weather_tracers.c. */
 extern const struct weather weather_kprobes;
 extern const struct weather weather_ftrace;
 extern const struct weather weather_bpf;

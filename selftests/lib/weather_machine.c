@@ -22,7 +22,7 @@ static long effects_now(void)
 	return effects;
 }
 
-/* --- processors go offline */
+/* Disturbance: processors go offline. */
 
 #define PROCESSOR	"/sys/devices/system/cpu/cpu1/online"
 
@@ -48,7 +48,7 @@ const struct weather weather_processors = {
 	.begin = begin_processors, .blow = blow_processors, .effects = effects_now, .end = end_processors,
 };
 
-/* --- the profiled process is frozen */
+/* Disturbance: the profiled process is frozen. */
 
 #define FREEZER	"freezer"
 
@@ -85,7 +85,7 @@ const struct weather weather_freezer = {
 	.begin = begin_freezer, .blow = blow_freezer, .effects = effects_now, .end = end_freezer,
 };
 
-/* --- profiled processes are killed by the OOM killer */
+/* Disturbance: profiled processes are killed by the OOM killer. */
 
 #define KILLER		"killer"
 #define LIMIT		(16ul << 20)
@@ -140,7 +140,10 @@ static void eat_all(unsigned int how)
 	}
 }
 
-/* Uses part or most of the memory, becomes a profiled process, and uses more memory until it is killed. */
+/*
+ * Uses part or most of the control group's memory limit, becomes a profiled process, and uses more memory until the OOM
+ * killer kills it.
+ */
 static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -197,7 +200,7 @@ const struct weather weather_killer = {
 	.begin = begin_killer, .blow = blow_killer, .effects = effects_of_killer, .end = end_killer,
 };
 
-/* --- other sessions begin and end */
+/* Disturbance: other sessions begin and end. */
 
 static const char *begin_sessions(struct member *member)
 {

@@ -69,7 +69,7 @@ static long effects_now(void)
 
 #define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* --- pages are swapped */
+/* Disturbance: pages are swapped. */
 
 #define GROUP	"swap"
 
@@ -111,7 +111,7 @@ const struct weather weather_swap = {
 	.begin = begin_swap, .blow = blow_swap, .effects = effects_of_swap, .end = end_swap,
 };
 
-/* --- pages with equal contents are merged (KSM) */
+/* Disturbance: pages with equal contents are merged (KSM). */
 
 #define KSM	"/sys/kernel/mm/ksm/"
 
@@ -153,7 +153,7 @@ const struct weather weather_merging = {
 	.begin = begin_merging, .blow = blow_merging, .effects = effects_now, .end = end_merging,
 };
 
-/* --- small pages are collapsed into huge ones */
+/* Disturbance: small pages are collapsed into huge ones. */
 
 #define THP	"/sys/kernel/mm/transparent_hugepage/"
 
@@ -196,7 +196,7 @@ const struct weather weather_collapse = {
 	.begin = begin_collapse, .blow = blow_collapse, .effects = effects_of_collapse, .end = end_collapse,
 };
 
-/* --- pages are moved by compaction */
+/* Disturbance: pages are moved by compaction. */
 
 #define COMPACT	"/proc/sys/vm/compact_memory"
 
@@ -226,7 +226,7 @@ const struct weather weather_compaction = {
 	.begin = begin_compaction, .blow = blow_compaction, .effects = effects_of_migration, .end = end_migration,
 };
 
-/* --- pages are moved between NUMA nodes */
+/* Disturbance: pages are moved between NUMA nodes. */
 
 static const char *begin_nodes(struct member *member)
 {
@@ -246,7 +246,7 @@ const struct weather weather_nodes = {
 	.begin = begin_nodes, .blow = blow_nodes, .effects = effects_of_migration, .end = end_migration,
 };
 
-/* --- another process provides the profiled process's missing pages by userfaultfd */
+/* Disturbance: another process provides the profiled process's missing pages by userfaultfd. */
 
 static int userfault;
 

@@ -33,7 +33,7 @@ static bool missing(int err)
 	return err == -ENOENT || err == -EINVAL || err == -ENODEV;
 }
 
-/* --- kprobes on hooked functions */
+/* Disturbance: kprobes are attached to the functions that massif.ko hooks. */
 
 static const char *begin_kprobes(struct member *member)
 {
@@ -69,7 +69,7 @@ const struct weather weather_kprobes = {
 	.begin = begin_kprobes, .blow = blow_kprobes, .effects = effects_now, .end = end_kprobes,
 };
 
-/* --- ftrace tracers on hooked functions */
+/* Disturbance: ftrace tracers are attached to the functions that massif.ko hooks. */
 
 static const char *begin_ftrace(struct member *member)
 {
@@ -107,7 +107,7 @@ const struct weather weather_ftrace = {
 	.begin = begin_ftrace, .blow = blow_ftrace, .effects = effects_now, .end = end_ftrace,
 };
 
-/* --- BPF programs on hooked functions */
+/* Disturbance: BPF programs are attached to the functions that massif.ko hooks. */
 
 static const char *begin_bpf(struct member *member)
 {
