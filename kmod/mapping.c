@@ -119,9 +119,9 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
 	/*
-	 * The hook REMOVE is called before the pages are removed, the hook UNMAP after that. If the target has an MMU
-	 * notifier when the hook UNMAP is called, the notifier was registered before the removal began, because
-	 * registering takes mmap_lock: so the notifier has seen the whole removal.
+	 * MASSIF_HOOK_REMOVE runs before the pages are removed, MASSIF_HOOK_UNMAP after that. If the target has an MMU
+	 * notifier when MASSIF_HOOK_UNMAP runs, the notifier was registered before the removal began, because
+	 * registering it takes mmap_lock. So the notifier was called for all pages of the removal.
 	 */
 	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.rss_notifier))
 		rec.h.flags |= MASSIF_RF_GONE;
@@ -151,7 +151,7 @@ static void mapped(const struct massif_call *call, enum massif_hook hook, u32 ki
 	rcu_read_unlock();
 }
 
-/* Returns the number of mapped pages in the range that will be removed by the call that @change describes. */
+/* Returns the number of mapped pages in the range that the hooked call is about to remove. @change: the range. */
 static unsigned long mapped_pages(const struct massif_change *change)
 {
 	unsigned long start = change->addr, end = start + change->len, pages = 0;
