@@ -136,8 +136,8 @@ void mf_trie_ignore(struct mf_store *store, uint32_t node);
 uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, uint32_t n_frames);
 
 /*
- * Copies at most @max frames of @context, innermost first, to @frames. Returns how many were copied. Safe against
- * damaged memory.
+ * Copies at most @max frames of @context, innermost first, to @frames. Returns how many were copied. Safe even if
+ * the memory is damaged.
  */
 uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
 			uint32_t max);

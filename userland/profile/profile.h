@@ -13,7 +13,7 @@
 enum mf_time_unit {
 	MF_TIME_INSTRUCTIONS, /* instructions, printed as "i" */
 	MF_TIME_MS,	      /* milliseconds, printed as "ms" */
-	MF_TIME_BYTES,	      /* bytes allocated and freed, printed as "B" */
+	MF_TIME_BYTES,	      /* number of bytes allocated and freed so far, printed as "B" */
 };
 
 /* A recorded stack, innermost frame first, before filtering by function name. */

@@ -212,8 +212,8 @@ static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 }
 
 /*
- * What the filter must know about a frame (the facts) is found out in three groups. For each group: the bit that is set
- * when its facts are known, and the function that finds them out.
+ * The facts that the filter must know about a frame are determined in three groups. For each group: the bit that is set
+ * when its facts are known, and the function that determines them.
  */
 static const struct {
 	uint8_t known;

@@ -18,7 +18,7 @@ struct mf_report_options {
 	double threshold; /* in per cent of the snapshot's total; smaller tree entries are merged */
 	uint32_t depth;	  /* maximum number of frames kept per context, 1..200 */
 	struct mf_strings alloc_fns;	  /* allocation functions in addition to the built-in ones */
-	struct mf_strings ignore_fns;	  /* ignore contexts in which a function of this list allocates */
+	struct mf_strings ignore_fns;	  /* ignore contexts whose allocating function is in this list */
 	struct mf_strings fullpath_after; /* print only the part of a path that follows one of these strings; see
 					   * mf_location_print() */
 	bool show_below_main;		  /* keep the frames below main, with their own names */

@@ -23,7 +23,10 @@
 enum {
 	PATIENCE_S = 60, /* timeout for one answer in seconds; reading the symbols of a large program takes time */
 	LIST_PATIENCE_MS = 10000, /* overall timeout of a LIST request to all instances, in ms */
-	/* number of connection attempts if the socket's backlog is full; a foreign program may never accept */
+	/*
+	 * number of connection attempts if the socket's backlog is full; limited, because the socket may belong to
+	 * another program that never accepts connections
+	 */
 	CONNECT_TRIES = 5,
 	CONNECT_WAIT_MS = 10,
 };

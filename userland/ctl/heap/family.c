@@ -239,7 +239,7 @@ static void let_go_of_any(struct mf_heap_family *family)
 	}
 }
 
-/* Returns whether @process is about to execute another program or has just done so. */
+/* Returns whether @process has announced an exec: it is about to execute another program, or has just done so. */
 static bool executes(const struct mf_heap_process *process)
 {
 	return process->executes || mf_space_executes(&process->space);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connections to the join server whose requests have not arrived yet or are still being served. Once answered, a
- * connection is closed or passed to another owner.
+ * Connections to the join server whose requests have not arrived yet or are still being served. When a request has been
+ * answered, its connection is closed, or another part of massif-ctl becomes its owner.
  */
 #ifndef MASSIF_CTL_JOIN_CONNS_H
 #define MASSIF_CTL_JOIN_CONNS_H

@@ -129,7 +129,7 @@ static int sooner(int one, int other)
 	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/* Returns whether the program announced an exec that state->watch has not detected. (The exec may also have failed.) */
+/* Returns whether the program announced an exec that state->watch has not detected. The exec may have failed. */
 static bool executes_unseen(const struct heap_state *state)
 {
 	return !state->watch.replaced_by && state->first->store.header->executes;

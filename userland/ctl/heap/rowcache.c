@@ -102,7 +102,7 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 struct lesson {
 	const struct mf_object *object;
 	const struct mf_rowfile *old; /* the existing row file of the object, or NULL if there is none */
-	/* code addresses for which no unwind row was cached; each address is in the low 32 bits of an element */
+	/* the low 32 bits of each element are a code address for which no unwind row was cached */
 	const uint64_t *addresses;
 	size_t n;
 	bool searched; /* the object's code was also searched for client requests */

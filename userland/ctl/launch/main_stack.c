@@ -16,7 +16,10 @@
 /* The usual default for the stack limit. */
 #define STACK_BYTES (8u << 20)
 
-/* What to call on the new stack, and the result: static, because makecontext() passes only int arguments. */
+/*
+ * The function to call on the new stack, its arguments and its result. The variable is static because makecontext()
+ * passes only int arguments.
+ */
 static struct {
 	int (*run)(int argc, char **argv);
 	int argc, status;

@@ -23,7 +23,7 @@ enum mf_options_request {
 	MF_OPTIONS_VERSION,
 };
 
-/* The contents of the execution tree that is written when the program ends. */
+/* What the execution tree that is written when the program ends contains. */
 enum mf_xtree_request {
 	MF_XTREE_NONE,
 	MF_XTREE_ALLOCS, /* the tree contains only the blocks that are still live */
