@@ -10,13 +10,13 @@
  * The file that includes this one defines the functions that the chains consist of, in a table named functions.
  * Each calls the next function of the chain, or the allocator if it is the last.
  *
- * Sizes. In one case Massif's count of extra bytes depends on its allocator's free lists: a free block is assigned as a
- * whole if less than 32 bytes of it would be left. That allocator adds 32 bytes to each block and rounds up to a
- * multiple of 16. The size of the space from which it cuts blocks is a multiple of 32. So if each block's size, rounded
- * up to 16, is a multiple of 32, then so is every hole, every sum of adjacent holes and every remainder of a hole: none
- * is between 0 and 32. That is the only restriction: sizes modulo 32 can be anything from 17 to 31, or 0. Alignments
- * above 16 would cut blocks at other addresses, so they are not used. Threads are not used either, because their
- * libraries allocate on their own.
+ * Block sizes are restricted. In one case Massif's count of extra bytes depends on its allocator's free lists: a free
+ * block is assigned as a whole if less than 32 bytes of it would be left. That allocator adds 32 bytes to each block
+ * and rounds up to a multiple of 16. The size of the space from which it cuts blocks is a multiple of 32. So if each
+ * block's size, rounded up to 16, is a multiple of 32, then so is every hole, every sum of adjacent holes and every
+ * remainder of a hole: none is between 0 and 32. There is no other restriction: sizes modulo 32 can be anything from 17
+ * to 31, or 0. Alignments above 16 would cut blocks at other addresses, so they are not used. Threads are not used
+ * either, because their libraries allocate on their own.
  */
 #ifndef MASSIF_SELFTESTS_RANDOM_ENGINE_H
 #define MASSIF_SELFTESTS_RANDOM_ENGINE_H

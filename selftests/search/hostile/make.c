@@ -2,10 +2,11 @@
 /*
  * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script that builds it, build
  *
- * A program is a sequence of pieces, selected at random from the table below, with random parameters. Changes made by a
- * piece (to floating-point modes, limits, handlers, sandboxes) stay in effect for the following pieces. Some pieces run
- * in a thread, a coroutine, a signal handler or a forked child. Between the pieces, functions of random shapes
- * allocate. The compiler, its flags, the linker and the program's own allocator are random, too.
+ * A program is a sequence of pieces of code, selected at random from the array pieces[], with random parameters. Changes
+ * made by a piece (to floating-point modes, limits, handlers, sandboxes) stay in effect for the following pieces. Some
+ * pieces run in a thread, a coroutine, a signal handler or a forked child. Between the pieces, the program calls
+ * randomly generated functions that allocate. The compiler, its flags, the linker and the program's own allocator are
+ * random, too.
  *
  * The environment variable HOSTILE_EXCEPT lists pieces to leave out, separated by spaces; "misaligned" stands for
  * misaligned stacks. Use it to find other errors while a known error is not fixed yet.
