@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Takes a processor offline and online again while a profiled process touches pages: each page must be recorded where it was
-// touched.
+// Takes a processor offline and online again while a profiled process touches pages: each page must be recorded at the
+// fault that touched it.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
