@@ -134,7 +134,7 @@ static void find_place(struct callgrind *c, uint32_t path, struct place *place)
 	struct mf_frame frame = mf_frames_get(c->frames, c->paths[path].frame);
 	const struct mf_location *locations;
 
-	/* Use the line in the innermost inlined function, but the name of the function that contains the inlined code. */
+	/* Use the line in the innermost inlined function, but the name of the function that contains the code. */
 	mf_symbolizer_resolve(c->symbolizer, frame, &locations);
 	place->function = mf_location_function(mf_symbolizer_function(c->symbolizer, frame),
 					       c->options);
