@@ -356,7 +356,7 @@ static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint
 	errno = saved;
 }
 
-/* Counts the change in depth of @caller's stack. */
+/* Adds to the counted stack bytes by how much the depth of the stack at @caller has changed since it was last measured. */
 static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {
