@@ -37,7 +37,7 @@ static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_
 }
 
 /*
- * Of vms_complete_munmap_vmas(vms, mas_detach), no argument is used. The call always concerns current's address space.
+ * The hook uses no argument of vms_complete_munmap_vmas(vms, mas_detach), which always changes current's address space.
  */
 static __maybe_unused void decode_remove(const unsigned long *arg, struct massif_change *change)
 {

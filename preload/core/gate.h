@@ -63,9 +63,8 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
 		/*
-		 * As long as the process has had only one thread, that thread locks its tally with a plain store
-		 * instead of an atomic exchange. Once the process has had a second thread, thread->shares is set. It
-		 * stays set even when the other threads have ended.
+		 * Until the process has its second thread, the only thread locks its tally with a plain store instead of
+		 * an atomic exchange. thread->shares is set from then on, even when the other threads have ended.
 		 */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->ctx.tally->busy = 1;

@@ -20,8 +20,8 @@ int mf_join_read(char *value, char **rest);
 int mf_join_executed(long argc, char *const *argv, int *trace);
 
 /*
- * What a forked child inherits for joining, that is, for getting a session of its own: a connection to massif-ctl, and
- * the page that the child will share with massif-ctl.
+ * What a forked child inherits so that it can get a session of its own: a connection to massif-ctl, and the page that it
+ * will share with massif-ctl.
  */
 struct mf_join_child {
 	int connection, page; /* descriptors of the connection and the page; 0 if there is none */

@@ -19,8 +19,8 @@ _Static_assert(SYS_execve == 59 && SYS_execveat == 322 && SYS_prctl == 157 && SY
 	       "the numbers in the code below");
 
 /*
- * Where the shim's syscall() jumps for the calls that it does not handle itself: the real syscall() or, until that is
- * known, __wrap_syscall().
+ * The function to which the shim's syscall() passes calls that it does not handle itself: the C library's syscall() or,
+ * until its address is known, __wrap_syscall().
  */
 long (*mf_syscall_next)(long number, ...) MF_HIDDEN = (long (*)(long, ...))(void (*)(void))__wrap_syscall;
 

@@ -157,8 +157,8 @@ static void change_and_map(const struct change *change, int told, int asked)
 }
 
 /*
- * What the records have told the consumer: which of the marked mappings were reported, and how the profiled process
- * left the session.
+ * What the records of the session showed: which of the marked mappings, and how the profiled process left the
+ * session.
  */
 struct seen {
 	bool before, after, back, childs;
@@ -611,7 +611,7 @@ TEST_F_TIMEOUT(access, root_attaches_to_what_tries_the_hooks, 60)
 	kmod_session_close(&second);
 }
 
-/* What attach calls returned for processes in the middle of an exec, and the records written afterwards. */
+/* Results of attaching to processes while they call exec: how often it succeeded, and which records followed. */
 struct race {
 	unsigned int attached;		/* number of attach calls that succeeded, before the exec */
 	unsigned int refused;		/* number of attach calls that were refused, during or after the exec */

@@ -527,7 +527,7 @@ static const struct op {
 	{ "exit", op_exit, 10 },
 };
 
-/* What a profiled process reports after each operation. */
+/* Counters that the profiled process sends to the test after each operation. */
 struct answer {
 	uint32_t failures;
 	uint32_t processes;	/* number of processes that the profiled process has created */
@@ -643,8 +643,8 @@ static unsigned int next(unsigned int n)
 }
 
 /*
- * As no other session is open, SETUP has to arm the hooks. While failures are injected, it returns an error; afterwards
- * it succeeds.
+ * SETUP has to arm the hooks, because no other session is open. It fails when a failure is injected, and succeeds when
+ * it is repeated without one.
  */
 TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
 {

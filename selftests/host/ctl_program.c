@@ -171,7 +171,7 @@ TEST_F(program, script_without_interpreter)
 	EXPECT_TRUE(self->program.by_shell);
 }
 
-/* As in execvp(3), the search skips a file that may not be executed; if it finds no other file, it returns EACCES. */
+/* Like execvp(3), the search skips files that may not be executed, and returns EACCES if it finds no other file. */
 TEST_F(program, search)
 {
 	mkdir("p.first", 0755);
