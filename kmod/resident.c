@@ -119,7 +119,7 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 		return;
 	resident->until_drift = count_all(mm, now) > THREADS_SUMMED_OFTEN ?
 				SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
-	if (!memcmp(now, resident->told, sizeof(now))) {
+	if (!memcmp(now, resident->reported, sizeof(now))) {
 		resident->unnoted_since = 0;
 		return;
 	}
@@ -141,7 +141,7 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	    !massif_rss_is_noted(&resident->base, mm))
 		return;
 	for (i = 0; i < NR_MM_COUNTERS; i++)
-		now[i] -= resident->told[i];
+		now[i] -= resident->reported[i];
 	massif_rss_record_fill(&rec, target, &place);
 	massif_rss_record_write(target, &rec, now);
 }
@@ -191,9 +191,9 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 	if (target->alive && !resident->attached) {
 		raw_spin_lock(&resident->lock);
 		swap(resident->base, base);
-		massif_rss_base_set(&resident->base, mm, resident->told);
+		massif_rss_base_set(&resident->base, mm, resident->reported);
 		rcu_read_lock();
-		massif_rss_add_collected(mm, resident->told);
+		massif_rss_add_collected(mm, resident->reported);
 		rcu_read_unlock();
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;

@@ -51,7 +51,7 @@ struct massif_resident {
 	 */
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */
-	long told[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
+	long reported[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
 	/* number of spans with a counter change (rss_span.h) before the next check for drift */
 	unsigned int until_drift;
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */

@@ -48,16 +48,16 @@ static __always_inline void massif_rss_record_write(struct massif_target *target
 
 	lockdep_assert_held(&resident->lock);
 	massif_each(i, MASSIF_RSS_COUNT) {
-		long *told = &resident->told[massif_rss_record_members[i]];
+		long *reported = &resident->reported[massif_rss_record_members[i]];
 
 		if (change)
-			*told += change[massif_rss_record_members[i]];
+			*reported += change[massif_rss_record_members[i]];
 		rec->change[i] = change ? change[massif_rss_record_members[i]] : 0;
 		/*
 		 * The sum can briefly be negative: one thread can report a removal before another thread reports the
 		 * arrival of the same pages.
 		 */
-		rec->rss[i] = max(*told, 0L);
+		rec->rss[i] = max(*reported, 0L);
 	}
 	massif_record_write_irqsoff(target->session, target, &rec->h, false);
 }

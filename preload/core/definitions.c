@@ -84,8 +84,8 @@ static bool is_function(const ElfW(Sym) *symbol)
 	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
-static void tell(const struct mf_definitions *definitions, const ElfW(Sym) *symbol, uint32_t number,
-		 bool locals, mf_definitions_found *found, void *data)
+static void report(const struct mf_definitions *definitions, const ElfW(Sym) *symbol, uint32_t number,
+		   bool locals, mf_definitions_found *found, void *data)
 {
 	uint64_t address = definitions->object->dlpi_addr + symbol->st_value;
 	uint32_t binding = ELF64_ST_BIND(symbol->st_info);
@@ -147,7 +147,7 @@ static void find_by_gnu_hash(const struct mf_definitions *definitions, const cha
 
 		if ((chains[i - first] | 1) == (hash | 1) &&
 		    !strcmp(definitions->names + symbol->st_name, name))
-			tell(definitions, symbol, number, false, found, data);
+			report(definitions, symbol, number, false, found, data);
 	} while (!(chains[i++ - first] & 1));
 }
 
@@ -162,7 +162,7 @@ static void find_by_hash(const struct mf_definitions *definitions, const char *n
 		return;
 	for (uint32_t i = table[2 + hash_of(name) % n_buckets]; i; i = chains[i])
 		if (!strcmp(definitions->names + definitions->symbols[i].st_name, name))
-			tell(definitions, &definitions->symbols[i], number, false, found, data);
+			report(definitions, &definitions->symbols[i], number, false, found, data);
 }
 
 void mf_definitions_find(const struct mf_definitions *definitions, const char *name, uint32_t number,
@@ -248,7 +248,7 @@ static void find_in_section(const struct mf_definitions *definitions, const stru
 			number = number_of(&wanted, text + symbols[i].st_name,
 					   strings->sh_size - symbols[i].st_name);
 		if (number < n)
-			tell(definitions, &symbols[i], number, locals, found, data);
+			report(definitions, &symbols[i], number, locals, found, data);
 	}
 }
 

@@ -135,7 +135,7 @@ static void sort_fds(const struct cmsghdr *header, uint32_t carried, int fds[MF_
  * descriptors; @fds receives them, or -1 for each missing one. Text that follows the answer is stored, NUL-terminated,
  * in @text, which has room for @room bytes.
  */
-static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
+static int receive_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 {
 	struct mf_join_answer answer = { 0 };
 	struct iovec parts[] = {
@@ -164,9 +164,9 @@ static int hear_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 	return answer.code;
 }
 
-static int hear(int fd, int fds[MF_JOIN_FDS])
+static int receive(int fd, int fds[MF_JOIN_FDS])
 {
-	return hear_text(fd, fds, NULL, 0);
+	return receive_text(fd, fds, NULL, 0);
 }
 
 static struct mf_join_request make_request(enum mf_join_verb verb)
@@ -177,18 +177,18 @@ static struct mf_join_request make_request(enum mf_join_verb verb)
 	return request;
 }
 
-static int tell(int fd, const struct msghdr *message)
+static int send_message(int fd, const struct msghdr *message)
 {
 	return (int)without_interruption(SYS_sendmsg, fd, (void *)message, MSG_NOSIGNAL);
 }
 
-static int tell_verb(int fd, enum mf_join_verb verb)
+static int send_verb(int fd, enum mf_join_verb verb)
 {
 	struct mf_join_request request = make_request(verb);
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof(request) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
-	return tell(fd, &message);
+	return send_message(fd, &message);
 }
 
 /*
@@ -251,8 +251,8 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 			bytes = MF_JOIN_ARGS_MAX - !argv[0][MF_JOIN_ARGS_MAX - 1];
 		parts[2].iov_len = request.args_bytes = (uint32_t)bytes;
 	}
-	ret = tell(fd, &message);
-	ret = ret < 0 ? ret : hear(fd, fds);
+	ret = send_message(fd, &message);
+	ret = ret < 0 ? ret : receive(fd, fds);
 	syscall(SYS_close, fd);
 	if (ret || fds[MF_JOIN_FD_MEMORY] < 0)
 		return ret ? ret : -EPROTO;
@@ -266,9 +266,9 @@ int mf_join_executed(long argc, char *const *argv, int *trace)
 /* Sends a request without text and waits for the answer. Returns the answer's code or -errno. */
 static int ask(int fd, enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 {
-	int ret = tell_verb(fd, verb);
+	int ret = send_verb(fd, verb);
 
-	return ret < 0 ? ret : hear(fd, fds);
+	return ret < 0 ? ret : receive(fd, fds);
 }
 
 /* Like ask(), but opens a connection to massif-ctl for this request only. */
@@ -284,13 +284,13 @@ static int ask_once(enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 }
 
 /* Sends a request without text whose answer, if there is one, does not matter. */
-static void tell_once(enum mf_join_verb verb)
+static void send_once(enum mf_join_verb verb)
 {
 	int fd = call();
 
 	if (fd < 0)
 		return;
-	tell_verb(fd, verb);
+	send_verb(fd, verb);
 	syscall(SYS_close, fd);
 }
 
@@ -356,7 +356,7 @@ void mf_join_without(void)
 	if (page)
 		__atomic_store_n(&page->without, 1, __ATOMIC_RELAXED);
 	else
-		tell_once(MF_JOIN_WITHOUT);
+		send_once(MF_JOIN_WITHOUT);
 }
 
 void mf_join_leave(void)
@@ -387,7 +387,7 @@ void mf_join_executing(bool begins)
 	__atomic_store_n(&page->executes, begins, __ATOMIC_RELAXED);
 	/* The exec has failed, so tell massif-ctl not to expect the program that mf_join_starts() announced. */
 	if (!begins && mf_session_store.header->traces_children)
-		tell_once(MF_JOIN_STAYS);
+		send_once(MF_JOIN_STAYS);
 }
 
 /*
@@ -423,7 +423,7 @@ void mf_join_starts(const char *path, const char *directories)
 	}
 	request.path_bytes = (uint32_t)(parts[1].iov_len + parts[2].iov_len);
 	if (fd >= 0 && request.path_bytes <= MF_JOIN_PATH_MAX)
-		tell(fd, &message);
+		send_message(fd, &message);
 	if (fd >= 0)
 		syscall(SYS_close, fd);
 	errno = saved;
@@ -445,7 +445,7 @@ static const char *print_number(char digits[DIGITS], int number)
 }
 
 /* Sends massif-ctl a request with two strings. Returns 0 or -errno. */
-static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const char *arg)
+static int send_texts(int fd, enum mf_join_verb verb, const char *path, const char *arg)
 {
 	struct mf_join_request request = make_request(verb);
 	struct iovec parts[] = {
@@ -458,7 +458,7 @@ static int tell_texts(int fd, enum mf_join_verb verb, const char *path, const ch
 
 	request.path_bytes = (uint32_t)parts[1].iov_len;
 	request.args_bytes = (uint32_t)parts[2].iov_len;
-	ret = tell(fd, &message);
+	ret = send_message(fd, &message);
 	return ret < 0 ? ret : 0;
 }
 
@@ -469,8 +469,8 @@ int mf_join_borrow(int parent)
 
 	if (fd < 0)
 		return fd;
-	ret = tell_texts(fd, MF_JOIN_BORROW, print_number(digits, parent), "");
-	ret = ret ? ret : hear(fd, fds);
+	ret = send_texts(fd, MF_JOIN_BORROW, print_number(digits, parent), "");
+	ret = ret ? ret : receive(fd, fds);
 	syscall(SYS_close, fd);
 	if (ret)
 		return ret < 0 ? ret : -EPROTO;
@@ -487,8 +487,8 @@ int mf_join_command(const char *text, struct mf_join_file *file)
 	if (fd < 0)
 		return fd;
 	syscall(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	ret = tell_texts(fd, MF_JOIN_COMMAND, text, "");
-	ret = ret ? ret : hear_text(fd, fds, file->name, sizeof(file->name));
+	ret = send_texts(fd, MF_JOIN_COMMAND, text, "");
+	ret = ret ? ret : receive_text(fd, fds, file->name, sizeof(file->name));
 	if (ret || fds[MF_JOIN_FD_MEMORY] < 0) {
 		syscall(SYS_close, fd);
 		return ret;
@@ -502,7 +502,7 @@ void mf_join_written(const struct mf_join_file *file, const char *path, int code
 {
 	char digits[DIGITS];
 
-	tell_texts(file->connection, MF_JOIN_WRITTEN, path, print_number(digits, -code));
+	send_texts(file->connection, MF_JOIN_WRITTEN, path, print_number(digits, -code));
 	syscall(SYS_close, file->contents);
 	syscall(SYS_close, file->connection);
 }

@@ -38,8 +38,8 @@ struct mf_thread {
 	 * share both
 	 */
 	struct mf_tally_ctx ctx;
-	/* slot in the table of blocks of a block whose free is pending (not counted yet); NULL if no free is pending */
-	uint32_t *put_off;
+	/* slot in the table of blocks of a block whose free is delayed (not counted yet); NULL if no free is delayed */
+	uint32_t *delayed_slot;
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */
 	uint32_t generation;

@@ -169,7 +169,7 @@ static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct
 {
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
-	if (!mf_tally_settle_in(&thread->ctx, thread->put_off, true))
+	if (!mf_tally_settle_in(&thread->ctx, thread->delayed_slot, true))
 		return leave(thread, pointer, false);
 	return alloc_settled(thread, slot, pointer, size, frame, false);
 }
@@ -189,7 +189,7 @@ MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void
 	 */
 	__builtin_prefetch(slot, 1);
 	if (!shared &&
-	    __builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->put_off, false), 0))
+	    __builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->delayed_slot, false), 0))
 		return alloc_settling(thread, pointer, size, frame);
 	return alloc_settled(thread, slot, pointer, size, frame, shared);
 }
@@ -226,9 +226,9 @@ MF_INLINE struct mf_fastpath_result free_settled(struct mf_thread *thread, uint3
 	 */
 	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
 		return leave(thread, pointer, false);
-	if (__builtin_expect(!mf_tally_put_off(&thread->ctx, (uint64_t)(uintptr_t)pointer), 0))
+	if (__builtin_expect(!mf_tally_delay_free(&thread->ctx, (uint64_t)(uintptr_t)pointer), 0))
 		return free_now_alone(thread, pointer);
-	thread->put_off = slot;
+	thread->delayed_slot = slot;
 	return leave(thread, pointer, true);
 }
 
@@ -237,7 +237,7 @@ static __attribute__((noinline)) struct mf_fastpath_result free_settling(struct 
 {
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
-	if (!mf_tally_settle_in(&thread->ctx, thread->put_off, true))
+	if (!mf_tally_settle_in(&thread->ctx, thread->delayed_slot, true))
 		return leave(thread, pointer, false);
 	return free_settled(thread, slot, pointer);
 }
@@ -249,7 +249,7 @@ MF_INLINE struct mf_fastpath_result free_alone(void *pointer)
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
 	__builtin_prefetch(slot, 1);
-	if (__builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->put_off, false), 0))
+	if (__builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->delayed_slot, false), 0))
 		return free_settling(thread, pointer);
 	return free_settled(thread, slot, pointer);
 }
@@ -358,7 +358,7 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 		return give_up(pointer);
 	thread = mf_thread_local.thread;
 	if (!pointer || thread->generation != mf_objects_generation() ||
-	    !mf_tally_settle_in(&thread->ctx, thread->put_off, true))
+	    !mf_tally_settle_in(&thread->ctx, thread->delayed_slot, true))
 		return leave(thread, pointer, false);
 	context = mf_memo_recall(&thread->memo, caller.sp, caller.pc);
 	if (!context && mf_memo_looks(&thread->memo))

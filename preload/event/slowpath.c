@@ -173,8 +173,8 @@ MF_ALIGNED_STACK bool mf_slowpath_is_nested(const void *frame)
  * reasons: the thread is in the shim, so the event is deferred; the event belongs to a call of the C++ library's
  * operator new or delete; or it is nested in the event of one of the program's own allocation functions.
  */
-static __attribute__((noinline)) bool is_put_off(const void *pointer, struct mf_deferred event,
-						 const struct mf_registers *caller)
+static __attribute__((noinline)) bool defer_or_absorb(const void *pointer, struct mf_deferred event,
+						      const struct mf_registers *caller)
 {
 	/* An event inside one of the program's own allocation functions is part of that function's event. */
 	if (mf_thread_local.inside & MF_INSIDE_OWN && is_nested(caller))
@@ -280,7 +280,7 @@ static inline struct mf_thread *enter(void)
 	if (__builtin_expect(!thread, 0)) {
 		mf_thread_local.inside = 0;
 		mf_slowpath_lose();
-	} else if (thread->ctx.tally->put_off) {
+	} else if (thread->ctx.tally->delayed_free) {
 		settle(thread);
 	}
 	return thread;
@@ -449,7 +449,7 @@ MF_INLINE void track_alloc(const void *pointer, size_t size, const struct mf_reg
 	struct mf_thread *thread;
 
 	if (__builtin_expect(mf_thread_local.inside, 0) &&
-	    is_put_off(pointer, (struct mf_deferred){ .size = size }, caller))
+	    defer_or_absorb(pointer, (struct mf_deferred){ .size = size }, caller))
 		return;
 	thread = enter();
 	if (!thread)
@@ -513,7 +513,7 @@ void mf_slowpath_made(const void *pointer, size_t size, const struct mf_register
 	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
 		return;
 	if (mf_thread_local.inside &&
-	    is_put_off(pointer, (struct mf_deferred){ .size = size, .is_made = true }, caller))
+	    defer_or_absorb(pointer, (struct mf_deferred){ .size = size, .is_made = true }, caller))
 		return;
 	thread = enter();
 	if (!thread)
@@ -572,7 +572,7 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 	bool done = false;
 
 	if (__builtin_expect(mf_thread_local.inside, 0) &&
-	    is_put_off(pointer, (struct mf_deferred){ .is_free = true }, caller))
+	    defer_or_absorb(pointer, (struct mf_deferred){ .is_free = true }, caller))
 		return;
 	thread = enter();
 	if (!thread)
@@ -642,7 +642,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *stat
 	state->known = false;
 	if (!mf_session_is_active())
 		return;
-	if (mf_thread_local.inside && is_put_off(old, (struct mf_deferred){ .is_free = true }, caller))
+	if (mf_thread_local.inside && defer_or_absorb(old, (struct mf_deferred){ .is_free = true }, caller))
 		return;
 	thread = enter();
 	if (!thread)

@@ -81,7 +81,7 @@ static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard
 
 void mf_requests_start(void)
 {
-	wanted = mf_session_store.header->hears_requests;
+	wanted = mf_session_store.header->takes_requests;
 	mf_trampoline_start(answer);
 }
 
@@ -116,8 +116,8 @@ static const struct table *find_table(const struct dl_phdr_info *info)
 	return NULL;
 }
 
-/* Does the object's unwind information describe code at @address? */
-static bool is_told_of(const struct dl_phdr_info *info, const struct table *table, uint64_t address)
+/* Returns whether the unwind information of the object describes code at @address. */
+static bool is_described(const struct dl_phdr_info *info, const struct table *table, uint64_t address)
 {
 	uint32_t low = 0, high = table ? table->count : 0;
 	/* Start of an FDE: its length, the offset of its CIE, the distance to its code, and the code's size. */
@@ -173,7 +173,7 @@ static const uint8_t *find_request(struct code *code, const uint8_t *at)
 {
 	while ((at = mf_request_site_find(at, (size_t)(code->end - at)))) {
 		code->any = true;
-		if (!code->mixed || is_told_of(code->object, code->table, (uintptr_t)at))
+		if (!code->mixed || is_described(code->object, code->table, (uintptr_t)at))
 			return at;
 		at += MF_REQUEST_SITE_BYTES;
 	}

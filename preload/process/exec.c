@@ -44,18 +44,18 @@ static int failed(int result)
  * Reports that @path is about to be executed. An unreadable path is not reported, since the call will fail anyway.
  * @directories: the PATH to search, or NULL.
  */
-static void tell(const char *path, const char *directories)
+static void announce(const char *path, const char *directories)
 {
 	if (path && mf_follow_is_on() && !mf_seccomp_is_on() && mf_readable_text(path))
 		mf_join_starts(path, directories);
 }
 
 /* Reports to massif-ctl @file and the directories in which the C library will search for it. */
-static void tell_name(const char *file)
+static void announce_name(const char *file)
 {
 	const char *directories = getenv("PATH");
 
-	tell(file, strchr(file, '/') ? NULL : directories ? directories : "");
+	announce(file, strchr(file, '/') ? NULL : directories ? directories : "");
 }
 
 static const struct mf_real *begin(void)
@@ -80,7 +80,7 @@ static const struct mf_real *begin(void)
 int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 {
 	FOLLOW(envp);
-	tell(path, NULL);
+	announce(path, NULL);
 	return failed(begin()->execve(path, argv, envp));
 }
 
@@ -92,14 +92,14 @@ int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[],
 {
 	FOLLOW(envp);
 	if (fd == AT_FDCWD || (path && mf_readable_text(path) && *path == '/'))
-		tell(path, NULL);
+		announce(path, NULL);
 	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags));
 }
 
 static int execute_name(const char *file, char *const argv[], char *const envp[])
 {
 	FOLLOW(envp);
-	tell_name(file);
+	announce_name(file);
 	return failed(begin()->execvpe(file, argv, envp));
 }
 
@@ -151,7 +151,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	pid_t own;
 
 	FOLLOW(envp);
-	tell(path, NULL);
+	announce(path, NULL);
 	return spawned(mf_start()->posix_spawn(pid ? pid : &own, path, actions, attributes, argv, envp),
 		       pid ? pid : &own);
 }
@@ -162,7 +162,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 	pid_t own;
 
 	FOLLOW(envp);
-	tell_name(file);
+	announce_name(file);
 	return spawned(mf_start()->posix_spawnp(pid ? pid : &own, file, actions, attributes, argv, envp),
 		       pid ? pid : &own);
 }

@@ -48,7 +48,7 @@ FIXTURE_VARIANT_ADD(limits, places) {
 
 static void hear_requests(struct mf_store *store)
 {
-	store->header->hears_requests = true;
+	store->header->takes_requests = true;
 }
 
 /* Every block is counted in three places: the model's total, the contexts, and the table of blocks. */

@@ -19,15 +19,15 @@ static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by t
 
 /*
  * n_tallies: number of tallies, one per simulated thread. in_tallies: number of events that changed only a tally.
- * put_off: number of frees that a tally deferred to its thread's next event.
+ * n_delayed: number of frees that a tally delayed until its thread's next event.
  */
-static uint32_t n_tallies, in_tallies, put_off;
+static uint32_t n_tallies, in_tallies, n_delayed;
 static struct mf_tally_ctx desks[MF_SHARDS_MAX];
 
 static void start_tallies(uint32_t n)
 {
 	n_tallies = n;
-	in_tallies = put_off = 0;
+	in_tallies = n_delayed = 0;
 	for (uint32_t i = 0; i < n; i++)
 		mf_tally_begin(&store, i);
 	for (uint32_t i = 0; i < n; i++)
@@ -44,10 +44,10 @@ static void settle(uint32_t number)
 	mf_tally_grant(&store);
 }
 
-static bool somebody_has_put_off(void)
+static bool is_any_free_delayed(void)
 {
 	for (uint32_t i = 0; i < n_tallies; i++)
-		if (desks[i].tally->put_off)
+		if (desks[i].tally->delayed_free)
 			return true;
 	return false;
 }
@@ -70,7 +70,7 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 	 * A tally may defer a free to the thread's next event only while the program has a single thread. Before a
 	 * second thread starts, all tallies are added to the totals. Simulate this here if a tally has deferred a free.
 	 */
-	if (somebody_has_put_off()) {
+	if (is_any_free_delayed()) {
 		mf_tally_fold(&store);
 		mf_tally_grant(&store);
 	}
@@ -96,8 +96,8 @@ static void free_event(uint64_t *seed, uint64_t address, int64_t now)
 	uint32_t number = turn(seed, now);
 	struct mf_block block;
 
-	if (n_tallies && oracle_below(seed, 2) && mf_tally_put_off(&desks[number], address)) {
-		put_off++;
+	if (n_tallies && oracle_below(seed, 2) && mf_tally_delay_free(&desks[number], address)) {
+		n_delayed++;
 		return;
 	}
 	if (n_tallies && mf_tally_free(&desks[number], address, &block, true)) {
@@ -464,7 +464,7 @@ TEST_F(heap, equals_naive_list)
 	EXPECT_EQ(NULL, oracle_blocks_differ(&oracle, &store));
 	EXPECT_EQ(0, store.header->events_lost);
 	EXPECT_EQ(0, store.header->full);
-	TH_LOG("%u of %u events were in tallies, %u were put off", in_tallies, variant->events, put_off);
+	TH_LOG("%u of %u events were in tallies, %u were delayed", in_tallies, variant->events, n_delayed);
 	EXPECT_LE(variant->tallies ? variant->events / 20 : 0, in_tallies);
 
 	/* After all blocks have been freed, all totals are zero; only the clock is not. */
@@ -487,12 +487,12 @@ static const struct mf_model_options plain = { 1, 100, 10, MF_TIME_BYTES, 8, 16 
  * A tally may defer a free until the thread's next event. When the store is read or the program ends, a deferred free
  * counts as done.
  */
-FIXTURE(put_off)
+FIXTURE(delayed_free)
 {
 	uint32_t context;
 };
 
-FIXTURE_SETUP(put_off)
+FIXTURE_SETUP(delayed_free)
 {
 	static const struct mf_model_options slow = { 1, 100, 10, MF_TIME_MS, 8, 16 };
 
@@ -505,15 +505,15 @@ FIXTURE_SETUP(put_off)
 	mf_heap_alloc(&store, 0x10040, 8, self->context, 0);
 	store.header->snapshot_due = 0;
 	start_tallies(2);
-	ASSERT_TRUE(mf_tally_put_off(&desks[0], 0x10000));
+	ASSERT_TRUE(mf_tally_delay_free(&desks[0], 0x10000));
 }
 
-FIXTURE_TEARDOWN(put_off)
+FIXTURE_TEARDOWN(delayed_free)
 {
 	mf_store_detach(&store);
 }
 
-TEST_F(put_off, has_happened_for_who_looks)
+TEST_F(delayed_free, has_happened_for_who_looks)
 {
 	uint64_t bytes[1] = { 0 };
 
@@ -528,7 +528,7 @@ TEST_F(put_off, has_happened_for_who_looks)
 	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
 }
 
-TEST_F(put_off, is_counted_at_the_end)
+TEST_F(delayed_free, is_counted_at_the_end)
 {
 	mf_tally_close(&store);
 	EXPECT_EQ(2, mf_model_of(&store)->heap_frees);
@@ -537,7 +537,7 @@ TEST_F(put_off, is_counted_at_the_end)
 }
 
 /* If a snapshot has become due in the meantime, the next event takes it. */
-TEST_F(put_off, leaves_the_snapshot_to_the_next_event)
+TEST_F(delayed_free, leaves_the_snapshot_to_the_next_event)
 {
 	uint32_t before = mf_model_of(&store)->real_snapshots;
 
@@ -548,28 +548,28 @@ TEST_F(put_off, leaves_the_snapshot_to_the_next_event)
 	EXPECT_EQ(before, mf_model_of(&store)->real_snapshots);
 }
 
-TEST_F(put_off, not_where_time_is_bytes)
+TEST_F(delayed_free, not_where_time_is_bytes)
 {
 	mf_tally_fold(&store);
 	mf_model_of(&store)->options.time_unit = MF_TIME_BYTES;
 	mf_tally_grant(&store);
-	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x10040));
+	EXPECT_FALSE(mf_tally_delay_free(&desks[0], 0x10040));
 }
 
-TEST_F(put_off, not_when_it_may_make_a_peak)
+TEST_F(delayed_free, not_when_it_may_make_a_peak)
 {
 	ASSERT_TRUE(mf_tally_settle(&desks[0], true));
 	mf_tally_fold(&store);
 	mf_heap_alloc(&store, 0x30000, 200000, self->context, 0);
 	mf_tally_grant(&store);
-	EXPECT_FALSE(mf_tally_put_off(&desks[0], 0x30000));
+	EXPECT_FALSE(mf_tally_delay_free(&desks[0], 0x30000));
 }
 
 /*
  * If the program has overwritten the address of the block whose free is deferred, or the tables of blocks, invalid
  * values do no harm.
  */
-TEST_F(put_off, takes_whatever_is_there)
+TEST_F(delayed_free, takes_whatever_is_there)
 {
 	uint64_t seed = 77, bytes[1];
 
@@ -581,7 +581,7 @@ TEST_F(put_off, takes_whatever_is_there)
 
 		switch (i % 4) {
 		case 0:
-			desks[0].tally->put_off = wild;
+			desks[0].tally->delayed_free = wild;
 			break;
 		case 1:
 			slot[0] = (uint32_t)wild;
@@ -597,7 +597,7 @@ TEST_F(put_off, takes_whatever_is_there)
 		mf_tally_look(&store, 0);
 		mf_rewind_present(&store, bytes, 1);
 		mf_tally_close(&store);
-		desks[0].tally->put_off = 0x10000;
+		desks[0].tally->delayed_free = 0x10000;
 		directory[0x10000 >> 4 >> MF_BLOCKS_LEAF_BITS] = mf_blocks_leaf_line(1);
 		store.header->granule_bits = (uint32_t)oracle_below(&seed, 70);
 		mf_tally_look(&store, 0);

@@ -95,7 +95,7 @@ static void settle(const struct event *event)
 	bool done = mf_tally_settle(&desks[event->tally], true);
 
 	for (uint32_t i = 0; i < TALLIES; i++)
-		done = done && !desks[i].tally->put_off;
+		done = done && !desks[i].tally->delayed_free;
 	if (done)
 		return;
 	mf_tally_fold(&store);
@@ -104,14 +104,14 @@ static void settle(const struct event *event)
 
 /*
  * Frees the block of @event. If the block's number is odd, the tally defers the free to the next event if
- * mf_tally_put_off() permits it.
+ * mf_tally_delay_free() permits it.
  */
 static void write_free(const struct event *event)
 {
 	struct mf_block block;
 
 	settle(event);
-	if (event->i % 2 && mf_tally_put_off(&desks[event->tally], address_of(event->i)))
+	if (event->i % 2 && mf_tally_delay_free(&desks[event->tally], address_of(event->i)))
 		return;
 
 	if (mf_tally_free(&desks[event->tally], address_of(event->i), &block, true))

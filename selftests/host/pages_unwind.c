@@ -585,10 +585,10 @@ TEST_F(stack, numbers_become_stale)
 	 * massif-ctl tells the module about a known stack only once, unless a later stack copy shows that the module
 	 * got the message too late.
 	 */
-	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 1000, 2000));
-	EXPECT_FALSE(mf_stack_cache_untold(known, first, 5, 2000, 3000));
-	EXPECT_TRUE(mf_stack_cache_untold(known, first, 5, 2001, 3000));
-	EXPECT_TRUE(mf_stack_cache_untold(known, first, 6, 2001, 3000));
+	EXPECT_TRUE(mf_stack_cache_is_unsent(known, first, 5, 1000, 2000));
+	EXPECT_FALSE(mf_stack_cache_is_unsent(known, first, 5, 2000, 3000));
+	EXPECT_TRUE(mf_stack_cache_is_unsent(known, first, 5, 2001, 3000));
+	EXPECT_TRUE(mf_stack_cache_is_unsent(known, first, 6, 2001, 3000));
 	told = mf_stack_cache_describe(known, first, 9, 6);
 	ASSERT_NE(told, NULL);
 	EXPECT_EQ(told->target, 9);

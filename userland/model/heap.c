@@ -88,7 +88,7 @@ bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_bloc
 	return true;
 }
 
-bool mf_heap_free_put_off(struct mf_store *store, uint64_t address)
+bool mf_heap_free_delayed(struct mf_store *store, uint64_t address)
 {
 	struct mf_model *model = mf_model_of(store);
 	struct mf_block block;

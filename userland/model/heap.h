@@ -29,10 +29,10 @@ void mf_heap_free(struct mf_store *store, uint64_t address, int64_t now);
 bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_block *block, int64_t now);
 
 /*
- * Carries out a delayed free, which cannot trigger a snapshot (see mf_tally_put_off()). Returns false if the block is
+ * Carries out a delayed free, which cannot trigger a snapshot (see mf_tally_delay_free()). Returns false if the block is
  * not known.
  */
-bool mf_heap_free_put_off(struct mf_store *store, uint64_t address);
+bool mf_heap_free_delayed(struct mf_store *store, uint64_t address);
 
 /*
  * A reallocation has two halves, because another thread may be given the old address before the real function returns.

@@ -135,6 +135,6 @@ uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32
 	if (!n)
 		return 0;
 	mf_trie_sum(store, MF_CONTEXT_FIRST, present.n, bytes);
-	mf_tally_walk_put_off(store, subtract, &present);
+	mf_tally_walk_delayed(store, subtract, &present);
 	return n;
 }

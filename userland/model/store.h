@@ -169,7 +169,7 @@ struct mf_store_header {
 	uint64_t verified, verify_differs; /* number of stacks compared with libunwind's, and of those that differed */
 
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
-	uint32_t hears_requests, requests_missed;
+	uint32_t takes_requests, requests_missed;
 	int32_t requests_error; /* why some client requests could not be patched, a positive errno */
 
 	/* Pid and start time of the process that writes the output file; see ctl/heap/origin.h. */

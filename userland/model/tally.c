@@ -134,20 +134,20 @@ void mf_tally_fold(struct mf_store *store)
 	for (uint32_t i = 0; i < n; i++) {
 		struct mf_tally *tally = mf_tally_of(store, i);
 
-		if (!tally->put_off)
+		if (!tally->delayed_free)
 			continue;
-		store->header->events += mf_heap_free_put_off(store, tally->put_off);
-		tally->put_off = 0;
+		store->header->events += mf_heap_free_delayed(store, tally->delayed_free);
+		tally->delayed_free = 0;
 	}
 }
 
-void mf_tally_walk_put_off(const struct mf_store *store,
+void mf_tally_walk_delayed(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data)
 {
 	uint32_t n = tallies_in(store);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t address = __atomic_load_n(&mf_tally_of(store, i)->put_off, __ATOMIC_RELAXED);
+		uint64_t address = __atomic_load_n(&mf_tally_of(store, i)->delayed_free, __ATOMIC_RELAXED);
 		struct mf_block block;
 
 		if (address && mf_blocks_find(store, address, &block))
@@ -172,7 +172,7 @@ static void count_free(const struct mf_block *block, void *data)
 void mf_tally_close(struct mf_store *store)
 {
 	add_up(store);
-	mf_tally_walk_put_off(store, count_free, store);
+	mf_tally_walk_delayed(store, count_free, store);
 }
 
 struct look {
@@ -219,7 +219,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 		else
 			look.totals.time += tally->instructions;
 	}
-	mf_tally_walk_put_off(store, look_beyond, &look);
+	mf_tally_walk_delayed(store, look_beyond, &look);
 	return look.totals;
 }
 
@@ -299,7 +299,7 @@ void mf_tally_grant(struct mf_store *store)
 		tally->capture = header->capture;
 		tally->capture_down = below ? header->capture : MF_CAPTURE_NEVER;
 		tally->may_shrink = below;
-		tally->may_put_off =
+		tally->may_delay_free =
 			below && !all && model->options.time_unit == MF_TIME_MS;
 	}
 }

@@ -68,13 +68,13 @@ struct mf_tally {
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change in the number of requested bytes */
 	/* address of a block whose free is delayed, so that it is still in the table of blocks; or 0 */
-	uint64_t put_off;
+	uint64_t delayed_free;
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
 	/* number of unused records of earlier byte counts (struct mf_past) in the chunk last_chunk */
 	uint16_t pasts_room;
 	uint8_t may_shrink;  /* true if no decrease of the total can require a peak snapshot */
-	uint8_t may_put_off; /* true if a free may be delayed until the next event */
+	uint8_t may_delay_free; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change in the number of bytes in the threads' stacks */
 	int64_t clock_granted, heap_granted;
 	/* number of instructions not yet added to the totals, and the maximum that this number may reach */
@@ -118,12 +118,12 @@ void mf_tally_grant(struct mf_store *store);
 
 /*
  * Adds all tallies to the totals. Used by a reader after the program has ended. A delayed free is counted as a free,
- * but its block remains in the table of blocks; mf_tally_walk_put_off() finds these blocks.
+ * but its block remains in the table of blocks; mf_tally_walk_delayed() finds these blocks.
  */
 void mf_tally_close(struct mf_store *store);
 
 /* Calls @visit for each block whose free was delayed, so that it is still in the table of blocks. */
-void mf_tally_walk_put_off(const struct mf_store *store,
+void mf_tally_walk_delayed(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
@@ -335,14 +335,14 @@ mf_tally_free(const struct mf_tally_ctx *ctx, uint64_t address, struct mf_block 
  * the slot. Only allowed while the program has one thread and that thread has no delayed free yet; before a second
  * thread starts, the tallies are folded. Returns false if the free must be done now because it may trigger a snapshot.
  */
-static inline __attribute__((always_inline)) bool mf_tally_put_off(const struct mf_tally_ctx *ctx,
-								   uint64_t address)
+static inline __attribute__((always_inline)) bool mf_tally_delay_free(const struct mf_tally_ctx *ctx,
+								      uint64_t address)
 {
 	struct mf_tally *tally = ctx->tally;
 
-	if (__builtin_expect(!tally->may_put_off || tally->clock_room < 0, 0))
+	if (__builtin_expect(!tally->may_delay_free || tally->clock_room < 0, 0))
 		return false;
-	tally->put_off = address;
+	tally->delayed_free = address;
 	return true;
 }
 
@@ -356,17 +356,17 @@ mf_tally_settle_in(const struct mf_tally_ctx *ctx, uint32_t *slot, bool keeps)
 	struct mf_tally *tally = ctx->tally;
 	struct mf_block block;
 
-	if (!tally->put_off)
+	if (!tally->delayed_free)
 		return true;
-	if (__builtin_expect(!mf_tally_free_in(ctx, slot, tally->put_off, &block, keeps, true), 0))
+	if (__builtin_expect(!mf_tally_free_in(ctx, slot, tally->delayed_free, &block, keeps, true), 0))
 		return false;
-	tally->put_off = 0;
+	tally->delayed_free = 0;
 	return true;
 }
 
 static inline bool mf_tally_settle(const struct mf_tally_ctx *ctx, bool keeps)
 {
-	return mf_tally_settle_in(ctx, mf_blocks_usual_slot(&ctx->blocks, ctx->tally->put_off), keeps);
+	return mf_tally_settle_in(ctx, mf_blocks_usual_slot(&ctx->blocks, ctx->tally->delayed_free), keeps);
 }
 
 /* Removes the block from the table. The totals do not change until mf_tally_realloc_end(). */

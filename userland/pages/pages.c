@@ -288,7 +288,7 @@ static int drain(struct mf_pages *pages, struct mf_error *err)
 		mf_ring_advance(&pages->ring, record);
 	}
 	mf_ring_publish(&pages->ring);
-	mf_ring_tell_now(&pages->ring);
+	mf_ring_send_queued(&pages->ring);
 	return code;
 }
 

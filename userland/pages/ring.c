@@ -23,7 +23,7 @@
 #define WATERMARK_BYTES (64ull << 10)
 
 /* Maximum total size in bytes of the cached stacks that are sent to the module in one call. */
-#define TOLD_BYTES (16u << 10)
+#define QUEUE_BYTES (16u << 10)
 
 /* During a drain, return the space of read records to the module whenever 1/16 of the ring has been read. */
 #define PUBLISH_PART 16
@@ -185,7 +185,7 @@ int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_
 	}
 	ring->consumer->watermark = WATERMARK_BYTES;
 	if (setup->known_bytes)
-		ring->told = malloc(TOLD_BYTES);
+		ring->queued = malloc(QUEUE_BYTES);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ void mf_ring_close(struct mf_ring *ring)
 			munmap((void *)ring->data, ring->data_bytes);
 		close(ring->fd);
 	}
-	free(ring->told);
+	free(ring->queued);
 	*ring = (struct mf_ring){.fd = -1};
 }
 
@@ -353,31 +353,31 @@ void mf_ring_publish(struct mf_ring *ring)
 	ring->published = ring->tail;
 }
 
-void mf_ring_tell_now(struct mf_ring *ring)
+void mf_ring_send_queued(struct mf_ring *ring)
 {
 	struct massif_stack_cache known = {
 		.size = sizeof(known),
-		.stacks = (uintptr_t)ring->told,
-		.bytes = ring->told_bytes,
+		.stacks = (uintptr_t)ring->queued,
+		.bytes = ring->queued_bytes,
 	};
 
 	/*
 	 * Ignore errors: if the module has no memory for a stack, it will copy the stack again, and we will send it
 	 * again.
 	 */
-	if (ring->told_bytes)
+	if (ring->queued_bytes)
 		ioctl(ring->fd, MASSIF_IOC_KNOWN, &known);
-	ring->told_bytes = 0;
+	ring->queued_bytes = 0;
 }
 
-void mf_ring_tell(struct mf_ring *ring, const struct massif_stack_cache_stack *stack)
+void mf_ring_queue_stack(struct mf_ring *ring, const struct massif_stack_cache_stack *stack)
 {
-	if (!ring->told || stack->size > TOLD_BYTES)
+	if (!ring->queued || stack->size > QUEUE_BYTES)
 		return;
-	if (stack->size > TOLD_BYTES - ring->told_bytes)
-		mf_ring_tell_now(ring);
-	memcpy(ring->told + ring->told_bytes, stack, stack->size);
-	ring->told_bytes += stack->size;
+	if (stack->size > QUEUE_BYTES - ring->queued_bytes)
+		mf_ring_send_queued(ring);
+	memcpy(ring->queued + ring->queued_bytes, stack, stack->size);
+	ring->queued_bytes += stack->size;
 }
 
 int mf_ring_enrol(const struct mf_ring *ring)

@@ -25,8 +25,8 @@ struct mf_ring {
 
 	/* Stacks that massif-ctl has unwound, and that are to be added to the module's stack cache. */
 	/* buffer of the unwound stacks that wait to be sent to the module; NULL if the stack cache is off */
-	uint8_t *told;
-	uint32_t told_bytes;
+	uint8_t *queued;
+	uint32_t queued_bytes;
 };
 
 /* Parameters of a session. */
@@ -72,11 +72,11 @@ void mf_ring_advance(struct mf_ring *ring, const struct massif_record *record);
 void mf_ring_publish(struct mf_ring *ring);
 
 /*
- * mf_ring_tell() queues a cached stack for the module, and sends the queue when it is full. mf_ring_tell_now() sends
- * the queue immediately. If sending fails, the module merely copies such stacks again.
+ * mf_ring_queue_stack() queues a cached stack for the module, and sends the queue when it is full.
+ * mf_ring_send_queued() sends the queue immediately. If sending fails, the module merely copies such stacks again.
  */
-void mf_ring_tell(struct mf_ring *ring, const struct massif_stack_cache_stack *stack);
-void mf_ring_tell_now(struct mf_ring *ring);
+void mf_ring_queue_stack(struct mf_ring *ring, const struct massif_stack_cache_stack *stack);
+void mf_ring_send_queued(struct mf_ring *ring);
 
 /* Enrols the calling process. Async-signal-safe. Returns 0 or -errno. */
 int mf_ring_enrol(const struct mf_ring *ring);

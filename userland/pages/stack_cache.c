@@ -22,7 +22,7 @@ struct stack {
 	uint32_t epoch;
 	/* version of the target's code (code_gen in linux/massif.h) when the stack was last sent to the module */
 	uint32_t code_gen;
-	uint64_t told_ns;  /* when the stack was last sent to the module, or 0 if never */
+	uint64_t sent_ns;  /* when the stack was last sent to the module, or 0 if never */
 };
 
 struct mf_stack_cache {
@@ -235,7 +235,7 @@ struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_c
 	return stack;
 }
 
-bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
+bool mf_stack_cache_is_unsent(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns)
 {
 	struct stack *entry = &known->stacks[number];
@@ -244,9 +244,9 @@ bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32
 	 * If the module made the stack copy before we sent the cached stack, it may have the cached stack by now, so do
 	 * not send it again.
 	 */
-	if (entry->told_ns && entry->code_gen == code_gen && time_ns <= entry->told_ns)
+	if (entry->sent_ns && entry->code_gen == code_gen && time_ns <= entry->sent_ns)
 		return false;
-	entry->told_ns = now_ns;
+	entry->sent_ns = now_ns;
 	entry->code_gen = code_gen;
 	return true;
 }

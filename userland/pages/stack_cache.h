@@ -57,7 +57,7 @@ struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_c
  * cached stack must be sent unless it has been sent since, for the same @code_gen. If the result is true, records that
  * it was sent at the time @now_ns. Times are CLOCK_MONOTONIC.
  */
-bool mf_stack_cache_untold(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
+bool mf_stack_cache_is_unsent(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);
 
 #endif

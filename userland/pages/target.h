@@ -38,7 +38,7 @@ enum mf_stack_cache_mode {
 
 /* State shared by all targets of a session. */
 struct mf_target_common {
-	struct mf_ring *ring; /* the session's ring; its mf_ring_tell() sends cached stacks to the module */
+	struct mf_ring *ring; /* the session's ring; its mf_ring_queue_stack() sends cached stacks to the module */
 	enum mf_stack_cache_mode known_mode;
 	struct mf_files files;
 	uint32_t frames;       /* maximum number of frames to unwind */

@@ -43,16 +43,16 @@ static uint64_t now_ns(void)
 }
 
 /* Called after @stack was copied: sends the cached stack @number to the module, unless the module already has it. */
-static void tell(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t number)
+static void queue_stack(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t number)
 {
-	mf_auto_free struct massif_stack_cache_stack *told = NULL;
+	mf_auto_free struct massif_stack_cache_stack *cached = NULL;
 
-	if (stack->known || !mf_stack_cache_untold(target->known, number, stack->code_gen,
+	if (stack->known || !mf_stack_cache_is_unsent(target->known, number, stack->code_gen,
 					     stack->h.time_ns, now_ns()))
 		return;
-	told = mf_stack_cache_describe(target->known, number, target->number, stack->code_gen);
-	if (told)
-		mf_ring_tell(target->common->ring, told);
+	cached = mf_stack_cache_describe(target->known, number, target->number, stack->code_gen);
+	if (cached)
+		mf_ring_queue_stack(target->common->ring, cached);
 }
 
 /*
@@ -105,7 +105,7 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 	if (!number && target->known && user.n_bytes && trace && target->in_sync)
 		number = mf_stack_cache_add(target->known, &user, trace, context);
 	if (number)
-		tell(target, stack, number);
+		queue_stack(target, stack, number);
 	if (verifies && target->known)
 		verify(target, stack, context);
 	return context;

@@ -261,11 +261,11 @@ static int ask(struct mf_filter *filter, const struct mf_context *context, uint3
 	return filter->facts[number];
 }
 
-static void tell(const struct mf_filter_listener *listener, enum mf_filter_decision decision,
-		 const char *function, uint32_t count)
+static void notify(const struct mf_filter_listener *listener, enum mf_filter_decision decision,
+		   const char *function, uint32_t count)
 {
 	if (listener)
-		listener->hear(listener->data, decision, function, count);
+		listener->decided(listener->data, decision, function, count);
 }
 
 /* Removes allocation functions from the innermost end of @span. */
@@ -280,9 +280,9 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_context *con
 		if (!(facts & IS_ALLOC))
 			break;
 		if (listener)
-			tell(listener, MF_FILTER_ALLOC_FN,
-			     shown(filter, mf_symbolizer_function(filter->symbolizer,
-								  context->frames[span->first])), 1);
+			notify(listener, MF_FILTER_ALLOC_FN,
+			       shown(filter, mf_symbolizer_function(filter->symbolizer,
+								    context->frames[span->first])), 1);
 		span->first++;
 		span->count--;
 	}
@@ -302,8 +302,8 @@ static int drop_ignored(struct mf_filter *filter, const struct mf_context *conte
 			return facts;
 		if (facts & IS_IGNORE) {
 			if (listener)
-				tell(listener, MF_FILTER_IGNORE_FN,
-				     innermost(filter, context->frames[span->first + i]), span->count);
+				notify(listener, MF_FILTER_IGNORE_FN,
+				       innermost(filter, context->frames[span->first + i]), span->count);
 			span->count = 0;
 		}
 		if (facts & HAS_NAME)
@@ -351,10 +351,10 @@ static int drop_below_main(struct mf_filter *filter, const struct mf_context *co
 		return rc;
 	/* Always keep one frame, because an empty span would mean that the block is ignored. */
 	if (end < span->first) {
-		tell(listener, MF_FILTER_KEEP_ONE, NULL, 1);
+		notify(listener, MF_FILTER_KEEP_ONE, NULL, 1);
 		span->count = 1;
 	} else {
-		tell(listener, MF_FILTER_BELOW_MAIN, NULL, count - 1 - end);
+		notify(listener, MF_FILTER_BELOW_MAIN, NULL, count - 1 - end);
 		span->count = end - span->first + 1;
 	}
 	return 0;
@@ -434,7 +434,7 @@ int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 	if (rc)
 		return mf_error_set(err, rc, "out of memory for the filter");
 	if (span->count > filter->options->depth && !filter->options->whole_stacks) {
-		tell(listener, MF_FILTER_DEPTH, NULL, span->count - filter->options->depth);
+		notify(listener, MF_FILTER_DEPTH, NULL, span->count - filter->options->depth);
 		span->count = filter->options->depth;
 	}
 	return 0;

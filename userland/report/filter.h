@@ -36,8 +36,8 @@ enum mf_filter_decision {
 
 /* Callback that receives the filter's decisions about a context. */
 struct mf_filter_listener {
-	void (*hear)(void *data, enum mf_filter_decision decision, const char *function,
-		     uint32_t count);
+	void (*decided)(void *data, enum mf_filter_decision decision, const char *function,
+			uint32_t count);
 	void *data;
 };
 

@@ -70,7 +70,7 @@ static bool collect_blocks(const struct mf_store *store, struct mf_xtree *xtree)
 	if (!sums.contexts)
 		return false;
 	mf_blocks_walk(store, add_block, &sums);
-	mf_tally_walk_put_off(store, subtract_block, &sums);
+	mf_tally_walk_delayed(store, subtract_block, &sums);
 	xtree->n_events = EVENTS_ALLOCS;
 	xtree->contexts = sums.contexts;
 	for (uint32_t i = 0; i < sums.n; i++) {

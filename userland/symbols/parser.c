@@ -298,7 +298,7 @@ static bool next_answer(struct mf_parser *parser, uint32_t kind, const uint8_t *
 	}
 }
 
-static bool hear_opened(struct mf_parser *parser)
+static bool receive_opened(struct mf_parser *parser)
 {
 	struct mf_wire_opened opened;
 	const uint8_t *contents;
@@ -361,7 +361,7 @@ static bool is_ready(struct mf_parser *parser)
 	}
 	if (code)
 		lose(parser, "cannot start a process to read it: %s", strerrordesc_np(-code));
-	else if (!hear_opened(parser))
+	else if (!receive_opened(parser))
 		bury(parser);
 	return !parser->state.lost;
 }
@@ -382,7 +382,7 @@ static bool send_questions(struct mf_parser *parser, const struct mf_reader_ques
 }
 
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
-		   mf_parser_hear *hear, void *data)
+		   mf_parser_answered *answered, void *data)
 {
 	if (!n || !is_ready(parser))
 		return;
@@ -401,7 +401,7 @@ void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *qu
 			bury(parser);
 			return;
 		}
-		hear(data, i, &parser->answer);
+		answered(data, i, &parser->answer);
 	}
 }
 
@@ -412,7 +412,7 @@ int mf_parser_probe(void)
 	int code = parser ? start(parser) : -ENOMEM;
 
 	if (!code)
-		code = hear_opened(parser) ? (int)parser->state.confined : -EPROTO;
+		code = receive_opened(parser) ? (int)parser->state.confined : -EPROTO;
 	mf_parser_destroy(parser);
 	return code;
 }

@@ -54,14 +54,14 @@ void mf_parser_rest(struct mf_parser *parser);
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
 /* Called with the answer to question @number of mf_parser_ask(). @state is valid during the call. */
-typedef void mf_parser_hear(void *data, size_t number, const struct mf_reader_answer *answer);
+typedef void mf_parser_answered(void *data, size_t number, const struct mf_reader_answer *answer);
 
 /*
- * Asks @n questions about addresses of the object. Calls @hear with each answer, in the order of the questions; if the
- * child process fails, some answers are missing.
+ * Asks @n questions about addresses of the object. Calls @answered with each answer, in the order of the questions; if
+ * the child process fails, some answers are missing.
  */
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
-		   mf_parser_hear *hear, void *data);
+		   mf_parser_answered *answered, void *data);
 
 /* Returns what is known about the object's files; the result belongs to the parser. */
 const struct mf_parser_state *mf_parser_state(const struct mf_parser *parser);

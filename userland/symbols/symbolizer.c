@@ -32,7 +32,7 @@ struct module {
 	struct mf_names_file *known; /* the names kept for this file, or NULL if no names are kept for it */
 	struct mf_parser *parser; /* reads the file's names; NULL if the file was not used yet or memory ran out */
 	/* whether the caller has already been told that the file was opened, and that its parser has failed */
-	bool told_open, told_lost;
+	bool reported_open, reported_lost;
 	const char *function; /* name of the function that was found last */
 	uint64_t used; /* time at which the module was last used, counted in lookups */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
@@ -228,16 +228,16 @@ static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
 	const struct mf_parser_state *state = mf_parser_state(module->parser);
 
-	if (state->is_open && !module->told_open) {
-		module->told_open = true;
+	if (state->is_open && !module->reported_open) {
+		module->reported_open = true;
 		mf_names_made_from(module->known, state->shares ? NULL : state->sources);
 		if (state->why && !state->lost && s->options.unreadable)
 			s->options.unreadable(module->object->path, state->why);
 		if (state->confined != MF_CONFINED_ALL && s->options.loose)
 			s->options.loose(state->confined);
 	}
-	if (state->lost && !module->told_lost) {
-		module->told_lost = true;
+	if (state->lost && !module->reported_lost) {
+		module->reported_lost = true;
 		if (s->options.unreadable)
 			s->options.unreadable(module->object->path, state->why);
 	}
@@ -321,7 +321,7 @@ struct inquiry {
 	struct answer **answers;
 	struct mf_reader_question *questions;
 	size_t n;
-	size_t heard;
+	size_t n_answered;
 	size_t *done; /* if not NULL: incremented atomically for each answer */
 };
 
@@ -352,12 +352,12 @@ static void set_answer(struct inquiry *inquiry, size_t number, const struct mf_r
 		__atomic_fetch_add(inquiry->done, 1, __ATOMIC_RELAXED);
 }
 
-static void hear(void *data, size_t number, const struct mf_reader_answer *found)
+static void take_answer(void *data, size_t number, const struct mf_reader_answer *found)
 {
 	struct inquiry *inquiry = data;
 
 	pass_on(inquiry->symbolizer, inquiry->module);
-	inquiry->heard++;
+	inquiry->n_answered++;
 	set_answer(inquiry, number, found, mf_parser_state(inquiry->module->parser)->readable);
 }
 
@@ -384,10 +384,10 @@ static void inquire(struct inquiry *inquiry)
 	if (!module->parser)
 		module->parser = make_parser(inquiry->symbolizer, module);
 	if (module->parser) {
-		mf_parser_ask(module->parser, inquiry->questions, inquiry->n, hear, inquiry);
+		mf_parser_ask(module->parser, inquiry->questions, inquiry->n, take_answer, inquiry);
 		pass_on(inquiry->symbolizer, module);
 	}
-	for (size_t i = inquiry->heard; i < inquiry->n; i++)
+	for (size_t i = inquiry->n_answered; i < inquiry->n; i++)
 		set_answer(inquiry, i, &nothing, false);
 }
 
@@ -688,7 +688,7 @@ static void *find_wanted(void *data)
 	return NULL;
 }
 
-static void tell(const struct work *work, size_t done)
+static void report_progress(const struct work *work, size_t done)
 {
 	if (work->symbolizer->options.progress)
 		work->symbolizer->options.progress(done, work->n_answers);
@@ -701,7 +701,7 @@ static void tell(const struct work *work, size_t done)
 static bool wait_for(pthread_t thread, const struct work *work, const struct timespec *start)
 {
 	struct timespec until;
-	bool told = false;
+	bool reported = false;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	for (;;) {
@@ -711,10 +711,10 @@ static bool wait_for(pthread_t thread, const struct work *work, const struct tim
 			until.tv_nsec -= 1000000000l;
 		}
 		if (pthread_timedjoin_np(thread, NULL, &until) == 0)
-			return told;
+			return reported;
 		if (until.tv_sec > start->tv_sec + PATIENCE_S) {
-			tell(work, __atomic_load_n(&work->done, __ATOMIC_RELAXED));
-			told = true;
+			report_progress(work, __atomic_load_n(&work->done, __ATOMIC_RELAXED));
+			reported = true;
 		}
 	}
 }
@@ -725,7 +725,7 @@ static void run_threads(struct work *work)
 	struct timespec start;
 	sigset_t all, before;
 	size_t n = 0;
-	bool told = false;
+	bool reported = false;
 
 	clock_gettime(CLOCK_REALTIME, &start);
 	/* Only the main thread should receive signals. */
@@ -738,9 +738,9 @@ static void run_threads(struct work *work)
 	if (!n)
 		find_wanted(work);
 	for (size_t i = 0; i < n; i++)
-		told = wait_for(threads[i], work, &start) || told;
-	if (told)
-		tell(work, work->n_answers);
+		reported = wait_for(threads[i], work, &start) || reported;
+	if (reported)
+		report_progress(work, work->n_answers);
 }
 
 void mf_symbolizer_prepare(struct mf_symbolizer *s)

@@ -125,7 +125,7 @@ static int make_timer(double seconds, int *timer, struct mf_error *err)
 }
 
 /* Handles pending signals; the terminal's stop signals suspend massif-ctl. Returns whether massif-ctl must exit. */
-static bool told_to_stop(struct attachment *a)
+static bool must_stop(struct attachment *a)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct signalfd_siginfo info;
@@ -174,7 +174,7 @@ static int follow(struct attachment *a, struct mf_error *err)
 			return ret;
 		if (polled[3].revents)
 			mf_control_serve(a->control);
-		if (polled[1].revents || (polled[0].revents && told_to_stop(a)))
+		if (polled[1].revents || (polled[0].revents && must_stop(a)))
 			return 0;
 	}
 	return 0;

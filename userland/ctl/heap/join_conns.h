@@ -13,7 +13,7 @@
 struct mf_join_conn {
 	struct mf_join_conn *next;
 	int fd;		  /* descriptor of the connection */
-	bool is_told;	  /* true if the user is informed when the process has written its monitor command's file */
+	bool is_announced;	  /* true if the user is informed when the process has written its monitor command's file */
 	/* descriptor of a copy of the monitor command's file in case the process cannot write it, or -1; owned */
 	int contents;
 	bool is_stranger; /* the peer is a user other than this one or root */

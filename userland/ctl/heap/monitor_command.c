@@ -74,7 +74,7 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 struct file {
 	char *name;   /* name of the file, from the command or the default name; NULL if there is no file; owned */
 	int contents; /* descriptor of a file in memory with the contents to write, or -1 if there is no file */
-	bool is_told; /* print a message when the file has been written */
+	bool is_announced; /* print a message when the file has been written */
 };
 
 /*
@@ -110,15 +110,15 @@ static int execute(struct mf_heap_process *process, const char *text, struct fil
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	numbered = strstr(given, "%n");
 	verb = commands[i].verb;
-	file->is_told = verb == MF_CONTROL_XTMEMORY;
-	if (file->is_told)
+	file->is_announced = verb == MF_CONTROL_XTMEMORY;
+	if (file->is_announced)
 		code = mf_outname_expand(given, process->pid, process->n_xtrees + 1, &file->name,
 					 err);
 	else
 		file->name = mf_take(given, NULL);
 	if (code)
 		return code;
-	if (file->is_told && mf_writers_xtree_format(file->name) == MF_FORMAT_MASSIF)
+	if (file->is_announced && mf_writers_xtree_format(file->name) == MF_FORMAT_MASSIF)
 		verb = MF_CONTROL_XTMEMORY_MS;
 	if (numbered)
 		process->n_xtrees++;
@@ -151,7 +151,7 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest
 	code = mf_join_server_answer_text(guest->fd, 0, (int[]){ file.contents, -1, -1 }, file.name ? file.name : "");
 	if (guest->contents >= 0)
 		close(guest->contents);
-	guest->is_told = file.is_told;
+	guest->is_announced = file.is_announced;
 	guest->contents = mf_take(file.contents, -1);
 	return code ? code : EINPROGRESS;
 }
@@ -179,6 +179,6 @@ void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_
 
 	if (code)
 		save(guest, join_request->path, code, outputs);
-	else if (guest->is_told)
+	else if (guest->is_announced)
 		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", join_request->path);
 }

@@ -108,7 +108,7 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 		mf_clock_set_instructions(header);
 	header->depth = options->report.depth + FRAMES_BEYOND;
 	header->merge_recursive = options->merge_recursive;
-	header->hears_requests = options->client_requests;
+	header->takes_requests = options->client_requests;
 	header->traces_children = options->trace_children;
 	header->counts_stacks = options->stacks;
 	header->leaves_heap = !options->heap;

@@ -148,7 +148,7 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
  * Returns whether a pending signal ends massif-ctl. Also lets the terminal suspend massif-ctl while it is in the
  * foreground.
  */
-static bool told_to_stop(const struct mf_supervision *supervision)
+static bool must_stop(const struct mf_supervision *supervision)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct signalfd_siginfo info;
@@ -176,7 +176,7 @@ int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_e
 
 		if (ret < 0)
 			return ret;
-		if (ret && told_to_stop(supervision))
+		if (ret && must_stop(supervision))
 			return 0;
 	}
 	return drained;

@@ -89,7 +89,7 @@ static void put(const char *text, size_t size)
 	put_to(STDERR_FILENO, text, size);
 }
 
-void mf_message_tell(pid_t pid, const char *format, ...)
+void mf_message_massif(pid_t pid, const char *format, ...)
 {
 	char text[4096];
 	int n = snprintf(text, sizeof(text), "--%d-- Massif: ", (int)pid);

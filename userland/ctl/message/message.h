@@ -45,6 +45,6 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 void mf_message_progress(const char *what, size_t done, size_t total);
 
 /* Prints a line about process @pid in Massif's format, beginning with `--PID-- Massif: `. */
-void mf_message_tell(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mf_message_massif(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -13,13 +13,13 @@
 #include "message.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char **told; /* paths already reported */
-static size_t n_told;
+static char **reported; /* paths already reported */
+static size_t n_reported;
 
-static bool is_told(const char *path)
+static bool is_reported(const char *path)
 {
-	for (size_t i = 0; i < n_told; i++)
-		if (strcmp(told[i], path) == 0)
+	for (size_t i = 0; i < n_reported; i++)
+		if (strcmp(reported[i], path) == 0)
 			return true;
 	return false;
 }
@@ -27,19 +27,19 @@ static bool is_told(const char *path)
 /* If memory runs out, a path may be reported twice. */
 static void remember(const char *path)
 {
-	char **more = reallocarray(told, n_told + 1, sizeof(*more));
+	char **more = reallocarray(reported, n_reported + 1, sizeof(*more));
 
 	if (!more)
 		return;
-	told = more;
-	told[n_told] = strdup(path);
-	n_told += told[n_told] != NULL;
+	reported = more;
+	reported[n_reported] = strdup(path);
+	n_reported += reported[n_reported] != NULL;
 }
 
 void mf_unnamed_say(const char *path, const char *why)
 {
 	pthread_mutex_lock(&lock);
-	if (!is_told(path)) {
+	if (!is_reported(path)) {
 		remember(path);
 		mf_message_say(MF_MESSAGE_PROBLEM, "no symbol names for '%s': %s", path, why);
 	}

@@ -47,16 +47,16 @@ void mf_statistics_begin(const struct mf_options *options, pid_t pid)
 
 	if (!mf_message_is_heard(MF_MESSAGE_DETAIL))
 		return;
-	mf_message_tell(pid, "alloc-fns:");
+	mf_message_massif(pid, "alloc-fns:");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		for (size_t j = 0; j < lists[i]->count; j++)
-			mf_message_tell(pid, "  %s", lists[i]->items[j]);
+			mf_message_massif(pid, "  %s", lists[i]->items[j]);
 	}
-	mf_message_tell(pid, "ignore-fns:");
+	mf_message_massif(pid, "ignore-fns:");
 	if (!ignored->count)
-		mf_message_tell(pid, "  <empty>");
+		mf_message_massif(pid, "  <empty>");
 	for (size_t i = 0; i < ignored->count; i++)
-		mf_message_tell(pid, "  %zu: %s", i, ignored->items[i]);
+		mf_message_massif(pid, "  %zu: %s", i, ignored->items[i]);
 }
 
 static void tell_snapshot(pid_t pid, const char *prefix, const struct mf_step *step)
@@ -64,11 +64,11 @@ static void tell_snapshot(pid_t pid, const char *prefix, const struct mf_step *s
 	/* Validate the snapshot's kind, because the program can write to the store. */
 	char mark = step->mark == 'p' || step->mark == 'd' ? step->mark : '.';
 
-	mf_message_tell(pid,
-			"%s S%c%3" PRIu32 " (t:%" PRId64 ", hp:%" PRIu64 ", ex:%" PRIu64
-			", st:%" PRIu64 ")",
-			prefix, mark, step->number, step->time, step->heap, step->extra,
-			step->stacks);
+	mf_message_massif(pid,
+			  "%s S%c%3" PRIu32 " (t:%" PRId64 ", hp:%" PRIu64 ", ex:%" PRIu64
+			  ", st:%" PRIu64 ")",
+			  prefix, mark, step->number, step->time, step->heap, step->extra,
+			  step->stacks);
 }
 
 static void tell_taken(pid_t pid, const struct mf_step *step)
@@ -76,14 +76,14 @@ static void tell_taken(pid_t pid, const struct mf_step *step)
 	bool known = step->occasion < sizeof(occasions) / sizeof(occasions[0]);
 
 	if (step->count)
-		mf_message_tell(pid, "  (skipped %" PRIu32 " snapshot%s)", step->count,
-				step->count == 1 ? "" : "s");
+		mf_message_massif(pid, "  (skipped %" PRIu32 " snapshot%s)", step->count,
+				  step->count == 1 ? "" : "s");
 	tell_snapshot(pid, known ? occasions[step->occasion] : "      ?", step);
 }
 
 static void tell_culling(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "Culling...");
+	mf_message_massif(pid, "Culling...");
 }
 
 static void tell_victim(pid_t pid, const struct mf_step *step)
@@ -97,15 +97,15 @@ static void tell_victim(pid_t pid, const struct mf_step *step)
 
 static void tell_pair(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "(Ignoring interval %" PRIu32 "--%" PRIu32
+	mf_message_massif(pid, "(Ignoring interval %" PRIu32 "--%" PRIu32
 			     " when computing minimum)",
 			step->number - 1, step->number);
 }
 
 static void tell_culled(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "Finished culling (%3" PRIu32 " of %3" PRIu32 " deleted)",
-			step->number, step->count);
+	mf_message_massif(pid, "Finished culling (%3" PRIu32 " of %3" PRIu32 " deleted)",
+			  step->number, step->count);
 }
 
 static void tell_survivor(pid_t pid, const struct mf_step *step)
@@ -115,58 +115,58 @@ static void tell_survivor(pid_t pid, const struct mf_step *step)
 
 static void tell_interval(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "New time interval = %" PRId64 " (between snapshots %" PRIu32
+	mf_message_massif(pid, "New time interval = %" PRId64 " (between snapshots %" PRIu32
 			     " and %" PRIu32 ")",
 			step->span, step->number - 1, step->number);
 }
 
 static void tell_alloc(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "<<< record_block (%" PRIu64 ", %" PRIu64 ")", step->heap, step->extra);
+	mf_message_massif(pid, "<<< record_block (%" PRIu64 ", %" PRIu64 ")", step->heap, step->extra);
 }
 
 static void tell_free(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "<<< unrecord_block");
+	mf_message_massif(pid, "<<< unrecord_block");
 }
 
 static void tell_realloc(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "<<< realloc_block (%" PRIu64 ")", step->heap);
+	mf_message_massif(pid, "<<< realloc_block (%" PRIu64 ")", step->heap);
 }
 
 static void tell_ignored(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, "(ignored)");
+	mf_message_massif(pid, "(ignored)");
 }
 
 static void tell_alloc_end(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, ">>>");
+	mf_message_massif(pid, ">>>");
 }
 
 /* Like Massif, print the minus sign even for zero. */
 static void tell_free_end(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, ">>> (-%" PRIu64 ", -%" PRIu64 ")", step->heap, step->extra);
+	mf_message_massif(pid, ">>> (-%" PRIu64 ", -%" PRIu64 ")", step->heap, step->extra);
 }
 
 static void tell_realloc_end(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, ">>> (%" PRId64 ", %" PRId64 ")", (int64_t)step->heap,
-			(int64_t)step->extra);
+	mf_message_massif(pid, ">>> (%" PRId64 ", %" PRId64 ")", (int64_t)step->heap,
+			  (int64_t)step->extra);
 }
 
 static void tell_stack(pid_t pid, const struct mf_step *step)
 {
 	int64_t change = (int64_t)step->heap;
 
-	mf_message_tell(pid, "<<< %s_mem_stack (%" PRId64 ")", change > 0 ? "new" : "die", change);
+	mf_message_massif(pid, "<<< %s_mem_stack (%" PRId64 ")", change > 0 ? "new" : "die", change);
 }
 
 static void tell_stack_end(pid_t pid, const struct mf_step *step)
 {
-	mf_message_tell(pid, ">>>");
+	mf_message_massif(pid, ">>>");
 }
 
 static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
@@ -188,26 +188,26 @@ static void (*const tellers[])(pid_t pid, const struct mf_step *step) = {
 	[MF_STEP_STACK_END] = tell_stack_end,
 };
 
-static void tell_decision(void *data, enum mf_filter_decision decision, const char *function,
-			  uint32_t count)
+static void print_decision(void *data, enum mf_filter_decision decision, const char *function,
+			   uint32_t count)
 {
 	pid_t pid = *(const pid_t *)data;
 
 	switch (decision) {
 	case MF_FILTER_ALLOC_FN:
-		mf_message_tell(pid, "filtering alloc fn %s", function);
+		mf_message_massif(pid, "filtering alloc fn %s", function);
 		break;
 	case MF_FILTER_IGNORE_FN:
-		mf_message_tell(pid, "ignored allocation from fn %s", function);
+		mf_message_massif(pid, "ignored allocation from fn %s", function);
 		break;
 	case MF_FILTER_BELOW_MAIN:
-		mf_message_tell(pid, "main/below main: filtering %" PRIu32, count);
+		mf_message_massif(pid, "main/below main: filtering %" PRIu32, count);
 		break;
 	case MF_FILTER_KEEP_ONE:
-		mf_message_tell(pid, "main/below main: keeping 1 fn");
+		mf_message_massif(pid, "main/below main: keeping 1 fn");
 		break;
 	case MF_FILTER_DEPTH:
-		mf_message_tell(pid, "filtering IPs above clo_depth");
+		mf_message_massif(pid, "filtering IPs above clo_depth");
 		break;
 	}
 }
@@ -220,15 +220,15 @@ static void tell_decision(void *data, enum mf_filter_decision decision, const ch
 static void tell_capture(const struct mf_options *options, struct mf_context_filter *context_filter, pid_t pid,
 			 struct mf_step *step)
 {
-	struct mf_filter_listener listener = { .hear = tell_decision, .data = &pid };
+	struct mf_filter_listener listener = { .decided = print_decision, .data = &pid };
 	mf_auto_free char *name = NULL;
 
 	step->entry[MF_ENTRY_SIZE - 1] = '\0';
 	if (options->symbolizer.demangle)
 		name = mf_demangle(step->entry);
 	if (step->entry[0])
-		mf_message_tell(pid, "removing top fn %s from stacktrace",
-				name ? name : step->entry);
+		mf_message_massif(pid, "removing top fn %s from stacktrace",
+				  name ? name : step->entry);
 	if (step->number)
 		mf_context_filter_counts(context_filter, step->number, &listener);
 }
@@ -290,7 +290,7 @@ static void tell_statistics(const struct mf_model *model, pid_t pid)
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		mf_message_tell(pid, "%-22s %" PRIu32, lines[i].label, lines[i].value);
+		mf_message_massif(pid, "%-22s %" PRIu32, lines[i].label, lines[i].value);
 }
 
 void mf_statistics_end(const struct mf_options *options, const struct mf_store *store,
