@@ -24,7 +24,7 @@ int mf_join_executed(long argc, char *const *argv, int *trace);
  * will share with massif-ctl.
  */
 struct mf_join_child {
-	int connection, page; /* descriptors of the connection and the page; 0 if there is none */
+	int connection, page; /* file descriptors of the connection to massif-ctl and of the shared page; 0 if none */
 };
 
 /*
@@ -33,7 +33,7 @@ struct mf_join_child {
  */
 bool mf_join_fork(struct mf_join_child *child);
 
-/* Closes the descriptors in @child, if there are any. */
+/* Closes the descriptors of the connection and the page that @child contains, if there are any. */
 void mf_join_forget(struct mf_join_child *child);
 
 /*

@@ -88,7 +88,10 @@ static inline bool mf_real_is_early(const void *pointer)
 	return (uintptr_t)pointer - (uintptr_t)mf_real_early < MF_REAL_EARLY_SIZE;
 }
 
-/* Returns the size of a block of the early arena, in bytes. */
+/*
+ * Returns the size, in bytes, of a block from the early arena, which serves allocations made before the real functions
+ * are known.
+ */
 size_t mf_real_early_size(const void *pointer);
 
 #endif

@@ -26,7 +26,7 @@ extern const volatile int *mf_session_active_word MF_HIDDEN;
 #define MF_SESSION_ACTIVE   1
 #define MF_SESSION_VERIFIES 2 /* check each stack with a second walk, by libunwind (stack/verify.h) */
 #define MF_SESSION_LEDGER   4 /* count what each stack allocates and frees */
-#define MF_SESSION_STACKS   8 /* count the depths of stacks (--stacks=yes) */
+#define MF_SESSION_STACKS   8 /* count the bytes on the threads' stacks (--stacks=yes) */
 #define MF_SESSION_STOPPED  16 /* do not count new blocks until the program turns counting on */
 #define MF_SESSION_NO_HEAP  32 /* count only stacks, no blocks */
 

@@ -88,7 +88,7 @@ struct mf_thread_private {
 	uint32_t tally; /* index of the tally (the event counters in the session memory) that this thread uses */
 	uint32_t room;	/* size in words of the pool that the thread's memo of stacks uses */
 
-	void *verifier; /* memory for checking the thread's stacks; NULL until it is allocated */
+	void *verifier; /* memory for checking the thread's stacks with libunwind (verify.c); NULL until allocated */
 
 	/* while the thread is forking: what the child needs to get a session from massif-ctl */
 	struct mf_join_child child;
@@ -127,7 +127,7 @@ enum mf_inside {
 	MF_INSIDE_OWN = 4,
 };
 
-/* Fast paths, of which each thread's events may try one; see fastpath.h. */
+/* Which fast path the events of a thread may try before the slow path; see fastpath.h. */
 enum mf_fastpath {
 	MF_FASTPATH_NONE,
 	MF_FASTPATH_ALONE,  /* the fast path for a thread that, as far as it knows, is the only one of the process */

@@ -65,7 +65,10 @@ __asm__(
 "	movq	%rdi, %r11\n"
 "	movq	%rsi, %rdi\n"
 "	movq	%rdx, %rsi\n"
-	/* The limit of the stack segment, which gcc's code and the C library keep there; 0 without split stacks. */
+	/*
+	 * In a program with split stacks, gcc's code keeps the limit of the current stack segment in this word of the
+	 * thread control block, which the C library reserves for it. Without split stacks, the word is 0.
+	 */
 "	cmpq	$0, %fs:0x70\n"
 "	jne	7f\n"
 "1:	subq	mf_xstate_bytes(%rip), %rsp\n"

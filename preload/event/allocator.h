@@ -50,7 +50,11 @@ struct mf_allocator_resize {
 	size_t size;
 	const struct mf_registers *caller;
 
-	bool is_early; /* set by mf_allocator_resize_begin() if @old is in the early arena: pass NULL instead of @old */
+	/*
+	 * set by mf_allocator_resize_begin() if @old is a block of the early arena, which the real realloc() does not
+	 * know: pass NULL to realloc() instead of @old
+	 */
+	bool is_early;
 	/* the call is counted as a free of @old, if that is not NULL, and the allocation of a new block */
 	bool is_new;
 	/*

@@ -2,7 +2,8 @@
 // The fast path of an event.
 //
 // Nearly all events are alike: no special option is on, the thread is not inside the shim, it has had the same stack
-// before, and its allowance is sufficient. This file handles only such events, with as few tests as possible and no
+// before, and the event is within the allowance (the amount by which the counters of a tally may change before the model
+// must decide whether to take a snapshot). This file handles only such events, with as few tests as possible and no
 // calls, so that few registers have to be saved. It also walks stacks that are new to the thread. All other events are
 // passed to the slow path (slowpath.c), which starts over.
 //
@@ -67,8 +68,9 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 }
 
 /*
- * Retry an event that failed because the bytes of its context must first be saved for the latest snapshot. With an
- * exact peak, one event in ten needs this. Both functions are tail-called, so the caller need not save registers.
+ * alloc_keeping() and free_keeping() retry an event that could not be counted, probably because the bytes of its
+ * context must first be saved for the latest detailed snapshot; they save them. With --peak-inaccuracy=0, one event in
+ * ten needs this. Both functions are tail-called, so the caller need not save registers.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
@@ -120,9 +122,10 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation whose context could not be found with the first guess. The first guess is the memo node that the
- * memo's table of roots has for the caller's registers. @node is that node if the guess was right but several known
- * stacks begin with it. If the guess was wrong, @node is NULL.
+ * Counts an allocation whose context was not found with the first guess. The stacks that a thread has had are kept in
+ * its memo, a tree of nodes (memo.h). The first guess is that the current stack begins with the node that a table of
+ * the memo contains for the caller's registers. If the guess was right but several stacks in the memo begin with that
+ * node, it is passed as @node. If the guess was wrong, @node is NULL.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
@@ -152,7 +155,10 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 	node = mf_memo_recall_root(&thread->memo, caller.sp, caller.pc);
 	if (!node || !node->context)
 		return alloc_below(node, slot, pointer, size, frame, shared);
-	/* Keeps the compiler from loading the hit counter into a register before this point. */
+	/*
+	 * Keeps the compiler from loading the memo's score earlier, since it would occupy a register while the stack is
+	 * compared.
+	 */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mf_memo_note_hit(&thread->memo);
 	return alloc_at(thread, slot, pointer, size, node->context, shared);

@@ -269,7 +269,8 @@ bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *call
 	else
 		/*
 		 * The walk ended without reaching a hook's frame. If the walk has guessed a frame or found none, it may
-		 * have missed the hook, so look for a mark nearby.
+		 * have missed the hook. So test whether the frame of a hook that has not returned lies just above the
+		 * last frame found.
 		 */
 		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
 	if (nested && search.repeatable && search.found)

@@ -58,7 +58,7 @@ struct mf_nesting_memo {
 	struct mf_nesting_word words[MF_NESTING_WORDS];
 };
 
-/* The mark of a hook that has called the original function, which has not returned yet. */
+/* A mark records that a hook has called the original function, and that this call has not returned yet. */
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
 	/*

@@ -386,7 +386,10 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	errno = saved;
 }
 
-/* Counts stacks, if the session counts them. Returns whether blocks are counted as well. */
+/*
+ * With --stacks=yes, counts the change of the depth of the thread's stack, in bytes. Returns whether the session counts
+ * blocks.
+ */
 MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
 	if (session & MF_SESSION_STACKS)

@@ -412,7 +412,7 @@ static bool take_resize_elements(struct mf_hook_frame *frame)
 	struct mf_nesting *nesting;
 	size_t product;
 
-	/* On overflow the original fails, so nothing is counted. */
+	/* If the number of elements times their size overflows, the original reallocarray() fails, so nothing is counted. */
 	if (__builtin_mul_overflow(frame->rsi, frame->rdx, &product))
 		return false;
 	nesting = begin(frame);

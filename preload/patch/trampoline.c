@@ -21,8 +21,9 @@ void mf_trampoline_entry(void);
 
 /*
  * The code shared by all trampolines. The trampoline has moved the stack pointer below the program's red zone and
- * called this code. rax and rdx are set for the request; all other registers still belong to the program. The CFA is
- * the program's stack pointer.
+ * called this code. For the client request, the program has set rax to the address of the request's number and
+ * arguments, and rdx to the default result. All other registers must be preserved. The CFA is the program's stack
+ * pointer.
  */
 __asm__(
 "	.pushsection .text\n"

@@ -76,8 +76,9 @@ static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
 /*
- * Prepares the session memory for being copied. From then on, every event has to close the gate (the lock that keeps
- * other threads from changing their tallies), and closing it ends the freeze. Context: the caller holds the gate.
+ * Prepares for freezing the session memory, which must not change until a forked child has its copy. During the freeze,
+ * every event has to close the gate (the lock that keeps other threads from changing their tallies), and closing the
+ * gate ends the freeze. Context: the caller holds the gate.
  */
 static void freeze(struct mf_thread *thread)
 {
@@ -248,7 +249,8 @@ static void child(void)
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
 	/*
-	 * Other threads of the parent may have been in the middle of forking; drop their descriptors and copies, too.
+	 * For each thread of the parent, close the descriptors that its child would need to get a session, and free the
+	 * saved copy of its state: threads other than this one may have been in the middle of forking, too.
 	 */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		mf_join_forget(&private->child);

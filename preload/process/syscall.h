@@ -3,7 +3,10 @@
 #ifndef MASSIF_PRELOAD_SYSCALL_H
 #define MASSIF_PRELOAD_SYSCALL_H
 
-/* From now on, passes calls on to the definition that the program would have used without the shim. */
+/*
+ * From now on, the shim's syscall() passes calls on to the definition of syscall() that the program would have used
+ * without the shim.
+ */
 void mf_syscall_start(void);
 
 #endif

@@ -17,8 +17,8 @@
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
 /*
- * Limits for a memo whose score has fallen to 0, because too many stacks were not found in it; see MF_MEMO_IN_VAIN. At
- * least one in IN_VAIN_MAX + 1 stacks is still looked up.
+ * Limits for a memo whose score is 0. The score falls when a stack is not found in the memo. At 0, the memo looks up
+ * only one in MF_MEMO_IN_VAIN + 1 stacks, and fewer if this continues, but at least one in IN_VAIN_MAX + 1.
  */
 #define IN_VAIN_MAX  1023u
 /* number of unsuccessful look-ups after which the share of stacks that are looked up is halved */

@@ -9,7 +9,7 @@
 
 #include "unwind.h"
 
-/* entries in the table of roots, which guess the first node of a stack: a power of two */
+/* number of entries in the table of roots, which is used to guess the first node of a stack; a power of two */
 #define MF_MEMO_ROOTS (1u << 13)
 #define MF_MEMO_WORDS 480u	 /* maximum number of words read by the walk of a stack in the memo */
 #define MF_MEMO_PATH  6u
@@ -55,9 +55,9 @@ struct mf_memo {
 	uint32_t score;
 	uint32_t asked;
 	/*
-	 * While the score is 0, the memo looks up only one stack in @pause + 1, a power of two: a stack is looked up if
-	 * the lower bits of the counter @asked that are set in @pause are all 0. @in_vain: number of stacks not found
-	 * in the memo since the score fell to 0.
+	 * While @score is 0, the memo looks up only one in @pause + 1 stacks. @pause + 1 is a power of two, and @asked
+	 * counts the stacks: a stack is looked up if all bits of @asked that are set in @pause are 0. @in_vain: number
+	 * of stacks that were looked up since @score fell to 0, but not found.
 	 */
 	uint32_t pause, in_vain;
 	uint32_t last;			/* pool index of the last node of the most recently found stack */
@@ -71,7 +71,10 @@ struct mf_memo {
 	 * of its own.
 	 */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
-	/* Pool indices of the first nodes of stacks, indexed by a hash of the caller's registers. */
+	/*
+	 * The table of roots, indexed by a hash of the caller's stack pointer and code address. Each entry is the first
+	 * node most recently found for that hash, given as its index in the pool of nodes.
+	 */
 	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS];
 };
 
@@ -166,7 +169,10 @@ static inline uint64_t mf_memo_word(uint64_t sp, int32_t offset)
 	return *(const uint64_t *)(uintptr_t)(sp + (uint64_t)(int64_t)offset);
 }
 
-/* Compares words @i and @i + 1 of @group. One load reads both offsets, because loads dominate the cost. */
+/*
+ * Do two words on the stack still have the values that are stored as words @i and @i + 1 of @group? @sp: the caller's
+ * stack pointer. One load reads the offsets of both words from @sp, because loads dominate the cost.
+ */
 static inline __attribute__((always_inline)) bool
 mf_memo_are_same(const struct mf_memo_group *group, uint32_t i, uint64_t sp)
 {
@@ -216,7 +222,7 @@ static inline bool mf_memo_looks(struct mf_memo *memo)
 
 /*
  * Called if the current stack is not among those that the memo predicted from the previous stacks. Returns whether the
- * stack was looked up in the memo's hash table.
+ * memo's hash table was searched for the stack, no matter whether the stack was found.
  */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 {

@@ -203,8 +203,9 @@ static bool is_frame(const struct mf_registers *registers)
 		       mf_readable_word(saved_register(registers->sp, REG_RIP));
 	default:
 		/*
-		 * For the other kinds of CFA, the step reads no memory, or only memory that step_by_frame_pointer()
-		 * checks.
+		 * In the outermost frame (MF_CFA_END) and for rules that do not fit into a row (MF_CFA_UNKNOWN),
+		 * mf_step() reads no memory. In code without unwind rules, it reads only memory that
+		 * step_by_frame_pointer() checks.
 		 */
 		return true;
 	}

@@ -279,8 +279,9 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				at = 0;
 			guessed = true;
 			/*
-			 * Reuse the walk only if the guessed rule or link is in the rule cache, because only cached
-			 * guesses are dropped when their code is unmapped.
+			 * This step was a guess. Reuse the walk only if the guess is cached: the rule for the frame's
+			 * code or, for a link (an element of the chain of frame pointers that belongs to no frame), the
+			 * link. Only cached guesses are dropped when their code is unmapped.
 			 */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;

@@ -6,7 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MF_DEPTH_MAX 256u /* maximum number of frames: the depth option (up to 200) + 50, rounded up */
+/*
+ * Maximum number of frames in a walk: --depth (up to 200) and 50 more, because the report later removes allocation
+ * functions; rounded up to a power of two.
+ */
+#define MF_DEPTH_MAX 256u
 
 /* The registers of a frame that are needed for a walk. */
 struct mf_registers {

@@ -91,7 +91,10 @@ static bool visit_completely(const struct mf_registers *caller, uint32_t depth, 
 	return complete.stopped;
 }
 
-/* If the stack is deeper than MF_DEPTH_MAX, merges only its innermost MF_DEPTH_MAX frames. */
+/*
+ * Does the work of mf_unwind_merged(), which merges cycles of recursive calls. Frames beyond the innermost MF_DEPTH_MAX
+ * are ignored, even if merging makes room for them in @pcs.
+ */
 static uint32_t merge_completely(uint64_t *pcs, const struct mf_registers *caller, uint32_t depth,
 				 uint32_t longest, struct mf_walk *scratch)
 {

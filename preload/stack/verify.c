@@ -68,8 +68,8 @@ static uint32_t walking;
 static int32_t walking_pid;
 
 /*
- * State of the reference walk. Except in code without unwind rules, libunwind makes the steps. Its cursor points into
- * the context.
+ * State of the reference walk. Except in code without unwind rules, libunwind makes the steps. libunwind's cursor
+ * (@cursor) keeps pointers to @context, so this struct must not be moved during the walk.
  */
 struct reference {
 	unw_cursor_t cursor;
@@ -95,7 +95,10 @@ struct verification {
 #define MEMORY_BYTES (512u << 10)
 #define PAGE_BYTES   4096u /* smallest page size on this processor */
 
-/* Fake descriptor for both ends of the simulated pipe. It is never a valid descriptor. */
+/*
+ * Fake file descriptor for both ends of the simulated pipe, to which libunwind writes to test whether memory is
+ * readable. It is never a valid descriptor.
+ */
 #define NO_PIPE (-2)
 
 /* Reads memory that may be unmapped. Slow, but independent of the code under test where the kernel allows it. */
@@ -146,7 +149,10 @@ static ssize_t write_for_libunwind(int fd, const void *from, size_t size)
 	return 1;
 }
 
-/* libunwind 1.6 uses syscall() to write to its pipe. */
+/*
+ * libunwind calls this instead of syscall(). Version 1.6 writes to its pipe with syscall(), so such writes must be
+ * simulated here.
+ */
 static long syscall_for_libunwind(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_write && (int)a == NO_PIPE)
