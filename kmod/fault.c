@@ -232,8 +232,8 @@ static int arm_populates(const char **dead)
 }
 
 /*
- * Returns the index of the first tracepoint to arm. With a detour, the tracepoints on page faults, which come first in
- * events[], are not needed.
+ * Returns the index in events[] of the first tracepoint to arm. If the page fault handler is hooked by a detour, the
+ * tracepoints on page faults, which come first in events[], are not armed.
  */
 static int first_event(void)
 {

@@ -12,7 +12,10 @@ void massif_fault_put(void);
 
 void massif_fault_touch(unsigned long addr);
 
-/* For hook tests (hooktest.c): the number of tests that are running, and functions. */
+/*
+ * For hook tests (hooktest.c): the number of tests that are running, and the functions that begin or end a test, find a
+ * hook that has not fired, and note a page fault.
+ */
 extern atomic_t massif_fault_tests;
 void massif_fault_test(struct mm_struct *mm, int by);
 int massif_fault_missing(const char **dead);

@@ -17,7 +17,7 @@ struct vm_area_struct;
 #define MASSIF_EACH_HOOK(DO)						\
 	DO(MASSIF_HOOK_MMAP)	/* a mapping is created */		\
 	DO(MASSIF_HOOK_UNMAP)	/* mappings are removed */		\
-	DO(MASSIF_HOOK_REMOVE)	/* removing mappings can no longer fail */	\
+	DO(MASSIF_HOOK_REMOVE)	/* a removal of mappings has reached the point where it can no longer fail */ \
 	DO(MASSIF_HOOK_GROW)	/* a mapping's start or end changes */	\
 	DO(MASSIF_HOOK_EXTEND)	/* mremap grows a mapping in place */	\
 	DO(MASSIF_HOOK_BRK)	/* the heap grows */			\

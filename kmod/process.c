@@ -33,7 +33,7 @@ struct massif_process *massif_process_create(struct pid *pid, struct massif_sess
 }
 
 /**
- * massif_process_free() - free a member that was never inserted into the table.
+ * massif_process_free() - free the struct of a member (a followed process) that was never inserted into the table.
  * @process: may be NULL.
  */
 void massif_process_free(struct massif_process *process)

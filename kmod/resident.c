@@ -81,11 +81,12 @@ static int count_all(struct mm_struct *mm, long *rss)
 }
 
 /*
- * Returns true if the module has counted all changes of the kernel's counters of resident pages, so that a remaining
- * difference is drift. Returns false while the tracepoint rss_stat may still report a change. The kernel changes a
- * counter a moment before it calls rss_stat. If another process makes the change (by UFFDIO_COPY, for example), no span
- * (rss_span.h) shows that a report is still to come. If UNNOTED_PATIENCE has passed without the report, or if @last is
- * true, counts the missing changes here, so that they are reported as drift.
+ * Returns true if the module has counted all changes of the kernel's counters of resident pages. If these counters
+ * still differ from the sums reported to the consumer, the module has missed a change, and the difference is drift.
+ * Returns false while the tracepoint rss_stat may still report a change. The kernel changes a counter a moment before
+ * it calls rss_stat. If another process makes the change (by UFFDIO_COPY, for example), no span (an interval in which a
+ * task changes resident pages, rss_span.h) shows that a report is still to come. If UNNOTED_PATIENCE has passed without
+ * the report, or if @last is true, counts the missing changes here and returns true: they are then drift.
  */
 static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
 {

@@ -55,7 +55,11 @@ struct massif_resident {
 	/* number of spans with a counter change (rss_span.h) before the next check for drift */
 	unsigned int until_drift;
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
-	/* value of the global massif_resident_epoch after it was incremented for this target */
+	/*
+	 * The value of the global massif_resident_epoch after the module incremented it because it started to follow
+	 * this target's resident pages. On kernels before 6.2, each page fault stores the global value when the fault
+	 * begins. If that value is lower than this one, the fault began before the target was followed.
+	 */
 	u64 epoch;
 
 	struct massif_rss_spans spans;	/* intervals in which tasks may be changing the resident set (rss_span.h) */

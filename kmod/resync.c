@@ -25,7 +25,7 @@ struct part {
 	struct massif_target *target;
 	struct mm_struct *mm;
 	u32 reason;
-	u8 *buf;		/* buffer of PART_BYTES bytes */
+	u8 *buf;		/* buffer of PART_BYTES bytes in which the records of one part are assembled */
 	unsigned long start;	/* address at which the next part begins */
 	bool last;		/* the part written last completed the resync */
 };
@@ -147,15 +147,15 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	if (target->session->resident && !target->resident.rss_notifier)
 		massif_resident_attach(target, mm);
 	/*
-	 * If another thread is already writing a resync of this target, neither the program nor the consumer waits for
-	 * it.
+	 * If another thread is already writing a resync of this target, a call with reason LOST returns at once, so
+	 * that neither the program nor the consumer waits for it.
 	 */
 	if (!mutex_trylock(&target->resync_lock)) {
 		if (reason == MASSIF_RESYNC_LOST)
 			return false;
 		/*
-		 * Killable: the other thread may wait for mmap_lock, which a program can hold for any length
-		 * of time.
+		 * Killable: the thread that holds resync_lock may itself wait for mmap_lock, which a program can hold
+		 * for any length of time.
 		 */
 		if (mutex_lock_killable(&target->resync_lock))
 			return false;

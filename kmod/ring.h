@@ -13,7 +13,8 @@
 enum massif_ring_use {
 	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records: small records that may use the whole ring */
 	MASSIF_RING_ORDINARY,
-	MASSIF_RING_STACK,	/* for stack copies, the least important records: they must leave the most room */
+	/* for stack copies, the least important records: they must leave the largest part of the ring free */
+	MASSIF_RING_STACK,
 };
 
 struct massif_ring {

@@ -192,7 +192,7 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span that is in the target's list, and reports its change; change is NULL if the target is no longer followed.
+ * Ends a span that is in the target's list, and reports its change; change is NULL if there is nothing to report.
  * Returns the span if the caller has to free it, or NULL if the target keeps it as its spare one.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
@@ -301,7 +301,10 @@ static struct massif_rss_span *add(struct massif_target *target, const struct ma
 	return span;
 }
 
-/* Ends a span in which nothing has changed yet. */
+/*
+ * Ends a span that current has just begun, without a record: the task_work that would end the span later could not be
+ * queued.
+ */
 static void abandon(struct massif_rss_span *span, struct massif_target *target)
 {
 	kfree(leave(span, target, &span->place, NULL));
@@ -666,8 +669,10 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 		if (!span && is_taker(target))
 			span = &target->resident.spans.taker;
 		/*
-		 * If current has no span, changed() takes resident.lock and increments spans.unreported. Otherwise a
-		 * change that is stored in resident.base but not yet reported would look like drift.
+		 * If span is NULL, call changed(), which takes resident.lock. While it holds the lock, it stores the
+		 * change in resident.base and, if current has no span in the target's list either, increments
+		 * spans.unreported. So the check for drift (a difference between the kernel's counters and the reported
+		 * sums) sees that a report is still to come.
 		 */
 		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;

@@ -40,26 +40,30 @@ struct massif_place {
  * - All other spans are in the target's list.
  */
 struct massif_rss_span {
-	struct task_struct *task;	/* task whose span this is; unset in the span of a page fault */
+	/* the task that changes resident pages in this interval (span); not used in the span of a page fault */
+	struct task_struct *task;
 	bool own;			/* the task runs in the target's address space, so ->collected is valid */
 	/* the span does not end with a range removal, but later (fault, return to user mode) */
 	bool lasts;
-	/* at least one counter change made by this task was counted in another task's span */
+	/* at least one counter change made by this task has already been counted as a change made by another task */
 	bool robbed;
-	unsigned int depth;		/* number of range removals in progress, one inside another */
+	unsigned int depth;		/* nesting depth of the range removals that the task has in progress */
 	struct massif_place place;	/* range and cause to report for changes made while no range is being removed */
 	/* counter changes since the span (see above) began or since cut() last reset them, in pages */
 	long change[NR_MM_COUNTERS];
-	/* the task's collected counts when the span began or was last cut; used on kernels before 6.2 */
+	/*
+	 * The changes that the task has made, but the kernel has not yet added to the shared counters (compat/rss.h),
+	 * in pages: their value when the span began or when cut() last stored it here. Used on kernels before 6.2.
+	 */
 	long collected[NR_MM_COUNTERS];
 
-	/* Members used only in the span of a fault. */
+	/* Members for a span in which the task handles a page fault. In all other spans, slot is NULL. */
 	struct massif_fault_slot *slot;
 	struct mm_struct *mm;
 	u64 epoch;			/* massif_resident_epoch when the span began */
 
-	/* Used only while the span (of one task, see above) is in the target's list. */
-	struct list_head list;		/* node in the target's list; protected by resident.lock */
+	/* Node in massif_rss_spans.list while the span is in that list; protected by resident.lock. */
+	struct list_head list;
 
 	/* Members used only in spans that end on return to user mode (task_work). */
 	struct callback_head work;
@@ -77,7 +81,7 @@ struct massif_rss_spans {
 	 * and all of its ->change is 0
 	 */
 	struct massif_rss_span taker;
-	/* all other spans of the target, except those of page faults; protected by resident.lock */
+	/* all spans of the target except the one in taker and those of page faults; protected by resident.lock */
 	struct list_head list;
 	struct massif_rss_span *spare;	/* free span kept for the next use; protected by resident.lock */
 	/*

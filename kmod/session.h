@@ -31,7 +31,7 @@ struct massif_session {
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
 	/* setup_lock serialises SETUP ioctls. SETUP sets ready once, with release semantics and setup_lock held. */
-	struct mutex setup_lock;	/* serialises SETUP; protects the field test */
+	struct mutex setup_lock;	/* serialises SETUP ioctls; protects ->test */
 	/* target of this session's hook test (hooktest.c), or NULL; holds a reference */
 	struct massif_target *test;
 	unsigned long charged;		/* pages charged to the opener's user (charge.c) */

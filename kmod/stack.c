@@ -67,8 +67,8 @@ static void init(struct massif_rec_stack *rec, size_t size, struct massif_target
 }
 
 /*
- * Writes a STACK record without registers and bytes. They are omitted for the reason in stack_flags, or because the
- * stack equals the cached stack whose number is in the argument known.
+ * Writes a STACK record without registers and bytes. @stack_flags contains the reason. If it is 0, the stack equals the
+ * cached stack with number @known.
  */
 static void write_empty(struct massif_target *target, const struct massif_stack_copy *capture,
 			u32 stack_flags, u32 known)

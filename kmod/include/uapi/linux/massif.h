@@ -160,7 +160,8 @@
 #define MASSIF_DEVICE		"/dev/massif"
 #define MASSIF_ABI		2
 
-#define MASSIF_RING_MIN		(64U << 10)	/* minimum ring size in bytes, but not below 4 * max_stack_bytes */
+/* Minimum size of the ring in bytes. The ring must also have at least 4 * max_stack_bytes. */
+#define MASSIF_RING_MIN		(64U << 10)
 #define MASSIF_RING_MAX		(64U << 20)
 #define MASSIF_STACK_MAX	(64U << 10)
 #define MASSIF_HOOK_NAME	48
@@ -176,7 +177,8 @@
 #define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* the module writes STACK records on this architecture */
 #define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* the module can write RESIDENT and MOVE records */
 #define MASSIF_FEATURE_KNOWN	(1ULL << 3)	/* the module has a stack cache (MASSIF_IOC_KNOWN) */
-#define MASSIF_FEATURE_ATTACH	(1ULL << 4)	/* MASSIF_IOC_ATTACH, ARGS records, and a path in EXEC records */
+/* The module has the ioctl MASSIF_IOC_ATTACH. It writes ARGS records, and a path in EXEC records. */
+#define MASSIF_FEATURE_ATTACH	(1ULL << 4)
 
 struct massif_query {
 	__u32 size;
@@ -254,7 +256,7 @@ struct massif_stack_cache_stack {
 	__u32 code_gen;		/* code_gen of the STACK record whose stack was unwound */
 	__u64 pc;
 	__u64 sp;
-	__u32 nr_regs;		/* number of registers in the array words; pc and sp can be omitted */
+	__u32 nr_regs;		/* number of registers in words[], which need not contain pc and sp */
 	__u32 nr_slots;
 	struct massif_stack_cache_word words[];	/* nr_regs registers, then nr_slots stack words */
 };
@@ -339,8 +341,10 @@ struct massif_test {
 };
 
 #define MASSIF_TEST_JOIN	(1U << 0)
-#define MASSIF_TEST_SPECIAL	(1U << 1)	/* the test child has also mapped a vdso (arch_prctl) */
-#define MASSIF_TEST_STACK	(1U << 2)	/* a stack of the test child has grown: its stack limit allowed it */
+/* The hook on the mapping of a vdso must have fired, too: the consumer's test child has mapped one (arch_prctl). */
+#define MASSIF_TEST_SPECIAL	(1U << 1)
+/* The hook on stack growth must have fired, too: the stack limit has let a stack of the consumer's test child grow. */
+#define MASSIF_TEST_STACK	(1U << 2)
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
 #define MASSIF_IOC_SETUP	_IOWR('m', 0xa1, struct massif_setup)
@@ -474,7 +478,10 @@ struct massif_rec_exit {
 #define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to the process */
 
 struct massif_rec_end {
-	/* h.target is the process's last target, whose EXIT may come before this record. h.tid is the causing thread. */
+	/*
+	 * h.target is the process's last target, whose EXIT may come before this record. h.tid is the thread whose
+	 * action removed the process from the session.
+	 */
 	struct massif_record h;
 	__u32 tgid;
 	__u32 reason;
@@ -485,7 +492,7 @@ struct massif_rec_end {
 #define MASSIF_RESYNC_FORK	2
 #define MASSIF_RESYNC_EXEC	3
 #define MASSIF_RESYNC_LOST	4	/* records were lost or changes were missed */
-#define MASSIF_RESYNC_ASKED	5	/* the consumer requested the list by MASSIF_IOC_RESYNC */
+#define MASSIF_RESYNC_ASKED	5	/* the consumer called MASSIF_IOC_RESYNC with MASSIF_RESYNC_ALL */
 #define MASSIF_RESYNC_ATTACH	6	/* after MASSIF_IOC_ATTACH: the target's mappings predate the session */
 
 /* Bits of massif_rec_resync.part: position in a series of partial lists. */
@@ -583,7 +590,7 @@ struct massif_rec_move {
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes truncated at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* stack copy cut where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
-#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* registers only: no memory for the stack copy */
+#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no stack bytes, perhaps no registers: no memory for the copy */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
 #define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the part of the ring that stacks may use is full */
 
