@@ -62,8 +62,8 @@ static void *map(void *at, size_t len, int prot, int flags)
 }
 
 /*
- * Calls mmap and munmap in a hole of a larger mapping, whose protection (@around) is either the same or a different
- * one.
+ * Measures mmap followed by munmap in a hole of a larger mapping. @around is the protection of the larger mapping; the
+ * new mapping has PROT_READ | PROT_WRITE. If the protections are the same, the kernel merges the two mappings.
  */
 static void pairs(FILE *out, const char *state, const char *path, int around)
 {
@@ -117,7 +117,10 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 {
 	volatile char depth[DEPTH];
 
-	/* Clear this part of the stack, so that its contents are the same in every call of measure(). */
+	/*
+	 * The module may copy this array as part of the stack, or compare it with the stack cache. Clear the array, so
+	 * that its contents are the same in every call of measure().
+	 */
 	memset((char *)depth, 0, sizeof(depth));
 	pairs(out, state, "pair", PROT_NONE);
 	pairs(out, state, "merged", PROT_READ | PROT_WRITE);
@@ -253,8 +256,8 @@ static void tell(int fd)
 }
 
 /*
- * Creates a child process that sleeps. It exists in each state of the guest that is measured, even if no session
- * follows it.
+ * Creates a child process that sleeps. The child exists in every STATE, even if no session follows it, so that all
+ * states are measured with the same number of processes.
  */
 static pid_t make_child(const struct state *state, int fd)
 {

@@ -27,7 +27,8 @@ struct process {
 	pid_t pid;
 	int pidfd;	/* descriptor of the process; -1: the process is not known yet, or has ended */
 	double end;	/* time at which the process ended, in seconds; 0: still running */
-	double cpu_end;	/* CPU seconds that the command had used when this process ended */
+	/* CPU seconds that the command, without its descendants, had used when the process @pid ended */
+	double cpu_end;
 	long peak_kib;
 };
 

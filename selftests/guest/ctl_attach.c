@@ -251,7 +251,8 @@ TEST_F_TIMEOUT(attach, until_it_ends, SECONDS)
 static const struct {
 	const char *name;
 	const char *argv[6];
-	unsigned long grows;	/* minimum growth in bytes while attached */
+	/* minimum growth of the total (mem_heap_B) in bytes, from the first snapshot to the last */
+	unsigned long grows;
 	const char *stack;	/* symbol name expected in a tree; NULL: none is expected */
 } programs[] = {
 	{ "python3", { "python3", "-c", "import time\nl = []\nwhile True:\n"

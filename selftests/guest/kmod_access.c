@@ -240,8 +240,8 @@ static int watch(const struct change *change)
 	if (!change->hides)
 		end(pid);
 	/*
-	 * If the change hid the process from the session's owner, the process is still running, but the session no
-	 * longer follows it.
+	 * The session no longer follows any process: the profiled process has either ended, or hidden itself from the
+	 * session's owner by its change of privileges. A hidden process is still running.
 	 */
 	if (kmod_session_drain(&session, 20000, note, &seen))
 		return 24;
@@ -497,7 +497,10 @@ static int attach_without_room(void)
 	struct kmod_session session;
 	int tries = 0;
 
-	/* Earlier namespaces are released some time after their processes end. */
+	/*
+	 * Each call of this function creates a namespace in a new process. The kernel releases a namespace only some
+	 * time after its process has ended, so until then the limit on user namespaces may be reached.
+	 */
 	while (unshare(CLONE_NEWUSER)) {
 		if (errno != ENOSPC || ++tries == 100)
 			return 1;

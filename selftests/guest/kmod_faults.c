@@ -634,8 +634,9 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 }
 
 /*
- * In each round, one allocation or copy fails. Returns its number for the round after that of number @n. Up to 10, each
- * number has a round. The steps then grow, because each SETUP takes long.
+ * In each round, one allocation or copy fails: number @n, counted from the start of the round. Returns the number for
+ * the next round. All numbers up to 10 are tried. After that the steps grow, because each round takes long (it calls
+ * SETUP, or loads the module).
  */
 static unsigned int next(unsigned int n)
 {

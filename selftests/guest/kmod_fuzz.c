@@ -53,7 +53,7 @@ static const struct program first = {
 		{ KMOD_CALL_SETUP, 0, 0x4b, 0 }, /* a session with resident pages and known stacks */
 		{ KMOD_CALL_MAP_DEVICE, 0x00, 0x00, 0 }, /* maps the control page */
 		{ KMOD_CALL_MAP_DEVICE, 0x10, 0x20, 1 }, /* maps the consumer page */
-		{ KMOD_CALL_MAP_DEVICE, 0x20, 0x04, 2 }, /* maps the data area */
+		{ KMOD_CALL_MAP_DEVICE, 0x20, 0x04, 2 }, /* maps the data area of the ring */
 		{ KMOD_CALL_ENROL, 0, 0, 0 },
 		{ KMOD_CALL_MAP, 0, 9, 2 }, /* mmap with MAP_POPULATE */
 		{ KMOD_CALL_CHANGE_MAP, 0, 30, 1 }, /* grows the mapping with mremap */

@@ -183,7 +183,10 @@ static int watch_exec(void)
 	return seen.ends[MASSIF_END_HIDDEN] == 1 ? 0 : 24;
 }
 
-/* A process whose address space is hidden is not observed after an exec either. */
+/*
+ * Two processes share an address space. It stops being dumpable, so the session may no longer observe it. If one of the
+ * two processes then calls exec, the session does not follow it into its new address space.
+ */
 TEST(what_is_hidden_executes_unseen)
 {
 	pid_t pid = fork();

@@ -147,7 +147,10 @@ TEST_F(memory, is_limited_as_locked_memory)
 	}
 }
 
-/* The limit applies to all processes of a user together. Sessions that fail because of it use no memory. */
+/*
+ * All sessions of a user count together towards RLIMIT_MEMLOCK, even those of different processes. If the limit
+ * prevents a session from being opened, no memory remains charged for it.
+ */
 TEST_F(memory, is_the_users)
 {
 	int ready[2], go[2];

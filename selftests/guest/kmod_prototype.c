@@ -53,8 +53,8 @@ static const struct {
 	{ "btf_trace_rss_stat=void(*, vm_area_struct *, ...)", "btf_trace_rss_stat" },
 	{ "btf_trace_sched_process_fork=void(*, task_struct *)", "btf_trace_sched_process_fork" },
 	/*
-	 * The module has no hook on vfs_read(), but it checks an expected prototype of any kernel function that is
-	 * named.
+	 * The module has no hook on vfs_read(), but it checks the prototype of any kernel function that its parameter
+	 * @expect names.
 	 */
 	{ "vfs_read=long(file *, *, long, *)", NULL },
 	{ "vfs_read=long(file *, *, int, *)", "vfs_read" },

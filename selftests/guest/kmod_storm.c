@@ -17,7 +17,8 @@
  * profiled process to make progress.
  */
 #define SECONDS_MORE	90
-#define ROUNDS		100	/* minimum number of rounds of the profiled process */
+/* minimum number of rounds of work that the threads of the profiled process must complete together */
+#define ROUNDS		100
 
 FIXTURE(storm)
 {

@@ -68,7 +68,7 @@ FIXTURE_VARIANT_ADD(runner, nothing) { "nothing", 0, "^end\t0", "^1 passed, 0 fa
 FIXTURE_VARIANT_ADD(runner, warning) { "warn", 75, "^kernel\t.*WARNING:.*massif_warn", "1 failed" };
 FIXTURE_VARIANT_ADD(runner, refcount) { "refcount", 75, "^kernel\t.*refcount_t", "1 failed" };
 
-/* Returns whether any line of the file matches. */
+/* Returns whether any line of @file matches @pattern, an extended regular expression. */
 static int fits(const char *pattern, const char *file)
 {
 	char command[256];

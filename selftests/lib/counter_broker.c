@@ -25,7 +25,11 @@
 
 #define PAGES_MAX 4096u
 #define TICK_MS	  1
-#define PER_TICK  1000000 /* instructions counted per tick */
+/*
+ * At least every TICK_MS milliseconds, the broker adds PER_TICK instructions to each counter that is not read with
+ * rdpmc.
+ */
+#define PER_TICK  1000000
 
 static struct counter_broker *broker;
 

@@ -34,8 +34,9 @@ struct counter_broker {
 };
 
 /*
- * A counter's value is the sum of the offset in its page and what rdpmc returns. This number is added to the offset and
- * subtracted from what rdpmc returns.
+ * A counter's value is the sum of the offset in its page and the number that rdpmc returns. COUNTER_START is added to
+ * the offset and subtracted from the number, so that rdpmc returns a negative number, whose sign the reader must extend
+ * to 64 bits.
  */
 #define COUNTER_START (1ull << 40)
 
@@ -49,7 +50,10 @@ struct counter_broker *counter_broker(void);
  */
 void counter_broker_begin(void);
 
-/* Returns the reason why calls cannot be intercepted here or counters of @kind are not possible, or NULL. */
+/*
+ * Returns NULL if the broker works on this machine: seccomp can intercept system calls, and counters of @kind can be
+ * opened. Otherwise returns the reason why not.
+ */
 const char *counter_broker_obstacle(enum counter_kind kind);
 
 #endif

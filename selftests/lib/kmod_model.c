@@ -74,7 +74,7 @@ static void set(struct kmod_intervals *map, uint64_t start, uint64_t end, bool m
 		map->pages -= (map->at[i].end - map->at[i].start) / PAGE;
 	for (i = 0; i < n; i++)
 		map->pages += (parts[i].end - parts[i].start) / PAGE;
-	/* The change adds at most two intervals to the map. */
+	/* Marking a range as free or mapped adds at most two intervals to the map. */
 	map->at = grown(map->at, map->count + 2, &map->space, sizeof(*map->at));
 	memmove(map->at + first + n, map->at + last, (map->count - last) * sizeof(*map->at));
 	memcpy(map->at + first, parts, n * sizeof(*parts));

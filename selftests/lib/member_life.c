@@ -113,7 +113,10 @@ static void change_pages(uint32_t *seed)
 		memset(at, 0x5a, CHUNK * PAGE);
 }
 
-/* Changes the size of a file in memory that is mapped, and touches pages of the program's own file. */
+/*
+ * Resizes the memfd @file, which is mapped at @at, writes to its pages, and sometimes removes them from the page
+ * tables. Then removes a page of the program's own code, which the process faults in again when it runs that code.
+ */
 static void change_file(uint32_t *seed, int file, char *at)
 {
 	size_t pages = 1 + next(seed) % FILE_PAGES;

@@ -297,8 +297,8 @@ static void ask_for_dump(struct trace *trace, unsigned int moment)
 }
 
 /*
- * Stops all threads of @self's process, reads its maps and asks for a dump. Returns false if a thread cannot be stopped
- * now.
+ * Stops all threads of @self's process, reads the process's maps from /proc, and makes massif-ctl write a dump of the
+ * mappings that it knows. Returns false if a thread cannot be stopped now.
  */
 static bool moment(struct trace *trace, struct tracee *self)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads a tree of a pages mode massif.out file, and adds up separately the bytes of stacks from ld.so, of stacks from
- * main, and of all other stacks.
+ * Reads a tree of a massif.out file of pages mode, and adds up separately the bytes of stacks from ld.so, of stacks
+ * from main, and of all other stacks.
  */
 #ifndef MASSIF_SELFTESTS_PAGES_TREE_H
 #define MASSIF_SELFTESTS_PAGES_TREE_H

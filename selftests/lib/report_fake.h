@@ -16,7 +16,7 @@
 
 #define FAKE_FRAMES_MAX 300
 
-/* Forgets the texts of all frames that were used, with their addresses, and sets the numbers of lookups to 0. */
+/* Forgets all fake frames, with their texts and code addresses, and sets the numbers of lookups to 0. */
 void fake_reset(void);
 
 /* Fills @frames with the stack described by @words. Returns the number of frames. */

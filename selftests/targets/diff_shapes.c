@@ -112,7 +112,7 @@ static void steps(void)
 		get(2, 0);
 }
 
-/* Reallocs in place, so that several snapshots have the same time. */
+/* Reallocs a block in place. This does not advance the time in bytes, so several snapshots have the same time. */
 static void equal_times(void)
 {
 	char *block = get(16, 0);

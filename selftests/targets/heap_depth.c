@@ -75,7 +75,7 @@ static void at_exit(void)
 	mark(8);
 }
 
-/* Marks all points of the run that are on the main stack, each by allocating a block of a unique size. */
+/* Marks each point of the run at which the program uses the main stack, by allocating a block of a unique size. */
 static void points(void)
 {
 	int numbers[] = { 3, 1, 2 };

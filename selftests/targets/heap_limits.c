@@ -56,7 +56,10 @@ static void wait_for(pid_t pid)
 	printf("child: %d\n", status);
 }
 
-/* For each exec function, prints the soft limit in a shell executed with it. */
+/*
+ * Executes a shell with execvp() in a forked child, and with execv() in a vforked child. Each shell prints its soft
+ * limit on the address space.
+ */
 static void execute(void)
 {
 	char *argv[] = { "sh", "-c", "ulimit -S -v", NULL };

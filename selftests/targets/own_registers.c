@@ -234,8 +234,9 @@ static void make_state(void)
 		memcpy(probe_state_in + i, &word, 8);
 	}
 	/*
-	 * Keep the x87 control, status and tag words and the unused part of their area. The rounding mode and the
-	 * exception masks of SSE are random.
+	 * Keep the first 32 bytes, which contain the x87 control and status words and MXCSR, with two exceptions: in
+	 * MXCSR the rounding mode, the exception masks and flush-to-zero are random, and the x87 tag word says that all
+	 * eight registers are in use.
 	 */
 	memcpy(probe_state_in, own_state, 32);
 	mxcsr = (uint32_t)any() & 0xffbf & 0xffc0;

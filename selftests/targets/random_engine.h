@@ -181,8 +181,8 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
 	/*
-	 * Large blocks usually have up to 32 MiB. In some programs they have up to 512 MiB, so that the clock exceeds
-	 * 32 bits. These programs have only a few slots.
+	 * Large blocks usually have up to 32 MiB. In some programs they have up to 512 MiB, so that the clock in bytes
+	 * exceeds 32 bits. Such a program has at most six live blocks at a time, which limits its memory.
 	 */
 	program.large = percent(90) ? 16 : 256;
 	if (program.large > 16)
@@ -254,7 +254,7 @@ static enum call pick_ending(const struct block *block)
 	return percent(50) ? CALL_FREE : CALL_FREE_AGAIN;
 }
 
-/* The outermost frame of every chain. */
+/* The outermost frame of every call chain. Calls the first function of the chain. */
 static NOINLINE void *enter(struct walk *walk, function *const *table)
 {
 	void *block = table[walk->step->function](walk);

@@ -131,8 +131,9 @@ static void save_maps(void)
 }
 
 /*
- * Records a moment: saves the maps to a file, and then maps a page at the address of this moment, which tells a reader
- * of the records to compare the mappings at this point. No other thread may change this address space at the same time.
+ * Records a moment: saves the maps to a file, and then maps a page at an address that stands for the number of this
+ * moment. When the test reads the record of that mapping, it compares the mappings that it knows from records with the
+ * saved maps. No other thread may change this address space at the same time.
  */
 static void moment(void)
 {

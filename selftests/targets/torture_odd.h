@@ -360,7 +360,10 @@ static int uring_open(struct uring *uring)
 	uring->fd = syscall(SYS_io_uring_setup, 4, &uring->params);
 	if (uring->fd < 0)
 		return unless_absent(errno);
-	/* As there are only four entries, both rings fit into one page, so a single mapping covers them. */
+	/*
+	 * An io_uring with four entries is so small that its submission ring and its completion ring fit into one page.
+	 * The kernel maps both at once, so a single mapping covers them.
+	 */
 	uring->len = PAGE;
 	uring->rings = mmap(NULL, uring->len, RW, MAP_SHARED | MAP_POPULATE, uring->fd,
 			    IORING_OFF_SQ_RING);

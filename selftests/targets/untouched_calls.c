@@ -147,7 +147,10 @@ static void *wait_for_all(void *data)
 	return NULL;
 }
 
-/* Keeps more threads alive at once than the shim is prepared for. */
+/*
+ * Runs more threads at once than the shim has static thread states for (PRIVATES_FIRST), so the shim must map memory
+ * for more states while the seccomp filter is active.
+ */
 static void run_crowd(void)
 {
 	pthread_t threads[CROWD];
@@ -192,7 +195,10 @@ static void run_fork(void)
 	}
 }
 
-/* Executes this program again, which is then restricted from its start. */
+/*
+ * Executes this program again. The seccomp filter remains in effect, so the new program may make only the permitted
+ * system calls from its first instruction on.
+ */
 static void run_exec(void)
 {
 	char *const argv[] = { "untouched_calls", "end", NULL };

@@ -134,8 +134,9 @@ UNUSED static uint64_t piece_spawns(unsigned int p)
 }
 
 /*
- * Checks the environment variables, their order, gaps between their strings, the auxiliary vector, and prctl()
- * settings.
+ * Returns a checksum of the environment variables in their order, of entries of the auxiliary vector, and of settings
+ * that prctl() reads. Also prints the number of variables and the number of gaps between their strings. check-hostile
+ * compares the results of a run under massif with those of a run without massif.
  */
 UNUSED static uint64_t piece_environment(unsigned int p)
 {
