@@ -118,9 +118,9 @@ static bool is_shared(const char *line, uint64_t *start, uint64_t *end)
 }
 
 /*
- * Unmaps shared memory, which includes the writable sessions of profiled processes. Does not use stdio, because another
- * thread may have held a stdio lock at the time of the fork. It is safe to continue reading after an munmap: the kernel
- * resumes after the last mapping that it reported.
+ * Unmaps all shared memory, including the sessions of profiled processes, which are mapped writable. Reads
+ * /proc/self/maps without stdio, because another thread may have held a stdio lock at the time of the fork. It is safe
+ * to unmap a mapping while this file is being read: the kernel resumes after the last mapping that it reported.
  */
 static void unmap_shared(void)
 {
@@ -323,7 +323,10 @@ static bool filter_calls(void)
 		ALLOW(madvise),
 		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
 		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
-		/* Other system calls that libraries make. */
+		/*
+		 * System calls that the libraries used by the confined process make for other purposes: locks, time,
+		 * signals and the like.
+		 */
 		ALLOW(futex),
 		ALLOW(getrandom),
 		ALLOW(sysinfo),

@@ -17,7 +17,7 @@
 #define MF_CFI_REMEMBERED_MAX 16u /* maximum number of states remembered at once (DW_CFA_remember_state) */
 
 enum mf_cfi_kind {
-	MF_CFI_PLAIN,	/* an instruction that is safe and does not change the code address */
+	MF_CFI_PLAIN,	/* an instruction that is safe for libunwind and does not change the row's code address */
 	MF_CFI_ADVANCE, /* an instruction that adds @operand, in units of the code alignment, to the code address */
 	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, has not been read yet */
 	MF_CFI_STOP,	/* our mark for an unsafe instruction (MF_CFI_STOP_OPCODE) */

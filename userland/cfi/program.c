@@ -96,8 +96,9 @@ static void set_cfa_offset(struct run *run, int64_t offset)
 }
 
 /*
- * Ends the current row at @location, where the next row starts. Returns false if the run is complete. If the rows are
- * not in ascending order, the CFA becomes unknown.
+ * Ends the current row and starts the next one at the code address @location. Returns false if execution must end: the
+ * row for run->pc is complete, or the rows are not in ascending order (the CFA then becomes unknown), or the
+ * instruction is in a CIE, which has no rows.
  */
 static bool move(struct run *run, uint64_t location)
 {

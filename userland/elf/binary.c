@@ -110,7 +110,10 @@ static bool is_no_fault_of_file(int64_t code)
 	return code < 0 && code != -ESTALE && code != -ETIME && code != -EFBIG && code != -ENODATA;
 }
 
-/* Sets the summary of @binary to @summary, which malloc() returned and which @binary now owns. */
+/*
+ * Stores in @binary the summary of its ELF file (elf/summary.h). @summary was allocated with malloc(), and @binary
+ * takes ownership of it.
+ */
 static void take_summary(struct mf_binary *binary, struct mf_elf_summary *summary)
 {
 	binary->summary = summary;

@@ -21,7 +21,7 @@
 #include "cfi/request_site.h"
 
 #define SEGMENTS_MAX 64
-#define CHUNK	     (1u << 20) /* number of bytes of code searched at once */
+#define CHUNK	     (1u << 20) /* code is searched for client requests in pieces of at most this many bytes */
 #define SPAN_MAX    (1ull << 32) /* limit of link-time addresses, which are 32 bits wide in row files */
 
 struct segments {

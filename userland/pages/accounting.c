@@ -420,7 +420,10 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		follow(a);
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
-	/* If the mapping replaced another one, pages of that one may be without an address. Give them one now. */
+	/*
+	 * If the new mapping replaced another one, resident pages whose address in that mapping was only a guess now
+	 * have no address. Place them at free mapped addresses.
+	 */
 	return code || !removal->begun ? code : settle(a);
 }
 
@@ -529,7 +532,7 @@ static int inherit_names(struct mf_accounting *child, const struct mf_accounting
 	if (!child->notes || !child->objects)
 		return -ENOMEM;
 
-	/* Copies all objects in order, so that they keep their numbers. */
+	/* Copy the objects from the parent's store to the child's in order, so that they keep their numbers. */
 	for (uint32_t i = 1; i < parent->store.header->n_objects; i++)
 		if (mf_objects_read(&parent->store, i, &object))
 			mf_objects_add(&child->store, &object);

@@ -20,9 +20,15 @@
 /* Placeholder texts: a report shows them as a frame where the stack, or part of it, is unknown. */
 /* Placeholder for memory that the kernel mapped while it started the program. */
 #define MF_WORDS_EXEC	  "[exec]"
-/* Placeholder for memory that the kernel mapped while it started the program, if the mapping has no name. */
+/*
+ * Placeholder frame in reports for a mapping without a name that the kernel created while it started the program. For a
+ * nameless mapping that is older than the profile, it is the caller of MF_WORDS_ATTACH.
+ */
 #define MF_WORDS_ANON	  "[anon]"
-/* Placeholder for memory that was mapped before the profile began; the mapping's name is the caller's frame. */
+/*
+ * Placeholder frame in reports for memory that was mapped or touched before the profile began, so that the stack is
+ * unknown. For a mapping, a second placeholder frame is added as its caller: the mapping's name or MF_WORDS_ANON.
+ */
 #define MF_WORDS_ATTACH	  "[before attach]"
 /* Placeholder for memory that was mapped while records were lost. */
 #define MF_WORDS_LOST	  "[lost]"
@@ -33,7 +39,10 @@
 #define MF_WORDS_EXTERNAL "[external]"
 /* Placeholder for the stack of an event whose record should carry a stack but does not. */
 #define MF_WORDS_NO_STACK "[no stack]"
-/* Placeholder for pages that were already resident when the process was forked. */
+/*
+ * Placeholder frame in reports for pages that were already resident when the process was forked, if the parent's
+ * profile does not contain the stacks that first touched them.
+ */
 #define MF_WORDS_FORK	  "[fork]"
 /*
  * Placeholder for the stack of pages that became resident neither by a page fault nor on request (mlock, MAP_POPULATE),
@@ -75,8 +84,8 @@ struct mf_accounting {
 	size_t n_objects;
 
 	/*
-	 * Returns whether the pages of a context are counted; if NULL, all pages are. The results are cached in
-	 * @visible.
+	 * Filter that returns whether the pages of @context are counted; NULL if all pages are. Its results are cached
+	 * in @visible.
 	 */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
@@ -96,8 +105,8 @@ int mf_accounting_create(const struct mf_model_options *options, struct mf_files
 void mf_accounting_show(struct mf_accounting *accounting, enum mf_pages_what what);
 /*
  * Sets @counts as the filter that decides whether the pages of a context are counted; it is called once for each
- * context. It is not used if resident pages are accounted for. A page that is not counted is still tracked, but is not
- * included in any total and does not cause a snapshot.
+ * context. A profile that counts resident pages does not use the filter. A page that is not counted is still tracked,
+ * but is not included in any total and does not cause a snapshot.
  */
 void mf_accounting_ask(struct mf_accounting *accounting,
 		       bool (*counts)(void *data, uint32_t context), void *data);

@@ -160,7 +160,7 @@ static int account_resident(struct mf_target *target, struct mf_event *event, st
 	return mf_accounting_resident(target->accounting, event->resident, site);
 }
 
-/* Accounts a MOVE event (mremap has moved resident pages) whose destination's MAP record was lost. */
+/* Accounts for a MOVE event (mremap has moved resident pages) if the MAP record of the destination was lost. */
 static int account_move_only(struct mf_target *target, struct mf_event *event,
 			     struct mf_error *err)
 {

@@ -90,7 +90,11 @@ enum mf_pages_state {
 	/* the process executed a set-uid or unreadable program: the profile is dropped, and its store is empty */
 	MF_PAGES_SECURE,
 	MF_PAGES_SKIPPED,  /* skips() excluded the program: the profile is dropped */
-	MF_PAGES_HIDDEN,   /* we may no longer observe the process: the profile is complete up to this change */
+	/*
+	 * massif-ctl may no longer observe the process, because it is not dumpable any more or its credentials changed:
+	 * the profile is complete up to this change
+	 */
+	MF_PAGES_HIDDEN,
 	MF_PAGES_TAKEN,	   /* another session has taken over the process: the profile is complete up to the takeover */
 };
 

@@ -176,7 +176,8 @@ static bool has_room(const struct mf_resident *r)
 }
 
 /*
- * Adds @page, which is in no window, to @list; the page still counts as resident. If memory runs out, the page is
+ * Adds @page to @list, which is one of the lists of resident pages that are not in any window (struct mf_window: a
+ * block of 16 pages, each recorded at its address). The page still counts as resident. If memory runs out, the page is
  * dropped and no longer counts; the next RESIDENT record corrects the total.
  */
 static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
@@ -234,7 +235,10 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 	return code;
 }
 
-/* Puts @n pages whose addresses are unknown at free addresses. Prefers mappings where pages of this kind are likely. */
+/*
+ * Records @n resident pages like @page, whose addresses are unknown, at free mapped addresses. Prefers anonymous
+ * mappings for anonymous pages, and mappings of files for file and shared memory pages.
+ */
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
@@ -302,7 +306,8 @@ static int settle(struct mf_resident *r, bool anywhere)
 
 /*
  * Returns the start of the range in which a fault at @address made @n pages resident. If @n is a power of two, the
- * range is @n aligned pages, otherwise the whole window.
+ * range is @n pages, aligned to their size. Otherwise, it is the window of MF_WINDOW_PAGES pages that the kernel maps
+ * around a fault in a file.
  */
 static uint64_t block_of(uint64_t address, uint64_t n)
 {
@@ -374,7 +379,10 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 	return search->n;
 }
 
-/* Like take_some(), but removes pages with addresses from @start to @end from @list, not from a window. */
+/*
+ * Removes up to search->n pages that count in search->counter (MASSIF_RSS_*), with addresses from @start to @end, from
+ * @list. Pages in such a list are in no window (struct mf_window); for pages in windows, there is take_some().
+ */
 static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
 {
 	uint32_t left = 0;
@@ -468,7 +476,10 @@ static uint32_t site_of_words(struct mf_resident *r, const struct massif_rec_res
 	return mf_accounting_note(r->accounting, words);
 }
 
-/* Adds @n pages of @counter as reported by @record. */
+/*
+ * Records that @n more pages of the kernel's counter @counter (MASSIF_RSS_*) are resident, as reported by @record.
+ * Their stack is @site, or a placeholder (MF_WORDS_*) if @site is 0.
+ */
 static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 		unsigned int counter, uint32_t site, uint64_t n)
 {

@@ -74,7 +74,8 @@ struct mf_resident {
 	uint32_t thread; /* thread that caused the current event */
 	uint64_t cursor; /* address at which fill() last placed a page; searches for free addresses start here */
 	const char *base_words; /* placeholder text for pages of a BASE record whose first touch was not recorded */
-	struct mf_page_list homeless; /* pages with an unknown address that did not fit into any mapping */
+	/* resident pages that are counted, but not recorded at an address in a mapping yet */
+	struct mf_page_list homeless;
 	struct mf_page_list going; /* pages whose mapping was removed but whose own removal has not been reported yet */
 	struct mf_page_list inherited; /* after a fork: the parent's pages, until the child's BASE record */
 	struct mf_page_list moving;
@@ -91,8 +92,8 @@ void mf_resident_deinit(struct mf_resident *resident);
 int mf_resident_turn(struct mf_resident *resident, uint32_t thread);
 
 /*
- * Applies a RESIDENT record. @site is the site of its stack, or 0 if it has no stack; then a placeholder (MF_WORDS_*)
- * is used. Returns 0 or -ENOMEM.
+ * Applies a RESIDENT record. @site is the trie node of the record's call stack, or 0 if the record has none; then a
+ * placeholder (MF_WORDS_*) takes its place. Returns 0 or -ENOMEM.
  */
 int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resident *record,
 		     uint32_t site);
@@ -102,8 +103,9 @@ int mf_resident_mapped(struct mf_resident *resident, const struct mf_interval *i
 
 /*
  * mf_resident_unmapped() records that @part of a mapping was removed. If @gone is true, the module has already reported
- * the removal of the resident pages in @part; otherwise it will do so later. The space need not be consistent during
- * the call. Once it is consistent again, call mf_resident_settle(), which returns 0 or -ENOMEM.
+ * the removal of the resident pages in @part; otherwise it will do so later. The list of mappings (struct mf_space) may
+ * be inconsistent during the call, because it is being changed. After the change, call mf_resident_settle(), which
+ * returns 0 or -ENOMEM.
  */
 void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval *part, bool gone);
 int mf_resident_settle(struct mf_resident *resident);

@@ -47,7 +47,10 @@ static int reserve(struct mf_space *space)
 	return 0;
 }
 
-/* Marsaglia's xorshift generator. The priorities only have to be independent of the addresses. */
+/*
+ * Returns a pseudo-random priority for a node of the treap (Marsaglia's xorshift generator). The priorities only have
+ * to be independent of the addresses in the nodes.
+ */
 static uint32_t next_random(struct mf_space *space)
 {
 	space->random ^= space->random << 13;

@@ -10,7 +10,7 @@
 struct mf_interval {
 	uint64_t start, end;
 	uint64_t offset;  /* file offset of start, in bytes; 0 if there is no file */
-	uint32_t context; /* context of the stack that mapped it */
+	uint32_t context; /* number of the context: the call stack that created the mapping */
 	uint32_t file; /* number of the mapped file, set by the code that uses the space; 0 if none or not known yet */
 };
 

@@ -28,7 +28,7 @@ struct stack {
 struct mf_stack_cache {
 	struct stack *stacks; /* all stacks, indexed by stack number; [0] is unused */
 	uint32_t n_stacks, max_stacks;
-	/* stack words that were read to unwind the stacks in the hash table */
+	/* the registers and stack words that were read to unwind the stacks in @table, with their values */
 	struct massif_stack_cache_word *words;
 	uint32_t n_words, max_words;
 	uint32_t *table; /* hash table: number of the first stack in each chain */

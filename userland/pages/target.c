@@ -272,8 +272,9 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 	struct mf_event *event;
 
 	/*
-	 * Records of targets that have ended were lost. If the EXIT record of this target was among them, it is one of
-	 * these targets.
+	 * The LOST record is not about one target: it reports lost records of targets that have ended, or a forked
+	 * child that is not followed for lack of memory. If the EXIT record of this target was lost, it is one of the
+	 * targets that have ended. So unless its EXIT record was processed, the loss is noted for it, too.
 	 */
 	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
 		if (!target->exited)

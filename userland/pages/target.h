@@ -31,7 +31,7 @@ struct mf_stack_wait;
 /* How the stack cache is used. Modes other than MF_KNOWN_ON are for tests (MASSIF_KNOWN_STACKS in pages.h). */
 enum mf_stack_cache_mode {
 	MF_KNOWN_ON,
-	MF_KNOWN_OFF,	 /* no stack is cached */
+	MF_KNOWN_OFF,	 /* the stack cache is off: each stack is copied and walked */
 	/* stacks are copied and walked even if they are cached, and the result is compared with the cached stack */
 	MF_KNOWN_VERIFY,
 };

@@ -64,9 +64,10 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip
 					      int need_unwind_info, void *arg);
 
 /*
- * libunwind reads unwind rules as if they were memory. Their addresses consist of this bit, the file's number (from bit
- * 32 upwards), and an offset. At offset 0 is a search table whose only entry leads to the FDE at the table's base; the
- * rules follow it.
+ * libunwind reads the unwind rules of a file as if they were memory. The address of a word of the rules consists of
+ * this bit, the file's number (from bit 32 upwards), and an offset. At offset 0, there is a search table with a single
+ * entry, which refers to the FDE at the table's base address; find_proc_info() sets the base to the FDE that it has
+ * found. The file's rules start at the offset RULES_ENTRY.
  */
 #define RULES_BIT   (1ull << 63)
 #define RULES_ENTRY 8u
@@ -84,7 +85,11 @@ struct mf_unwinder {
 	bool regs_initial;		  /* @regs are still the thread's own registers */
 	bool no_rules;			  /* the last frame's code has no unwind rules */
 	uint64_t ip;			  /* instruction pointer of the current frame */
-	bool shows_code;		  /* libunwind may read the code at ip */
+	/*
+	 * the current frame is a signal frame, so libunwind may read the code at @ip; for other code without rules, it
+	 * gets 0
+	 */
+	bool shows_code;
 	struct mf_interval last; /* the mapping from which memory was last read; the next read is usually nearby */
 
 	struct mf_trace trace;
@@ -391,9 +396,9 @@ static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval 
 }
 
 /*
- * Returns whether signal handlers return to @ip. libunwind's unw_is_signal_frame() is not used, because libunwind
- * versions disagree about which of the two frames it refers to. The code is compared only if it may be a signal frame,
- * because reading it requires a child process.
+ * Returns whether signal handlers return to @ip. libunwind's unw_is_signal_frame() is not used: in some versions of
+ * libunwind it refers to the current frame, in others to the frame that the last unw_step() left. The code at @ip is
+ * compared only if it may be a signal frame, because reading it requires a child process.
  */
 static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 {

@@ -125,8 +125,9 @@ static uint16_t pages_in(const struct mf_window *window, uint64_t start, uint64_
 }
 
 /*
- * Visits the window that *@link refers to. Unlinks the window if it is empty after the visit, otherwise advances
- * *@link. Returns false to stop.
+ * Calls @visit for the window (16 pages, struct mf_window) whose index is **@link, if the window has pages from @start
+ * to @end. If the window is empty afterwards, unlinks and frees it; otherwise advances *@link to the next window in the
+ * bucket. Returns false if @visit returned false, which ends the iteration.
  */
 static bool visit_link(struct mf_windows *windows, uint32_t **link, uint64_t start, uint64_t end,
 		       mf_windows_visit visit, void *data)

@@ -23,7 +23,10 @@ struct mf_window {
 	uint32_t next;	    /* next window in the same bucket or in the free list */
 };
 
-/* A hash table. The windows are in one array, links are indexes, [0] is unused. Zero-initialise it. */
+/*
+ * A hash table of windows, each of which describes MF_WINDOW_PAGES adjacent pages of an address space. All windows are
+ * elements of one array, and links between them are indexes into it; element 0 is unused. Zero-initialise the table.
+ */
 struct mf_windows {
 	struct mf_window *windows;
 	uint32_t *buckets;
@@ -43,8 +46,8 @@ struct mf_window *mf_windows_make(struct mf_windows *windows, uint64_t address);
 typedef bool (*mf_windows_visit)(struct mf_window *window, uint16_t pages, void *data);
 
 /*
- * Visits the windows with pages from @start to @end, in no particular order. The visitor must not create windows. A
- * window is freed if it contains no touched or resident pages after the visit.
+ * Calls @visit for each window (MF_WINDOW_PAGES adjacent pages) that has pages from @start to @end, in no particular
+ * order. @visit must not create windows. A window is freed if it contains no touched or resident pages after the call.
  */
 void mf_windows_each(struct mf_windows *windows, uint64_t start, uint64_t end,
 		     mf_windows_visit visit, void *data);

@@ -105,7 +105,7 @@ void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,
 void mf_namefile_add_shown(struct mf_namefile_draft *draft, uint32_t shown);
 void mf_namefile_add_position(struct mf_namefile_draft *draft, struct mf_namefile_position position);
 
-/* Adds the records of @file whose addresses are not in @draft. */
+/* Copies to @draft the records of @file whose addresses @draft does not contain yet. */
 void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_namefile *file);
 
 /*

@@ -328,8 +328,11 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 	mf_namefile_add_shown(draft, shown);
 	for (size_t i = 0; i < answer->n_locations; i++) {
 		const struct mf_location *location = &answer->locations[i];
-		bool inlined = i + 1 < answer->n_locations; /* the last location is the containing function, whose
-							     * name is answer->symbol */
+		/*
+		 * Every location but the last is in an inlined function. The last one is in the function that contains
+		 * the inlined code; its name is answer->symbol.
+		 */
+		bool inlined = i + 1 < answer->n_locations;
 
 		mf_namefile_add_position(draft, (struct mf_namefile_position){
 			.function = inlined ? mf_namefile_add_text(draft, location->function) : 0,

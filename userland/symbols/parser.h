@@ -28,7 +28,10 @@ struct mf_parser_options {
 
 struct mf_parser;
 
-/* State of the object's files. It is known once the parser has answered its first question. */
+/*
+ * The result of opening the object's files, and whether the parser has failed since. It is known by the time the parser
+ * answers its first question or fails; before that, @is_open is false.
+ */
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */

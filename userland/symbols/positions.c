@@ -302,7 +302,10 @@ static bool find_function(struct unit *unit, uint64_t address, Dwarf_Die *functi
 	}
 	if (!range)
 		return false;
-	/* With split DWARF, the offset refers to the other file. */
+	/*
+	 * The offset range->value is relative to the file that contains unit->code; with split DWARF, that is not the
+	 * object's debug file.
+	 */
 	return dwarf_offdie(dwarf_cu_getdwarf(unit->code.cu), range->value, function);
 }
 

@@ -32,7 +32,10 @@ struct mf_reader_question {
 	uint32_t reserved;
 };
 
-/* An answer. The strings are valid until the next answer. */
+/*
+ * The answer to a struct mf_reader_question: what the object's files say about one address. The strings are valid until
+ * the reader answers the next question.
+ */
 struct mf_reader_answer {
 	/* the function's name in the symbol table, or NULL if there is none or it was not asked for */
 	const char *symbol;

@@ -25,7 +25,7 @@ struct mf_sources {
 	struct mf_source files[MF_SOURCES_MAX];
 	const char *paths[MF_SOURCES_MAX];
 	uint32_t count;
-	bool others; /* the names also depend on files that are not listed */
+	bool others; /* the names also depend on files that are missing from this list, so they must not be saved */
 };
 
 /*

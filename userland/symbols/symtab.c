@@ -38,7 +38,7 @@ struct mf_symtab_interval {
 };
 
 enum {
-	SYMBOLS_EACH = 8, /* average number of symbols per interval */
+	SYMBOLS_EACH = 8, /* intended average number of symbols in an address interval of the table */
 	INTERVALS_MAX = 1 << 20,
 };
 
@@ -84,7 +84,11 @@ static bool is_function(const GElf_Sym *symbol)
 	}
 }
 
-/* Adds @source to the table. The first source of a file owns the flags of the file's sections. */
+/*
+ * Adds the symbol table section @source to @table. The first section that is added for an ELF file owns the array
+ * source->code, which all symbol tables of the file share; clears source->owns_code, so that sections added later do
+ * not own it.
+ */
 static void add_source(struct mf_symtab *table, struct mf_symtab_source *source, const GElf_Shdr *header)
 {
 	struct mf_symtab_source *sources;

@@ -31,7 +31,11 @@ struct mf_wire_head {
 struct mf_wire_opened {
 	uint32_t confined; /* privileges that the child dropped, MF_CONFINED_* */
 	uint32_t readable; /* 0 if the object's file does not exist or is not the one that was mapped */
-	uint32_t shares;   /* some names are in a third file that several objects share, as in struct mf_image */
+	/*
+	 * some names are in a file that several objects share (made by dwz), apart from the object's file and its
+	 * separate debug file
+	 */
+	uint32_t shares;
 	char why[116];	   /* why names are missing, or empty if none are */
 };
 
