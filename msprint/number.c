@@ -15,7 +15,7 @@
 #define EXACT 9007199254740992.0	/* 2^53 */
 #define NEGATIVE_LIMIT (UINT64_C(1) << 63)
 
-/* The range of integers, as doubles. */
+/* An integer is at least -2^63 and less than 2^64 (see number.h). These are the two bounds as doubles. */
 #define INTEGER_MIN -9223372036854775808.0	/* -2^63 */
 #define INTEGER_END 18446744073709551616.0	/* 2^64, the smallest value that is too large */
 
@@ -24,7 +24,7 @@ static struct mf_number real(double value)
 	return (struct mf_number){ .is_real = true, .real = value };
 }
 
-/* Makes an integer, or a double if the value is below -2^63. */
+/* Returns the integer with the given sign and magnitude, or a double if it is below -2^63, the smallest integer. */
 static struct mf_number integer(bool negative, uint64_t magnitude)
 {
 	if (negative && magnitude > NEGATIVE_LIMIT)

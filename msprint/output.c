@@ -170,7 +170,7 @@ static unsigned int hundredths(double value)
 	if (shift > 61)
 		return 0;
 	whole = scaled >> shift;
-	half = UINT64_C(1) << (shift - 1);	/* defined: the value is below 2^9, so shift is at least 44 */
+	half = UINT64_C(1) << (shift - 1);	/* shift is at least 44, because the value is below 2^9 */
 	rest = scaled & (2 * half - 1);
 	return whole + (rest > half || (rest == half && whole % 2));
 }

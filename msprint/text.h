@@ -23,7 +23,7 @@ void mf_text_append(struct mf_text *text, const void *bytes, size_t len);
 /* Appends a C string. */
 void mf_text_append_string(struct mf_text *text, const char *string);
 
-/* Replaces the text with @len bytes. */
+/* Replaces the text with the @len bytes at @bytes. */
 void mf_text_set(struct mf_text *text, const void *bytes, size_t len);
 
 bool mf_text_equals(const struct mf_text *text, const char *string);

@@ -22,7 +22,10 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 		ret = mf_syntax_node_read(input, total, &node, failure);
 		if (ret)
 			return ret;
-		/* No file can contain UINT64_MAX nodes, so the exact number does not matter. */
+		/*
+		 * If the number of announced nodes overflows, UINT64_MAX serves as well as the exact number: no file
+		 * contains so many nodes, so in either case the file ends too early, which is an error.
+		 */
 		if (__builtin_add_overflow(pending, node.children, &pending))
 			pending = UINT64_MAX;
 	}
