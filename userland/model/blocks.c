@@ -115,8 +115,9 @@ static struct mf_block unpack_at(const struct mf_store *store, uint64_t address,
 }
 
 /*
- * Moves the block that is stored in @slot, the slot of @address, to a chain of wide blocks, which then contains only
- * this block.
+ * Converts a usual block (one that is stored in slots) to a wide block (one that is stored in a chain outside the
+ * slots). @slot is the first slot of the block, and the slot of @address. It then refers to a chain that contains only
+ * this block. If the block had a second slot, that slot becomes free.
  */
 static bool make_wide(struct mf_store *store, uint32_t *slot, uint64_t address)
 {

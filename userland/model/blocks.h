@@ -258,7 +258,11 @@ static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_
 #endif
 }
 
-/* The slots of a usual block, which is one that fits into slots. A long block needs @second for its size. */
+/*
+ * The contents of the slots of a usual block, which is a block that is stored in slots rather than in a chain of wide
+ * blocks (see blocks.c). A long block (MF_BLOCKS_LONG) has a second slot, for its size; for other blocks, @second is
+ * not used.
+ */
 struct mf_usual {
 	uint32_t first, second;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Computes the end of a profile in a copy of its model.
+// Adds the end of a profile, which is the last event and may need a last snapshot, to a copy of the profile's model.
 
 #include "model/ending.h"
 

@@ -30,8 +30,8 @@ struct mf_ending {
 	/* the snapshots that the profile has before its end is added */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
 	/*
-	 * the model's log of the end of the profile, for mf_log_view(); the earlier entries of the profile's log are
-	 * not copied
+	 * the log entries that @model makes when the end of the profile is added; mf_log_view() of @store returns them.
+	 * The earlier entries of the profile's log are not copied.
 	 */
 	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16];
 };

@@ -36,7 +36,10 @@ static void wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Returns the maximum waiting time in milliseconds, which depends on whether a server exists now. */
+/*
+ * Returns the maximum time to wait for the filter server's answer, in milliseconds. It is shorter if no server exists
+ * now, and 0 if the server has died.
+ */
 static int patience(const struct mf_store_header *header)
 {
 	uint32_t filter_server = __atomic_load_n(&header->filter_server, __ATOMIC_ACQUIRE);

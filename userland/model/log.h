@@ -59,8 +59,9 @@ enum mf_step_kind {
 	MF_STEP_STACK,	      /* a change of a stack's size begins; @heap is the change in bytes, signed */
 	MF_STEP_STACK_END,
 	/*
-	 * a stack was captured for a call of the allocation function @entry; logged right before the step
-	 * MF_STEP_ALLOC, or before or after the step MF_STEP_REALLOC
+	 * a stack was captured for a call of the allocation function @entry. Logged right before the step
+	 * MF_STEP_ALLOC. For a realloc, logged before the step MF_STEP_REALLOC, or after it if the block shrinks: a
+	 * possible peak must then be recorded before the stack becomes a new context.
 	 */
 	MF_STEP_CAPTURE,
 };
@@ -104,7 +105,10 @@ static inline void mf_log_add(struct mf_store *store, const struct mf_step *step
 	__atomic_store_n(&header->n_steps, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Logs a step that belongs to an event, if events are logged. */
+/*
+ * If events are logged, adds an entry to the log for the step @kind of an event (an allocation, a free, ...), for
+ * example its beginning or its end.
+ */
 static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, int64_t heap,
 				int64_t extra)
 {

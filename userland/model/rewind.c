@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads tree versions, newest first.
+// Reconstructs tree versions, which are the bytes of all contexts at the times of detailed snapshots, newest first.
 
 #include "model/rewind.h"
 

@@ -55,8 +55,8 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max);
 
 /*
- * Copies the contexts' current byte counts to @bytes, at most @max of them. Each value is read once, so the values are
- * consistent with each other only if nobody is writing. Returns how many contexts there are.
+ * Copies the contexts' current byte counts to @bytes, at most @max of them. The counts are read one after another, so
+ * they are consistent with each other only if nobody is writing. Returns how many contexts there are.
  */
 uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32_t max);
 

@@ -90,7 +90,10 @@ static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 	return true;
 }
 
-/* Reduces @budget to this process's limits. */
+/*
+ * Returns @budget, the maximum size of the whole store in bytes (0: no limit), or this process's limit on file sizes if
+ * that is lower.
+ */
 static uint64_t budget_within_limits(uint64_t budget)
 {
 	struct rlimit limit;

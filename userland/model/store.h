@@ -178,8 +178,8 @@ struct mf_store_header {
 
 	/* Fields for asking whether a context is to be counted; see filter_client.h. */
 	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
-	uint32_t question; /* the context that the shim asks the filter server about, or 0; a futex */
-	uint32_t answer;   /* the filter server's answer to @question: enum mf_answer; a futex */
+	uint32_t question; /* the context about which the shim asks whether it is to be counted, or 0; a futex */
+	uint32_t answer;   /* whether the context in @question is to be counted: enum mf_answer; a futex */
 	uint32_t may_not_wait; /* the program is not allowed the futex system calls, so it polls for answers */
 	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
 	uint32_t unanswered; /* the filter server did not answer, so every new context was counted from then on */
@@ -190,7 +190,12 @@ struct mf_store_header {
 	uint32_t n_string_bytes, n_ledger;
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_bits, n_hashed; /* the trie's hash table: log2 of its size, and its entries; see trie.c */
-	uint32_t free_chunk, free_wide; /* first free chunk of tree versions, first free wide block; 0: none */
+	/*
+	 * Heads of two free lists, 0 if the list is empty. free_chunk: chunks for records of the contexts' earlier byte
+	 * counts (struct mf_chunk). free_wide: entries for blocks that do not fit into the slots of the table of blocks
+	 * (struct mf_wide_block).
+	 */
+	uint32_t free_chunk, free_wide;
 	uint32_t overflow; /* context for stacks that did not fit into the store; 0: none so far */
 	uint32_t overflow_object; /* placeholder object shown as the only frame of @overflow; 0: none so far */
 

@@ -81,9 +81,10 @@ void mf_tally_end_all(struct mf_store *store)
 		struct mf_tally *tally = mf_tally_of(store, i);
 
 		/*
-		 * Release this tally's lock in the copy of the store for a forked child. No thread is changing a tally,
-		 * because the gate is closed. But a thread that was about to wait for the gate may have held the lock
-		 * when the store was copied, and it does not exist in the child.
+		 * Release this tally's lock in the copy of the store for a forked child. No thread was changing a tally
+		 * when the store was copied, because the gate was closed (preload/core/gate.h). But a thread locks its
+		 * tally before it checks the gate, and unlocks it if the gate is closed. If it held the lock when the
+		 * store was copied, nobody would release the lock in the child, where the thread does not exist.
 		 */
 		tally->busy = 0;
 		tally->users = 0;

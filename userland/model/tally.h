@@ -54,8 +54,9 @@ struct mf_tally {
 	 */
 	uint64_t capture;
 	/*
-	 * the newest tree version, like @capture, but for an event that decreases a context's bytes. MF_CAPTURE_NEVER
-	 * if such an event may have to be preceded by a peak snapshot; then the model must handle it.
+	 * what a free uses in place of @capture. If a peak snapshot may have to be taken before a free, this is
+	 * MF_CAPTURE_NEVER, which is never the version of a context, so that the model handles the free. Otherwise it
+	 * is the same as @capture.
 	 */
 	uint64_t capture_down;
 
@@ -191,8 +192,10 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 /*
  * Saves the current byte count of @context in a record for the newest tree version (see tree_version.h), so that the
  * context's bytes may then be changed. Call this if there is no such record yet. Returns false if the context is not
- * counted, or if there is no room for the record. Also returns false if @keeps is false, which says that the caller must
- * not call functions: saving a byte count takes a call.
+ * counted, or if there is no room for the record.
+ *
+ * Saving takes a function call. So if the caller's code must not contain any, it passes false for @keeps; this function
+ * then only returns false.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -236,10 +239,13 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
  * but count the event in the shard and tally of @ctx, and return true. A free copies the block to *@block.
  *
  * If the model has to handle the event, they change nothing and return false. This is so if the event exceeds the
- * tally's allowance or may require a peak snapshot; if the block is not or cannot be stored in slots (blocks.c); if its
- * context is not counted; or if there is no room to record the context's bytes for the newest tree version. If @keeps
- * is false, they make no function calls. They then also return false if those bytes must be recorded first, or if the
- * block to be freed has more capacity than a new block of its size.
+ * tally's allowance (the amounts by which the clock and the total may still change) or may require a peak snapshot; if
+ * the block is not or cannot be stored in slots (blocks.c); if its context is not counted; or if there is no room to
+ * record the context's earlier byte count, that of the newest tree version.
+ *
+ * If @keeps is false, they make no function calls, for callers whose code must not contain any. They then also return
+ * false if the earlier byte count has not been recorded yet, or if the block to be freed has more capacity than a new
+ * block of its size.
  *
  * To be fast, some tests cover several conditions. A slot that holds no usual block (one that fits into slots) decodes
  * to an invalid context number, so no separate test of the slot is needed. The tree version of a context that is not
@@ -292,8 +298,11 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/*
-	 * If a usual block (see blocks.c) begins at @address, this XOR clears all bits above the context except
-	 * MF_BLOCKS_SHRUNK. A test for large blocks is not needed, because usual blocks are never large.
+	 * The context is decoded from the bits of the slot from MF_BLOCKS_CONTEXT_SHIFT up. If the slot holds a usual
+	 * block (see blocks.c) that begins at @address, this XOR clears the bits MF_BLOCKS_KIND. What remains is the
+	 * context, with MF_BLOCKS_SHRUNK if the block was shrunk. Otherwise one of the bits MF_BLOCKS_KIND remains set
+	 * or the slot is empty, so the context is invalid. The size is not checked, because blocks above
+	 * MF_BLOCKS_ROUNDED_MAX are never stored in slots.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

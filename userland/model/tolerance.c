@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The peak's tolerance: three operations of IEEE 754 double precision, computed with integers.
+// Computes by how much the total may exceed the recorded peak without being a new peak. Massif computes this with three
+// operations on doubles: it converts the total, multiplies it, and divides by 100. Here they are done with integers.
 
 #include "model/tolerance.h"
 
@@ -19,7 +20,7 @@
 
 /* The value mantissa * 2^exponent. */
 struct number {
-	uint64_t mantissa; /* an integer below 2^53 */
+	uint64_t mantissa; /* the significant digits, as an integer of at most 53 bits */
 	int exponent;
 };
 

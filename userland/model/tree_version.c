@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// For each tree version, records the bytes of the contexts that have changed since then.
+// Tree versions: the bytes of all contexts at the times of detailed snapshots. To be able to reconstruct a version,
+// records the bytes that a context had in it when they change for the first time after it.
 
 #include "tree_version.h"
 
@@ -105,9 +106,9 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			struct mf_past *place;
 
 			/*
-			 * @captures contains the tree versions of the kept snapshots in ascending order. Advance @n to
-			 * the number of versions up to past->until, the last one for which the byte count in @past is
-			 * valid.
+			 * @captures contains the tree versions of the kept snapshots, oldest first. past->until is the
+			 * last version in which the context had the byte count in @past. Set @n to the number of kept
+			 * snapshots with that version or an older one.
 			 */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;

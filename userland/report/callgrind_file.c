@@ -37,7 +37,7 @@ static int compare_numbered(const void *a, const void *b)
  */
 struct path {
 	uint32_t parent; /* the path without the innermost frame; 0 is the empty path */
-	uint32_t frame;	 /* the number of the innermost frame */
+	uint32_t frame;	 /* the innermost frame, as a number in struct mf_frames */
 	bool is_stack;	 /* true if the path is a complete stack, false if it is only the outer part of stacks */
 	uint64_t values[MF_LEDGER_VALUES];
 };

@@ -187,8 +187,9 @@ static int view_snapshots(const struct mf_store *store, struct mf_end end,
 }
 
 /*
- * Collects the trees of all snapshots, from the newest to the oldest. If the newest tree was taken at the end of the
- * profile, it has no tree version; it is then made from the contexts' current byte counts.
+ * Collects the trees of all snapshots, from the newest to the oldest. The trees are read from tree versions, which the
+ * profile recorded for the detailed snapshots. A detailed snapshot that is added at the end of the profile has no tree
+ * version, so its tree is made from the contexts' current byte counts.
  */
 static int collect_trees(const struct mf_store *store, const struct mf_snapshot_view *views, size_t n,
 			 struct mf_collection *collection, struct mf_profile_snapshot *snapshots)

@@ -20,7 +20,10 @@ struct mf_context_filter {
 	struct mf_symbolizer_options naming;
 	bool pages;
 
-	/* The filter and the data it uses. They are recreated when the store has more objects than at last use. */
+	/*
+	 * The filter and the data it uses. They are recreated if the store has more objects than when they were
+	 * created.
+	 */
 	struct mf_collection objects;
 	struct mf_frames *frames;
 	struct mf_symbolizer *symbolizer;

@@ -30,7 +30,8 @@ enum mf_filter_decision {
 			       * removed */
 	MF_FILTER_IGNORE_FN,  /* all frames are removed, because --ignore-fn contains @function */
 	MF_FILTER_BELOW_MAIN, /* @count frames below main are removed */
-	MF_FILTER_KEEP_ONE,   /* one frame is kept although main was already removed */
+	MF_FILTER_KEEP_ONE,   /* main was already removed; one frame below it is kept, because a context
+			       * without frames would be ignored */
 	MF_FILTER_DEPTH,      /* the @count outermost frames are removed, because they exceed the depth */
 };
 
@@ -60,7 +61,10 @@ void mf_filter_destroy(struct mf_filter *filter);
  */
 void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context);
 
-/* Sets *@span to the part of @context to show; @listener may be NULL. Returns 0 or -ENOMEM. */
+/*
+ * Sets *@span to the frames of @context that reports show; none if the context is ignored. Calls @listener, which may
+ * be NULL, for each decision of the filter. Returns 0 or -ENOMEM.
+ */
 int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,
 		    const struct mf_filter_listener *listener, struct mf_filter_span *span,
 		    struct mf_error *err);

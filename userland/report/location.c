@@ -7,8 +7,9 @@
 #include <string.h>
 
 /*
- * Functions below main in a stack. Names must match literally: symbol names with a version, which are found in separate
- * debug files, do not match, so reports show such functions.
+ * Functions of the C library that call main, directly or indirectly. By default, reports show them as `(below main)` or
+ * not at all. Names must match literally. In separate debug files, symbol names may include a version; such a name does
+ * not match, so reports show the function like any other.
  */
 static const struct {
 	const char *name;

@@ -9,7 +9,11 @@
 void mf_percent_print(FILE *out, double value)
 {
 	uint64_t whole = (uint64_t)value;
-	/* Subtract the integer part first: 33.335 * 100 would be rounded to 3333.5. */
+	/*
+	 * Subtract the integer part before multiplying. As a double, 33.335 is slightly more than that, so it must be
+	 * rounded up to 33.34. But 33.335 * 100 would be rounded to 3333.5, which is exactly one half and is not
+	 * rounded up.
+	 */
 	double hundredths = (value - (double)whole) * 100;
 	uint64_t fraction = (uint64_t)hundredths;
 

@@ -310,7 +310,10 @@ static uint64_t bytes_of(const struct mf_tree *tree, const struct node *node)
 	return tree->sums[node->end] - tree->sums[node->begin];
 }
 
-/* Returns whether any context of @node had been seen by the time of the snapshot. */
+/*
+ * Returns whether any of the contexts (call stacks) that lead through @node existed at the time of the current
+ * snapshot.
+ */
 static bool is_known(const struct mf_tree *tree, const struct node *node)
 {
 	return node->first_seen < tree->n_seen;

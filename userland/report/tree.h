@@ -21,7 +21,7 @@
 
 struct mf_tree;
 
-/* One entry under a node of the tree. */
+/* An entry in the list of a node's children: one child, or all children below the threshold, merged into one entry. */
 struct mf_tree_child {
 	uint32_t node;	       /* number of the node, or MF_TREE_MERGED */
 	struct mf_frame frame; /* frame of the node; not set for MF_TREE_MERGED */

@@ -30,7 +30,7 @@
 enum {
 	STATUS_REFUSED = 1,
 	STATUS_LOST = 125,	   /* exit status if an output file could not be written anywhere */
-	DURATION_MAX = 1000000000, /* maximum duration in seconds */
+	DURATION_MAX = 1000000000, /* largest value that --duration accepts, in seconds */
 };
 
 /* The arguments of the attach command itself. */

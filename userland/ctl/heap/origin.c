@@ -23,10 +23,10 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* number of words before the command-line options in a stored origin */
+	WORDS, /* number of words in a note before the first of massif-ctl's command-line options */
 };
 
-/* Appends a word. Returns false if there is no room. */
+/* Appends @word to @note, whose text may have at most @room bytes. Returns false if @word does not fit. */
 static bool add(struct note *note, size_t room, const char *word)
 {
 	size_t length = strlen(word) + 1;

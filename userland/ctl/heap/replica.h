@@ -42,9 +42,9 @@ void mf_replica_refresh(void);
 
 /*
  * Returns whether the pages copied since the last refresh are consistent with each other. If @all is true, any event
- * since the refresh makes them inconsistent. If @all is false, only an event does that moves the contexts' saved byte
- * counts (struct mf_past, see model/tree_version.h) to another place in the store. Code that reads the replica
- * tolerates other changes, but would miss a saved byte count that is moved.
+ * since the refresh makes them inconsistent. If @all is false, only an event that moves the contexts' saved byte counts
+ * (struct mf_past, see model/tree_version.h) to another place in the store makes them inconsistent. Code that reads the
+ * replica tolerates other changes, but it would miss a saved byte count that was moved.
  */
 bool mf_replica_is_current(bool all);
 

@@ -12,7 +12,10 @@
 
 #include "base/proc_mapping.h"
 
-/* Which files a process has mapped; used to classify a process that does not have the session mapped. */
+/*
+ * Which files a process has mapped. If the session is not among them, the others show whether the process is ending,
+ * runs a new program without the shim, or runs a new program into which the shim may still be loaded.
+ */
 struct files {
 	char executable[PATH_MAX];
 	bool any; /* true if there is at least one mapping */

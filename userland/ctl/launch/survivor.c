@@ -29,7 +29,10 @@ void mf_survivor_say_cut_off(size_t n)
 			       "%zu processes of the program are still running; their profiles end here", n);
 }
 
-/* Collects the lines about the survivors, so that they can be printed as one message. */
+/*
+ * Collects one line about each survivor (a process that is still running when the launched program ends), so that the
+ * lines can be printed as one message.
+ */
 struct account {
 	const struct mf_options *options;
 	FILE *out;

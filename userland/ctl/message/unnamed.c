@@ -24,7 +24,10 @@ static bool is_reported(const char *path)
 	return false;
 }
 
-/* If memory runs out, a path may be reported twice. */
+/*
+ * Records that the file @path was reported as one whose symbol names cannot be read. If memory runs out, the path is
+ * not recorded, so it may be reported again.
+ */
 static void remember(const char *path)
 {
 	char **more = reallocarray(reported, n_reported + 1, sizeof(*more));

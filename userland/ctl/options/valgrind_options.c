@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Reasons that apply to several options. */
+/* Reasons why massif-ctl refuses Valgrind options, as printed to the user. Each of them applies to several options. */
 #define NATIVE	   "the program runs natively, not on a simulated processor"
 #define ERRORS	   "massif does not look for errors in the program"
 #define OTHER_TOOL "this is an option of another tool of Valgrind; massif profiles memory only"

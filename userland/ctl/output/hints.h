@@ -14,7 +14,9 @@ struct mf_run_facts {
 	struct mf_faults faults;
 };
 
-/* Prints the suggestions. Call this after the profile has been written. */
+/*
+ * Prints suggestions of better options for the next run of the program. Call this after the profile has been written.
+ */
 void mf_hints_say(const struct mf_options *options, const struct mf_run_facts *facts);
 
 #endif

@@ -103,7 +103,10 @@ static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
 	const struct mf_recording *recording = run->state;
 	size_t n = 0;
 
-	/* Without a record of the first process's end, do not rely on the other records. */
+	/*
+	 * If reading the module's records failed, or they do not include the end of the first process, they are
+	 * incomplete. They then do not say reliably which processes are still running, so report none.
+	 */
 	if (!recording->first_ended || recording->broken)
 		return 0;
 	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
