@@ -395,8 +395,8 @@ static bool go_deep(size_t length)
 		size_t left = length - strlen(here) - 1;
 
 		/*
-		 * With this directory name, the path must either reach its final length, or remain short enough for
-		 * another slash and a name of at least one letter.
+		 * The path of the innermost directory must be exactly @length bytes long. So after a directory name of
+		 * at most 100 letters, either nothing is missing, or at least two bytes: a slash and a letter.
 		 */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);

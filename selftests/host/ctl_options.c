@@ -379,7 +379,10 @@ TEST(suggestions_for_long_words)
 	}
 }
 
-/* Messages about an option with a prefix show the option without it. */
+/*
+ * An option may have the tool's name as a prefix, as in --massif:depth=5. Messages, and the description of the options
+ * in the profile, show it without the prefix, as --depth=5. Options of other tools are ignored.
+ */
 TEST(prefixed)
 {
 	static const char *const bad[] = { "--massif:depth=0", "--massif:deep=1", "--massif:vgdb=no" };

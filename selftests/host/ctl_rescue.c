@@ -316,7 +316,7 @@ TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 		EXPECT_GT(before + 1024, resident(self->daemon));
 		grow(_metadata, self);
 	}
-	/* Options on the command line are added to the original ones. */
+	/* massif-ctl rescue adds the options of its own command line to those with which the profile was started. */
 	RESCUE(become_nobody, self->pid, "--massif-out-file=massif.out.other", "-q");
 	EXPECT_STREQ("", self->result.err);
 	expect_profile(_metadata, "massif.out.other", 700000);

@@ -131,7 +131,10 @@ FIXTURE_TEARDOWN(counted)
 	ctl_remove_files(OUT);
 }
 
-/* Runs the target heap_counted with @way. massif-ctl chooses the time unit. */
+/*
+ * Runs the target program heap_counted in its mode @way ("threads", "child" or "errno") with the argument @n. No time
+ * unit is requested, so massif-ctl chooses it. Returns whether the program succeeded and its output could be read.
+ */
 static bool run_counted(FIXTURE_DATA(counted) *self, const char *way, const char *n)
 {
 	self->broker->asked = self->broker->ready = 0;

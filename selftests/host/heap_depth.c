@@ -165,8 +165,8 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 			TH_LOG("mark %d", i);
 		}
 		/*
-		 * The target also requests a snapshot at each mark. That snapshot has the same number of stack bytes as
-		 * the profile at the mark.
+		 * A mark is a block of a unique size. Right after the target has allocated it, the target requests a
+		 * snapshot, which has the same number of stack bytes as the profile's own snapshot for the allocation.
 		 */
 		EXPECT_EQ(at_point(OUR_POINTS, i), at_mark(self, i));
 	}
@@ -350,7 +350,8 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
 		/*
-		 * At mark 5, the total of the stacks also includes the thread's own stack, down to its deepest frame.
+		 * In the second run, the thread allocates once more after the coroutine has ended (mark 5), in a frame
+		 * of more than SMALL_STACK / 2 bytes on its own stack. This frame counts.
 		 */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));

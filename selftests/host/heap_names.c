@@ -168,7 +168,10 @@ TEST_F_TIMEOUT(names, no_place, SECONDS)
 	EXPECT_EQ(0, files(".names"));
 }
 
-/* Each process has a file, and the names of all processes are cached once at the end. */
+/*
+ * Each process has its own massif.out file. The function names found for all of them are written to the cache only
+ * once, at the end of the run.
+ */
 TEST_F_TIMEOUT(names, of_children, SECONDS)
 {
 	const char *shell = "for i in 1 2 3; do (exit 0); done";

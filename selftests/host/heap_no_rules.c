@@ -41,8 +41,9 @@ FIXTURE_VARIANT_ADD(no_rules, no_table) {
 };
 
 /*
- * Writes the library to COPY, with @entries in its table or without a table. Returns whether it originally had
- * one.
+ * Copies the test library to the file COPY and changes the copy's .eh_frame_hdr, the sorted table of its unwind rules:
+ * sets the number of entries to @entries or, if @no_table, hides the table. Returns whether the copy was written and
+ * the library's table has one entry.
  */
 static bool copy_library(uint32_t entries, bool no_table)
 {

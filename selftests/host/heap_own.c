@@ -179,7 +179,11 @@ TEST_F(own, jumps_to_what_is_taken_over)
 	EXPECT_GE(10 * 70005, massif_text_peak(self->text));
 }
 
-/* An allocator chosen by IFUNC also frees its own blocks, and calls that bypass the shim are not counted. */
+/*
+ * The allocation functions of the program's library are IFUNCs, which cannot be intercepted. massif-ctl reports this.
+ * The library's calls of its own malloc() bypass the shim and are not counted, but their blocks, too, are freed by the
+ * library's own free().
+ */
 TEST_F(own, chosen_when_loaded_is_told)
 {
 	RUN(self, ctl_target("own_linked_chosen"));

@@ -33,8 +33,8 @@ FIXTURE_TEARDOWN(threads)
 }
 
 /*
- * The setting under test. With BYTES, all options have their default values, and the bytes of the blocks are checked.
- * With each other value, one more setting is turned on.
+ * The setting under test. BYTES selects bytes as the time unit and the other settings as in prepare(). Each other value
+ * selects another time unit or changes one of the other settings.
  */
 enum wanted {
 	BYTES,

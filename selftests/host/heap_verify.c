@@ -76,7 +76,10 @@ FIXTURE_TEARDOWN(verify)
 
 FIXTURE_VARIANT(verify) {
 	const char *argv[8];
-	const char *target;  /* the test program to run; NULL: @bench, cc1 or argv[0] */
+	/*
+	 * the program to run, from selftests/targets; if NULL: @bench if it is set, else cc1 if @compiler, else argv[0]
+	 */
+	const char *target;
 	const char *bench;   /* the benchmark program to run */
 	bool compiler;	     /* true to run gcc's compiler proper, cc1 */
 	const char *prepare; /* a command to run first */

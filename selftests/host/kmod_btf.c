@@ -369,8 +369,9 @@ TEST(each_byte_changed)
 }
 
 /*
- * Compares vfs_read(), whose prototype has not changed for years, in the type information of this machine's kernel, if
- * there is any.
+ * Looks up vfs_read(), whose prototype has not changed for years, in the type information (BTF) of this machine's
+ * kernel, if there is any. The module's comparison must find that the function has this prototype and not a different
+ * one.
  */
 TEST(of_a_real_kernel)
 {

@@ -226,7 +226,8 @@ FIXTURE_TEARDOWN(stream)
 }
 
 /*
- * Returns whether a profile that ends at @now, after a peak check, would equal that of the slow model (model_oracle.h).
+ * Computes the profile that would be written if the program ended at @now: before the end, a peak snapshot is taken if
+ * the total is a new peak. Returns whether the slow model (model_oracle.h) yields the same profile.
  */
 static bool ends_as_slow_model(int64_t now)
 {

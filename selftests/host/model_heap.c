@@ -53,8 +53,8 @@ static bool is_any_free_delayed(void)
 }
 
 /*
- * Selects a random thread for the event at @now and carries out the free that its tally deferred, if there is one.
- * Withdraws the allowances if a snapshot is due, as massif-ctl does in time unit ms. Returns the thread's number.
+ * Selects a random thread for the event at @now and carries out the thread's delayed free, if there is one. Withdraws
+ * the allowances if a snapshot is due, as massif-ctl does in time unit ms. Returns the thread's number.
  */
 static uint32_t turn(uint64_t *seed, int64_t now)
 {
@@ -67,8 +67,9 @@ static uint32_t turn(uint64_t *seed, int64_t now)
 	number = n_tallies ? (uint32_t)oracle_below(seed, n_tallies) : 0;
 	settle(number);
 	/*
-	 * A tally may defer a free to the thread's next event only while the program has a single thread. Before a
-	 * second thread starts, all tallies are added to the totals. Simulate this here if a tally has deferred a free.
+	 * A free may be delayed until the thread's next event only while the program has a single thread. Before a
+	 * second thread starts, the shim adds all tallies to the totals and carries out the delayed free. Do the same
+	 * here if a free is still delayed.
 	 */
 	if (is_any_free_delayed()) {
 		mf_tally_fold(&store);

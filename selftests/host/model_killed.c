@@ -86,9 +86,10 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Carries out the frees that tallies deferred before @event. Settling the event's tally carries out that tally's free.
- * Folding all tallies carries out the free of any other tally, and simulates the start of another thread: a free can be
- * deferred only while the program has a single thread.
+ * Carries out all delayed frees before @event is counted. mf_tally_settle() carries out the delayed free of the event's
+ * own tally. If that fails, or if the free of another tally is delayed, mf_tally_fold() adds all tallies to the totals
+ * and carries out the delayed frees. The shim does the same before a second thread starts, because a free may be
+ * delayed only while the program has a single thread.
  */
 static void settle(const struct event *event)
 {
@@ -103,8 +104,8 @@ static void settle(const struct event *event)
 }
 
 /*
- * Frees the block of @event. If the block's number is odd, the tally defers the free to the next event if
- * mf_tally_delay_free() permits it.
+ * Frees the block of @event. If the block's number is odd and mf_tally_delay_free() permits it, the free is delayed
+ * until the next event.
  */
 static void write_free(const struct event *event)
 {

@@ -98,7 +98,10 @@ TEST(room)
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);
 	EXPECT_EQ(3, store.header->steps_lost);
-	/* A faulty program has overwritten the number of steps. */
+	/*
+	 * A faulty program may overwrite the number of logged steps. mf_log_view() never returns more steps than the
+	 * log has room for.
+	 */
 	store.header->n_steps = UINT32_MAX;
 	mf_log_view(&store, &n);
 	EXPECT_EQ(room, n);

@@ -386,8 +386,8 @@ TEST(scribbled)
 }
 
 /*
- * The worst damage: each node is its own parent, each chunk its own successor, and all counters have their
- * maximum value.
+ * The worst damage: each node is its own parent, each chunk of records precedes itself in its list, and the number of
+ * contexts is the maximum.
  */
 TEST(cycles)
 {
@@ -406,8 +406,9 @@ TEST(cycles)
 		memcpy(chunks + i * 4096ull, &i, sizeof(i));
 	ASSERT_EQ(0, read_all(&store));
 	/*
-	 * Mark all chunks of tree versions as newer than any version, so that every reader has to go through all of
-	 * them.
+	 * Set all bits of the records of earlier byte counts, so that each record seems to be newer than any tree
+	 * version. A reader goes back from the newest record until it finds one that is older than its tree version.
+	 * Here it finds none, and follows the chunks of records until it reaches its limit on their number.
 	 */
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memset(chunks + i * 4096ull + 16, 0xff, 4096 - 16);

@@ -86,7 +86,10 @@ TEST(negative)
 		EXPECT_EQ(numbers[i] < 0, mf_tolerance_is_negative(&numbers[i]));
 }
 
-/* The result does not depend on the program's rounding mode. */
+/*
+ * The tolerance that mf_tolerance_bytes() computes does not depend on the program's rounding mode for floating-point
+ * numbers.
+ */
 TEST(in_each_rounding_mode)
 {
 	static const int modes[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };

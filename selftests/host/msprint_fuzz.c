@@ -122,7 +122,10 @@ static void copy_line(struct bytes *file, uint64_t *state)
 	free(line);
 }
 
-/* Numbers at which the type, the rounding or the notation changes. */
+/*
+ * Numbers near the values at which the Perl code of Valgrind's ms_print changes from integers to floating point,
+ * rounds, or prints in another notation. Some of the numbers are malformed.
+ */
 static const char *const numbers[] = {
 	"0", "1", "9", "10", "999", "1000", "1023", "1024", "99999", "1000000",
 	"4503599627370497", "9007199254740991", "9007199254740993", "9223372036854775807",

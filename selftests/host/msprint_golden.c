@@ -250,7 +250,7 @@ static void write_many(FILE *file)
 	}
 }
 
-/* Numbers in formats that Massif never writes but that both programs accept. */
+/* Numbers in formats that Massif never writes but that both our ms_print and Valgrind's accept. */
 static void write_odd_numbers(FILE *file)
 {
 	static const char *const values[] = {

@@ -268,7 +268,10 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 	EXPECT_EQ(0, reads_here);
 	EXPECT_EQ(0, n_told);
 
-	/* Check that reads of files in this process are noticed: without confinement, there must be some. */
+	/*
+	 * Check that the test notices when this process reads object files: without confinement, it reads them itself
+	 * instead of in a child.
+	 */
 	forget_files();
 	files.options.unconfined = true;
 	in_a_handler();
@@ -348,7 +351,8 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 		{ ENDS, "it is damaged: reading its unwind rules failed" },
 		{ IS_QUIET, "it is damaged: reading its unwind rules failed" },
 		{ TELLS_NOISE, "it is damaged: its unwind rules are invalid" },
-		{ FLOODS, NULL /* massif-ctl's message gives one of two reasons */ },
+		/* either of two reasons may be reported: reading took too long, or there are too many unwind rules */
+		{ FLOODS, NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -95,7 +95,10 @@ static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 	return bytes / PAGE;
 }
 
-/* Checks an invariant that holds at every moment, even in the middle of an unmapping. */
+/*
+ * Checks that the bytes of all contexts add up to the total, and that at most PAGES mapped pages are counted as not
+ * resident. This must hold at every moment, even in the middle of an unmapping.
+ */
 static bool sums_up(kernel_t *kernel)
 {
 	const struct mf_model *model = mf_model_of(&kernel->ours->store);
@@ -104,8 +107,9 @@ static bool sums_up(kernel_t *kernel)
 }
 
 /*
- * Checks the state between two system calls: the invariant, the mappings, and which site mapped and touched each
- * page.
+ * Checks the state between two system calls: the bytes of all contexts add up to the total, and the total equals the
+ * size of the mapped pages. Each resident page is counted for the call stack (site) that touched it, and each other
+ * mapped page for the site that mapped it.
  */
 static bool is_right(kernel_t *kernel)
 {
@@ -442,8 +446,8 @@ TEST_F(resident, no_memory_for_the_pages_of_a_move)
 	EXPECT_EQ(-ENOMEM, mf_resident_lift(&self->ours->resident, BASE, MANY * PAGE));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
 	/*
-	 * Without the limit on memory, mf_resident_lift() succeeds: it lists all pages of a second range of the same
-	 * size, which is to be moved.
+	 * Without the memory limit, mf_resident_lift() succeeds: it lists all pages that are to move. This is tested
+	 * with a second range of the same size, because the failed call has removed pages from the first one.
 	 */
 	interval.start += 2 * MANY * PAGE;
 	interval.end += 2 * MANY * PAGE;

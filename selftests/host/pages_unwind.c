@@ -63,7 +63,10 @@ static __attribute__((noinline)) int sort(void)
 
 static int (*volatile innermost)(void) = sort;
 
-/* Frames of different sizes, none of them a tail call. */
+/*
+ * Calls itself @depth times, each time with a frame of another size, and then innermost(). None of the calls is a tail
+ * call.
+ */
 static __attribute__((noinline)) int nest(int depth)
 {
 	volatile char pad[1 + depth * 24];
@@ -539,8 +542,8 @@ TEST_F(stack, depends_on_what_was_read_only)
 }
 
 /*
- * A walk that stops at the end of a stack copy has no trace and cannot be cached: with a longer copy of the same stack,
- * the walk might find more frames.
+ * A trace lists the stack words that a walk read. A walk that stops at the end of a stack copy has no trace, so it
+ * cannot be cached: with a longer copy of the same stack, the walk might find more frames.
  */
 TEST_F(stack, is_not_known_where_the_copy_ends)
 {
@@ -668,8 +671,9 @@ TEST_F(stack, traces_that_are_full)
 	ASSERT_TRUE(load(0, nested_with_pointer, sizeof(nested_with_pointer)));
 	innermost = call_nested_code;
 	/*
-	 * Each frame in the chain of frame pointers needs two words of the unwinder's trace, whether or not the frame
-	 * is shown.
+	 * For each frame in the chain of frame pointers, the walk reads two words, the return address and the saved
+	 * frame pointer, and both need room in the trace. The walk follows the chain to code in a mapped file, even
+	 * beyond the last frame that it reports.
 	 */
 	for (n_coded = MF_TRACE_SLOTS_MAX / 2 - 20; n_coded < 10 * MF_TRACE_SLOTS_MAX / 2; n_coded++) {
 		if (n_coded == MF_TRACE_SLOTS_MAX / 2 + 20)

@@ -32,7 +32,11 @@ static struct {
 	uint64_t value, width;
 	uint32_t selected; /* the counter selected by the last rdpmc */
 	unsigned int reads;
-	void (*meanwhile)(void); /* called once while the counter is being read, to do what a kernel does */
+	/*
+	 * called once while the counter is being read; changes the counter and its page like the kernel, which may move
+	 * the thread to another processor at that moment
+	 */
+	void (*meanwhile)(void);
 } hardware;
 
 static struct perf_event_mmap_page page;

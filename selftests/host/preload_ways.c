@@ -189,10 +189,10 @@ static FRAME int turn(int n)
 }
 
 /*
- * Calls turn() @times times. Before each call, some entries of turns[] are replaced by random call sites below @kinds,
- * so that a few frames of the stack change. Before every third call, the last replacement is undone instead. Returns
- * the number of wrong stacks: those that do not have @n frames or, if @n is 0, those that differ from a complete
- * unwinder's.
+ * Calls turn(TURNS) @times times. Each entry of turns[] is the number of the call site that turn() uses at one depth of
+ * the stack. Before each call, one to three entries are replaced by random numbers less than @kinds, so that a few
+ * frames change. Before every third call, the last replacement is undone instead. Returns the number of wrong stacks:
+ * those that do not have @n frames or, if @n is 0, those that differ from libunwind's.
  */
 static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
@@ -317,7 +317,7 @@ TEST(links_that_are_no_frames)
 			turn(TURNS);
 		/*
 		 * n counts turn_about()'s frame too, but here the test calls turn() directly, so the stack has one
-		 * frame less.
+		 * frame fewer.
 		 */
 		EXPECT_EQ(n - 1, walks.compared.n_ours);
 		EXPECT_EQ(heard, walks_repeatable());
@@ -346,8 +346,9 @@ static uint32_t turn_on_another_stack(char *stack, size_t size)
 }
 
 /*
- * Frames of generated code are also guessed on a separate stack. But other memory may be mapped there later, so the
- * shim does not recognise such a stack when it sees it again.
+ * The shim also guesses the frames of generated code on a stack that is not the thread's own, such as a coroutine's.
+ * But the program may unmap such a stack, and map other memory in its place. So the shim does not compare later stacks
+ * with the words of a guessed frame there: it walks the stack again each time.
  */
 TEST(made_code_on_another_stack)
 {

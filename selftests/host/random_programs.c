@@ -25,7 +25,10 @@
 #define PROGRAMS 200
 #define BATCHES	 20
 #define WORKERS	 2
-/* The runner limits the total time; how long a batch takes depends on the number requested. */
+/*
+ * A time limit in seconds that is never reached. How long a batch takes depends on how many programs are requested, and
+ * the test runner limits the total time.
+ */
 #define NO_LIMIT 1000000
 
 static uint64_t setting(const char *name, uint64_t otherwise)

@@ -25,7 +25,10 @@ FIXTURE_TEARDOWN(hostile)
 
 FIXTURE_VARIANT(hostile) {
 	const char *seed, *first, *count;
-	/* minimum number of programs that can be compiled here and behave the same when run alone twice */
+	/*
+	 * minimum number of programs that must pass; programs that cannot be compiled here, or whose runs without
+	 * massif differ, do not count
+	 */
 	unsigned long at_least;
 };
 

@@ -451,7 +451,7 @@ TEST_F(files, compressed)
 /* Values that replace a field in the header of a compressed section, or bytes of its contents. */
 static const struct {
 	const char *what;
-	uint64_t at; /* offset in the section */
+	uint64_t at; /* where @value is written, as an offset in the section */
 	uint64_t value;
 } squashed[] = {
 	{ "no such method", offsetof(Elf64_Chdr, ch_type), 77 },

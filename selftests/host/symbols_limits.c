@@ -113,7 +113,10 @@ TEST_F_TIMEOUT(limits, inlined_calls, 120)
 		EXPECT_EQ(MF_POSITIONS_MAX, mf_positions_find(self->positions, innermost_address(self), true, list)) {
 			TH_LOG("%zu calls", n);
 		}
-		/* If there are too many nested calls, the outermost ones are listed. */
+		/*
+		 * If more calls are inlined into each other at an address than fit into the list, the innermost ones
+		 * are left out.
+		 */
 		snprintf(wanted, sizeof(wanted), "f%zu", n - (MF_POSITIONS_MAX - 2));
 		EXPECT_STREQ(wanted, list[0].function);
 		close_program(self);

@@ -150,7 +150,11 @@ static void hear_loose(unsigned int confined)
 }
 
 FIXTURE(parser) {
-	struct mf_object objects[3]; /* the unknown object, the good file, the hostile file */
+	/*
+	 * 0: the unknown object, which has no file; 1: the valid file GOOD; 2: the file HOSTILE, which attacks its
+	 * reader
+	 */
+	struct mf_object objects[3];
 	struct mf_symbolizer *symbolizer;
 	struct mf_symbolizer_options options;
 };
@@ -282,7 +286,10 @@ TEST_F_TIMEOUT(parser, hostile_files_lose_their_own_names, 120)
 	EXPECT_EQ(0, n_loose);
 }
 
-/* Returns everything known about every @step-th address of object 1. */
+/*
+ * Looks up every @step-th address below @end in object 1. Returns a text with the functions and source lines found. The
+ * file is read in this process if @unconfined, otherwise in a child process.
+ */
 static char *tell(FIXTURE_DATA(parser) *self, uint64_t end, uint64_t step, bool unconfined)
 {
 	char *text = NULL;
@@ -412,7 +419,10 @@ static size_t count_children(void)
 	return n < 0 ? SIZE_MAX : count;
 }
 
-/* The number of waiting processes is limited, even if more files have to be read. */
+/*
+ * Each file is read in a child process, which then waits for further questions about the file. At most PARSERS_MAX of
+ * these children are kept, even if more files have to be read.
+ */
 TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
 {
 	static const size_t counts[] = { PARSERS_MAX, PARSERS_MAX + 1, 10 * PARSERS_MAX };

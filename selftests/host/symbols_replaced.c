@@ -155,7 +155,7 @@ FIXTURE_TEARDOWN(replaced)
 	remove_all();
 }
 
-/* Returns the tree of the last snapshot in which @line occurs. */
+/* Returns the text from the last occurrence of @line to the end; "" if there is none. */
 static const char *last_tree(const char *text, const char *line)
 {
 	const char *found = NULL;
@@ -170,7 +170,10 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns the text after the address on the first line at or after @line. */
+/*
+ * Returns the text after the address in a line of the tree. @line points to the colon before the number of bytes: for
+ * ": 1000000 0x401136: main (a.c:3)", the text is "main (a.c:3)", followed by the rest of the file.
+ */
 static const char *name_of(const char *line)
 {
 	const char *name = strstr(line, ": ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates at many depths of many stacks. A mark is a block of a unique size. Under Valgrind, each mark also writes a
-// snapshot to a file: its name is $POINTS followed by the mark's number.
+// Allocates at many depths of many stacks. A mark is a block of a unique size. If $POINTS is set, each mark also makes
+// Valgrind or massif write a snapshot to a file: its name is $POINTS followed by the mark's number.
 
 #include <alloca.h>
 #include <pthread.h>
@@ -27,8 +27,8 @@
 static void *kept[64];
 
 /*
- * Marks point @i of the run: allocates a block of a unique size and, under Valgrind, requests a snapshot in the same
- * stack frame.
+ * Marks point @i of the run: allocates a block of a unique size and, if $POINTS is set, requests a snapshot in the same
+ * stack frame, from Valgrind or massif.
  */
 NOINLINE static void mark(int i)
 {
