@@ -33,7 +33,8 @@ $(O)/pic/preload/core/freestanding.o: SHIM_CFLAGS += -fno-builtin -fno-tree-loop
 $(O)/pic/preload/event/allocator.o $(O)/pic/preload/event/operators.o $(O)/pic/preload/patch/client.o \
 	$(O)/pic/preload/stack/verify.o: SHIM_CFLAGS += -fno-omit-frame-pointer
 # Counters that were written one by one are not to be read in pairs: that waits for the writes.
-$(O)/pic/preload/event/slowpath.o $(O)/pic/preload/event/fastpath.o: SHIM_CFLAGS += -fno-tree-slp-vectorize
+$(O)/pic/preload/event/exclusive.o $(O)/pic/preload/event/slowpath.o $(O)/pic/preload/event/fastpath.o: \
+	SHIM_CFLAGS += -fno-tree-slp-vectorize
 
 # The shim's own calls, which bare.c makes.
 PRELOAD_BARE := close fcntl fstat ftruncate getcwd geteuid getpid getrlimit getuid madvise memfd_create \

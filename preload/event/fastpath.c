@@ -3,8 +3,8 @@
 //
 // Nearly all events are alike: no special option is on, the thread is not inside the shim, it has had the same stack
 // before, and the event is within the allowance (the amount by which the counters of a tally may change before the model
-// must decide whether to take a snapshot). This file handles only such events, with as few tests as possible and no
-// calls, so that few registers have to be saved. It also walks stacks that are new to the thread. All other events are
+// must decide whether to take a snapshot). This file handles such events with as few tests as possible and no calls, so
+// that few registers have to be saved. If only the stack is new, a function of this file walks it. All other events are
 // passed to the slow path (slowpath.c), which starts over.
 //
 // A hook (hook.c) must not change the program's vector registers and may run on an unaligned stack. So this code calls

@@ -7,7 +7,7 @@
 
 #include "stack/depth.h"
 #include "core/thread.h"
-#include "slowpath.h"
+#include "exclusive.h"
 
 uint64_t mf_nesting_hook_returns;
 
@@ -60,7 +60,7 @@ static void drop_mark(struct mf_thread *thread, uint32_t i)
 
 	if (mark.resizing.context != MF_CONTEXT_NONE) {
 		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
-		mf_slowpath_realloc_left(thread, &mark.resizing);
+		mf_exclusive_realloc_left(thread, &mark.resizing);
 		mf_thread_local.inside = inside;
 	}
 	if (!thread->private->nesting.n)

@@ -4,8 +4,8 @@
 // Each event is handled in two steps. First the context of its stack is found. Then the event is counted. If the
 // thread's allowance (the amount by which its counters may change before the model must decide about a snapshot)
 // suffices, the event is counted in the thread's own tally, in parallel with other threads. Otherwise it is counted in
-// the model, with the gate closed, that is, while all other threads are kept from counting. A signal handler may
-// interrupt either step and allocate: its events are kept in the thread's state until the interrupted event is complete.
+// the model, while all other threads are kept from counting (exclusive.h). A signal handler may interrupt either step
+// and allocate: its events are kept in the thread's state until the interrupted event is complete.
 //
 // Optional features cost nothing in sessions that do not use them: functions of the hot path are compiled twice, once
 // for any value of the session's active word (mf_session_active_word) and once for the usual value, as a constant.
@@ -17,72 +17,21 @@
 #include "model/heap.h"
 #include "model/ledger.h"
 #include "model/model.h"
-#include "model/stacks.h"
 #include "model/tally.h"
-#include "core/clock.h"
 #include "core/fork_calls.h"
 #include "core/gate.h"
-#include "core/real.h"
 #include "core/session.h"
 #include "stack/context.h"
 #include "core/thread.h"
 #include "stack/verify.h"
 #include "core/xstate.h"
+#include "exclusive.h"
 
 #define MF_INLINE static inline __attribute__((always_inline))
 
 static inline uint64_t address_of(const void *pointer)
 {
 	return (uint64_t)(uintptr_t)pointer;
-}
-
-/* Describes the block for the model, with the capacity that the allocator itself reports. */
-static struct mf_block block_at(uint64_t address, size_t size, uint32_t context)
-{
-	return (struct mf_block){
-		.address = address,
-		.size = size,
-		.capacity = mf_real_extent((const void *)(uintptr_t)address),
-		.context = context,
-	};
-}
-
-static void account_alloc(uint64_t address, size_t size, uint32_t context, int64_t now)
-{
-	struct mf_block block;
-
-	if (__builtin_expect(!mf_session_store.header->real_capacities, 1)) {
-		mf_heap_alloc(&mf_session_store, address, size, context, now);
-		return;
-	}
-	block = block_at(address, size, context);
-	mf_heap_alloc_block(&mf_session_store, &block, now);
-}
-
-/*
- * Counts a block that a client request has reported: unlike the size of an allocator's block, its size is not rounded
- * up.
- */
-static void account_made(uint64_t address, size_t size, uint32_t context, int64_t now)
-{
-	const struct mf_block block = {
-		.address = address, .size = size, .capacity = size, .context = context,
-	};
-
-	mf_heap_alloc_block(&mf_session_store, &block, now);
-}
-
-static void account_realloc(const struct mf_block *old, uint64_t address, size_t size,
-			    uint32_t context, int64_t now)
-{
-	struct mf_block block;
-
-	if (__builtin_expect(!mf_session_store.header->real_capacities, 1)) {
-		mf_heap_realloc_end(&mf_session_store, old, address, size, context, now);
-		return;
-	}
-	block = block_at(address, size, context);
-	mf_heap_realloc_end_block(&mf_session_store, old, &block, now);
 }
 
 void mf_slowpath_lose(void)
@@ -94,28 +43,6 @@ void mf_slowpath_lose(void)
 	if (!mf_session_is_active() || mf_fork_is_newborn)
 		return;
 	__atomic_add_fetch(&mf_session_store.header->events_lost, 1, __ATOMIC_RELAXED);
-}
-
-/*
- * Closes the gate, so that no other thread is in the middle of an event, and adds the counters of all tallies to the
- * totals. Counts one event. Returns the current time.
- */
-static int64_t begin_alone(struct mf_thread *thread)
-{
-	mf_gate_close();
-	mf_tally_fold(&mf_session_store);
-	mf_session_store.header->events++;
-	return mf_clock_now(&thread->private->clock);
-}
-
-static void end_alone(int64_t now)
-{
-	struct mf_model *model = mf_model_of(&mf_session_store);
-
-	if (model->options.time_unit == MF_TIME_MS)
-		mf_session_store.header->snapshot_due = now >= model->next_allowed;
-	mf_tally_grant(&mf_session_store);
-	mf_gate_open();
 }
 
 /*
@@ -206,48 +133,6 @@ bool mf_slowpath_absorbed(void)
 	return absorbed;
 }
 
-/*
- * Adds a free to the ledger, which counts what each stack has allocated and freed in all. @node: trie node of the stack
- * that called free(); UINT32_MAX if the session has no ledger or the trie no room for the node.
- */
-static void enter_free(uint32_t node, const struct mf_block *block)
-{
-	if (node != UINT32_MAX)
-		mf_ledger_free(&mf_session_store, node, block);
-}
-
-/* Counts the deferred events of signal handlers that interrupted the shim. */
-static __attribute__((noinline)) void account_deferred(struct mf_thread *thread)
-{
-	bool ledger = mf_session_has(MF_SESSION_LEDGER);
-	int saved = errno;
-
-	for (uint32_t i = 0; i < thread->n_deferred; i++) {
-		const struct mf_deferred *event = &thread->deferred[i];
-		uint32_t context = event->is_free ? MF_CONTEXT_NONE : mf_stack_interrupted();
-		uint32_t node = ledger ? mf_stack_interrupted_node() : MF_NODE_ROOT;
-		int64_t now = begin_alone(thread);
-		struct mf_block block;
-
-		if (!event->is_free) {
-			/* Do not ask the allocator for the block's capacity: by now the block may have been freed. */
-			if (event->is_made)
-				account_made(event->address, event->size, context, now);
-			else
-				mf_heap_alloc(&mf_session_store, event->address, event->size,
-					      context, now);
-			if (ledger)
-				mf_ledger_alloc(&mf_session_store, context, event->size);
-		} else if (mf_heap_free_block(&mf_session_store, event->address, &block, now) &&
-			   ledger) {
-			enter_free(node, &block);
-		}
-		end_alone(now);
-	}
-	thread->n_deferred = 0;
-	errno = saved;
-}
-
 /* Counts the thread's pending free. Called before the thread's next event is counted. */
 static __attribute__((noinline)) void settle(struct mf_thread *thread)
 {
@@ -296,7 +181,7 @@ static inline void leave(struct mf_thread *thread)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	while (__builtin_expect(thread->n_deferred, 0) && mf_session_is_active()) {
 		mf_thread_local.inside = MF_INSIDE_SHIM;
-		account_deferred(thread);
+		mf_exclusive_deferred(thread);
 		mf_thread_local.inside = outside;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	}
@@ -343,19 +228,6 @@ static __attribute__((noinline)) void verify(const struct mf_registers *caller, 
 	errno = saved;
 }
 
-static __attribute__((noinline)) void alloc_alone(struct mf_thread *thread, uint64_t address,
-						  size_t size, uint32_t context)
-{
-	int saved = errno;
-	int64_t now = begin_alone(thread);
-
-	account_alloc(address, size, context, now);
-	if (mf_session_has(MF_SESSION_LEDGER))
-		mf_ledger_alloc(&mf_session_store, context, size);
-	end_alone(now);
-	errno = saved;
-}
-
 /* Adds to the counted stack bytes by how much the depth of the stack at @caller has changed since it was last measured. */
 static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 						  const struct mf_registers *caller)
@@ -363,7 +235,6 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 	int64_t change = mf_depth_change(thread, caller);
 	bool done = false;
 	int saved = errno;
-	int64_t now;
 
 	if (!change)
 		return;
@@ -374,14 +245,8 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 		mf_gate_leave(thread);
 	}
 	if (!done) {
-		now = begin_alone(thread);
-		/*
-		 * A change of a stack's depth is not an event, but begin_alone() has counted one, so subtract it again.
-		 */
-		mf_session_store.header->events--;
-		mf_stacks_change(&mf_session_store, change, now);
+		mf_exclusive_stacks(thread, change);
 		thread->private->depth.bytes += (uint64_t)change;
-		end_alone(now);
 	}
 	errno = saved;
 }
@@ -437,7 +302,7 @@ MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t siz
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
-		alloc_alone(thread, address_of(pointer), size, context);
+		mf_exclusive_alloc(thread, address_of(pointer), size, context);
 	leave(thread);
 }
 
@@ -510,7 +375,6 @@ void mf_slowpath_made(const void *pointer, size_t size, const struct mf_register
 	int session = *mf_session_active_word, saved = errno;
 	struct mf_thread *thread;
 	uint32_t context;
-	int64_t now;
 
 	/* Ignore sizes that no block can have. Massif crashes on such a size. */
 	if (!pointer || size > SIZE_MAX / 2 || !session || session & MF_SESSION_STOPPED)
@@ -527,29 +391,10 @@ void mf_slowpath_made(const void *pointer, size_t size, const struct mf_register
 	context = mf_stack_known(thread, caller);
 	if (!context)
 		context = mf_stack_context(thread, caller);
-	if (!tally_made(thread, address_of(pointer), size, context)) {
-		now = begin_alone(thread);
-		account_made(address_of(pointer), size, context, now);
-		if (session & MF_SESSION_LEDGER)
-			mf_ledger_alloc(&mf_session_store, context, size);
-		end_alone(now);
-	}
+	if (!tally_made(thread, address_of(pointer), size, context))
+		mf_exclusive_made(thread, address_of(pointer), size, context);
 out:
 	leave(thread);
-	errno = saved;
-}
-
-static __attribute__((noinline)) void free_alone(struct mf_thread *thread, uint64_t address,
-						 uint32_t node)
-{
-	int saved = errno;
-	int64_t now = begin_alone(thread);
-	struct mf_block block;
-
-	if (mf_heap_free_block(&mf_session_store, address, &block, now) &&
-	    mf_session_has(MF_SESSION_LEDGER))
-		enter_free(node, &block);
-	end_alone(now);
 	errno = saved;
 }
 
@@ -590,11 +435,11 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 		done = advance(thread) &&
 		       mf_tally_free(&thread->ctx, address_of(pointer), &block, true);
 		if (session & MF_SESSION_LEDGER && done)
-			enter_free(node, &block);
+			mf_ledger_free(&mf_session_store, node, &block);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
-		free_alone(thread, address_of(pointer), node);
+		mf_exclusive_free(thread, address_of(pointer), node);
 	leave(thread);
 }
 
@@ -679,7 +524,6 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc
 	uint32_t node = UINT32_MAX;
 	struct mf_thread *thread;
 	int saved = errno;
-	int64_t now;
 
 	if (!state->known)
 		return;
@@ -689,68 +533,9 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc
 	watch(thread, caller, *mf_session_active_word);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		node = mf_stack_node(thread, caller);
-	now = begin_alone(thread);
-	/*
-	 * The real function has freed the block that was to be resized. Put the block back into the table of blocks and
-	 * then count its free. If another block has since been given the same address, that block's entry is removed.
-	 */
-	mf_heap_realloc_failed(&mf_session_store, &state->block);
-	mf_heap_free(&mf_session_store, state->block.address, now);
-	thread->private->resizing.context = MF_CONTEXT_NONE;
-	if (mf_session_has(MF_SESSION_LEDGER))
-		enter_free(node, &state->block);
-	end_alone(now);
+	mf_exclusive_realloc_freed(thread, &state->block, node);
 	leave(thread);
 	errno = saved;
-}
-
-void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *block)
-{
-	int64_t now = begin_alone(thread);
-	struct mf_block other;
-	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
-
-	/* begin_alone() has counted an event. A realloc that never returned is not an event, so subtract it again. */
-	mf_session_store.header->events--;
-	mf_heap_realloc_failed(&mf_session_store, block);
-	if (is_taken)
-		mf_heap_free(&mf_session_store, block->address, now);
-	if (thread->private->resizing.address == block->address)
-		thread->private->resizing.context = MF_CONTEXT_NONE;
-	end_alone(now);
-}
-
-static void realloc_failed(struct mf_thread *thread, const struct mf_block *block)
-{
-	int64_t now = begin_alone(thread);
-
-	mf_heap_realloc_failed(&mf_session_store, block);
-	thread->private->resizing.context = MF_CONTEXT_NONE;
-	end_alone(now);
-}
-
-static void realloc_alone(struct mf_thread *thread, const struct mf_block *old, uint64_t address,
-			  size_t size, uint32_t context, const struct mf_registers *caller)
-{
-	int64_t now = begin_alone(thread);
-
-	/*
-	 * If freeing the old block makes a peak, record the peak before a new context is created, because that context
-	 * must not appear in the peak's tree.
-	 */
-	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);
-	if (!context) {
-		end_alone(now);
-		context = mf_stack_context(thread, caller);
-		now = begin_alone(thread);
-		/* begin_alone() was called twice for this realloc and counted an event each time. Count only one. */
-		mf_session_store.header->events--;
-	}
-	account_realloc(old, address, size, context, now);
-	if (mf_session_has(MF_SESSION_LEDGER))
-		mf_ledger_realloc(&mf_session_store, context, old, size);
-	thread->private->resizing.context = MF_CONTEXT_NONE;
-	end_alone(now);
 }
 
 MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *state, const void *old, const void *pointer,
@@ -770,7 +555,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	if (!thread)
 		return;
 	if (!pointer) {
-		realloc_failed(thread, &state->block);
+		mf_exclusive_realloc_failed(thread, &state->block);
 		leave(thread);
 		errno = saved;
 		return;
@@ -796,7 +581,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 		mf_gate_leave(thread);
 	}
 	if (!done)
-		realloc_alone(thread, &state->block, address_of(pointer), size, context, caller);
+		mf_exclusive_realloc(thread, &state->block, address_of(pointer), size, context, caller);
 	leave(thread);
 	errno = saved;
 }
@@ -831,7 +616,6 @@ void mf_slowpath_snapshot(void)
 {
 	struct mf_thread *thread;
 	int saved = errno;
-	int64_t now;
 
 	/*
 	 * A signal handler that interrupted the shim must not wait for the gate, because the interrupted code may have
@@ -842,11 +626,7 @@ void mf_slowpath_snapshot(void)
 	thread = enter();
 	if (!thread)
 		return;
-	now = begin_alone(thread);
-	/* begin_alone() has counted an event, but a request for a snapshot is not one, so undo that count. */
-	mf_session_store.header->events--;
-	mf_model_take(&mf_session_store, now);
-	end_alone(now);
+	mf_exclusive_snapshot(thread);
 	leave(thread);
 	errno = saved;
 }

@@ -83,11 +83,6 @@ void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *ol
 bool mf_slowpath_realloc_zero_keeps(void); /* does realloc(pointer, 0) return a one-byte block? */
 /* Ends a reallocation (realloc(pointer, 0)) in which the real function has freed the block. */
 void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc *state, const struct mf_registers *caller);
-/*
- * Ends a reallocation of @block that never returned. The block is counted as before, unless another block now has its
- * address.
- */
-void mf_slowpath_realloc_left(struct mf_thread *thread, const struct mf_block *block);
 void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *state, const void *old, const void *pointer,
 			  size_t size, const struct mf_registers *caller);
 

@@ -73,7 +73,7 @@ void mf_ledger_alloc(struct mf_store *store, uint32_t context, uint64_t size)
 
 void mf_ledger_free(struct mf_store *store, uint32_t node, const struct mf_block *block)
 {
-	if (!block->size)
+	if (!block->size || node == UINT32_MAX)
 		return;
 	add(store, node_of(store, block->context), MF_LEDGER_BYTES, -(int64_t)block->size, -1);
 	add(store, node, MF_LEDGER_FREED_BYTES, (int64_t)block->size, 1);

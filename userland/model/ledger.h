@@ -36,7 +36,8 @@ void mf_ledger_alloc(struct mf_store *store, uint32_t context, uint64_t size);
 
 /*
  * Records that the stack ending in @node freed @block. As in Valgrind, freeing a block of 0 bytes is not counted, so
- * such a block remains among the live blocks.
+ * such a block remains among the live blocks. @node is UINT32_MAX if the trie has no room for the stack; the free is
+ * then not recorded.
  */
 void mf_ledger_free(struct mf_store *store, uint32_t node, const struct mf_block *block);
 

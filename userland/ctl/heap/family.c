@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,14 +23,13 @@
 #include "monitor_command.h"
 #include "origin.h"
 #include "rowcache.h"
+#include "shared_profile.h"
 #include "ctl/launch/proc_maps.h"
 #include "timekeeper.h"
 #include "model/tally.h"
 
 enum {
 	EVENTS = 16,
-	/* how long to wait for a forked child to execute a program before its parent's profile is copied */
-	PATIENCE_MS = 5,
 	FIRST_WATCH_MS = 1, /* initial interval between checks of whether a process is still running the same program */
 	LAST_WATCH_MS = 500, /* maximum interval between checks of whether a process runs the same program */
 	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; doubles up to LAST_FILES_MS */
@@ -44,7 +42,8 @@ struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* the profiled processes of the run, newest first */
 	int files_ms; /* time until the next check for newly mapped files */
-	struct mf_join_conns conns; /* connections of joining processes; their epoll descriptor watches all processes */
+	/* connections of processes that are joining; its epoll descriptor also watches the processes that have joined */
+	struct mf_join_conns conns;
 	int inotify; /* inotify descriptor that reports the end of address spaces; -1 until a process joins */
 	struct mf_expected expected;
 };
@@ -123,88 +122,6 @@ struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family,
 	return process;
 }
 
-/* Returns a forked child that still shares the profile of @source, or NULL if there is none. */
-static struct mf_heap_process *find_heir(const struct mf_heap_family *family,
-					 const struct mf_heap_process *source)
-{
-	struct mf_heap_process *process = family->processes;
-
-	while (process && process->source != source)
-		process = process->next;
-	return process;
-}
-
-static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source);
-
-/* Passes the profile of @process to the children that share it, removes @process from the list and destroys it. */
-static void drop(struct mf_heap_family *family, struct mf_heap_process *process)
-{
-	struct mf_heap_process **at = &family->processes;
-
-	bequeath(family, process);
-
-	while (*at != process)
-		at = &(*at)->next;
-	*at = process->next;
-	mf_heap_process_destroy(process);
-}
-
-static void complain_of_child(const struct mf_heap_process *source, const struct mf_error *err)
-{
-	mf_message_say(MF_MESSAGE_PROBLEM, "a child of process %d is not profiled: %s",
-		       (int)source->pid, err->text);
-}
-
-/*
- * Finishes an attempt to give @heir, a child of @source, a profile of its own; @ret is the result. On failure, informs
- * the user and drops @heir. Returns whether @heir has a profile.
- */
-static bool has_settled(struct mf_heap_family *family, struct mf_heap_process *heir,
-			const struct mf_heap_process *source, int ret, const struct mf_error *err)
-{
-	if (ret) {
-		complain_of_child(source, err);
-		drop(family, heir);
-	} else if (heir->pid && !heir->ended) {
-		mf_heap_process_start(heir);
-	}
-	return !ret;
-}
-
-/* Gives @heir its own copy of the profile it shares. Returns false, after dropping @heir, if that fails. */
-static bool settle(struct mf_heap_family *family, struct mf_heap_process *heir)
-{
-	const struct mf_heap_process *source = heir->source;
-	struct mf_error err;
-	int ret = mf_heap_process_copy(heir, !heir->ended, &err);
-
-	return has_settled(family, heir, source, ret, &err);
-}
-
-/*
- * Passes the profile of @source, which has ended, to its children: the last child takes over the memory, the others get
- * copies.
- */
-static void bequeath(struct mf_heap_family *family, struct mf_heap_process *source)
-{
-	struct mf_heap_process *heir;
-
-	while ((heir = find_heir(family, source))) {
-		const struct mf_heap_process *other = heir->next;
-		struct mf_error err;
-		int ret;
-
-		while (other && other->source != source)
-			other = other->next;
-		if (other) {
-			settle(family, heir);
-			continue;
-		}
-		ret = mf_heap_process_inherit(heir, source, &err);
-		has_settled(family, heir, source, ret, &err);
-	}
-}
-
 /* Returns the descriptor that --trace-malloc writes to; -1 without that option. */
 static int trace_target(const struct mf_options *options)
 {
@@ -218,7 +135,7 @@ static void let_go(struct mf_heap_family *family, struct mf_heap_process *proces
 		       "process %d (%s) is not profiled: its limits (ulimit -n, ulimit -v) are too low to take "
 		       "over its parent's profile",
 		       (int)process->pid, process->title);
-	drop(family, process);
+	mf_shared_profile_drop(&family->processes, process);
 }
 
 /*
@@ -237,12 +154,6 @@ static void let_go_of_any(struct mf_heap_family *family)
 			process = process->next;
 		}
 	}
-}
-
-/* Returns whether @process has announced an exec: it is about to execute another program, or has just done so. */
-static bool executes(const struct mf_heap_process *process)
-{
-	return process->executes || mf_space_executes(&process->space);
 }
 
 /*
@@ -344,7 +255,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 						  "--trace-children-skip or --trace-children-skip-by-arg",
 			       (int)join_request->pid, join_request->path);
 		if (old && !launched)
-			drop(family, old);
+			mf_shared_profile_drop(&family->processes, old);
 		return -ECANCELED;
 	}
 	cmd = mf_proc_cmdline(join_request->pid, join_request);
@@ -359,10 +270,10 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	ret = follow(family, made, join_request->pid);
 	if (ret) {
 		mf_heap_process_destroy(made);
-		return ret; /* the process that joins has already ended */
+		return ret; /* the process that executed the program has already ended */
 	}
 	if (old)
-		drop(family, old);
+		mf_shared_profile_drop(&family->processes, old);
 	made->launched = launched;
 	mf_origin_note(&made->store, family->options, cmd, family->conns.join_server.address);
 	add(family, made);
@@ -387,7 +298,7 @@ static int serve_fork(struct mf_heap_family *family, int fd, const struct mf_req
 		return -ESRCH;
 	ret = mf_heap_process_expect(parent, &made, &err);
 	if (ret) {
-		complain_of_child(parent, &err);
+		mf_shared_profile_complain(parent, &err);
 		return ret;
 	}
 	add(family, made);
@@ -401,7 +312,7 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 {
 	if (!process || !process->forked)
 		return -ESRCH;
-	if (process->source && !settle(family, process))
+	if (!mf_shared_profile_settle(&family->processes, process))
 		return -ENOMEM;
 	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1, -1 }) ?: ENOTCONN;
 }
@@ -441,21 +352,9 @@ static int serve_executing(struct mf_heap_family *family, int fd, const struct m
 }
 
 /*
- * Returns how many milliseconds to wait for the children of @process: about as long as copying the profile would take,
- * but at most PATIENCE_MS.
- */
-static int64_t patience_for(const struct mf_heap_process *process)
-{
-	struct stat file;
-	int64_t mib = fstat(process->memory, &file) ? 0 : file.st_blocks / 2048;
-
-	return mib < 1 ? 1 : mib < PATIENCE_MS ? mib : PATIENCE_MS;
-}
-
-/*
  * Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share the profile need copies.
- * Most children soon execute another program or end, so answer_asker() first gives them time to do so. Returns 0 if it
- * took over the connection.
+ * Most children soon execute another program or end, so mf_shared_profile_answer() first gives them time to do so.
+ * Returns 0 if it took over the connection.
  */
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
@@ -463,10 +362,7 @@ static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_re
 
 	if (!process)
 		return -ESRCH;
-	if (process->asker >= 0)
-		close(process->asker);
-	process->asker = fd;
-	process->asker_until = mf_timekeeper_now() + patience_for(process);
+	mf_shared_profile_ask(process, fd);
 	return 0;
 }
 
@@ -524,13 +420,14 @@ static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *
 	/* A program that a profiled process executes first connects to massif-ctl, and only later maps its session. */
 	bool had_session = process->forked || __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
 	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
+	bool executes = mf_heap_process_executes(process);
 
 	check_later(process);
-	process->departs = (sight == MF_MAPPED_ARRIVING && had_session) || (executes(process) && sight != MF_MAPPED_OURS);
+	process->departs = (sight == MF_MAPPED_ARRIVING && had_session) || (executes && sight != MF_MAPPED_OURS);
 	/* MF_MAPPED_UNKNOWN means that the new program's maps are unreadable, because it gained privileges. */
-	if (sight == MF_MAPPED_OTHER || (executes(process) && sight == MF_MAPPED_UNKNOWN)) {
+	if (sight == MF_MAPPED_OTHER || (executes && sight == MF_MAPPED_UNKNOWN)) {
 		say_departed(process);
-		drop(family, process);
+		mf_shared_profile_drop(&family->processes, process);
 	} else if (sight == MF_MAPPED_ENDING) {
 		process->watch_ms = -1; /* the pidfd will report that the process ended */
 	}
@@ -565,7 +462,7 @@ static void serve_unborn(struct mf_heap_family *family, struct mf_heap_process *
 				 -ENOMEM;
 
 	if (ret < 0 || (ret > 0 && !begin_child(family, process, join_request)))
-		drop(family, process);
+		mf_shared_profile_drop(&family->processes, process);
 	free(join_request);
 }
 
@@ -604,35 +501,10 @@ static void serve_inotify(struct mf_heap_family *family)
 	}
 }
 
-/*
- * If @process waits for an answer to MF_JOIN_GO_ON, answers once no child shares its profile any longer. If the time
- * limit for the children has passed at @now, those that still share the profile get copies.
- */
-static void answer_asker(struct mf_heap_family *family, struct mf_heap_process *process, int64_t now)
-{
-	struct mf_heap_process *heir, *next;
-
-	if (process->asker < 0)
-		return;
-	for (heir = family->processes; heir; heir = next) {
-		next = heir->next;
-		if (heir->source != process)
-			continue;
-		if (heir->ended && executes(heir))
-			drop(family, heir);
-		else if (heir->ended || now >= process->asker_until)
-			settle(family, heir);
-	}
-	if (find_heir(family, process))
-		return;
-	mf_join_server_answer(process->asker, 0, NULL);
-	close(mf_take(process->asker, -1));
-}
-
-static void answer_askers(struct mf_heap_family *family, int64_t now)
+static void answer_waiting(struct mf_heap_family *family, int64_t now)
 {
 	for (struct mf_heap_process *process = family->processes; process; process = process->next)
-		answer_asker(family, process, now);
+		mf_shared_profile_answer(&family->processes, process, now);
 }
 
 static void serve_one(struct mf_heap_family *family, int fd)
@@ -648,9 +520,9 @@ static void serve_one(struct mf_heap_family *family, int fd)
 			serve_unborn(family, process);
 			return;
 		}
-		if (process->asker == fd) {
+		if (process->go_on_fd == fd) {
 			/* the process no longer waits for the answer to MF_JOIN_GO_ON */
-			close(mf_take(process->asker, -1));
+			close(mf_take(process->go_on_fd, -1));
 			return;
 		}
 		if (process->pidfd == fd) {
@@ -676,25 +548,25 @@ static void serve(struct mf_heap_family *family)
 		for (int i = 0; i < n; i++)
 			serve_one(family, events[i].data.fd);
 		let_go_of_any(family);
-		answer_askers(family, mf_timekeeper_now());
+		answer_waiting(family, mf_timekeeper_now());
 	} while (n == EVENTS);
 }
 
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
 {
 	/* The process ended while running another program, which is not profiled. */
-	if (process->departs || (executes(process) && !process->launched)) {
+	if (process->departs || (mf_heap_process_executes(process) && !process->launched)) {
 		if (process->departs)
 			say_departed(process);
-		drop(family, process);
+		mf_shared_profile_drop(&family->processes, process);
 		return;
 	}
-	if (process->source && !settle(family, process))
+	if (!mf_shared_profile_settle(&family->processes, process))
 		return;
 	mf_filter_server_destroy(mf_take(process->filter_server, NULL));
 	mf_tally_close(&process->store);
 	mf_heap_process_write(process);
-	drop(family, process);
+	mf_shared_profile_drop(&family->processes, process);
 }
 
 /*
@@ -739,16 +611,16 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			continue;
 		}
 		period = sooner(period, process->watch_ms);
-		if (process->asker >= 0)
-			period = sooner(period, process->asker_until > now ? (int)(process->asker_until - now) : 0);
+		if (process->go_on_fd >= 0)
+			period = sooner(period, process->go_on_until > now ? (int)(process->go_on_until - now) : 0);
 		mapped |= mf_heap_process_look(process);
 		any = true;
 		if (!process->source)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
 	/*
-	 * If files were mapped, check again soon: libraries are usually mapped several at a time. (A new process, which
-	 * will map some soon, also makes the interval short; see add().)
+	 * If files were mapped, look for newly mapped files again soon: libraries are usually mapped several at a
+	 * time. (A new process, which will map some soon, also makes the interval short; see add().)
 	 */
 	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
 	if (family->files_ms > LAST_FILES_MS)
@@ -864,7 +736,7 @@ void mf_heap_family_end(struct mf_heap_family *family)
 	size_t left = 0;
 
 	serve(family);
-	answer_askers(family, INT64_MAX);
+	answer_waiting(family, INT64_MAX);
 	mf_join_conns_close(&family->conns);
 	while ((process = next_ended(family)))
 		write_one(family, process);
@@ -872,16 +744,16 @@ void mf_heap_family_end(struct mf_heap_family *family)
 		next = process->next;
 		if (process->pid)
 			left++;
-		else
-			drop(family, process); /* this child has been announced, but not forked yet */
+		else /* this child has been announced, but not forked yet */
+			mf_shared_profile_drop(&family->processes, process);
 	}
 	mf_survivor_say_cut_off(left);
 	while ((process = family->processes)) {
-		if (process->source && !settle(family, process))
+		if (!mf_shared_profile_settle(&family->processes, process))
 			continue;
 		process->cut_off = true;
 		mf_heap_process_write(process);
-		drop(family, process);
+		mf_shared_profile_drop(&family->processes, process);
 	}
 	mf_names_save(family->options->symbolizer.names);
 }

@@ -152,7 +152,7 @@ static struct mf_heap_process *make(const struct mf_options *options, const char
 	if (!made)
 		return NULL;
 	made->options = options;
-	made->memory = made->pidfd = made->connection = made->asker = -1;
+	made->memory = made->pidfd = made->connection = made->go_on_fd = -1;
 	made->watch_ms = -1;
 	mf_mapped_init(&made->mapped, options->held);
 	made->cmd = strdup(cmd);
@@ -375,8 +375,8 @@ void mf_heap_process_destroy(struct mf_heap_process *process)
 		close(process->pidfd);
 	if (process->connection >= 0)
 		close(process->connection);
-	if (process->asker >= 0)
-		close(process->asker);
+	if (process->go_on_fd >= 0)
+		close(process->go_on_fd);
 	mf_space_forget(&process->space);
 	free(process->cmd);
 	free(process);
@@ -515,6 +515,11 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+bool mf_heap_process_executes(const struct mf_heap_process *process)
+{
+	return process->executes || mf_space_executes(&process->space);
 }
 
 void mf_heap_process_note_end(struct mf_heap_process *process)

@@ -57,9 +57,9 @@ struct mf_heap_process {
 	/* The following fields are used for processes that joined: */
 	int pidfd;	/* pidfd of the process, or -1 */
 	int connection; /* connection of a forked child until its first message (MF_JOIN_BORN); otherwise -1 */
-	int asker;	/* connection over which the process waits for an answer to MF_JOIN_GO_ON, or -1 */
+	int go_on_fd;	/* connection over which the process waits for an answer to MF_JOIN_GO_ON, or -1 */
 	/* latest time to answer the process's MF_JOIN_GO_ON, on the clock of mf_timekeeper_now() */
-	int64_t asker_until;
+	int64_t go_on_until;
 	struct mf_space space;
 	bool ended;
 	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */
@@ -116,6 +116,9 @@ void mf_heap_process_start(struct mf_heap_process *process);
  * occur during the call may or may not be in the file.
  */
 void mf_heap_process_write(struct mf_heap_process *process);
+
+/* Returns whether @process has announced that it is about to execute another program, or has just done so. */
+bool mf_heap_process_executes(const struct mf_heap_process *process);
 
 /* Sets the end of the profile to the current time. Called when the process has ended or has executed another program. */
 void mf_heap_process_note_end(struct mf_heap_process *process);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counts events in the model, while all other threads are kept from counting. This is slower than counting an event in
+ * the thread's own tally, and is done for the events that a tally cannot count: those that may lead to a snapshot, and
+ * those whose block is not in its usual slot of the table of blocks.
+ *
+ * In all these functions, @thread is the calling thread. Context: the thread is inside the shim (mf_thread_local.inside
+ * has MF_INSIDE_SHIM), and not between mf_gate_enter() and mf_gate_leave().
+ */
+#ifndef MASSIF_PRELOAD_EXCLUSIVE_H
+#define MASSIF_PRELOAD_EXCLUSIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/thread.h"
+#include "model/blocks.h"
+#include "stack/unwind.h"
+
+/* These count an allocation, a block that a client request has reported, and a free. They preserve errno. */
+void mf_exclusive_alloc(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context);
+void mf_exclusive_made(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context);
+
+/* @node: trie node of the stack that called free(); not used without a ledger (mf_ledger_free()). */
+void mf_exclusive_free(struct mf_thread *thread, uint64_t address, uint32_t node);
+
+/* Counts the deferred events of signal handlers that interrupted the shim. Preserves errno. */
+void mf_exclusive_deferred(struct mf_thread *thread);
+
+/*
+ * These end a reallocation of the block @old or @block, which mf_tally_realloc_begin() or mf_heap_realloc_begin() has
+ * removed from the table of blocks:
+ *
+ * mf_exclusive_realloc(): the block is now at @address and has @size bytes. @context is the context of @caller's stack,
+ * or 0 if it is not known yet.
+ * mf_exclusive_realloc_failed(): the block is as it was.
+ * mf_exclusive_realloc_freed(): the real function has freed the block. @node is that of mf_exclusive_free().
+ * mf_exclusive_realloc_left(): the real function never returned. The block is counted as before, unless another block
+ * now has its address.
+ */
+void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, uint64_t address, size_t size,
+			  uint32_t context, const struct mf_registers *caller);
+void mf_exclusive_realloc_failed(struct mf_thread *thread, const struct mf_block *block);
+void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block *block, uint32_t node);
+void mf_exclusive_realloc_left(struct mf_thread *thread, const struct mf_block *block);
+
+/* Adds @change to the bytes of the threads' stacks. */
+void mf_exclusive_stacks(struct mf_thread *thread, int64_t change);
+
+/* Takes a detailed snapshot. */
+void mf_exclusive_snapshot(struct mf_thread *thread);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A profile that a process shares with the children that it forked. Nothing is copied at the fork, because most
+ * children soon execute another program or end. A child gets a profile of its own when one of the processes is about
+ * to change the profile, or when the parent ends.
+ *
+ * In all these functions, @list is the list of the profiled processes.
+ */
+#ifndef MASSIF_CTL_SHARED_PROFILE_H
+#define MASSIF_CTL_SHARED_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "process.h"
+
+/* Informs the user that a child of @parent is not profiled, for the reason @err. */
+void mf_shared_profile_complain(const struct mf_heap_process *parent, const struct mf_error *err);
+
+/*
+ * If @child shares its parent's profile, gives it a copy of its own. If that fails, informs the user, drops @child and
+ * returns false.
+ */
+bool mf_shared_profile_settle(struct mf_heap_process **list, struct mf_heap_process *child);
+
+/*
+ * Passes the profile of @process to the children that share it: the last child takes over the memory, the others get
+ * copies. Then removes @process from the list and destroys it.
+ */
+void mf_shared_profile_drop(struct mf_heap_process **list, struct mf_heap_process *process);
+
+/*
+ * @process is about to change its profile and waits for the answer to MF_JOIN_GO_ON on the connection @fd, of which this
+ * takes ownership. mf_shared_profile_answer() is to be called until it has answered.
+ */
+void mf_shared_profile_ask(struct mf_heap_process *process, int fd);
+
+/*
+ * If @process waits for the answer to MF_JOIN_GO_ON, sends the answer once no child shares the profile of @process any
+ * longer. At @process->go_on_until, children that still share it get copies. @now: mf_timekeeper_now().
+ */
+void mf_shared_profile_answer(struct mf_heap_process **list, struct mf_heap_process *process, int64_t now);
+
+#endif
