@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds rules in untrusted tables.
+// Finds the unwind rules of a code address in the tables of an object (struct mf_cfi). The tables are not trusted, so
+// rules are checked before they are returned.
 
 #include "index.h"
 

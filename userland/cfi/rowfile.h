@@ -34,7 +34,11 @@ struct mf_rowfile {
 	uint32_t version;
 	uint32_t n_rows;
 	uint64_t sum; /* checksum of the whole file except this field */
-	uint64_t searched_bytes; /* size of the searched code; 0 if it was not searched or contains client requests */
+	/*
+	 * size of the object's code in bytes, if all of it was searched for client requests and none was found;
+	 * otherwise 0
+	 */
+	uint64_t searched_bytes;
 	uint8_t build_id[MF_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	uint8_t reserved[3];
@@ -50,8 +54,9 @@ static inline size_t mf_rowfile_size(uint32_t n_rows)
 void mf_rowfile_init(struct mf_rowfile *file, const uint8_t *build_id, uint8_t size);
 
 /*
- * Returns whether a file may contain @rule, that is, whether it is a valid rule that never changes. MF_CFA_UNKNOWN and
- * the rules of code without unwind rules (MF_CFA_NONE, MF_CFA_BORDER) are not.
+ * Returns whether a row file may contain @rule. It must be valid and depend only on the object's unwind tables, so that
+ * it is the same in every process. Returns false for MF_CFA_UNKNOWN, which is not a complete rule, and for MF_CFA_NONE
+ * and MF_CFA_BORDER, which say that the code has no unwind rules.
  */
 bool mf_rowfile_holds(const struct mf_cfi_rule *rule);
 

@@ -34,7 +34,7 @@ struct mf_binary {
 	/* The fetched bytes of the file. */
 	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL if nothing was fetched yet */
 	uint8_t *blocks; /* bitmap of the blocks fetched so far */
-	uint64_t fetch_bytes; /* number of bytes that the next child will fetch */
+	uint64_t fetch_bytes; /* number of bytes of the file that the next child process is to read */
 	bool unreadable; /* fetching a part of the file failed once; do not try again */
 };
 

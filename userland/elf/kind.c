@@ -78,8 +78,8 @@ static const char *last_part(const char *path)
 }
 
 /*
- * Returns whether @path is the dynamic loader itself, under any name. A loader that is run as a program does load the
- * shim.
+ * Returns whether @path is the dynamic loader @loader itself or a symbolic link to it. The loader has no interpreter,
+ * like a statically linked program; but if it is executed as a program, it loads the shim.
  */
 static bool is_loader(const char *path, const char *loader)
 {

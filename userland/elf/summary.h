@@ -44,7 +44,10 @@ struct mf_elf_summary *mf_elf_summary_make(struct mf_elf_file *binary, size_t *s
  */
 bool mf_elf_summary_is_sound(const struct mf_elf_summary *summary, size_t size);
 
-/* Returns the rules in @summary, which must be valid. The result points into @summary. */
+/*
+ * Returns the unwind rules and their search tables in @summary, which must be valid (mf_elf_summary_is_sound()). The
+ * result points into @summary.
+ */
 struct mf_cfi mf_elf_summary_cfi(const struct mf_elf_summary *summary);
 
 /*

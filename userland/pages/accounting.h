@@ -21,8 +21,9 @@
 /* Placeholder for memory that the kernel mapped while it started the program. */
 #define MF_WORDS_EXEC	  "[exec]"
 /*
- * Placeholder frame in reports for a mapping without a name that the kernel created while it started the program. For a
- * nameless mapping that is older than the profile, it is the caller of MF_WORDS_ATTACH.
+ * Placeholder frame in reports for a mapping without a name that the kernel created while it started the program. It is
+ * also used for a nameless mapping that is older than the profile: there, the report shows this frame as the caller of
+ * the placeholder frame MF_WORDS_ATTACH.
  */
 #define MF_WORDS_ANON	  "[anon]"
 /*
@@ -120,10 +121,12 @@ int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accountin
 			  struct mf_error *err);
 
 /*
- * Returns the context whose only frame is the placeholder text @words, or MF_CONTEXT_NONE if memory runs out. If
- * resident pages are accounted, mf_accounting_note(), mf_accounting_notes() and mf_accounting_stack() return a site
- * instead: the trie node of the stack, to which the page kind is added as the innermost frame (resident.h). In that
- * case, the contexts of mappings are sites, too.
+ * Returns the context whose only frame is the placeholder text @words, or MF_CONTEXT_NONE if memory runs out.
+ *
+ * If resident pages are accounted, mf_accounting_note(), mf_accounting_notes() and mf_accounting_stack() return a site
+ * instead of a context. A site is the trie node of a call stack. Each kind of page has a context of its own below the
+ * site, with the page kind as its innermost frame (resident.h). The context stored for a mapping (struct mf_interval) is
+ * then a site, too.
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 

@@ -17,9 +17,9 @@ struct mf_pages {
 	struct mf_model_options model;
 	struct mf_target_common common;
 	struct mf_targets targets;
-	pid_t launched;			    /* the process that enrolled, or 0 if none has yet */
-	bool started;			    /* the launched process has executed the program, or a process was
-					     * attached to */
+	pid_t launched;			    /* the first process that enrolled or was attached to; 0 if none yet */
+	bool started;			    /* the launched process has executed the program, or massif-ctl has attached
+					     * to a process */
 	struct mf_members members; /* with traces_children: the processes that get a profile for every program they
 				    * execute */
 	bool traces_children;

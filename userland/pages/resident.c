@@ -197,8 +197,9 @@ static void come_outside(struct mf_resident *r, const struct mf_page *page)
 }
 
 /*
- * Records up to *@n resident pages like @page at addresses from @start to @end that have no resident page yet. On
- * return, *@n is the number of pages for which there was no such address.
+ * Records up to *@n resident pages that are copies of @page except for their addresses. Uses the addresses from @start
+ * to @end that have no resident page yet; the whole range must be mapped. Subtracts the number of recorded pages from
+ * *@n. Returns 0 or -ENOMEM.
  */
 static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint64_t end,
 		uint64_t *n)
@@ -242,7 +243,7 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
 	const bool file = counter_of(page.kind) != MASSIF_RSS_ANON, other = !file;
-	uint64_t from = r->cursor; /* the search starts where fill() last placed a page */
+	uint64_t from = r->cursor; /* the search for free addresses starts where fill() last placed a page */
 	int code;
 
 	page.uncertain = true;

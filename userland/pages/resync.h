@@ -20,7 +20,7 @@ struct mf_resync_vma {
 enum mf_resync_reason {
 	MF_RESYNC_EXEC,	  /* the kernel started a program: the list shows its first mappings */
 	MF_RESYNC_FORK,	  /* the process was forked: the list shows the inherited mappings */
-	MF_RESYNC_LOST,	  /* records were lost: the list contains all mappings */
+	MF_RESYNC_LOST,	  /* records were lost: the list shows all mappings that exist now */
 	MF_RESYNC_ATTACH, /* massif-ctl attached: the list shows the existing mappings */
 };
 

@@ -51,7 +51,10 @@ int mf_ring_open(struct mf_ring *ring, const char *device, const struct mf_ring_
 int mf_ring_attach(struct mf_ring *ring, const struct massif_control *control,
 		   struct massif_consumer *consumer, const uint8_t *data, struct mf_error *err);
 
-/* Call in a forked child of this process that reads the ring in place of its parent. Returns 0 or -errno. */
+/*
+ * Maps the ring again in a forked child, which reads it in place of its parent from now on. The child has not inherited
+ * the parent's mappings of the ring, because the module does not allow that. Returns 0 or -errno.
+ */
 int mf_ring_forked(struct mf_ring *ring, struct mf_error *err);
 
 /* Unmaps and closes the ring, which ends the session. */

@@ -184,7 +184,11 @@ struct cut {
 	uint32_t low, middle, high;
 };
 
-/* Splits the tree into *@cut and reserves the nodes for joining it again. Returns 0, -EINVAL or -ENOMEM. */
+/*
+ * Splits the tree of mappings at @start and @end. *@cut receives the three parts: the mappings below, within and above
+ * that range. First reserves all nodes that the splits and the insertion of one mapping may need. Returns 0, -EINVAL if
+ * the range is invalid, or -ENOMEM. The caller joins the parts again.
+ */
 static int cut_out(struct mf_space *space, uint64_t start, uint64_t end, struct cut *cut)
 {
 	int ret;

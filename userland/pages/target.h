@@ -60,7 +60,8 @@ struct mf_target {
 	uint32_t number;  /* the module's number for the target */
 	uint64_t seen_ns; /* time of the target's last record */
 	struct mf_accounting *accounting;
-	struct mf_context_filter *context_filter; /* decides whose pages count; if NULL, all pages do */
+	/* the filter that decides by call stack which mapped pages are counted; NULL if all pages are */
+	struct mf_context_filter *context_filter;
 	struct mf_unwinder *unwinder; /* unwinder of the address space; NULL until the first stack arrives */
 	/* stack cache, created together with the unwinder; NULL if memory ran out or the cache is off */
 	struct mf_stack_cache *known;

@@ -86,15 +86,19 @@ struct mf_unwinder {
 	bool no_rules;			  /* the last frame's code has no unwind rules */
 	uint64_t ip;			  /* instruction pointer of the current frame */
 	/*
-	 * the current frame is a signal frame, so libunwind may read the code at @ip; for other code without rules, it
-	 * gets 0
+	 * the current frame is a signal frame, so access_mem() lets libunwind read the code at @ip; for other code
+	 * without unwind rules, access_mem() returns zeros instead of the code
 	 */
 	bool shows_code;
 	struct mf_interval last; /* the mapping from which memory was last read; the next read is usually nearby */
 
 	struct mf_trace trace;
 	bool trace_full; /* the walk read more registers or stack words than fit into @trace */
-	bool trace_cut;	 /* the walk depended on the end of the copy or on an unmapped address */
+	/*
+	 * the result of the walk depends on where the stack copy ends, or on a code address that was not mapped; so the
+	 * stack must not be cached
+	 */
+	bool trace_cut;
 	uint32_t regs_read;
 	uint64_t words_read[TRACE_WORDS / 64];
 
@@ -171,7 +175,10 @@ static uint64_t rules_address(uint32_t file, uint32_t offset)
 	return RULES_BIT | (uint64_t)file << 32 | offset;
 }
 
-/* Reads a word from the rules. @address need not be valid, because expressions can contain any address. */
+/*
+ * Reads the word of a file's unwind rules at @address, which is composed as described at RULES_BIT. Returns false if
+ * @address is not within the rules of a file: DWARF expressions can make libunwind read any address.
+ */
 static bool read_rules(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 {
 	static const int32_t entry[2] = { INT32_MIN, 0 };
@@ -559,8 +566,9 @@ static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
 	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
 
 	/*
-	 * If the walk ended at the end of the stack's mapping or at unreadable memory, another stack with the same
-	 * values may continue there, so this walk must not be cached.
+	 * A stack copy that was not cut at its size limit ends at the end of the stack's mapping or at unreadable
+	 * memory. If the walk ended there, another stack may contain the same words and continue beyond that point, so
+	 * the walk's result must not be cached.
 	 */
 	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
 	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)

@@ -23,7 +23,8 @@ enum mf_wait_state {
 struct mf_stack_wait {
 	struct mf_stack_wait *next;
 	uint32_t capture, tid;
-	uint32_t n_events; /* number of events that refer to it; incremented by the code that adds an event */
+	/* number of queued events that refer to this stack copy; incremented by the code that queues an event */
+	uint32_t n_events;
 	enum mf_wait_state state;
 	uint32_t context;
 	struct massif_rec_stack *held; /* the whole STACK record */

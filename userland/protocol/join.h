@@ -44,8 +44,12 @@ enum mf_join_verb {
 	 * profile's memory, and continues without a profile; massif-ctl does not answer
 	 */
 	MF_JOIN_WITHOUT,
-	MF_JOIN_BORROW,	  /* a child that was forked in the middle of an event asks for the memory of the process
-			   * whose pid is in the path field; the child maps it privately */
+	/*
+	 * sent by a child that a signal handler has forked in the middle of an event: it asks for the session memory of
+	 * its parent, whose pid is in the path field, and maps this memory privately, so that finishing the event does
+	 * not change the parent's session
+	 */
+	MF_JOIN_BORROW,
 	/*
 	 * sent by a process that shares no page with massif-ctl (struct mf_join_page): it is about to call exec, and
 	 * waits for the answer before it does

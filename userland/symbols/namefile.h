@@ -54,7 +54,10 @@ struct mf_namefile {
 	struct mf_namefile_record records[]; /* records sorted by address, followed by positions, sources and text */
 };
 
-/* Returns whether @object can have a name file. */
+/*
+ * Returns whether names of @object can be stored in a name file: it must be a file with a path and with a build id that
+ * is long enough to identify it.
+ */
 bool mf_namefile_is_for(const struct mf_object *object);
 
 /*

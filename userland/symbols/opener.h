@@ -29,7 +29,11 @@ struct mf_opener_request {
 	uint32_t what;
 	uint32_t place;
 	uint32_t size; /* size of @name in bytes */
-	uint8_t name[MF_OPENER_BYTES_MAX]; /* bytes of a build id, or text without a terminating NUL */
+	/*
+	 * what identifies the requested file: the bytes of a build id (MF_OPENER_BY_BUILD_ID), or a file name or path
+	 * without a terminating NUL (MF_OPENER_BY_LINK, MF_OPENER_OTHER)
+	 */
+	uint8_t name[MF_OPENER_BYTES_MAX];
 };
 
 struct mf_opener {

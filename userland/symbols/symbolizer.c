@@ -426,7 +426,10 @@ static void ask_one(struct mf_symbolizer *s, struct module *module, struct answe
 	inquire(&inquiry);
 }
 
-/* Looks up all functions that were announced for the file @module, in one request. */
+/*
+ * Looks up the functions of all frames in the file @module that mf_symbolizer_expect() has announced, in one request to
+ * the file's parser.
+ */
 static void ask_expected(struct mf_symbolizer *s, struct module *module)
 {
 	size_t n = module->n_expected;
@@ -572,7 +575,7 @@ struct task {
 struct work {
 	struct mf_symbolizer *symbolizer;
 	struct answer **answers; /* the answers to find, sorted by module and address */
-	struct task *tasks;	 /* ordered by size, largest first */
+	struct task *tasks;	 /* one task for each file, ordered by number of frames, largest first */
 	size_t n_answers, n_tasks;
 	size_t next_task, done; /* atomic counters: tasks taken by the threads, and answers found */
 };
