@@ -21,7 +21,9 @@
  * In a guest under -icount shift=0, the time stamp counter counts instructions. Each run of a path is measured
  * separately, and the median is taken, so that timer interrupts during a few runs do not matter.
  *
- * usage: kernel_paths STATE	prints "STATE PATH MEDIAN"; sets up the states listed below itself
+ * usage: kernel_paths STATE
+ *
+ * Prints "STATE PATH MEDIAN" for each path. If STATE is a name in states[], this program creates that state itself.
  */
 #define RUNS	1001
 #define RING	(32 << 20)

@@ -157,8 +157,8 @@ static void change_and_map(const struct change *change, int told, int asked)
 }
 
 /*
- * What the records of the session showed: which of the marked mappings, and how the profiled process left the
- * session.
+ * What the session's records reported: whether there were mappings of the lengths BEFORE, AFTER, BACK and CHILDS, and
+ * how often a process forked, exited, or left the session because the session may no longer observe it.
  */
 struct seen {
 	bool before, after, back, childs;

@@ -24,9 +24,9 @@ FIXTURE_TEARDOWN(accounting)
 FIXTURE_VARIANT(accounting)
 {
 	char *words[8];		/* arguments of torture */
-	int saved;		/* number of process exits at which the maps are saved */
-	uint64_t moments;	/* minimum number of times that torture must save its maps while it runs */
-	uint64_t totals;	/* minimum number of totals in records that must be compared with the model's totals */
+	int saved;		/* number of exits and execs at which torture saves /proc/self/maps */
+	uint64_t moments;	/* minimum number of times that torture must save /proc/self/maps while it runs */
+	uint64_t totals;	/* minimum number of records whose total_vm must have been compared with the model */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(accounting, name) { __VA_ARGS__ }
@@ -91,8 +91,9 @@ TEST_F_TIMEOUT(program, bin_true, 60)
 }
 
 /*
- * Unlike torture, torture_i386 does not print how often it saves its maps, so the counts are set here. The program
- * saves its maps seven times while it runs, and its child once. The maps of both are also saved when they exit.
+ * Unlike torture, torture_i386 does not write down how often it copies /proc/self/maps to a file, so the test sets the
+ * counts that torture_run_exact() expects. The program makes seven copies while it runs, and its child makes one. Both
+ * also make a copy when they exit.
  */
 TEST_F_TIMEOUT(program, of_32_bits, 120)
 {

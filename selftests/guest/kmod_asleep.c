@@ -337,8 +337,8 @@ TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 }
 
 /*
- * Calls for which no kretprobe instance was free are counted and reported, and a resync corrects the model;
- * wrappers have no such limit.
+ * A kretprobe can follow only a limited number of calls at once. The module counts and reports the calls that it could
+ * not follow, and a resync corrects the model. Detours have no such limit.
  */
 TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 {

@@ -539,8 +539,8 @@ struct pipes {
 };
 
 /*
- * The C library registers rseq, so the kernel writes to the thread's memory after each preemption. If that copy
- * fails, the thread is killed, although rseq is not part of the test.
+ * Unregisters the thread's rseq area, which the C library has registered. The kernel accesses this area after each
+ * preemption and kills the thread if the access fails. The test makes such accesses fail, but it does not test rseq.
  */
 static bool leave_rseq(void)
 {

@@ -370,7 +370,10 @@ TEST_F_TIMEOUT(fuzz, any_calls, 40000)
 	try_program(self, &program);
 	keep(self, &program);
 	while (time(NULL) < end) {
-		/* In some rounds, let the program itself arm and disarm the hooks. */
+		/*
+		 * In some rounds, close the test's own session, so that the hooks are armed and disarmed when the
+		 * random program opens and closes its sessions.
+		 */
 		bool alone = below(&self->state, 200) == 0;
 
 		program = change(self);

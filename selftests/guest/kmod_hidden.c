@@ -110,7 +110,10 @@ static int note(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Reads whatever is in the ring. Does not call poll(), because the module removes hidden profiled processes there. */
+/*
+ * Reads all records in the ring. Does not call poll(), because in poll() the module would remove the processes that
+ * the session may no longer observe.
+ */
 static void read_all(struct kmod_session *session, struct seen *seen)
 {
 	const struct massif_record *rec;
@@ -131,8 +134,8 @@ static int execute(void *arg)
 }
 
 /*
- * Runs in a profiled process. Creates a process that shares the profiled process's address space, hides both, and
- * then lets the new process call exec.
+ * Runs in a profiled process. Creates a process that shares this process's address space, makes both non-dumpable, so
+ * that the session may no longer observe them, and then lets the new process call exec.
  */
 static void share_and_hide(int told)
 {
@@ -339,7 +342,10 @@ static struct shared *share(void)
 	return mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Removing hidden profiled processes takes the same time, however many other profiled processes the session has. */
+/*
+ * The module removes processes from a session when the session may no longer observe them. The time that this takes
+ * does not depend on how many other processes the session has.
+ */
 TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 {
 	struct shared *shared = share();
@@ -350,8 +356,8 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 	behind = least_of(_metadata, crowd_size(), shared);
 	TH_LOG("%d leave in %.0f us, behind %u others in %.0f us", HIDDEN, alone, crowd_size(), behind);
 	/*
-	 * An earlier version of the module searched all profiled processes for each hidden one. Then 2000 other
-	 * profiled processes made removal 9 times slower.
+	 * An earlier version of the module searched all processes of the session for each process that it removed. In
+	 * that version, 2000 other processes made the removal 9 times slower.
 	 */
 	EXPECT_LT(behind, 5 * alone);
 	munmap(shared, PAGE);

@@ -33,7 +33,7 @@ struct worker {
 	pid_t pid;
 };
 
-/* Addresses that the child reports, in shared memory. */
+/* Addresses in the call stack of the child's mmap() call, which the child writes to shared memory for the test. */
 struct said {
 	uint64_t returns[2];	/* return addresses of raw_mmap and of its caller */
 	/* stack addresses at which the return addresses of raw_mmap and of its caller are stored */
@@ -302,7 +302,7 @@ TEST_F_TIMEOUT(known, a_register_differs, 60)
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');
 	EXPECT_TRUE(captured(&self->seen));
-	/* A report about a stack with the same number replaces the earlier report. */
+	/* If a stack is reported to the module again under the same number, it replaces the one in the cache. */
 	self->told.head.words[0].value--;
 	ASSERT_EQ(1, kmod_session_tell(&self->session, &self->told, self->told.head.size));
 	ASK('1');

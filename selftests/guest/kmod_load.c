@@ -162,7 +162,7 @@ static const char *const prefixes[] = { "mm_struct", "pid", "kmalloc-" };
 #define ROUNDS_MIN	4
 #define ROUNDS_MAX	8
 
-/* The number of objects in use, per cache. */
+/* Number of objects in use in each slab cache whose name begins with one of @prefixes. */
 struct caches {
 	size_t count;
 	struct {

@@ -280,7 +280,7 @@ static int be_user_and_close_below_a_sleeper(int told, int asked, bool in_file)
 	if (waitpid(pid, NULL, WNOHANG))
 		return 5;
 	kill(pid, SIGKILL);
-	/* A process that waits for a file keeps waiting until the file's server ends. */
+	/* Even when killed, a process that waits for a FUSE file keeps waiting until the FUSE server has ended. */
 	if (in_file)
 		kill(server, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -419,7 +419,8 @@ static bool waits_in_ioctl(pid_t pid)
 }
 
 /*
- * A process that is blocked in the module because its own memory is not available blocks nobody else and can be killed.
+ * A process calls SETUP with an argument in a page that userfaultfd never provides or never makes writable. While it is
+ * blocked in the module, it blocks no other process, and it can be killed.
  */
 TEST_F_TIMEOUT(memory, that_is_not_there_is_waited_for_alone, 60)
 {

@@ -43,8 +43,8 @@ static bool run_on(int processor)
 }
 
 /*
- * Touches pages on processor 1, takes it offline and online again, touches pages on processor 0, does the same again,
- * and touches the last pages on processor 1.
+ * Touches pages on processor 1, takes processor 1 offline and back online, touches pages on processor 0, takes
+ * processor 1 offline and back online once more, and touches the last pages on processor 1.
  */
 static int touch_and_take_off(void *arg)
 {
@@ -73,8 +73,8 @@ static int touch_and_take_off(void *arg)
 
 struct touched {
 	/*
-	 * number of fault records of the test's pages that add exactly one page; number of those pages' other fault
-	 * records and of all DRIFT records
+	 * @single: number of RESIDENT records of a page fault in the test's pages that add exactly one page. @other:
+	 * number of such records that do not add exactly one page, plus the number of all DRIFT records.
 	 */
 	int single, other;
 };

@@ -177,8 +177,8 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 }
 
 /*
- * A function can have only one ftrace direct call. If massif.ko uses kretprobes, it does not occupy it, so another
- * tracer can use it even during a session.
+ * A function can have only one ftrace direct call. If massif.ko uses kretprobes, it leaves the direct call to other
+ * tracers, even during a session.
  */
 TEST_F_TIMEOUT(tracers, that_come_later_than_kretprobes, 120)
 {

@@ -29,7 +29,10 @@ struct counter_broker {
 	 * counter of the calling thread.
 	 */
 	uint32_t asked, asked_else;
-	/* set when the counters' pages have an rdpmc index; a program triggers this by calling perf_event_open(NULL) */
+	/*
+	 * true if the counters' pages contain an rdpmc index, so that programs can read the counters with rdpmc. A
+	 * program requests this by calling perf_event_open(NULL), which fails with EFAULT.
+	 */
 	uint32_t ready;
 };
 

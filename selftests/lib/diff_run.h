@@ -34,12 +34,13 @@ struct diff_scenario {
 	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not know the scenario's options, so it is not run with them */
 	/*
-	 * Valgrind's extra bytes may exceed massif-ctl's by @more_extra, or be lower by @fewer_extra. Times differ
-	 * accordingly.
+	 * In each snapshot, mem_heap_extra_B may be up to @more_extra higher in Valgrind's file than in massif-ctl's,
+	 * or up to @fewer_extra lower. If one of the two is not 0, times are not compared, because times in bytes
+	 * include the extra bytes.
 	 */
 	uint64_t more_extra, fewer_extra;
 	uint64_t more_heap_at_end; /* Valgrind's last snapshot has this many more heap bytes than massif-ctl's */
-	/* words in the descriptions of frames in massif-ctl's file for which Valgrind prints ??? instead */
+	/* If massif-ctl's description of a frame contains this text, Valgrind prints ??? instead of a description. */
 	const char *their_unnamed;
 };
 

@@ -43,7 +43,10 @@ struct kmod_call {
 /* Prepares the calling process for kmod_calls_make(). @victim: another process of the same user, to attach to. */
 void kmod_calls_begin(pid_t victim);
 
-/* Executes a call. All byte values are valid. The call may fail, block forever, or end the process. */
+/*
+ * Executes the call that @call encodes. Any values of the four bytes of @call encode some call. The call may fail,
+ * block forever, or end the process.
+ */
 void kmod_calls_make(const struct kmod_call *call);
 
 /* Closes all devices that are open. */

@@ -198,8 +198,8 @@ static bool compare(struct member *member, char *text, size_t size)
 }
 
 /*
- * Retries until the model agrees with /proc. At first it may not, because a resting thread may still be returning from
- * a system call, and kernel threads may be in the middle of an operation.
+ * Retries until the model agrees with /proc. At first they may differ, because a paused thread may still be returning
+ * from a system call, and kernel threads may be in the middle of an operation.
  */
 static bool becomes_equal(struct member *member, const char *when)
 {

@@ -15,8 +15,9 @@ struct pages_tree {
 	uint64_t exec;
 	uint64_t loader;  /* bytes mapped by ld.so before the program's own code ran */
 	uint64_t in_main; /* bytes with a stack that reaches main */
-	uint64_t other;	  /* bytes with any other stack, or with another description instead of a stack */
-	/* Of the stacks counted in @other, the one with the most bytes: the text of its last line in the tree */
+	/* bytes that @exec, @loader and @in_main do not count, such as those of the tree lines [lost] and [no stack] */
+	uint64_t other;
+	/* text of the line of the outermost frame of the stack with the most bytes among those that @other counts */
 	char worst[256];
 };
 

@@ -228,8 +228,9 @@ static void add_words(struct random_case *the, uint64_t *state)
 }
 
 /*
- * Adds options that print logs about snapshots, events, removed frames, and counters. Does not combine them with
- * --trace-malloc, nor with calls of functions that Valgrind implements as two functions.
+ * In some cases, adds options that print logs about snapshots, events, removed frames, and counters. Does not combine
+ * these options with --trace-malloc. Then also keeps the program from calling posix_memalign and realloc(NULL, n),
+ * which in Valgrind call another allocation function.
  */
 static void add_account(struct random_case *the, uint64_t *state, char *rules)
 {

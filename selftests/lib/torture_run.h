@@ -16,9 +16,11 @@ struct torture_run {
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* the directory that $TORTURE_MAPS names */
 	struct torture_counts counts;	/* the torture program's own counts */
-	uint64_t moments; /* number of maps saved by the program while it ran that matched the model's mappings */
-	uint64_t saved; /* number of maps saved at a process's exit that matched the model's mappings */
-	uint64_t totals;		/* number of totals in records that were compared with the model's */
+	/* number of copies of /proc/self/maps, saved while the program ran, with the same mappings as the model */
+	uint64_t moments;
+	/* number of copies of /proc/self/maps, saved at an exit or exec, with the same mappings as the model */
+	uint64_t saved;
+	uint64_t totals; /* number of records whose total_vm was compared with the model's number of pages */
 	char wrong[512];		/* description of the first error */
 };
 
@@ -35,7 +37,10 @@ int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
  */
 bool torture_run_exact(struct torture_run *run);
 
-/* Returns what the program has counted for the operation @name, or NULL if it has not counted this operation. */
+/*
+ * Returns the counts that the program has kept of its operation @name: how often it ran, and how often the kernel
+ * refused it. Returns NULL if the program has no such operation.
+ */
 const typeof(((struct torture_counts *)0)->ops[0]) *torture_run_op(const struct torture_run *run,
 								   const char *name);
 

@@ -149,7 +149,10 @@ static void realloc_edges(void)
 	free(block);
 }
 
-/* Reallocs to sizes around 4 MiB, where the rounding changes. */
+/*
+ * Reallocs to sizes below and above 4 MiB - 64 bytes. Massif rounds the capacities of larger blocks up to whole pages,
+ * less 64 bytes (Documentation/model.rst).
+ */
 static void realloc_large(void)
 {
 	void *block = see(malloc(5000000));

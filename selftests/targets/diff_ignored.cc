@@ -119,7 +119,7 @@ static void resizes()
 	hidden_resize(theirs, 0);
 }
 
-/* Resizes a block of a function that is not ignored, in an ignored function. */
+/* A function that is not ignored allocates a block, and an ignored function resizes it. */
 static void lost()
 {
 	void *block = visible(1000);
@@ -131,7 +131,7 @@ static void lost()
 	visible(700);
 }
 
-/* Resizes a block of an ignored function, in a function that is not ignored. */
+/* An ignored function allocates a block, and a function that is not ignored resizes it. */
 static void found()
 {
 	void *block = hidden(1000);

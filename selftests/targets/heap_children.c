@@ -321,8 +321,8 @@ static struct waiting {
 } children[4];
 
 /*
- * Forks a child that calls @then when the parent, which may have changed its heap by then, sends a byte.
- * Nothing here allocates.
+ * Forks a child that waits for a byte from the parent and then calls @then. The parent may change its heap before it
+ * sends the byte. This function does not allocate.
  */
 static struct waiting *fork_waiting(void (*then)(void))
 {

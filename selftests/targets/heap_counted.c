@@ -20,7 +20,7 @@
 #include "../lib/counter_broker.h"
 
 #define SLOTS	 64
-#define WORK_NS	 20000000 /* CPU time that each thread uses up */
+#define WORK_NS	 20000000 /* CPU time in ns for which each thread allocates and frees blocks */
 #define MIX	 0x9e3779b97f4a7c15u
 
 static unsigned int reads; /* number of rdpmc reads; atomic */

@@ -70,7 +70,10 @@ static void *run(void *data)
 	allocate_with(space + SPACE / 2);
 	/* Only the first of the two words at the frame pointer is accessible. */
 	allocate_with(stack + STACK - 8);
-	/* The second word is a return address in deep(), whose large frame would end outside the stack. */
+	/*
+	 * The two words at the frame pointer are zero and a return address in deep(). They cannot be the saved registers
+	 * of a caller's frame, because a frame of deep() is larger than this stack.
+	 */
 	deep();
 	frame = (uintptr_t *)(stack + STACK - 512);
 	frame[0] = 0;

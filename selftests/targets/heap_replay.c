@@ -108,7 +108,10 @@ int main(int argc, char **argv)
 	one_at_a_time = !strcmp(argv[3], "one");
 	for (uint32_t i = 0; i < 16; i++)
 		heap_log_site(i + 1, (const void *)sites[i]);
-	/* The stacks are small enough that the C library does not free anything when threads end. */
+	/*
+	 * The C library keeps up to 40 MiB of the stacks of ended threads in a cache, here about 150 stacks. While the
+	 * stacks fit in the cache, the C library frees no blocks when threads end.
+	 */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 << 10);
 	pthread_mutex_lock(&lock);

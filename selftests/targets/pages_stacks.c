@@ -72,7 +72,10 @@ static void by_new_code(int (*call)(void))
 	munmap(at, PAGE);
 }
 
-/* Calls map() in two libraries that differ only in a name, and that are loaded alternately at the same address. */
+/*
+ * Loads a library, calls map() through it, and unloads it. Odd and even rounds load two different libraries at the same
+ * address. The libraries' code differs only in the name of a function.
+ */
 static void by_library(const char *folder, unsigned int round)
 {
 	int (*call)(int (*)(void));

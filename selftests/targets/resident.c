@@ -37,7 +37,8 @@ static int log_file;
 static unsigned int moment;
 static int warming;	/* set during the first call of tell(), which makes all the code that tell() needs resident */
 static volatile char sink;
-static __thread char *scratch; /* a page that this thread needs for sync_counters() */
+/* a page that sync_counters() touches and discards in this thread, so that the kernel updates the shared counters */
+static __thread char *scratch;
 
 static void die(const char *what)
 {
