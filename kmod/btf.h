@@ -41,12 +41,15 @@ struct massif_btf_row {
 	enum massif_btf_verdict verdict;
 };
 
-/* One set of BTF data. All memory belongs to the caller and must stay valid until the last comparison. */
+/*
+ * One set of BTF data (BTF is the format in which the kernel describes its types). All memory that the fields point to
+ * belongs to the caller, and must stay valid until the last call of massif_btf_compare() with this set.
+ */
 struct massif_btf {
 	const unsigned char *types;
 	const char *strings;
-	__u32 types_size;	/* size of types in bytes */
-	__u32 strings_size;	/* size of strings in bytes */
+	__u32 types_size;	/* size of the type section, which types points to, in bytes */
+	__u32 strings_size;	/* size of the string section, which strings points to, in bytes */
 	__u32 count;		/* number of types, not counting type 0, which is void */
 	const __u32 *offsets;	/* byte offset of each type in types, starting with type 1 */
 };

@@ -118,8 +118,9 @@ KEEPS void massif_detour_remove(void)
 }
 
 /*
- * Called when the bounds of a mapping change (MASSIF_HOOK_GROW) in an address space that may be a target. Returns true
- * if mremap makes the change: only then must the hooked function be called through its wrapper.
+ * The detour of MASSIF_HOOK_GROW, called when the bounds of a mapping change in an address space that may be a target.
+ * Returns true if current is in an mremap() call. Then the detour calls the hooked function through a wrapper, which
+ * runs handlers before and after it. Otherwise the hooked function runs as if it had no hook.
  */
 KEEPS bool massif_detour_wants_grow(void)
 {

@@ -179,7 +179,7 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long user
 		return -ENXIO;
 
 	err = ioctls[i].run(session, &arg);
-	/* On ENODEV, the argument contains the name of the hook. */
+	/* On ENODEV, dead_hook in the argument names the hook that cannot be armed (SETUP) or has not fired (TEST). */
 	if ((!err || err == -ENODEV) && copy_to_user((void __user *)user, &arg, _IOC_SIZE(cmd)))
 		return -EFAULT;
 	return err;

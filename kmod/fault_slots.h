@@ -86,7 +86,11 @@ static __always_inline struct massif_fault_slot *massif_fault_slot_take(void)
 	return cmpxchg(&slot->task, 0, (unsigned long)current) ? NULL : slot;
 }
 
-/* Publishes the address space of a slot; from here on current may change its counters. */
+/*
+ * Stores in current's fault slot the span of the page fault, and @mm, the address space in which the fault occurred.
+ * Other tasks read the slots to find out whether a fault may be changing the counters of resident pages of an address
+ * space. So current may change the counters of @mm only after this call.
+ */
 static __always_inline void massif_fault_slot_serve(struct massif_fault_slot *slot, struct mm_struct *mm,
 					      struct massif_rss_span *span)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Follows members through fork, exec and exit. Writes FORK, EXEC and END records, and EXIT of hidden targets.
+// Follows members through fork, exec and exit. Writes FORK, EXEC and END records, and the EXIT record of a target that
+// the session may no longer observe.
 #include <linux/binfmts.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -102,7 +103,10 @@ void massif_lifecycle_hide(struct massif_target *target)
 	struct massif_process *process;
 
 	rcu_read_lock();
-	/* The loop ends, because no member is added to a hidden target: massif_lifecycle_may_join() refuses it. */
+	/*
+	 * The loop ends, because the target gets no new members: massif_lifecycle_may_join() lets no process join a
+	 * target that the session may no longer observe.
+	 */
 	while ((process = massif_process_first(target)))
 		end(process, reason_of(target));
 	if (massif_target_remove(target))

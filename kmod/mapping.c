@@ -408,7 +408,10 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 			massif_resident_base(target, mm);
 		massif_record_init(&rec.h, MASSIF_REC_EXIT, sizeof(rec), session, target);
 		rec.h.total_vm = mm->total_vm;
-		/* EXIT never has MASSIF_RF_EXTERNAL, even if another process drops the last reference. */
+		/*
+		 * An EXIT record never has MASSIF_RF_EXTERNAL, even if it is another process that drops the last
+		 * reference to the address space.
+		 */
 		rec.h.flags = 0;
 		massif_record_write(session, target, &rec.h, true);
 		massif_target_remove(target);

@@ -23,7 +23,7 @@ struct vm_area_struct;
 	DO(MASSIF_HOOK_BRK)	/* the heap grows */			\
 	DO(MASSIF_HOOK_STACK)	/* a stack grows */			\
 	DO(MASSIF_HOOK_COPY)	/* mremap maps the destination of a move */ \
-	DO(MASSIF_HOOK_SPECIAL)	/* the kernel maps a vdso or uprobes */			\
+	DO(MASSIF_HOOK_SPECIAL)	/* the kernel maps a vdso or the uprobes page */ \
 	DO(MASSIF_HOOK_EXIT)	/* the address space has lost its last user; teardown has not begun */
 
 #define MASSIF_HOOK_NUMBER(HOOK)	HOOK,
@@ -50,7 +50,7 @@ struct massif_call {
 	unsigned long arg[6];
 	struct massif_change change;
 	u64 target;			/* serial number of the target */
-	unsigned long total;		/* total_vm when the function was entered, in pages */
+	unsigned long total;		/* total_vm when the hooked function was entered, in pages */
 };
 
 bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call);

@@ -179,8 +179,8 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base))
 		return false;
 	/*
-	 * Killable: a program can hold mmap_lock for any length of time, and the consumer waits for it here,
-	 * too.
+	 * The wait for mmap_lock must be killable, because a program can hold the lock for any length of time. The
+	 * thread that waits here belongs to the program, or is the consumer in an ioctl.
 	 */
 	if (mmap_write_lock_killable(mm)) {
 		massif_rss_base_free(&base);

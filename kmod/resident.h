@@ -52,7 +52,10 @@ struct massif_resident {
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */
 	long reported[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
-	/* number of spans with a counter change (rss_span.h) before the next check for drift */
+	/*
+	 * How many more spans (intervals in which a task may change the resident set, rss_span.h) with a counter change
+	 * must end before the kernel's counters are next compared with the reported sums.
+	 */
 	unsigned int until_drift;
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
 	/*

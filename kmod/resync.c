@@ -27,7 +27,7 @@ struct part {
 	u32 reason;
 	u8 *buf;		/* buffer of PART_BYTES bytes in which the records of one part are assembled */
 	unsigned long start;	/* address at which the next part begins */
-	bool last;		/* the part written last completed the resync */
+	bool last;		/* no mapping follows the part that was assembled last, so it completes the resync */
 };
 
 static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end)

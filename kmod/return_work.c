@@ -33,7 +33,7 @@ struct massif_return_work {
 	struct hlist_node node;		/* node in the hash table of all queued work */
 	/* The thread that does the work. No reference is held, because the work runs before the thread is freed. */
 	struct task_struct *task;
-	struct massif_target *target;	/* the object holds a reference to this target */
+	struct massif_target *target;	/* the target that the work is for; this struct holds a reference */
 	struct massif_session *session;	/* the session of the target; this struct holds a reference */
 	struct massif_stack_copy capture;	/* the stack copy to make; its number is 0 if there is none */
 	u32 reason;			/* reason for the resync to be written; 0: none */

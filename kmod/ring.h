@@ -9,7 +9,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* The use of a record determines how much of the ring it must leave free for more important records. */
+/* What a record is used for. This decides how much space it must leave free in the ring for more important records. */
 enum massif_ring_use {
 	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records: small records that may use the whole ring */
 	MASSIF_RING_ORDINARY,

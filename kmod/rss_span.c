@@ -16,7 +16,11 @@
 
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
-/* True if any span was ever queued: its task_work callback, which ends the span, has run or will run in some thread. */
+/*
+ * Set when task_work that ends a span (an interval in which a task may change the resident set) is queued for the first
+ * time. From then on, a thread may be executing its callback run(), so massif_rss_spans_exit() must wait before the
+ * module is unloaded.
+ */
 static bool used;
 
 /**
@@ -462,8 +466,9 @@ void massif_rss_span_touch(struct massif_target *target, const struct massif_pla
 }
 
 /*
- * True if range contains the page of the fault that current handles: replacing that page (copy on write)
- * removes nothing.
+ * Called when current begins to remove the pages in @range. True if the range contains the page of the fault that
+ * current is handling: the kernel then replaces the page with a copy (copy on write), and the counter changes are
+ * reported for the fault (FAULT), not as a removal (GONE).
  */
 static bool in_own_fault(const struct massif_rss_span *span, const struct massif_place *range)
 {
@@ -646,10 +651,12 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
 }
 
 /**
- * massif_rss_span_changed() - attribute to current's span a counter change that current has made.
+ * massif_rss_span_changed() - add a change that current has made to a counter of resident pages to current's span (the
+ * interval in which current handles a page fault, removes pages, or runs until its return to user mode).
  * @member: the counter, MM_ANONPAGES etc.
  *
- * Most changes are made in faults, and since 6.2 the tracepoint reports each of them: that case takes no lock.
+ * Most changes are made in page faults, and since 6.2 the kernel calls the tracepoint for each of them. So a change in
+ * a page fault is added without a lock if possible (massif_rss_note_quickly()).
  *
  * Context: tracepoint rss_stat; may take resident.lock.
  */

@@ -48,7 +48,8 @@ struct massif_rss_span {
 	/* at least one counter change made by this task has already been counted as a change made by another task */
 	bool robbed;
 	unsigned int depth;		/* nesting depth of the range removals that the task has in progress */
-	struct massif_place place;	/* range and cause to report for changes made while no range is being removed */
+	/* the address range and the cause to report for counter changes made while the task removes no pages */
+	struct massif_place place;
 	/* counter changes since the span (see above) began or since cut() last reset them, in pages */
 	long change[NR_MM_COUNTERS];
 	/*
@@ -57,7 +58,10 @@ struct massif_rss_span {
 	 */
 	long collected[NR_MM_COUNTERS];
 
-	/* Members for a span in which the task handles a page fault. In all other spans, slot is NULL. */
+	/*
+	 * The next three members are used only in the span of a page fault (the interval in which the task handles the
+	 * fault). slot is the task's fault slot (fault_slots.h). In all other spans, slot is NULL.
+	 */
 	struct massif_fault_slot *slot;
 	struct mm_struct *mm;
 	u64 epoch;			/* massif_resident_epoch when the span began */

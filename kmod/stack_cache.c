@@ -96,7 +96,10 @@ void massif_stack_cache_deinit(struct massif_stack_cache_table *table)
 
 static struct hlist_head *bucket(struct massif_stack_cache_table *table, u32 target, u64 pc, u64 sp)
 {
-	/* Stack pointers differ mostly in the low bits above the alignment; program counters may differ in any bits. */
+	/*
+	 * The hash must depend on the bits in which the stacks of a program differ. Stack pointers differ mostly in the
+	 * low bits above the alignment, program counters may differ in any bits.
+	 */
 	return &table->buckets[hash_64(pc ^ (sp << 29) ^ ((u64)target << 47), table->bits)];
 }
 

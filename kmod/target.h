@@ -92,7 +92,10 @@ struct massif_target {
 	 * removes it is entered, used by the hook MASSIF_HOOK_REMOVE.
 	 */
 	struct {
-		/* the thread that removes the range, compared but never dereferenced; NULL: none */
+		/*
+		 * The thread that is about to remove the mappings in the range; NULL: no thread is. Only compared with
+		 * current, never dereferenced.
+		 */
 		const struct task_struct *by;
 		unsigned long addr;
 		unsigned long len;
@@ -109,7 +112,8 @@ struct massif_target {
 	unsigned long grown_to;
 
 	bool test;			/* target of a hook test (hooktest.c): no session, no records */
-	bool yields;			/* the hook test belongs to an unprivileged session; constant */
+	/* target of an unprivileged session's hook test, so a privileged session may take it over; constant */
+	bool yields;
 
 	struct massif_resident resident;
 };
@@ -145,8 +149,8 @@ void massif_target_remove_all(struct massif_session *session);
 struct massif_target *massif_target_find(struct mm_struct *mm);
 
 /*
- * Returns the target of @mm if its resident pages are followed too, otherwise NULL. Locking as for
- * massif_target_find().
+ * Returns the target of @mm if the module follows its resident pages as well as its mappings, otherwise NULL. Locking
+ * as for massif_target_find().
  */
 static inline struct massif_target *massif_target_find_resident(struct mm_struct *mm)
 {

@@ -70,7 +70,10 @@ static void decode_vma(struct massif_change *change, struct vm_area_struct *vma)
 	change->file = vma->vm_file;
 }
 
-/* Arguments of expand_downwards(vma, address). Saves the present start of the mapping, to compute its growth later. */
+/*
+ * Arguments of expand_downwards(vma, address). change->addr is set to the start of the mapping before the call. The
+ * leave handler computes from it by how much the mapping has grown.
+ */
 static void decode_stack(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(0));

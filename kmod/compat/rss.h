@@ -169,8 +169,9 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Returns by how many pages the collected count of a processor has changed since the last call, and stores the count in
- * base. If several threads call this at once, only one of them gets each change.
+ * A processor's collected count contains the changes of a counter that the processor has not yet added to the shared
+ * counter. Returns by how many pages this count differs from the value stored in @base, and stores the new value there.
+ * If several threads call this at once, only one of them gets each change.
  */
 static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_struct *mm, int member,
 				       int cpu)

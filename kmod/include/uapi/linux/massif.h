@@ -173,7 +173,8 @@
 #define MASSIF_MMAP_DATA	2
 
 /* Bits of massif_query.features. */
-#define MASSIF_FEATURE_PAGES	(1ULL << 0)	/* the module accounts for mappings exactly */
+/* The module reports every change of a target's mappings, so that the mapped pages can be counted exactly. */
+#define MASSIF_FEATURE_PAGES	(1ULL << 0)
 #define MASSIF_FEATURE_STACKS	(1ULL << 1)	/* the module writes STACK records on this architecture */
 #define MASSIF_FEATURE_RESIDENT	(1ULL << 2)	/* the module can write RESIDENT and MOVE records */
 #define MASSIF_FEATURE_KNOWN	(1ULL << 3)	/* the module has a stack cache (MASSIF_IOC_KNOWN) */
@@ -341,9 +342,15 @@ struct massif_test {
 };
 
 #define MASSIF_TEST_JOIN	(1U << 0)
-/* The hook on the mapping of a vdso must have fired, too: the consumer's test child has mapped one (arch_prctl). */
+/*
+ * MASSIF_IOC_TEST fails (ENODEV) also if the hook on the mapping of a vdso has not fired. Without this flag, that hook
+ * is not checked, because not every kernel lets the consumer's test child map a vdso (arch_prctl).
+ */
 #define MASSIF_TEST_SPECIAL	(1U << 1)
-/* The hook on stack growth must have fired, too: the stack limit has let a stack of the consumer's test child grow. */
+/*
+ * MASSIF_IOC_TEST fails (ENODEV) also if the hook on stack growth has not fired. Without this flag, that hook is not
+ * checked, because the stack limit may be too low for a stack of the consumer's test child to grow.
+ */
 #define MASSIF_TEST_STACK	(1U << 2)
 
 #define MASSIF_IOC_QUERY	_IOWR('m', 0xa0, struct massif_query)
@@ -502,8 +509,8 @@ struct massif_rec_end {
 /* Layout of RESYNC_BEGIN and RESYNC_END records, which have the same contents. */
 struct massif_rec_resync {
 	struct massif_record h;
-	__u64 start;		/* start address of this part of the list; 0 in the first part */
-	__u64 end;		/* end address of this part of the list; ~0 in the last part */
+	__u64 start;		/* this part of a resync lists the mappings from this address on; 0 in the first part */
+	__u64 end;		/* this part of a resync lists the mappings up to this address; ~0 in the last part */
 	__u32 reason;
 	__u32 part;
 	__u32 count;		/* number of VMA records between RESYNC_BEGIN and RESYNC_END */
@@ -569,7 +576,7 @@ struct massif_rec_resident {
 	__u64 addr;
 	__u64 len;		/* length of the range of the pages, in bytes; 0: unknown range */
 	__u64 rss[MASSIF_RSS_COUNT];	/* the resulting resident set, in pages */
-	__s32 change[MASSIF_RSS_COUNT];	/* changes in pages, for the reason in cause */
+	__s32 change[MASSIF_RSS_COUNT];	/* change of each value in rss, in pages, for the reason in cause */
 	__u32 cause;		/* why the pages changed: MASSIF_RESIDENT_* */
 	__u32 __pad;
 };
@@ -591,7 +598,7 @@ struct massif_rec_move {
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* stack copy cut where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no stack bytes, perhaps no registers: no memory for the copy */
-#define MASSIF_STACK_COMPAT	(1U << 5)	/* registers only: a 32-bit thread */
+#define MASSIF_STACK_COMPAT	(1U << 5)	/* no stack bytes, only registers: the thread runs 32-bit code */
 #define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the part of the ring that stacks may use is full */
 
 /* Layout of STACK records. Other records whose field capture has the same number have this stack. */
