@@ -424,7 +424,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		/* The profile ends while the daemon still runs, so its last snapshot must have a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
-		/* The daemon continues even though no massif-ctl is running. */
+		/* The profiled daemon keeps running although the massif-ctl that profiled it has ended. */
 		kill(self->daemon, SIGUSR1);
 		EXPECT_EQ(self->daemon, await_number());
 		kill(self->daemon, SIGTERM);
@@ -630,7 +630,8 @@ TEST_F_TIMEOUT(daemon, directory, SECONDS)
 }
 
 /*
- * The program's profile has the name given by the user; the daemon's profile has the name that the message announced.
+ * The program's profile has the name given by the user, d.one. The daemon's profile is named d.one.PID; massif-ctl's
+ * message about the daemon announces a name of this form.
  */
 TEST_F_TIMEOUT(daemon, one_name, SECONDS)
 {

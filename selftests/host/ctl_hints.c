@@ -59,8 +59,8 @@ TEST_F(hints, names_that_match_nothing)
 }
 
 /*
- * Numbers of --alloc-fn options to test whose names match no function: as many as massif-ctl prints individually, one
- * more, and ten times as many.
+ * Tests different numbers of --alloc-fn options that match no function: the number that massif-ctl prints individually,
+ * one more than that, and ten times as many.
  */
 TEST_F(hints, many_names_that_match_nothing)
 {

@@ -395,8 +395,8 @@ static bool go_deep(size_t length)
 		size_t left = length - strlen(here) - 1;
 
 		/*
-		 * The path of the innermost directory must be exactly @length bytes long. So after a directory name of
-		 * at most 100 letters, either nothing is missing, or at least two bytes: a slash and a letter.
+		 * A directory name has at most 100 letters. The rest of the path after it must have either no bytes or
+		 * at least two: a slash and a letter. So if 100 letters would leave one byte, use only 98 letters.
 		 */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);

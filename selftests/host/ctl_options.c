@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The options of massif-ctl: accepted and refused values, messages, and the file's first line.
+// The options of massif-ctl: accepted and refused values, messages, and the first line ("desc:") of a massif.out file.
 
 #include <ctype.h>
 #include <errno.h>

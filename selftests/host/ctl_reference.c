@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl accepts and refuses options as Valgrind does: with the same messages, except for the program's name, and
-// with the same first line of the file.
+// massif-ctl accepts and refuses options as Valgrind does. Its messages about them are the same, except for the name of
+// the program that prints them, and so is the first line ("desc:") of the massif.out file.
 
 #include <stdlib.h>
 #include <string.h>

@@ -191,8 +191,8 @@ FIXTURE_VARIANT_ADD(deferred, one_more) { .n = DEFERRED_MAX + 1 };
 FIXTURE_VARIANT_ADD(deferred, ten_times_as_many) { .n = 10 * DEFERRED_MAX };
 
 /*
- * All blocks that the signal handler allocates are counted; if it allocates too many, a fixed number of them per
- * interruption may be reported as lost.
+ * All blocks that the signal handler allocates are counted, with one exception: if it interrupts the shim in the middle
+ * of an event, only the first DEFERRED_MAX blocks are counted, and the others are reported as lost.
  */
 TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 {

@@ -335,7 +335,7 @@ TEST_F(depth, of_a_thread_that_forks)
 	EXPECT_TRUE(found);
 }
 
-/* While a thread runs on a stack other than its own, its measured depth does not change. */
+/* While a thread runs on the stack of a coroutine instead of its own, its measured stack depth does not change. */
 TEST_F(depth, of_coroutines_does_not_count)
 {
 	static const char *const ways[] = { "main_coroutine", "small_coroutine" };
@@ -350,8 +350,8 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
 		/*
-		 * In the second run, the thread allocates once more after the coroutine has ended (mark 5), in a frame
-		 * of more than SMALL_STACK / 2 bytes on its own stack. This frame counts.
+		 * In the second run, the thread allocates one more block (mark 5) after the coroutine has ended, in a
+		 * frame of more than SMALL_STACK / 2 bytes on its own stack. This frame adds to its measured depth.
 		 */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));

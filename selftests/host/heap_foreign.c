@@ -53,7 +53,8 @@ FIXTURE_VARIANT(foreign)
 	/* a file that must exist, absolute or in the build directory, and the package that contains it */
 	const char *program, *package;
 	const char *script;
-	const char *cmd; /* the beginning of the "cmd" line in at least @files profiles */
+	/* at least @files of the profiles must have a "cmd:" line that begins with @cmd */
+	const char *cmd;
 	size_t files;
 	bool follows; /* true to profile with --trace-children=yes */
 };

@@ -196,8 +196,9 @@ TEST_F(own, chosen_when_loaded_is_told)
 }
 
 /*
- * When a library is loaded again, its code is no longer patched, but the 4444 bytes of its constructor are counted both
- * times.
+ * A library that is loaded again is mapped from its file, without the jumps that the shim wrote into its allocation
+ * functions. The shim writes them again before the library's constructor runs, so the 4444 bytes that the constructor
+ * allocates are counted both times.
  */
 TEST_F(own, library_loaded_again)
 {

@@ -204,7 +204,10 @@ TEST_F(requests, code_that_may_not_be_written)
 	EXPECT_EQ(NULL, strstr(said + 1, "client requests"));
 }
 
-/* Preloads a library that is loaded after the shim but whose constructor runs before others. */
+/*
+ * Preloads a library that is loaded after the shim. Its constructor makes a client request before any code of the
+ * program itself runs.
+ */
 static void load_another(void)
 {
 	char path[4096];

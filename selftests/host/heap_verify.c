@@ -136,8 +136,8 @@ FIXTURE_VARIANT_ADD(verify, stacks) {
 	.target = "heap_stacks", .argv = { "", "300" }, .least = 10000,
 };
 /*
- * A split stack: walks lead from each piece of the stack to the next, and beyond the first piece, which makecontext()
- * set up.
+ * A coroutine with a split stack: each walk leads from the innermost piece of the stack through the other pieces to the
+ * outermost frame, which makecontext() set up on the first piece.
  */
 FIXTURE_VARIANT_ADD(verify, split_stack) {
 	.target = "heap_split_stack", .argv = { "", "40" }, .least = 2000,

@@ -53,8 +53,9 @@ static bool is_any_free_delayed(void)
 }
 
 /*
- * Selects a random thread for the event at @now and carries out the thread's delayed free, if there is one. Withdraws
- * the allowances if a snapshot is due, as massif-ctl does in time unit ms. Returns the thread's number.
+ * Selects a random thread for the event at time @now and carries out the thread's delayed free, if there is one. If the
+ * time unit is ms and a snapshot is due, first withdraws the allowances of all tallies, as massif-ctl does, so that the
+ * model handles the next event and takes the snapshot. Returns the thread's number.
  */
 static uint32_t turn(uint64_t *seed, int64_t now)
 {
@@ -537,7 +538,7 @@ TEST_F(delayed_free, is_counted_at_the_end)
 	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
 }
 
-/* If a snapshot has become due in the meantime, the next event takes it. */
+/* If a snapshot becomes due while a free is delayed, the delayed free does not take it; the next event does. */
 TEST_F(delayed_free, leaves_the_snapshot_to_the_next_event)
 {
 	uint32_t before = mf_model_of(&store)->real_snapshots;

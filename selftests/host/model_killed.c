@@ -48,8 +48,8 @@ static uint32_t n_known;
 static uint64_t sizes[BLOCKS]; /* sizes of live blocks; 0: not live */
 
 /*
- * The next event, which is the same for writer and model: block @i gets @size bytes (0: it is freed) from
- * @context.
+ * An event. From the same seed, the writer process and the simple model generate the same events. Block @i is allocated
+ * with or resized to @size bytes by the call stack with number @context. If @size is 0, the block is freed.
  */
 struct event {
 	uint32_t i, tally;
@@ -221,8 +221,9 @@ static void note_rare(uint32_t number)
 }
 
 /*
- * The writer process: processes the first @end events and single-steps event number @led, so that the store can be
- * checked after each instruction. If @led is NOTES_RARE, it single-steps no event, but calls note_rare() after each.
+ * The code of the writer process, which processes the first @end events. It single-steps event number @led, so that
+ * on_trap() can check the store between two instructions. If @led is NOTES_RARE, it single-steps no event; instead, it
+ * calls note_rare() after each event, to find the numbers of the events with rare results.
  */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {

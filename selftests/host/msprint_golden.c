@@ -410,7 +410,7 @@ static void write_large(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/* A file larger than ms_print's memory limit, with so many trees that a buffer holds several. */
+/* A file larger than ms_print's memory limit. It has many trees, so small that one buffer holds several of them. */
 static void write_large_number(FILE *file, const char *after)
 {
 	unsigned int i;

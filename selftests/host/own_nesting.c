@@ -62,8 +62,9 @@ TEST_F(nesting, counts_once)
 }
 
 /*
- * gcc's split stacks: the allocator continues in another piece of stack, which is at a different address in each
- * run and is reached through a function of libgcc. Built here, since the linker for it may be missing.
+ * gcc's split stacks: the allocator continues on another piece of the stack, which is at a different address in each
+ * run of the program and is reached through a function of libgcc. The test builds the program itself, and is skipped if
+ * gold, the linker that split stacks need, is missing.
  */
 TEST(on_a_split_stack)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // In pages mode, a privileged massif-ctl does not itself read the objects of the programs that it profiles; its
-// unprivileged children do. If an object makes the child that reads it fail, stacks lose only the frames outside the
-// object's own frame.
+// unprivileged children do. If an object makes the child that reads it fail, a stack with a function of this object
+// loses only the callers of the function.
 //
 // This program replaces pread(), read() and mmap(). In the test's own process, the replacements count their calls. In a
 // child, they perform the action that the last byte of the file selects. The program also replaces fork(), to make it
@@ -214,7 +214,10 @@ static bool is_whole(void)
 	for (int i = 1; i < n_expected; i++) {
 		uint64_t pc = (uint64_t)expected[i];
 
-		/* The address of the interrupted frame is not a return address, so it is exact. */
+		/*
+		 * The walk subtracts 1 from return addresses only. The address at which the signal interrupted the
+		 * program is not a return address.
+		 */
 		if (walked.addresses[i + 1] != pc - 1 && walked.addresses[i + 1] != pc)
 			return false;
 	}
@@ -499,7 +502,7 @@ TEST_F_TIMEOUT(confined, bytes_are_those_of_the_file, 120)
 	mf_held_destroy(held);
 }
 
-/* Damaged summaries, such as a compromised child may send. */
+/* Damaged summaries of an ELF file, such as a compromised child may send to massif-ctl. */
 TEST_F_TIMEOUT(confined, damaged_summaries, 120)
 {
 	struct mf_held *held = mf_held_create(4);

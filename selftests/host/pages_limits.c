@@ -238,7 +238,7 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		write_cfi(self->out, numbers[i]);
-		/* Leaves a hole in the file. */
+		/* Extend the file beyond the end of .eh_frame. The new part is a hole, which takes no disk space. */
 		ASSERT_EQ(0, ftruncate(fileno(self->out), (off_t)(8192 + numbers[i])));
 		ASSERT_NE(NULL, reopen(self));
 		EXPECT_EQ(numbers[i] <= room, mf_elf_file_cfi(self->binary) != NULL) {

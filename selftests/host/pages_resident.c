@@ -83,7 +83,7 @@ static uint64_t tree(kernel_t *kernel)
 
 /*
  * Returns the number of pages counted for the stack whose outer frames are those of @site and whose innermost frame is
- * the accounting object named @kind.
+ * the placeholder with the text @kind, such as "[anonymous pages]".
  */
 static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 {
@@ -418,7 +418,7 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
 }
 
-/* a number of pages for which a list of all pages does not fit into the free memory of the heap */
+/* a number of pages so large that malloc() has to request memory from the kernel for a list of all of them */
 #define MANY (1u << 17)
 
 /*

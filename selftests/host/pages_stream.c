@@ -407,8 +407,8 @@ TEST_F(stream, loss_is_told_and_made_good)
 	ASSERT_NE(process, NULL);
 	EXPECT_EQ(process->lost, 3);
 	/*
-	 * The loss lies between the record before it and the record that reports it. The time of each record, in ms, is
-	 * its sequence number.
+	 * The interval of the loss begins with the last record before the three lost ones and ends with the record that
+	 * reports the loss. The time of each record, in ms, is its sequence number.
 	 */
 	ASSERT_EQ(process->n_losses, 1);
 	EXPECT_EQ(process->losses[0].count, 3);

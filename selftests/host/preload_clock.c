@@ -121,7 +121,10 @@ FIXTURE_TEARDOWN(clock)
 	mf_store_detach(&mf_session_store);
 }
 
-/* page.offset has the width of the counter and is signed; both signs occur. */
+/*
+ * The count is the sum of the hardware counter's value, a signed number of page.pmc_width bits, and page.offset, a
+ * signed number of 64 bits. Each of them may be negative.
+ */
 TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 {
 	static const struct {
@@ -187,8 +190,8 @@ TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 }
 
 /*
- * After an overflow, the counter continues at 0 until the kernel notices. Then the kernel adds the count to the offset
- * in the page, and gives the counter a new start value.
+ * After an overflow, the hardware counter continues at 0 until the kernel notices. Then the kernel adds the count to
+ * page.offset and gives the hardware counter a new start value.
  */
 TEST_F(clock, goes_on_when_the_counter_is_full)
 {
@@ -333,7 +336,7 @@ TEST_F(clock, ends_with_its_thread)
 	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
 	EXPECT_EQ(-1, mincore(mapped, size, &resident));
 	EXPECT_EQ(0, self->clock.process);
-	/* Ending the clock a second time has no effect. */
+	/* A second call of mf_clock_end() has no effect. */
 	mf_clock_end(&self->clock);
 	EXPECT_EQ(100, mf_session_store.header->instructions);
 }
@@ -355,7 +358,7 @@ TEST_F(clock, is_its_parents_in_a_child)
 	EXPECT_EQ(0, self->clock.last);
 }
 
-/* A thread without a counter is recorded once, and its errno is preserved. */
+/* If a thread's instruction counter cannot be opened, this is recorded once, and the thread's errno is preserved. */
 TEST_F(clock, of_a_thread_without_a_counter_stands_still)
 {
 	struct mf_clock none = { 0 };

@@ -87,7 +87,7 @@ TEST(a_jump_arrives_from_everywhere)
 		uint8_t *code = map_code(places[i], 1, 64, PROT_READ | PROT_EXEC);
 
 		if (!code && errno == EPERM)
-			continue; /* mmap fails if vm.mmap_min_addr is higher */
+			continue; /* mmap() fails if the address is lower than vm.mmap_min_addr */
 		ASSERT_NE(NULL, code);
 		EXPECT_EQ(1, as_function(code + 64)());
 		errno = 77;

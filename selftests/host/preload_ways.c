@@ -260,8 +260,9 @@ static void make_code(void)
 }
 
 /*
- * The shim guesses the frames of code without unwind tables. It recognises the frames outside a guessed frame like
- * other frames, but only if it keeps guesses, which it does if it notices when the mapped objects change.
+ * The shim guesses the frames of code without unwind tables. Like the callers of other frames, those of a guessed frame
+ * are recognised from the previous walk, but only if guesses are cached (mf_rule_cache_keep_guesses). They are cached
+ * if the shim notices each time an object is loaded or unloaded.
  */
 TEST(ways_through_made_code)
 {

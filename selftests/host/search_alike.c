@@ -12,7 +12,10 @@
 
 #include "selftests/lib/ctl_run.h"
 
-/* massif-ctl's options end with "--". The script executes @harm before it execs the program. */
+/*
+ * A shell script that takes the place of massif-ctl. It skips massif-ctl's options, which end with "--". Then it
+ * executes the shell command that replaces %s (@harm of the variant), and execs the program.
+ */
 #define STAND_IN                                                    \
 	"#!/bin/sh\n"                                               \
 	"while [ \"$1\" != -- ]; do shift; done\n"                  \

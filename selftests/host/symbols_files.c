@@ -361,7 +361,10 @@ static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_name
 	return resolve(self, pc);
 }
 
-/* A file that was read once need not exist for the next symbolizer, but no other file is used in its place. */
+/*
+ * The names that a symbolizer finds in a file are kept in a struct mf_names, so the next symbolizer does not need the
+ * file. It uses the kept names only for an object with the same build ID.
+ */
 TEST_F(files, names_for_the_next)
 {
 	struct mf_names *names = mf_names_create();
@@ -390,7 +393,10 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("next", kept.object ?: "(none)");
 	EXPECT_EQ(found.line, kept.line);
 	EXPECT_EQ(1, kept.offset);
-	/* Only the function was requested for this address, so no source file is kept for the next symbolizer. */
+	/*
+	 * Only the function at this address is requested from the first symbolizer, so the names that are kept for the
+	 * next symbolizer do not include the source file.
+	 */
 	resolve_next(self, names, self->program, pc + 1);
 	mf_symbolizer_function(self->symbolizer, (struct mf_frame){ pc + 2, 1 });
 	kept = resolve_next(self, names, NULL, pc + 2);

@@ -45,8 +45,9 @@ static char *location_text(const struct comparison *c, uint64_t pc,
 }
 
 /*
- * Compares the collected report lines of Valgrind, all of which have the code address c->pc, with the lines that our
- * symbolizer's locations of this address make. The report may have the lines of this address several times.
+ * Compares the collected lines of Valgrind's report, which all belong to the code address c->pc, with the lines printed
+ * for the locations that our symbolizer finds for this address. Valgrind's report may contain the lines of an address
+ * several times.
  */
 static void compare(struct comparison *c)
 {

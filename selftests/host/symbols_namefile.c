@@ -488,7 +488,7 @@ TEST_F(names, split)
 	memcpy(self->objects[1].build_id, "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67", 12);
 	self->objects[1].build_id_size = 12;
 	self->objects[1].bias = 0;
-	/* Samples the address range that contains the program's code. */
+	/* Look up every eighth address of a range that contains the program's code. */
 	for (size_t i = 0; i < self->n_pcs; i++)
 		self->pcs[i] = 0x401000 + 8 * i;
 	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {

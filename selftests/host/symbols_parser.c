@@ -195,7 +195,7 @@ FIXTURE_SETUP(parser)
 FIXTURE_TEARDOWN(parser)
 {
 	mf_symbolizer_destroy(self->symbolizer);
-	/* An unprivileged user cannot remove the directory. */
+	/* Remove only the contents of the directory PLACE: an unprivileged user cannot remove the directory itself. */
 	if (system("rm -rf " PLACE "/*"))
 		abort();
 }
