@@ -33,9 +33,9 @@ int64_t mf_clock_now(struct mf_clock *clock);
 int64_t mf_clock_advance(struct mf_clock *clock);
 
 /*
- * Adds the instructions that the thread has executed since its last event to the session's time, and closes its
- * counter.
- * Context: the calling thread has closed the gate.
+ * Adds the instructions that the thread has executed since its last event to the session's time, and closes the
+ * thread's instruction counter.
+ * Context: the calling thread has closed the gate (gate.h), so no other thread is in the middle of an event.
  */
 void mf_clock_end(struct mf_clock *clock);
 

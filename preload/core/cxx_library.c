@@ -32,7 +32,11 @@ static void *initial[MF_LIBRARY_N];
 
 /* The functions that were found in objects loaded after the start. */
 static struct search late;
-static bool is_late_known; /* atomic; false if @late may be out of date, because a load or unload was not reported */
+/*
+ * false if @late (the functions found in objects loaded after the start) may be out of date: an object may have been
+ * loaded or unloaded since @late was updated; atomic
+ */
+static bool is_late_known;
 
 /*
  * Functions of the C++ library that find_late() has found; used if the dynamic linker does not report the loading of

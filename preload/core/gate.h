@@ -90,9 +90,11 @@ void mf_gate_close(void);
 void mf_gate_open(void);
 
 /*
- * Freeze the session memory, so that a forked child can get a copy of it. mf_gate_hold() closes the gate; it returns
- * false if the session is already frozen. mf_gate_freeze() releases the gate without opening it. The next
- * mf_gate_close() calls mf_fork_go_on() and ends the freeze.
+ * Freeze the session memory, so that a forked child can get a copy of it. mf_gate_hold() takes the gate's lock and
+ * closes the gate; it returns false if the session memory is already frozen, so that the gate is closed anyway.
+ * mf_gate_freeze() gives the lock back but leaves the gate closed, so that every event has to call mf_gate_close(). The
+ * first such call ends the freeze: it calls mf_fork_go_on(), which tells massif-ctl that this process is about to
+ * change the session memory.
  */
 bool mf_gate_hold(void);
 void mf_gate_freeze(void);

@@ -376,9 +376,10 @@ void mf_join_executing(bool begins)
 	if (mf_seccomp_is_on() || !joined || joined != getpid())
 		return;
 	/*
-	 * If massif-ctl shares no page with this process, send massif-ctl a message instead of writing the page. The
-	 * same applies to a child that was made without calling the fork handlers: it has no active session and does
-	 * not inherit the page. (In another PID namespace it may have the pid of the process that joined.)
+	 * Report the exec, or its failure, in the page that this process shares with massif-ctl, or by a message if
+	 * there is no such page. A child that was made without calling the fork handlers sends a message, too, because
+	 * the page is not mapped in it. Such a child has no active session. (It gets here only if it is in another PID
+	 * namespace and happens to have the same pid there as the process that joined.)
 	 */
 	if (!page || !mf_session_is_active()) {
 		ask_once(begins ? MF_JOIN_EXECUTES : MF_JOIN_STAYS, fds);

@@ -43,8 +43,8 @@ static void move_behind(struct link_map *object, struct link_map *other)
 }
 
 /*
- * The shim's entry in the list, and the entry before it at the time of the move. @before is NULL if the shim was not
- * moved.
+ * The shim's entry in the dynamic linker's list of objects, and the entry that preceded it before it was moved. @before
+ * is NULL unless the shim has been moved and not yet moved back.
  */
 static struct link_map *own, *before;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Temporarily moves the shim in the dynamic linker's list of objects. */
+/*
+ * Temporarily moves the shim behind AddressSanitizer's library in the dynamic linker's list of objects, because that
+ * library aborts the program if another library precedes it there.
+ */
 #ifndef MASSIF_PRELOAD_LOAD_ORDER_H
 #define MASSIF_PRELOAD_LOAD_ORDER_H
 

@@ -30,8 +30,9 @@ struct mf_objects_watcher {
 extern struct mf_objects_watcher mf_objects_watcher MF_HIDDEN;
 
 /*
- * Adds new objects to the session's list, and retires those that were unloaded. Takes the dynamic linker's lock, so
- * never call this with the gate closed.
+ * Adds newly loaded objects to the session's list of objects, and retires those that were unloaded. Takes the dynamic
+ * linker's lock, whose holder may be waiting for the gate (gate.h). So never call this in a thread that has closed the
+ * gate.
  */
 void mf_objects_scan(void);
 
@@ -42,8 +43,8 @@ void mf_objects_scan(void);
 void mf_objects_are_announced(void);
 
 /*
- * Notes that the list has changed. If no scan follows, the list is scanned by the next event that needs the number of
- * an unknown object.
+ * Notes that objects were loaded or unloaded, so that the session's list of objects is out of date. If no call of
+ * mf_objects_scan() follows, the next event whose call stack has an address in an unlisted object updates the list.
  */
 void mf_objects_change(void);
 

@@ -5,7 +5,10 @@
 
 typedef void (*first_event_function)(void);
 
-/* Bounds of the linker section that lists the registered functions; defined by the linker. */
+/*
+ * Bounds of the linker section that lists the functions to call before the first event (MF_AT_FIRST_EVENT). The linker
+ * defines these symbols.
+ */
 extern const first_event_function __start_mf_at_first_event[] MF_HIDDEN;
 extern const first_event_function __stop_mf_at_first_event[] MF_HIDDEN;
 

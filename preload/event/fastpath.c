@@ -156,8 +156,8 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 	if (!node || !node->context)
 		return alloc_below(node, slot, pointer, size, frame, shared);
 	/*
-	 * Keeps the compiler from loading the memo's score earlier, since it would occupy a register while the stack is
-	 * compared.
+	 * Makes the compiler load memo->score again for mf_memo_note_hit(). If it kept the value that was tested before,
+	 * that value would occupy a register while the stack is compared with the memo's node.
 	 */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mf_memo_note_hit(&thread->memo);
@@ -370,8 +370,9 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 	if (!context && mf_memo_looks(&thread->memo))
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
 	/*
-	 * Do not walk the stack here, because that may create a context. If the total is at a peak just before the old
-	 * block is freed, the peak must be recorded before the context exists.
+	 * If the memo does not know the stack, leave the event to the slow path. Do not walk the stack here, because
+	 * that may create a context: if the total is at a peak just before the old block is freed, the peak must be
+	 * recorded first, since its tree must not contain the new context.
 	 */
 	return leave(thread, pointer, context && resize(&thread->ctx, old, pointer, size, context));
 }

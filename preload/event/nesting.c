@@ -20,7 +20,10 @@ uint64_t mf_nesting_hook_returns;
  */
 #define NEAR (1ull << 20)
 
-/* Removes and returns the mark with index @i. The other marks of hooks keep their order, oldest first. */
+/*
+ * Removes and returns the mark with index @i. Each mark stands for a hook that has not returned yet. The other marks
+ * keep their order, oldest first.
+ */
 static struct mf_nesting_mark remove_mark(struct mf_nesting *nesting, uint32_t i)
 {
 	struct mf_nesting_mark mark = nesting->marks[i];

@@ -45,9 +45,10 @@ struct mf_nesting_word {
 };
 
 /*
- * Records that an event's caller was found to be nested, and the stack words that prove it. A later event of the same
- * caller is nested, too, if all these words are unchanged. The stack may be at a different address by then, since
- * unwind rules do not depend on addresses.
+ * Records that an event was found to be nested in a call of a hooked function, and the stack words that prove it. A
+ * later event with the same caller is nested, too, if all these words are unchanged at the same distances from the
+ * caller's stack pointer. This holds even if that stack pointer is different, because unwind rules do not depend on the
+ * addresses of the stack.
  */
 struct mf_nesting_memo {
 	uint64_t pc; /* the caller's code address; 0 if this memo is not valid; accessed atomically */

@@ -173,7 +173,10 @@ static inline struct mf_thread *enter(void)
 
 static inline void leave(struct mf_thread *thread)
 {
-	/* The thread may be inside one of the program's own allocation functions. */
+	/*
+	 * If the thread may still be inside one of the program's own allocation functions, set MF_INSIDE_OWN, so that
+	 * the next event is not counted if it is nested in that function's event.
+	 */
 	const uint8_t outside = thread->private->nesting.n ? MF_INSIDE_OWN : 0;
 
 	mf_thread_local.inside = outside;
@@ -283,7 +286,10 @@ MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registe
 					       mf_stack_known(thread, caller);
 }
 
-/* Counts an allocation and calls leave(). Context: after enter(). */
+/*
+ * Counts an allocation, and then marks the thread as no longer inside the shim by calling leave().
+ * Context: enter() has marked the thread as inside the shim.
+ */
 MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t size,
 		       const struct mf_registers *caller, int session)
 {

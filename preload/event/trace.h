@@ -6,8 +6,9 @@
 #include "core/session.h"
 
 /*
- * Starts writing lines, if the session's header has a descriptor for them. If the session logs filtering, also starts
- * recording the name of the last function that each thread called, in the thread's state. Sets mf_session_traces.
+ * Starts reporting calls of allocation functions. If the session's header has a descriptor for trace lines, a line is
+ * written for each call. If the session logs which stacks were filtered, the name of the function that a thread called
+ * last is recorded in the thread's state. Sets mf_session_traces if at least one of these applies.
  */
 void mf_trace_start(void);
 

@@ -198,8 +198,8 @@ static inline struct mf_nesting *nesting_here(void)
 
 /*
  * Returns the thread's nesting state, or NULL if the call must not be counted: it is nested, the process is not
- * profiled, or the thread has no state. The nesting state is in private memory, because the original may fork, and the
- * child then returns to the hook without a struct mf_thread.
+ * profiled, or the thread has no state. The nesting state is in private memory, because the hooked function may fork,
+ * and the child then returns to the hook without a struct mf_thread.
  */
 static inline struct mf_nesting *begin(const struct mf_hook_frame *frame)
 {
@@ -318,7 +318,10 @@ static bool take_pages(struct mf_hook_frame *frame)
 	return take_two(frame, frame->rdi, PAGE_SIZE, frame->rdi);
 }
 
-/* On overflow the original returns NULL, so nothing is counted. */
+/*
+ * Handles an allocation of an array, as by calloc(n, size). If n * size overflows, the hooked function returns NULL, so
+ * nothing is counted.
+ */
 static bool take_elements(struct mf_hook_frame *frame)
 {
 	return take_two(frame, frame->rdi * frame->rsi, frame->rdi, frame->rsi);

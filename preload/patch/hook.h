@@ -48,7 +48,7 @@ typedef bool mf_hook_take(struct mf_hook_frame *frame);
 struct mf_hook {
 	mf_hook_take *take;
 	const void *original; /* callable copy of the hooked function */
-	const char *trace;    /* format for mf_trace_line(); the kind determines its arguments */
+	const char *trace;    /* format for mf_trace_line(); the hook's kind determines the arguments of the format */
 };
 
 void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *original, const char *trace);

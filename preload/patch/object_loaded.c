@@ -140,7 +140,8 @@ static void forget_the_gone(void)
 }
 
 /*
- * Handles all new objects. Returns false if some could not be handled.
+ * Tells @visitors, the callbacks of other parts of the shim, which objects were loaded or unloaded since the last call.
+ * Returns false if there was no memory to record all new objects.
  * Context: the caller holds the dynamic linker's lock, or the process has only one thread.
  */
 static bool look(void)

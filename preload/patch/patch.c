@@ -181,8 +181,9 @@ static uint64_t place_between(uint64_t start, uint64_t end, uint64_t site)
 }
 
 /*
- * Finds an address for a pool: the nearest one below @site. If there is none, uses the farthest one above @site,
- * because the mapping just above it, such as the program's heap, may need to grow.
+ * Finds an address for a pool (memory for code) that a jump at @site can reach: the nearest one below @site. If there
+ * is none, the farthest one above @site, because a mapping just above @site, such as the program's heap, may need room
+ * to grow.
  */
 static int find_place(uint64_t site, uint64_t *place)
 {

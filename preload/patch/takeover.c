@@ -140,7 +140,7 @@ static bool ours_came;
 /* Classes of objects. The class decides how the shim treats the object's allocation functions. */
 enum owner {
 	OWNER_US,
-	OWNER_SYSTEM,	 /* the C and C++ libraries: their functions are called through the shim */
+	OWNER_SYSTEM,	 /* the C or C++ library: not redirected, since calls already reach it through the shim */
 	OWNER_LINKER,	 /* the dynamic linker, which initially uses an allocator of its own */
 	OWNER_PROGRAM,
 	OWNER_UNCOUNTED, /* part of the program, but the user has excluded the object from counting */

@@ -170,8 +170,9 @@ __attribute__((constructor)) static void start(void)
 	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)
 		return;
 	/*
-	 * libunwind cannot be loaded any earlier, because the dynamic linker must be ready to load another object.
-	 * Loading runs the C library's constructor, with the environment that the C library knows: so set that first.
+	 * libunwind cannot be loaded any earlier, because the dynamic linker must be ready to load another object. The
+	 * C library's constructor has not run yet: loading libunwind runs it, and passes it @environ as the
+	 * environment. So set @environ first.
 	 */
 	environ = mf_environment();
 	if (mf_verify_start(load_libunwind()))

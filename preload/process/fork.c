@@ -61,9 +61,9 @@ static void put_back(bool back)
 static struct {
 	unsigned int children;	   /* number of children announced to massif-ctl */
 	/*
-	 * The thread that froze the session memory, if the process has never had another thread; otherwise NULL. For
-	 * the duration of the freeze, this thread's member @shares is set as if there were other threads. It must be
-	 * cleared when the freeze ends.
+	 * The thread that froze the session memory, if the process has never had another thread; otherwise NULL. The
+	 * only thread of a process does not test whether the gate is closed. So during the freeze, this thread's member
+	 * @shares is set, as if there were other threads. @shares must be cleared when the freeze ends.
 	 */
 	struct mf_thread *alone;
 } fork_state;
@@ -228,8 +228,8 @@ static void child(void)
 	if (own && own->child.connection > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) &&
 	    mf_join_born(&own->child)) {
 		/*
-		 * At its first event, the thread must have no state, because the existing state still belongs to the
-		 * parent.
+		 * Take away the thread's state, because the session memory that contains the state is still the
+		 * parent's. At the thread's next event, begin() maps a copy of that memory and gives the state back.
 		 */
 		survivor = own;
 		if (!was_newborn)

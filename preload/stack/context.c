@@ -212,8 +212,8 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	if (__builtin_expect(known < thread->walk.n, 0))
 		node = find_nodes_by_objects(thread, node, &known);
 	/*
-	 * If the context exists, the trie's lock is not needed, unless massif-ctl's filter server may still be deciding
-	 * whether the context counts, or the context must be logged.
+	 * If the stack has a context already, return it without taking the trie's lock. The lock is needed, however, if
+	 * massif-ctl's filter server may still be deciding whether the context counts, or if the stack must be logged.
 	 */
 	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
 		context = mf_trie_find_context(&mf_session_store, node);

@@ -76,7 +76,7 @@ void mf_eh_frame_gone(uint64_t start, uint64_t end)
 				__atomic_store_n(&group->known[i].end, 0, __ATOMIC_RELAXED);
 }
 
-/* Returns an unused entry, or NULL if there is no memory. */
+/* Returns an unused entry for an object without a sorted index, or NULL if there is no memory for more entries. */
 static struct known *find_free(void)
 {
 	struct group *group = &first_group;

@@ -14,8 +14,9 @@
 #include "cfi/rows.h"
 
 /*
- * Reads the files for the objects in @store, if massif-ctl has specified a directory. Called once, before the program
- * runs. Later, a sandbox may forbid opening files, and the program could see the open descriptor.
+ * If massif-ctl has specified a directory with files of unwind rules, reads the files for the objects in @store. Called
+ * once, before the program runs. It could not be called later: by then, a sandbox might forbid opening files, and the
+ * program could see the descriptor while a file is open.
  */
 void mf_rowcache_open(struct mf_store *store);
 

@@ -16,7 +16,10 @@ bool mf_rule_cache_keep_guesses;
 
 static uint32_t n_rules;
 static uint32_t lock;
-/* true if a guessed unwind rule may be in the cache; set before any guessed rule is cached; atomic */
+/*
+ * true if a guess may be cached: an unwind rule for code that belongs to no object or, in step.c, whether an address is
+ * a return address; set before any guess is cached; atomic
+ */
 static bool has_guessed;
 
 /*

@@ -49,12 +49,12 @@ static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 }
 
 /*
- * Records that a guess is about to be cached for code that belongs to no object. Must be called before each such guess
- * is cached.
+ * Records that a guess about code is about to be cached: an unwind rule for code that belongs to no object, or (in
+ * step.c) whether an address that was found by a guess is a return address. Must be called before each guess is cached.
  */
 void mf_rule_cache_note_guess(void);
 
-/* Returns whether, since the last call, any guess was cached for code that belongs to no object. */
+/* Returns whether mf_rule_cache_note_guess() was called since the last call of this function. */
 bool mf_rule_cache_has_guessed(void);
 
 /* Drops the rules for addresses in [@start, @end]. */

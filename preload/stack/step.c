@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rare parts of a step: guesses, signal frames, and words that may be unreadable.
+// The rare parts of a step from a frame to its caller: guesses, signal frames, and words that may be unreadable.
 
 #include "step.h"
 

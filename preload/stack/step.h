@@ -67,17 +67,19 @@ bool mf_step_is_there(uint64_t address, uint64_t known);
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Returns whether step @taken, which led to @pc, has found only a link in the chain of frame pointers, not a frame. A
- * guess may follow a saved frame pointer to such a link: a pair of words of which the second is not a return address.
- * If a rule has led to the first word of a stack made by makecontext(), @pc is the start of a function. It counts as
- * the outermost frame, not as a link.
+ * Returns whether a step of the walk that led to @pc, with the result @taken, has found only a link in the chain of
+ * frame pointers, not a frame. A guess may follow a saved frame pointer to such a link: a pair of words of which the
+ * second is not a return address. If an unwind rule has led to another stack, @pc may be the word that makecontext()
+ * stored there as the return address of the outermost function. It is the address of the start of a function
+ * and does not follow a call, but it counts as the outermost frame, not as a link.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
 /*
- * Checks the words that hold the caller's registers according to the rule of a frame at @sp. Call this if the words are
- * not known to be on the thread's own stack, because the rule may be wrong or lead to another stack. @fp_slot is 0 if
- * there is only @pc_slot. @exact: see struct mf_registers.
+ * Checks the words at @pc_slot and @fp_slot, which hold the caller's registers according to the unwind rule of a frame
+ * at @sp. Call this if the words are not known to be on the thread's own stack, because the rule may be wrong or lead
+ * to another stack. Returns MF_STEP_ASTRAY if a word cannot be read, MF_STEP_AWAY if the words are not on the frame's
+ * stack, otherwise MF_STEP_DONE. @fp_slot is 0 if there is only @pc_slot. @exact: see struct mf_registers.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot);
 

@@ -83,7 +83,10 @@ struct reference {
 	uint64_t readable; /* an address in the last page that was found readable, or 0 */
 };
 
-/* A thread's memory for checking stacks. The stack on which the check runs follows this struct. */
+/*
+ * A thread's memory for comparing the stacks that the shim finds with those that libunwind finds. This struct is
+ * followed by the stack on which the comparison runs.
+ */
 struct verification {
 	struct reference reference;
 	const struct mf_registers *caller;
@@ -101,7 +104,10 @@ struct verification {
  */
 #define NO_PIPE (-2)
 
-/* Reads memory that may be unmapped. Slow, but independent of the code under test where the kernel allows it. */
+/*
+ * Reads memory that may be unmapped; returns false if it is. process_vm_readv(2) is slow, but independent of the code
+ * under test. If the kernel does not allow this call, mf_readable_word(), which the shim itself uses, tests the memory.
+ */
 static bool read_memory(uint64_t address, void *to, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
@@ -511,7 +517,10 @@ static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(
 			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
-/* Returns the current thread's memory for checks, which is allocated at the first call; NULL if there is no memory. */
+/*
+ * Returns the current thread's memory for comparing stacks with libunwind's. It is mapped at the thread's first call.
+ * Returns NULL if there is no memory.
+ */
 static struct verification *own_memory(void)
 {
 	void **memory = &mf_thread_local.thread->private->verifier, *made;
