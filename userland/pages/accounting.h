@@ -125,8 +125,8 @@ int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accountin
  *
  * If resident pages are accounted, mf_accounting_note(), mf_accounting_notes() and mf_accounting_stack() return a site
  * instead of a context. A site is the trie node of a call stack. Each kind of page has a context of its own below the
- * site, with the page kind as its innermost frame (resident.h). The context stored for a mapping (struct mf_interval) is
- * then a site, too.
+ * site, with the page kind as its innermost frame (resident.h). The context stored for a mapping (struct mf_interval)
+ * is then a site, too.
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 
