@@ -11,7 +11,7 @@
 struct mf_failure;
 
 struct mf_output {
-	int fd;			/* -1 for output to memory */
+	int fd;			/* the descriptor to write to; -1 for output to memory */
 	int error;		/* errno of the first failed write, after which nothing more is written; 0 if none
 				 * failed */
 	/* the output if it goes to memory, except for the last bytes, which are still in @data */

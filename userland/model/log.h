@@ -48,7 +48,12 @@ enum mf_step_kind {
 	MF_STEP_PAIR_SKIPPED,
 	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
 	MF_STEP_SURVIVOR,
-	MF_STEP_INTERVAL,     /* the new interval between snapshots is @span, from snapshots @number - 1 and @number */
+	/*
+	 * a culling set the minimum interval between later snapshots to @span: the shortest time between two
+	 * neighbours, the snapshots @number - 1 and @number, or least_interval (struct mf_model_options) if that is
+	 * longer
+	 */
+	MF_STEP_INTERVAL,
 	MF_STEP_ALLOC,	      /* an allocation begins: @heap bytes, and @extra bytes of slop */
 	MF_STEP_FREE,	      /* a free begins */
 	MF_STEP_REALLOC,      /* a reallocation to @heap bytes begins */

@@ -53,7 +53,8 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 }
 
 /*
- * Logs @step as @kind, with the data of the snapshot in @slot. @number is its index among the snapshots that are kept.
+ * Adds @step to the model's log as a step of kind @kind that concerns the snapshot in @slot, with that snapshot's data.
+ * @number is the snapshot's index among the snapshots that are kept.
  */
 static void log_snapshot(struct mf_store *store, enum mf_step_kind kind, uint32_t slot,
 			 uint32_t number, uint32_t peak, struct mf_step step)

@@ -28,8 +28,11 @@ struct mf_model_options {
 	uint32_t alignment;	/* alignment of blocks in bytes: a power of two, at least 16 */
 	uint32_t logs_steps;	/* enum mf_log_level: what to log for the user; see log.h */
 	uint32_t least_interval; /* minimum interval between snapshots after a culling; 0 in Massif */
-	uint8_t no_trees;	/* no snapshot has a tree, not even the peak; not a bool, because this is shared
-				 * memory */
+	/*
+	 * no snapshot has a tree, not even the peak. Not a bool, because the program can write any value to this shared
+	 * memory.
+	 */
+	uint8_t no_trees;
 };
 
 struct mf_snapshot {

@@ -24,7 +24,7 @@ struct mf_rewind {
 	 * reconstructed last
 	 */
 	uint64_t *cells;
-	uint64_t *sums;	 /* for each context, the sum of @cells over all shards */
+	uint64_t *sums;	 /* each context's bytes in that version: the sum of its values in @cells over all shards */
 	uint64_t steps;	 /* maximum number of chunks still to be read; bounds the walk through damaged lists */
 	/*
 	 * How far each shard's records of earlier byte counts have been read. Still to be read are the records of

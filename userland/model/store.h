@@ -49,7 +49,7 @@ enum mf_region_id {
 	 */
 	MF_REGION_NEW_RULES,
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
-	MF_REGION_THREADS,	  /* the shim's own data, see preload/state.h; not part of the profile */
+	MF_REGION_THREADS,	  /* the shim's states of the threads, see preload/core/thread.h; not part of the profile */
 	MF_REGION_COUNT,
 };
 
@@ -107,7 +107,7 @@ struct mf_store_header {
 	 * all threads.
 	 */
 	uint32_t counter_type;
-	uint32_t counters_missing; /* number of threads whose counter could not be opened */
+	uint32_t counters_missing; /* number of threads whose instruction counter could not be opened */
 	uint64_t counter_config;
 	uint64_t instructions;
 
@@ -213,16 +213,17 @@ struct mf_store_header {
 	 * chunks that become empty
 	 */
 	uint32_t chunks_in_use, prune_at;
-	/* number of readers during whose work records of earlier byte counts (struct mf_past) should not be moved */
+	/* number of readers that rely on the records of earlier byte counts (struct mf_past) staying where they are */
 	uint32_t capture_readers;
 	/* odd while the writer is moving records of earlier byte counts (struct mf_past) between chunks */
 	uint32_t capture_moves;
 };
 
 /*
- * One process's view of a store; the header is the first region. MF_REGION_THREADS exists only in a store with a file,
- * and is mapped only by a process that attaches to the store. It is in the file because a shared mapping is available
- * from the start and does not count against limits on private memory.
+ * One process's view of a store; the header is the first region. MF_REGION_THREADS, the shim's memory for the states of
+ * the program's threads, exists only in a store with a file, and is mapped only by a process that attaches to the
+ * store. It is part of the file for two reasons: a shared mapping does not count against the program's limits on
+ * private memory; and because it is mapped from the start, a new thread needs no mapping of its own.
  */
 struct mf_store {
 	struct mf_store_header *header;

@@ -54,9 +54,9 @@ struct mf_tally {
 	 */
 	uint64_t capture;
 	/*
-	 * what a free uses in place of @capture. If a peak snapshot may have to be taken before a free, this is
-	 * MF_CAPTURE_NEVER, which is never the version of a context, so that the model handles the free. Otherwise it
-	 * is the same as @capture.
+	 * the value with which a free, instead of @capture, compares the tree version stored for its context (struct
+	 * mf_cell). It is normally equal to @capture. If a peak snapshot may have to be taken before a free, it is
+	 * MF_CAPTURE_NEVER, which is never equal to a context's version, so that the model handles the free.
 	 */
 	uint64_t capture_down;
 
@@ -123,7 +123,7 @@ void mf_tally_grant(struct mf_store *store);
  */
 void mf_tally_close(struct mf_store *store);
 
-/* Calls @visit for each block whose free was delayed, so that it is still in the table of blocks. */
+/* Calls @visit for each block whose free was delayed and which is therefore still in the table of blocks. */
 void mf_tally_walk_delayed(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
@@ -298,11 +298,13 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/*
-	 * The context is decoded from the bits of the slot from MF_BLOCKS_CONTEXT_SHIFT up. If the slot holds a usual
-	 * block (see blocks.c) that begins at @address, this XOR clears the bits MF_BLOCKS_KIND. What remains is the
-	 * context, with MF_BLOCKS_SHRUNK if the block was shrunk. Otherwise one of the bits MF_BLOCKS_KIND remains set
-	 * or the slot is empty, so the context is invalid. The size is not checked, because blocks above
-	 * MF_BLOCKS_ROUNDED_MAX are never stored in slots.
+	 * The context number is decoded from the bits of @first from MF_BLOCKS_CONTEXT_SHIFT up. If @slot holds a usual
+	 * block (see blocks.c) that begins at @address, its bits MF_BLOCKS_KIND equal mf_blocks_place(), so the XOR
+	 * clears them, and only the context remains. If the block was shrunk, MF_BLOCKS_SHRUNK also remains, which
+	 * makes the number too large for a context; if @keeps, mf_blocks_parse() decodes it. In all other cases, one of
+	 * the bits MF_BLOCKS_KIND remains set or the slot is empty, so the number is invalid. The block's size needs no
+	 * check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger blocks are never stored in
+	 * slots.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

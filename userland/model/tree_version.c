@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tree versions: the bytes of all contexts at the times of detailed snapshots. To be able to reconstruct a version,
-// records the bytes that a context had in it when they change for the first time after it.
+// Tree versions: the bytes of all contexts at the times of detailed snapshots. When a context's bytes change for the
+// first time after a version was taken, the bytes that it had in that version are recorded. From these records, a reader
+// reconstructs the version.
 
 #include "tree_version.h"
 

@@ -28,7 +28,7 @@
 
 /* Special values that are not versions: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
-#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* a value in place of a tree version: its context is not counted */
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* instead of a version in struct mf_cell: its context is not counted */
 /* instead of a tree version: stands for the contexts' current byte counts; used for the end of a profile */
 #define MF_CAPTURE_PRESENT   (UINT64_MAX - 2)
 

@@ -124,8 +124,9 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds the placeholder object for the frame of the overflow context to the table of objects, so that mf_trie_overflow()
- * need not add it. Call this in advance if another thread may add objects while the trie is being changed.
+ * Adds an object to the table of objects: the text that is the only frame of the overflow context, which stands for all
+ * stacks that no longer fit into the store. mf_trie_overflow() then need not add the object. Call this in advance if
+ * another thread may add objects while the trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 

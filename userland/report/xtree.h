@@ -29,13 +29,14 @@ struct mf_xtree_context {
  */
 
 struct mf_xtree {
-	struct mf_collection collection; /* a profile with only the objects; the caller sets profile.cmd */
+	/* a profile with only a table of objects, to which the stacks' frames refer; the caller sets profile.cmd */
+	struct mf_collection collection;
 	uint32_t n_events; /* number of event types in the file, and so of elements in use in each context's values[] */
 	struct mf_xtree_context *contexts; /* stacks with their values, in the order in which they were first seen */
 	size_t n_contexts;
 };
 
-/* Additional input for a writer, besides the tree. */
+/* What a writer of an execution tree needs besides the tree: one option, and the process's pid and running time. */
 struct mf_xtree_file {
 	bool compress; /* replace repeated names of files and functions with numbers; only in Callgrind format */
 	pid_t pid;

@@ -45,7 +45,7 @@ struct attachment {
 	struct mf_pidproc process;
 	struct mf_signals signals;
 	struct mf_recording recording;
-	struct mf_control *control; /* NULL if there is no control socket */
+	struct mf_control *control; /* server of the control socket, or NULL if the socket could not be opened */
 	int timer;
 };
 

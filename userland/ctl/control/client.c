@@ -203,7 +203,7 @@ struct asked {
 struct round {
 	struct asked *asked;
 	struct pollfd *polled; /* the connection to each instance; fd is negative if not connected */
-	size_t n, waiting; /* waiting: number of instances that have not answered yet */
+	size_t n, waiting; /* number of instances, and how many of them have not answered yet */
 };
 
 static void end_round(struct round *round)
@@ -243,7 +243,10 @@ static int find_asked(struct round *round, FILE *sockets)
 	int code = 0;
 
 	while (!code && getline(&line, &room, sockets) > 0) {
-		/* The file lists a listening socket and its connections under the same name. Skip the connections. */
+		/*
+		 * /proc/net/unix lists a listening socket and its connections under the same name. Skip the
+		 * connections.
+		 */
 		char *name = strstr(line, " @" MF_CONTROL_PREFIX);
 		unsigned int flags;
 

@@ -42,7 +42,8 @@ struct mf_control_request {
 struct mf_control_answer {
 	uint32_t magic;
 	int32_t code;  /* 0 or -errno */
-	uint32_t bytes; /* length of the text that follows: a list, or an error message */
+	/* length of the text that follows: the list of profiles (for LIST), or an error message (if @code is not 0) */
+	uint32_t bytes;
 	uint32_t reserved;
 };
 

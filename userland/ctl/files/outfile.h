@@ -19,8 +19,8 @@ struct mf_outfile {
 int mf_outfile_explain(const char *path, int code, struct mf_error *err);
 
 /*
- * Checks that @path can be written, by creating a temporary file next to it unless @path is special. Returns 0
- * or -errno.
+ * Checks that @path can be written, by creating and deleting a temporary file in its directory. Creates none if @path
+ * is a pipe, a device or the like (see mf_outfile_is_special()). Returns 0 or -errno.
  */
 int mf_outfile_check(const char *path, struct mf_error *err);
 

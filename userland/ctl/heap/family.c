@@ -30,8 +30,8 @@
 
 enum {
 	EVENTS = 16,
-	FIRST_WATCH_MS = 1, /* initial interval between checks of whether a process is still running the same program */
-	LAST_WATCH_MS = 500, /* maximum interval between checks of whether a process runs the same program */
+	FIRST_WATCH_MS = 1, /* initial interval between checks of whether a process has executed another program */
+	LAST_WATCH_MS = 500, /* maximum interval between checks of whether a process has executed another program */
 	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; doubles up to LAST_FILES_MS */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,

@@ -69,8 +69,9 @@ size_t mf_heap_family_survivors(struct mf_heap_family *family, mf_survivor_say *
 bool mf_heap_family_is_empty(struct mf_heap_family *family);
 
 /*
- * mf_heap_family_pause() ends all threads of the family so that this process can fork; mf_heap_family_resume() restarts
- * them in the process that continues with the family.
+ * mf_heap_family_pause() ends the threads of massif-ctl that serve the profiled processes (see filter_server.h), so
+ * that massif-ctl can fork. mf_heap_family_resume() restarts them in the process of massif-ctl, parent or child, that
+ * continues the profiles.
  */
 void mf_heap_family_pause(struct mf_heap_family *family);
 void mf_heap_family_resume(struct mf_heap_family *family);

@@ -92,8 +92,8 @@ int mf_filter_server_start(struct mf_filter_server *filter_server, struct mf_err
 	}
 	filter_server->started = true;
 	/*
-	 * Wait until the thread has registered itself. From then on, the program will notice if massif-ctl is killed
-	 * and so cannot answer any more.
+	 * Wait until the new thread has registered itself as the filter server (mf_filter_client_sit()). From then on,
+	 * the program notices if massif-ctl is killed, and no longer waits for answers.
 	 */
 	while (sem_wait(&filter_server->seated))
 		;
@@ -114,8 +114,8 @@ void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 	if (!filter_server)
 		return;
 	/*
-	 * If the filter server's thread was stopped before massif-ctl forked, the child process has restarted it and
-	 * now answers the queries.
+	 * If the thread was stopped because massif-ctl forked, leave the store as it is: the child process has started
+	 * the thread again, and so still answers the program's queries.
 	 */
 	if (filter_server->started) {
 		mf_filter_server_stop(filter_server);

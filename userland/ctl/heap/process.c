@@ -532,7 +532,10 @@ void mf_heap_process_note_end(struct mf_heap_process *process)
 		mf_model_attempt(&process->store, 0);
 }
 
-/* Returns the milliseconds since the first event, which the shim timestamped, until the process ended or until now. */
+/*
+ * Returns the milliseconds from the first event, whose time the shim recorded, until the process ended or, if it is
+ * still running, until now.
+ */
 static int64_t age_ms(const struct mf_heap_process *process)
 {
 	uint64_t first = store_of(process)->header->first_time_ns;

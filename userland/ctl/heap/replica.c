@@ -168,7 +168,10 @@ static int map_regions(const struct mf_store_header *header, const struct mf_map
 		const struct mf_region *region = &header->regions[i];
 		void *address;
 
-		/* Only the shim uses the threads region. Sizes are checked because the program can overwrite them. */
+		/*
+		 * The replica has no threads region, because only the shim uses it. Check the sizes of the other
+		 * regions, because the program may have overwritten them.
+		 */
 		if (i == MF_REGION_THREADS)
 			continue;
 		if (region->size < PAGE || region->size % PAGE || region->size >> 40)

@@ -18,7 +18,7 @@
 /* A mapping of part of the session in the process. */
 struct mf_mapping {
 	uint64_t start, end; /* addresses of the mapping in the process */
-	uint64_t offset;     /* offset of @start in the session, in bytes */
+	uint64_t offset;     /* offset of @start in the session's file, in bytes */
 };
 
 struct mf_mappings {
@@ -31,7 +31,8 @@ struct mf_mappings {
  * message for the user in @err.
  */
 int mf_mappings_find(pid_t pid, struct mf_mappings *mappings, struct mf_error *err);
-void mf_mappings_free(struct mf_mappings *mappings); /* @mappings may be all zero */
+/* Frees the list of mappings and sets @mappings to all zero. Does nothing if it is already all zero. */
+void mf_mappings_free(struct mf_mappings *mappings);
 
 /* Opens the replica; only one can be open at a time. Returns 0 or -errno, with a message for the user in @err. */
 int mf_replica_open(struct mf_store *store, pid_t pid, const struct mf_mappings *mappings,

@@ -101,8 +101,12 @@ static uint32_t add_rows(const struct mf_elf_map *map, const struct mf_rowfile *
 /* Argument of learn(): what to add to the row file of one object. */
 struct lesson {
 	const struct mf_object *object;
-	const struct mf_rowfile *old; /* the existing row file of the object, or NULL if there is none */
-	/* the low 32 bits of each element are a code address for which no unwind row was cached */
+	/* the object's row file, which contains the unwind rows from earlier runs; NULL if there is none */
+	const struct mf_rowfile *old;
+	/*
+	 * code addresses for which no unwind row was cached: the link-time address in the low 32 bits of each element,
+	 * and the object's number in the high 32 bits
+	 */
 	const uint64_t *addresses;
 	size_t n;
 	bool searched; /* the object's code was also searched for client requests */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads and extends the user's row files (cfi/rowfile.h). */
+/*
+ * Saves unwind rows in the user's row files, from which later runs read them (cfi/rowfile.h), and loads the function
+ * names that earlier runs saved.
+ */
 #ifndef MASSIF_CTL_ROWCACHE_H
 #define MASSIF_CTL_ROWCACHE_H
 

@@ -19,7 +19,10 @@ int mf_space_watch_open(void)
 	return inotify < 0 ? -errno : inotify;
 }
 
-/* Creates a file in memory of one page, which a watched process maps. Returns its descriptor or -errno. */
+/*
+ * Creates a one-page file in memory, which the process to be watched maps: when that mapping is gone, so is the
+ * process's address space. Returns the file's descriptor or -errno.
+ */
 static int make_file(void)
 {
 	mf_auto_close int file = memfd_create("massif-space", MFD_CLOEXEC | MFD_ALLOW_SEALING);

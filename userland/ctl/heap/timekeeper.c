@@ -11,7 +11,7 @@
 
 enum {
 	NOT_BEGUN_MS = 1, /* interval between checks while the shim has not attached yet */
-	LONGEST_MS = 50,  /* maximum interval between checks */
+	LONGEST_MS = 50,  /* maximum interval between checks of whether a snapshot is due */
 	IDLE_PART = 32,	  /* after an idle period, a snapshot may be late by up to 1/32 of that period */
 };
 

@@ -22,8 +22,9 @@ void mf_exec_watch_init(struct mf_exec_watch *watch, pid_t pid, const char *path
 void mf_exec_watch_deinit(struct mf_exec_watch *watch);
 
 /*
- * Checks once. Wrapper scripts call exec soon after they start, so the interval starts at 2 ms and grows to 500 ms. A
- * program that runs for less than one interval may be missed.
+ * Checks once whether the process has executed another program, and sets the interval until the next check. The
+ * interval starts at 2 ms, because wrapper scripts call exec soon after they start, and grows to 500 ms. A program that
+ * runs for less than one interval may be missed.
  */
 void mf_exec_watch_look(struct mf_exec_watch *watch);
 

@@ -72,8 +72,8 @@ static int look(struct watch *watch)
 
 /*
  * If the terminal stopped the program, stops massif-ctl as well, because the shell monitors massif-ctl, not the
- * program. SIGSTOP does not stop massif-ctl: its sender will later continue only the program, so massif-ctl would
- * remain stopped.
+ * program. If SIGSTOP stopped the program, massif-ctl keeps running: the sender will later continue only the program,
+ * so massif-ctl would remain stopped.
  */
 static void follow_stop(struct watch *watch, int signal)
 {

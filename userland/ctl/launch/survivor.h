@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Called for process @pid. @title is its command, possibly truncated. */
+/*
+ * A callback that is called once for each profiled process that is still running. @pid is the process, @title its
+ * command, possibly truncated.
+ */
 typedef void mf_survivor_say(void *data, pid_t pid, const char *title);
 
 /* Reports that the profiles of @n processes end while the processes are still running; prints nothing if @n is 0. */

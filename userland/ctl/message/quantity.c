@@ -21,7 +21,7 @@ static const struct step bytes_steps[STEPS_MAX] = {
 };
 
 static const struct scale {
-	const char *unit; /* unit for values below the limit of the first step */
+	const char *unit; /* unit for values that are too small for the first unit in @steps */
 	const struct step *steps;
 	const char *after;
 } scales[] = {

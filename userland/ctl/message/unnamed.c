@@ -49,7 +49,10 @@ void mf_unnamed_say(const char *path, const char *why)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The tests are in order of importance, because only the first missing protection is reported. */
+/*
+ * Tests the protections of the process that reads symbol names, the most important one first, because only the first
+ * one missing is reported.
+ */
 const char *mf_unnamed_what_is_loose(unsigned int confined)
 {
 	if (!(confined & MF_CONFINED_CALLS))

@@ -17,7 +17,11 @@ struct mf_default {
 struct mf_defaults {
 	struct mf_default *items;
 	size_t count;
-	char *refused[MF_DEFAULTS_FILES]; /* NULL-terminated list of files that were not read */
+	/*
+	 * paths of the option files that were not read because they are not trusted; unused entries, at the end, are
+	 * NULL
+	 */
+	char *refused[MF_DEFAULTS_FILES];
 };
 
 /*

@@ -23,9 +23,9 @@ enum mf_options_request {
 	MF_OPTIONS_VERSION,
 };
 
-/* What the execution tree that is written when the program ends contains. */
+/* The contents of the execution tree that massif-ctl writes at the end of the program. */
 enum mf_xtree_request {
-	MF_XTREE_NONE,
+	MF_XTREE_NONE,	 /* no tree is written */
 	MF_XTREE_ALLOCS, /* the tree contains only the blocks that are still live */
 	MF_XTREE_FULL,	 /* the tree also contains all allocations and frees since the program's start */
 };
