@@ -540,7 +540,8 @@ struct pipes {
 
 /*
  * Unregisters the thread's rseq area, which the C library has registered. The kernel accesses this area after each
- * preemption and kills the thread if the access fails. The test makes such accesses fail, but it does not test rseq.
+ * preemption and kills the thread if the access fails. An injected failure could hit this access, although rseq is not
+ * part of the test.
  */
 static bool leave_rseq(void)
 {
