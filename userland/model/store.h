@@ -49,7 +49,7 @@ enum mf_region_id {
 	 */
 	MF_REGION_NEW_RULES,
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
-	MF_REGION_THREADS,	  /* the shim's states of the threads, see preload/core/thread.h; not part of the profile */
+	MF_REGION_THREADS,	  /* the shim's thread states, see preload/core/thread.h; not part of the profile */
 	MF_REGION_COUNT,
 };
 

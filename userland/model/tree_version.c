@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Tree versions: the bytes of all contexts at the times of detailed snapshots. When a context's bytes change for the
-// first time after a version was taken, the bytes that it had in that version are recorded. From these records, a reader
-// reconstructs the version.
+// first time after a version was taken, the bytes that it had in that version are recorded. A reader reconstructs the
+// version from these records.
 
 #include "tree_version.h"
 
