@@ -23,8 +23,8 @@
 #define RING  (4 << 20)
 #define STACK 4096
 
-/* The lowest address of the kernel's half of the address space (x86-64, 4-level page tables). */
-#define KERNEL 0xffff800000000000ull
+/* The lowest address of the kernel's half of the address space (x86-64, page tables of five levels). */
+#define KERNEL 0xff00000000000000ull
 
 /* SLUB's patterns for allocated but unwritten memory and for free memory, and the pattern of page poisoning. */
 static const uint32_t patterns[] = { 0x5a5a5a5a, 0x6b6b6b6b, 0xaaaaaaaa };

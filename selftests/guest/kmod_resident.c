@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/io_uring.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -348,79 +347,6 @@ TEST(pages_go_before_their_mapping_or_behind_it)
 	ASSERT_EQ(1, seen.unmaps);
 	EXPECT_EQ(seen.told_before ? UNMAPPED : 0, seen.gone_before);
 	EXPECT_EQ(seen.told_before ? 0 : UNMAPPED, seen.gone_behind);
-}
-
-#define READ	256	/* pages read through io_uring */
-
-/* Has a kernel worker thread, which io_uring creates, read into pages that were never touched. */
-static int read_by_worker(void *arg)
-{
-	struct io_uring_params params = {};
-	int ring = syscall(SYS_io_uring_setup, 4, &params), zero = open("/dev/zero", O_RDONLY);
-	char *to = mmap((void *)MARKS, READ * PAGE, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	struct io_uring_sqe *entry;
-	struct io_uring_cqe *done;
-	uint32_t *head;
-	char *queue;
-
-	(void)arg;
-	if (ring < 0 || zero < 0 || to == MAP_FAILED || madvise(to, READ * PAGE, MADV_NOHUGEPAGE))
-		return 1;
-	queue = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
-	entry = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
-	if (queue == MAP_FAILED || entry == MAP_FAILED)
-		return 2;
-	*entry = (struct io_uring_sqe){
-		.opcode = IORING_OP_READ,
-		.flags = IOSQE_ASYNC,
-		.fd = zero,
-		.addr = (uintptr_t)to,
-		.len = READ * PAGE,
-	};
-	*(uint32_t *)(queue + params.sq_off.array) = 0;
-	__atomic_store_n((uint32_t *)(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
-		return 3;
-	/* Since Linux 5.4, one mapping contains both the submission and the completion queue. */
-	head = (uint32_t *)(queue + params.cq_off.head);
-	done = (struct io_uring_cqe *)(queue + params.cq_off.cqes) + *head;
-	return done->res == READ * PAGE ? 0 : 4;
-}
-
-struct reading {
-	long pages;	/* number of pages of the buffer that were recorded as faults */
-	uint32_t tid;	/* id of the thread that caused the faults counted in @pages */
-	uint32_t first;	/* thread id of the program's first thread */
-};
-
-static int take_reading(const struct massif_record *rec, void *arg)
-{
-	const struct massif_rec_resident *resident = (const void *)rec;
-	struct reading *seen = arg;
-
-	if (rec->type == MASSIF_REC_ENROL)
-		seen->first = rec->tid;
-	if (rec->type == MASSIF_REC_RESIDENT && resident->cause == MASSIF_RESIDENT_FAULT &&
-	    resident->addr >= MARKS && resident->addr < MARKS + READ * PAGE) {
-		seen->pages += resident->change[MASSIF_RSS_ANON];
-		seen->tid = rec->tid;
-	}
-	return 0;
-}
-
-TEST(pages_that_a_worker_brings)
-{
-	struct reading seen = {};
-	int users = -1;
-
-	ASSERT_EQ(0, follow(read_by_worker, take_reading, &seen));
-	EXPECT_EQ(READ, seen.pages);
-	EXPECT_NE(seen.first, seen.tid);
-	/* A worker never returns to user mode, so the module must not defer any of its work until such a return. */
-	for (int i = 0; i < 500 && (users = kmod_module_users()); i++)
-		usleep(10 * 1000);
-	EXPECT_EQ(0, users);
 }
 
 /*

@@ -10,6 +10,7 @@
 #	Fails    part of one line of the failing test's output, or of the kernel's log
 #	Kernel   the kernel to run it on (default: $KERNEL, or 6.12); debug: the one built by make check-debug-kernel
 #	Append   further words for the kernel's command line
+#	Leaves   what the guest is left with, which would disturb other tests: the rule gets a guest of its own
 #
 # Each test runs first with its rule, and must pass. Errors are: a patch that does not apply, a test that
 # fails with its rule, passes without it, or fails with other words.
@@ -218,6 +219,12 @@ judge() {
 	fi
 }
 
+# Prints what the rules that share a guest have in common: kernel, command line, and the name of a rule that needs a
+# guest of its own.
+guest_of() {
+	printf '%s|%s|%s\n' "$(kernel_of "$1")" "$(field "$1" Append)" "$([ -z "$(field "$1" Leaves)" ] || echo "$1")"
+}
+
 # Prints a key that is equal for rules with the same test on the same kernel: the test runs once with the
 # rules.
 identity() {
@@ -233,7 +240,7 @@ for name in "${names[@]}"; do
 	! prepare "$name" || built+=("$name")
 done
 
-# Tests with the same kernel and command line share a guest. In it, each test with the rule comes first.
+# In a guest, each test with the rule comes first.
 guests=()
 for name in "${built[@]}"; do
 	test=$(field "$name" Test)
@@ -242,15 +249,15 @@ for name in "${built[@]}"; do
 		install -D "$broken/$name/selftests/$test" "$tree/build/selftests/$test"
 		host_run "$name" "$tree/build" "$test"
 	else
-		guests+=("$(kernel_of "$name")|$(field "$name" Append)")
+		guests+=("$(guest_of "$name")")
 	fi
 done
-while IFS='|' read -r kernel append; do
+while IFS='|' read -r kernel append own; do
 	[ -n "$kernel" ] || continue
 	first=() second=()
 	for name in "${built[@]}"; do
 		test=$(field "$name" Test)
-		[[ $test == guest/* && "$(kernel_of "$name")|$(field "$name" Append)" == "$kernel|$append" ]] || continue
+		[[ $test == guest/* && $(guest_of "$name") == "$kernel|$append|$own" ]] || continue
 		first+=("with.$(identity "$name") - $test")
 		second+=("$name $broken/$name $test")
 	done
