@@ -11,6 +11,7 @@
 
 #include "access.h"
 #include "compat/ptrace.h"
+#include "process.h"
 
 /*
  * True if these credentials have CAP_SYS_PTRACE over ns. Also called in hooks, so it does not consult security modules.
@@ -102,14 +103,15 @@ bool massif_access_self(const struct massif_session *session)
 	return may_look_into(session->cred, current, current->mm);
 }
 
-/* Returns a thread of the target's process that still uses mm, with a reference held, or NULL. */
-static struct task_struct *get_thread(const struct massif_session *session, const struct massif_target *target,
-				      const struct mm_struct *mm)
+/* Returns a thread, of the target's first member, that still uses mm, with a reference held, or NULL. */
+static struct task_struct *get_thread(struct massif_target *target, const struct mm_struct *mm)
 {
 	struct task_struct *leader, *thread, *found = NULL;
+	struct massif_process *process;
 
 	rcu_read_lock();
-	leader = pid_task(find_pid_ns(target->tgid, session->pid_ns), PIDTYPE_TGID);
+	process = massif_process_first(target);
+	leader = process ? pid_task(process->pid, PIDTYPE_TGID) : NULL;
 	if (leader) {
 		for_each_thread(leader, thread) {
 			if (READ_ONCE(thread->mm) == mm) {
@@ -127,10 +129,10 @@ static struct task_struct *get_thread(const struct massif_session *session, cons
  * massif_access_asked() - check whether a resync of the target, requested by the consumer, is allowed.
  * @mm: the target's address space, with a reference.
  *
- * The credentials of the target's threads may have changed since the last record, so check them again. If the process
- * has ended but another process shares @mm, use the result of the check for the target's last record.
+ * The credentials of the target's threads may have changed since the last record, so check them again. If the first
+ * process that uses @mm is about to end, use the result of the check for the target's last record.
  *
- * Context: process context.
+ * Context: process context; mmap_lock may be held; does not sleep.
  * Return: false if it is not allowed; in that case, the target is hidden.
  */
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
@@ -140,7 +142,7 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 
 	if (session->privileged)
 		return true;
-	thread = get_thread(session, target, mm);
+	thread = get_thread(target, mm);
 	if (!thread)
 		return !READ_ONCE(target->hidden);
 	ok = may_look_into(session->cred, thread, mm);

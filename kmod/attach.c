@@ -52,17 +52,23 @@ static struct pid *get_pid_of(const struct massif_session *session, pid_t nr)
 	return pid;
 }
 
-/* Returns the process's address space with a reference. The first thread may have exited before the others. */
-static struct mm_struct *get_mm(struct task_struct *leader)
+/*
+ * Returns the process's address space, and in *user a thread that uses it, both with references; NULL if there is none.
+ * The first thread may have exited before the others.
+ */
+static struct mm_struct *get_mm(struct task_struct *leader, struct task_struct **user)
 {
-	struct mm_struct *mm = get_task_mm(leader);
+	struct mm_struct *mm = NULL;
 	struct task_struct *thread;
 
 	rcu_read_lock();
 	for_each_thread(leader, thread) {
-		if (mm)
-			break;
 		mm = get_task_mm(thread);
+		if (mm) {
+			get_task_struct(thread);
+			*user = thread;
+			break;
+		}
 	}
 	rcu_read_unlock();
 	return mm;
@@ -216,24 +222,24 @@ static int nobody(const struct massif_session *session)
 
 /*
  * Begins an attach: checks the permission and adds the process to the session and the tables. The caller holds the
- * process's exec_update_lock, so the process can change neither its program nor its credentials.
+ * process's exec_update_lock, so the process cannot execute another program meanwhile.
  */
 static int begin(struct massif_session *session, struct beginning *b)
 {
 	/* Look up the first thread again, because after an exec another thread may be the first one. */
-	struct task_struct *leader = get_leader(b->pid);
+	struct task_struct *leader = get_leader(b->pid), *user = NULL;
 	int err = nobody(session);
 
 	if (!leader)
 		return err;
 	lockdep_assert_held(&leader->signal->exec_update_lock);
-	b->mm = get_mm(leader);
+	b->mm = get_mm(leader, &user);
 	if (leader->flags & PF_KTHREAD && err == -ESRCH)
 		err = -EOPNOTSUPP;
 	if (!b->mm)
 		goto out;
 	err = -EPERM;
-	if (!massif_access_attach(session, leader, b->mm))
+	if (!massif_access_attach(session, user, b->mm))
 		goto err_mm;
 	/*
 	 * During an exec, ATTACH must be tried again: the new program is already loaded, but its EXEC record has not
@@ -255,8 +261,10 @@ static int begin(struct massif_session *session, struct beginning *b)
 	err = -ESRCH;
 	leave(b);
 err_mm:
-	mmput(b->mm);
+	mmput_async(b->mm);
 out:
+	if (user)
+		put_task_struct(user);
 	put_task_struct(leader);
 	return err;
 }
@@ -296,10 +304,11 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
 		massif_target_put(b->target);
 	}
 	/*
-	 * If mmput() drops the last user of the address space, it tears the address space down, and a hook writes the
-	 * EXIT record.
+	 * If this drops the last user of the address space, the address space is torn down, and a hook writes the EXIT
+	 * record. Asynchronous, because the program can make that wait for any length of time (AIO on a file of its
+	 * own file system).
 	 */
-	mmput(b->mm);
+	mmput_async(b->mm);
 	return err;
 }
 

@@ -286,7 +286,14 @@ static int arm(const char **dead)
 	err = arm_populates(dead);
 	if (err)
 		return err;
-	detoured = !massif_detour_arm_fault();
+	err = massif_detour_arm_fault();
+	detoured = !err;
+	/* A handler that could not be disarmed may still be detoured, so tracepoints would report each fault twice. */
+	if (err == -EIO) {
+		disarm_populates(MASSIF_POPULATE_COUNT);
+		*dead = MASSIF_FAULT_SYMBOL;
+		return err;
+	}
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
 	for (i = first_event(); i < EVENT_COUNT; i++) {
 		err = events[i].tp ? tracepoint_probe_register(events[i].tp, events[i].probe,

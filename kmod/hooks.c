@@ -2,6 +2,7 @@
 // The hooks on mappings and processes: armed with the first session, disarmed with the last.
 #include <linux/massif.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -40,8 +41,9 @@ static int arm_calls(const char **dead)
 	int err = massif_detour_arm();
 
 	detoured = !err;
-	if (detoured)
-		return 0;
+	/* Functions that could not be disarmed may still be detoured, so kretprobes would report each change twice. */
+	if (detoured || err == -EIO)
+		return err;
 	/* kretprobes slow down the rest of the system more than detours do, but nearly all kernels have them. */
 	pr_info_once("%s: detours are not available (%d), so kretprobes are used\n", KBUILD_MODNAME, err);
 	return massif_probe_arm(dead);
@@ -151,13 +153,16 @@ int massif_hooks_describe(struct massif_hook_info *info)
 	const char *name;
 
 	/* Skip hooks for which this kernel has no function. */
-	while (index < MASSIF_HOOK_COUNT && !massif_hookpoints[index].symbol)
+	while (index < MASSIF_HOOK_COUNT && !massif_hookpoints[array_index_nospec(index, MASSIF_HOOK_COUNT)].symbol)
 		index++;
+	/* The index comes from the program: do not let a mispredicted comparison read beyond the arrays. */
 	if (index < MASSIF_HOOK_COUNT) {
+		index = array_index_nospec(index, MASSIF_HOOK_COUNT);
 		name = massif_hookpoints[index].symbol;
 		info->kind = detoured ? MASSIF_HOOK_DETOUR : MASSIF_HOOK_KRETPROBE;
 		info->state = massif_hooktest_seen(index) ? MASSIF_HOOK_FIRED : 0;
 	} else if (index < MASSIF_HOOK_COUNT + MASSIF_LIFECYCLE_COUNT) {
+		index = array_index_nospec(index, MASSIF_HOOK_COUNT + MASSIF_LIFECYCLE_COUNT);
 		name = massif_lifecycle_events[index - MASSIF_HOOK_COUNT].name;
 		info->kind = MASSIF_HOOK_TRACEPOINT;
 		info->state = 0;

@@ -200,19 +200,23 @@ bool massif_lifecycle_may_join(const struct massif_session *session, const struc
 static bool adopt(struct massif_process *parent, struct massif_process *child,
 		  struct massif_target *target, struct task_struct *task)
 {
-	struct massif_target *shared;
+	struct massif_target *found;
 	unsigned long irq;
 	bool ok;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	shared = target ? NULL : massif_target_find(task->mm);
-	/* After parent was found, it may have left the session, or the session may have been closed. */
+	found = massif_target_find(task->mm);
+	/*
+	 * After parent was found, it may have left the session, or the session may have been closed. The child's own
+	 * address space may be a target already: another session has attached the child, and is being closed.
+	 */
 	ok = !list_empty(&parent->list) &&
-	     (!shared || massif_lifecycle_may_join(parent->session, shared)) && !massif_process_insert(child);
+	     (!found || (!target && massif_lifecycle_may_join(parent->session, found))) &&
+	     !massif_process_insert(child);
 	if (ok && target)
 		massif_target_insert(target, parent->session);
 	if (ok)
-		massif_process_move(child, target ?: shared);
+		massif_process_move(child, target ?: found);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	if (!ok) {
 		massif_process_free(child);
@@ -225,7 +229,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 static void on_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
 	struct massif_process *process, *new;
-	struct massif_target *target;
+	struct massif_target *target, *of_parent;
 
 	if (same_thread_group(parent, child) || !child->mm)
 		return;
@@ -237,8 +241,8 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	 * If the session may no longer observe the target, the target is about to leave the session, so its children do
 	 * not join.
 	 */
-	target = massif_target_find(parent->mm);
-	if (target && (target->session != process->session || massif_access_lost(process->session, target)))
+	of_parent = massif_target_find(parent->mm);
+	if (of_parent && (of_parent->session != process->session || massif_access_lost(process->session, of_parent)))
 		goto out;
 
 	target = NULL;
@@ -255,7 +259,8 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	}
 	if (!adopt(process, new, target, child))
 		goto out;
-	write_fork(process, massif_target_find(parent->mm), new);
+	/* Not another look-up: it could find the target of a session that has taken the parent over meanwhile. */
+	write_fork(process, of_parent, new);
 	if (target && !massif_return_work_resync(target, child, MASSIF_RESYNC_FORK))
 		massif_target_desync(target);
 out:

@@ -136,7 +136,7 @@ void massif_process_unlink(struct massif_process *process)
 
 /**
  * massif_process_release() - free a member after massif_process_unlink(), an RCU grace period later.
- * Context: any; massif_table_lock must not be held.
+ * Context: any; massif_table_lock may be held only if the caller has another reference to the member's target.
  */
 void massif_process_release(struct massif_process *process)
 {

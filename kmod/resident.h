@@ -47,7 +47,8 @@ struct massif_resident {
 
 	/*
 	 * Protects the fields below, and the list in spans. Hooks take it under mmap_lock and the locks of
-	 * page tables and reclaim, with interrupts off. ring.lock may be taken inside, no other lock.
+	 * page tables and reclaim, with interrupts off. ring.lock may be taken inside, and the lock of a
+	 * per-processor counter of the kernel (percpu_counter), no other lock.
 	 */
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */

@@ -100,8 +100,19 @@ static bool in_motion(const struct massif_target *target)
 }
 
 /*
- * Calls write_part() with mmap_lock held: for writing if total_vm could change while the lock is held for reading,
- * otherwise for reading.
+ * Calls write_part() if the session may still observe the target. The program can make the consumer wait for mmap_lock
+ * for any length of time, and lose its right to be observed meanwhile.
+ */
+static bool write_if_allowed(struct part *part)
+{
+	struct massif_target *target = part->target;
+
+	return (current->mm == part->mm || massif_access_asked(target->session, target, part->mm)) && write_part(part);
+}
+
+/*
+ * Calls write_if_allowed() with mmap_lock held: for writing if total_vm could change while the lock is held for
+ * reading, otherwise for reading.
  */
 static bool lock_and_write_part(struct part *part)
 {
@@ -111,7 +122,7 @@ static bool lock_and_write_part(struct part *part)
 	if (mmap_read_lock_killable(mm))
 		return false;
 	if (likely(!in_motion(part->target))) {
-		ok = write_part(part);
+		ok = write_if_allowed(part);
 		mmap_read_unlock(mm);
 		return ok;
 	}
@@ -119,7 +130,7 @@ static bool lock_and_write_part(struct part *part)
 
 	if (mmap_write_lock_killable(mm))
 		return false;
-	ok = write_part(part);
+	ok = write_if_allowed(part);
 	mmap_write_unlock(mm);
 	return ok;
 }
@@ -222,11 +233,8 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 			if (!massif_target_synced(target))
 				(*remaining)++;
 		}
-		/*
-		 * If mmput() drops the last user of the address space, it tears the address space down, and a hook
-		 * writes the EXIT record.
-		 */
-		mmput(mm);
+		/* Asynchronous for the same reason as in finish() in attach.c. */
+		mmput_async(mm);
 	}
 	return found ? 0 : -ENOENT;
 }

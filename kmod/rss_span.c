@@ -236,10 +236,11 @@ static void run(struct callback_head *work)
 	long change[NR_MM_COUNTERS];
 	bool alive;
 
+	/* While the target is found to be alive in an RCU read-side section, its session is not freed. */
+	rcu_read_lock();
 	/* After an exec, the thread no longer keeps its old address space, which is the target, alive. */
 	if (!own)
 		mm = massif_target_mmgrab(target);
-	rcu_read_lock();
 	alive = own ? READ_ONCE(target->alive) : mm != NULL;
 	if (alive)
 		cut(span, target, change, true);

@@ -71,7 +71,8 @@ struct massif_session {
 
 /*
  * Protects the tables of targets and processes, and every session's lists of them. Hooks take it with interrupts off.
- * While it is held, only ring.lock and a target's resident.lock may be taken. Readers of the tables use RCU.
+ * While it is held, only ring.lock, a target's resident.lock, and what is taken inside that, may be taken. Readers of
+ * the tables use RCU.
  */
 extern raw_spinlock_t massif_table_lock;
 

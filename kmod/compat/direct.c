@@ -3,12 +3,24 @@
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
 #include "compat/direct.h"
 #include "compat/entries.h"
 #include "mapping.h"
+
+/*
+ * Called if a function of the kernel may still call this module, because it could not be unregistered: the module can
+ * then never be unloaded, and the set of functions never armed again.
+ */
+static __maybe_unused void keep(struct massif_direct *direct)
+{
+	pr_err("cannot disarm hooks of the kernel; the module stays loaded\n");
+	direct->stuck = true;
+	__module_get(THIS_MODULE);
+}
 
 #if !defined(MASSIF_HAVE_DIRECT)
 
@@ -18,9 +30,10 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	return -EOPNOTSUPP;
 }
 
-static void drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
-		 unsigned long addr)
+static int drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		unsigned long addr)
 {
+	return 0;
 }
 
 #elif defined(MASSIF_HAVE_ftrace_direct_ops) || defined(MASSIF_HAVE_ftrace_direct_multi)
@@ -55,11 +68,14 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	return 0;
 }
 
-static void drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
-		 unsigned long addr)
+static int drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		unsigned long addr)
 {
-	WARN_ON_ONCE(unregister_direct(&direct->ops, addr));
-	ftrace_free_filter(&direct->ops);
+	int err = unregister_direct(&direct->ops, addr);
+
+	if (!err)
+		ftrace_free_filter(&direct->ops);
+	return err;
 }
 
 #else
@@ -80,17 +96,24 @@ static unsigned long entry_of(unsigned int site, unsigned int count, unsigned lo
 	return count > 1 ? entries[site] : addr;
 }
 
-static void drop_some(const unsigned long *sites, unsigned int some, unsigned int count,
-		      unsigned long addr)
+/* Returns 0, or the last error; the other sites are unregistered nevertheless. */
+static int drop_some(const unsigned long *sites, unsigned int some, unsigned int count,
+		     unsigned long addr)
 {
-	while (some--)
-		WARN_ON_ONCE(unregister_ftrace_direct(sites[some], entry_of(some, count, addr)));
+	int err, last = 0;
+
+	while (some--) {
+		err = unregister_ftrace_direct(sites[some], entry_of(some, count, addr));
+		if (err)
+			last = err;
+	}
+	return last;
 }
 
-static void drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
-		 unsigned long addr)
+static int drop(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
+		unsigned long addr)
 {
-	drop_some(sites, count, count, addr);
+	return drop_some(sites, count, count, addr);
 }
 
 static int add(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
@@ -103,7 +126,8 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	for (i = 0; i < count; i++) {
 		err = register_ftrace_direct(sites[i], entry_of(i, count, addr));
 		if (err) {
-			drop_some(sites, i, count, addr);
+			if (drop_some(sites, i, count, addr))
+				keep(direct);
 			return err;
 		}
 	}
@@ -119,12 +143,12 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
  * @count: number of sites.
  * @addr: the function to call.
  * Context: process context; sleeps.
- * Return: 0 or an error from ftrace.
+ * Return: 0, an error from ftrace, or -EIO if disarming the functions has failed before: they may still call @addr.
  */
 int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
 		      unsigned long addr)
 {
-	return add(direct, sites, count, addr);
+	return direct->stuck ? -EIO : add(direct, sites, count, addr);
 }
 
 /**
@@ -138,6 +162,7 @@ int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, 
 void massif_direct_disarm(struct massif_direct *direct, const unsigned long *sites,
 			  unsigned int count, unsigned long addr)
 {
-	drop(direct, sites, count, addr);
+	if (drop(direct, sites, count, addr))
+		keep(direct);
 	synchronize_rcu_tasks();
 }

@@ -16,9 +16,10 @@
 
 #include "symbol.h"
 
+/* Refuses every ATTACH if ptrace_may_access() cannot be found. */
 static bool cannot_be_asked(struct task_struct *task, unsigned int mode)
 {
-	return true;
+	return false;
 }
 
 DEFINE_STATIC_CALL(massif_ptrace_may_access, cannot_be_asked);

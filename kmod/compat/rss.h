@@ -129,7 +129,7 @@ static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
  */
 static inline bool massif_rss_base_alloc(struct massif_rss_base *base)
 {
-	base->seen = alloc_percpu(struct massif_rss_seen);
+	base->seen = alloc_percpu_gfp(struct massif_rss_seen, GFP_KERNEL_ACCOUNT);
 	return base->seen;
 }
 

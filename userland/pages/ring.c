@@ -112,6 +112,11 @@ static int set_up(int fd, const struct mf_ring_setup *wanted, struct mf_error *e
 				    "massif.ko cannot observe this kernel: its hook '%s' does not "
 				    "fire or cannot be armed; the kernel log may say why",
 				    setup.dead_hook);
+	case -EIO:
+		return mf_error_set(err, code,
+				    "massif.ko could not remove its hooks from the kernel when an earlier session "
+				    "ended (see the kernel log): pages mode works again after a restart of the "
+				    "machine");
 	case -EPROTONOSUPPORT:
 		return mf_error_set(err, code,
 				    "the loaded massif.ko does not speak protocol %u: load the one "
