@@ -122,10 +122,10 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation whose context was not found with the first guess. The stacks that a thread has had are kept in
- * its memo, a tree of nodes (memo.h). The first guess is that the current stack begins with the node that a table of
- * the memo contains for the caller's registers. If the guess was right but several stacks in the memo begin with that
- * node, it is passed as @node. If the guess was wrong, @node is NULL.
+ * Counts an allocation whose context was not found with the first guess. The earlier stacks of a thread are kept in its
+ * memo, a tree of nodes (memo.h). The first guess is that the current stack begins with the node that a table of the
+ * memo contains for the caller's registers. If the guess was right but several stacks in the memo begin with that node,
+ * it is passed as @node. If the guess was wrong, @node is NULL.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,

@@ -30,8 +30,8 @@ static inline uint32_t mf_stack_known(struct mf_thread *thread, const struct mf_
 }
 
 /*
- * Returns the context of any stack. Returns MF_CONTEXT_IGNORED if the user wants the stack to be ignored, or
- * mf_trie_overflow() if there is no room for a new context. Takes the trie's lock.
+ * Returns the context of a stack, whether or not it has been seen before. Returns MF_CONTEXT_IGNORED if the user asked
+ * for the stack to be ignored, or mf_trie_overflow() if there is no room for a new context. Takes the trie's lock.
  */
 uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *caller);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds the unwind tables of objects without a sorted index.
+// Finds the unwind tables of objects that have no sorted index of these tables.
 //
-// The tables are in memory, but their address is only in a section header, and section headers are not mapped. So the
-// file of such an object is read when the object is loaded. Such objects are rare.
+// The tables are in memory, but their address is recorded only in a section header, and section headers are not mapped.
+// So the file of such an object is read when the object is loaded. Such objects are rare.
 
 #include "eh_frame.h"
 
@@ -41,7 +41,10 @@ static bool has_index(const struct dl_phdr_info *object)
 	return false;
 }
 
-/* Finds @section in memory. Also stores the bounds of its segment, because it refers only to data in that segment. */
+/*
+ * Finds @section in memory. Also stores the bounds of its segment, because the section refers only to data in that
+ * segment.
+ */
 static bool find_tables(const struct dl_phdr_info *object, const ElfW(Shdr) *section, struct mf_rows_object *rows)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {

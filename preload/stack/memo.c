@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Remembers the stacks that a thread has had, with their contexts.
+// Remembers the earlier stacks of a thread, and their contexts.
 
 #include "memo.h"
 
@@ -17,8 +17,9 @@
 #define FP_OFFSET    (-16) /* the caller's frame pointer is saved two words below its stack pointer */
 
 /*
- * Limits for a memo whose score is 0. The score falls when a stack is not found in the memo. At 0, the memo looks up
- * only one in MF_MEMO_IN_VAIN + 1 stacks, and fewer if this continues, but at least one in IN_VAIN_MAX + 1.
+ * Limits for a memo whose score is 0. The score falls each time a stack is not found in the memo. At 0, the memo looks
+ * up only one in MF_MEMO_IN_VAIN + 1 stacks. If look-ups keep failing, it looks up even fewer, but at least one in
+ * IN_VAIN_MAX + 1.
  */
 #define IN_VAIN_MAX  1023u
 /* number of unsuccessful look-ups after which the share of stacks that are looked up is halved */
@@ -90,8 +91,8 @@ uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 		n++;
 		if (node->context) {
 			/*
-			 * @path lists the nodes of the stack, and must be terminated by a 0. If there are too many
-			 * nodes for that, all entries are set to 0, which means that the nodes are unknown.
+			 * @path lists the stack's nodes and must end with a 0. If there is no room for all nodes and
+			 * the 0, all entries are set to 0, which means that the nodes are unknown.
 			 */
 			if (n >= MF_MEMO_PATH)
 				memset(path, 0, sizeof(path));
@@ -304,7 +305,7 @@ static struct mf_memo_node *make_leaf(struct mf_memo *memo, uint64_t above, uint
 	return node;
 }
 
-/* Splits @node: it keeps its first @kept words, which all stacks below it share, and a new child gets the rest. */
+/* Splits @node: @node keeps its first @kept words, which all stacks below it share, and a new child gets the rest. */
 static void split(struct mf_memo *memo, struct mf_memo_node *node, uint32_t kept)
 {
 	uint32_t number = memo->n_nodes, n = node->n_words - kept - 1;
@@ -381,8 +382,8 @@ void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		at += n;
 		/*
 		 * The address of the next word that a walk reads depends only on the words already read. So two walks
-		 * with the same words should continue at the same address. If the addresses differ nevertheless, the
-		 * stack cannot be added.
+		 * that have read the same words should continue at the same address. If the addresses differ anyway,
+		 * the stack cannot be added.
 		 */
 		if (at == words.n)
 			return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Remembers the stacks that a thread has had, with their contexts, so that they need not be walked again. */
+/* Remembers the earlier stacks of a thread, and their contexts, so that these stacks need not be walked again. */
 #ifndef MASSIF_PRELOAD_MEMO_H
 #define MASSIF_PRELOAD_MEMO_H
 
@@ -11,7 +11,8 @@
 
 /* number of entries in the table of roots, which is used to guess the first node of a stack; a power of two */
 #define MF_MEMO_ROOTS (1u << 13)
-#define MF_MEMO_WORDS 480u	 /* maximum number of words read by the walk of a stack in the memo */
+/* maximum number of words that a walk may have read if its stack is to be kept in the memo */
+#define MF_MEMO_WORDS 480u
 #define MF_MEMO_PATH  6u
 #define MF_MEMO_LINE  64u	 /* nodes are aligned to this many bytes, so that a node's head is one cache line */
 
@@ -30,18 +31,18 @@ struct mf_memo_group {
  * A stack is recognised by the words that its walk has read: if the initial registers and all these words are the same,
  * a walk would find the same frames. Comparing fewer words would be wrong, since a single outer frame may have changed.
  *
- * Which word a walk reads next depends on what it has read. So stacks are kept as a tree: a node holds the addresses
- * and values of the words that all stacks below it share, and the address of the next word, in which they differ. That
- * word's value leads to a child through the hash table. However many stacks begin with the same registers, each word is
- * compared only once.
+ * The word that a walk reads next depends on what it has read so far. So stacks are kept as a tree: a node holds the
+ * addresses and values of the words that all stacks below it share, and the address of the next word, in which these
+ * stacks differ. That word's value leads to a child through the hash table. However many stacks begin with the same
+ * registers, each word is compared only once.
  *
  * Nodes are allocated sequentially in the pool. When the pool is full, the memo is emptied.
  *
  * Programs mostly repeat what they did last, so some guesses are tried before the hash table. The roots are indexed by
- * a hash of the initial registers, and hold the first node that was found most recently for that hash. If that node has
- * children, the guess is the stack that followed the previous stack last time. If that stack does not begin with the
- * same node, the most recently found child of each node is tried instead. Stacks with only one node need no guess, so
- * they are skipped when the order of stacks is recorded.
+ * a hash of the initial registers; each root is the first node that was most recently found for its hash. If that node
+ * has children, the guess is the stack that came next the last time the previous stack occurred. If the guessed
+ * stack does not begin with the same node, the most recently found child of each node is tried instead. Stacks with
+ * only one node need no guess, so they are left out when the order of stacks is recorded.
  */
 struct mf_memo {
 	uint32_t room; /* size in words of the pool for nodes: a power of two, at least MF_MEMO_ROOM_LEAST */
@@ -72,8 +73,8 @@ struct mf_memo {
 	 */
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
 	/*
-	 * The table of roots, indexed by a hash of the caller's stack pointer and code address. Each entry is the first
-	 * node most recently found for that hash, given as its index in the pool of nodes.
+	 * The table of roots, indexed by a hash of the caller's stack pointer and code address. Each entry is the pool
+	 * index of the first node of a stack: the first node that was most recently found for that hash.
 	 */
 	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS];
 };
@@ -124,9 +125,9 @@ struct mf_memo_node {
 	union {
 		uint32_t latest; /* in a node with children: pool index of the child that was found most recently */
 		/*
-		 * In the last node of a stack: a prediction of the next stack, namely the stack that was found after
-		 * this one the last time. It is stored as the pool index of that stack's last node. Stacks with only
-		 * one node are never predicted.
+		 * In the last node of a stack: a prediction of the next stack, which is the one that followed this
+		 * stack the last time. It is stored as the pool index of that stack's last node. Stacks with only one
+		 * node are never predicted.
 		 */
 		uint32_t after;
 	};
@@ -135,9 +136,9 @@ struct mf_memo_node {
 	uint16_t n_words;
 	uint8_t room; /* maximum number of groups of stack words (struct mf_memo_group) that the node can hold */
 	/*
-	 * In the last node of a stack: pool indices of all nodes of the stack, first node first, terminated by 0. All 0
-	 * if there are too many nodes or if they are unknown. May be outdated, because nodes may have been split since
-	 * then.
+	 * In the last node of a stack: the pool indices of all the stack's nodes, first node first, terminated by 0.
+	 * All entries are 0 if there are too many nodes or if the nodes are unknown. May be outdated, because nodes may
+	 * have been split since.
 	 */
 	uint32_t path[MF_MEMO_PATH];
 };
@@ -149,8 +150,8 @@ struct mf_memo_node {
 #define MF_MEMO_SCORE_HIT 2u
 
 /*
- * Looking up a stack in the memo brings memory into the processor's cache that nothing else needs. So as long as
- * look-ups find nothing, only one in MF_MEMO_IN_VAIN + 1 stacks is looked up, and even fewer if this continues.
+ * Looking up a stack in the memo brings memory that nothing else needs into the processor's cache. So as long as
+ * look-ups find nothing, only one in MF_MEMO_IN_VAIN + 1 stacks is looked up, and even fewer if look-ups keep failing.
  */
 #define MF_MEMO_IN_VAIN 31u
 
@@ -170,8 +171,9 @@ static inline uint64_t mf_memo_word(uint64_t sp, int32_t offset)
 }
 
 /*
- * Do two words on the stack still have the values that are stored as words @i and @i + 1 of @group? @sp: the caller's
- * stack pointer. One load reads the offsets of both words from @sp, because loads dominate the cost.
+ * Returns whether two words on the stack still have the values that are stored as words @i and @i + 1 of @group. @sp:
+ * the caller's stack pointer. The offsets of both words from @sp are read with a single load, because loads dominate
+ * the cost.
  */
 static inline __attribute__((always_inline)) bool
 mf_memo_are_same(const struct mf_memo_group *group, uint32_t i, uint64_t sp)
@@ -183,7 +185,7 @@ mf_memo_are_same(const struct mf_memo_group *group, uint32_t i, uint64_t sp)
 	       mf_memo_word(sp, (int32_t)(offsets >> 32)) == group->values[i + 1];
 }
 
-/* Do the words on the stack still have the values that @node holds? */
+/* Returns whether the words on the stack still have the values that @node holds. */
 static inline __attribute__((always_inline)) bool
 mf_memo_is_unchanged(const struct mf_memo_node *node, uint64_t sp)
 {
@@ -222,7 +224,7 @@ static inline bool mf_memo_looks(struct mf_memo *memo)
 
 /*
  * Called if the current stack is not among those that the memo predicted from the previous stacks. Returns whether the
- * memo's hash table was searched for the stack, no matter whether the stack was found.
+ * memo's hash table was searched for the stack, even if the stack was not found.
  */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)
 {
@@ -289,8 +291,8 @@ mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint
 uint32_t mf_memo_find(struct mf_memo *memo, uint64_t sp, uint64_t pc);
 
 /*
- * Looks up the stack that begins with @sp and @pc, by guessing its nodes. Returns its context if the guesses are right,
- * otherwise 0.
+ * Looks up the stack that begins with @sp and @pc: guesses each of its nodes and checks the guess. Returns the context
+ * of the stack if all guesses are right, otherwise 0.
  */
 static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 {
@@ -311,7 +313,9 @@ static inline uint32_t mf_memo_recall(struct mf_memo *memo, uint64_t sp, uint64_
 void mf_memo_enter(struct mf_memo *memo, const struct mf_registers *registers,
 		   const struct mf_walk *walk, uint32_t context);
 
-/* Records that a stack was looked up in vain. Call this instead of mf_memo_enter() if the stack should not be added. */
+/*
+ * Records that a look-up of a stack has failed. Call this instead of mf_memo_enter() if the stack should not be added.
+ */
 void mf_memo_pass(struct mf_memo *memo);
 
 /* Empties the memo, because code was unloaded or contexts became invalid. */

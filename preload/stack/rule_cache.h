@@ -30,7 +30,7 @@ static inline uint64_t *mf_rule_cache_slot(uint64_t pc)
 	return &mf_rule_cache_cache[(pc * 0x9e3779b97f4a7c15ull) >> (64 - MF_RULES_CACHE_BITS)];
 }
 
-/* Returns the number of the rule for @pc plus one, or 0 if the rule is not cached. */
+/* Returns one more than the number of the rule for @pc, or 0 if the rule is not cached. */
 static inline uint16_t mf_rule_cache_known(uint64_t pc)
 {
 	uint64_t known = __atomic_load_n(mf_rule_cache_slot(pc), __ATOMIC_ACQUIRE);
@@ -49,12 +49,13 @@ static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 }
 
 /*
- * Records that a guess about code is about to be cached: an unwind rule for code that belongs to no object, or (in
- * step.c) whether an address that was found by a guess is a return address. Must be called before each guess is cached.
+ * Records that a guess about code is about to be cached: either an unwind rule for code that belongs to no object, or
+ * (in step.c) the answer to whether an address that was found by a guess is a return address. Must be called before
+ * each guess is cached.
  */
 void mf_rule_cache_note_guess(void);
 
-/* Returns whether mf_rule_cache_note_guess() was called since the last call of this function. */
+/* Returns whether mf_rule_cache_note_guess() has been called since the last call to this function. */
 bool mf_rule_cache_has_guessed(void);
 
 /* Drops the rules for addresses in [@start, @end]. */

@@ -46,7 +46,7 @@ bool mf_step_is_there(uint64_t address, uint64_t known)
 	       mf_stack_bounds_reaches(address) || mf_readable_word(address);
 }
 
-/* Does the code before @pc end with a call instruction? */
+/* Returns whether the code before @pc ends with a call instruction. */
 static bool follows_call(uint64_t pc)
 {
 	uint64_t page = (pc - 1) & ~(PAGE_SIZE - 1);

@@ -31,7 +31,10 @@ enum mf_step {
 	MF_STEP_DONE,
 	MF_STEP_END,     /* the stack ends here */
 	MF_STEP_GUESSED, /* the caller was guessed; it and all further frames may be wrong */
-	/* The rule has led to another stack, so the caller and all further frames may be wrong, as after a guess. */
+	/*
+	 * The rule has led to a stack other than the frame's, so the caller and all further frames may be wrong, as
+	 * after a guess.
+	 */
 	MF_STEP_AWAY,
 	MF_STEP_LOST,    /* the caller cannot be found */
 	MF_STEP_ASTRAY,  /* the caller cannot be found, but only because memory is not readable now */
@@ -61,17 +64,17 @@ static inline bool mf_step_is_guess(enum mf_step taken)
 bool mf_step_is_there(uint64_t address, uint64_t known);
 
 /*
- * Can @pc, which was found by a guess, be a return address? JIT-compiled code, for example, may have other data next to
- * a saved frame pointer, or use rbp for something else.
+ * Returns whether @pc, which was found by guessing, can be a return address. JIT-compiled code, for example, may have
+ * other data next to a saved frame pointer, or use rbp for something else.
  */
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
  * Returns whether a step of the walk that led to @pc, with the result @taken, has found only a link in the chain of
- * frame pointers, not a frame. A guess may follow a saved frame pointer to such a link: a pair of words of which the
- * second is not a return address. If an unwind rule has led to another stack, @pc may be the word that makecontext()
- * stored there as the return address of the outermost function. It is the address of the start of a function
- * and does not follow a call, but it counts as the outermost frame, not as a link.
+ * frame pointers, not a frame. A guess may follow a saved frame pointer to such a link: a pair of words, the second of
+ * which is not a return address. There is one exception. If an unwind rule has led to another stack, @pc may be the
+ * word that makecontext() stored there as the return address of the outermost function. It is the address of the start
+ * of a function and does not follow a call, but it counts as the outermost frame, not as a link.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
@@ -83,13 +86,14 @@ bool mf_step_is_link(enum mf_step taken, uint64_t pc);
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot);
 
-/* Makes a rare kind of step: from code without a rule, or out of a signal frame. */
+/* Takes a rare kind of step: from code without a rule, or out of a signal frame. */
 enum mf_step mf_step_rarely(struct mf_registers *registers, struct mf_walk_frame *frame, uint8_t cfa);
 
 /*
  * Changes @registers to those of the caller, and records in @frame which words were read. This function is always
- * inlined and does not pass on the pointer to @registers, so that their values stay in processor registers. In memory,
- * they would be stored one by one and loaded in pairs, and such loads have to wait for the stores.
+ * inlined and never passes on the pointer to @registers, so their values stay in processor registers. If they were in
+ * memory, they would be stored one by one but loaded in pairs, and such a load would have to wait until the stores have
+ * completed.
  */
 static inline __attribute__((always_inline)) enum mf_step mf_step(struct mf_registers *registers, struct mf_walk_frame *frame,
 							    const struct mf_stack_bounds *own)

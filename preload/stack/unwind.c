@@ -6,10 +6,10 @@
 // is not cached is unwound using all registers (full_walk.h). None of this allocates memory, waits for a lock or opens
 // a file.
 //
-// Successive stacks share most of their frames. So a walk ends when it meets a frame of the previous walk with the
-// same registers, if all words that were read for that frame and its outer frames are unchanged. They are compared
-// from that frame outwards, each only if the ones before it match. So nothing is read that a complete walk would not
-// read, even on stacks that are freed and reused.
+// Successive stacks share most of their frames. So a walk can end when it reaches a frame that the previous walk also
+// reached, with the same registers, provided that all words that were read for that frame and its outer frames are
+// unchanged. These words are compared from that frame outwards, each only if those before it match. As a result,
+// nothing is read that a complete walk would not read, even on stacks that are freed and reused.
 
 #include "unwind.h"
 
@@ -29,9 +29,9 @@ void mf_unwind_forget(uint64_t start, uint64_t end)
 }
 
 /*
- * Makes a step that mf_step() cannot make because the rule has a form that is not cached. Uses all registers
- * (full_walk.h). Changes @registers to those of the caller. @steps: number of frames since the beginning of the walk. A
- * wrong rule may lead anywhere, so the result is checked.
+ * Takes a step that mf_step() cannot take because the rule has a form that is not cached. Uses all registers
+ * (full_walk.h). Replaces @registers with those of the caller. @steps: number of frames since the beginning of the
+ * walk. A wrong rule may lead anywhere, so the result is checked.
  */
 static __attribute__((noinline)) enum mf_step step_completely(struct mf_full_walk *complete, uint32_t steps,
 							      struct mf_registers *registers)
@@ -72,8 +72,9 @@ static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint3
 }
 
 /*
- * Compares the outermost @n words of the walk with the stack, beginning with the innermost of them. Returns 0 if all
- * are unchanged; otherwise the position of the innermost changed word, where the outermost word has position 1.
+ * Compares the outermost @n words that the walk has read with the current contents of the stack, starting with the
+ * innermost of these words. Returns 0 if all are unchanged, otherwise the position of the innermost changed word,
+ * counting from 1 for the outermost word.
  */
 static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
@@ -103,8 +104,8 @@ static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 
 /*
  * If the stack differs from the previous one only in some return addresses, because the same functions were called from
- * different call sites in the same callers, updates these addresses in @walk and returns true. Otherwise returns false;
- * then at most the outermost *@at frames are unchanged.
+ * different call sites in the same callers, updates these addresses in @walk and returns true. Otherwise returns false,
+ * in which case no more than the outermost *@at frames are unchanged.
  */
 static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
 {
@@ -218,9 +219,10 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
 		/*
-		 * Frames were dropped, so the walk now begins with a different outermost frame. All frames need other
-		 * nodes in the trie, because a node stands for its outer frames, too. The stack words that were read to
-		 * find the caller of the new outermost frame are no longer needed, because that caller was dropped.
+		 * Frames were dropped, so the walk now begins with a different outermost frame. Every frame needs a
+		 * different node in the trie, because a node stands for its outer frames, too. The stack words that
+		 * were read to find the caller of the new outermost frame are no longer needed, because that caller was
+		 * dropped.
 		 */
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;
@@ -279,9 +281,10 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 				at = 0;
 			guessed = true;
 			/*
-			 * This step was a guess. Reuse the walk only if the guess is cached: the rule for the frame's
-			 * code or, for a link (an element of the chain of frame pointers that belongs to no frame), the
-			 * link. Only cached guesses are dropped when their code is unmapped.
+			 * This step was a guess. Reuse the walk only if the guess is cached, because only cached
+			 * guesses are dropped when their code is unmapped. For a frame, the cached guess is the rule
+			 * for its code. For a link (an element of the chain of frame pointers that belongs to no
+			 * frame), it is the answer that the link's address is not a return address.
 			 */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Maximum number of frames in a walk: --depth (up to 200) and 50 more, because the report later removes allocation
- * functions; rounded up to a power of two.
+ * Maximum number of frames in a walk: the maximum of --depth (200) plus 50 for the allocation functions that the report
+ * later removes, rounded up to a power of two.
  */
 #define MF_DEPTH_MAX 256u
 
@@ -55,7 +55,7 @@ struct mf_walk_frame {
 	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule is not cached */
 	bool exact : 1;
 	bool consumes_fp : 1; /* the frame pointer was used to find the caller */
-	/* the frames outside this one depend on the frame pointer: they can be reused only if @fp is unchanged, too */
+	/* the frames outside this one depend on the frame pointer: they can be reused only if @fp is also unchanged */
 	bool needs_fp : 1;
 	bool is_guessed : 1; /* the frame was found by a guess */
 	bool is_link : 1;    /* not a real frame, but a link in the chain of frame pointers that a guess has followed */
@@ -135,8 +135,8 @@ typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_
 bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit, void *data);
 
 /*
- * Returns an upper bound for the end of the stack that @sp is on. If the stack is unknown (a coroutine's or a signal
- * stack), it is the furthest address at which the next frame is accepted.
+ * Returns an upper bound for the end of the stack that @sp is on. If that stack is unknown (it belongs to a coroutine
+ * or a signal handler), the bound is the furthest address at which the next frame is accepted.
  */
 uint64_t mf_unwind_stack_end(uint64_t sp);
 

@@ -52,7 +52,7 @@ static void walk_completely(struct mf_walk *walk, const struct mf_registers *cal
 struct complete_visit {
 	mf_unwind_visit *visit;
 	void *data;
-	/* registers of the previous frame; pc is 0 as long as the walk is in the shim's own frames */
+	/* registers of the previous frame; pc is 0 while the walk is still in the shim's own frames */
 	struct mf_registers registers;
 	uint64_t caller;
 	uint32_t own, depth;

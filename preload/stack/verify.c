@@ -60,16 +60,16 @@ static struct {
 } libunwind;
 
 /*
- * Number of threads inside libunwind, which has locks of its own. In a child that is forked while a thread holds one,
- * the lock stays locked forever.
+ * Number of threads inside libunwind, which has locks of its own. If a thread holds one of these locks when the process
+ * forks, the lock is never released in the child.
  */
 static uint32_t walking;
 /* ID of the process whose threads @walking counts; a forked child starts its own count */
 static int32_t walking_pid;
 
 /*
- * State of the reference walk. Except in code without unwind rules, libunwind makes the steps. libunwind's cursor
- * (@cursor) keeps pointers to @context, so this struct must not be moved during the walk.
+ * State of the reference walk. libunwind takes the steps, except in code without unwind rules. libunwind's cursor
+ * (@cursor) keeps pointers into @context, so this struct must not be moved during the walk.
  */
 struct reference {
 	unw_cursor_t cursor;
@@ -244,9 +244,9 @@ static bool is_out_of_sight(uint64_t pc)
 }
 
 /*
- * Returns whether an unwind entry begins at @pc: the instruction before @pc is then not a call. @info is zeroed because
- * libunwind, for an object without .eh_frame_hdr, compares @pc with the contents of @info before it has read the first
- * entry.
+ * Returns whether an unwind entry begins at @pc, in which case the instruction before @pc is not a call. @info is
+ * zeroed because, for an object without .eh_frame_hdr, libunwind compares @pc with the contents of @info before it has
+ * read the first entry.
  */
 static bool is_start(uint64_t pc)
 {
@@ -289,9 +289,9 @@ static bool read_word(uint64_t address, uint64_t *word, void *data)
 }
 
 /*
- * can_step() for rules that do not compute the CFA from the stack pointer or the frame pointer: makes the step by the
+ * can_step() for rules that do not compute the CFA from the stack pointer or the frame pointer: takes the step with the
  * shim's own code, which tests all memory that it reads. Returns false if a word was not readable. Otherwise libunwind
- * may make the step, whatever the shim's code has found.
+ * may take the step, whatever the shim's code has found.
  */
 static bool can_step_by_other_rules(struct reference *reference)
 {
@@ -404,10 +404,10 @@ static void go_on(struct reference *reference)
 }
 
 /*
- * Returns whether a signal that the C library uses internally (there are two) is blocked. When libunwind takes a lock,
- * it blocks all signals through the C library. But the C library never includes its two internal signals, so they
- * become unblocked. The C library's timer thread (for SIGEV_THREAD) keeps one of them blocked, and ends if that signal
- * is delivered. So stacks are not checked in such a thread.
+ * Returns whether one of the two signals that the C library uses internally is blocked. When libunwind takes a lock, it
+ * asks the C library to block all signals. But the C library always leaves its two internal signals out of the mask, so
+ * they become unblocked. The C library's timer thread (for SIGEV_THREAD) keeps one of them blocked, and exits if that
+ * signal is delivered. So stacks are not checked in such a thread.
  */
 static bool has_blocked_internal_signals(void)
 {
@@ -424,8 +424,8 @@ static bool begin(void)
 	struct mf_store_header *header = mf_session_store.header;
 
 	/*
-	 * A forked child begins with one thread, which is not inside libunwind, so it must not continue the parent's
-	 * count of threads inside libunwind. If that count was not 0, a lock of libunwind may stay locked forever, and
+	 * A forked child begins with one thread, which is not inside libunwind, so it must not keep the parent's count
+	 * of threads inside libunwind. If that count was not 0, one of libunwind's locks may stay locked forever, so
 	 * the child cannot verify stacks.
 	 */
 	if (walking_pid != header->pid) {
@@ -455,8 +455,9 @@ static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * Collects the stack as the options require: with cycles of recursive calls merged, and limited to the depth option.
- * Links in the chain of frame pointers that belong to no frame count towards the depth only if cycles are not merged.
+ * Collects the stack as the options require: with cycles of recursive calls merged, and limited to the depth that the
+ * options set. Links in the chain of frame pointers that belong to no frame count towards the depth only if cycles are
+ * not merged.
  */
 static uint32_t collect(struct verification *v)
 {
@@ -518,8 +519,8 @@ static __attribute__((noinline)) void call_on_stack(void *top, void (*function)(
 }
 
 /*
- * Returns the current thread's memory for comparing stacks with libunwind's. It is mapped at the thread's first call.
- * Returns NULL if there is no memory.
+ * Returns the memory in which the current thread compares stacks with libunwind's. It is mapped on the thread's first
+ * call. Returns NULL if it cannot be mapped.
  */
 static struct verification *own_memory(void)
 {

@@ -20,9 +20,9 @@ struct mf_verify_function {
 extern const struct mf_verify_function mf_verify_functions[MF_VERIFY_FUNCTIONS];
 
 /*
- * Looks up the functions of libunwind. @handle: libunwind as opened by dlopen(); its calls of the functions in
- * mf_verify_functions have been redirected to the shim's replacements. If @handle is NULL or libunwind lacks a
- * function, records in the session memory that stacks cannot be checked, and returns false.
+ * Looks up libunwind's functions. @handle: libunwind as opened by dlopen(); its calls to the functions in
+ * mf_verify_functions have been redirected to the shim's replacements. If @handle is NULL or libunwind lacks one of the
+ * functions, records in the session memory that stacks cannot be checked, and returns false.
  */
 bool mf_verify_start(void *handle);
 

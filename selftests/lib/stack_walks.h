@@ -31,7 +31,7 @@ struct walks {
 	uint32_t depth;			  /* maximum depth of a walk */
 	/*
 	 * Number of wrong stacks from walks that reuse frames of the previous walk, and number of wrong stacks from the
-	 * memo, which remembers the stacks that a thread has had.
+	 * memo, which remembers the earlier stacks of a thread.
 	 */
 	uint32_t wrong_after_another, wrong_in_memo;
 	/*
