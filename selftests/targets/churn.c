@@ -59,7 +59,7 @@ static void *churn(void *unused)
 			die("mremap");
 		madvise(moved, PAGES / 2 * PAGE, MADV_DONTNEED);
 		touch(moved, 2 * PAGES, 3);
-		/* Replace half of the touched pages by a new mapping. */
+		/* Replace half of the touched pages with a new mapping. */
 		if (mmap(shared, PAGES / 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
 		    shared)
 			die("mmap");

@@ -29,13 +29,13 @@ int main(int argc, char **argv)
 	char line[32];
 	int length;
 
-	/* Ends the program if the test does not. No test takes that long on any machine. */
+	/* Terminates the program if the test fails to do so. No test takes this long on any machine. */
 	alarm(1000);
 	if (argc > 1) {
 		for (int i = 0; i < atoi(argv[1]); i++)
 			blocks[i] = grow();
 	}
-	/* Avoid stdio, whose buffer would be another block. */
+	/* Do not use stdio: it would allocate its buffer as one more block. */
 	length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
 	if (write(STDOUT_FILENO, line, (size_t)length) != length)
 		return 1;

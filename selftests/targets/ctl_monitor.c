@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sends the profiler the monitor command given as argument, while a block of 1000 bytes is live.
+// Sends the profiler the monitor command given as an argument, while a block of 1,000 bytes is live.
 
 #include <stdlib.h>
 

@@ -34,8 +34,8 @@ static void slop(void)
 }
 
 /*
- * Massif's allocator rounds blocks above 4 MiB, including its overhead, to pages. 4194224 is left out, because Massif's
- * allocator would add the remaining 16 bytes to that block.
+ * Massif's allocator rounds blocks above 4 MiB (including the overhead) up to whole pages. 4194224 is left out, because
+ * Massif's allocator would add the remaining 16 bytes to that block.
  */
 static void large(void)
 {

@@ -37,7 +37,7 @@ static void begin(void)
 	}
 }
 
-/* Ways in which the process ends by itself. */
+/* Ways in which the process terminates of its own accord. */
 
 static int end_return(void)
 {
@@ -126,7 +126,7 @@ static int end_destructors(void)
 	return number;
 }
 
-/* Ways to end by a signal, or to survive one. */
+/* Ways to be killed by a signal, or to survive one. */
 
 static int end_signal(void)
 {
@@ -247,7 +247,7 @@ static int end_ill(void)
 	__builtin_trap();
 }
 
-/* Reads a mapped page of a file that was truncated, which raises SIGBUS. */
+/* Reads a mapped page of a file that has been truncated, which raises SIGBUS. */
 static int end_bus(void)
 {
 	int file = memfd_create("short", 0);
@@ -290,7 +290,7 @@ static int end_stack_overflow_handled(void)
 	return recurse(frame);
 }
 
-/* The process is killed by another one: a shell that is not profiled. */
+/* The process is killed by another process: a shell that is not profiled. */
 static int end_killed(void)
 {
 	char command[64];

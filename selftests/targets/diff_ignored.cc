@@ -59,8 +59,8 @@ static inline __attribute__((always_inline)) void *hidden_inline(size_t size)
 }
 
 /*
- * diff_ignored inlined WITHOUT: does not make the allocations in inlined calls (WITHOUT is "inner") or those in their
- * caller (WITHOUT is "outer").
+ * diff_ignored inlined WITHOUT: omits the allocations made in the inlined calls (if WITHOUT is "inner") or those made
+ * in their caller (if WITHOUT is "outer").
  */
 static const char *without = "";
 
@@ -100,8 +100,8 @@ static void churn()
 }
 
 /*
- * Resizes a block of an ignored function in an ignored function, and a block of a visible function in a visible
- * function. Ignored blocks stay ignored, and visible blocks stay visible.
+ * An ignored function resizes a block allocated by an ignored function, and a visible function resizes a block
+ * allocated by a visible function. Ignored blocks stay ignored, and visible blocks stay visible.
  */
 static void resizes()
 {

@@ -94,7 +94,7 @@ static void *with_key(void *argument)
 	return argument;
 }
 
-/* The C library calls the destructors of thread keys when the thread's own function has returned. */
+/* The C library calls the destructors of thread-specific data after the thread's start function has returned. */
 static void thread_keys(void)
 {
 	pthread_t thread;
@@ -108,8 +108,9 @@ static void thread_keys(void)
 static void at_exit(void)
 {
 	/*
-	 * These sizes ensure that freeing the C library's list of exit handlers does not leave a hole in the heap that
-	 * is 16 bytes too large for the next block. Massif's allocator would use the whole hole for that block.
+	 * These sizes ensure that when the C library's list of exit handlers is freed, the resulting hole in the heap
+	 * is not exactly 16 bytes larger than the next block. Massif's allocator would use such a hole in full for that
+	 * block.
 	 */
 	see(malloc(1100));
 	see(strdup("late by some time"));

@@ -116,7 +116,7 @@ static NOINLINE void recurse(int level)
 		keep(malloc(500));
 }
 
-/* Two functions call each other, one of which allocates at every level. */
+/* Two functions that call each other; one of them allocates each time it is called. */
 static NOINLINE void even(int level);
 
 static NOINLINE void odd(int level)
@@ -212,9 +212,10 @@ static void middles(void)
 }
 
 /*
- * The modes "limit" and "posix_limit" allocate through chains of nested allocation functions. At first a chain has
- * fewer functions than the number of frames that massif examines with --depth=1, later as many, and finally more. In
- * mode posix_limit, is_posix is set, and the blocks come from posix_memalign() instead of memalign().
+ * The modes "limit" and "posix_limit" allocate through chains of nested allocation functions: first through chains with
+ * fewer functions than the number of frames that massif examines with --depth=1, then through chains with exactly that
+ * number, and finally through longer ones. In mode posix_limit, is_posix is set, and the blocks come from
+ * posix_memalign() instead of memalign().
  */
 static bool is_posix;
 

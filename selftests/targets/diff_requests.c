@@ -40,7 +40,7 @@ __attribute__((noinline)) static void resize(void *block, size_t from, size_t to
 	__asm__ volatile("" : : : "memory");
 }
 
-/* Reports blocks of many sizes, at usual and unusual addresses, by client requests. */
+/* Uses client requests to report blocks of many sizes, at usual and unusual addresses. */
 static void blocks(void)
 {
 	static const size_t sizes[] = { 1, 15, 16, 17, 0, 31, 32, 33, 1000, 4096, 65537, 4194241, 5000000 };
@@ -123,7 +123,7 @@ static void pool(void)
 	end(memory);
 	end(memory + 100);
 
-	/* A block that contains a block reported by a client request (a pool) is resized. */
+	/* Resizes a block that serves as a pool: it contains another block, which is reported by a client request. */
 	memory = malloc(200000);
 	make(memory, 300);
 	memory = realloc(memory, 300000);
@@ -288,7 +288,10 @@ static void forks(void)
 	end(ONE);
 }
 
-/* Makes requests that Massif does not handle. They behave as without a profiler, except RUNNING_ON_VALGRIND. */
+/*
+ * Makes requests that Massif does not handle. Except for RUNNING_ON_VALGRIND, they behave as they would without a
+ * profiler.
+ */
 static void others(void)
 {
 	unsigned long value = 0;

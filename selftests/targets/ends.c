@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 	if (argc > 5)
 		free(kept);
 	if (!ending) {
-		/* Avoid stdio, whose buffer would be another block. */
+		/* Do not use stdio: it would allocate its buffer as one more block. */
 		char line[32];
 		int length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_calls keep|free: calls all allocation functions, each with a unique size from 70001 on. With "free", also calls
-// all deallocation functions.
+// heap_calls keep|free: calls every allocation function, each with a different size, starting at 70001. With "free",
+// also calls every deallocation function.
 
 #include <cstdlib>
 #include <cstring>

@@ -104,7 +104,7 @@ static int spawn(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes this program again. The new program in turn executes another one. */
+/* Executes this program again; the new instance in turn executes another program. */
 static int chain(char **argv)
 {
 	char *again[] = { own_path, "exec", argv[0], "leaf", NULL };
@@ -387,7 +387,7 @@ static int late_ones(char **argv)
 	return bad ? 94 : 7;
 }
 
-/* Runs in a child. Closes all descriptors but the standard ones. */
+/* Runs in a child. Closes all descriptors except the standard ones. */
 static void close_and_change(void)
 {
 	for (int fd = 3; fd < 2000; fd++)

@@ -2,8 +2,8 @@
 // heap_deferred N: allocates in a signal handler that interrupts the shim.
 //
 // Calls to malloc are single-stepped. In the first call, the handler runs at the first instruction of the shim, in the
-// second call at the second instruction, and so on. It allocates N blocks of BYTES and keeps them. It never interrupts
-// the C library, where a handler may not allocate. The program prints how often the handler ran.
+// second call at the second instruction, and so on. The handler allocates N blocks of BYTES bytes and keeps them. It
+// never interrupts the C library, where a handler must not allocate. The program prints how many times the handler ran.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates at many depths of many stacks. A mark is a block of a unique size. If $POINTS is set, each mark also makes
-// Valgrind or massif write a snapshot to a file: its name is $POINTS followed by the mark's number.
+// Allocates at many depths of many stacks: those of threads, coroutines and signal handlers. A mark is the allocation
+// of a block of a unique size. If $POINTS is set, each mark also makes Valgrind or massif write a snapshot to a file
+// named $POINTS followed by the mark's number.
 
 #include <alloca.h>
 #include <pthread.h>
@@ -287,7 +288,7 @@ static void alternate(void)
 	mark(3);
 }
 
-/* Here the sum of heap and stack reaches its maximum. The heap alone has reached its maximum earlier. */
+/* At this point, the sum of heap and stack reaches its maximum. The heap alone reached its maximum earlier. */
 NOINLINE static void with_stack(void)
 {
 	volatile char room[1000000];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_load_many LIBRARY TIMES: makes TIMES copies of LIBRARY (libheap_requests.so) in the current directory,
-// loads all of them, and lets each announce a block of 1,000 bytes with a client request.
+// heap_load_many LIBRARY TIMES: makes TIMES copies of LIBRARY (libheap_requests.so) in the current directory, loads all
+// of them, and has each one announce a block of 1,000 bytes through a client request.
 
 #include <dlfcn.h>
 #include <fcntl.h>

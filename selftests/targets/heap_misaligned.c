@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls the C library's allocation functions with a stack that is not aligned to 16 bytes, as code of old compilers,
-// assembly and some JITs does. glibc's fast paths tolerate that. With "thread", these calls are the first events of a
-// thread.
+// Calls the C library's allocation functions with a stack that is not aligned to 16 bytes, as code from old compilers,
+// assembly code and some JITs do. glibc's fast paths tolerate that. With "thread", these calls are the first events of
+// a thread.
 
 #include <malloc.h>
 #include <pthread.h>
@@ -60,7 +60,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-/* Frees enough blocks of each size, so that glibc takes only its fast paths from then on. */
+/* Frees enough blocks of each size that glibc takes only its fast paths from then on. */
 static void warm(void)
 {
 	void *blocks[100];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints how the operator new of the C++ library behaves in boundary cases: alignments that it rejects, space that it
-// adds, new-handlers that throw, jump or free memory. Some blocks are never freed; each of them has a unique size, from
+// Prints how the C++ library's operator new behaves in edge cases: alignments that it rejects, space that it adds, and
+// new-handlers that throw, longjmp or free memory. Some blocks are never freed; each of them has a unique size, from
 // 70101 upwards.
 
 #include <csetjmp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Forks a child that cannot open further descriptors. The child allocates. After its end, the parent allocates again.
+// Forks a child that cannot open any more descriptors. The child allocates. After the child has ended, the parent
+// allocates again.
 
 #include <stdlib.h>
 #include <sys/resource.h>

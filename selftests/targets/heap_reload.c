@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_reload TIMES DIRECTORY/ LIBRARY-A LIBRARY-B: opens LIBRARY-A of DIRECTORY, lets it allocate a block, which
-// stays live, and closes it. Does so TIMES times, each time with a different spelling of the path, and then once with
-// LIBRARY-B. If TIMES is "once", opens LIBRARY-A 5,000 times with the same path.
+// heap_reload TIMES DIRECTORY/ LIBRARY-A LIBRARY-B: opens LIBRARY-A in DIRECTORY, has it allocate a block, which stays
+// live, and closes it. Does this TIMES times, spelling the path differently each time, and then once with LIBRARY-B. If
+// TIMES is "once", opens LIBRARY-A 5,000 times with the same path.
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ static void use(const char *path, size_t size)
 	dlclose(library);
 }
 
-/* Returns a path to the same file, spelled differently for each @number. */
+/* Returns a path to @library in @directory. Each @number gives a different spelling of the path to this file. */
 static const char *spell(char *path, const char *directory, const char *library, unsigned long number)
 {
 	char *end = stpcpy(path, directory);

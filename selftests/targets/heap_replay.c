@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_replay THREADS ROUNDS one|all: threads allocate at 16 call sites, and resize and free each other's blocks.
-// Either one thread runs at a time, so that the order of calls is defined, or all run concurrently. The last blocks
-// stay live.
+// heap_replay THREADS ROUNDS one|all: threads allocate at 16 call sites, and resize and free each other's blocks. With
+// "one", only one thread does so at a time, so that all calls have a definite order; with "all", all threads run
+// concurrently. The last blocks are never freed.
 
 #include <pthread.h>
 #include <stdlib.h>

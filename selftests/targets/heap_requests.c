@@ -32,7 +32,7 @@ static void check(int holds, const char *what)
 	failures++;
 }
 
-/* The bytes of a client request as in valgrind.h, in assembly. */
+/* The instructions of a client request, written in assembly language; the same as in valgrind.h. */
 #define REQUEST                                             \
 	"rolq $3, %%rdi\n\t rolq $13, %%rdi\n\t"            \
 	"rolq $61, %%rdi\n\t rolq $51, %%rdi\n\t xchgq %%rbx, %%rbx\n\t"

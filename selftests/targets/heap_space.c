@@ -67,7 +67,7 @@ static int executed(char **argv)
 	return 92;
 }
 
-/* The child lists its descriptors before its first event and after it. */
+/* The child lists its descriptors both before and after its first event. */
 static int forked(char **argv)
 {
 	pid_t pid = fork();
@@ -147,7 +147,7 @@ static int newborn_bare(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes this test program again in a child, which then executes the given program by a raw system call. */
+/* Executes this test program again in a child, which then executes the given program with a raw system call. */
 static int executed_bare(char **argv)
 {
 	char *again[] = { own_path, "bare_over", argv[0], NULL };

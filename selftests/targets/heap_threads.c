@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_threads alive|in_turn|fork THREADS: threads that allocate, on stacks of 16 KiB.
+// heap_threads alive|in_turn|fork THREADS: runs threads that have stacks of 16 KiB and allocate memory.
 //
-// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When it ends, the destructor of a
-// thread key does the same, in each round of destructors that the C library runs. With "alive", all threads are alive
-// before the first one ends; with "in_turn", each ends before the next begins. With "fork", the process forks while
-// all are alive. Then parent and child allocate FORKED_BYTES each, and the child runs as many threads of its own, one
-// after the other. Kept blocks are never freed.
+// Each thread keeps KEPT blocks of KEPT_BYTES, and allocates and frees others. When a thread ends, a thread key's
+// destructor does the same in each round of destructors that the C library runs. With "alive", all threads are alive
+// before the first one ends; with "in_turn", each ends before the next begins. With "fork", the process forks while all
+// threads are alive. Parent and child then each allocate FORKED_BYTES, and the child runs the same number of threads of
+// its own, one after the other. Kept blocks are never freed.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void churn(unsigned int rounds)
 	}
 }
 
-/* The C library calls this destructor again as long as the key has a value, in glibc four times. */
+/* The C library keeps calling this destructor while the key has a value; glibc calls it at most four times. */
 static void destroy(void *data)
 {
 	free(data);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_verify_where MODE: allocates in situations in which verifying stacks with libunwind could cause harm:
 //
-// "timer": in the thread of a timer (SIGEV_THREAD) "small": on the smallest stacks that threads can have "sandbox":
-// where only the system calls of malloc are permitted "recursive": in functions that call each other in cycles of
-// different lengths "closed": with no descriptors other than its own, which it checks "none": where no further
-// descriptors can be opened "name_space": in a library loaded with dlmopen(3), for which libunwind knows no rules
+//	"timer": in the thread of a timer (SIGEV_THREAD)
+//	"small": on the smallest stacks that a thread can have
+//	"sandbox": where only the system calls that malloc needs are permitted
+//	"recursive": in functions that call each other in cycles of different lengths
+//	"closed": with no descriptors other than its own, which it checks
+//	"none": where no further descriptors can be opened
+//	"name_space": in a library loaded with dlmopen(3), for which libunwind knows no rules
 
 #include <dlfcn.h>
 #include <errno.h>

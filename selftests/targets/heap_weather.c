@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_weather SECONDS: threads allocate, resize and free each other's blocks, threads are created and cancelled,
-// libraries are loaded and unloaded, children of every kind are created, and signals interrupt all of that. Prints
-// what it did. Each surviving process ends with an allocation so large that it causes a snapshot even after minutes.
+// heap_weather SECONDS: threads allocate, resize and free each other's blocks; threads are created and cancelled;
+// libraries are loaded and unloaded; all kinds of child processes are created; and signals interrupt all of this.
+// Prints what it did. Each surviving process ends with an allocation large enough to cause a snapshot even after
+// several minutes.
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -263,7 +264,9 @@ int main(int argc, char **argv)
 			return 2;
 	while (seconds)
 		seconds = sleep(seconds);
-	/* On a busy machine, continue until enough threads were cancelled, libraries loaded and children created. */
+	/*
+	 * On a busy machine, continue until enough threads have been cancelled, libraries loaded and children created.
+	 */
 	while (!cancelled || loaded < 3 || children < 8)
 		usleep(10000);
 	done = 1;

@@ -46,7 +46,7 @@ WILD(by_saved, "	.cfi_def_cfa_offset 24\n	.cfi_escape 0x10, 6, 2, 0x76, 0x00\n")
 
 /*
  * Rare but valid unwind rules: the CFA is computed from a register other than rbp, the return address is saved at an
- * unusual location, the CFA is the value of an expression, a register is given by a val_expression.
+ * unusual location, the CFA is the value of an expression, or a register is given by a val_expression.
  */
 WILD(by_register, "	.cfi_def_cfa rbx, 16\n");
 WILD(by_moved, "	.cfi_def_cfa rbp, 16\n	.cfi_offset 16, -24\n");

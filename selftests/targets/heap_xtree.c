@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Allocates blocks of all kinds: in inlined and recursive functions, empty, resized, and inside libc. Leaves blocks
-// live at the end. With "freed", also frees blocks; with "threads", threads free each other's blocks.
+// Allocates all kinds of blocks: blocks allocated in inlined and recursive functions and inside libc, empty blocks, and
+// resized blocks. Leaves blocks live at the end. With "freed", also frees blocks; with "threads", threads free each
+// other's blocks.
 
 #include <malloc.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library to be preloaded into a program under Valgrind's Massif. At the program's end, it writes the live bytes and
+// A library to be preloaded into a program under Valgrind's Massif. When the program ends, it writes the live bytes and
 // the tree to the file $DIFF_END, in which a final %p becomes the pid.
 //
-// At a program's end, Valgrind makes the program call a function of the C++ library that frees the library's own
-// memory. This replacement of the function frees nothing, so there is no event.
+// When a program ends, Valgrind makes it call the C++ library function that frees that library's own memory. This
+// replacement frees nothing, so there is no event.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@ void *heap_requests_kept;
 
 void heap_requests_make(void *block, size_t size);
 
-/* Compiled so that the caller cannot be found by the frame pointer. */
+/* Compiled so that the caller cannot be found via the frame pointer. */
 void heap_requests_make(void *block, size_t size)
 {
 	(void)block;

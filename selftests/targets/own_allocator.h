@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An allocator for programs that define their own. Blocks are consecutive in an arena, and each is preceded by its
- * size. Freed memory is not reused. As in many allocators, the functions call each other. The macro OWN precedes each
- * function definition, to set its attributes.
+ * An allocator for programs that define their own allocation functions. Blocks are allocated consecutively from an
+ * arena, each preceded by its size. Freed memory is not reused. As in many allocators, the functions call one another.
+ * Each function definition is preceded by the macro OWN, which sets its attributes.
  */
 #ifndef MASSIF_SELFTESTS_OWN_ALLOCATOR_H
 #define MASSIF_SELFTESTS_OWN_ALLOCATOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pieces of hostile programs: libraries that are loaded and unloaded. plug.so is built from plug.c with the program's
- * compiler.
+ * Pieces of code for hostile programs: libraries that are loaded and unloaded. plug.so is built from plug.c with the
+ * same compiler as the program.
  */
 #ifndef MASSIF_SELFTESTS_LOADING_H
 #define MASSIF_SELFTESTS_LOADING_H
@@ -19,8 +19,8 @@ UNUSED static int see_object(struct dl_phdr_info *info, size_t size, void *data)
 	if (!strstr(info->dlpi_name, "libmassif-preload") && !strstr(info->dlpi_name, "libunwind") &&
 	    !strstr(info->dlpi_name, "liblzma"))
 		/*
-		 * The checksum of the libraries' names must not depend on their order: with the shim loaded, the
-		 * dynamic linker is earlier in the list, because of the shim's dependencies.
+		 * The checksum of the libraries' names must not depend on their order: when the shim is loaded, its
+		 * dependencies cause the dynamic linker to appear earlier in the list.
 		 */
 		*(uint64_t *)data += sum_of(info->dlpi_name, strlen(info->dlpi_name));
 	free(malloc(strlen(info->dlpi_name) + 1));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script that builds it, build
+ * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script, build, that builds it
  *
- * A program is a sequence of pieces of code, selected at random from the array pieces[], with random parameters. Changes
- * made by a piece (to floating-point modes, limits, handlers, sandboxes) stay in effect for the following pieces. Some
- * pieces run in a thread, a coroutine, a signal handler or a forked child. Between the pieces, the program calls
- * randomly generated functions that allocate. The compiler, its flags, the linker and the program's own allocator are
- * random, too.
+ * A program is a sequence of pieces of code, selected at random from the array pieces[], with random parameters.
+ * Changes made by a piece (to floating-point modes, limits, handlers, sandboxes) stay in effect for the following
+ * pieces. Some pieces run in a thread, a coroutine, a signal handler or a forked child. Between the pieces, the program
+ * calls randomly generated functions that allocate. The compiler, its flags, the linker and the program's own allocator
+ * are random, too.
  *
  * The environment variable HOSTILE_EXCEPT lists pieces to leave out, separated by spaces; "misaligned" stands for
- * misaligned stacks. Use it to find other errors while a known error is not fixed yet.
+ * misaligned stacks. Use the variable to find other errors while a known error has not yet been fixed.
  */
 
 #include <stdbool.h>
@@ -45,8 +45,8 @@ enum needs {
 	DEFAULT_FP = 4,
 	MAIN_STACK = 8,	  /* the piece of code needs a larger stack than a coroutine has */
 	/*
-	 * the piece of code needs much memory; it must not come after a SELDOM piece in the generated program, because
-	 * that may limit memory
+	 * the piece of code needs a lot of memory; in the generated program it must not come after a SELDOM piece,
+	 * because that may have limited the memory
 	 */
 	MEMORY = 16,
 };
@@ -232,8 +232,8 @@ static void write_runners(FILE *file)
 }
 
 /*
- * The program's own allocator whose malloc() switches stacks by system calls (as in own.h). Pieces of code that are
- * marked LAST restrict the system calls, so a program with this allocator must not contain them.
+ * The value of HOSTILE_OWN (as in own.h) for an allocator whose malloc() switches stacks by means of system calls.
+ * Pieces of code marked LAST restrict system calls, so a program with this allocator must not contain any of them.
  */
 #define OWN_STACK 4
 
@@ -324,7 +324,7 @@ static void write_build(const char *directory, unsigned int own)
 		draw(4) || is_left_out("misaligned") ? 0 : 8, levels[draw(COUNT(levels))]);
 	for (size_t i = 0; i < COUNT(flags); i++)
 		fprintf(file, " %s", flags[i][draw(4)]);
-	/* Split stacks need gcc, C and the linker gold. */
+	/* Split stacks require gcc, the C language and the gold linker. */
 	if (!clang && !compiler->cxx && draw(8) == 0)
 		fprintf(file, " -fsplit-stack -fcf-protection=none -fuse-ld=gold");
 	fprintf(file, " -o main main.c -lm -ldl -lpthread && %s -w -O1 -fPIC -shared -o plug.so \"$HOSTILE/plug.c\"\n",

@@ -192,9 +192,7 @@ OWN void *calloc(size_t count, size_t size) MAY_THROW
 		return NULL;
 	}
 	block = malloc(bytes);
-	/*
-	 * Prevents the compiler from turning malloc() and memset() into a call to calloc(), which would be a recursion.
-	 */
+	/* Prevents the compiler from combining malloc() and memset() into a call to calloc(), which would recurse. */
 	__asm__ volatile("" : "+r"(block));
 	if (block)
 		memset(block, 0, bytes);
@@ -265,7 +263,8 @@ OWN size_t malloc_usable_size(void *block) MAY_THROW
 #endif
 
 /*
- * Repeatedly leaves the allocator by longjmp(). The shim must not treat later calls as nested in a call that was left.
+ * Repeatedly leaves the allocator with longjmp(). The shim must not treat later calls as nested in a call that was
+ * abandoned in this way.
  */
 UNUSED static uint64_t piece_own_jumps(unsigned int p)
 {

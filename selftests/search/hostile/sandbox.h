@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: sandboxes, which forbid actions for the rest of the program. */
+/* Pieces of code for hostile programs: sandboxes, which forbid certain actions for the rest of the program. */
 #ifndef MASSIF_SELFTESTS_SANDBOX_H
 #define MASSIF_SELFTESTS_SANDBOX_H
 
@@ -15,7 +15,7 @@
 #include "processes.h"
 #include "state.h"
 
-/* Frees enough memory that malloc() needs no system calls later, when they are forbidden. */
+/* Frees enough memory for malloc() to manage without system calls later, when they are forbidden. */
 UNUSED static void prepare_heap(void)
 {
 	static void *blocks[600];

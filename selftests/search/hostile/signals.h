@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: signals and their handlers. */
+/* Pieces of code for hostile programs: signals and their handlers. */
 #ifndef MASSIF_SELFTESTS_SIGNALS_H
 #define MASSIF_SELFTESTS_SIGNALS_H
 
@@ -125,7 +125,7 @@ UNUSED static void jump(int signal)
 	siglongjmp(from_handler, 1);
 }
 
-/* Exits from signal handlers by siglongjmp(). */
+/* Leaves signal handlers with siglongjmp(). */
 UNUSED static uint64_t piece_jump(unsigned int p)
 {
 	volatile uint64_t sum = 0;

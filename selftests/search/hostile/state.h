@@ -23,7 +23,7 @@
 #define UNUSED	 __attribute__((unused))
 #define NOINLINE __attribute__((noinline))
 
-/* How many bytes the stack is misaligned in calls of the allocator; the generator (make.c) sets it. */
+/* Number of bytes by which the stack is misaligned in calls to the allocator; set by the generator (make.c). */
 #ifndef HOSTILE_MISALIGN
 #define HOSTILE_MISALIGN 0
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of hostile programs: threads, stacks, coroutines. */
+/* Pieces of code for hostile programs: threads, stacks, coroutines. */
 #ifndef MASSIF_SELFTESTS_THREADS_H
 #define MASSIF_SELFTESTS_THREADS_H
 
@@ -94,7 +94,8 @@ UNUSED static uint64_t piece_small_stacks(unsigned int p)
 }
 
 /*
- * Runs threads on stacks that the program provides and frees, or makes inaccessible, as soon as the thread has ended.
+ * Runs threads on stacks that the program itself provides. As soon as a thread has ended, the program frees its stack,
+ * unmaps it or makes it inaccessible.
  */
 UNUSED static uint64_t piece_own_stacks(unsigned int p)
 {
