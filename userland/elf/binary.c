@@ -32,7 +32,7 @@ struct mf_binary {
 	struct mf_elf_file *own; /* the file, if this process reads it itself; NULL otherwise */
 
 	/* The fetched bytes of the file. */
-	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL if nothing was fetched yet */
+	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL if nothing has been fetched yet */
 	uint8_t *blocks; /* bitmap of the blocks fetched so far */
 	uint64_t fetch_bytes; /* number of bytes of the file that the next child process is to read */
 	bool unreadable; /* fetching a part of the file failed once; do not try again */
@@ -242,8 +242,8 @@ static bool fetch_block(struct mf_binary *binary, uint64_t block)
 	if (size > 0)
 		memcpy(binary->bytes + offset, bytes, (size_t)size);
 	/*
-	 * If the file was truncated after it was opened, @size is smaller than requested. Mark only those blocks as
-	 * fetched that were read completely.
+	 * If the file was truncated after it was opened, @size is smaller than requested. Mark as fetched only those
+	 * blocks that were read completely.
 	 */
 	for (uint64_t at = offset; size > 0 && at < offset + part.size; at += BLOCK_BYTES)
 		if ((uint64_t)size == part.size || at + BLOCK_BYTES <= offset + (uint64_t)size)

@@ -25,8 +25,8 @@ struct mf_binary_options {
 
 /*
  * Builds the summary (elf/summary.h) of the ELF file @held, which must outlive the result. Returns NULL if the file is
- * not an ELF file for this machine or cannot be opened or read, or if memory ran out. If reading failed, *@why is set
- * to the reason, a constant string; otherwise to NULL.
+ * not an ELF file for this machine, if it cannot be opened or read, or if out of memory. If reading failed, *@why is
+ * set to the reason, a constant string; otherwise to NULL.
  */
 struct mf_binary *mf_binary_open(const struct mf_held_file *held, const struct mf_binary_options *options,
 				 const char **why);

@@ -23,9 +23,9 @@ struct mf_elf_segment {
 struct mf_elf_file;
 
 /*
- * Opens the ELF file @held, which must outlive the result. Its bytes are read on demand, in blocks, and kept. The file
- * is not mapped, because truncating a mapped file would kill us. Returns NULL if the file is not readable or is not an
- * ELF file with this machine's word size and byte order.
+ * Opens the ELF file @held, which must outlive the result. Its bytes are read on demand, in blocks, and cached. The
+ * file is not mapped, because we would be killed if it were truncated while mapped. Returns NULL if the file is not
+ * readable or is not an ELF file with this machine's word size and byte order.
  */
 struct mf_elf_file *mf_elf_file_open(const struct mf_held_file *held);
 
@@ -40,7 +40,7 @@ uint64_t mf_elf_file_size(const struct mf_elf_file *binary);
 /* Copies @size bytes from @offset of the file. Returns false if the file does not contain all of them. */
 bool mf_elf_file_read(struct mf_elf_file *binary, uint64_t offset, void *bytes, size_t size);
 
-/* Computes the link-time address of the byte at @offset of the file. Returns false if that byte is not loaded. */
+/* Computes the link-time address of the byte at file offset @offset. Returns false if that byte is not loaded. */
 bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint64_t *address);
 
 /*

@@ -78,8 +78,8 @@ static const char *last_part(const char *path)
 }
 
 /*
- * Returns whether @path is the dynamic loader @loader itself or a symbolic link to it. The loader has no interpreter,
- * like a statically linked program; but if it is executed as a program, it loads the shim.
+ * Returns whether @path is the dynamic loader @loader or a symbolic link to it. Like a statically linked program, the
+ * loader has no interpreter; unlike one, it loads the shim when it is executed as a program.
  */
 static bool is_loader(const char *path, const char *loader)
 {
@@ -107,7 +107,10 @@ enum mf_program_kind mf_elf_kind(const char *path)
 		return MF_PROGRAM_UNKNOWN;
 	if (!image.loader[0])
 		return is_loader(path, own.loader) ? MF_PROGRAM_DYNAMIC : MF_PROGRAM_STATIC;
-	/* Distributions may use a different directory, but a different name means a different C library. */
+	/*
+	 * Compare only the file names of the dynamic loaders: distributions may use different directories, but a
+	 * different file name means a different C library.
+	 */
 	if (strcmp(last_part(image.loader), last_part(own.loader)) != 0)
 		return MF_PROGRAM_LOADER;
 	return MF_PROGRAM_DYNAMIC;

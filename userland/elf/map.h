@@ -27,12 +27,15 @@ struct mf_elf_map {
 };
 
 /*
- * Reads the file of @object, if it still has the build id in @object. Returns 0 or -errno. Nothing in the file is
- * trusted, and later changes of the file do not matter.
+ * Reads the file of @object if the file still has the build ID stored in @object. Returns 0 or -errno. Nothing in the
+ * file is trusted, and later changes to the file do not matter.
  */
 int mf_elf_map_open(struct mf_elf_map *map, const struct mf_object *object);
 
-/* Like mf_elf_map_open(), for the file @fd. Takes ownership of this descriptor. If @fd is a -errno, returns it. */
+/*
+ * Like mf_elf_map_open(), but reads the open file @fd. Takes ownership of @fd. If @fd is a negative error number,
+ * returns it.
+ */
 int mf_elf_map_read(struct mf_elf_map *map, const struct mf_object *object, int fd);
 
 /* Closes the file and unmaps the memory. */

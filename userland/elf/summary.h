@@ -34,7 +34,7 @@ struct mf_elf_summary {
 
 /*
  * Builds the summary of @binary, which is NULL if the file is not an ELF file. Returns *@size bytes, which the caller
- * frees, or NULL if memory ran out.
+ * frees, or NULL if out of memory.
  */
 struct mf_elf_summary *mf_elf_summary_make(struct mf_elf_file *binary, size_t *size);
 

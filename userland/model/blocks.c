@@ -16,14 +16,15 @@
 //     3 << 30 | size                             the size of that block
 //     0 << 31 | upper << 30 | 1 << 29 | context << 13 | more << 7 | size << 1
 //     0 << 31 | upper << 30 | 1 << 29 | context << 7 | more << 1 | 1
-//                                                these two blocks with a capacity that is more * 16 bytes
-//                                                above that of a new block (a shrinking realloc keeps it)
-//     2 << 30 | index                            a chain of wide blocks: anything else
+//                                                the same two kinds of blocks if the capacity exceeds that of a
+//                                                new block, by more * 16 bytes (a realloc that shrinks a block
+//                                                keeps its capacity)
+//     2 << 30 | index                            a chain of wide blocks, for everything else
 //
 // Leaf 0 is special: it contains no slots, but the part numbers of all other leaves. Each leaf has a few more slots
 // than granules, for the size of a block that begins in the last granule.
 //
-// On x86-64, blocks at odd multiples of 8 are entered as if they were 8 bytes lower, in a separate half of the
+// On x86-64, blocks at odd multiples of 8 are recorded as if they were 8 bytes lower, in a separate half of the
 // directory (see MF_BLOCKS_ODD).
 //
 // Wide blocks are the rare cases: huge blocks, blocks at addresses that are not a multiple of 8, several blocks in one
@@ -116,8 +117,8 @@ static struct mf_block unpack_at(const struct mf_store *store, uint64_t address,
 
 /*
  * Converts a usual block (one that is stored in slots) to a wide block (one that is stored in a chain outside the
- * slots). @slot is the first slot of the block, and the slot of @address. It then refers to a chain that contains only
- * this block. If the block had a second slot, that slot becomes free.
+ * slots). @slot is the block's first slot, which is also the slot for @address. Afterwards, it refers to a chain that
+ * contains only this block. If the block had a second slot, that slot becomes free.
  */
 static bool make_wide(struct mf_store *store, uint32_t *slot, uint64_t address)
 {

@@ -73,8 +73,8 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 
 #define MF_BLOCKS_LONG		1u /* flag in a block's first slot: the block has a second slot, for its size */
 /*
- * bit position of a 6-bit field in a block's first slot: the block's size or, if the block has a second slot for its
- * size, its surplus capacity in units of 16 bytes
+ * bit position of a 6-bit field in a block's first slot. The field contains the block's size or, if the size is in a
+ * second slot, the block's surplus capacity in units of 16 bytes.
  */
 #define MF_BLOCKS_LOW_SHIFT	1
 #define MF_BLOCKS_LOW_MAX	63u
@@ -90,7 +90,7 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 #define MF_BLOCKS_KIND		(3u << 30)
 #define MF_BLOCKS_UPPER		(1u << 30)
 #define MF_BLOCKS_WIDE		(2u << 30)
-/* value of the bits MF_BLOCKS_KIND in a block's second slot; the other bits contain the block's size */
+/* value of the MF_BLOCKS_KIND bits in a block's second slot; the other bits contain the block's size */
 #define MF_BLOCKS_SIZE		(3u << 30)
 #define MF_BLOCKS_SIZE_MAX	(~MF_BLOCKS_KIND)
 
@@ -109,7 +109,7 @@ static inline uint32_t *mf_blocks_leaf(const struct mf_store *store, uint32_t le
 struct mf_blocks {
 	const uint32_t *directory;
 	uint32_t *leaves;
-	/* the alignment - 1; to round a size up to the alignment, add this and apply the mask @rounded */
+	/* the alignment minus 1; to round a size up to the alignment, add this value, then AND the sum with @rounded */
 	uint64_t rounding;
 	uint64_t rounded;      /* the mask that clears the low bits of a size to which @rounding was added */
 	uint32_t granule_bits;
@@ -152,7 +152,7 @@ static inline uint32_t *mf_blocks_slot_in(const struct mf_blocks *blocks, uint64
 	       granule % MF_BLOCKS_LEAF_GRANULES;
 }
 
-/* Returns the slot of the table of blocks for any address, or NULL if there is none. */
+/* Returns the slot for @address, which may be any address, in the table of blocks, or NULL if there is none. */
 static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t address)
 {
 	struct mf_blocks blocks = mf_blocks_of(store);
@@ -164,7 +164,7 @@ static inline uint32_t *mf_blocks_slot(const struct mf_store *store, uint64_t ad
 
 /*
  * Returns the slot of @address if a block that begins there may be stored in slots (see blocks.c). Returns NULL for any
- * other address, and if the slot does not exist.
+ * other address, or if the slot does not exist.
  */
 static inline uint32_t *mf_blocks_usual_slot(const struct mf_blocks *blocks, uint64_t address)
 {
@@ -298,7 +298,7 @@ static inline struct mf_usual mf_blocks_pack(const struct mf_store *store, const
 
 /* The contents of a block's slots, except for the bits MF_BLOCKS_KIND. */
 struct mf_usual_block {
-	/* more: by how many bytes the capacity exceeds that of a new block of this size */
+	/* @more is the number of bytes by which the capacity exceeds that of a new block of this size. */
 	uint32_t size, more, context;
 };
 
@@ -313,7 +313,7 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 
 	return (struct mf_usual_block){
 		/*
-		 * The size is in the second slot if there is one, and then the low field of the first slot is 0.
+		 * The size is in the second slot if there is one; in that case, the low field of the first slot is 0.
 		 * Otherwise the size is in the low field, and if_long masks out the second slot. There is no branch,
 		 * because the processor would often mispredict it.
 		 */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Adds the end of a profile, which is the last event and may need a last snapshot, to a copy of the profile's model.
+// Adds the end of a profile to a copy of the profile's model. The end is the last event, and may need a last snapshot.
 
 #include "model/ending.h"
 

@@ -18,7 +18,7 @@
 
 #define BLANKS " "
 
-/* As in Valgrind, a command can be abbreviated if the abbreviation is unambiguous. */
+/* As in Valgrind, a command can be given as any unambiguous abbreviation. */
 static const struct {
 	const char *name;
 	enum mf_control_verb verb;

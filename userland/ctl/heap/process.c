@@ -90,8 +90,8 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	model.no_trees = !options->heap;
 	model.logs_steps = mf_statistics_log_level(options);
 	/*
-	 * At native speed, many events fall into the first milliseconds. Without a minimum interval, each would cause a
-	 * snapshot.
+	 * At native speed, many events fall within the first few milliseconds. Without a minimum interval, each would
+	 * cause a snapshot.
 	 */
 	if (model.time_unit == MF_TIME_MS)
 		model.least_interval = 1;
@@ -533,8 +533,8 @@ void mf_heap_process_note_end(struct mf_heap_process *process)
 }
 
 /*
- * Returns the milliseconds from the first event, whose time the shim recorded, until the process ended or, if it is
- * still running, until now.
+ * Returns the number of milliseconds from the first event, whose time the shim recorded, to the end of the process or,
+ * if it is still running, to now.
  */
 static int64_t age_ms(const struct mf_heap_process *process)
 {

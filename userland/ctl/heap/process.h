@@ -31,8 +31,8 @@ struct mf_heap_process {
 	uint64_t budget;
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
 	/*
-	 * the value of header->went_on (the number of forks unknown to massif-ctl) when this process began to share a
-	 * store; unused if the store is not shared
+	 * the value that header->went_on (the number of forks that massif-ctl does not know about) had when this
+	 * process began to share a store; unused if the store is not shared
 	 */
 	uint32_t went_on;
 	pid_t pid;	/* process id; 0 if not known yet */
@@ -42,8 +42,8 @@ struct mf_heap_process {
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
 	/*
-	 * announced with MF_JOIN_EXECUTES that it is about to execute another program; a process that shares a page
-	 * (struct mf_join_page) with massif-ctl uses the page to announce this
+	 * the process has announced that it is about to execute another program, with MF_JOIN_EXECUTES or, if it shares
+	 * a page (struct mf_join_page) with massif-ctl, through that page
 	 */
 	bool executes;
 	bool departs;	/* already running another program, which has not joined the run yet */
@@ -65,7 +65,7 @@ struct mf_heap_process {
 	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */
 	/* interval at which to check whether the process has executed another program; -1 for no checks */
 	int watch_ms;
-	int64_t watch_at; /* when to check next whether the process has called exec; in mf_timekeeper_now() time */
+	int64_t watch_at; /* time of the next check whether the process has called exec, as from mf_timekeeper_now() */
 };
 
 /*
@@ -101,7 +101,7 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
  */
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err);
 
-/* Transfers the profile of @source, which no longer needs it, to @process. Returns 0 or -errno. */
+/* Transfers the profile of @source to @process; @source no longer needs it. Returns 0 or -errno. */
 int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_process *source,
 			    struct mf_error *err);
 
@@ -126,7 +126,7 @@ void mf_heap_process_note_end(struct mf_heap_process *process);
 /* Opens files that the process has mapped since the last call. Returns whether there were new ones. */
 bool mf_heap_process_look(struct mf_heap_process *process);
 
-/* The following two functions implement struct mf_control_ops. */
+/* The following two functions implement the callbacks in struct mf_control_ops. */
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out);
 int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,
 			     FILE *out, struct mf_error *err);

@@ -113,8 +113,8 @@ struct lesson {
 };
 
 /*
- * Makes the new contents of an object's row file, which contains cached unwind rows, in an unprivileged child process.
- * Returns the contents, or NULL if there is nothing new.
+ * Builds, in an unprivileged child process, the new contents of an object's row file, which contains cached unwind
+ * rows. Returns the contents, or NULL if there is nothing new.
  */
 static void *learn(void *data, int fd, size_t *size)
 {

@@ -12,11 +12,11 @@
 #include "timekeeper.h"
 
 enum {
-	/* maximum time for which a process waits until its children have executed other programs or ended */
+	/* maximum time that a process waits for its children to execute another program or end */
 	PATIENCE_MS = 5,
 };
 
-/* Returns the first child at or after @process in the list that shares the profile of @parent, or NULL. */
+/* Searches the list from @process onwards. Returns the first child that shares the profile of @parent, or NULL. */
 static struct mf_heap_process *next_sharing(struct mf_heap_process *process, const struct mf_heap_process *parent)
 {
 	while (process && process->source != parent)

@@ -31,14 +31,15 @@ bool mf_shared_profile_settle(struct mf_heap_process **list, struct mf_heap_proc
 void mf_shared_profile_drop(struct mf_heap_process **list, struct mf_heap_process *process);
 
 /*
- * @process is about to change its profile and waits for the answer to MF_JOIN_GO_ON on the connection @fd, of which this
- * takes ownership. mf_shared_profile_answer() is to be called until it has answered.
+ * @process is about to change its profile and is waiting for the answer to MF_JOIN_GO_ON on the connection @fd. Takes
+ * ownership of @fd. The caller must keep calling mf_shared_profile_answer() until that function has answered.
  */
 void mf_shared_profile_ask(struct mf_heap_process *process, int fd);
 
 /*
- * If @process waits for the answer to MF_JOIN_GO_ON, sends the answer once no child shares the profile of @process any
- * longer. At @process->go_on_until, children that still share it get copies. @now: mf_timekeeper_now().
+ * If @process is waiting for the answer to MF_JOIN_GO_ON, sends the answer as soon as no child shares the profile of
+ * @process any longer. When the time @process->go_on_until is reached, children that still share it get copies. @now:
+ * mf_timekeeper_now().
  */
 void mf_shared_profile_answer(struct mf_heap_process **list, struct mf_heap_process *process, int64_t now);
 

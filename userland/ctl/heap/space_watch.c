@@ -49,9 +49,9 @@ int mf_space_watch_add(int inotify, struct mf_space *space)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	/*
 	 * The page that massif-ctl shares with the watched process is a mapping of @file. massif-ctl's own mapping
-	 * keeps @file open for writing, so inotify reports nothing when massif-ctl closes the descriptor. The watched
-	 * process gets a second open file description of the same file. When the kernel closes that one, inotify
-	 * reports it and ends the watch. The watch also ends if massif-ctl unmaps the page.
+	 * keeps @file open for writing, so massif-ctl causes no inotify event when it closes its descriptor. The
+	 * watched process gets a second open file description of the same file. When the kernel closes that
+	 * description, inotify reports it and ends the watch. The watch also ends if massif-ctl unmaps the page.
 	 */
 	number = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_ONESHOT);
 	if (number >= 0)
@@ -70,7 +70,7 @@ int mf_space_watch_next(int inotify)
 {
 	struct inotify_event event;
 
-	/* The watches are of files, not directories, so events have no names. */
+	/* The watches are on files, not on directories, so their events carry no names. */
 	while (read(inotify, &event, sizeof(event)) == (ssize_t)sizeof(event)) {
 		if (event.mask & IN_Q_OVERFLOW)
 			return -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reports that the address space of a process is gone: the process has ended or executed another program.
+ * Reports that a process's address space is gone: the process has ended or executed another program.
  *
- * Each watched process maps a page, a file without a name that is open nowhere else. When the last mapping goes, the
- * kernel closes that file, and inotify reports it. A pidfd would not report an exec, and a socket or pipe would need
- * a descriptor in the process.
+ * Each watched process maps a page of an unnamed file that is not open anywhere else. When the last mapping goes away,
+ * the kernel closes that file, and inotify reports it. A pidfd would not report an exec, and a socket or pipe would
+ * need a descriptor in the process.
  */
 #ifndef MASSIF_CTL_SPACE_WATCH_H
 #define MASSIF_CTL_SPACE_WATCH_H
@@ -20,7 +20,7 @@ struct mf_space {
 	 * address space is gone
 	 */
 	struct mf_join_page *page;
-	int number; /* inotify's number of the watch; 0 if the address space is not watched, or is no longer watched */
+	int number; /* the inotify watch descriptor; 0 if the address space is not watched, or is no longer watched */
 };
 
 /* Opens an inotify descriptor without watches. Returns it, or -errno; users have a limited number of them. */
@@ -34,8 +34,9 @@ int mf_space_watch_open(void);
 int mf_space_watch_add(int inotify, struct mf_space *space);
 
 /*
- * Returns the number of a watched address space that is gone; 0 if there is none at present. Returns a negative number
- * if some reports were lost, so that any of the watched address spaces may be gone.
+ * Returns the @number of a watched address space (struct mf_space) that no longer exists, or 0 if there is none at
+ * present. Returns a negative number if some reports were lost, in which case any of the watched address spaces may be
+ * gone.
  */
 int mf_space_watch_next(int inotify);
 
@@ -45,7 +46,7 @@ void mf_space_forget(struct mf_space *space);
 /* Returns whether the process has announced that it is about to execute another program (or has done so). */
 bool mf_space_executes(const struct mf_space *space);
 
-/* Returns whether the process has said that it continues without a profile. */
+/* Returns whether the process has announced that it will continue without a profile. */
 bool mf_space_is_without(const struct mf_space *space);
 
 #endif

@@ -24,7 +24,8 @@ struct mf_background {
 	int (*resume)(void *data, struct mf_error *err);
 	void *data;
 
-	char *names[3]; /* the output file names that were made absolute, and the log's name; owned */
+	/* the absolute forms of relative output file names, or NULL, and the name of the log; owned */
+	char *names[3];
 };
 
 /*
@@ -36,12 +37,13 @@ pid_t mf_background_start(struct mf_background *background, struct mf_error *err
 /* Joins @directory, a literal path, and @name, a pattern with %. The caller frees the result; NULL if out of memory. */
 char *mf_background_join(const char *directory, const char *name);
 
-/* Frees the names, which must no longer be in use. Accepts an all-zero structure. */
+/* Frees @background->names; nothing may use these names any more. Accepts an all-zero structure. */
 void mf_background_deinit(struct mf_background *background);
 
 /*
- * Makes the name of the file in which the background process @pid reports problems if its messages do not go to a log
- * file. The file is next to the output file, and is created when needed. The caller frees *@name. Returns 0 or -ENOMEM.
+ * Builds the name of the file to which the background process @pid reports problems if its messages do not go to a log
+ * file. The file is placed next to the output file, and is created only when needed. The caller frees *@name. Returns 0
+ * or -ENOMEM.
  */
 int mf_background_log(const struct mf_background *background, pid_t pid, char **name);
 

@@ -8,7 +8,7 @@
 
 struct mf_exec_watch {
 	pid_t pid;
-	struct stat image; /* the file that the process was last seen to execute */
+	struct stat image; /* the file that the process was executing when last checked */
 	int period_ms;	   /* milliseconds until the next check, or -1 if the process cannot be checked */
 	/* path of the program executed last; NULL if the process still executes its first program; owned */
 	char *replaced_by;

@@ -38,7 +38,7 @@ static bool suffices(void)
 	return getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES;
 }
 
-/* Sets the default stack size of new threads to STACK_BYTES; without this, it would be the limit of ulimit -s. */
+/* Sets the default stack size of new threads to STACK_BYTES; without this, it would be the stack limit (ulimit -s). */
 static void give_threads_room(void)
 {
 	pthread_attr_t attr;

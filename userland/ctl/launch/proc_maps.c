@@ -50,9 +50,9 @@ static void note(struct files *files, const char *path)
 }
 
 /*
- * Classifies a process that does not have the session mapped. While a program is being executed, the kernel makes its
- * stack before it maps files. The dynamic linker maps preloaded libraries before all others, so if only the linker and
- * the executable are mapped, the shim may still be loaded.
+ * Classifies a process that does not have the session mapped. During execve(), the kernel sets up the stack before it
+ * maps any files. The dynamic linker maps preloaded libraries before all others, so if only the linker and the
+ * executable are mapped, the shim may be about to be loaded.
  */
 static enum mf_proc_maps without_session(const struct files *files)
 {

@@ -176,7 +176,10 @@ static int classify(struct mf_program *program, const char *path, struct mf_erro
 			if (program->kind != MF_PROGRAM_UNKNOWN || i > 0 ||
 			    !is_text(head, (size_t)size))
 				return 0;
-			/* The file is neither ELF nor begins with #!, so let the shell execute it, as execvp() does. */
+			/*
+			 * The file is not an ELF file and does not begin with #!, so let the shell execute it, as
+			 * execvp() does.
+			 */
 			program->by_shell = true;
 			interpreter = strdup(SHELL);
 			if (!interpreter)

@@ -28,7 +28,7 @@ const char *mf_unsupported_of(enum mf_program_kind kind)
 	return obstacles_of[kind];
 }
 
-/* Prints, once, the message that further programs that heap mode cannot profile are not listed. */
+/* Prints a message once, saying that further programs that heap mode cannot profile are not listed. */
 static void say_more(struct mf_unsupporteds *obstacles)
 {
 	if (!obstacles->more)

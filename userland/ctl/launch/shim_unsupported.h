@@ -18,7 +18,7 @@ const char *mf_unsupported_of(enum mf_program_kind kind);
 struct mf_unsupporteds {
 	char **paths;
 	size_t n;
-	bool more; /* the message was printed that further unsupported programs are not listed */
+	bool more; /* the message saying that further unsupported programs are not listed has been printed */
 };
 
 /* Reports @program if heap mode cannot profile it. */

@@ -118,8 +118,8 @@ void mf_signals_die(int signal)
 	const struct rlimit none = { 0 };
 
 	/*
-	 * Prevent a core dump of massif-ctl: only the program's own is useful. A piped core_pattern ignores
-	 * RLIMIT_CORE, hence PR_SET_DUMPABLE.
+	 * Prevent massif-ctl from dumping core: only the program's own core dump is useful. PR_SET_DUMPABLE is needed
+	 * because RLIMIT_CORE is ignored if core_pattern is a pipe.
 	 */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

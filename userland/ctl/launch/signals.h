@@ -30,8 +30,8 @@ int mf_signals_take(struct mf_signals *signals, struct mf_error *err);
 void mf_signals_restore(const struct mf_signals *signals);
 
 /*
- * Restores massif-ctl's own signal mask and SIGCHLD action as they were before mf_signals_take(), but not the timer,
- * and closes the signal descriptor.
+ * Restores massif-ctl's own signal mask and SIGCHLD action to what they were before mf_signals_take(), and closes the
+ * signal descriptor. Does not restore the timer.
  */
 void mf_signals_release(struct mf_signals *signals);
 

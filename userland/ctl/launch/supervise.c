@@ -31,7 +31,7 @@ static struct mf_faults faults_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	file = fopen(path, "re");
 	if (file && fgets(line, sizeof(line), file))
-		/* the process's name is in parentheses and may itself contain some, so find the last one */
+		/* find the last ')': it ends the process's name, which may itself contain parentheses */
 		behind = strrchr(line, ')');
 	if (!behind || sscanf(behind, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %" SCNu64, &faults.own,
 			      &faults.children) != 2)
@@ -71,9 +71,9 @@ static int look(struct watch *watch)
 }
 
 /*
- * If the terminal stopped the program, stops massif-ctl as well, because the shell monitors massif-ctl, not the
- * program. If SIGSTOP stopped the program, massif-ctl keeps running: the sender will later continue only the program,
- * so massif-ctl would remain stopped.
+ * If the program was stopped by the terminal, stops massif-ctl as well, because the shell monitors massif-ctl, not the
+ * program. If it was stopped by SIGSTOP, massif-ctl keeps running: the sender of SIGSTOP will later continue only the
+ * program, so massif-ctl would remain stopped.
  */
 static void follow_stop(struct watch *watch, int signal)
 {
@@ -92,7 +92,10 @@ static void handle_signals(const struct mf_supervision *supervision, struct watc
 	int stopped_by;
 
 	while (mf_signals_next(supervision->signals, &info)) {
-		/* Check that the program still runs before sending a signal: after its end, its pid may be reused. */
+		/*
+		 * Check that the program is still running before sending a signal: once it has ended, its pid may be
+		 * reused.
+		 */
 		stopped_by = look(watch);
 		if (watch->ended)
 			return;
@@ -145,8 +148,8 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 }
 
 /*
- * Returns whether a pending signal ends massif-ctl. Also lets the terminal suspend massif-ctl while it is in the
- * foreground.
+ * Returns whether a pending signal should end massif-ctl. Also lets the user suspend massif-ctl from the terminal while
+ * massif-ctl is in the foreground.
  */
 static bool must_stop(const struct mf_supervision *supervision)
 {

@@ -45,8 +45,8 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 		 struct mf_error *err);
 
 /*
- * Supervises the processes that outlive the program, until @is_done or until SIGINT, SIGTERM, SIGHUP or SIGQUIT
- * arrives. Returns 0 or the same errors as mf_supervise().
+ * Supervises the processes that outlive the program, until @is_done returns true, or until SIGINT, SIGTERM, SIGHUP or
+ * SIGQUIT arrives. Returns 0 or the same errors as mf_supervise().
  */
 int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_error *err);
 

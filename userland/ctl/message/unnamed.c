@@ -50,8 +50,8 @@ void mf_unnamed_say(const char *path, const char *why)
 }
 
 /*
- * Tests the protections of the process that reads symbol names, the most important one first, because only the first
- * one missing is reported.
+ * Checks the protections of the process that reads symbol names, in order of importance, because only the first missing
+ * one is reported.
  */
 const char *mf_unnamed_what_is_loose(unsigned int confined)
 {

@@ -130,7 +130,7 @@ static char *read_all(int fd)
 
 /*
  * Returns whether a file of default options may be used. The options determine where massif-ctl writes, so the file
- * must belong to this user and not be writable by everybody.
+ * must belong to this user and must not be world-writable.
  */
 static bool is_trusted(int fd)
 {

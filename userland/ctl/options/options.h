@@ -23,7 +23,7 @@ enum mf_options_request {
 	MF_OPTIONS_VERSION,
 };
 
-/* The contents of the execution tree that massif-ctl writes at the end of the program. */
+/* What to include in the execution tree that massif-ctl writes when the program ends. */
 enum mf_xtree_request {
 	MF_XTREE_NONE,	 /* no tree is written */
 	MF_XTREE_ALLOCS, /* the tree contains only the blocks that are still live */
@@ -49,8 +49,10 @@ struct mf_options {
 	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */
 	uint32_t merge_recursive; /* merge recursive cycles of at most this many frames; 0: do not merge */
 	bool trace_children;	  /* also profile programs that the program executes */
-	const char *trace_children_skip;	/* patterns of paths of programs not to profile, or NULL */
-	const char *trace_children_skip_by_arg; /* patterns of arguments of programs not to profile, or NULL */
+	/* patterns for the paths of programs that are not to be profiled, or NULL */
+	const char *trace_children_skip;
+	/* patterns for the arguments of programs that are not to be profiled, or NULL */
+	const char *trace_children_skip_by_arg;
 	enum mf_xtree_request xtree; /* which execution tree to write */
 	/* pattern, ended by a comma or NUL, for objects whose allocation functions are intercepted; NULL for all */
 	const char *somalloc;

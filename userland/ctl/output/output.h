@@ -51,7 +51,7 @@ static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *optio
 }
 
 /*
- * Writes the file of a process and reports its name, see mf_outputs_write(). Returns 0, or -errno with a message in
+ * Writes the file of a process and reports its name (see mf_outputs_write()). Returns 0, or -errno with a message in
  * @err if the profile is lost.
  */
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,

@@ -253,7 +253,10 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 		if (step.kind == MF_STEP_CAPTURE) {
 			held = step;
 			holds = true;
-			/* The log has a stack before its allocation, but Massif prints the stack after it. */
+			/*
+			 * In the log, a stack precedes its allocation, but Massif prints the stack after the
+			 * allocation.
+			 */
 			if (i + 1 < n && (steps[i + 1].kind == MF_STEP_ALLOC ||
 					  steps[i + 1].kind == MF_STEP_REALLOC))
 				continue;

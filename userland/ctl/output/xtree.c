@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes execution trees of memory: --xtree-memory and massif-ctl xtmemory.
+// Writes memory execution trees: --xtree-memory and massif-ctl xtmemory.
 
 #include "xtree.h"
 

@@ -243,8 +243,8 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 
 /*
  * Raises the priority of this thread, if permitted (which requires root). Until massif-ctl has processed a stack, the
- * program copies it again each time the stack occurs, so any delay here slows down the program. This is not done before
- * the first records arrive, because the program would inherit the priority.
+ * program copies it again each time the stack occurs, so any delay here slows down the program. Call this only after
+ * the first records have arrived; if the priority were raised earlier, the program would inherit it.
  */
 static void hurry(struct mf_recording *recording)
 {
@@ -255,7 +255,7 @@ static void hurry(struct mf_recording *recording)
 	(void)setpriority(PRIO_PROCESS, 0, recording->nice - HURRY);
 }
 
-/* Restores this thread's usual priority when no profiled program depends on the thread any longer. */
+/* Restores this thread's usual priority. Call this when no profiled program has to wait for the thread any more. */
 static void hurry_no_more(struct mf_recording *recording)
 {
 	if (recording->hurries)

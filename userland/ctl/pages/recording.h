@@ -22,7 +22,8 @@ struct mf_recording {
 	bool first_ended; /* the first process's profile is complete */
 	/* keep the first process's profile until mf_recording_end_first(), whose caller knows how it ended */
 	bool keeps_first;
-	struct mf_pages_process *first; /* the first process, if ended and its profile is still kept; otherwise NULL */
+	/* the first process, if it has ended and its profile is still kept; otherwise NULL */
+	struct mf_pages_process *first;
 	uint64_t end_ns;  /* end of the session (CLOCK_MONOTONIC) */
 	bool broken;	  /* reading records failed, so reading has stopped */
 	bool hurries;	  /* this thread's priority has been raised */
