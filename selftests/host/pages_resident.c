@@ -20,7 +20,10 @@
 
 /* The expected state of a page. */
 struct page {
-	/* stacks (sites) that mapped and touched the page; 0: the page is not mapped or not resident */
+	/*
+	 * the call stacks (sites) that mapped the page and that made it resident; @mapper is 0 if the page is not
+	 * mapped, @toucher if it is not resident
+	 */
 	uint32_t mapper, toucher;
 	bool touched;
 };
@@ -36,7 +39,8 @@ FIXTURE(resident)
 
 FIXTURE_VARIANT(resident)
 {
-	bool unmap_first; /* true if the UNMAP record comes before the records of its pages, as since Linux 6.12 */
+	/* true if the UNMAP record comes before the records of its pages, as in Linux 6.12 and later */
+	bool unmap_first;
 };
 
 FIXTURE_VARIANT_ADD(resident, pages_go_last) { true };
@@ -97,7 +101,7 @@ static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 
 /*
  * Checks that the bytes of all contexts add up to the total, and that at most PAGES mapped pages are counted as not
- * resident. This must hold at every moment, even in the middle of an unmapping.
+ * resident. This must hold at all times, even in the middle of an unmapping.
  */
 static bool sums_up(kernel_t *kernel)
 {
@@ -282,9 +286,9 @@ TEST_F(resident, random_calls_equal_pages)
 }
 
 /*
- * When attaching to a process, massif-ctl learns only the number of its resident pages, not their addresses. It assigns
- * them to mappings that have pages not known to be resident. If other pages appear in such a mapping later, the totals
- * are still right, even after the mapping was removed.
+ * When attaching to a process, massif-ctl learns only how many pages are resident, not their addresses. It assigns them
+ * to mappings that have pages not known to be resident. If other pages of such a mapping become resident later, the
+ * totals are still right, even after the mapping has been removed.
  */
 TEST_F(resident, what_was_there_before_finds_a_place)
 {
@@ -316,8 +320,8 @@ TEST_F(resident, what_was_there_before_finds_a_place)
 }
 
 /*
- * A fault is reported after its page was unmapped, because the thread released the mapping's lock while it handled the
- * fault.
+ * A fault is reported after its page has been unmapped, because the thread released the mapping's lock while handling
+ * the fault.
  */
 TEST_F(resident, a_page_that_is_told_of_too_late)
 {
@@ -422,8 +426,8 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 #define MANY (1u << 17)
 
 /*
- * If there is no memory for the list of the pages that are to move, mf_resident_lift() returns an error, so that the
- * pages are not lost silently.
+ * If there is no memory for the list of pages to be moved, mf_resident_lift() returns an error instead of silently
+ * losing the pages.
  */
 TEST_F(resident, no_memory_for_the_pages_of_a_move)
 {
@@ -446,8 +450,8 @@ TEST_F(resident, no_memory_for_the_pages_of_a_move)
 	EXPECT_EQ(-ENOMEM, mf_resident_lift(&self->ours->resident, BASE, MANY * PAGE));
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
 	/*
-	 * Without the memory limit, mf_resident_lift() succeeds: it lists all pages that are to move. This is tested
-	 * with a second range of the same size, because the failed call has removed pages from the first one.
+	 * Without the memory limit, mf_resident_lift() succeeds and lists all pages to be moved. This is tested with a
+	 * second range of the same size, because the failed call has removed pages from the first one.
 	 */
 	interval.start += 2 * MANY * PAGE;
 	interval.end += 2 * MANY * PAGE;

@@ -123,8 +123,8 @@ TEST_F(space, random_operations_equal_an_array)
 		if (random() % 2) {
 			interval.file = 1 + (uint32_t)random() % 2;
 			/*
-			 * If mappings of a file are neighbours in memory, they are neighbours in the file, too, so they
-			 * can be merged.
+			 * If mappings of a file are adjacent in memory, they are also adjacent in the file, so they can
+			 * be merged.
 			 */
 			interval.offset = first * PAGE;
 		}

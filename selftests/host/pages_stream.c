@@ -246,9 +246,9 @@ static uint64_t in_all(FIXTURE_DATA(stream) * self)
 }
 
 /*
- * Writes records: ten pages are mapped, four of them are touched, and then the ten pages are reported as gone.
- * According to this last record, the number of resident pages has changed by only -2, as if another thread had added
- * two pages meanwhile.
+ * Writes records: ten pages are mapped, four of them are touched, and then all ten are reported as gone. According to
+ * the last record, the number of resident pages has changed by only -2, as if another thread had added two pages in the
+ * meantime.
  */
 static void touch_and_tell(FIXTURE_DATA(stream) * self)
 {
@@ -323,7 +323,7 @@ TEST_F(stream, a_copy_without_a_source_that_goes)
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	stream_unmap(&self->stream, 2, 16, 1, 24);
-	/* A move of a mapping that fails: the kernel unmaps the copy again. */
+	/* A move of a mapping that fails: the kernel then unmaps the copy. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 300, 10, MASSIF_MAP_MREMAP_COPY, 34);
 	stream_unmap(&self->stream, 2, 300, 10, 24);
@@ -468,8 +468,8 @@ TEST_F(stream, losses_are_joined)
 
 	for (int i = 0; i < 40; i++) {
 		/*
-		 * In this test, the time of a record in ms is its sequence number. The losses come in pairs. Skipping
-		 * 500 sequence numbers before each pair puts half a second between it and the previous pair.
+		 * In this test, a record's time in ms is its sequence number. Losses come in pairs, and 500 sequence
+		 * numbers are skipped before each pair, so that consecutive pairs are half a second apart.
 		 */
 		if (i % 2 == 0) {
 			self->stream.seq += 500;
@@ -546,8 +546,8 @@ TEST_F(stream, the_ring_wraps)
 }
 
 /*
- * massif-ctl limits the number of records that it holds until their stacks arrive, even if the module exceeds its own
- * limit.
+ * massif-ctl limits the number of records that it holds until their stacks arrive, and enforces this limit even if the
+ * module exceeds its own.
  */
 TEST_F(stream, waiting_has_an_end)
 {

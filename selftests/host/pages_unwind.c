@@ -64,8 +64,8 @@ static __attribute__((noinline)) int sort(void)
 static int (*volatile innermost)(void) = sort;
 
 /*
- * Calls itself @depth times, each time with a frame of another size, and then innermost(). None of the calls is a tail
- * call.
+ * Calls itself @depth times, each time with a different frame size, and then calls innermost(). None of these calls is
+ * a tail call.
  */
 static __attribute__((noinline)) int nest(int depth)
 {
@@ -213,8 +213,8 @@ static const uint8_t with_pointer[] = {
 };
 
 /*
- * push %rbp; mov %rsp,%rbp; mov %rsi,%rdi; call *%rdx; pop %rbp; ret: code with a frame pointer, which calls generated
- * code with or without one
+ * push %rbp; mov %rsp,%rbp; mov %rsi,%rdi; call *%rdx; pop %rbp; ret: code that has a frame pointer and calls generated
+ * code that may or may not have one
  */
 static const uint8_t outer_with_pointer[] = {
 	0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf7, 0xff, 0xd2, 0x5d, 0xc3,
@@ -337,9 +337,9 @@ TEST_F(stack, goes_on_by_frame_pointers)
 		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
 		EXPECT_FALSE(walked.guessed[1]);
 		/*
-		 * The generated code at code + 0 is called by the generated code at code + 64 (in call_code_in_code()
-		 * only), which is called by call_code() or call_code_in_code(). The next frames are see_outside() and
-		 * those that backtrace() reported.
+		 * Expected frames, innermost first: take(); the generated code at code + 0; in call_code_in_code()
+		 * only, its caller, the generated code at code + 64; call_code() or call_code_in_code(); see_outside();
+		 * and the callers of see_outside() that backtrace() reported.
 		 */
 		ASSERT_EQ(n, first + 2 + (uint32_t)n_outside - 1);
 		for (uint32_t j = 2; j < n; j++)
@@ -350,8 +350,8 @@ TEST_F(stack, goes_on_by_frame_pointers)
 }
 
 /*
- * The unwinder forgets code that was unmapped: a stale cache would use the rules of the code that was mapped at the
- * address before.
+ * The unwinder forgets code that has been unmapped: a stale cache would use the rules of the code that was previously
+ * mapped at the address.
  */
 TEST_F(stack, forgets_code_that_went_away)
 {
@@ -479,8 +479,8 @@ TEST_F(stack, goes_on_before_the_first_entry)
 }
 
 /*
- * The words that a walk has read, which its trace lists, determine the stack: any other word or register may change
- * without affecting the walk.
+ * The words that a walk has read, as listed in its trace, determine the call stack that it finds: any other word or
+ * register may change without affecting the walk.
  */
 TEST_F(stack, depends_on_what_was_read_only)
 {
@@ -531,7 +531,7 @@ TEST_F(stack, depends_on_what_was_read_only)
 		if (read)
 			capture.regs[i] = kept;
 	}
-	/* By now most words of the stack have been changed, and a walk still finds the same frames. */
+	/* By now most words of the stack have changed, yet a walk still finds the same frames. */
 	EXPECT_GT(n_changed, 2 * trace.n_slots);
 	mf_unwinder_walk(unwinder, &capture.stack, FRAMES, &walked);
 	EXPECT_EQ(walked.n, whole.n);
@@ -565,8 +565,8 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 }
 
 /*
- * A known stack keeps its number even after the code in its frames was unmapped. Such a number must be recognised as
- * stale.
+ * A known stack keeps its number even after the code in its frames has been unmapped. Such a number must be recognised
+ * as stale.
  */
 TEST_F(stack, numbers_become_stale)
 {
@@ -585,8 +585,8 @@ TEST_F(stack, numbers_become_stale)
 	EXPECT_EQ(context, 77);
 
 	/*
-	 * massif-ctl tells the module about a known stack only once, unless a later stack copy shows that the module
-	 * got the message too late.
+	 * massif-ctl tells the module about a known stack only once, unless a later copy of that stack shows that the
+	 * message reached the module too late.
 	 */
 	EXPECT_TRUE(mf_stack_cache_is_unsent(known, first, 5, 1000, 2000));
 	EXPECT_FALSE(mf_stack_cache_is_unsent(known, first, 5, 2000, 3000));
@@ -658,8 +658,8 @@ TEST_F(stack, chains_of_frame_pointers)
 }
 
 /*
- * A trace lists the stack words that a walk read. A walk that reads more words than a trace has room for has no trace,
- * so it cannot be cached: the stack is walked each time.
+ * A trace lists the stack words that a walk read. If a walk reads more words than fit in a trace, it has no trace and
+ * cannot be cached, so the stack is walked every time.
  */
 TEST_F(stack, traces_that_are_full)
 {
@@ -738,7 +738,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Not a benchmark: fails only if each step searches the table anew (about 50 us per stack). */
+/* Not a benchmark: fails only if each step searches the table from scratch (about 50 us per stack). */
 TEST_F(stack, is_cheap_when_repeated)
 {
 	struct mf_unwinder *unwinder;

@@ -122,8 +122,8 @@ FIXTURE_TEARDOWN(clock)
 }
 
 /*
- * The count is the sum of the hardware counter's value, a signed number of page.pmc_width bits, and page.offset, a
- * signed number of 64 bits. Each of them may be negative.
+ * The count is the sum of the hardware counter's value, a signed page.pmc_width-bit number, and page.offset, a signed
+ * 64-bit number. Either may be negative.
  */
 TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 {

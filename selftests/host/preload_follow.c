@@ -11,7 +11,7 @@
 #include "preload/process/follow.h"
 #include "preload/core/seccomp.h"
 
-/* Stands in for the variable mf_seccomp_on of the shim, which the shim sets when the program installs a seccomp filter. */
+/* Stands in for the shim's variable mf_seccomp_on, which is set when the program installs a seccomp filter. */
 bool mf_seccomp_on;
 
 #define LIBRARY "/usr/lib/massif/libmassif-preload.so"
@@ -32,7 +32,7 @@ static const struct {
 	{ { "LD_PRELOAD=a.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so" }, LIBRARY ":a.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY ":a.so", "MASSIF_SESSION=" SESSION }, NULL, NULL },
-	/* If there are several LD_PRELOAD, the dynamic linker uses the last one. */
+	/* If the environment contains more than one LD_PRELOAD entry, the dynamic linker uses the last one. */
 	{ { "LD_PRELOAD=a.so", "LD_PRELOAD=b.so" }, LIBRARY ":b.so", SESSION },
 	{ { "LD_PRELOAD=" LIBRARY, "LD_PRELOAD=b.so", "MASSIF_SESSION=" SESSION }, LIBRARY ":b.so",
 	  SESSION },

@@ -71,7 +71,7 @@ __attribute__((noinline)) void some_of_x87(void)
 	long_number = long_number * 7;
 }
 
-/* The check itself works: it finds floating-point instructions in this test program. */
+/* Tests the check itself: it must find the floating-point instructions in this test program. */
 TEST(found_where_they_are)
 {
 	struct ctl_result result;

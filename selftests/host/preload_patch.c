@@ -218,7 +218,7 @@ TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
 }
 
 /*
- * If there is no room below the code, memory far above it is used, which leaves room for a heap that grows directly
+ * If there is no room below the code, memory far above it is used, so as to leave room for a heap that grows directly
  * above the code.
  */
 TEST(room_above_is_far_away)
@@ -312,8 +312,8 @@ TEST(without_a_list_of_mappings_nothing_changes)
 #define POOL_BYTES 65536u
 
 /*
- * Each request for room near code needs a new pool of memory here: beyond the maximum number of pools, the caller gets
- * an error, and existing pools stay valid.
+ * In this test, each request for room near code requires a new pool of memory. If the maximum number of pools is
+ * exceeded, the caller gets an error, and existing pools stay valid.
  */
 TEST(pools)
 {

@@ -277,8 +277,8 @@ TEST(realigned_stacks)
 #ifdef __x86_64__
 
 /*
- * A function like one of SBCL's runtime: it sets up a frame for its callee and links it to its own frame, and its
- * unwind rule uses that link.
+ * A function modelled on one in SBCL's runtime: it sets up a frame for its callee, links that frame to its own, and has
+ * an unwind rule that uses the link.
  */
 int linked(int (*callee)(int), int n);
 
@@ -294,7 +294,7 @@ __asm__(".text\n"
 	"	push	%rbp\n"
 	"	push	%rbp\n"
 	"	mov	%rsp, %rbp\n"
-	/* DW_CFA_def_cfa_expression: breg6 0, deref, lit16, plus */
+	/* DW_CFA_def_cfa_expression: breg6 0, deref, lit16, plus; so the CFA is the word at %rbp, plus 16 */
 	".cfi_escape 0x0f, 5, 0x76, 0, 0x06, 0x40, 0x22\n"
 	"	mov	%rdi, %rax\n"
 	"	mov	%esi, %edi\n"
@@ -404,7 +404,7 @@ TEST(coroutine)
 	free(stack);
 }
 
-/* A library at the address of one that was unmapped; its code there has a frame of a different size. */
+/* A library is mapped at the address of one that was unmapped; the code there now has a frame of a different size. */
 TEST(unloaded_library)
 {
 	static const char *const names[] = { "small", "large", "small" };
@@ -439,7 +439,7 @@ static FRAME int probe_and_return(void)
 	return walks_probe() + 1;
 }
 
-/* Code without unwind tables: only the caller is known, and there is no crash. */
+/* Code without unwind tables: only the caller is found, but nothing crashes. */
 TEST(code_without_tables)
 {
 	static const uint8_t codes[][32] = {

@@ -151,7 +151,7 @@ static const uint64_t words[] = {
 
 static uint64_t word;
 
-/* A call site. The code after the call makes it distinct and prevents a tail call. */
+/* A call site. The code after the call makes each call site distinct and prevents a tail call. */
 #define TURN(number, call)             \
 	case number:                   \
 		sum = (call);          \
@@ -190,9 +190,9 @@ static FRAME int turn(int n)
 
 /*
  * Calls turn(TURNS) @times times. Each entry of turns[] is the number of the call site that turn() uses at one depth of
- * the stack. Before each call, one to three entries are replaced by random numbers less than @kinds, so that a few
- * frames change. Before every third call, the last replacement is undone instead. Returns the number of wrong stacks:
- * those that do not have @n frames or, if @n is 0, those that differ from libunwind's.
+ * the stack. Before every third call, the last replacements are undone; before each of the other calls, one to three
+ * entries are replaced with random numbers less than @kinds, so that a few frames change. Returns the number of wrong
+ * stacks: those that do not have @n frames or, if @n is 0, those that differ from libunwind's.
  */
 static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
@@ -227,9 +227,12 @@ static void make_code(void)
 	static const uint8_t codes[][40] = {
 		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* A nop and then the code above: the code has another address, but its frame has the same size. */
+		/* A nop and then the code above, which is now at a different address, but has the same frame size. */
 		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* The first function's code with a larger frame: sub $32,%rsp is added, and leave replaces pop %rbp. */
+		/*
+		 * The same code as the first function, but with a larger frame: sub $32,%rsp is added, and leave
+		 * replaces pop %rbp.
+		 */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff,
 		  0xd0, 0xc9, 0xc3 },
 		/*
@@ -289,7 +292,7 @@ TEST(ways_through_made_code)
 	EXPECT_FALSE(mf_rule_cache_has_guessed());
 
 	/*
-	 * A call of a generated function (made[0] to made[2]) adds one frame, like a call of a compiled function. So
+	 * A call to a generated function (made[0] to made[2]) adds one frame, like a call to a compiled function. So
 	 * each stack still has n frames, although the frames of generated code are guessed.
 	 */
 	EXPECT_EQ(0, turn_about(6000, 13, n));
@@ -317,8 +320,8 @@ TEST(links_that_are_no_frames)
 		for (int i = 0; i < 9; i++)
 			turn(TURNS);
 		/*
-		 * n counts turn_about()'s frame too, but here the test calls turn() directly, so the stack has one
-		 * frame fewer.
+		 * n also counts turn_about()'s frame, but here the test calls turn() directly, so the stack has n - 1
+		 * frames.
 		 */
 		EXPECT_EQ(n - 1, walks.compared.n_ours);
 		EXPECT_EQ(heard, walks_repeatable());
