@@ -109,7 +109,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	return mf_members_add(&pages->members, pid) ? out_of_memory(err) : 0;
 }
 
-/* Joins the NUL-terminated arguments in the @n_bytes of @args with blanks. Returns NULL if memory ran out. */
+/* Joins the NUL-terminated arguments in the @n_bytes of @args with spaces. Returns NULL if out of memory. */
 static char *join_args(const char *args, size_t n_bytes)
 {
 	char *text = malloc(n_bytes + 1);

@@ -237,8 +237,8 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 }
 
 /*
- * Records @n resident pages like @page, whose addresses are unknown, at free mapped addresses. Prefers anonymous
- * mappings for anonymous pages, and mappings of files for file and shared memory pages.
+ * Records @n resident pages like @page at free mapped addresses, because their real addresses are unknown. Prefers
+ * anonymous mappings for anonymous pages, and file mappings for file and shared memory pages.
  */
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
@@ -277,8 +277,9 @@ static int resettle(struct mf_resident *r, struct mf_page page)
 }
 
 /*
- * Tries again to place the pages in r->homeless, which did not fit into any mapping. A page goes to its own address if
- * that is mapped and free by now. If @anywhere is set, the other pages go to any free address.
+ * Tries again to place the pages in r->homeless, which did not fit into any mapping. A page is placed at its own
+ * address if that address is now mapped and free. If @anywhere is set, the remaining pages are placed at any free
+ * addresses.
  */
 static int settle(struct mf_resident *r, bool anywhere)
 {
@@ -318,9 +319,9 @@ static uint64_t block_of(uint64_t address, uint64_t n)
 }
 
 /*
- * Adds @n pages that a fault at @address made resident. Several anonymous pages at once are one large, aligned page.
- * For a file, the kernel maps those pages of the window around the fault that are in memory. We do not know which pages
- * these are, except that the touched page is among them.
+ * Adds @n pages that a fault at @address made resident. If several anonymous pages become resident at once, they form
+ * one large, aligned page. For a file, the kernel maps whichever pages in the window around the fault are already in
+ * memory. We do not know which pages these are, except that the touched page is one of them.
  */
 static int come_at(struct mf_resident *r, struct mf_page page, uint64_t address, uint64_t n)
 {
@@ -381,8 +382,8 @@ static bool take_some(struct mf_window *window, uint16_t pages, void *data)
 }
 
 /*
- * Removes up to search->n pages that count in search->counter (MASSIF_RSS_*), with addresses from @start to @end, from
- * @list. Pages in such a list are in no window (struct mf_window); for pages in windows, there is take_some().
+ * Removes from @list up to search->n pages that are counted in search->counter (MASSIF_RSS_*) and have addresses from
+ * @start to @end. Pages in such a list are in no window (struct mf_window); take_some() handles the pages in windows.
  */
 static void take_outside(struct search *search, struct mf_page_list *list, uint64_t start, uint64_t end)
 {
@@ -412,10 +413,10 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 	take_outside(&search, &r->going, start, end);
 	mf_windows_each(&r->windows, start, end, take_some, &search);
 	/*
-	 * If several threads remove pages at the same time, the module may count pages that one thread removes in the
+	 * If several threads remove pages at the same time, the module may report pages removed by one thread in the
 	 * RESIDENT record of another thread, whose range does not contain them. This has certainly happened if the
-	 * record counts more pages than fit into its range, and probably if no pages of its kind are known in the
-	 * range.
+	 * record counts more pages than fit into its range, and has probably happened if we know of no pages of the
+	 * record's kind in the range.
 	 */
 	if (search.n > (end - start) / PAGE_BYTES)
 		take_outside(&search, &r->going, 0, UINT64_MAX);
@@ -433,7 +434,7 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 
 /*
  * Called when @thread (0: every thread) has finished unmapping. If the module has not reported the removal of a page by
- * now, the page is still resident, so its recorded address was wrong: it must be at another address.
+ * now, the page is still resident. Its recorded address was therefore wrong, and it must be mapped elsewhere.
  */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {

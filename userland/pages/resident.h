@@ -55,14 +55,14 @@ struct mf_page_list {
  */
 struct mf_resident {
 	struct mf_accounting *accounting;
-	bool both; /* also account pages that are mapped but not resident, and charge them to the stack that mapped
+	bool both; /* also account for pages that are mapped but not resident, charging them to the stack that mapped
 		    * them */
 	struct mf_windows windows;
 	/* numbers of resident pages, one for each of the kernel's counters MASSIF_RSS_* */
 	uint64_t pages[MF_RESIDENT_COUNTERS];
 	/* number of resident pages whose address, known or guessed, is in a mapping */
 	uint64_t placed;
-	/* number of mapped pages that are not resident; 0 unless these are accounted, too (@both) */
+	/* number of mapped pages that are not resident; 0 unless these are also accounted for (@both) */
 	uint64_t absent;
 	uint64_t huge;			      /* number of resident pages that belong to huge pages */
 	uint64_t swapped;
@@ -74,14 +74,14 @@ struct mf_resident {
 	uint32_t thread; /* thread that caused the current event */
 	uint64_t cursor; /* address at which fill() last placed a page; searches for free addresses start here */
 	const char *base_words; /* placeholder text for pages of a BASE record whose first touch was not recorded */
-	/* resident pages that are counted, but not recorded at an address in a mapping yet */
+	/* resident pages that have been counted, but not yet recorded at an address in a mapping */
 	struct mf_page_list homeless;
 	struct mf_page_list going; /* pages whose mapping was removed but whose own removal has not been reported yet */
 	struct mf_page_list inherited; /* after a fork: the parent's pages, until the child's BASE record */
 	struct mf_page_list moving;
 };
 
-/* Initialises @resident with no pages. @accounting must outlive it; @both is explained in struct mf_resident. */
+/* Initialises @resident with no pages. @accounting must outlive it. For @both, see struct mf_resident. */
 void mf_resident_init(struct mf_resident *resident, struct mf_accounting *accounting, bool both);
 void mf_resident_deinit(struct mf_resident *resident);
 
@@ -92,8 +92,8 @@ void mf_resident_deinit(struct mf_resident *resident);
 int mf_resident_turn(struct mf_resident *resident, uint32_t thread);
 
 /*
- * Applies a RESIDENT record. @site is the trie node of the record's call stack, or 0 if the record has none; then a
- * placeholder (MF_WORDS_*) takes its place. Returns 0 or -ENOMEM.
+ * Applies a RESIDENT record. @site is the trie node of the record's call stack, or 0 if the record has none, in which
+ * case a placeholder (MF_WORDS_*) is used instead. Returns 0 or -ENOMEM.
  */
 int mf_resident_take(struct mf_resident *resident, const struct massif_rec_resident *record,
 		     uint32_t site);
@@ -111,8 +111,8 @@ void mf_resident_unmapped(struct mf_resident *resident, const struct mf_interval
 int mf_resident_settle(struct mf_resident *resident);
 
 /*
- * Move the resident pages in a range of @bytes bytes from @from to @to: mf_resident_lift() takes them out before the
- * mappings change, mf_resident_land() puts them back afterwards. Both return 0 or -ENOMEM.
+ * These two functions move the resident pages of a range of @bytes bytes from @from to @to. mf_resident_lift() takes
+ * the pages out before the mappings change, and mf_resident_land() puts them back afterwards. Both return 0 or -ENOMEM.
  */
 int mf_resident_lift(struct mf_resident *resident, uint64_t from, uint64_t bytes);
 int mf_resident_land(struct mf_resident *resident, uint64_t from, uint64_t to);

@@ -54,9 +54,9 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 	for (i = mf_space_next(&a->space, start); i && i->start < end;
 	     i = mf_space_next(&a->space, i->end)) {
 		/*
-		 * Both the interval in the profile and @vma may be only a part of the mapping, and may begin at
-		 * different addresses. They map the same place of the file if file offset minus address is the same for
-		 * both.
+		 * Both the interval in the profile and @vma may be just a part of the mapping, and may begin at
+		 * different addresses. If file offset minus address is the same for both, they map each address to the
+		 * same place in the file.
 		 */
 		if (i->file != vma->file ||
 		    (i->file && i->offset - i->start != vma->offset - vma->start))
@@ -65,9 +65,9 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 }
 
 /*
- * Adds a mapping to the profile for the hole @start..@end, a part of @vma that the profile lacks. After a fork, the
- * mapping has the context of the parent's mapping at @start, if there is one. If a mapping of the parent begins or ends
- * inside the hole, the new mapping ends there, and the rest of the hole remains.
+ * Adds a mapping to the profile to fill the hole @start..@end, a part of @vma that the profile lacks. After a fork, the
+ * mapping gets the context of the parent's mapping at @start, if there is one. If a mapping of the parent begins or
+ * ends inside the hole, the new mapping ends there, and the rest of the hole is left unfilled.
  */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
@@ -119,8 +119,8 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 }
 
 /*
- * Placeholder frames for pages that are resident after a resync but whose first touch was not recorded; one for each
- * reason of the resync.
+ * Placeholder frames, one for each reason for a resync, for pages that are resident after the resync but whose first
+ * touch was not recorded.
  */
 static const char *const base_words[] = {
 	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,

@@ -17,8 +17,8 @@
 #include "pages/hooktest.h"
 
 /*
- * The module wakes us when this many bytes are unread: a few stacks, or a thousand records. The sooner we read a stack,
- * the sooner it reaches the module's cache, and the fewer equal stacks are copied.
+ * The module wakes us when this many bytes are unread: enough for a few stacks, or a thousand records. The sooner we
+ * read a stack, the sooner it reaches the module's cache, and the fewer identical stacks are copied.
  */
 #define WATERMARK_BYTES (64ull << 10)
 

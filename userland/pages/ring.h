@@ -21,10 +21,10 @@ struct mf_ring {
 	uint64_t tail;	    /* position of the next record to read */
 	uint64_t published; /* the position up to which records were read, as last reported to the module */
 	uint64_t next_seq;  /* sequence number that the next record should have; 0 for any */
-	uint64_t most_unread; /* maximum number of unread bytes since the session was opened */
+	uint64_t most_unread; /* largest number of unread bytes seen since the session was opened */
 
-	/* Stacks that massif-ctl has unwound, and that are to be added to the module's stack cache. */
-	/* buffer of the unwound stacks that wait to be sent to the module; NULL if the stack cache is off */
+	/* Stacks that massif-ctl has unwound and will add to the module's stack cache. */
+	/* buffer for unwound stacks waiting to be sent to the module; NULL if the stack cache is off */
 	uint8_t *queued;
 	uint32_t queued_bytes;
 };
@@ -52,8 +52,8 @@ int mf_ring_attach(struct mf_ring *ring, const struct massif_control *control,
 		   struct massif_consumer *consumer, const uint8_t *data, struct mf_error *err);
 
 /*
- * Maps the ring again in a forked child, which reads it in place of its parent from now on. The child has not inherited
- * the parent's mappings of the ring, because the module does not allow that. Returns 0 or -errno.
+ * Maps the ring again in a forked child, which from then on reads it in place of its parent. The child has not
+ * inherited the parent's mappings of the ring, because the module does not allow that. Returns 0 or -errno.
  */
 int mf_ring_forked(struct mf_ring *ring, struct mf_error *err);
 

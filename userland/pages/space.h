@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The mappings of one address space (an mm of the kernel), as disjoint intervals in address order. */
+/* The mappings of one address space (an mm_struct in the kernel), as disjoint intervals in address order. */
 #ifndef MASSIF_PAGES_SPACE_H
 #define MASSIF_PAGES_SPACE_H
 
@@ -60,8 +60,8 @@ int mf_space_remove(struct mf_space *space, uint64_t start, uint64_t end, mf_spa
 		    void *data);
 
 /*
- * Sets the file of the mappings from @start to @end: @file, with @offset (in bytes) at @start. Returns the same values
- * as mf_space_add().
+ * Records that the mappings from @start to @end map @file, with file offset @offset (in bytes) at @start. Returns the
+ * same values as mf_space_add().
  */
 int mf_space_set_file(struct mf_space *space, uint64_t start, uint64_t end, uint32_t file,
 		      uint64_t offset);

@@ -18,7 +18,7 @@
 struct mf_stack_cache;
 struct massif_stack_cache_stack;
 
-/* Creates an empty cache. Returns NULL if memory ran out. */
+/* Creates an empty cache. Returns NULL if out of memory. */
 struct mf_stack_cache *mf_stack_cache_create(void);
 void mf_stack_cache_destroy(struct mf_stack_cache *known);
 
@@ -29,8 +29,8 @@ void mf_stack_cache_destroy(struct mf_stack_cache *known);
 uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack);
 
 /*
- * Adds @stack, whose walk read the values listed in @trace and led to @context. Returns its number, or MF_KNOWN_NONE if
- * memory ran out.
+ * Adds @stack, whose walk read the values listed in @trace and led to @context. Returns the stack's number, or
+ * MF_KNOWN_NONE if out of memory.
  */
 uint32_t mf_stack_cache_add(struct mf_stack_cache *known, const struct mf_user_stack *stack,
 		      const struct mf_trace *trace, uint32_t context);
@@ -46,16 +46,16 @@ bool mf_stack_cache_context(const struct mf_stack_cache *known, uint32_t number,
 
 /*
  * Describes the stack @number for the module. The stack must have been found or added since the last flush. Returns
- * memory to be freed by the caller, or NULL if memory ran out.
+ * memory that the caller must free, or NULL if out of memory.
  */
 struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_cache *known, uint32_t number,
 					     uint32_t target, uint32_t code_gen);
 
 /*
- * Returns whether the cached stack @number must be sent to the module (again). The module copied an equal stack at the
- * time @time_ns, with @code_gen in the STACK record (linux/massif.h), so it did not have the cached stack then. The
- * cached stack must be sent unless it has been sent since, for the same @code_gen. If the result is true, records that
- * it was sent at the time @now_ns. Times are CLOCK_MONOTONIC.
+ * Returns whether the cached stack @number must be sent to the module (again). At time @time_ns, the module copied a
+ * stack equal to this one, and put @code_gen into the STACK record (linux/massif.h); so the module did not have the
+ * cached stack at that time. It must be sent unless it has been sent since then for the same @code_gen. If the result
+ * is true, records that it was sent at time @now_ns. Times are CLOCK_MONOTONIC.
  */
 bool mf_stack_cache_is_unsent(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);

@@ -272,9 +272,10 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 	struct mf_event *event;
 
 	/*
-	 * The LOST record is not about one target: it reports lost records of targets that have ended, or a forked
-	 * child that is not followed for lack of memory. If the EXIT record of this target was lost, it is one of the
-	 * targets that have ended. So unless its EXIT record was processed, the loss is noted for it, too.
+	 * The LOST record does not refer to a single target: it reports lost records of targets that have ended, or a
+	 * forked child that could not be followed because memory ran out. If this target's EXIT record was lost, this
+	 * target is one of those that have ended. The loss is therefore noted for this target as well, unless its EXIT
+	 * record has been processed.
 	 */
 	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
 		if (!target->exited)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One target: an address space of the session. Its events are kept in the order of the ring until the stacks that
- * explain them have arrived, and then accounted.
+ * One target: an address space of the session. Its events are kept in ring order until the stacks that explain them
+ * have arrived, and are then accounted for.
  *
- * The stack for a record arrives only when the system call returns, which may take long (MAP_POPULATE). Until then, the
- * events after the record wait, too. So snapshots see all events in their true order and with their real stacks. Events
- * of other address spaces do not wait. The memory for waiting events is limited: beyond the limit, the oldest event is
- * accounted without its stack.
+ * The stack for a record arrives only when the system call returns, which may take a long time (MAP_POPULATE). Until
+ * then, the events after the record wait as well, so snapshots see all events in their true order and with their real
+ * stacks. Events of other address spaces do not wait. The memory for waiting events is limited: beyond the limit, the
+ * oldest event is accounted for without its stack.
  */
 #ifndef MASSIF_PAGES_TARGET_H
 #define MASSIF_PAGES_TARGET_H
@@ -63,7 +63,7 @@ struct mf_target {
 	/* the filter that decides by call stack which mapped pages are counted; NULL if all pages are */
 	struct mf_context_filter *context_filter;
 	struct mf_unwinder *unwinder; /* unwinder of the address space; NULL until the first stack arrives */
-	/* stack cache, created together with the unwinder; NULL if memory ran out or the cache is off */
+	/* stack cache, created together with the unwinder; NULL if out of memory or if the cache is off */
 	struct mf_stack_cache *known;
 	struct mf_pages_process process;
 	uint64_t kernel_pages; /* the kernel's total (total_vm) in the last record that allowed a comparison with our
@@ -73,12 +73,12 @@ struct mf_target {
 	struct mf_stack_wait *waits;	/* stacks for which queued events are waiting */
 	bool blocked;			/* the target was forked, and its FORK event is still queued in its parent */
 	/*
-	 * a resync was completed and no record lost since, so our number of mapped pages is comparable with the
-	 * kernel's
+	 * a resync has been completed and no record has been lost since, so our number of mapped pages can be compared
+	 * with the kernel's
 	 */
 	bool in_sync;
 	bool resyncing;			/* a resync is in progress: its last part has not arrived yet */
-	bool exited;			/* the target's EXIT record was accounted */
+	bool exited;			/* the target's EXIT record has been accounted for */
 	/* The target's program was executed by a profiled process, rather than launched, attached to or forked. */
 	bool executed;
 	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING if it has not */
@@ -114,8 +114,8 @@ int mf_target_exit(struct mf_target *target, const struct massif_rec_exit *end,
 		   struct mf_error *err);
 
 /*
- * Processes a FORK record. The new target @child waits until @target has accounted its events up to this record, then
- * inherits its mappings and pages.
+ * Processes a FORK record. The new target @child waits until @target has accounted for its own events up to this
+ * record, and then inherits its mappings and pages.
  */
 int mf_target_fork(struct mf_target *target, struct mf_target *child,
 		   const struct massif_record *record, struct mf_error *err);
@@ -124,7 +124,10 @@ int mf_target_fork(struct mf_target *target, struct mf_target *child,
 int mf_target_resync(struct mf_target *target, struct mf_resync *resync, bool first_part,
 		     const struct massif_record *record, struct mf_error *err);
 
-/* Processes a LOST record. The stacks that events are waiting for may have been lost, so stops waiting for them. */
+/*
+ * Processes a LOST record. The stacks that events are waiting for may have been lost, so the events stop waiting for
+ * them.
+ */
 int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 		   struct mf_error *err);
 

@@ -22,8 +22,8 @@ struct mf_targets {
 		for (target = (targets)->buckets[bucket_]; target; target = target->next)
 
 /*
- * mf_targets_find() returns the target with the module's number @number, mf_targets_any() any target. NULL if there is
- * none.
+ * mf_targets_find() returns the target with the module's number @number; mf_targets_any() returns any target. Both
+ * return NULL if there is no such target.
  */
 struct mf_target *mf_targets_find(const struct mf_targets *targets, uint32_t number);
 /* The target in which process @pid runs, if the target was created for this process. */
