@@ -22,7 +22,8 @@ struct vm_area_struct;
 struct massif_target {
 	/* Node in massif_target_table; changed under massif_table_lock, read under RCU. */
 	struct hlist_node node;
-	struct rb_node by_id;		/* node in session->targets, or cleared; protected by massif_table_lock */
+	/* node in session->targets; RB_CLEAR_NODE()d if never inserted; protected by massif_table_lock */
+	struct rb_node by_id;
 	struct list_head processes;	/* members that share this address space; protected by massif_table_lock */
 
 	/*
@@ -54,7 +55,7 @@ struct massif_target {
 	bool hidden;
 	/* The target is hidden because another session has taken it over. Set before the field hidden. */
 	bool taken;
-	/* credentials of the last thread that passed the check of access; holds a reference */
+	/* credentials of the last thread that passed the access check; holds a reference */
 	const struct cred *judged;
 
 	u64 lost;			/* records lost since the last LOST record; protected by session->ring.lock */
@@ -93,8 +94,8 @@ struct massif_target {
 	 */
 	struct {
 		/*
-		 * The thread that is about to remove the mappings in the range; NULL: no thread is. Only compared with
-		 * current, never dereferenced.
+		 * The thread that is about to remove the mappings in the range, or NULL if there is none. Only compared
+		 * with current, never dereferenced.
 		 */
 		const struct task_struct *by;
 		unsigned long addr;
@@ -103,16 +104,19 @@ struct massif_target {
 	} removing;
 
 	/*
-	 * On kernels where stacks grow with mmap_lock held for reading, ->grow_lock serialises threads that grow a
-	 * stack. ->grown and ->grown_to are the mapping and the start address of the last reported growth, which may
-	 * include the growth by several threads.
+	 * On kernels where a stack can grow with mmap_lock held only for reading, ->grow_lock serialises the threads
+	 * that grow a stack. ->grown and ->grown_to are the mapping and the start address of the last reported growth,
+	 * which may combine growth by several threads.
 	 */
 	raw_spinlock_t grow_lock;
 	const struct vm_area_struct *grown;	/* mapping that grew last; compared only, never dereferenced */
 	unsigned long grown_to;
 
 	bool test;			/* target of a hook test (hooktest.c): no session, no records */
-	/* target of an unprivileged session's hook test, so a privileged session may take it over; constant */
+	/*
+	 * true for the target of an unprivileged session's hook test, which a privileged session may take over;
+	 * constant
+	 */
 	bool yields;
 
 	struct massif_resident resident;

@@ -52,7 +52,10 @@ static const char *word(struct vm_area_struct *vma)
 	return "";
 }
 
-/* Writes the NUL-terminated name into space (PATH_SPACE bytes) and returns its length. */
+/*
+ * Writes the NUL-terminated name of the mapping, which is the path of its file if it has one, to @space (PATH_SPACE
+ * bytes). Returns the name's length.
+ */
 static u32 put_name(struct vm_area_struct *vma, char *space)
 {
 	const char *name;

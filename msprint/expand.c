@@ -15,7 +15,10 @@
 /* windowBits for inflateInit2(): the maximum window size; adding 16 selects the gzip format instead of zlib. */
 #define GZIP_WINDOW (MAX_WBITS + 16)
 
-/* State of one mf_expand() call. @in initially holds the start of @from, which was read to detect the format. */
+/*
+ * State of one mf_expand() call. @in initially holds the first bytes of @from, which have already been read to detect
+ * the format.
+ */
 struct copy {
 	int from, to;
 	uint8_t in[CHUNK], out[CHUNK];

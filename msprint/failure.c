@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The error that ends the program.
+// Records a fatal error, which ends the program.
 
 #include "failure.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The error that ends the program: exit status and message. */
+/* A fatal error, which ends the program: its exit status and its message. */
 #ifndef MASSIF_MSPRINT_FAILURE_H
 #define MASSIF_MSPRINT_FAILURE_H
 
@@ -10,7 +10,7 @@
 /*
  * Exit statuses. Valgrind's ms_print exits with whatever value errno happens to have. These are the values that its
  * users may have seen: the errno of a failed open or read, 25 for a malformed line, 255 if errno was 0. Rely only on
- * zero and non-zero.
+ * whether the status is zero.
  */
 enum mf_failure_status {
 	MF_FAILURE_WRITE = 1,

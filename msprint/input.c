@@ -181,7 +181,7 @@ static bool next_raw(struct mf_input *input, struct mf_line *line)
 	return true;
 }
 
-/* Counts the blanks at the beginning of the line. Most of them are tree indentation. */
+/* Counts the whitespace characters at the beginning of the line. Most of them are tree indentation. */
 static size_t count_blanks(const struct mf_line *line)
 {
 	const uint64_t spaces = UINT64_C(0x2020202020202020);

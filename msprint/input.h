@@ -18,7 +18,7 @@ struct mf_failure;
 struct mf_line {
 	const char *data;
 	size_t len;		/* length of the line in bytes, without the newline */
-	size_t blanks;		/* number of blanks at the beginning */
+	size_t blanks;		/* number of leading whitespace characters */
 	bool newline;		/* the line ends with a newline; can be false only for the last line */
 };
 

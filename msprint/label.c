@@ -16,7 +16,7 @@ struct step {
 
 static const struct scale {
 	const char *base;
-	struct step steps[9];	/* from the smallest unit up; the list ends with an element without a unit */
+	struct step steps[9];	/* in ascending order of units; the list ends with an element that has no unit */
 } scales[] = {
 	{ "B", {
 		{ "KB", 1000, 1024 }, { "MB", 1000, 1024 }, { "GB", 1000, 1024 },

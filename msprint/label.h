@@ -7,7 +7,7 @@
 #include "text.h"
 
 struct mf_label {
-	char text[400];		/* the scaled value: at least 5 characters, padded on the left with blanks */
+	char text[400];		/* the scaled value: at least 5 characters, padded on the left with spaces */
 	const char *unit;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Growing arrays. If memory runs out, ms_print cannot do anything useful, so it exits.
+// Growing arrays. When out of memory, ms_print cannot do anything useful, so it exits.
 
 #include "memory.h"
 

@@ -85,7 +85,7 @@ static double convert(const char *text, const char **end)
 	return value;
 }
 
-/* Returns whether the whole text, except for trailing blanks, is a number with an exponent. */
+/* Returns whether the whole text, except for trailing whitespace, is a number with an exponent. */
 static bool has_exponent(const char *text, const char *end, size_t len)
 {
 	const char *last = end;

@@ -6,11 +6,11 @@
  * shows the difference: 18446744073709551615 or 1.84467440737096e+19. These are the rules, as observed with the
  * interpreter of Debian 12:
  *
- * - A text of digits (with a sign and blanks around it) from -2^63 to 2^64-1 is an integer, and so is a text with an
- *   exponent ("1e17") whose double is integral and in that range. Any other text is converted to a double from its
- *   longest numeric prefix, or to 0.
+ * - A string of digits (optionally with a sign, and with whitespace around it) from -2^63 to 2^64-1 is an integer, and
+ *   so is a string with an exponent ("1e17") whose double is integral and in that range. Any other string is converted
+ *   to a double from its longest numeric prefix, or to 0.
  * - In arithmetic, an integral double below 2^53 in magnitude counts as an integer, unless it comes directly from a
- *   text such as "5.0", "12x" or "".
+ *   string such as "5.0", "12x" or "".
  * - + and * give an integer if the exact result is an integer in that range, otherwise a double.
  * - / gives an integer if the dividend is above 2^53 and a multiple of the divisor, otherwise a double.
  *

@@ -30,7 +30,7 @@ static int fail_usage(struct mf_failure *failure, const char *what, const char *
 	return mf_failure_set(failure, MF_FAILURE_OTHER, "ms_print: %s%s\n" USAGE, what, arg);
 }
 
-/* Sets an option to the value of @len bytes. Returns 0, or -EINVAL if the value is invalid. */
+/* Sets an option to @value, which is @len bytes long. Returns 0, or -EINVAL if the value is invalid. */
 typedef int set_fn(struct mf_options *options, const char *value, size_t len);
 
 static int set_threshold(struct mf_options *options, const char *value, size_t len)

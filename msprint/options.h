@@ -14,7 +14,7 @@ struct mf_options {
 	unsigned int height;		/* height of the graph in rows */
 	const char *path;
 	const char *answer;		/* text to print instead of a report, or NULL to print a report */
-	struct mf_text args;		/* all arguments, each preceded by a blank */
+	struct mf_text args;		/* all arguments, each preceded by a space */
 };
 
 #define MF_OPTIONS_AUTO __attribute__((cleanup(mf_options_deinit))) struct mf_options

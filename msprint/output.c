@@ -34,8 +34,8 @@ void mf_output_deinit(struct mf_output *out)
 }
 
 /*
- * Also keeps the write that exceeds the limit, because the beginning of that write may belong to a snapshot that still
- * fits.
+ * Adds a write to the memory, even if the write exceeds out->limit, because its beginning may belong to a snapshot that
+ * still fits within the limit.
  */
 static void keep(struct mf_output *out, const char *data, size_t len)
 {

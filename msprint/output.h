@@ -38,7 +38,7 @@ int mf_output_flush(struct mf_output *out, struct mf_failure *failure);
 size_t mf_output_tell(const struct mf_output *out);
 void mf_output_truncate(struct mf_output *out, size_t len);
 
-/* Appends everything written to @memory to @out. */
+/* Appends to @out everything that has been written to @memory. */
 void mf_output_copy(struct mf_output *out, const struct mf_output *memory);
 
 /* Slow path of mf_output_bytes(), used if the bytes do not fit into the buffer. */
@@ -64,7 +64,7 @@ void mf_output_right(struct mf_output *out, const char *text, size_t len, size_t
 /* Like mf_output_right(), but separates the leading digits into groups of three with commas. */
 void mf_output_commas(struct mf_output *out, const char *text, size_t len, size_t width);
 
-/* Prints a percentage as %05.2f, without the percent sign. */
+/* Prints a percentage in the format %05.2f, without the percent sign. */
 void mf_output_percent(struct mf_output *out, double value);
 
 /* Prints a line of 80 dashes. */

@@ -12,7 +12,7 @@ struct mf_failure;
 struct mf_record;
 
 struct mf_snapshot {
-	struct mf_number time;	/* time of the snapshot, in the unit that the file's header names */
+	struct mf_number time;	/* time of the snapshot, in the unit given in the file's header */
 	struct mf_number total;	/* heap + extra + stacks, bytes */
 	bool has_tree;
 	/* true if the snapshot's index equals the number of the last snapshot marked as the peak */

@@ -46,8 +46,8 @@ static void deinit(struct report *report)
 }
 
 /*
- * Removes the last, incomplete snapshot, which exceeded the maximum size, from the table in @report->kept, and goes
- * back to the snapshot's start in the input.
+ * Removes the last, incomplete snapshot, which exceeded the maximum size, from the table in @report->kept, and rewinds
+ * the input to the start of that snapshot. Then reads the snapshot's record again.
  */
 static int leave_rest(struct report *report, struct mf_place start, size_t kept_len, bool headed,
 		      struct mf_record *record, struct mf_failure *failure)

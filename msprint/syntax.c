@@ -60,7 +60,9 @@ static bool begins_with(const struct mf_line *line, const char *word, size_t len
 	return line->len >= len && !memcmp(line->data, word, len);
 }
 
-/* Sets *@value to what follows @word and blanks. Returns false if the line does not begin with @word. */
+/*
+ * Sets *@value to what follows @word and any whitespace after it. Returns false if the line does not begin with @word.
+ */
 static bool take_value(const struct mf_line *line, const char *word, struct mf_text *value)
 {
 	size_t i = strlen(word);
@@ -129,8 +131,8 @@ static int take_field(struct mf_input *input, const struct mf_line *line, const 
 
 /*
  * Parses the digits at the beginning of eight bytes, all at once. Returns the number of digits, 0 to 8. Every line of
- * every tree contains two numbers; with a loop over the digits, the processor would mispredict the end of the loop
- * whenever the length changes.
+ * every tree contains two numbers; if a loop read the digits one by one, the processor would mispredict the end of the
+ * loop every time the number of digits changed.
  */
 static unsigned int take_word(const char *at, uint64_t *number)
 {
@@ -142,7 +144,7 @@ static unsigned int take_word(const char *at, uint64_t *number)
 	word = le64toh(word) ^ zeros;
 	/*
 	 * The XOR has turned each digit into a byte from 0 to 9. Adding 6 to a byte above 9 sets one of its upper bits.
-	 * If a byte that is not a digit overflows, the carry only changes later bytes, which do not matter.
+	 * If a byte that is not a digit overflows, the carry affects only later bytes, which do not matter.
 	 */
 	others = (word | (word + UINT64_C(0x0606060606060606))) & UINT64_C(0xf0f0f0f0f0f0f0f0);
 	digits = others ? __builtin_ctzll(others) / 8 : 8;
@@ -230,7 +232,10 @@ int mf_syntax_record_read(struct mf_input *input, struct mf_record *record,
 		if (ret)
 			return ret;
 	}
-	/* Any text that contains "detailed" or "peak" announces a tree; only the exact word "peak" marks the peak. */
+	/*
+	 * Any text that contains "detailed" or "peak" means that a tree follows; only the exact word "peak" marks the
+	 * peak.
+	 */
 	record->has_tree = !mf_text_equals(tree, "empty");
 	record->is_peak = mf_text_equals(tree, "peak");
 	if (record->has_tree && !mf_text_contains(tree, "detailed") &&

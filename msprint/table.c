@@ -10,7 +10,7 @@
 #include "text.h"
 #include "tree.h"
 
-/* Columns are right-justified and separated by one blank. */
+/* Columns are right-justified and separated by one space. */
 enum column { NUMBER, TIME, TOTAL, HEAP, EXTRA, STACKS, COLUMNS };
 
 static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Growing byte strings with a length. Input lines may contain any byte, including NUL. */
+/* Growable byte strings with an explicit length. Input lines may contain any byte, including NUL. */
 #ifndef MASSIF_MSPRINT_TEXT_H
 #define MASSIF_MSPRINT_TEXT_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The tree of a snapshot. A tree may have as many levels as its file has lines, so nothing here is recursive.
+// The tree of a snapshot. A tree can be as deep as its file is long, with one level per line, so nothing here is
+// recursive.
 
 #include "tree.h"
 
@@ -14,7 +15,7 @@
 
 int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_failure *failure)
 {
-	uint64_t pending = 1;	/* number of nodes announced but not read yet */
+	uint64_t pending = 1;	/* number of nodes still to be read: the root, and children that nodes have announced */
 	struct mf_node node;
 	int ret;
 
@@ -23,8 +24,8 @@ int mf_tree_check(struct mf_input *input, struct mf_number total, struct mf_fail
 		if (ret)
 			return ret;
 		/*
-		 * If the number of announced nodes overflows, UINT64_MAX serves as well as the exact number: no file
-		 * contains so many nodes, so in either case the file ends too early, which is an error.
+		 * If the number of announced nodes overflows, UINT64_MAX does just as well as the exact number: no file
+		 * contains that many nodes, so in either case the file ends too early, which is an error.
 		 */
 		if (__builtin_add_overflow(pending, node.children, &pending))
 			pending = UINT64_MAX;
@@ -46,7 +47,7 @@ struct level {
 /* A node's percentage and printed amount. They are cached, because most children have as many bytes as their parent. */
 struct amount {
 	double share;
-	size_t digits_len;	/* 0 if nothing is cached */
+	size_t digits_len;	/* length of @digits; 0 if nothing is cached */
 	size_t len;
 	char digits[20];
 	char text[64];
@@ -127,7 +128,7 @@ static void print_amount(struct printer *printer, const struct mf_node *node)
 	mf_output_bytes(out, "% (", 3);
 	mf_output_commas(out, node->digits, node->digits_len, 0);
 	mf_output_bytes(out, "B)", 2);
-	/* Cache the text, unless the buffer was flushed meanwhile and no longer contains all of it. */
+	/* Cache the text, unless the buffer has been flushed in the meantime and no longer contains all of it. */
 	if (amount->digits_len && out->len > start && out->len - start <= sizeof(amount->text)) {
 		amount->len = out->len - start;
 		memcpy(amount->text, out->data + start, amount->len);
