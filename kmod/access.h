@@ -20,12 +20,12 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 bool massif_access_judge(struct massif_session *session, struct massif_target *target);
 
 /**
- * massif_access_lost() - check whether the session has lost the right to observe what current does to target.
+ * massif_access_lost() - check whether the session has lost the right to observe actions of current that affect target.
  *
  * Called for each record, so the result is cached until the thread's credentials change. If another process or a kernel
- * thread changes the target, the record reveals only addresses in the target, so the result of the check for the
- * target's own last record is used. A resync that the consumer requests reveals more, so it is checked by
- * massif_access_asked() instead.
+ * thread changes the target, the record reveals only addresses in the target, so the result of the check for the last
+ * record that the target's own threads caused is used. A resync requested by the consumer reveals more, so
+ * massif_access_asked() checks it instead.
  *
  * Context: hook, with any lock held; takes no lock and does not sleep.
  */

@@ -155,9 +155,9 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		target->origin = MASSIF_RESYNC_ATTACH;
 
 	/*
-	 * A process or a target that is taken over may belong to another session, which must not be freed meanwhile. If
-	 * the process (b->pid) is taken over, RCU keeps its session alive. If the target is taken over, a reference
-	 * keeps its session alive until massif_lifecycle_taken() drops it.
+	 * A process or target that is being taken over may belong to another session, which must not be freed in the
+	 * meantime. If the process (b->pid) is taken over, RCU keeps its session alive. If the target is taken over, a
+	 * reference keeps its session alive until massif_lifecycle_taken() drops it.
 	 */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
@@ -252,8 +252,8 @@ static int begin(struct massif_session *session, struct beginning *b)
 	if (err)
 		goto err_mm;
 	/*
-	 * Pairs with on_exit(), the hook on the end of a process: either on_exit() finds the process in the table, or
-	 * we see here that the process has ended.
+	 * Pairs with on_exit(), the process-exit hook: either on_exit() finds the process in the table, or we see here
+	 * that the process has ended.
 	 */
 	smp_mb();
 	if (likely(atomic_read(&leader->signal->live)))
@@ -287,8 +287,8 @@ static int begin_locked(struct massif_session *session, struct beginning *b)
 }
 
 /*
- * Finishes an attach: waits for changes of mappings that began before the process was in the tables, and writes a
- * resync with all mappings. Drops the references in b to mm and target.
+ * Finishes an attach: waits for changes to mappings that began before the process was in the tables, and writes a
+ * resync with all mappings. Drops the references to mm and target held in b.
  */
 static int finish(struct beginning *b, u32 reason, u32 *id)
 {

@@ -76,8 +76,8 @@ static size_t size_of(const struct btf_type *type)
 }
 
 /*
- * True if a section lies within the BTF data of @all bytes. @head is the size of the header, @offset the start of the
- * section relative to the end of the header, and @size the size of the section.
+ * True if a section lies within the BTF data, whose total size is @all bytes. @head is the size of the header, @offset
+ * the offset of the section from the end of the header, and @size the section's size.
  */
 static bool fits(__u32 head, __u32 offset, __u32 size, size_t all)
 {
@@ -141,8 +141,8 @@ static const char *name_of(const struct massif_btf *btf, const struct btf_type *
 }
 
 /*
- * Strips typedefs and qualifiers from a type, and returns the number of the remaining type. Returns ~0U if there are
- * more than LAYERS_MAX.
+ * Strips typedefs and qualifiers from a type, and returns the number of the underlying type. Returns ~0U if there are
+ * LAYERS_MAX or more of them.
  */
 static __u32 bare(const struct massif_btf *btf, __u32 number)
 {
@@ -213,7 +213,7 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !memcmp(text, word, length);
 }
 
-/* True if the type with number @number is the one that a prototype describes as @text, a text of @length characters. */
+/* True if type number @number matches @text (@length characters), which describes a type in a prototype. */
 static bool is_same(const struct massif_btf *btf, __u32 number, const char *text, size_t length)
 {
 	unsigned int stars = 0;

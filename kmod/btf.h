@@ -43,23 +43,23 @@ struct massif_btf_row {
 
 /*
  * One set of BTF data (BTF is the format in which the kernel describes its types). All memory that the fields point to
- * belongs to the caller, and must stay valid until the last call of massif_btf_compare() with this set.
+ * belongs to the caller, and must stay valid until the last call to massif_btf_compare() with this set.
  */
 struct massif_btf {
 	const unsigned char *types;
 	const char *strings;
-	__u32 types_size;	/* size of the type section, which types points to, in bytes */
-	__u32 strings_size;	/* size of the string section, which strings points to, in bytes */
+	__u32 types_size;	/* size in bytes of the type section, to which types points */
+	__u32 strings_size;	/* size in bytes of the string section, to which strings points */
 	__u32 count;		/* number of types, not counting type 0, which is void */
 	const __u32 *offsets;	/* byte offset of each type in types, starting with type 1 */
 };
 
 /**
  * massif_btf_open() - read the header of BTF data and count the types.
- * @btf: filled, except offsets.
+ * @btf: all members except offsets are set.
  * @data: BTF data, aligned as a long.
  * @size: size of @data in bytes.
- * Return: 0, or -EINVAL if this is not BTF, or BTF of an unknown kind.
+ * Return: 0, or -EINVAL if @data is not BTF, or is BTF of an unknown kind.
  */
 int massif_btf_open(struct massif_btf *btf, const void *data, size_t size);
 
@@ -70,8 +70,8 @@ int massif_btf_open(struct massif_btf *btf, const void *data, size_t size);
 void massif_btf_index(struct massif_btf *btf, __u32 *offsets);
 
 /**
- * massif_btf_compare() - set the verdict of each row: whether the kernel's function has the prototype that the row
- * expects. Called after massif_btf_index().
+ * massif_btf_compare() - for each row, record whether the kernel's function has the prototype that the row expects.
+ * Called after massif_btf_index().
  * @count: number of rows (expected prototypes) in @rows.
  */
 void massif_btf_compare(const struct massif_btf *btf, struct massif_btf_row *rows, unsigned int count);

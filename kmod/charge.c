@@ -13,10 +13,10 @@
 
 /*
  * The memory of a session cannot be swapped out. As with the rings of perf and io_uring, it therefore counts as locked
- * memory, and the sum of all locked memory of a user must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the
- * limit. The pages are also charged to the memory cgroup, but that alone would not protect other users from the OOM
- * killer. Targets and members need no limit of their own: there is at most one of each per running process, and
- * processes are limited.
+ * memory, and the total locked memory of a user must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the limit.
+ * The pages are also charged to the memory cgroup, but that alone would not protect other users from the OOM killer.
+ * Targets and members need no limit of their own: there is at most one of each per running process, and the number of
+ * processes is already limited.
  */
 
 /*

@@ -46,8 +46,8 @@ asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, 
 					    unsigned long a6, unsigned long at);
 
 /*
- * Every hooked function is called as if it had seven word-sized arguments, more than any of them has, and
- * returned a word.
+ * Every hooked function is called as if it took seven word-sized arguments (more than any of them takes) and returned a
+ * word.
  */
 #define WORDS	unsigned long a0, unsigned long a1, unsigned long a2, unsigned long a3, \
 		unsigned long a4, unsigned long a5, unsigned long a6
@@ -107,8 +107,8 @@ MASSIF_EACH_HOOK(WRAPPER)
 #define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
 
 /*
- * The detour of MASSIF_HOOK_REMOVE, which is called when a removal of mappings can no longer fail. Called only if the
- * address space may be a target, in any context in which the hooked function can be called.
+ * The detour for MASSIF_HOOK_REMOVE, whose function the kernel calls when a removal of mappings can no longer fail. The
+ * detour runs only if the address space may be a target, and in any context in which the hooked function can be called.
  */
 KEEPS void massif_detour_remove(void)
 {
@@ -118,9 +118,9 @@ KEEPS void massif_detour_remove(void)
 }
 
 /*
- * The detour of MASSIF_HOOK_GROW, called when the bounds of a mapping change in an address space that may be a target.
- * Returns true if current is in an mremap() call. Then the detour calls the hooked function through a wrapper, which
- * runs handlers before and after it. Otherwise the hooked function runs as if it had no hook.
+ * Part of the detour for MASSIF_HOOK_GROW, called when the bounds of a mapping change in an address space that may be a
+ * target. Returns true if current is in an mremap() call; the detour then calls the hooked function through a wrapper,
+ * which runs handlers before and after it. Otherwise the hooked function runs as if it were not hooked.
  */
 KEEPS bool massif_detour_wants_grow(void)
 {
@@ -128,9 +128,9 @@ KEEPS bool massif_detour_wants_grow(void)
 }
 
 /*
- * Called instead of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target; calls the original.
- * The original may free vma. regs is NULL if the kernel populates pages that no thread has touched. Such pages are
- * reported by on_populate(), or when the counters change.
+ * Called instead of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target; calls the original
+ * function, which may free vma. regs is NULL if the kernel is populating pages rather than handling an access by a
+ * thread. Such pages are reported by on_populate(), or when the counters change.
  */
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs)
@@ -161,8 +161,8 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 #define TELL_BODY(HOOK)	TELL("body_" #HOOK, &body[HOOK]);
 
 /*
- * Emits constants for compat/detour_64.S. There massif_detour_entry tests in assembly whether massif_target_chain() is
- * empty, and massif_detour_entry_fault does the same test as massif_resident_unlikely().
+ * Emits constants for compat/detour_64.S. In that file, massif_detour_entry tests whether massif_target_chain() is
+ * empty, and massif_detour_entry_fault performs the same test as massif_resident_unlikely().
  */
 static void __used tell_assembler(void)
 {
@@ -217,7 +217,7 @@ int massif_detour_arm(void)
 /**
  * massif_detour_disarm() - disarm the detours of the hooks on mappings.
  *
- * When it returns, no wrapper is entered any more, and each thread inside a wrapper holds a reference to the
+ * After it has returned, no thread can enter a wrapper, and each thread still inside one holds a reference to the
  * module.
  *
  * Context: process context; sleeps.

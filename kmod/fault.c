@@ -21,13 +21,12 @@
 #include "target.h"
 
 /*
- * These hooks run for every page fault in the system, but return after the first test if the address space is not a
+ * These hooks run on every page fault in the system, but return after the first test if the address space is not a
  * target.
  *
- * The function that handles faults is hooked by a detour, so the change that a fault has made is reported
- * when the function returns. Where detours are not available, a tracepoint reports that a fault begins, and
- * its change is reported when the thread returns to user mode. A kretprobe on the function would cost ten
- * times as much.
+ * The function that handles faults is hooked by a detour, so the change made by a fault is reported when that function
+ * returns. Where detours are not available, a tracepoint signals the start of a fault, and the change is reported when
+ * the thread returns to user mode. A kretprobe on the function would cost ten times as much.
  */
 
 /* True if the fault handler is hooked by a detour. The tracepoints on page faults are then not used. */
@@ -70,11 +69,13 @@ void massif_fault_test(struct mm_struct *mm, int by)
 }
 
 /**
- * massif_fault_touch() - begin a span for a page fault of current, unless massif_rss_span_enter() has begun one.
- * @addr: address of the fault.
+ * massif_fault_touch() - begin a span for a page fault by current, unless massif_rss_span_enter() has already begun
+ * one.
+ * @addr: the faulting address.
  *
- * A span is an interval in which one task changes resident pages (rss_span.h). This one ends at the latest when current
- * returns to user mode. A kernel worker does not return there and gets no span: its changes are reported one by one.
+ * A span is an interval in which one task changes resident pages (rss_span.h). The span begun here ends no later than
+ * when current returns to user mode. A kernel worker never returns to user mode, so it gets no span: its changes are
+ * reported one by one.
  *
  * Context: fault hook; may take resident.lock.
  */

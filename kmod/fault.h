@@ -13,8 +13,8 @@ void massif_fault_put(void);
 void massif_fault_touch(unsigned long addr);
 
 /*
- * For hook tests (hooktest.c): the number of tests that are running, and the functions that begin or end a test, find a
- * hook that has not fired, and note a page fault.
+ * For hook tests (hooktest.c): the number of tests currently running, and functions to begin or end a test, to find a
+ * hook that has not fired, and to record a page fault.
  */
 extern atomic_t massif_fault_tests;
 void massif_fault_test(struct mm_struct *mm, int by);
@@ -22,8 +22,8 @@ int massif_fault_missing(const char **dead);
 void massif_fault_seen(struct mm_struct *mm);
 
 /*
- * True if current is handling a fault on a page of its own address space, @mm. current may also be a kernel worker that
- * uses the program's address space. While hook tests are running, also notes the fault for them.
+ * True if current is handling a fault on a page of its own address space, @mm. current may also be a kernel worker
+ * using the program's address space. While hook tests are running, also records the fault for those tests.
  */
 static inline bool massif_fault_own(struct mm_struct *mm)
 {

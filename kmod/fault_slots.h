@@ -14,14 +14,14 @@ struct massif_rss_span;
 struct mm_struct;
 
 /*
- * A table of fault slots. With it, a page fault need not take a lock or look up its target before it is known whether
- * the fault changes any counter. A task that handles a fault takes one of the two slots that its hash selects, and
- * stores the address space in the slot before it can change a counter. It frees the slot after it has reported its
- * changes. The field task is changed only by cmpxchg(); the field span is accessed only by the slot's owner.
+ * A table of fault slots. It allows a page fault to be handled without taking a lock or looking up the target until it
+ * is known that the fault changes some counter. A task that handles a fault takes one of the two slots selected by its
+ * hash, and stores the address space in the slot before it can change a counter. It frees the slot after reporting its
+ * changes. The task field is changed only by cmpxchg(); the span field is accessed only by the slot's owner.
  *
- * The module must stay loaded during a fault, but taking a reference to it would cost as much as the slot itself. So
- * references are taken only when the hook is disarmed: disarming takes one for each task that still has a slot, and
- * marks the slot ADOPTED. The task drops the reference when it gives the slot back.
+ * The module must stay loaded during a fault, but taking a reference to it would cost as much as the slot itself.
+ * References are therefore taken only when the hook is disarmed: disarming takes one for each task that still has a
+ * slot, and marks the slot ADOPTED. The task drops the reference when it gives the slot back.
  */
 #define MASSIF_FAULT_SLOT_ADOPTED	1UL
 struct massif_fault_slot {
@@ -87,9 +87,9 @@ static __always_inline struct massif_fault_slot *massif_fault_slot_take(void)
 }
 
 /*
- * Stores in current's fault slot the span of the page fault, and @mm, the address space in which the fault occurred.
- * Other tasks read the slots to find out whether a fault may be changing the counters of resident pages of an address
- * space. So current may change the counters of @mm only after this call.
+ * Stores the page fault's span and its address space, @mm, in current's fault slot. Other tasks read the slots to find
+ * out whether a fault may be changing an address space's counters of resident pages, so current must call this before
+ * it changes the counters of @mm.
  */
 static __always_inline void massif_fault_slot_serve(struct massif_fault_slot *slot, struct mm_struct *mm,
 					      struct massif_rss_span *span)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The hooks on mappings and processes: armed with the first session, disarmed with the last.
+// The hooks on mappings and processes: armed when the first session is set up, disarmed when the last one ends.
 #include <linux/massif.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
@@ -118,8 +118,8 @@ int massif_hooks_get(char *dead, size_t size)
 /**
  * massif_hooks_put() - disarm the hooks if no other session uses them.
  *
- * After the call for the last session, no hook is entered any more. A thread that is asleep in a hooked function holds
- * a reference to the module until it has left the function.
+ * Once this has been called for the last session, no hook is entered any more. A thread that is sleeping in a hooked
+ * function holds a reference to the module until it has left that function.
  *
  * Context: process context; sleeps.
  */

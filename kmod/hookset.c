@@ -8,7 +8,7 @@
 #include "hookset.h"
 
 /**
- * massif_hookset_get() - add a user to a set of hooks, and arm the hooks for the first one.
+ * massif_hookset_get() - add a user to a set of hooks, and arm the hooks if it is the first user.
  * @dead: on -ENODEV, set to the name of the hook that cannot be armed.
  * @size: size of @dead in bytes.
  * Context: process context; sleeps. Never waits for the memory of a user process, because all sessions need set->lock.
@@ -37,7 +37,7 @@ int massif_hookset_get(struct massif_hookset *set, char *dead, size_t size)
 }
 
 /**
- * massif_hookset_put() - remove a user from a set of hooks, and disarm the hooks after the last one.
+ * massif_hookset_put() - remove a user from a set of hooks, and disarm the hooks if it was the last user.
  * Context: process context; sleeps.
  */
 void massif_hookset_put(struct massif_hookset *set)

@@ -30,7 +30,7 @@
 
 /*
  * The hooks that have fired in a test since they were armed. Bit n stands for hook n of enum massif_hook. The bit
- * REPLACE tells that MASSIF_HOOK_REMOVE has fired for an mmap with MAP_FIXED.
+ * REPLACE means that MASSIF_HOOK_REMOVE has fired for an mmap with MAP_FIXED.
  */
 static unsigned long seen;
 
@@ -120,7 +120,7 @@ void massif_hooktest_close(struct massif_session *session)
 
 	if (!target)
 		return;
-	/* The address space may already be gone, but massif_fault_test() uses only its pointer. */
+	/* The address space may already be gone, but massif_fault_test() does not dereference the pointer to it. */
 	if (session->resident)
 		massif_fault_test(target->mm, -1);
 	massif_target_remove(target);
@@ -135,10 +135,10 @@ static void close_ended(struct massif_session *session)
 }
 
 /**
- * massif_hooktest_join() - make current's address space the target of a hook test, until the address space
- * ends.
+ * massif_hooktest_join() - make current's address space the target of a hook test for the rest of the address space's
+ * life.
  * Context: process context; may sleep.
- * Return: 0; -EBUSY if it is already a target, or the session has a test that has not ended; -ENOMEM.
+ * Return: 0; -EBUSY if the address space is already a target, or if the session has a test that has not ended; -ENOMEM.
  */
 int massif_hooktest_join(struct massif_session *session)
 {

@@ -53,7 +53,7 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	unsigned int i;
 	int err = 0;
 
-	/* Clear the state that an earlier registration has left in the ftrace_ops. */
+	/* Clear the state that an earlier registration left in the ftrace_ops. */
 	memset(ops, 0, sizeof(*ops));
 	for (i = 0; i < count && !err; i++)
 		err = ftrace_set_filter_ip(ops, sites[i], 0, 0);
@@ -63,7 +63,10 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 		ftrace_free_filter(ops);
 		return err;
 	}
-	/* Prevents ftrace from being turned off while the direct calls are in use (sysctl kernel.ftrace_enabled). */
+	/*
+	 * Prevents ftrace from being turned off (through the sysctl kernel.ftrace_enabled) while the direct calls are
+	 * in use.
+	 */
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	return 0;
 }
@@ -86,10 +89,10 @@ MASSIF_EACH_ENTRY(DECLARE)
 static const unsigned long entries[] = { MASSIF_EACH_ENTRY(ADDRESS) };
 
 /*
- * On kernels without direct calls from several functions by one ftrace_ops, ftrace has an entry for each site (hooked
- * function) with a direct call. When the last site with the same destination is unregistered, ftrace frees that site's
- * entry; the entries of the other sites leak. So each site calls a function of its own in detour_64.S, which jumps to
- * addr.
+ * On kernels where one ftrace_ops cannot have direct calls from several functions, ftrace keeps an entry for each site
+ * (hooked function) that has a direct call. When the last of several sites with the same destination is unregistered,
+ * ftrace frees only that site's entry and leaks the others. So each site calls its own function in detour_64.S, which
+ * jumps to addr.
  */
 static unsigned long entry_of(unsigned int site, unsigned int count, unsigned long addr)
 {
@@ -137,7 +140,7 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 #endif
 
 /**
- * massif_direct_arm() - make each function in the set call @addr first, or none of them on an error.
+ * massif_direct_arm() - make every function in the set call @addr first; on error, none of them does.
  * @direct: the set of functions.
  * @sites: their ftrace addresses.
  * @count: number of sites.
@@ -157,7 +160,7 @@ int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, 
  * When it returns, no thread is executing @addr any more: each thread that was there has since slept elsewhere or run
  * in user mode.
  *
- * Context: process context; sleeps for some tenths of a second.
+ * Context: process context; sleeps for a few tenths of a second.
  */
 void massif_direct_disarm(struct massif_direct *direct, const unsigned long *sites,
 			  unsigned int count, unsigned long addr)

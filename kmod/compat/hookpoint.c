@@ -37,7 +37,8 @@ static __maybe_unused void decode_unmap(const unsigned long *arg, struct massif_
 }
 
 /*
- * The hook uses no argument of vms_complete_munmap_vmas(vms, mas_detach), which always changes current's address space.
+ * The hook on vms_complete_munmap_vmas(vms, mas_detach) uses neither argument, because the function always changes
+ * current's address space.
  */
 static __maybe_unused void decode_remove(const unsigned long *arg, struct massif_change *change)
 {
@@ -71,8 +72,8 @@ static void decode_vma(struct massif_change *change, struct vm_area_struct *vma)
 }
 
 /*
- * Arguments of expand_downwards(vma, address). change->addr is set to the start of the mapping before the call. The
- * leave handler computes from it by how much the mapping has grown.
+ * Arguments of expand_downwards(vma, address). change->addr is set to the start of the mapping before the call; the
+ * leave handler uses it to compute how much the mapping has grown.
  */
 static void decode_stack(const unsigned long *arg, struct massif_change *change)
 {
@@ -81,8 +82,8 @@ static void decode_stack(const unsigned long *arg, struct massif_change *change)
 }
 
 /*
- * Arguments of __vma_adjust(vma, start, end, ...), which is called for all changes of a mapping's bounds. The arguments
- * of the system call show whether mremap is the caller, and which range it changes.
+ * Arguments of __vma_adjust(vma, start, end, ...), which is called for every change to a mapping's bounds. The
+ * arguments of the system call show whether mremap is the caller, and which range it changes.
  */
 static __maybe_unused void decode_grow(const unsigned long *arg, struct massif_change *change)
 {
@@ -179,8 +180,8 @@ static void decode_faultin(const unsigned long *arg, struct massif_change *chang
 }
 
 /*
- * The functions that populate whole ranges with pages. The second and the third row are the old and the new name of the
- * same function. Kernels that have it under neither name do not support MADV_POPULATE_*.
+ * The functions that populate whole ranges with pages. The second and third rows are the old and new names of the same
+ * function. Kernels that have a function of neither name do not support MADV_POPULATE_*.
  */
 const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
 	{ "__mm_populate", decode_populate, "int(long, long, ...)" },

@@ -25,7 +25,7 @@
  * compiler has changed. The compiler also renames such functions, so we do not hook them.
  */
 #define BTF_FILE	"/sys/kernel/btf/vmlinux"
-/* Maximum size of the BTF data in bytes; more than ten times their size in Debian's kernels. */
+/* Maximum size of the BTF data in bytes; this is more than ten times the size of the BTF data in Debian's kernels. */
 #define BTF_MAX		(64 << 20)
 
 /* btf_trace_NAME is the type of a probe function of tracepoint NAME. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Calls the kernel's ptrace_may_access(), which is not exported to modules.
 //
-// A static call is used, because it is a direct call. If the kernel itself calls a function only directly, the function
-// may lack the ENDBR instruction that processors with IBT require at the destination of an indirect call. An indirect
-// call to it would cause an oops.
+// A static call is used because it is a direct call. If the kernel never calls a function indirectly, the function may
+// lack the ENDBR instruction that processors with IBT require at the target of an indirect call, and calling it
+// indirectly would cause an oops.
 #include <linux/cred.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>

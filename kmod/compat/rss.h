@@ -15,11 +15,11 @@
 #endif
 
 /*
- * The kernel counts an address space's resident pages on two levels: in shared counters of the address space, and in
- * collected changes, which have not been added to the shared counters yet. Before 6.2 each thread collects up to 64
+ * The kernel counts an address space's resident pages at two levels: in shared counters of the address space, and in
+ * collected changes, which have not yet been added to the shared counters. Before 6.2 each thread collects up to 64
  * pages, and more if a fault also maps the neighbouring pages of a file. Since 6.2 each processor collects up to 32
  * pages, or two for each processor. The resident set is the sum of both levels. Before 6.2 the tracepoint rss_stat
- * reports only changes to the shared counters, since 6.2 all changes.
+ * reports only changes to the shared counters; since 6.2 it reports all changes.
  *
  * The base (struct massif_rss_base) stores the counter values that were read last. Noting a change stores a counter's
  * current value in the base. The difference from the previously stored value is the change that current, or one
@@ -59,9 +59,9 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Called by the probe of tracepoint rss_stat. If no lock is needed, notes the counter change that current has made in
- * @base, stores it in *@change (pages) and returns true. Otherwise returns false; the caller then takes the lock and
- * calls massif_rss_note().
+ * Called by the probe of the tracepoint rss_stat. If no lock is needed, records in @base the counter change that
+ * current has made, stores the change in *@change (in pages) and returns true. Otherwise returns false; the caller then
+ * takes the lock and calls massif_rss_note().
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -71,8 +71,8 @@ static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct 
 }
 
 /*
- * Stores a counter's current value in @base. Returns the change since the value stored before, in pages. Preemption is
- * off, and calls for the same base are serialised.
+ * Stores a counter's current value in @base. Returns the change since the previously stored value, in pages. Called
+ * with preemption off; the caller serialises calls for the same base.
  */
 static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struct *mm, int member)
 {
@@ -111,7 +111,7 @@ struct massif_rss_base {
 	struct massif_rss_seen __percpu *seen;
 };
 
-/* The changes that a processor has collected for a counter of resident pages. */
+/* The changes to a counter of resident pages that a processor has collected but not yet added to the shared counter. */
 static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 {
 #ifdef CONFIG_SMP
@@ -124,8 +124,8 @@ static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 }
 
 /*
- * Allocates the per-processor data of @base, the counter values that were read last. Returns false if there is no
- * memory. May sleep.
+ * Allocates the per-processor data of @base: the counts that were most recently read. Returns false if out of memory.
+ * May sleep.
  */
 static inline bool massif_rss_base_alloc(struct massif_rss_base *base)
 {
@@ -182,10 +182,10 @@ static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_s
 }
 
 /*
- * Notes the change that current has made on this processor, without a lock. Returns false in two cases. In the first,
- * the processor's count became too large, so the kernel has moved it to the shared counter and left 0. In the second,
- * the task migrated between its change and the tracepoint, and the count of the current processor has not changed.
- * Preemption is off.
+ * Without taking a lock, records the change that current has made on this processor. Returns false in two cases: if the
+ * processor's count became too large, so that the kernel moved it to the shared counter and left 0; or if the task
+ * migrated between its change and the tracepoint, so that the current processor's count has not changed. Preemption is
+ * off.
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -228,8 +228,8 @@ static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struc
 
 /*
  * Updates @base after processor @cpu has gone offline. The kernel has added that processor's pending changes to the
- * shared counters and set its counts to 0. So the same is done to the values in @base. Calls of this function and of
- * massif_rss_note() for the same base are serialised.
+ * shared counters and set its counts to 0, so this does the same with the values in @base. Calls to this function and
+ * to massif_rss_note() for the same base are serialised.
  */
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {
@@ -242,8 +242,9 @@ static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 #endif
 
 /*
- * MASSIF_RSS_BY_THREAD is true if threads collect changes of the counters of resident pages. massif_rss_collected()
- * returns the changes that current has collected for current->mm.
+ * MASSIF_RSS_BY_THREAD is true if each thread collects its changes to the counters of resident pages before it adds
+ * them to the shared counters. massif_rss_collected() returns the changes to current->mm's counters that current has
+ * collected.
  */
 #ifdef MASSIF_HAVE_task_rss_stat
 #define MASSIF_RSS_BY_THREAD	true
@@ -276,8 +277,8 @@ static inline struct task_struct *massif_rss_thread(struct mm_struct *mm)
 #endif
 
 /*
- * Adds the changes that all threads have collected to rss[]. Processes that share the address space without
- * being threads of the same process (vfork, CLONE_VM) are not included. Called under RCU. Returns the number
+ * Adds to rss[] the changes that all threads of the process have collected but not yet added to the shared counters.
+ * Other processes that share the address space (vfork, CLONE_VM) are not included. Called under RCU. Returns the number
  * of threads.
  */
 static inline int massif_rss_add_collected(struct mm_struct *mm, long *rss)

@@ -21,8 +21,8 @@
 
 /*
  * ptrace checks two properties of the program that task executes in mm: whether it is dumpable, and its user namespace
- * (returned with a reference). Until 7.1 they are stored with the address space; since 7.2 with the exec_state of the
- * thread.
+ * (returned with a reference). Kernels up to 7.1 store them with the address space; since 7.2 they are stored in the
+ * thread's exec_state.
  */
 #ifdef MASSIF_HAVE_exec_state
 

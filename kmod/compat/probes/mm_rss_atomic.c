@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compiles if RSS counters are atomic, and their tracepoint is passed the value (before 6.2, commit f1a7941243c1).
+// Compiles if the RSS counters are atomic and the tracepoint rss_stat receives the counter's value as an argument
+// (before 6.2, commit f1a7941243c1).
 #include <linux/mm_types.h>
 #include <linux/atomic.h>
 

@@ -86,7 +86,7 @@
  * has the thread's user registers in DWARF order, and the bytes of the stack from the stack pointer up to the nearest
  * of these limits: the end of the mapping, max_stack_bytes of the session, a byte that cannot be read, and argc on the
  * stack of the first thread. The flags of a STACK without bytes say why there are none. capture is 0 in an UNMAP or
- * GONE, if no thread in particular caused the record, or with one of these flags: MASSIF_RF_EXTERNAL (a thread of
+ * GONE record, if no particular thread caused the record, or with one of these flags: MASSIF_RF_EXTERNAL (a thread of
  * another address space caused the record: ptrace, a kernel worker), MASSIF_RF_IN_EXEC, or MASSIF_RF_NO_CAPTURE (there
  * was no memory, or the ring was full; the module counts these). Stack bytes may use at most three quarters of the
  * ring, so that they do not displace the records that accounting needs. Beyond that, a STACK has registers but no
@@ -128,18 +128,19 @@
  * mappings, each has a MOVE.
  *
  * Access. The file mode of the device decides who may open it. The opener may observe only processes that it could
- * ptrace. This is so in two cases (otherwise the error is EPERM). Either all user and group ids of the process (real,
- * effective, saved) equal the opener's real ids, and the process has no capability that the opener lacks, is in the
- * opener's user namespace, and is dumpable; or the opener has CAP_SYS_PTRACE over the user namespaces of the process
- * and of its program. The file descriptor can be passed to another process, so ATTACH checks the caller, too. A process
- * is in at most one session (EBUSY). But if the opener has CAP_SYS_PTRACE over the initial user namespace, ATTACH takes
- * a process over from a session whose opener lacks this capability. The other session gets an END with reason TAKEN. If
- * the process is in a hook test of such a session, ATTACH ends the test and takes the process over, too.
+ * ptrace. There are two cases in which it could; otherwise the error is EPERM. Either all user and group ids of the
+ * process (real, effective, saved) equal the opener's real ids, and the process has no capability that the opener
+ * lacks, is in the opener's user namespace, and is dumpable; or the opener has CAP_SYS_PTRACE over the user namespaces
+ * of the process and of its program. The file descriptor can be passed to another process, so ATTACH checks the caller,
+ * too. A process is in at most one session (EBUSY). But if the opener has CAP_SYS_PTRACE over the initial user
+ * namespace, ATTACH takes a process over from a session whose opener lacks this capability. The other session gets an
+ * END with reason TAKEN. If the process is in a hook test of such a session, ATTACH ends the test and takes the process
+ * over, too.
  *
  * The check is repeated when the process executes a program, before a record about a thread whose credentials have
  * changed or that is not dumpable, and by MASSIF_IOC_RESYNC. If the check fails, nothing more is reported about the
- * process, even if the check would succeed again later. When the consumer polls next, the process leaves the session.
- * Its last records are an END with reason HIDDEN, and EXIT.
+ * process, even if the check would succeed again later. The next time the consumer polls, the process leaves the
+ * session. Its last records are an END with reason HIDDEN, and EXIT.
  *
  * ATTACH takes the id of a process, not a thread, in the opener's pid namespace. Its errors are:
  *
@@ -160,7 +161,7 @@
 #define MASSIF_DEVICE		"/dev/massif"
 #define MASSIF_ABI		2
 
-/* Minimum size of the ring in bytes. The ring must also have at least 4 * max_stack_bytes. */
+/* Minimum size of the ring in bytes. The ring must also be at least 4 * max_stack_bytes bytes long. */
 #define MASSIF_RING_MIN		(64U << 10)
 #define MASSIF_RING_MAX		(64U << 20)
 #define MASSIF_STACK_MAX	(64U << 10)
@@ -184,7 +185,7 @@
 struct massif_query {
 	__u32 size;
 	__u32 flags;		/* no flags are defined: must be 0 */
-	/* The module fills the fields below. */
+	/* The module fills in the fields below. */
 	__u32 abi;
 	__u32 __pad;		/* padding: must be 0 */
 	__u64 features;
@@ -192,8 +193,9 @@ struct massif_query {
 };
 
 /*
- * The ring and the stack cache are charged as locked memory of the opener's user. SETUP gives EDQUOT if that exceeds
- * the caller's RLIMIT_MEMLOCK, unless opener and caller have CAP_IPC_LOCK. Closing the device undoes the charge.
+ * The ring and the stack cache are charged as locked memory to the user who opened the device. SETUP fails with EDQUOT
+ * if this would exceed the caller's RLIMIT_MEMLOCK, unless both opener and caller have CAP_IPC_LOCK. Closing the device
+ * undoes the charge.
  */
 struct massif_setup {
 	__u32 size;
@@ -217,7 +219,7 @@ struct massif_setup {
 struct massif_enrol {
 	__u32 size;
 	__u32 flags;		/* no flags are defined: must be 0 */
-	/* The module fills the fields below. */
+	/* The module fills in the fields below. */
 	__u32 target;
 	__u32 __pad;		/* padding: must be 0 */
 };
@@ -252,7 +254,7 @@ struct massif_stack_cache_word {
 struct massif_stack_cache_stack {
 	__u32 size;		/* size of this struct in bytes, including the array words */
 	__u32 target;
-	/* Chosen by the consumer, not 0. The stack replaces a cached stack with equal target, pc, sp and number. */
+	/* Chosen by the consumer; not 0. The stack replaces any cached stack with the same target, pc, sp and number. */
 	__u32 number;
 	__u32 code_gen;		/* code_gen of the STACK record whose stack was unwound */
 	__u64 pc;
@@ -274,11 +276,11 @@ struct massif_stack_cache {
 struct massif_status {
 	__u32 size;
 	__u32 flags;		/* no flags are defined: must be 0 */
-	/* The module fills the fields below. */
+	/* The module fills in the fields below. */
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
 	__u64 missed;		/* calls of hooked functions that the kernel could not deliver to the module */
-	__u64 unseen;		/* times that total_vm was found to have changed without a record */
+	__u64 unseen;		/* number of times total_vm was found to have changed without a record */
 	__u64 captures;		/* STACK records that hooks have requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
 	/* STACK records written without stack bytes, or not requested at all, because the ring had no room */
@@ -286,7 +288,7 @@ struct massif_status {
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
 	__u64 known_used;	/* records, including STACK records, that refer to a cached stack */
 	__u64 known_forgotten;	/* cached stacks dropped to make room for others */
-	__u32 known_stacks;	/* stacks in the stack cache now */
+	__u32 known_stacks;	/* number of stacks currently in the stack cache */
 	__u32 known_bytes;	/* kernel memory used by the stack cache */
 	__u32 processes;	/* processes in the session now */
 	__u32 targets;		/* current number of targets in the session */
@@ -304,15 +306,15 @@ struct massif_status {
 #define MASSIF_HOOK_COMPARED	(1U << 1)	/* BTF shows that the kernel's function has the expected prototype */
 
 /*
- * Argument of MASSIF_IOC_HOOK, which describes one hook. ENOENT: there is no hook with number index or a higher one.
- * After SETUP all hooks are armed.
+ * Argument of MASSIF_IOC_HOOK, which describes one hook. Fails with ENOENT if no hook has a number greater than or
+ * equal to index. After SETUP, all hooks are armed.
  */
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* no flags are defined: must be 0 */
 	/* in: index at which the search for a hook begins, initially 0; out: index of the hook found */
 	__u32 index;
-	/* The module fills the fields below. */
+	/* The module fills in the fields below. */
 	__u32 kind;
 	__u32 state;
 	__u32 __pad;		/* padding: must be 0 */
@@ -323,17 +325,17 @@ struct massif_attach {
 	__u32 size;
 	__u32 flags;		/* no flags are defined: must be 0 */
 	__s32 pid;
-	/* The module fills the fields below. */
+	/* The module fills in the fields below. */
 	__u32 target;
 };
 
 /*
- * Argument of MASSIF_IOC_TEST, which tests that each hook fires. A child of the consumer calls it with flag JOIN. It
- * then does each of these once: mmap at free addresses, mmap in place of another mapping, munmap, growth of a stack,
- * brk, mremap in place, mremap to another address. With MASSIF_SETUP_RESIDENT, it also touches one page itself and one
- * in a system call. Then it exits. The module writes no records about the child. Finally the consumer calls it without
- * JOIN. ENODEV: the hook named in dead_hook has not fired since the hooks were armed, so the session cannot be trusted.
- * EBUSY: the process is already followed, or another test is running.
+ * Argument of MASSIF_IOC_TEST, which tests that each hook fires. A child of the consumer calls it with the flag JOIN.
+ * The child then does each of the following once: mmap at free addresses, mmap over another mapping, munmap, stack
+ * growth, brk, mremap in place, mremap to another address. With MASSIF_SETUP_RESIDENT, it also touches one page itself
+ * and has a system call touch another. Then it exits. The module writes no records about the child. Finally the
+ * consumer calls it without JOIN. ENODEV: the hook named in dead_hook has not fired since the hooks were armed, so the
+ * session cannot be trusted. EBUSY: the process is already followed, or another test is running.
  */
 struct massif_test {
 	__u32 size;
@@ -343,13 +345,13 @@ struct massif_test {
 
 #define MASSIF_TEST_JOIN	(1U << 0)
 /*
- * MASSIF_IOC_TEST fails (ENODEV) also if the hook on the mapping of a vdso has not fired. Without this flag, that hook
- * is not checked, because not every kernel lets the consumer's test child map a vdso (arch_prctl).
+ * MASSIF_IOC_TEST also fails with ENODEV if the hook on the mapping of a vdso has not fired. Without this flag, that
+ * hook is not checked, because not every kernel lets the consumer's test child map a vdso (arch_prctl).
  */
 #define MASSIF_TEST_SPECIAL	(1U << 1)
 /*
- * MASSIF_IOC_TEST fails (ENODEV) also if the hook on stack growth has not fired. Without this flag, that hook is not
- * checked, because the stack limit may be too low for a stack of the consumer's test child to grow.
+ * MASSIF_IOC_TEST also fails with ENODEV if the hook on stack growth has not fired. Without this flag, that hook is not
+ * checked, because the stack limit may be too low for any stack of the consumer's test child to grow.
  */
 #define MASSIF_TEST_STACK	(1U << 2)
 
@@ -409,7 +411,7 @@ enum massif_record_type {
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
 #define MASSIF_RF_KNOWN		(1U << 4)	/* the record's field capture is the number of a cached stack */
-#define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP: the GONE records of the same call precede it */
+#define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP record: it follows all GONE records of the same call */
 
 struct massif_record {
 	__u32 type;		/* record type MASSIF_REC_* */
@@ -467,7 +469,7 @@ struct massif_rec_args {
 	struct massif_record h;
 	__u32 tgid;
 	__u32 bytes;		/* size of all arguments in bytes */
-	char args[];		/* the arguments, each NUL-terminated, except the last one if it was cut */
+	char args[];		/* the arguments; each ends with a NUL, except the last one if it was truncated */
 };
 
 struct massif_rec_exit {
@@ -480,7 +482,8 @@ struct massif_rec_exit {
 #define MASSIF_END_EXIT		1	/* the process ended */
 #define MASSIF_END_SECURE	2	/* the process executed a set-id or file-capability program */
 #define MASSIF_END_UNREADABLE	3	/* the process executed a program that its user may not read */
-#define MASSIF_END_MEMORY	4	/* the process executed a program, but there was no memory to follow it */
+/* The process executed a program, but there was not enough memory to follow it. */
+#define MASSIF_END_MEMORY	4
 #define MASSIF_END_HIDDEN	5	/* the process may no longer be observed: see "Access" */
 #define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to the process */
 
@@ -528,7 +531,7 @@ struct massif_rec_resync {
 /* Values of massif_rec_map.kind: what created the mapping. */
 #define MASSIF_MAP_MMAP		1	/* created by mmap, shmat, io_setup, ... */
 #define MASSIF_MAP_BRK		2
-#define MASSIF_MAP_STACK	3	/* automatic growth of a stack downwards */
+#define MASSIF_MAP_STACK	3	/* automatic downward growth of a stack */
 #define MASSIF_MAP_MREMAP_GROW	4	/* growth in place by mremap; addr and len describe the new part */
 #define MASSIF_MAP_MREMAP_COPY	5	/* destination of an mremap move; an UNMAP of the source may follow */
 #define MASSIF_MAP_SPECIAL	6	/* mapping that the kernel creates for a vdso or uprobes */
@@ -574,7 +577,7 @@ struct massif_rec_vma {
 struct massif_rec_resident {
 	struct massif_record h;
 	__u64 addr;
-	__u64 len;		/* length of the range of the pages, in bytes; 0: unknown range */
+	__u64 len;		/* length in bytes of the range that contains the pages; 0: unknown range */
 	__u64 rss[MASSIF_RSS_COUNT];	/* the resulting resident set, in pages */
 	__s32 change[MASSIF_RSS_COUNT];	/* change of each value in rss, in pages, for the reason in cause */
 	__u32 cause;		/* why the pages changed: MASSIF_RESIDENT_* */
@@ -595,11 +598,12 @@ struct massif_rec_move {
 
 /* Bits of massif_rec_stack.stack_flags: why stack bytes are missing. */
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes truncated at max_stack_bytes */
-#define MASSIF_STACK_FAULTED	(1U << 1)	/* stack copy cut where memory could not be read */
+#define MASSIF_STACK_FAULTED	(1U << 1)	/* the stack copy ends where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no stack bytes, perhaps no registers: no memory for the copy */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* no stack bytes, only registers: the thread runs 32-bit code */
-#define MASSIF_STACK_LIMITED	(1U << 6)	/* registers only: the part of the ring that stacks may use is full */
+/* Only registers were copied, because the part of the ring that stacks may use is full. */
+#define MASSIF_STACK_LIMITED	(1U << 6)
 
 /* Layout of STACK records. Other records whose field capture has the same number have this stack. */
 struct massif_rec_stack {
@@ -610,8 +614,12 @@ struct massif_rec_stack {
 	__u32 data_off;		/* offset of the stack bytes from the start of the record */
 	__u64 sp;		/* stack pointer: address of the first stack byte */
 	__u64 bytes;
-	__u32 code_gen;		/* code_gen of the target at the first record that has this stack */
-	__u32 known;		/* number of the cached stack that equals the thread's stack; 0: none */
+	/*
+	 * How often executable code of the target had been unmapped, or may have been, at the time of the first record
+	 * that has this stack.
+	 */
+	__u32 code_gen;
+	__u32 known;		/* number of the cached stack that matches the thread's stack, or 0 if there is none */
 	__u64 regs[];		/* nr_regs registers, then the stack bytes */
 };
 
