@@ -12,7 +12,7 @@
 #include "kselftest_harness.h"
 
 /*
- * Name of a test that this test, "runner", writes and runs with run-batch.sh. It is the only test of an inner batch.
+ * Name of the test that this test, "runner", writes and then runs with run-batch.sh as the only test of a nested batch.
  * tests.conf lists both tests.
  */
 #define INNER	"runner_inner"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A confined process can do only what parsing needs, whatever privileges it had before.
+// A confined process can do only what parsing requires, regardless of the privileges that it had before.
 //
-// The child tries each forbidden action, and its exit status says which one succeeded.
+// The child tries each forbidden action. Its exit status says which of them, if any, succeeded.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -190,7 +190,7 @@ static int check_state(unsigned int given_up)
 			return HAS_DESCRIPTORS;
 	if (is_mapped(shared))
 		return SEES_SHARED_MEMORY;
-	/* Reading from and writing to the socket that connects the confined child with its parent must still work. */
+	/* Reading from and writing to the socket that connects the confined child to its parent must still work. */
 	if (read(MF_CONFINE_SOCKET, &byte, 1) != 1 || byte != 'x')
 		return CANNOT_READ;
 	if (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ||

@@ -97,7 +97,7 @@ TEST_F(errand, result_arrives)
 	self->errand.run = read_file;
 	ASSERT_EQ(4, mf_errand_run(&self->errand, &self->result));
 	EXPECT_EQ(0, memcmp(self->result, "\177ELF", 4));
-	/* The file position of the caller is unchanged. */
+	/* The caller's file position has not changed. */
 	EXPECT_EQ(0, lseek(self->errand.file, 0, SEEK_CUR));
 }
 

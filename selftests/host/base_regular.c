@@ -71,7 +71,7 @@ FIXTURE_TEARDOWN(regular)
 	EXPECT_EQ(0, system(command));
 }
 
-/* Returns whether the file @name was opened since the last call. Events for directories are ignored. */
+/* Returns whether the file @name has been opened since the last call. Events for directories are ignored. */
 static bool was_opened(int watch, const char *name)
 {
 	char events[8192] __attribute__((aligned(8)));

@@ -93,7 +93,7 @@ static bool compile(const FIXTURE_VARIANT(header) *variant)
 }
 
 /*
- * Returns whether a line of @text contains the string @one and, at the same place or later in this line, the string
+ * Returns whether some line of @text contains @one and, starting at the same position or further along the line,
  * @other.
  */
 static bool has_line(const char *text, const char *one, const char *other)

@@ -205,9 +205,9 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
 	/*
-	 * The final file has one more snapshot than c.all, a file written by a command during the run: the snapshot of
-	 * the program's end. Because the heap only grew, this last snapshot is the peak, and it equals the detailed
-	 * snapshot that a command wrote to c.detailed.
+	 * A command wrote the file c.all during the run. The final file has one more snapshot than c.all: the one taken
+	 * when the program ended. Because the heap only grew, this last snapshot is the peak, and it equals the
+	 * detailed snapshot that a command wrote to c.detailed.
 	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);
@@ -220,7 +220,7 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	free(final);
 }
 
-/* While the program is idle, its execution tree is the same as at its end. */
+/* While the program is idle, its execution tree is the same as the one written when it ends. */
 TEST_F_TIMEOUT(control, xtmemory, SECONDS)
 {
 	char *meanwhile, *final;
@@ -577,8 +577,8 @@ TEST_F_TIMEOUT(control, silent_ones, SECONDS)
 	begin = seconds();
 	RUN("list");
 	/*
-	 * massif-ctl list waits ten seconds for all sockets together. If it waited for one after another, each would
-	 * take ten seconds.
+	 * massif-ctl list waits a total of ten seconds for all sockets. If it waited for them one after another, it
+	 * would wait ten seconds for each.
 	 */
 	EXPECT_GT(25, seconds() - begin);
 	EXPECT_LT(9, seconds() - begin);

@@ -152,7 +152,7 @@ static void end_daemon(struct __test_metadata *_metadata, FIXTURE_DATA(daemon) *
 	self->daemon = self->background = 0;
 }
 
-/* Checks that the last snapshot in the file @name has @bytes as its mem_heap_B. */
+/* Checks that the mem_heap_B of the last snapshot in the file @name is @bytes. */
 static void expect_profile(struct __test_metadata *_metadata, const char *name, int bytes)
 {
 	char *text = ctl_read_file(name);
@@ -395,7 +395,7 @@ TEST_F_TIMEOUT(daemon, own_log, SECONDS)
 	snprintf(name, sizeof(name), "d.directory/massif.log.%d", (int)self->background);
 	EXPECT_NE(NULL, strstr(self->result.err, name));
 	EXPECT_NE(0, access(name, F_OK));
-	/* SIGTERM to massif-ctl is reported as a problem, because the profile ends before the daemon does. */
+	/* If massif-ctl receives SIGTERM, it reports a problem, because the profile ends before the daemon does. */
 	kill(self->background, SIGTERM);
 	EXPECT_TRUE(is_gone_soon(self->background));
 	log = ctl_read_file(name);
@@ -683,7 +683,7 @@ static pid_t read_pid(const char *name)
 	return pid;
 }
 
-/* redis-server: the daemon has no other processes and prints nothing. */
+/* redis-server: the daemon starts no further processes and prints nothing. */
 TEST_F_TIMEOUT(daemon, redis, SECONDS)
 {
 	char directory[PATH_MAX], words[64];

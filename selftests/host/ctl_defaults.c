@@ -139,7 +139,7 @@ SETUP(bad_value, .home = "--depth=1", .here = "--depth=0");
 SETUP(bad_variable, .variable = "--nonsense");
 SETUP(no_option, .home = "--depth=1 depth");
 
-/* Replaces Valgrind's name with ours at the start of each line. The result is to be freed. */
+/* Replaces Valgrind's name with ours at the start of each line. The caller must free the result. */
 static char *with_our_name(const char *text)
 {
 	static const char name[] = "valgrind: ";

@@ -76,7 +76,7 @@ TEST_F_TIMEOUT(doctor, heap_mode_is_not, SECONDS)
 	ctl_result_free(&result);
 }
 
-/* The line of a check starts with two blanks and its name. */
+/* The line for a check consists of two spaces, the result, the name of the check, and an explanation. */
 TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 {
 	if (!access("/sys/module/massif", F_OK))
@@ -92,7 +92,7 @@ TEST_F_TIMEOUT(doctor, pages_mode_without_the_module, SECONDS)
 	EXPECT_SAYS("  -     trial          needs all of the above\n");
 	EXPECT_SAYS("  This mode does not work.\n");
 	ctl_result_free(&result);
-	/* massif-ctl doctor exits with status 1 if either mode, heap mode or pages mode, does not work. */
+	/* massif-ctl doctor exits with status 1 if heap mode or pages mode (or both) does not work. */
 	CTL_RUN(&result, "massif-ctl", "doctor");
 	EXPECT_EQ(1, ctl_exit_code(&result));
 	EXPECT_SAYS("heap mode: ");

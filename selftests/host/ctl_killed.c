@@ -146,8 +146,8 @@ TEST_F_TIMEOUT(killed, at_any_moment, 120)
 }
 
 /*
- * Children that massif-ctl follows are killed while they start. Their massif.out files can be read, no matter at what
- * moment the children were killed.
+ * Children that massif-ctl follows are killed while they start. Whenever they are killed, their massif.out files must
+ * be readable.
  */
 TEST_F_TIMEOUT(killed, while_they_begin, 120)
 {

@@ -76,8 +76,8 @@ TEST_F(limits, largest_quantities)
 }
 
 /*
- * Returns massif-ctl's messages that heap mode cannot profile @n programs. Sets *@lines to the number of programs named
- * in the messages.
+ * Returns the messages in which massif-ctl says that heap mode cannot profile @n programs. Sets *@lines to the number
+ * of programs that they name.
  */
 static char *say_obstacles(unsigned int n, unsigned int *lines)
 {
@@ -252,7 +252,7 @@ TEST_F(limits, strangers_that_say_nothing)
 		ASSERT_EQ(0, mf_join_conns_open(&conns, NULL));
 		size = sizeof(address);
 		ASSERT_EQ(0, getsockname(conns.join_server.listener, (struct sockaddr *)&address, &size));
-		/* A connection of the user who runs massif-ctl is never closed, even if it is the oldest. */
+		/* A connection from the user who runs massif-ctl is never closed, even if it is the oldest. */
 		own = reach(&address, size);
 		ASSERT_LE(0, own);
 		ASSERT_TRUE(mf_join_conns_look(&conns, conns.join_server.listener));
@@ -317,7 +317,7 @@ TEST_F(limits, name_of_the_cache)
 }
 
 /*
- * Returns the command from the "cmd: " line of the file in which the command begins with @words. The caller frees the
+ * Finds the file whose command begins with @words, and returns the command from its "cmd: " line. The caller frees the
  * string.
  */
 static char *command_line(const char *words)
@@ -372,7 +372,7 @@ TEST_F(limits, bytes_of_a_command)
 		EXPECT_STREQ("", self->result.err);
 		line = command_line(words);
 		ASSERT_NE(NULL, line);
-		/* Each NUL is printed as a blank, except the last one. A command that was truncated ends in "...". */
+		/* Each NUL is printed as a space, except the last one. A command that was truncated ends in "...". */
 		EXPECT_EQ(i ? MF_JOIN_ARGS_MAX + strlen("...") : MF_JOIN_ARGS_MAX - 1, strlen(line));
 		EXPECT_EQ(i > 0, !strcmp(line + strlen(line) - 3, "..."));
 		EXPECT_EQ(0, strncmp(line + head, arguments[0], MF_JOIN_ARGS_MAX - head - 1));
@@ -395,8 +395,8 @@ static bool go_deep(size_t length)
 		size_t left = length - strlen(here) - 1;
 
 		/*
-		 * A directory name has at most 100 letters. The rest of the path after it must have either no bytes or
-		 * at least two: a slash and a letter. So if 100 letters would leave one byte, use only 98 letters.
+		 * A directory name has at most 100 letters. What remains of the path after it must be either empty or
+		 * at least two bytes long (a slash and a letter). So if 100 letters would leave one byte, use only 98.
 		 */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);

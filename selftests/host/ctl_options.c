@@ -36,7 +36,7 @@ static void parse(struct __test_metadata *_metadata, struct mf_options *options,
 #define PARSE(options, used, ...) \
 	parse(_metadata, options, (const char *const[]){ __VA_ARGS__, NULL }, used)
 
-/* Returns the text of a source file, to be freed. In manual pages, escaped hyphens are unescaped. */
+/* Returns the text of a source file, which the caller must free. In manual pages, escaped hyphens are unescaped. */
 static char *read_document(const char *name)
 {
 	char path[PATH_MAX], *text = NULL, *to;
@@ -174,8 +174,8 @@ TEST(last_value_wins)
 }
 
 /*
- * The desc line has the options verbatim, in order and including duplicates; options that do not concern the
- * profile are left out.
+ * The desc line contains the options verbatim and in order, duplicates included. It omits options that do not concern
+ * the profile.
  */
 TEST(first_line_of_the_file)
 {
@@ -324,7 +324,7 @@ TEST(refusals)
 	}
 }
 
-/* An option is suggested if at most a quarter of the letters are wrong. */
+/* An existing option is suggested for an unknown one if at most a quarter of the letters are wrong. */
 TEST(suggestions)
 {
 	static const struct {
@@ -360,8 +360,8 @@ TEST(suggestions)
 }
 
 /*
- * massif-ctl suggests a similar option only for an unknown option of limited length. It suggests none for options that
- * are about as long as this limit, or several times as long.
+ * massif-ctl looks for a similar option only if the unknown option is not too long. The options in this test are about
+ * as long as this limit, or several times as long, and no option is suggested for them.
  */
 TEST(suggestions_for_long_words)
 {
@@ -380,8 +380,8 @@ TEST(suggestions_for_long_words)
 }
 
 /*
- * An option may have the tool's name as a prefix, as in --massif:depth=5. Messages, and the description of the options
- * in the profile, show it without the prefix, as --depth=5. Options of other tools are ignored.
+ * An option may be prefixed with the tool's name, as in --massif:depth=5. Messages, and the list of options in the
+ * profile, show it without the prefix, as --depth=5. Options for other tools are ignored.
  */
 TEST(prefixed)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl is killed with SIGKILL at an arbitrary moment: the program behaves as it does without massif-ctl, and
-// takes no longer.
+// massif-ctl is killed with SIGKILL at an arbitrary moment. The program must behave as it does without massif-ctl, and
+// must not be delayed.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ enum {
 
 FIXTURE(orphan) {
 	char *expected; /* expected output of the program */
-	int duration_ms; /* duration of the program while massif-ctl runs undisturbed */
+	int duration_ms; /* how long the program runs if massif-ctl is not killed */
 };
 
 FIXTURE_SETUP(orphan)
@@ -111,8 +111,8 @@ static const char *const options[][2] = {
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
 /*
- * Runs the program and kills massif-ctl after @ms, unless @ms is negative. Returns whether the program ended as
- * it does without massif-ctl.
+ * Runs the program and kills massif-ctl after @ms milliseconds, unless @ms is negative. Returns whether the program
+ * ended just as it does without massif-ctl.
  */
 static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *self,
 		       size_t which, int ms, int *duration_ms)
@@ -136,8 +136,8 @@ static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *
 	out = ctl_read_file("o.out");
 	fine = WIFEXITED(status) && WEXITSTATUS(status) == 7 && out && !strcmp(out, self->expected);
 	/*
-	 * There is no status of the program if massif-ctl was killed before it started the program, or after it had
-	 * reaped the program.
+	 * The program's exit status is unavailable if massif-ctl was killed before it started the program, or after it
+	 * had reaped the program.
 	 */
 	if (ms >= 0 && status == -1)
 		fine = out && (!*out || !strcmp(out, self->expected));

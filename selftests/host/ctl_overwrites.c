@@ -49,7 +49,7 @@ FIXTURE_VARIANT(run) {
 	const char *options[WORDS];
 	const char *script;
 	size_t profiles, trees; /* number of files w.* that must exist at the end */
-	size_t said;		/* number of messages saying that a file gets another name, as its own is taken */
+	size_t said;		/* number of messages saying that a file got another name because its own was taken */
 	const char *kept;	/* name of the first process's output file; NULL if there is none */
 };
 
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 		EXPECT_TRUE(text && ctl_is_massif_file(text));
 		free(text);
 	}
-	/* The file name that the user gave goes to the process that the user started. */
+	/* The file name given by the user is used for the process that the user started. */
 	snprintf(first, sizeof(first), "'%s' is reserved for the profile of process ",
 		 variant->kept ? variant->kept : "");
 	if (variant->said && !variant->trees) {
@@ -301,8 +301,8 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 }
 
 /*
- * Writes @text to the output file of process @pid that is to be named @path. Returns the name that the file got; NULL
- * on failure.
+ * Writes @text to the output file of process @pid, requesting the name @path. Returns the name that the file was
+ * actually given, or NULL on failure.
  */
 static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid, const char *text)
 {
@@ -323,7 +323,7 @@ static char *write_text(struct mf_outputs *outputs, const char *path, pid_t pid,
 		EXPECT_STREQ(text, text_ ? text_ : "(none)");                     \
 	} while (0)
 
-/* Several processes of a run have the same file name and even the same pid, because the kernel reuses pids. */
+/* Several processes of a run use the same output file name and even the same pid, because the kernel reuses pids. */
 TEST_F(outputs, number_comes_again)
 {
 	EXPECT_WRITTEN("w.7", "w.7", 7, "first");
@@ -353,7 +353,7 @@ TEST_F(outputs, made_names)
 	EXPECT_WRITTEN("w.out.3.2", "w.out", 3, "third");
 }
 
-/* So many file names are registered that the registry's table grows. */
+/* Enough file names are registered to make the registry's table grow. */
 TEST_F(outputs, many)
 {
 	static const int numbers[] = { 15, 16, 17, 160, 1600 };
@@ -369,7 +369,7 @@ TEST_F(outputs, many)
 	EXPECT_WRITTEN("w.0.4000", "w.0", 4000, "text");
 }
 
-/* A new directory with the old name of a renamed one is a different directory. */
+/* If a directory is renamed and a new one is created under its old name, the two are different directories. */
 TEST_F(outputs, directory_goes)
 {
 	ASSERT_EQ(0, mkdir("w.d", 0755));

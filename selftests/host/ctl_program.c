@@ -129,8 +129,8 @@ TEST_F(program, script_leads_to_its_interpreter)
 }
 
 /*
- * A script may have another script as its interpreter. The kernel limits how many levels of this it accepts: programs
- * run at the limit, but not with one level more or with ten times as many.
+ * A script's interpreter may itself be a script. The kernel limits the depth of such nesting: programs at the limit
+ * run, but those one level deeper, or ten times as deep, do not.
  */
 TEST_F(program, scripts_of_scripts)
 {
@@ -198,7 +198,7 @@ TEST_F(program, search)
 	rmdir("p.second");
 }
 
-/* Expects an empty snapshot, and a message with @reason. */
+/* Expects an empty snapshot, and a message that contains @reason. */
 static void expect_blind(struct __test_metadata *_metadata, const struct ctl_result *result,
 			 const char *reason)
 {
@@ -289,7 +289,10 @@ static const char *make_set_uid(void)
 		return "needs root, to make a set-uid program";
 	if (statvfs(".", &fs) || fs.f_flag & ST_NOSUID)
 		return "the file system is mounted nosuid";
-	/* Errors of these calls need not be checked here: they make the test that runs the set-uid program fail. */
+	/*
+	 * Errors from these calls need not be checked here, because they make the test that runs the set-uid program
+	 * fail.
+	 */
 	copy_changed("/usr/bin/id", "p.setuid", NULL, NULL, 0);
 	chmod("p.setuid", 04755);
 	chmod(".", 0777);

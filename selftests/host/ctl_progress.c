@@ -28,7 +28,7 @@ FIXTURE_TEARDOWN(progress)
 	close(self->terminal);
 }
 
-/* Returns everything that can be read from @fd until no more data arrive. */
+/* Reads from @fd until no more data arrive, and returns everything read. */
 static const char *text_at(FIXTURE_DATA(progress) *self, int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };

@@ -104,7 +104,7 @@ static void become_another(void)
 		_exit(98);
 }
 
-/* Starts a daemon and kills its aggregator. No snapshot is culled, so the last one shows the last event. */
+/* Starts a daemon and kills its aggregator. No snapshots are culled, so the last snapshot reflects the last event. */
 static void leave(struct __test_metadata *_metadata, FIXTURE_DATA(rescue) *self, void (*before)(void),
 		  const char *option)
 {
@@ -261,8 +261,8 @@ TEST_F_TIMEOUT(rescue, waits, SECONDS)
 }
 
 /*
- * As long as the process has no aggregator, new stacks cannot be filtered: --ignore-fn does not apply to them, and a
- * message says so. After the rescue, new stacks are filtered again.
+ * While the process has no aggregator, new stacks cannot be filtered: --ignore-fn does not apply to them, and a message
+ * says so. After the rescue, new stacks are filtered again.
  */
 TEST_F_TIMEOUT(rescue, ignored_function, SECONDS)
 {

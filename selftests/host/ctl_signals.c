@@ -54,7 +54,7 @@ static bool reads(int fd, const char *expected)
 	return read_line(fd, line, sizeof(line)) && strcmp(line, expected) == 0;
 }
 
-/* Returns whether nothing more arrives at @fd within 300 ms. */
+/* Returns whether @fd receives nothing more for 300 ms. */
 static bool is_silent(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };

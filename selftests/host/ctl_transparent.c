@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(transparent, as_without, 120)
 	}
 }
 
-/* If the program's original environment contains a MASSIF_SESSION, it is ignored. */
+/* MASSIF_SESSION is ignored if it is set in the program's original environment. */
 TEST_F(transparent, stale_session)
 {
 	const char *argv[] = { "massif-ctl", "-q", "env", NULL };
@@ -231,7 +231,7 @@ static pid_t start_piped(const char *const *argv, int *output)
 	return pid;
 }
 
-/* While massif-ctl runs, it holds no end of the program's pipes. */
+/* While massif-ctl runs, it does not keep either end of the program's pipes open. */
 TEST_F(transparent, closed_output_is_noticed)
 {
 	const char *argv[] = { "massif-ctl", "-q", "sh", "-c",

@@ -162,7 +162,7 @@ FIXTURE_VARIANT(unwritable) {
 	void (*before)(void);
 	const char *options[4];
 	const char *deed; /* command that the program runs before it exits with 3 */
-	const char *name, *why; /* file name and reason in the message that a file cannot be written */
+	const char *name, *why; /* file name and reason in the message saying that a file cannot be written */
 	enum place place;
 	int status; /* exit status as a shell reports it; 0 means the usual status, 3 */
 	bool isolated;
@@ -482,9 +482,7 @@ TEST_F(others, snapshot)
 		CTL_RUN(&self->result, "massif-ctl", "list");
 	}
 	ctl_result_free(&self->result);
-	/*
-	 * A file size limit makes this command of massif-ctl fail with a message; the signal SIGXFSZ does not kill it.
-	 */
+	/* A file size limit makes this massif-ctl command fail with a message; it is not killed by SIGXFSZ. */
 	ctl_run(&self->result, NULL, limit_size,
 		(const char *const[]){ "massif-ctl", "all_snapshots", "--pid", pid, "u.out.now", NULL });
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
