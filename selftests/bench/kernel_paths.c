@@ -29,7 +29,7 @@
 #define RING	(32 << 20)
 #define LEN	16384UL
 #define PAGE	4096UL
-/* Size in bytes of a typical program's stack, which is copied with a STACK record. */
+/* Size in bytes of a typical program's stack. A STACK record contains a copy of this stack. */
 #define DEPTH	2048
 #define SLOTS	36
 
@@ -121,7 +121,7 @@ static __attribute__((noinline)) int measure(FILE *out, const char *state)
 
 	/*
 	 * The module may copy this array as part of the stack, or compare it with the stack cache. Clear the array, so
-	 * that its contents are the same in every call of measure().
+	 * that its contents are the same in every call to measure().
 	 */
 	memset((char *)depth, 0, sizeof(depth));
 	pairs(out, state, "pair", PROT_NONE);
@@ -205,8 +205,8 @@ static int begin(const struct state *state)
 
 /*
  * Adds each stack in the ring to the stack cache. The cache also needs the stack words that were read during unwinding.
- * Here these are SLOTS words of measure()'s frame, which do not change; SLOTS is about the number of words that must be
- * read to unwind twenty frames.
+ * Here, these are SLOTS words of measure()'s frame, which do not change. SLOTS is roughly the number of words that must
+ * be read to unwind twenty frames.
  */
 static void tell(int fd)
 {

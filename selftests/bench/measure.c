@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // Runs a command and measures the resources it uses: measure [--below] RESULT command arguments...
 //
-// Writes a JSON object to the file RESULT: status, CPU seconds of the command and all its descendants, wall seconds,
-// and peak resident memory in KiB. With --below, the command is a profiler that starts the program. The peak is then
-// that of the program, and the object also contains the profiler's own peak, and the wall seconds and the profiler's
-// CPU seconds from the program's end to the profiler's end.
+// Writes a JSON object to the file RESULT: exit status, CPU seconds used by the command and all its descendants, wall
+// seconds, and peak resident memory in KiB.
+//
+// With --below, the command is a profiler that starts the program, and the peak is that of the program. The object then
+// also contains the profiler's own peak and, for the time from the program's end to the profiler's end, the wall
+// seconds and the profiler's CPU seconds.
 
 #include <errno.h>
 #include <poll.h>
@@ -27,7 +29,7 @@ struct process {
 	pid_t pid;
 	int pidfd;	/* descriptor of the process; -1: the process is not known yet, or has ended */
 	double end;	/* time at which the process ended, in seconds; 0: still running */
-	/* CPU seconds that the command, without its descendants, had used when the process @pid ended */
+	/* CPU seconds that the command itself (not its descendants) had used by the time process @pid ended */
 	double cpu_end;
 	long peak_kib;
 };
@@ -109,7 +111,8 @@ static void note_end(struct process *process, pid_t command, const struct pollfd
 }
 
 /*
- * Tracks the peak memory and the end of @command, and of its child @program unless that is NULL, until @command ends.
+ * Until @command ends, tracks the peak memory of @command and of its child @program (unless that is NULL), and notes
+ * when each of them ends.
  */
 static void accompany(struct process *command, struct process *program)
 {
@@ -185,8 +188,8 @@ int main(int argc, char **argv)
 	status = reap(command.pid);
 	getrusage(RUSAGE_CHILDREN, &usage);
 	/*
-	 * ru_maxrss is exact, unlike the samples of VmHWM. It cannot be used with --below, which measures the profiler
-	 * and the program separately, because it is the maximum of both.
+	 * ru_maxrss is exact, unlike the samples of VmHWM. But --below measures the profiler and the program
+	 * separately, and ru_maxrss is the larger of their peaks, so it cannot be used there.
 	 */
 	if (!below && usage.ru_maxrss > command.peak_kib)
 		command.peak_kib = usage.ru_maxrss;

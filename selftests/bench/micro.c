@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Measures the time of a malloc and the free of its block: micro ROW PAIRS
+// Measures the time taken by a malloc and the matching free: micro ROW PAIRS
 //
 // Prints the thread's CPU time per pair in nanoseconds. For rows with several threads, prints the mean wall time per
-// pair, and then the mean CPU time over all threads.
+// pair, followed by the mean CPU time over all threads.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void (*const sites[])(void) = {
 	pair_8, pair_9, pair_10, pair_11, pair_12, pair_13, pair_14, pair_15,
 };
 
-/* Nanoseconds per pair of a malloc and a free. */
+/* Nanoseconds per malloc/free pair. */
 struct times {
 	double wall, cpu;
 };

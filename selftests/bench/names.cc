@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A translation unit with much debug information. names.sh links many copies of it into one program.
+// A translation unit with a lot of debug information. names.sh links many copies of it into one program.
 
 #include <functional>
 #include <future>

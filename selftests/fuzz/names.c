@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the demangling of names, also with names that no compiler generates. An input is a name.
+// Fuzzes the demangling of names, including names that no compiler generates. An input is a name.
 
 #include "selftests/fuzz/fuzz.h"
 

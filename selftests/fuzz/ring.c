@@ -56,8 +56,8 @@ struct recipe {
 	uint8_t target; /* low four bits: number of the target; high four bits: id of the stack */
 	uint8_t flags;
 	/*
-	 * low six bits: number of words beyond the minimum of the record type; if this byte is 0x80 or more, a sequence
-	 * number is skipped, too
+	 * low six bits of this byte: number of words by which the record is longer than the minimum for its type; if
+	 * this byte is 0x80 or more, a sequence number is also skipped
 	 */
 	uint8_t more;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the shim's reading of unwind tables (userland/unwind).
+// Fuzzes the code with which the shim reads unwind tables (userland/cfi).
 //
-// An input is the position of .eh_frame_hdr and .eh_frame in an object (six bytes), then the object.
+// An input consists of the position of .eh_frame_hdr in an object and the position and size of .eh_frame (six bytes in
+// total), followed by the object itself.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -48,7 +49,8 @@ static struct mf_row ask(const struct mf_rows_object *object, uint64_t pc)
 }
 
 /*
- * Looks up consecutive rows of the unwind tables from address @pc on, until there is one whose rule cannot be cached.
+ * Looks up consecutive rows of the unwind tables, starting at address @pc, until there is one whose rule cannot be
+ * cached.
  */
 static void follow(const struct mf_rows_object *object, uint64_t pc)
 {
@@ -82,8 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(&object, UINT64_MAX);
 	table = bytes + (header == 0xffff ? frames : header);
 	/*
-	 * Try every group of four bytes as the start address in a table entry. The address is relative to the header
-	 * or, if there is none, to the start of the frame data or to the four bytes themselves.
+	 * Try every group of four bytes as the start address in a table entry. The address is relative to the header.
+	 * If there is no header, it is relative either to the start of the frame data or to the four bytes themselves.
 	 */
 	for (size_t at = 0, n = 0; at + 4 <= input.left && n < PLACES_MAX; at += 4, n++) {
 		int32_t distance;

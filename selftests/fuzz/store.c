@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the aggregator's reading of a session that stray writes of the program have damaged.
+// Fuzzes the code with which the aggregator reads a session that the program's stray writes have damaged.
 //
 // An input is a list of patches to a valid session: region, offset, length, bytes.
 

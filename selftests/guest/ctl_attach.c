@@ -198,8 +198,8 @@ TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
 }
 
 /*
- * By the usual rules, a program that only grows has no peak, and the last snapshot has a tree only by chance. But the
- * user wants to know what made it grow, so attach always ends with a tree.
+ * Under the usual rules, a program that only grows has no peak, and its last snapshot has a tree only by chance. But
+ * the user wants to know what made it grow, so a profile that attach makes always ends with a tree.
  */
 TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 {
@@ -522,8 +522,8 @@ static void become_other(void)
 }
 
 /*
- * A user may attach to their own processes, but not to those of other users. In that case the message says what would
- * help.
+ * A user may attach to their own processes, but not to those of other users. If an attach is refused, the message says
+ * what would help.
  */
 TEST_F_TIMEOUT(attach, different_users, SECONDS)
 {

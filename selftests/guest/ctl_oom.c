@@ -61,7 +61,7 @@ FIXTURE_TEARDOWN(oom)
 	free(self->text);
 }
 
-/* Runs the program to completion. Returns the text of the file's last snapshot. */
+/* Runs the program to completion. Returns the text of the last snapshot in the program's massif.out file. */
 static const char *run(struct __test_metadata *_metadata, FIXTURE_DATA(oom) *self, const char *option)
 {
 	char *events;
@@ -121,8 +121,8 @@ TEST_F_TIMEOUT(oom, of_pages, SECONDS)
 }
 
 /*
- * Before the OOM kill, the kernel writes some pages to disk and reads them back, so the end is not necessarily the
- * peak.
+ * Before the OOM kill, the kernel writes some pages to disk and reads them back, so the peak is not necessarily at the
+ * end.
  */
 TEST_F_TIMEOUT(oom, of_resident_pages, SECONDS)
 {

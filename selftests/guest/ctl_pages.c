@@ -184,7 +184,10 @@ TEST_F_TIMEOUT(pages, forks, SECONDS)
 	expect_file(_metadata, self->name);
 }
 
-/* Without %p the program's file has the given name, and the other files have the process's pid appended. */
+/*
+ * Without %p in the file name, the program's file has exactly the given name. In the names of the other files, the pid
+ * of the process is appended to the given name.
+ */
 TEST_F_TIMEOUT(pages, one_name_for_all, SECONDS)
 {
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--pages-as-heap",

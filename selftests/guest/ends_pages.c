@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// In pages mode, if a process has the most memory mapped at its end, the peak shows that memory, however the process
-// ends.
+// In pages mode, if a process's mapped memory is at its maximum when the process ends, the peak shows that maximum,
+// however the process ends.
 
 #include <signal.h>
 #include <stdlib.h>

@@ -283,7 +283,7 @@ TEST_F(opened, control_page_describes_the_ring)
 TEST_F(opened, only_the_consumer_page_can_be_written)
 {
 	static const struct {
-		long pages;	/* number of pages to map; 0: one more than the data area has */
+		long pages;	/* number of pages to map, or 0 for one page more than the data area */
 		long at;
 		int prot;
 		int flags;
@@ -506,7 +506,7 @@ static int map_until_the_end(void *arg)
 	return 0;
 }
 
-/* The session continues as long as any of its pages is mapped. The session ends when the last mapping is removed. */
+/* The session continues for as long as any of its pages are mapped. It ends when the last mapping is removed. */
 TEST_F(opened, a_mapping_outlives_close)
 {
 	struct massif_attach attach = { .size = sizeof(attach) };
@@ -641,7 +641,7 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
 	/*
-	 * The records of a few mappings are too few to reach the watermark, but the end of the process wakes the poller
+	 * A few mappings do not make enough records to reach the watermark, but the end of the process wakes the poller
 	 * anyway.
 	 */
 	session->consumer->watermark = RING / 2;

@@ -110,8 +110,8 @@ static int change_nothing(void)
 }
 
 /*
- * A change that a profiled process makes, and whether the change ends the permission to profile it. The module must
- * decide as ptrace does.
+ * A change that a profiled process makes, and whether the change ends the permission to profile the process. The module
+ * must make the same decision as ptrace.
  */
 static const struct change {
 	const char *name;
@@ -158,7 +158,7 @@ static void change_and_map(const struct change *change, int told, int asked)
 
 /*
  * What the session's records reported: whether there were mappings of the lengths BEFORE, AFTER, BACK and CHILDS, and
- * how often a process forked, exited, or left the session because the session may no longer observe it.
+ * how many times a process forked, exited, or left the session because the session was no longer allowed to observe it.
  */
 struct seen {
 	bool before, after, back, childs;
@@ -240,8 +240,8 @@ static int watch(const struct change *change)
 	if (!change->hides)
 		end(pid);
 	/*
-	 * The session no longer follows any process: the profiled process has either ended, or hidden itself from the
-	 * session's owner by its change of privileges. A hidden process is still running.
+	 * The session no longer follows any process: the profiled process has either ended, or become hidden from the
+	 * session's owner by its change of privileges or dumpability. A hidden process is still running.
 	 */
 	if (kmod_session_drain(&session, 20000, note, &seen))
 		return 24;
@@ -299,8 +299,8 @@ static int count_mappings(const struct massif_record *rec, void *arg)
 }
 
 /*
- * Runs a test in which the profiled process does nothing after its change of privileges; the consumer requests a resync
- * instead.
+ * Runs a test in which the profiled process makes @change and then does nothing; instead, the consumer requests a
+ * resync.
  */
 static int ask_again(const struct change *change)
 {
@@ -358,7 +358,7 @@ TEST_F_TIMEOUT(access, a_resync_tells_nothing_of_a_member_that_may_not_be_looked
 	}
 }
 
-/* A process with more privileges than the opener does not become a profiled process, even if it enrols itself. */
+/* A process with more privileges than the opener is not profiled, even if it enrols itself. */
 static int enrol_with_more_rights(bool namespace, bool capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -638,9 +638,9 @@ static int count_ends(const struct massif_record *rec, void *arg)
 #define RACES	200
 
 /*
- * Runs as an unprivileged user. Starts, RACES times, a process that executes @program, which gains privileges. Attaches
- * to each process after a varying delay, so that some attaches come before the exec and some after it. Returns 0, or
- * the number of the step that failed.
+ * Runs as an unprivileged user. RACES times, starts a process that executes @program, which gains privileges, and
+ * attaches to the process. The delay before attaching varies, so that some attempts come before the exec and some after
+ * it. Returns 0, or the number of the step that failed.
  */
 static int attach_amid_exec(const char *program)
 {

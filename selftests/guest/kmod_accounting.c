@@ -91,9 +91,9 @@ TEST_F_TIMEOUT(program, bin_true, 60)
 }
 
 /*
- * Unlike torture, torture_i386 does not write down how often it copies /proc/self/maps to a file, so the test sets the
- * counts that torture_run_exact() expects. The program makes seven copies while it runs, and its child makes one. Both
- * also make a copy when they exit.
+ * Unlike torture, torture_i386 does not record how often it copies /proc/self/maps to a file, so the test sets the
+ * counts that torture_run_exact() expects. The program makes seven copies while it runs, and its child makes one. Each
+ * of the two also makes a copy when it exits.
  */
 TEST_F_TIMEOUT(program, of_32_bits, 120)
 {

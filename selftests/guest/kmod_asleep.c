@@ -140,8 +140,8 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 }
 
 /*
- * Returns whether the model of process @pid, made from the records, equals its /proc/PID/maps. A process to which a
- * session attached twice has two targets, of which the last is used.
+ * Returns whether the model of process @pid that was built from the records equals the process's /proc/PID/maps. If a
+ * session has attached to a process twice, the process has two targets; the later one is used.
  */
 static bool equals_maps(struct kmod_model *model, pid_t pid)
 {
@@ -372,8 +372,8 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	}
 	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
 	/*
-	 * A kretprobe cannot follow BEYOND of this test's mmap() calls. status.missed also counts the calls of other
-	 * processes in the system that it could not follow, so it may be larger than BEYOND.
+	 * Of this test's mmap() calls, the kretprobe cannot follow BEYOND. status.missed also counts the calls of other
+	 * processes in the system that the kretprobe could not follow, so it may be larger than BEYOND.
 	 */
 	EXPECT_LE(misses ? BEYOND : 0, status.missed);
 	EXPECT_GE(misses ? 2 * BEYOND : 0, status.missed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests attaching to a process at any moment of its life: all records are written, and nothing is left behind.
+// Tests attaching to a process at any point in its life: all records are written, and nothing is left behind.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -76,8 +76,9 @@ static void sleep_on(void)
 }
 
 /*
- * Maps a different number of pages in each call, so that mappings do not merge, and unmaps all but the first or last
- * page. Never unmaps beyond the mapping, where a library or the data of a new thread may be.
+ * Maps a different number of pages on each call to mmap(), so that mappings do not merge, and unmaps all but the first
+ * or the last page of every second mapping. Never unmaps beyond the mapping, because a library or the data of a new
+ * thread may be there.
  */
 static void map_on(void)
 {
@@ -111,7 +112,7 @@ static void map_in_threads(void)
 
 /* State of a process that enrols itself while its other threads map memory. */
 static int enrols_by;
-static unsigned int enrols_after; /* delay before the enrolment in us */
+static unsigned int enrols_after; /* delay in microseconds before the process enrols itself */
 
 static void map_in_threads_and_enrol(void)
 {
@@ -258,7 +259,7 @@ TEST_F(attach, refuses_with_a_reason)
 	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, 0));
 	EXPECT_EQ(-EINVAL, kmod_session_attach(self->session.fd, -1));
 	EXPECT_EQ(-ESRCH, kmod_session_attach(self->session.fd, 0x7fffffff));
-	/* Process 2 is kthreadd, a kernel thread, to which one cannot attach. */
+	/* Process 2 is kthreadd, a kernel thread, which cannot be attached to. */
 	EXPECT_EQ(-EOPNOTSUPP, kmod_session_attach(self->session.fd, 2));
 	/* The id of a thread other than the first is not the id of a process, so attaching to it fails. */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -285,8 +286,8 @@ TEST_F(attach, refuses_with_a_reason)
 }
 
 /*
- * Stops @pid, a member of @session that maps and unmaps continuously. Checks that all totals were correct and that the
- * model's mappings equal the kernel's.
+ * Stops @pid, a member of @session that continuously maps and unmaps memory. Checks that all totals were correct and
+ * that the model's mappings equal the kernel's.
  */
 static void check_busy(struct __test_metadata *_metadata, struct kmod_session *session, pid_t pid, const char *name, int n)
 {
