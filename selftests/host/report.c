@@ -177,7 +177,7 @@ TEST(every_way_to_fail)
 	}
 }
 
-// Two tests run side by side, each in its own lane (a pipe to report.pl). Their output arrives in parts, alternately.
+// Two tests run side by side, each in its own lane (a pipe to report.pl). Their output arrives in alternating pieces.
 TEST(lanes_side_by_side)
 {
 	static const struct {

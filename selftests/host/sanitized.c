@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs the tests of massif-ctl's library built with AddressSanitizer and UBSan. `make check' builds them; `make
-// check-sanitize' runs the other tests, and also ThreadSanitizer.
+// Runs tests of massif-ctl's library that are built with AddressSanitizer and UBSan. `make check' builds them; `make
+// check-sanitize' runs more tests in this way, and some with ThreadSanitizer.
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The comparison of a program run alone and under massif detects each kind of difference. A script takes the place of
-// massif-ctl and causes one kind of difference at a time.
+// The comparison of a program's runs with and without massif detects every kind of difference. A script stands in for
+// massif-ctl and produces one kind of difference at a time.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "selftests/lib/ctl_run.h"
 
 /*
- * A shell script that takes the place of massif-ctl. It skips massif-ctl's options, which end with "--". Then it
- * executes the shell command that replaces %s (@harm of the variant), and execs the program.
+ * A template for a shell script that stands in for massif-ctl; %s is replaced by a shell command, @harm of the test's
+ * variant. The script skips massif-ctl's options up to "--", runs that command, and then execs the program.
  */
 #define STAND_IN                                                    \
 	"#!/bin/sh\n"                                               \

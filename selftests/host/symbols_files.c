@@ -72,7 +72,7 @@ static const struct {
 	{ 0x98, "at_90_long_name", 8 },
 	{ 0xa8, "at_90_longer", 24 },
 	/*
-	 * If the names of two symbols have equal length, not counting the symbol version, the one with a version is
+	 * If two symbols have names of equal length (not counting the symbol version), the symbol with a version is
 	 * used.
 	 */
 	{ 0xb8, "at_b0_vvvvvvv@V_1", 8 },
@@ -260,7 +260,7 @@ TEST_F(files, damaged)
 			at = random % (i & 1 && round & 1 ? 64 * 40 : status.st_size);
 			if (i & 1 && round & 1)
 				at = status.st_size - 64 * 40 + at;
-			/* Do not damage the magic number, otherwise nothing else in the file would be read. */
+			/* Do not damage the magic number; otherwise nothing else in the file would be read. */
 			if (at < 6)
 				continue;
 			ASSERT_EQ(1, pwrite(file, &byte, 1, at));
@@ -343,7 +343,10 @@ TEST_F(files, separate_debug_files)
 	}
 }
 
-/* Returns what a new symbolizer reports for @pc. It can read this program only at @path. */
+/*
+ * Returns what a new symbolizer reports for @pc if a copy of @path is the only file from which it can read this
+ * program's symbols. If @path is NULL, there is no such file.
+ */
 static struct mf_location resolve_next(FIXTURE_DATA(files) *self, struct mf_names *names,
 				       const char *path, uint64_t pc)
 {
@@ -382,7 +385,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 
 	mf_names_begin(names);
-	/* A symbolizer's failure to read the file is not kept, so the next symbolizer tries again. */
+	/* If a symbolizer cannot read the file, the failure is not cached, so the next symbolizer tries again. */
 	EXPECT_STREQ("(none)", resolve_next(self, names, NULL, pc).function ?: "(none)");
 	found = resolve_next(self, names, self->program, pc + 1);
 	EXPECT_STREQ("resolve", found.function ?: "(none)");
@@ -498,7 +501,7 @@ static uint64_t find_section(const char *path, const char *name)
 	return 0;
 }
 
-/* If a debug section is damaged, line numbers may be lost, but function names may not. */
+/* If a debug section is damaged, line numbers may be lost, but function names must not be. */
 TEST_F(files, compressed_and_damaged)
 {
 	static const char *const names[] = { ".debug_info", ".debug_line", ".debug_abbrev" };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Symbol names cached for later runs: cached names are used and are the same as without the cache, and a file that is
-// invalid, outdated, or not the user's own is ignored.
+// Symbol names cached for later runs. The cached names are used, and they are the same names that would be found
+// without the cache. A cache file that is invalid, outdated, or not owned by the user is ignored.
 //
-// To find out whether a file is used, the test makes one with wrong names.
+// To find out whether a cache file is used, the test creates one with wrong names.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -322,7 +322,10 @@ TEST_F(names, demangled_or_not)
 	}
 }
 
-/* In a run, the second symbolizer starts with the names that the first one found and those that were saved before. */
+/*
+ * The second symbolizer in a run starts with the names that the first one found as well as those that were saved by
+ * earlier runs.
+ */
 TEST_F(names, of_the_run_and_saved)
 {
 	struct mf_symbolizer_options options = { .demangle = true, .inlines = true };

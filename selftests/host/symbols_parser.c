@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// If a file crashes, delays or takes over the process that reads it, only its own names are lost. Otherwise the
-// process returns the same names as massif-ctl would if it read the file itself.
+// If a file crashes, delays or takes over the process that reads it, only that file's names are lost. A process that is
+// not disturbed in this way returns the same names that massif-ctl would find by reading the file itself.
 //
 // The last byte of a hostile file selects an action. This program replaces elf_begin(), the first function that the
 // reader calls for a file, with one that performs the action.
@@ -323,8 +323,8 @@ static char *tell(FIXTURE_DATA(parser) *self, uint64_t end, uint64_t step, bool 
 	"int main() { some::thing t; for (int i = 0; i < 3; i++) t.add(i); return t.all.size() == 3 ? 0 : some::many(2l); }\n"
 
 /*
- * The path of a file, the commands that make it from PLACE/source.cc (NULL: it exists already), the compiler that they
- * need, and a text that its names must contain.
+ * The path of a file, the commands that build it from PLACE/source.cc (NULL if it already exists), the compiler they
+ * need, and a string that its names must contain.
  */
 static const struct {
 	const char *path, *commands, *needs, *expected;
@@ -385,7 +385,10 @@ TEST_F_TIMEOUT(parser, names_are_those_that_are_read_here, 240)
 	}
 }
 
-/* If no process can be started, an unprivileged massif-ctl reads the file itself, but a privileged one does not. */
+/*
+ * If no process can be started to read a file, an unprivileged massif-ctl reads the file itself, but a privileged one
+ * does not.
+ */
 TEST_F(parser, where_no_process_can_be_started)
 {
 	ASSERT_TRUE(copy_self(GOOD, HARMLESS));
@@ -420,7 +423,7 @@ static size_t count_children(void)
 }
 
 /*
- * Each file is read in a child process, which then waits for further questions about the file. At most PARSERS_MAX of
+ * Each file is read in a child process, which then waits for further queries about the file. At most PARSERS_MAX of
  * these children are kept, even if more files have to be read.
  */
 TEST_F_TIMEOUT(parser, processes_have_a_bound, 120)
@@ -586,7 +589,7 @@ TEST(answers_as_bytes)
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
 	/*
-	 * An answer is refused if it was truncated at any offset, or if it has extra bytes. A truncated answer is
+	 * An answer is rejected if it is truncated, at whatever offset, or has extra bytes. A truncated answer is
 	 * stored in a block that is only one byte longer than the answer, so that reads beyond it are noticed.
 	 */
 	for (size_t size = 0; size < buffer.size; size++) {
@@ -598,7 +601,7 @@ TEST(answers_as_bytes)
 	mf_wire_put(&buffer, "", 1);
 	EXPECT_FALSE(mf_wire_get_answer(buffer.bytes, buffer.size, &got));
 	/*
-	 * If any byte of the answer is changed, the answer is either refused, or is still a valid answer with at most
+	 * If any byte of the answer is changed, the answer either is rejected or is still valid and has at most
 	 * MF_POSITIONS_MAX positions.
 	 */
 	buffer.size--;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// If reading the names takes more than a second, progress is reported, and so is the end.
+// If reading the names takes more than a second, progress is reported, and so is completion.
 
 #include <dlfcn.h>
 #include <gelf.h>

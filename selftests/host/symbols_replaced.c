@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files deleted, moved, replaced or overwritten while their code is mapped: their symbol names are found nevertheless,
-// or the lack of names is reported, and no name comes from another build.
+// Files that are deleted, moved, replaced or overwritten while their code is mapped: their symbol names are still
+// found, or a message reports that they are missing, and no name is taken from another build.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -337,7 +337,7 @@ TEST_F(held, bound)
 	}
 }
 
-/* The number of files held open is limited to massif-ctl's own limit on descriptors. */
+/* At most MF_HELD_MAX files are held open, even if the descriptor limit allows more. */
 TEST_F_TIMEOUT(held, own_bound, 120)
 {
 	static const int numbers[] = { MF_HELD_MAX, MF_HELD_MAX + 1, 10 * MF_HELD_MAX };
@@ -368,8 +368,8 @@ TEST_F_TIMEOUT(held, own_bound, 120)
 }
 
 /*
- * massif-ctl keeps mapped files open only up to a share of the descriptor limit, so that descriptors remain for
- * profiles.
+ * massif-ctl uses only a fraction of the descriptor limit (1/MF_HELD_SHARE) to keep mapped files open, so that
+ * descriptors remain for profiles.
  */
 TEST_F(held, share_of_descriptors)
 {

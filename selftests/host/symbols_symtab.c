@@ -16,7 +16,7 @@
 #include "symbols/symtab.h"
 
 #define PLACE "symtab.tmp"
-#define EACH  512 /* number of symbols per file whose boundaries are tested */
+#define EACH  512 /* in each file, the number of symbols whose boundaries are tested */
 
 /* Symbols with the same start and size, so that only their names decide which one is preferred. */
 __asm__(".text\n"
@@ -67,7 +67,7 @@ static void refer_to(struct reference *all, Elf *elf)
 	}
 }
 
-/* Returns whether @a is preferred to @b, which begins at the same address and also covers the address. */
+/* Given that @a and @b begin at the same address and both cover the address, returns whether @a is preferred to @b. */
 static bool is_better(const struct mf_symbol *a, const struct mf_symbol *b)
 {
 	size_t length_a = strcspn(a->name, "@"), length_b = strcspn(b->name, "@");
@@ -116,8 +116,8 @@ static size_t differences(const struct reference *all, struct mf_symtab *table, 
 }
 
 /*
- * Returns the number of addresses of the file for which the table finds a different symbol than a linear search does,
- * or -1 if the file cannot be read or has no symbols.
+ * Returns the number of addresses in the file for which a look-up in the table and a linear search find different
+ * symbols, or -1 if the file cannot be read or has no symbols.
  */
 static long compare(const char *path)
 {

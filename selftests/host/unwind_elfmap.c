@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reading an object's file for its unwind tables: a valid file, one that is truncated while it is being read, and
-// files with damage anywhere.
+// Reading an object's file for its unwind tables: a valid file, one that is truncated while being read, and files
+// damaged at arbitrary positions.
 
 #include <elf.h>
 #include <errno.h>

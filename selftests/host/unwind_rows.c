@@ -121,9 +121,7 @@ TEST(instructions)
 	}
 }
 
-/*
- * Up to the maximum number of saved states (DW_CFA_remember_state), the rule is found. With more states, it is unknown.
- */
+/* The rule is found if at most 16 states are saved at a time (DW_CFA_remember_state). With more, it is unknown. */
 TEST(states_within_states)
 {
 	static const struct {
@@ -168,8 +166,8 @@ TEST(code_around_the_end)
 enum { COUNT_ENCODING = 2, TABLE_ENCODING = 3, COUNT = 8 };
 
 /*
- * If the unwind tables do not describe a code address, the rule found is MF_CFA_NONE. It is MF_CFA_UNKNOWN only if the
- * tables cannot be read.
+ * If the unwind tables do not describe a code address, the look-up yields MF_CFA_NONE. It yields MF_CFA_UNKNOWN only if
+ * the tables cannot be read.
  */
 TEST(code_without_a_description)
 {

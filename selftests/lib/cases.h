@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Included before each guest test. If MASSIF_CASES is set, only those test cases run whose name FIXTURE.CASE matches
+ * Included before each guest test. If MASSIF_CASES is set, runs only the test cases whose names (FIXTURE.CASE) match
  * one of its shell patterns.
  */
 #ifndef MASSIF_SELFTESTS_CASES_H
@@ -27,7 +27,7 @@ static inline bool case_is_wanted(const struct __test_metadata *test, const char
 }
 
 /*
- * Removes the test cases that MASSIF_CASES does not select from the harness's lists. If no case is left, the test
+ * Removes from the harness's lists the test cases that MASSIF_CASES does not select. If no case is left, the test
  * fails.
  */
 static inline void select_cases(void)
@@ -55,7 +55,7 @@ static inline void select_cases(void)
 	}
 }
 
-/* Lets the harness's main() remove the test cases that are not selected before it runs the other ones. */
+/* Lets the harness's main() remove the test cases that are not selected before it runs the others. */
 #define test_harness_run(argc, argv) (select_cases(), test_harness_run(argc, argv))
 
 #endif

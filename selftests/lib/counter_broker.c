@@ -62,8 +62,8 @@ static int open_time(pid_t thread)
 }
 
 /*
- * Updates the page of a counter as the kernel does. A real reader of the page never runs on another processor, so no
- * stronger ordering is needed.
+ * Updates the page of a counter in the same order as the kernel does. The kernel updates it on the processor on which
+ * the reader runs, but the broker may run on another processor, so it uses atomic operations.
  */
 static void change(struct perf_event_mmap_page *page, uint32_t index, uint64_t offset)
 {
@@ -109,7 +109,7 @@ static void get_ready(void)
 }
 
 /*
- * Returns whether the perf_event_open() call opens an instruction counter of the calling thread itself. Also returns
+ * Returns true if the perf_event_open() call opens an instruction counter for the calling thread itself. Also returns
  * true if the call's arguments cannot be read: on some systems only an ancestor may read a program's memory, and the
  * broker is not an ancestor.
  */

@@ -12,7 +12,8 @@ enum counter_kind {
 	/* perf_event_open() returns a descriptor from which read(2) reads the thread's CPU-time clock */
 	COUNTER_OF_TIME,
 	/*
-	 * perf_event_open() returns a descriptor of a page with a continuously increasing count, which the thread maps
+	 * perf_event_open() returns a descriptor for a page that contains a continuously increasing count; the thread
+	 * maps this page
 	 */
 	COUNTER_OF_PAGE,
 };
@@ -25,8 +26,8 @@ struct counter_broker {
 	uint32_t spared;
 
 	/*
-	 * Number of perf_event_open() calls, and the number of those calls that did not open a user-mode instruction
-	 * counter of the calling thread.
+	 * The number of perf_event_open() calls, and how many of those calls were for something other than a
+	 * user-mode instruction counter of the calling thread.
 	 */
 	uint32_t asked, asked_else;
 	/*
@@ -37,9 +38,9 @@ struct counter_broker {
 };
 
 /*
- * A counter's value is the sum of the offset in its page and the number that rdpmc returns. COUNTER_START is added to
- * the offset and subtracted from the number, so that rdpmc returns a negative number, whose sign the reader must extend
- * to 64 bits.
+ * A counter's value is the sum of the offset in its page and the number returned by rdpmc. The broker adds
+ * COUNTER_START to the offset, and the emulation of rdpmc subtracts it from the number. So rdpmc returns a negative
+ * number, which the reader must sign-extend to 64 bits.
  */
 #define COUNTER_START (1ull << 40)
 

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Aborts if something essential for the test has failed; the harness reports the abort. */
+/* Aborts if something that the test cannot do without has failed; the harness reports the abort. */
 static void need(bool fine, const char *what)
 {
 	if (fine)
@@ -262,7 +262,7 @@ static bool next_line(const char **text, const char *format, void *value)
 	return true;
 }
 
-/* Parses a tree entry and, recursively, as many child entries as it says it has. */
+/* Parses a tree entry and, recursively, its child entries, whose number the entry gives. */
 static bool take_tree(const char **text, unsigned int depth)
 {
 	const char *end = strchr(*text, '\n'), *line = *text + depth;

@@ -47,7 +47,7 @@ void ctl_result_free(struct ctl_result *result);
 /* Starts @argv without waiting for it. The child inherits the descriptors of the test. */
 pid_t ctl_start(void (*before)(void), const char *const *argv);
 
-/* Returns the exit status, or 128 + the signal. */
+/* Returns the exit status or, if a signal ended the program, 128 plus the signal number. */
 int ctl_exit_code(const struct ctl_result *result);
 
 /* Returns the contents of a file, which the caller must free, or NULL if it cannot be read. */
@@ -67,8 +67,8 @@ size_t ctl_find_files(const char *prefix, char name[256]);
 void ctl_remove_files(const char *prefix);
 
 /*
- * Finds the first message in @err that a file was saved under a different name. Returns that name, which the caller
- * must free, or NULL if there is no such message.
+ * Finds the first message in @err saying that a file was saved under a different name. Returns that name, which the
+ * caller must free, or NULL if there is no such message.
  */
 char *ctl_saved_file(const char *err);
 

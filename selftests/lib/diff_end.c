@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Adds a check for a peak at the program's end, such as massif-ctl makes, to a massif.out file of Valgrind's Massif.
+// Adds to a massif.out file from Valgrind's Massif the check for a peak at the program's end that massif-ctl makes.
 
 #include "selftests/lib/diff_end.h"
 
@@ -77,8 +77,8 @@ static int neighbour(const struct file *file, int i, int step)
 }
 
 /*
- * Removes half of the snapshots: repeatedly the one whose neighbours are closest in time, or the first if there is a
- * tie.
+ * Removes half of the snapshots by repeatedly removing the one whose neighbours are closest in time; in a tie, the
+ * first such snapshot.
  */
 static void cull(struct file *file)
 {

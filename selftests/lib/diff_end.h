@@ -9,11 +9,11 @@
 #include <stdbool.h>
 
 /*
- * Returns a copy of @theirs, which the caller must free. If a peak check at the program's end would have taken a
- * snapshot, the copy contains this snapshot, and *@added is true. @theirs is the massif.out file of a program that ran
- * with @options and with libdiff_end.so preloaded. @end is what that library wrote; NULL if it was not called because
- * the program was killed. If @end is NULL, the last snapshot of @theirs is assumed to show the end, which is true
- * unless snapshots were skipped. If that snapshot has no tree, the tree is taken from @ours.
+ * @theirs is the massif.out file of a program that ran with @options and with libdiff_end.so preloaded. Returns a copy
+ * of it, which the caller must free. If a peak check at the program's end would have taken a snapshot, that snapshot is
+ * added to the copy and *@added is set to true. @end is what libdiff_end.so wrote, or NULL if the library was not
+ * called because the program was killed. If @end is NULL, the last snapshot of @theirs is assumed to show the end,
+ * which is true unless snapshots were skipped. If that snapshot has no tree, the tree is taken from @ours.
  */
 char *diff_end_add(const char *theirs, const char *end, const char *ours, const char *const *options,
 		   bool *added);

@@ -29,7 +29,8 @@ struct run {
 	enum side side;
 	pid_t pid;
 	int status;
-	char *text, *log; /* contents of the run's massif.out file and of its log, made comparable */
+	/* contents of the run's massif.out file and of its log, made comparable with the other runs' */
+	char *text, *log;
 	/* contents of the massif.out file as written, not made comparable; only set for the run under massif-ctl */
 	char *raw;
 	bool ends;	  /* the massif.out file contains a snapshot of the program's end */
@@ -144,8 +145,8 @@ static bool begins(const char *line, const char *word)
 }
 
 /*
- * Returns the text after the name of a thread's entry function, or NULL if @text does not begin with this name. Under
- * Valgrind the entry function is clone(), on a native system clone3().
+ * Returns the text after the name of a thread's entry function, or NULL if @text does not begin with that name. Under
+ * Valgrind the entry function is clone(); without it, clone3().
  */
 static const char *thread_entry(const char *text)
 {
@@ -159,9 +160,9 @@ static const char *thread_entry(const char *text)
 }
 
 /*
- * Returns whether a line of a tree is not a frame, but was found by Valgrind beyond the outermost frame of a stack.
- * Valgrind keeps unwinding there, and takes argument counts and stack addresses for code addresses. Stack addresses are
- * below 0x2000000000 in Valgrind.
+ * Returns whether a line of a tree is not a real frame but something that Valgrind found beyond the outermost frame of
+ * a stack. Valgrind keeps unwinding there, and mistakes argument counts and stack addresses for code addresses. Under
+ * Valgrind, stack addresses are below 0x2000000000.
  */
 static bool is_below_all(const char *line)
 {
@@ -200,9 +201,9 @@ static char *copy_tree_line(char *to, const char *line, const char *end)
 }
 
 /*
- * Returns a copy of a massif.out file in which all addresses are 0xADDRESS, all threads have the same entry function,
- * and lines beyond the outermost frames of stacks are removed. Unless @head is set, the desc and cmd lines are removed,
- * too.
+ * Returns a copy of a massif.out file in which every address is replaced by 0xADDRESS, all threads have the same entry
+ * function, and lines past the outermost frame of each stack are removed. Unless @head is set, the desc and cmd lines
+ * are removed, too.
  */
 static char *make_comparable(const char *text, bool head)
 {
@@ -267,8 +268,8 @@ static char *copy_account_line(char *to, const char *line, const char *end)
 }
 
 /*
- * Extracts Massif's log, which consists of the lines with "--PID-- Massif: ". Drops the list of allocation functions in
- * this log, because Valgrind 3.27 prints a different list than 3.19.
+ * Extracts Massif's log, which consists of the lines that begin with "--PID-- Massif: ". Drops the list of allocation
+ * functions from it, because Valgrind 3.27 and 3.19 print different lists.
  */
 static char *extract_account(const char *log)
 {
@@ -351,7 +352,7 @@ static bool finish(struct run *run, const struct diff_scenario *scenario, const 
 	return false;
 }
 
-/* Prints the first difference of @a and @b. */
+/* Prints the first difference between @a and @b. */
 static void show_difference(const char *a, const char *b)
 {
 	const char *snapshot = a;
