@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwinds a copied stack with libunwind: from a thread's registers and stack bytes to its call chain.
+// Unwinds a stack copy with libunwind: determines a thread's call chain from its registers and stack bytes.
 //
-// libunwind's remote mode asks us for memory, registers and unwind rules. Memory consists of the copied stack and,
-// since code is never written, the files behind the mappings. Rules come from tables that an unprivileged process built
-// from the file (elf/binary.h). libunwind only sees rules that were found to be safe; they are at addresses outside
-// user space. Every value of the thread that libunwind reads is recorded: two stacks with the same values have the same
-// call chain.
+// libunwind's remote mode asks us for memory, registers and unwind rules. The memory consists of the stack copy and,
+// since code is never written to, the files behind the mappings. The rules come from tables that an unprivileged
+// process built from the file (elf/binary.h). libunwind sees only rules that were found to be safe; it reads them at
+// addresses outside user space. Every value that libunwind reads from the thread's registers or stack is recorded: two
+// stacks with the same values have the same call chain.
 
 #include "pages/unwind.h"
 
@@ -29,7 +29,10 @@
 /* Assumed maximum size of a function, used to decide whether a direct call may have led to an address. */
 #define FUNCTION_BYTES (64u << 10)
 
-/* Maximum size of the function (rt_sigreturn) to whose start signal handlers return. */
+/*
+ * Maximum size of the function that signal handlers return to (the rt_sigreturn trampoline); they return to its first
+ * instruction.
+ */
 #define SIGRETURN_BYTES 64u
 
 /* Number of slots in the cache of is_signal_frame(). */
@@ -56,18 +59,18 @@
 #endif
 
 /*
- * libunwind's search in a table of unwind rules. Its header does not declare this function, but it is exported for this
- * purpose.
+ * libunwind's function for searching a table of unwind rules. libunwind's header does not declare it, but the library
+ * exports it for this purpose.
  */
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip,
 					      unw_dyn_info_t *di, unw_proc_info_t *pi,
 					      int need_unwind_info, void *arg);
 
 /*
- * libunwind reads the unwind rules of a file as if they were memory. The address of a word of the rules consists of
- * this bit, the file's number (from bit 32 upwards), and an offset. At offset 0, there is a search table with a single
- * entry, which refers to the FDE at the table's base address; find_proc_info() sets the base to the FDE that it has
- * found. The file's rules start at the offset RULES_ENTRY.
+ * libunwind reads a file's unwind rules as if they were in memory. The address of a word of the rules consists of this
+ * bit, the file's number (from bit 32 upwards), and an offset. At offset 0 is a search table with a single entry, which
+ * refers to the FDE at the table's base address; find_proc_info() sets the base to the FDE that it found. The file's
+ * rules start at offset RULES_ENTRY.
  */
 #define RULES_BIT   (1ull << 63)
 #define RULES_ENTRY 8u
@@ -176,8 +179,8 @@ static uint64_t rules_address(uint32_t file, uint32_t offset)
 }
 
 /*
- * Reads the word of a file's unwind rules at @address, which is composed as described at RULES_BIT. Returns false if
- * @address is not within the rules of a file: DWARF expressions can make libunwind read any address.
+ * Reads the word at @address in a file's unwind rules. @address is composed as described at RULES_BIT. Returns false if
+ * @address is not within a file's rules, because DWARF expressions can make libunwind read from any address.
  */
 static bool read_rules(struct mf_unwinder *u, uint64_t address, uint64_t *value)
 {
@@ -256,8 +259,8 @@ static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *valu
 }
 
 /*
- * Finds the rules of the code at @ip, which is in @interval. Sets *@bias to the run-time address minus the link-time
- * address.
+ * Finds the unwind rules for the code at @ip, which is in @interval. Sets *@bias to the run-time address minus the
+ * link-time address.
  */
 static bool find_rules(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip,
 		       struct mf_cfi_found *found, uint64_t *bias)
@@ -286,8 +289,8 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *i
 	if (!interval || interval->file > INT32_MAX || !find_rules(u, interval, ip, &found, &bias))
 		return -UNW_ENOINFO;
 	/*
-	 * Give libunwind the table of one entry at offset 0 of the rules (see RULES_BIT). Its entry is relative to
-	 * segbase, the address of the FDE.
+	 * Give libunwind the table at offset 0 of the file's rules (see RULES_BIT), which has one entry. The entry is
+	 * relative to segbase, the address of the FDE.
 	 */
 	dynamic.u.rti.segbase = rules_address(interval->file, RULES_ENTRY + found.rules);
 	dynamic.u.rti.table_data = rules_address(interval->file, 0);
@@ -471,8 +474,8 @@ static bool guess_by_pointer(struct mf_unwinder *u, struct guess *at, bool *cert
 }
 
 /*
- * Like guess_by_pointer(), but only succeeds if the chain of frame pointers leads to code in a mapped file, or has
- * CHAIN_MAX frames, which is too many to be a coincidence.
+ * Like guess_by_pointer(), but succeeds only if the chain of frame pointers leads to code in a mapped file, or is
+ * CHAIN_MAX frames long, which is too long to be a coincidence.
  */
 static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 {
@@ -490,7 +493,8 @@ static bool guess_caller(struct mf_unwinder *u, struct guess *at)
 }
 
 /*
- * Guesses the caller of an innermost function that has not set up its frame yet: the word at sp is the return address.
+ * Guesses the caller of the innermost function when that function has not yet set up its frame: the word at sp is the
+ * return address.
  */
 static bool guess_leaf(struct mf_unwinder *u, struct guess *at)
 {

@@ -28,7 +28,7 @@ struct mf_user_stack {
 	uint64_t sp; /* stack pointer: address of the first byte in @bytes */
 	const uint8_t *bytes;
 	uint64_t n_bytes;
-	bool at_limit; /* the copy was cut at the size limit and does not reach the end of the stack */
+	bool at_limit; /* the copy was truncated at the size limit and does not reach the end of the stack */
 };
 
 /* Why a walk ended. */
@@ -78,7 +78,7 @@ int mf_unwinder_create(const struct mf_space *space, struct mf_files *files, str
 		       struct mf_unwinder **unwinder, struct mf_error *err);
 void mf_unwinder_destroy(struct mf_unwinder *unwinder);
 
-/* Drops the cached rules. Call this when code that stacks were unwound through is unmapped. */
+/* Drops everything that is cached about code. Call this when code that appears in unwound stacks has been unmapped. */
 void mf_unwinder_flush(struct mf_unwinder *unwinder);
 
 /*
@@ -90,9 +90,9 @@ void mf_unwinder_walk(struct mf_unwinder *unwinder, const struct mf_user_stack *
 		      struct mf_walk *walk);
 
 /*
- * Returns which registers and stack words the last walk read; valid until the next walk. Returns NULL if another stack
- * with the same values in them could give a different walk: because the walk read more than fits into the result, or
- * because it depended on the end of the stack copy or on an unmapped address.
+ * Returns the registers and stack words that the last walk read; the result is valid until the next walk. Returns NULL
+ * if another stack with the same values could be walked differently, either because the walk read more values than fit
+ * into the result, or because it depended on the end of the stack copy or on an unmapped address.
  */
 const struct mf_trace *mf_unwinder_trace(const struct mf_unwinder *unwinder);
 

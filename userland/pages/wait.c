@@ -42,7 +42,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Called after @stack was copied: sends the cached stack @number to the module, unless the module already has it. */
+/*
+ * Called after @stack has been copied: sends the cached stack @number to the module, unless the module already has it.
+ */
 static void queue_stack(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t number)
 {
 	mf_auto_free struct massif_stack_cache_stack *cached = NULL;
@@ -56,8 +58,8 @@ static void queue_stack(struct mf_target *target, const struct massif_rec_stack 
 }
 
 /*
- * The module has recognised a cached stack. In verify mode, the stack was walked nevertheless, and @context is the
- * result: checks that it is also the context of the cached stack. Counts the checks and the differences.
+ * The module has recognised a cached stack. In verify mode, the stack has been walked anyway, with the result @context.
+ * Checks that @context is also the cached stack's context, and counts the checks and the mismatches.
  */
 static void verify(struct mf_target *target, const struct massif_rec_stack *stack, uint32_t context)
 {
@@ -111,7 +113,10 @@ static uint32_t context_of_stack(struct mf_target *target, const struct massif_r
 	return context;
 }
 
-/* Returns the context of the cached stack @number, which the module recognised. */
+/*
+ * The module has recognised a stack as the cached stack @number: returns that stack's context, or a placeholder if we
+ * no longer have the stack.
+ */
 static uint32_t context_of_known(struct mf_target *target, uint32_t number)
 {
 	uint32_t context;

@@ -31,8 +31,8 @@ struct mf_stack_wait {
 };
 
 /*
- * Returns the entry for stack copy @capture of thread @tid, creating it if it is new. The caller increments n_events.
- * Returns NULL if memory ran out.
+ * Returns the entry for stack copy @capture of thread @tid, creating it if necessary. The caller increments n_events.
+ * Returns NULL if out of memory.
  */
 struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, uint32_t tid);
 
@@ -46,13 +46,13 @@ void mf_wait_release(struct mf_target *target, struct mf_stack_wait *wait);
 uint32_t mf_wait_open_capture(const struct mf_target *target, uint32_t tid);
 
 /*
- * Unwinds @stack and sets the context of @wait. The mappings must be the same as when it was copied. @stack is NULL if
- * it never arrived.
+ * Unwinds @stack and sets the context of @wait. The mappings must be the same as when the stack was copied. @stack is
+ * NULL if the stack never arrived.
  */
 void mf_wait_resolve(struct mf_target *target, struct mf_stack_wait *wait,
 		     const struct massif_rec_stack *stack);
 
-/* Stops waiting for all stacks that have not arrived. */
+/* Stops waiting for any stacks that have not arrived yet. */
 void mf_wait_give_up(struct mf_target *target);
 
 /*

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Around a fault in a file, the kernel maps this many pages, aligned to this number. */
+/*
+ * On a fault in a file mapping, the kernel also maps nearby pages: those in a window of this many pages, aligned to its
+ * size.
+ */
 #define MF_WINDOW_PAGES 16u
 #define MF_WINDOW_BYTES (MF_WINDOW_PAGES * 4096ull)
 
@@ -39,7 +42,7 @@ void mf_windows_deinit(struct mf_windows *windows);
 /* Returns the window that contains @address, or NULL if there is none. Valid until the next mf_windows_make(). */
 struct mf_window *mf_windows_find(const struct mf_windows *windows, uint64_t address);
 
-/* Like mf_windows_find(), but creates a missing window. Returns NULL if memory ran out. */
+/* Like mf_windows_find(), but creates the window if it is missing. Returns NULL if out of memory. */
 struct mf_window *mf_windows_make(struct mf_windows *windows, uint64_t address);
 
 /* Called with a window and a bitmap of its pages that are in the range. Returns false to stop. */

@@ -52,8 +52,8 @@ static inline bool mf_object_same_file(const struct mf_object *a, const struct m
 
 /*
  * One frame of a stack. @pc is what Massif prints: the return address minus one, or the exact address for a frame that
- * made no call (the innermost frame of page events). @pc is 0 for a frame that is a text instead of code (its object is
- * of the kind MF_OBJECT_NOTE).
+ * made no call (the innermost frame of page events). @pc is 0 for a frame that consists of text rather than code (its
+ * object is of the kind MF_OBJECT_NOTE).
  */
 struct mf_frame {
 	uint64_t pc;

@@ -55,8 +55,8 @@ struct mf_profile {
 	const char *desc; /* the options: the text after "desc: ", e.g. "--time-unit=B" or "(none)" */
 	const char *cmd;  /* the program's command line: the text after "cmd: " */
 	enum mf_time_unit time_unit;
-	bool pages; /* a profile of pages mode; its trees have a different text at the root */
-	enum mf_pages_what what; /* what a profile of pages mode counts */
+	bool pages; /* a pages-mode profile; its trees have a different text at the root */
+	enum mf_pages_what what; /* what a pages-mode profile counts */
 	const struct mf_object *objects; /* all objects; number 0 is the unknown object */
 	size_t n_objects;
 	/*

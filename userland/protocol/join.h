@@ -14,10 +14,10 @@
  * mf_join_request followed by text. The answer is struct mf_join_answer with descriptors (enum mf_join_fd). Almost
  * every request has a connection of its own, so that no descriptor stays open in the program.
  *
- * The process maps the page that it was passed, and closes the descriptor. When the mapping goes, massif-ctl knows that
- * the process has ended or executed another program (ctl/heap/space_watch.h). The process also uses the page to tell
- * massif-ctl things that need no answer. massif-ctl may have no page for a process; then the process sends messages
- * instead.
+ * The process maps the page whose descriptor comes with an answer (MF_JOIN_FD_PAGE), and closes the descriptor. When
+ * the mapping disappears, massif-ctl knows that the process has ended or executed another program
+ * (ctl/heap/space_watch.h). The process also uses the page to tell massif-ctl things that need no answer. If massif-ctl
+ * has no page for a process, the process sends messages instead.
  */
 #ifndef MASSIF_PROTOCOL_JOIN_H
 #define MASSIF_PROTOCOL_JOIN_H
@@ -35,7 +35,8 @@
 
 enum mf_join_verb {
 	MF_JOIN_EXECUTED, /* a program was executed: its path and its arguments, each NUL-terminated */
-	MF_JOIN_FORK,	  /* the process is about to fork, and will not change its profile before MF_JOIN_GO_ON */
+	MF_JOIN_FORK,	  /* the process is about to fork, and will not change its profile until it has sent
+			   * MF_JOIN_GO_ON */
 	MF_JOIN_GO_ON,	  /* the process has forked, and waits for the answer before it changes its profile */
 	MF_JOIN_BORN,	  /* first message of a forked child, on the connection that its parent used for MF_JOIN_FORK */
 	MF_JOIN_COPY,	  /* a forked child asks for its own copy of the memory that holds the parent's profile */
@@ -45,8 +46,8 @@ enum mf_join_verb {
 	 */
 	MF_JOIN_WITHOUT,
 	/*
-	 * sent by a child that a signal handler has forked in the middle of an event: it asks for the session memory of
-	 * its parent, whose pid is in the path field, and maps this memory privately, so that finishing the event does
+	 * sent by a child that was forked by a signal handler in the middle of an event: the child asks for the session
+	 * memory of its parent, whose pid is in the path field, and maps it privately, so that finishing the event does
 	 * not change the parent's session
 	 */
 	MF_JOIN_BORROW,
@@ -56,8 +57,8 @@ enum mf_join_verb {
 	 */
 	MF_JOIN_EXECUTES,
 	/*
-	 * a call of exec has failed, so the process continues with its old program; a process that shares a page with
-	 * massif-ctl (struct mf_join_page) does not wait for the answer, any other process does
+	 * a call to exec has failed, so the process continues with its old program; a process that shares a page with
+	 * massif-ctl (struct mf_join_page) does not wait for the answer; any other process does
 	 */
 	MF_JOIN_STAYS,
 	/*

@@ -66,8 +66,8 @@ struct callgrind {
 };
 
 /*
- * Returns the number of the path that consists of the path @parent and @frame as its innermost frame. Returns 0 if
- * memory ran out.
+ * Returns the number of the path that extends the path @parent by the innermost frame @frame. Returns 0 if out of
+ * memory.
  */
 static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 {
@@ -150,8 +150,8 @@ static void find_place(struct callgrind *c, uint32_t path, struct place *place)
 }
 
 /*
- * Returns the number of @name. If it is new, the result is numbering->n + 1, and the caller increments n. Returns 0 if
- * memory ran out.
+ * Returns the number of @name. If the name is new, the result is numbering->n + 1, and the caller increments n. Returns
+ * 0 if out of memory.
  */
 static uint32_t number_of(struct numbering *numbering, const char *name)
 {

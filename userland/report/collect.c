@@ -18,8 +18,8 @@
 #include "base/held.h"
 
 /*
- * How often to retry if the program moved records of tree versions while they were read, and how long to wait for a
- * move to finish. The wait is limited, because a program that was killed during a move never finishes it.
+ * How often to retry if the program moves records of tree versions while they are being read, and how long to wait for
+ * a move to finish. The wait is limited, because a program that is killed during a move never finishes it.
  */
 #define LOOK_TRIES 100
 #define MOVE_NAPS  50
@@ -121,7 +121,10 @@ static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, u
 	return 0;
 }
 
-/* Collects the tree of a snapshot. Must be called for newer snapshots first. @bytes has room for all contexts. */
+/*
+ * Collects the tree of one snapshot. Must be called for newer snapshots before older ones. @bytes has room for all
+ * contexts.
+ */
 static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collection,
 			uint64_t capture, uint64_t *bytes, struct mf_profile_snapshot *snapshot)
 {

@@ -33,8 +33,8 @@ int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collec
 	       struct mf_error *err);
 
 /*
- * Like mf_collect(), but with a single snapshot of the current state at time @now, which has a tree if @detailed. If
- * the program is running, the parts of the snapshot are from slightly different points in time.
+ * Like mf_collect(), but collects a single snapshot of the current state at time @now. The snapshot has a tree if
+ * @detailed is true. If the program is running, the parts of the snapshot are from slightly different points in time.
  */
 int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
 		       struct mf_collection *collection, struct mf_error *err);

@@ -12,7 +12,7 @@
 #include "filter.h"
 #include "frames.h"
 
-#define FRAMES_MAX 512u /* room for frames: more than any stack has */
+#define FRAMES_MAX 512u /* room for the frames of a stack: more than any stack has */
 
 struct mf_context_filter {
 	const struct mf_store *store;
@@ -21,7 +21,7 @@ struct mf_context_filter {
 	bool pages;
 
 	/*
-	 * The filter and the data it uses. They are recreated if the store has more objects than when they were
+	 * The filter and the data it uses. They are recreated if objects have been added to the store since they were
 	 * created.
 	 */
 	struct mf_collection objects;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Decides whether the blocks of a context are counted. Works while the program is running and after it has ended. */
+/*
+ * Decides whether a context's blocks are counted. Can be used both while the program is running and after it has ended.
+ */
 #ifndef MASSIF_REPORT_CONTEXT_FILTER_H
 #define MASSIF_REPORT_CONTEXT_FILTER_H
 
@@ -26,7 +28,7 @@ void mf_context_filter_destroy(struct mf_context_filter *context_filter);
 
 /*
  * Returns whether the blocks of @context are counted, using the same filter as the report. @listener (may be NULL)
- * receives the filter's decisions. Returns true if memory ran out.
+ * receives the filter's decisions. Also returns true if out of memory.
  */
 bool mf_context_filter_counts(struct mf_context_filter *context_filter, uint32_t context,
 		     const struct mf_filter_listener *listener);

@@ -9,7 +9,7 @@
 
 #include "report/location.h"
 
-/* Massif records this many frames more than --depth, since the filter may remove some. */
+/* Massif records this many more frames than --depth asks for, since the filter may remove some. */
 #define CAPTURE_EXTRA 50
 
 static const char *const default_alloc_fns[] = {
@@ -78,7 +78,7 @@ struct mf_filter {
 	struct mf_frame bottom[EXPECTED_OUTER];
 	uint32_t n_bottom;
 	bool bottom_has_main;
-	uint8_t *facts; /* known facts about each frame, a bitmask indexed by frame number */
+	uint8_t *facts; /* for each frame, indexed by frame number: bitmask of its known facts */
 	size_t n_facts;
 };
 
@@ -103,7 +103,7 @@ static bool has_name(const struct names *names, const char *function)
 	return found;
 }
 
-/* Sorts the built-in function names together with the given ones. Returns false if memory ran out. */
+/* Sorts the built-in function names together with the given ones. Returns false if out of memory. */
 static bool collect_names(struct names *names, const char *const *builtin, size_t n_builtin,
 			  const struct mf_strings *given)
 {
@@ -201,7 +201,7 @@ static const char *innermost(struct mf_filter *filter, struct mf_frame frame)
 	return NULL;
 }
 
-/* Compares the innermost function with the names of --ignore-fn. */
+/* Compares the innermost function with the names given with --ignore-fn. */
 static uint8_t find_ignore(struct mf_filter *filter, struct mf_frame frame)
 {
 	const char *function = innermost(filter, frame);
@@ -224,7 +224,7 @@ static const struct {
 	{ IGNORE_KNOWN, find_ignore },
 };
 
-/* Grows filter->facts to include frame @number. Returns false if memory ran out. */
+/* Grows filter->facts to include frame @number. Returns false if out of memory. */
 static bool make_room(struct mf_filter *filter, uint32_t number)
 {
 	size_t n = (size_t)number * 2 + 1024;
@@ -289,7 +289,7 @@ static int drop_alloc_fns(struct mf_filter *filter, const struct mf_context *con
 	return 0;
 }
 
-/* Empties @span if the allocating function is to be ignored. That is the innermost function with a name. */
+/* Empties @span if the allocating function, that is, the innermost function with a name, is to be ignored. */
 static int drop_ignored(struct mf_filter *filter, const struct mf_context *context,
 			const struct mf_filter_listener *listener, struct mf_filter_span *span)
 {

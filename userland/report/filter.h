@@ -30,8 +30,8 @@ enum mf_filter_decision {
 			       * removed */
 	MF_FILTER_IGNORE_FN,  /* all frames are removed, because --ignore-fn contains @function */
 	MF_FILTER_BELOW_MAIN, /* @count frames below main are removed */
-	MF_FILTER_KEEP_ONE,   /* main was already removed; one frame below it is kept, because a context
-			       * without frames would be ignored */
+	MF_FILTER_KEEP_ONE,   /* main has already been removed; one frame below it is kept, because a context without
+			       * frames would be ignored */
 	MF_FILTER_DEPTH,      /* the @count outermost frames are removed, because they exceed the depth */
 };
 
