@@ -23,15 +23,15 @@ struct mf_end {
 };
 
 struct mf_ending {
-	struct mf_store store; /* a store that consists of the members @header, @model and @steps */
+	struct mf_store store; /* a store, made up of the members @header, @model and @steps */
 	struct mf_store_header header;
-	/* a copy of the profile's model, to which the end of the profile was added as the last event */
+	/* a copy of the profile's model, with the end of the profile added as the last event */
 	struct mf_model model;
 	/* the snapshots that the profile has before its end is added */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
 	/*
-	 * the log entries that @model makes when the end of the profile is added; mf_log_view() of @store returns them.
-	 * The earlier entries of the profile's log are not copied.
+	 * the log entries that are made while the end is added to @model; mf_log_view() of @store returns them. The
+	 * profile's earlier log entries are not copied.
 	 */
 	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16];
 };

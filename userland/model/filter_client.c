@@ -12,8 +12,11 @@
 enum {
 	PATIENCE_MS = 200,    /* interval at which the program checks that the filter server still exists */
 	LONGEST_MS = 60000,   /* how long the program waits for the answer of an existing filter server */
-	VACANT_MS = 3000,     /* how long the program waits for a filter server to appear: massif-ctl may be handing
-			       * over to another process */
+	/*
+	 * how long the program waits for a filter server to appear; there is none while massif-ctl hands over to
+	 * another process
+	 */
+	VACANT_MS = 3000,
 };
 
 /*
@@ -49,7 +52,9 @@ static int patience(const struct mf_store_header *header)
 	return filter_server ? LONGEST_MS : VACANT_MS;
 }
 
-/* Waits for the answer without a system call. The filter server also polls for questions, so it needs no wake-up. */
+/*
+ * Waits for the answer without making a system call. The filter server also polls for queries, so it needs no wake-up.
+ */
 static void wait_busily(const struct mf_store_header *header)
 {
 	while (__atomic_load_n(&header->answer, __ATOMIC_ACQUIRE) == MF_ANSWER_PENDING && patience(header))

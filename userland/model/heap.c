@@ -24,7 +24,7 @@ static int64_t extra_of(const struct mf_model *model, const struct mf_block *blo
 	return (int64_t)model->options.heap_admin + slop_of(block);
 }
 
-/* Enters @block in the table of blocks. If that fails, the block is ignored from then on. */
+/* Adds @block to the table of blocks. If that fails, the block is ignored from then on. */
 static bool enter(struct mf_store *store, const struct mf_block *block)
 {
 	if (block->context != MF_CONTEXT_NONE && mf_blocks_put(store, block))

@@ -15,11 +15,11 @@
  * MF_CONTEXT_NONE (the store is full) the event counts as lost.
  */
 
-/* Enters a new block of @size bytes at @address. */
+/* Records a new block of @size bytes at @address. */
 void mf_heap_alloc(struct mf_store *store, uint64_t address, uint64_t size, uint32_t context,
 		   int64_t now);
 
-/* Enters a new block in the table of live blocks. The caller supplies the block's capacity. */
+/* Like mf_heap_alloc(), but the caller supplies the block's capacity. */
 void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, int64_t now);
 
 /* Removes the block at @address, which is about to be freed. Ignores an unknown address. */

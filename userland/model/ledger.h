@@ -47,7 +47,7 @@ void mf_ledger_realloc(struct mf_store *store, uint32_t context, const struct mf
 
 /*
  * Copies entry @number of the ledger to @entry. Entries are numbered from 1 in the order in which they were created.
- * Returns false if @number is greater than that of the last entry. Safe against damaged memory.
+ * Returns false if @number exceeds the number of entries. Safe even if the memory has been damaged.
  */
 bool mf_ledger_read(const struct mf_store *store, uint32_t number, struct mf_ledger_entry *entry);
 

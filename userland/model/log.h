@@ -42,16 +42,16 @@ enum mf_step_kind {
 	MF_STEP_CULLING,      /* a culling begins */
 	MF_STEP_VICTIM,	      /* a culling removes a snapshot in round @count; @span: time between its neighbours */
 	/*
-	 * the pair of snapshots @number - 1 and @number, which must both stay, was ignored when the culling computed
-	 * the new interval between snapshots
+	 * snapshots @number - 1 and @number must both be kept, so the culling ignored this pair when it computed the
+	 * new interval between snapshots
 	 */
 	MF_STEP_PAIR_SKIPPED,
-	MF_STEP_CULLED,	      /* @number of @count snapshots were removed */
+	MF_STEP_CULLED,	      /* out of @count snapshots, @number were removed */
 	MF_STEP_SURVIVOR,
 	/*
-	 * a culling set the minimum interval between later snapshots to @span: the shortest time between two
-	 * neighbours, the snapshots @number - 1 and @number, or least_interval (struct mf_model_options) if that is
-	 * longer
+	 * a culling set the minimum interval between later snapshots to @span. This is the shortest time between two
+	 * neighbouring snapshots (@number - 1 and @number), or least_interval (struct mf_model_options) if that is
+	 * longer.
 	 */
 	MF_STEP_INTERVAL,
 	MF_STEP_ALLOC,	      /* an allocation begins: @heap bytes, and @extra bytes of slop */
@@ -64,9 +64,9 @@ enum mf_step_kind {
 	MF_STEP_STACK,	      /* a change of a stack's size begins; @heap is the change in bytes, signed */
 	MF_STEP_STACK_END,
 	/*
-	 * a stack was captured for a call of the allocation function @entry. Logged right before the step
-	 * MF_STEP_ALLOC. For a realloc, logged before the step MF_STEP_REALLOC, or after it if the block shrinks: a
-	 * possible peak must then be recorded before the stack becomes a new context.
+	 * a stack was captured for a call of the allocation function @entry. Logged right before the MF_STEP_ALLOC
+	 * step. For a realloc, logged before the MF_STEP_REALLOC step, but after it if the block shrinks, because in
+	 * that case a possible peak must be recorded before the stack becomes a new context.
 	 */
 	MF_STEP_CAPTURE,
 };
@@ -111,8 +111,8 @@ static inline void mf_log_add(struct mf_store *store, const struct mf_step *step
 }
 
 /*
- * If events are logged, adds an entry to the log for the step @kind of an event (an allocation, a free, ...), for
- * example its beginning or its end.
+ * If events are being logged, adds a log entry for one step of an event (an allocation, a free, ...). @kind says which
+ * step, for example the event's beginning or its end.
  */
 static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, int64_t heap,
 				int64_t extra)

@@ -53,8 +53,8 @@ void mf_model_init(struct mf_store *store, const struct mf_model_options *option
 }
 
 /*
- * Adds @step to the model's log as a step of kind @kind that concerns the snapshot in @slot, with that snapshot's data.
- * @number is the snapshot's index among the snapshots that are kept.
+ * Adds the entry @step, which concerns the snapshot in @slot, to the model's log. Fills in the entry's kind (@kind), a
+ * copy of the snapshot's data, and @number, the snapshot's index among the snapshots that are kept.
  */
 static void log_snapshot(struct mf_store *store, enum mf_step_kind kind, uint32_t slot,
 			 uint32_t number, uint32_t peak, struct mf_step step)
@@ -132,9 +132,9 @@ static int64_t span_of(const struct mf_model *model, const uint16_t *order, uint
 }
 
 /*
- * Chooses which snapshots stay. There are half as many rounds as snapshots. Each round removes the snapshot whose
- * neighbours are closest in time (the earliest if there is a tie), but never the first, the last or the peak. Writes
- * the survivors to @kept and returns their number.
+ * Chooses which snapshots to keep. There are half as many rounds as snapshots. Each round removes the snapshot whose
+ * neighbours are closest to each other in time (the earliest such snapshot in a tie), but never the first, the last or
+ * the peak. Writes the survivors to @kept and returns their number.
  */
 static uint32_t choose_survivors(struct mf_store *store, const uint16_t *order, uint32_t count,
 				 uint32_t peak, uint16_t *kept)
@@ -256,7 +256,7 @@ static uint32_t free_slot(struct mf_model *model)
 	return NO_SLOT;
 }
 
-/* Adds a snapshot of the present totals. @capture is its tree version, or 0 if it has no tree. */
+/* Adds a snapshot of the current totals. @capture is its tree version, or 0 if it has no tree. */
 static void keep(struct mf_store *store, enum mf_occasion occasion, int64_t time, uint64_t capture,
 		 bool detailed, bool is_peak)
 {

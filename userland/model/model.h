@@ -20,7 +20,8 @@
 #define MF_SNAPSHOTS_POWER 1024 /* MF_SNAPSHOTS_MAX rounded up to a power of two */
 
 struct mf_model_options {
-	double peak_inaccuracy; /* the total is a new peak only if it exceeds the last peak by this, in per cent */
+	/* the total is a new peak only if it exceeds the last peak by more than this percentage */
+	double peak_inaccuracy;
 	uint32_t max_snapshots; /* maximum number of snapshots, 10..1000 */
 	uint32_t detailed_freq; /* every Nth snapshot is detailed (1: all) */
 	uint32_t time_unit;	/* enum mf_time_unit */
@@ -44,7 +45,7 @@ struct mf_snapshot {
 struct mf_model {
 	struct mf_model_options options;
 
-	/* The present totals, and when the next snapshot is due. */
+	/* The current totals, and when the next snapshot is due. */
 	uint64_t heap, extra, stacks;
 	uint64_t clock_bytes;
 	uint64_t peak_total;
@@ -73,7 +74,7 @@ struct mf_model {
 		uint64_t captures[MF_SNAPSHOTS_MAX];
 	};
 
-	/* Counters for --stats, in 32 bits as in Massif. */
+	/* Counters for --stats, 32 bits wide as in Massif. */
 	uint32_t skipped_snapshots, real_snapshots, detailed_snapshots, peak_snapshots, cullings;
 	uint32_t heap_allocs, heap_reallocs, heap_frees;
 	uint32_t ignored_allocs, ignored_reallocs, ignored_frees;
@@ -158,7 +159,7 @@ uint32_t mf_model_view(const struct mf_store *store, struct mf_snapshot_view *vi
 /* How a profile ends. The end is treated like a free of all memory, so there may be a peak right before it. */
 enum mf_end_rule {
 	MF_END_NOTHING, /* take no snapshot */
-	MF_END_PEAK,	/* take a peak snapshot if the total is a new peak, as before a decrease of the total */
+	MF_END_PEAK,	/* take a peak snapshot if the total is a new peak, as is done before the total decreases */
 	MF_END_TREE,	/* check for a peak; if there is none, take a detailed snapshot */
 };
 

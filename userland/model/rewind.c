@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reconstructs tree versions, which are the bytes of all contexts at the times of detailed snapshots, newest first.
+// Reconstructs tree versions, from the newest to the oldest. A tree version consists of the byte counts of all contexts
+// at the time of a detailed snapshot.
 
 #include "model/rewind.h"
 

@@ -20,12 +20,12 @@ struct mf_rewind {
 	const struct mf_store *store;
 	uint32_t n_contexts, n_shards;
 	/*
-	 * for each shard (one tally's part of all contexts' bytes), the contexts' bytes in the tree version that was
-	 * reconstructed last
+	 * for each shard (one tally's part of all contexts' bytes), the contexts' byte counts in the tree version that
+	 * was reconstructed most recently
 	 */
 	uint64_t *cells;
 	uint64_t *sums;	 /* each context's bytes in that version: the sum of its values in @cells over all shards */
-	uint64_t steps;	 /* maximum number of chunks still to be read; bounds the walk through damaged lists */
+	uint64_t steps;	 /* maximum number of chunks that may still be read; bounds the walk through damaged lists */
 	/*
 	 * How far each shard's records of earlier byte counts have been read. Still to be read are the records of
 	 * @chunk below index @left, and all records of older chunks.
@@ -37,7 +37,7 @@ struct mf_rewind {
 
 /*
  * Prepares @rewind for reading the tree versions that exist now. Returns how many words of zeroed memory
- * mf_rewind_begin() needs; the caller must keep that memory as long as @rewind is used.
+ * mf_rewind_begin() needs; the caller must keep that memory for as long as @rewind is in use.
  */
 size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store);
 
@@ -48,9 +48,9 @@ size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 
 /*
- * Goes back to the version @capture, which must be older than the version of the previous call, and copies the bytes of
- * the contexts MF_CONTEXT_FIRST, MF_CONTEXT_FIRST + 1, ... to @bytes, at most @max values. Returns how many contexts
- * the version has.
+ * Goes back to the version @capture, which must be older than the version of the previous call, and copies the byte
+ * counts of up to @max contexts (MF_CONTEXT_FIRST, MF_CONTEXT_FIRST + 1, ...) to @bytes. Returns how many contexts the
+ * version has.
  */
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max);
 

@@ -65,8 +65,8 @@ static uint64_t sum_of(const uint64_t *sizes)
 }
 
 /*
- * Sets @sizes to the sizes of the store's regions. Halves them, but none below its minimum, until all regions together
- * fit into @budget; 0: no limit. Returns false if that is impossible.
+ * Sets @sizes to the sizes of the store's regions. Halves them repeatedly, but never below a region's minimum, until
+ * all regions together fit into @budget (0: no limit). Returns false if that is impossible.
  */
 static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 {
@@ -91,8 +91,8 @@ static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
 }
 
 /*
- * Returns @budget, the maximum size of the whole store in bytes (0: no limit), or this process's limit on file sizes if
- * that is lower.
+ * Returns the lower of two limits: @budget, the maximum size of the whole store in bytes (0: no limit), and this
+ * process's limit on file sizes.
  */
 static uint64_t budget_within_limits(uint64_t budget)
 {
@@ -106,8 +106,8 @@ static uint64_t budget_within_limits(uint64_t budget)
 }
 
 /*
- * Maps all regions at the addresses in @places, or anywhere if @places is NULL. @makes is true for the creator of the
- * store, which does not map MF_REGION_THREADS. Returns 0 or -errno.
+ * Maps all regions at the addresses in @places, or at any addresses if @places is NULL. @makes is true if the caller is
+ * creating the store; in that case, MF_REGION_THREADS is not mapped. Returns 0 or -errno.
  */
 static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,
 		   void *const *places, bool makes)

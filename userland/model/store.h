@@ -44,8 +44,8 @@ enum mf_region_id {
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[]: sums for each stack, see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: number of each node's ledger entry */
 	/*
-	 * uint64_t[]: additions to the cache of unwind rules. The upper 32 bits contain an object's number, the lower
-	 * ones the code address of a rule that was not cached, or MF_NEW_RULE_SEARCHED.
+	 * uint64_t[]: additions to the cache of unwind rules. The upper 32 bits contain an object's number; the lower
+	 * 32 bits contain the code address of a rule that was not cached, or MF_NEW_RULE_SEARCHED.
 	 */
 	MF_REGION_NEW_RULES,
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
@@ -61,7 +61,7 @@ struct mf_region {
 	uint64_t size;	 /* number of bytes reserved for the region */
 };
 
-/* Bits that say which regions filled up, so that the profile stopped growing before the program ended. */
+/* Bits that say which regions have filled up, so that the profile stopped growing before the program ended. */
 enum mf_store_full {
 	MF_STORE_FULL_NODES = 1u << 0,
 	MF_STORE_FULL_CONTEXTS = 1u << 1,
@@ -90,7 +90,7 @@ enum mf_verify {
 struct mf_store_header {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t full; /* enum mf_store_full: which regions filled up */
+	uint32_t full; /* enum mf_store_full: which regions are full */
 	struct mf_region regions[MF_REGION_COUNT];
 
 	/* Information on the process that writes the store. */
@@ -122,21 +122,21 @@ struct mf_store_header {
 	uint64_t capture;      /* the newest tree version, or 0; see tree_version.h */
 
 	/* Options that massif-ctl sets for the shim and the model, besides struct mf_model_options. */
-	uint32_t logs_steps;	    /* enum mf_log_level: which actions of the model to log for the user; see log.h */
+	uint32_t logs_steps;	    /* enum mf_log_level: which of the model's actions are logged; see log.h */
 	uint32_t realloc_zero_keeps; /* a realloc to 0 bytes that returns a block counts as a resize */
 	/* use the capacities of blocks that the real allocator reports, not those that the model computes */
 	uint32_t real_capacities;
 	uint32_t is_elsewhere; /* the program has loaded libraries into a separate namespace (dlmopen), which is not
 			        * profiled */
-	int32_t late_objects_error; /* 0 if objects that are loaded later are patched; otherwise the reason why they are
-				     * not, -errno */
+	/* 0 if objects that are loaded later are patched; -errno, the reason, if they are not */
+	int32_t late_objects_error;
 	int32_t trace_fd;	    /* descriptor (greater than 2) to which allocation calls are traced; 0: no trace */
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
 	/*
-	 * number of forks after which the process resumed changing this store although it could not notify massif-ctl
-	 * (MF_JOIN_GO_ON failed), so a copy of the store for the child may be inconsistent; see fork.c
+	 * counts the forks after which the process resumed changing this store although it could not notify massif-ctl
+	 * (MF_JOIN_GO_ON failed). The child's copy of the store may then be inconsistent; see fork.c.
 	 */
 	uint32_t went_on;
 
@@ -155,7 +155,8 @@ struct mf_store_header {
 	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
 
 	/* The comparison of stacks with libunwind's results, if massif-ctl requests it; see preload/stack/verify.h. */
-	uint32_t verify;	  /* whether stacks are compared with libunwind's, or why not: enum mf_verify */
+	/* enum mf_verify: whether stacks are compared with libunwind's and, if not, the reason */
+	uint32_t verify;
 	uint32_t differs_context; /* the first context whose stack differed from libunwind's */
 	/*
 	 * the first frame of differs_context that differed from libunwind's; differs_pc is the address in libunwind's
@@ -170,16 +171,16 @@ struct mf_store_header {
 
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
 	uint32_t takes_requests, requests_missed;
-	int32_t requests_error; /* why some client requests could not be patched, a positive errno */
+	int32_t requests_error; /* why the code of some client requests could not be patched: a positive errno */
 
 	/* Pid and start time of the process that writes the output file; see ctl/heap/origin.h. */
 	int32_t aggregator;
 	uint64_t aggregator_start;
 
-	/* Fields for asking whether a context is to be counted; see filter_client.h. */
+	/* Fields used to query whether a context is to be counted; see filter_client.h. */
 	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
-	uint32_t question; /* the context about which the shim asks whether it is to be counted, or 0; a futex */
-	uint32_t answer;   /* whether the context in @question is to be counted: enum mf_answer; a futex */
+	uint32_t question; /* the context for which the shim asks whether it is to be counted, or 0; used as a futex */
+	uint32_t answer;   /* whether the context in @question is to be counted: enum mf_answer; used as a futex */
 	uint32_t may_not_wait; /* the program is not allowed the futex system calls, so it polls for answers */
 	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
 	uint32_t unanswered; /* the filter server did not answer, so every new context was counted from then on */
@@ -220,10 +221,10 @@ struct mf_store_header {
 };
 
 /*
- * One process's view of a store; the header is the first region. MF_REGION_THREADS, the shim's memory for the states of
- * the program's threads, exists only in a store with a file, and is mapped only by a process that attaches to the
- * store. It is part of the file for two reasons: a shared mapping does not count against the program's limits on
- * private memory; and because it is mapped from the start, a new thread needs no mapping of its own.
+ * One process's view of a store; the header is the first region. MF_REGION_THREADS, in which the shim keeps the state
+ * of each of the program's threads, exists only in a store with a file, and is mapped only by a process that attaches
+ * to the store. It is part of the file for two reasons: a shared mapping does not count against the program's limits on
+ * private memory; and since it is mapped from the start, no new mapping is needed when a thread starts.
  */
 struct mf_store {
 	struct mf_store_header *header;

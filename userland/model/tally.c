@@ -261,8 +261,8 @@ void mf_tally_grant(struct mf_store *store)
 	uint64_t total = model->heap + model->extra + model->stacks;
 	uint64_t threshold = mf_model_peak_threshold(model);
 	/*
-	 * If --peak-inaccuracy is negative, the total above which a decrease triggers a peak snapshot is meaningless,
-	 * so the model has to handle each decrease.
+	 * If --peak-inaccuracy is negative, there is no meaningful total above which a decrease triggers a peak
+	 * snapshot, so the model has to handle every decrease.
 	 */
 	bool below = total <= threshold &&
 		     !mf_tolerance_is_negative(&model->options.peak_inaccuracy);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Tallies: what the program's threads have changed since the model was last updated. A new thread takes the tally with
- * the fewest users. So up to MF_SHARDS_MAX threads have a tally of their own; if there are more, threads share tallies,
+ * the fewest users. So up to MF_SHARDS_MAX threads each have their own tally; if there are more, threads share tallies,
  * but only one thread at a time changes a tally.
  *
  * Massif's model is a sequence of events. Each event changes the totals and then checks whether a snapshot is due or a
- * peak was passed. The answer is nearly always no, and this can be known in advance for a number of events. So each
+ * peak has been passed. The answer is nearly always no, and for some number of events this is known in advance. So each
  * thread has an allowance. An event within the allowance changes only the tally and needs neither the totals nor a
  * lock. Any other event is handled by the model, with all threads stopped: before the event all tallies are folded into
  * the totals, and after it new allowances are granted. The model therefore always bases its decisions on exact totals,
@@ -14,7 +14,7 @@
  * Each tally also has a shard, which is its own part of each context's bytes. The tree of a snapshot is the sum over
  * the shards at a time when no thread is in the middle of an event.
  *
- * Several functions below require that no other thread is in an event; gate.h says how to ensure that.
+ * Several functions below require that no other thread is handling an event; gate.h says how to ensure that.
  */
 #ifndef MASSIF_MODEL_TALLY_H
 #define MASSIF_MODEL_TALLY_H
@@ -39,13 +39,13 @@ struct mf_tally {
 	 * the allowance. A negative value allows no change.
 	 */
 	/*
-	 * number of bytes by which the clock may still advance. If the time unit is not bytes: a huge number for no
-	 * limit, or a negative number if the model must handle the next event.
+	 * number of bytes by which the clock may still advance. If the time unit is not bytes: a huge number if there
+	 * is no limit, or a negative number if the model must handle the next event.
 	 */
 	int64_t clock_room;
 	/*
 	 * number of bytes by which the total, including stacks, may still grow before the model must handle an event; a
-	 * huge number for no limit
+	 * huge number if there is no limit
 	 */
 	int64_t heap_room;
 	/*
@@ -54,17 +54,17 @@ struct mf_tally {
 	 */
 	uint64_t capture;
 	/*
-	 * the value with which a free, instead of @capture, compares the tree version stored for its context (struct
-	 * mf_cell). It is normally equal to @capture. If a peak snapshot may have to be taken before a free, it is
-	 * MF_CAPTURE_NEVER, which is never equal to a context's version, so that the model handles the free.
+	 * the value that a free compares with the tree version stored for its context (struct mf_cell); other events
+	 * use @capture for this. It is normally equal to @capture. If a peak snapshot may have to be taken before a
+	 * free, it is MF_CAPTURE_NEVER, which never equals a context's version, so that the model handles the free.
 	 */
 	uint64_t capture_down;
 
 	/*
-	 * The changes by threads since the tally was last added to the totals. There are no counters for the
-	 * changes of the clock and of the total, because they can be computed. clock_granted and heap_granted are the
-	 * bytes by which the clock and the total were allowed to grow. clock_room and heap_room are the unused parts of
-	 * these allowances, so the changes are clock_granted - clock_room and heap_granted - heap_room.
+	 * The changes made by threads since the tally was last added to the totals. There are no counters for changes
+	 * to the clock and the total, because these changes can be computed. clock_granted and heap_granted are the
+	 * numbers of bytes by which the clock and the total were allowed to grow. clock_room and heap_room are the
+	 * unused parts of these allowances, so the changes are clock_granted - clock_room and heap_granted - heap_room.
 	 */
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change in the number of requested bytes */
@@ -82,7 +82,7 @@ struct mf_tally {
 	int64_t instructions, instructions_room;
 
 	/*
-	 * The list of chunks with the records of the contexts' earlier byte counts in the tally's shard; see
+	 * The list of chunks that hold the records of the contexts' earlier byte counts in this tally's shard; see
 	 * tree_version.h.
 	 */
 	uint32_t first_chunk, last_chunk;
@@ -93,33 +93,35 @@ static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_
 	return (struct mf_tally *)store->regions[MF_REGION_TALLIES] + number;
 }
 
-/* Returns the tally with the fewest users; the first if there is a tie. Context: no other thread is in an event. */
+/*
+ * Returns the tally with the fewest users; the first if there is a tie. Context: no other thread is handling an event.
+ */
 uint32_t mf_tally_least_used(const struct mf_store *store);
 
 /*
- * Call these when a thread starts and stops using tally @number (less than MF_SHARDS_MAX). Context: no other thread is
- * in an event.
+ * Call these when a thread starts using tally @number (less than MF_SHARDS_MAX), and when it stops using it. Context:
+ * no other thread is handling an event.
  */
 void mf_tally_begin(struct mf_store *store, uint32_t number);
 void mf_tally_end(struct mf_store *store, uint32_t number);
 
 /*
- * Marks all tallies as unused. Used for the copied store of a forked process, in which the parent's threads do not
- * exist.
+ * Marks all tallies as unused. Used for a forked process's copy of the store, because the parent's threads do not exist
+ * in the child.
  */
 void mf_tally_end_all(struct mf_store *store);
 
 /*
  * Call mf_tally_fold() before an event that the model handles itself: it adds all tallies to the totals and carries out
  * delayed frees. Call mf_tally_grant() after the event: it grants new allowances, which say how much each tally may
- * change before the model has to handle another event. Context: no other thread is in an event.
+ * change before the model has to handle another event. Context: no other thread is handling an event.
  */
 void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
 
 /*
- * Adds all tallies to the totals. Used by a reader after the program has ended. A delayed free is counted as a free,
- * but its block remains in the table of blocks; mf_tally_walk_delayed() finds these blocks.
+ * Adds all tallies to the totals. Used by a reader after the program has ended. A delayed free counts as a free,
+ * although its block is still in the table of blocks; mf_tally_walk_delayed() finds such blocks.
  */
 void mf_tally_close(struct mf_store *store);
 
@@ -128,10 +130,10 @@ void mf_tally_walk_delayed(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
- * Withdraws the allowances of all tallies, which let the threads count events without the model. So the model handles
- * the next event and takes the snapshot that is due. Only used if the time unit is milliseconds, by the aggregator,
- * which watches the clock. A thread that is counting an event at the same time may undo the change, so repeat the call
- * after a while.
+ * Withdraws the allowances of all tallies, which let the threads count events without the model. The next event is then
+ * handled by the model, which takes the snapshot that is due. Used only if the time unit is milliseconds; called by the
+ * aggregator, which watches the clock. A thread that is counting an event at the same time may undo the withdrawal, so
+ * repeat the call after a while.
  */
 void mf_tally_hurry(struct mf_store *store);
 
@@ -180,8 +182,8 @@ static inline void mf_tally_change(struct mf_tally *tally, int64_t heap, int64_t
 }
 
 /*
- * Counts @n instructions that the thread executed before the present event. Returns false if the tally now has more
- * than the allowed number of instructions: a snapshot may be due, so the model has to handle the event.
+ * Counts @n instructions that the thread executed before the current event. Returns false if the tally now exceeds its
+ * allowance of instructions: a snapshot may be due, so the model has to handle the event.
  */
 static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 {
@@ -194,8 +196,8 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
  * context's bytes may then be changed. Call this if there is no such record yet. Returns false if the context is not
  * counted, or if there is no room for the record.
  *
- * Saving takes a function call. So if the caller's code must not contain any, it passes false for @keeps; this function
- * then only returns false.
+ * Saving requires a function call. A caller whose code must not contain function calls passes false for @keeps; this
+ * function then only returns false.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -215,9 +217,9 @@ static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *ctx, uint32_t 
 }
 
 /*
- * Adds @change to the bytes of stacks like mf_stacks_change(), but in the tally instead of the totals. Returns false
- * and changes nothing if the tally may not count a change of this size (its allowance is too small); then the model has
- * to handle the change.
+ * Like mf_stacks_change(), adds @change to the bytes of stacks, but to those in the tally instead of those in the
+ * totals. If the tally's allowance does not cover the change, returns false and changes nothing; the model then has to
+ * handle the change.
  */
 static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t change)
 {
@@ -235,21 +237,21 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
 }
 
 /*
- * mf_tally_alloc(), mf_tally_free() and the like do the same as mf_heap_alloc(), mf_heap_free() and the like in heap.h,
- * but count the event in the shard and tally of @ctx, and return true. A free copies the block to *@block.
+ * mf_tally_alloc(), mf_tally_free() and so on do the same as mf_heap_alloc(), mf_heap_free() and so on in heap.h, but
+ * count the event in the shard and tally of @ctx, and return true. A free copies the block to *@block.
  *
- * If the model has to handle the event, they change nothing and return false. This is so if the event exceeds the
- * tally's allowance (the amounts by which the clock and the total may still change) or may require a peak snapshot; if
- * the block is not or cannot be stored in slots (blocks.c); if its context is not counted; or if there is no room to
- * record the context's earlier byte count, that of the newest tree version.
+ * They change nothing and return false if the model has to handle the event: if the event exceeds the tally's allowance
+ * (the amounts by which the clock and the total may still change) or may require a peak snapshot; if the block is not,
+ * or cannot be, stored in slots (blocks.c); if its context is not counted; or if there is no room to record the
+ * context's earlier byte count (as of the newest tree version).
  *
  * If @keeps is false, they make no function calls, for callers whose code must not contain any. They then also return
  * false if the earlier byte count has not been recorded yet, or if the block to be freed has more capacity than a new
  * block of its size.
  *
- * To be fast, some tests cover several conditions. A slot that holds no usual block (one that fits into slots) decodes
- * to an invalid context number, so no separate test of the slot is needed. The tree version of a context that is not
- * counted (MF_CAPTURE_UNCOUNTED) never equals the tally's, so comparing versions also finds these contexts.
+ * For speed, some tests cover several conditions. A slot that does not hold a usual block (one that fits into slots)
+ * decodes to an invalid context number, so the slot needs no separate test. The tree version of a context that is not
+ * counted (MF_CAPTURE_UNCOUNTED) never equals the tally's, so comparing versions also detects such contexts.
  */
 static inline __attribute__((always_inline)) bool
 mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t address, uint64_t size,
@@ -299,12 +301,12 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 		return false;
 	/*
 	 * The context number is decoded from the bits of @first from MF_BLOCKS_CONTEXT_SHIFT up. If @slot holds a usual
-	 * block (see blocks.c) that begins at @address, its bits MF_BLOCKS_KIND equal mf_blocks_place(), so the XOR
-	 * clears them, and only the context remains. If the block was shrunk, MF_BLOCKS_SHRUNK also remains, which
-	 * makes the number too large for a context; if @keeps, mf_blocks_parse() decodes it. In all other cases, one of
-	 * the bits MF_BLOCKS_KIND remains set or the slot is empty, so the number is invalid. The block's size needs no
-	 * check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger blocks are never stored in
-	 * slots.
+	 * block (see blocks.c) that begins at @address, its MF_BLOCKS_KIND bits equal mf_blocks_place(), so the XOR
+	 * clears them, and only the context remains. If the block has been shrunk, MF_BLOCKS_SHRUNK also remains, which
+	 * makes the number too large to be a context; mf_blocks_parse() then decodes the slots if @keeps is true. In
+	 * all other cases, one of the MF_BLOCKS_KIND bits remains set or the slot is empty, so the number is invalid.
+	 * The block's size needs no check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger
+	 * blocks are never stored in slots.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Computes by how much the total may exceed the recorded peak without being a new peak.
+ * Computes how far the total may exceed the recorded peak without being a new peak.
  *
- * Massif computes this in double precision. The shim runs in programs that may have unmasked floating-point exceptions,
- * changed the rounding mode, or test the exception flags. So it computes the same result with integers and leaves the
- * floating-point state alone.
+ * Massif computes this in double precision. The shim runs in programs that may have unmasked floating-point exceptions
+ * or changed the rounding mode, or that may test the exception flags. So it computes the same result with integers and
+ * leaves the floating-point state alone.
  */
 #ifndef MASSIF_MODEL_TOLERANCE_H
 #define MASSIF_MODEL_TOLERANCE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tree versions: the bytes of all contexts at the times of detailed snapshots. When a context's bytes change for the
-// first time after a version was taken, the bytes that it had in that version are recorded. A reader reconstructs the
-// version from these records.
+// Tree versions: the byte count of each context at the time of each detailed snapshot. When a context's byte count
+// changes for the first time after a version was taken, the count that it had in that version is recorded. A reader
+// reconstructs the version from these records.
 
 #include "tree_version.h"
 
@@ -15,8 +15,8 @@
 #define PASTS_PER_EVENT 2u
 
 /*
- * After unneeded records of earlier byte counts were deleted, the next such clean-up takes place when the number of
- * chunks in use has grown by half plus this number.
+ * Records of earlier byte counts that are no longer needed are deleted whenever the number of chunks in use has grown
+ * by half plus this number since the last deletion.
  */
 #define FEW_CHUNKS 32u
 
@@ -141,9 +141,9 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 }
 
 /*
- * Deletes the records of the contexts' earlier byte counts (struct mf_past) that no kept snapshot needs, which moves
- * other records. While readers rely on the records not being moved, does so only if @urgent is true or too many chunks
- * are in use.
+ * Deletes the records of the contexts' earlier byte counts (struct mf_past) that no kept snapshot needs. This moves
+ * other records. While readers rely on the records not being moved, deletes nothing unless @urgent is true or too many
+ * chunks are in use.
  */
 static void prune(struct mf_store *store, bool urgent)
 {
@@ -152,8 +152,9 @@ static void prune(struct mf_store *store, bool urgent)
 	const uint64_t *captures;
 
 	/*
-	 * The store to capture_moves and the load of capture_readers are sequentially consistent, and a reader does the
-	 * reverse. So either the reader sees that records are being moved, or this function sees the reader.
+	 * The store to capture_moves and the load of capture_readers are sequentially consistent, and so are a reader's
+	 * store to capture_readers and its later load of capture_moves. So either the reader sees that records are
+	 * being moved, or this function sees the reader.
 	 */
 	__atomic_store_n(&header->capture_moves, moves + 1, __ATOMIC_SEQ_CST);
 	if (!urgent && __atomic_load_n(&header->capture_readers, __ATOMIC_SEQ_CST) &&

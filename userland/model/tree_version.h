@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tree versions: the live bytes of all contexts at the time of a detailed snapshot.
+ * Tree versions: the live bytes of each context at the time of a detailed snapshot.
  *
- * Taking a version copies nothing; a version is just the next number. When a context's bytes change for the first time
- * after that, the old value is recorded (struct mf_past). So a version itself costs nothing, and an event writes at
+ * Taking a version copies nothing, because a version is only a number. When a context's bytes change for the first time
+ * after that, the old value is recorded (struct mf_past). So taking a version costs nothing, and an event writes at
  * most two such records. A reader reconstructs a version by going back from the current byte counts (rewind.h).
  *
  * A record states: "these were the bytes of this context in this shard for all versions after @since, up to and
@@ -28,8 +28,9 @@
 
 /* Special values that are not versions: */
 #define MF_CAPTURE_NEVER     UINT64_MAX
-#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1) /* instead of a version in struct mf_cell: its context is not counted */
-/* instead of a tree version: stands for the contexts' current byte counts; used for the end of a profile */
+/* stored in a struct mf_cell in place of a version if the cell's context is not counted */
+#define MF_CAPTURE_UNCOUNTED (UINT64_MAX - 1)
+/* used in place of a tree version at the end of a profile; stands for the contexts' current byte counts */
 #define MF_CAPTURE_PRESENT   (UINT64_MAX - 2)
 
 static inline uint64_t mf_tree_version_number(uint64_t capture)
@@ -71,14 +72,14 @@ static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *sto
 
 /*
  * Starts a new tree version, which stands for the live bytes of all contexts as they are now. Returns the version.
- * Context: no other thread is in an event (see tally.h).
+ * Context: no other thread is handling an event (see tally.h).
  */
 uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
- * Prepares a change of the bytes that @context has in shard @shard (one tally's part of all contexts' bytes). If they
- * have not changed since the newest tree version was taken, saves them in a record (struct mf_past). Returns false if
- * the shard has no room for the record; the caller then has to call mf_tree_version_keep_alone(). Context: the thread
+ * Prepares for a change to the bytes that @context has in shard @shard (one tally's part of all contexts' bytes). If
+ * they have not changed since the newest tree version was taken, saves them in a record (struct mf_past). Returns false
+ * if the shard has no room for the record; the caller must then call mf_tree_version_keep_alone(). Context: the thread
  * that uses the shard.
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
@@ -91,15 +92,15 @@ void mf_tree_version_keep_alone(struct mf_store *store, uint32_t shard, uint32_t
 
 /*
  * Makes room in @shard for the records that one event writes: the earlier byte counts of the contexts that it changes.
- * Context: no other thread is in an event.
+ * Context: no other thread is handling an event.
  */
 void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
- * Between mf_tree_version_hold() and mf_tree_version_let_go(), the records of earlier byte counts are normally not
- * moved, so that a reader finds them while the program runs. There are two exceptions: a move may be in progress when
- * the reader begins, and the writer does not wait for readers indefinitely. So check mf_tree_version_moves(), which is
- * odd during a move and has a different value after it.
+ * Between mf_tree_version_hold() and mf_tree_version_let_go(), the writer normally does not move the records of earlier
+ * byte counts, so that a reader can find them while the program runs. There are two exceptions: a move may already be
+ * in progress when the reader begins, and the writer does not wait for readers indefinitely. So check
+ * mf_tree_version_moves(): its value is odd during a move, and different after it.
  */
 void mf_tree_version_hold(const struct mf_store *store);
 void mf_tree_version_let_go(const struct mf_store *store);

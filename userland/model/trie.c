@@ -25,7 +25,7 @@ static struct mf_node *nodes_of(const struct mf_store *store)
 	return mf_trie_node(store, 0);
 }
 
-/* Returns the table with 1 << @bits slots, which follows all smaller tables. */
+/* Returns the hash table that has 1 << @bits slots. In memory, it comes after all smaller tables. */
 static uint32_t *table_of(const struct mf_store *store, uint32_t bits)
 {
 	return (uint32_t *)store->regions[MF_REGION_NODE_HASH] + (1u << bits) - (1u << HASH_BITS_FIRST);
@@ -140,9 +140,9 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 }
 
 /*
- * Returns how many children are in @parent's list, and sets *@link to the link for the next child. A search reads the
- * first MF_TRIE_ELDEST_MAX children in the list. If the list has one more child, which is the maximum, the search
- * continues in the hash table, which contains that child, too.
+ * Returns the number of children in @parent's list, and sets *@link to the link for the next child. A search reads the
+ * first MF_TRIE_ELDEST_MAX children in the list. The list has at most one child more; if it has that child, the search
+ * continues in the hash table, which also contains that child.
  */
 static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
 {

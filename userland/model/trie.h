@@ -60,7 +60,10 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
  */
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
-/* Returns whether @child is @parent's child for the frame at @pc in the object that is currently mapped there. */
+/*
+ * Returns whether @child is the child of @parent that represents the frame at @pc in the object that is currently
+ * mapped there.
+ */
 static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_t child, uint32_t parent,
 					   uint64_t pc)
 {
@@ -124,13 +127,13 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds an object to the table of objects: the text that is the only frame of the overflow context, which stands for all
- * stacks that no longer fit into the store. mf_trie_overflow() then need not add the object. Call this in advance if
+ * Adds to the table of objects the text that is the only frame of the overflow context (the context that stands for all
+ * stacks that no longer fit into the store), so that mf_trie_overflow() need not add it. Call this in advance if
  * another thread may add objects while the trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 
-/* Makes the stack that ends in @node an ignored one: its blocks are tracked but not counted from now on. */
+/* Marks the stack that ends in @node as ignored: from now on, its blocks are tracked but not counted. */
 void mf_trie_ignore(struct mf_store *store, uint32_t node);
 
 /* Returns the context of a whole stack (innermost frame first), or MF_CONTEXT_NONE if the store is full. */
