@@ -94,7 +94,10 @@ static FUNCTION void leave(int depth)
 	room[1] = room[0];
 }
 
-/* Leaves malloc() by longjmp to a shallow frame. After that, some calls are deeper than the call that was left. */
+/*
+ * Leaves malloc() with a longjmp() to a shallow frame. Some later calls are deeper on the stack than the abandoned
+ * call.
+ */
 static void by_longjmp(void)
 {
 	kept = malloc(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// An allocator that is compiled together with its callers. Therefore the callers keep values in registers that the
-// allocator does not use (-fipa-ra), and may call it with an unaligned stack. own_ipa_*.c are the same, compiled
-// differently. Prints a checksum and the number of blocks.
+// An allocator that is compiled together with its callers. The compiler may therefore keep the callers' values in
+// registers that the allocator does not use (-fipa-ra), and may let them call it with a misaligned stack. Prints a
+// checksum and the number of blocks. own_ipa_*.c are the same program compiled with other options.
 
 #include <stdint.h>
 #include <stdio.h>

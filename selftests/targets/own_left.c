@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program whose malloc exits by longjmp when memory is exhausted, even if realloc has called it. Later events count
-// as usual, and so do those of a child that is forked afterwards.
+// A program whose malloc exits by longjmp when memory is exhausted, even when called from realloc. Later events are
+// counted as usual, as are those of a child that is forked afterwards.
 
 #include <setjmp.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with its own operators new and delete, which put a header before each block. Some forms are left to the
-// C++ library, which calls the program's. A class also has operators of its own.
+// A program with its own operators new and delete, which put a header before each block. It does not define all forms
+// of the operators; the C++ library's versions of the other forms call those that it does define. A class also has
+// operators of its own.
 
 #include <cstdio>
 #include <cstdlib>

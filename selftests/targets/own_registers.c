@@ -28,8 +28,8 @@ uint64_t own_freed;
 
 FUNCTION(malloc, "lea (%rdi), %rax\n" GIVE);
 /*
- * calloc, realloc and reallocarray call other functions and continue afterwards. All other functions call none, or only
- * with a tail call.
+ * calloc, realloc and reallocarray call other functions and continue afterwards. All other functions either call none
+ * or do so only as a tail call.
  */
 FUNCTION(calloc, "push %rdi\nimul %rsi, %rdi\ncall malloc\npop %rdi\nret");
 FUNCTION(realloc, "push %rdi\nmov %rsi, %rdi\ncall malloc\npop %rdi\ncall free\nret");

@@ -26,7 +26,7 @@ int main(void)
 	size_t whole = 0;
 	int n;
 
-	allocate(); /* the dynamic linker looks up functions at their first call, and needs more stack for that */
+	allocate(); /* the dynamic linker looks up a function when it is first called, and needs more stack for that */
 	memset(memory, PATTERN, sizeof(memory));
 	__asm__ volatile("mov	%%rsp, %%rbx\n"
 			 "	mov	%0, %%fs:0x70\n" /* where gcc's split-stack code keeps its stack limit */

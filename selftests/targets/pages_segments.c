@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with code, data and BSS of known sizes that grows its stack. Prints the bytes of its image, the bytes of
-// the stack, and by how many bytes the stack has grown.
+// A program with code, data and BSS of known sizes that grows its stack. Prints the sizes in bytes of its image and of
+// its stack, and by how many bytes the stack has grown.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A random program of C functions, see random_engine.h.
+// A random program made of C functions; see random_engine.h.
 
 #include "random_engine.h"
 
@@ -86,7 +86,7 @@ DEFINE_STEP(step_c, inlined_outer)
 DEFINE_STEP(step_d, NEXT)
 DEFINE_STEP(step_e, NEXT)
 
-/* Functions that options name as allocation functions. They contain no inlined calls. */
+/* Functions that command-line options of the profiler name as allocation functions. They contain no inlined calls. */
 DEFINE_STEP(wrap_a, NEXT)
 DEFINE_STEP(wrap_b, NEXT)
 DEFINE_STEP(wrap_c, NEXT)

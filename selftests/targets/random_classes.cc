@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A random program of C++ functions with long names, see random_engine.h.
+// A random program made of C++ functions with long names; see random_engine.h.
 
 #include "random_engine.h"
 
@@ -8,7 +8,7 @@
 
 static void *go_on(struct walk *walk);
 
-/* The last call of every call chain: the call of an allocation or deallocation function. */
+/* The last call of every call chain: the call to an allocation or deallocation function. */
 #define ALLOCATE(walk)                                                                        \
 	switch ((walk)->call) {                                                               \
 	case CALL_MALLOC:                                                                     \

@@ -2,16 +2,16 @@
 /*
  * A random program: what it allocates, resizes and frees, how much, when, and through which calls.
  *
- * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. Equal arguments always make the same program. With
- * fewer EVENTS, it is only the beginning of that program. RULES are letters: r, no realloc; p, no realloc of NULL and
- * no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, free everything at the end; a digit, let
- * many chains end in recursion of the function with this number; -, no rule.
+ * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. Equal arguments always produce the same program;
+ * fewer EVENTS produce only the beginning of it. RULES are letters: r, no realloc; p, no realloc of NULL and no
+ * posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, free everything at the end; a digit, let many
+ * chains end in recursion of the function with this number; -, no rule.
  *
- * The file that includes this one defines the functions that the chains consist of, in a table named functions.
- * Each calls the next function of the chain, or the allocator if it is the last.
+ * The file that includes this one defines the functions that the chains consist of, in a table named functions. Each
+ * calls the next function of the chain, or the allocator if it is the last.
  *
  * Block sizes are restricted. In one case Massif's count of extra bytes depends on its allocator's free lists: a free
- * block is assigned as a whole if less than 32 bytes of it would be left. That allocator adds 32 bytes to each block
+ * block is handed out whole if splitting it would leave less than 32 bytes. That allocator adds 32 bytes to each block
  * and rounds up to a multiple of 16. The size of the space from which it cuts blocks is a multiple of 32. So if each
  * block's size, rounded up to 16, is a multiple of 32, then so is every hole, every sum of adjacent holes and every
  * remainder of a hole: none is between 0 and 32. There is no other restriction: sizes modulo 32 can be anything from 17
@@ -106,7 +106,7 @@ static const struct mood moods[] = {
 	{ 45, 10, 20, 60, 250 },   /* phase: allocates and frees */
 	{ 50, 0, 0, 1, 250 },	   /* phase: allocates and frees blocks of up to 32 bytes */
 	{ 10, 80, 10, 60, 120 },   /* phase: mostly resizes */
-	{ 2, 95, 90, 60, 100 },	   /* phase: resizes mostly to the same size, which do not advance the clock in bytes */
+	{ 2, 95, 90, 60, 100 },	   /* phase: mostly resizes to an unchanged size, which do not advance the byte clock */
 	{ 45, 10, 10, 0, 60 },	   /* phase: blocks of size 0 only */
 	{ 40, 20, 10, 65535, 12 }, /* phase: allocates blocks of up to 2 MiB */
 	{ 45, 10, 10, 65535, 12 }, /* phase: multiplies block sizes by a factor, see pick_size() */
@@ -181,8 +181,9 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.n_slots = 1 + pick(percent(50) ? 20 : SLOTS);
 	program.n_chains = 1 + pick(percent(50) ? 8 : CHAINS);
 	/*
-	 * Large blocks usually have up to 32 MiB. In some programs they have up to 512 MiB, so that the clock in bytes
-	 * exceeds 32 bits. Such a program has at most six live blocks at a time, which limits its memory.
+	 * Large blocks are usually at most 32 MiB in size. In some programs they are up to 512 MiB, so that a clock
+	 * that counts bytes exceeds 32 bits. Such a program has at most six live blocks at a time, which limits its
+	 * memory use.
 	 */
 	program.large = percent(90) ? 16 : 256;
 	if (program.large > 16)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes pages resident and removes them in every possible way. Logs the kernel's counters.
+// Makes pages resident and removes them in every possible way, and logs the kernel's counters.
 //
-// After each step, it writes a line to the file $RESIDENT_LOG: the number of the moment; RssAnon, RssFile and RssShmem
-// of /proc/self/status, Rss of /proc/self/smaps_rollup and VmSwap, in pages; and the step's name. Just before that, it
-// maps a page at MARKS + that number * 64 KiB, so that a reader of the records can find the moment. If the page is
-// mapped several times, the last time counts. With "threads", the steps run in four threads at once, and moments are
-// recorded between rounds.
+// After each step, it writes a line to the file $RESIDENT_LOG: the line's number; RssAnon, RssFile and RssShmem from
+// /proc/self/status, Rss from /proc/self/smaps_rollup and VmSwap, in pages; and the name of the step. Just before that,
+// it maps a page at MARKS + the line's number * 64 KiB, so that a reader of the records can tell at which point among
+// them the counters were read. If that page is mapped several times, the last time counts. With "threads", the steps
+// run in four threads at once, and lines are written between rounds.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -133,8 +133,8 @@ static struct counters read_counters(void)
 }
 
 /*
- * Maps a page whose record marks the current moment among the module's records. A second call for the same moment maps
- * the page again.
+ * Maps a page, so that its record marks the current moment in the module's stream of records. A second call for the
+ * same moment maps the page again.
  */
 static void map_mark(void)
 {
@@ -369,7 +369,7 @@ static void unmapped(void)
 
 	write_to(at, 150);
 	munmap(at + 50 * PAGE, 50 * PAGE);
-	/* Replaces a part of the old mapping with MAP_FIXED, which removes this part without a call of munmap. */
+	/* Uses MAP_FIXED to replace part of the old mapping, which removes that part without a call to munmap. */
 	mmap(at, 20 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 

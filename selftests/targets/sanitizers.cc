@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// sanitizers WHAT: allocates in several threads and then one large block ("fine"), or commits an error for which
-// AddressSanitizer terminates the program ("freed", "beyond", "mismatch", "leak"). This file is also compiled with each
-// sanitizer, see host/heap_sanitizers.
+// sanitizers WHAT: allocates in several threads and then allocates one large block ("fine"), or triggers an error for
+// which AddressSanitizer terminates the program ("freed", "beyond", "mismatch", "leak"). This file is also compiled
+// with each sanitizer; see host/heap_sanitizers.
 
 #include <cstdio>
 #include <cstdlib>

@@ -67,6 +67,6 @@ int main(int argc, char **argv)
 	}
 	if (strchr(argv[2], 'n') && !strchr(argv[2], 's'))
 		usleep(1000000);
-	/* Use _exit(), so that no code of the library is executed any more. */
+	/* Use _exit(), so that none of the library's code runs from here on. */
 	_exit(3);
 }

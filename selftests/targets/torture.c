@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Changes its address space in every possible way, at random, and saves /proc/self/maps at many moments.
+// Changes its address space in every possible way, at random, and saves /proc/self/maps at many points.
 //
 // torture SEED STEPS [WORD...]: threads=N, fork, vfork, storm, share, killed, traced, vdso, uprobe, only=OPERATION,
-// exec (executes itself at the end, twice), exec-by-thread. Without any WORD, executes random operations.
-// torture_counts.h describes the files in $TORTURE_MAPS. EXECS counts the execs of a process from 1; it is 0 in a
-// forked child.
+// exec (executes itself twice at the end), exec-by-thread. Without any WORD, performs random operations.
+// torture_counts.h describes the files in $TORTURE_MAPS. EXECS is the number of execs of a process, including the one
+// that started it; it is 0 in a forked child.
 #include "torture_engine.h"
 #include "torture_lives.h"
 #include "torture_maps.h"
@@ -14,7 +14,7 @@
 
 static struct op ops[TORTURE_OPS];
 static unsigned int n_ops;
-static int only = -1;		/* index of the operation that is executed in half of all turns; -1: none */
+static int only = -1;		/* index of the operation that is executed in half of all iterations; -1: none */
 
 static void add_ops(const struct op *more, unsigned int n)
 {
@@ -51,7 +51,7 @@ static void work(int steps, bool alone)
 	}
 }
 
-/* Executes random operations, and saves the maps at four moments: after each quarter of the operations. */
+/* Executes random operations, and saves the maps at four points: after each quarter of the operations. */
 static void work_alone(int steps)
 {
 	int i;
@@ -77,7 +77,7 @@ static bool has(char **words, const char *word)
 	return word_value(words, word);
 }
 
-/* Tries the operation @what once. If the kernel cannot do it, the operation is counted as refused. */
+/* Tries the operation @what once. If it fails, the operation is counted as refused by the kernel. */
 static void try_once(const char *name, int (*what)(void))
 {
 	unsigned int i = n_ops;
@@ -113,8 +113,8 @@ static void end(char **argv)
 	}
 	snprintf(next, sizeof(next), "%d", n + 1);
 	/*
-	 * Change the environment variable in place: setenv would allocate, which must not happen after the maps were
-	 * saved.
+	 * Change the environment variable in place: setenv() would allocate, which must not happen once the maps have
+	 * been saved.
 	 */
 	if (again)
 		memcpy(getenv("TORTURE_EXECS"), next, 2);

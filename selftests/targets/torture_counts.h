@@ -24,7 +24,7 @@ struct torture_counts {
 	struct {
 		char name[32];
 		uint64_t ran;
-		uint64_t refused;	/* number of times that the kernel could not do the operation */
+		uint64_t refused;	/* number of times that the kernel was unable to perform the operation */
 		int32_t error;		/* the last errno of a refused operation */
 		uint32_t pad;
 	} ops[TORTURE_OPS];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers for torture's operations: random numbers, the arena, moments (at which the maps are saved), and counts. */
+/*
+ * Helpers for torture's operations: random numbers, the arena, moments (points at which the maps are saved), and
+ * counts.
+ */
 #ifndef MASSIF_SELFTESTS_TORTURE_ENGINE_H
 #define MASSIF_SELFTESTS_TORTURE_ENGINE_H
 
@@ -34,14 +37,14 @@ struct op {
 };
 
 /*
- * The arena: the memory that the operations map and unmap at random. Any thread may map over it, and none reads or
- * writes it. The kernel can place mappings without a fixed address in holes of the arena. So while other threads are
+ * The arena: the memory that the operations map and unmap at random. Any thread may map over it, but no thread reads or
+ * writes it. The kernel can place mappings without a fixed address in holes in the arena. So while other threads are
  * active, the contents of such mappings are undefined, too.
  */
 static char *arena;
 static char *maps_dir;
 static struct torture_counts *counts;
-/* number of execs of this process, including the one that started it; 0 in a forked child */
+/* number of times that this process has called exec, including the exec that started it; 0 in a forked child */
 static int execs;
 static pid_t maps_pid;		/* pid of the process for which the address space was created; 0: the current process */
 static __thread uint64_t state;
@@ -62,7 +65,10 @@ static size_t some(void)
 	return (1 + rnd(50)) * PAGE;
 }
 
-/* Mappings that are kept until another mapping takes their slot in this table, which has KEPT slots. */
+/*
+ * Mappings to be kept for a while: each is kept until another mapping takes its slot in this table, which has KEPT
+ * slots.
+ */
 #define KEPT	48
 static __thread struct {
 	char *at;
@@ -131,9 +137,9 @@ static void save_maps(void)
 }
 
 /*
- * Records a moment: saves the maps to a file, and then maps a page at an address that stands for the number of this
- * moment. When the test reads the record of that mapping, it compares the mappings that it knows from records with the
- * saved maps. No other thread may change this address space at the same time.
+ * Saves the maps to a file, and then maps a page at an address that encodes the number of this moment, which is also in
+ * the file's name. When the test reads the record of that mapping, it compares the saved maps with the mappings that it
+ * knows from the records. No other thread may change this address space at the same time.
  */
 static void moment(void)
 {

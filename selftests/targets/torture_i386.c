@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A 32-bit program without a C library that changes its address space at random, like torture.
+// A 32-bit program that does not use a C library, and that changes its address space at random, as torture does.
 //
 // STEPS and the directory for the maps are passed in the environment. The files have the same format as those of
 // torture.

@@ -383,8 +383,8 @@ static int move_vdso(void)
 }
 
 /*
- * Sets a uprobe in the program's own text. The kernel maps a page into the process, in which it executes the probed
- * instruction.
+ * Sets a uprobe in the program's own text. The kernel then maps a page into the process, and executes the probed
+ * instruction there.
  */
 __attribute__((noinline, aligned(16))) void torture_probed(void);
 __asm__(".text\n"
@@ -419,7 +419,8 @@ static int be_probed(void)
 	if (!find_named(exe, &start, &end))
 		exit(15);
 	/*
-	 * The program's first mapping begins at file offset 0, so an address minus its start is the offset in the file.
+	 * The program's first mapping begins at file offset 0, so the file offset of an address is its distance from
+	 * the start of that mapping.
 	 */
 	snprintf(text, sizeof(text), "p:torture/t%d %s:0x%lx\n", getpid(), exe,
 		 (unsigned long)((char *)torture_probed - start));

@@ -148,7 +148,10 @@ static int lock(void)
 	return 0;
 }
 
-/* Sets madvise() flags, so that a forked child does not inherit one part of the arena and sees another part zeroed. */
+/*
+ * Uses madvise() on two parts of the arena: to choose whether a forked child inherits the first part, and whether it
+ * sees the second part zeroed.
+ */
 static int not_for_children(void)
 {
 	madvise(somewhere(), some(), rnd(2) ? MADV_DONTFORK : MADV_DOFORK);
@@ -282,8 +285,9 @@ static int cut_stack(void)
 
 /*
  * Moves eight file mappings in one call. Before the thread returns to user space, the module can report the names of at
- * most four (MAX_NAMES), so it must list all mappings by a resync. Kernels before 6.17 cannot move more than one
- * mapping per call. The range is larger than the arena, so that it cannot be placed in one of the arena's holes.
+ * most four of them (MAX_NAMES), so it must do a resync, which lists all mappings. Kernels before 6.17 cannot move more
+ * than one mapping per call. The range is larger than the arena, so that it cannot be placed in one of the arena's
+ * holes.
  */
 static int remap_many(void)
 {

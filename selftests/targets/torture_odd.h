@@ -45,7 +45,8 @@ static int unless_absent(int error)
 static volatile bool faults_end;
 
 /*
- * Reads the userfaultfd events of system calls that unmap. Each of these system calls blocks until its event is read.
+ * Reads the userfaultfd events caused by system calls that unmap or move memory. Each of these system calls blocks
+ * until its event is read.
  */
 static void *read_faults(void *arg)
 {
@@ -80,7 +81,10 @@ static bool register_faults(int fd, char *at, size_t len)
 	return !ioctl(fd, UFFDIO_REGISTER, &range);
 }
 
-/* Registers the middle of a mapping with userfaultfd, which splits the mapping in three, and provides its pages. */
+/*
+ * Registers the middle of a mapping with userfaultfd, which splits the mapping in three, and then supplies the first
+ * page of the registered part.
+ */
 static int fill_faults(void)
 {
 	static char page[4096] __attribute__((aligned(4096)));
@@ -134,7 +138,10 @@ static int slow_unmap(void)
 	munmap(p, len);
 	faults_end = true;
 	pthread_join(reader, NULL);
-	/* After the userfaultfd is closed, other threads may reuse the page that mremap() moved to the arena. */
+	/*
+	 * Once the userfaultfd is closed, other threads may reuse the page that mremap() moved to the arena
+	 * (torture_engine.h).
+	 */
 	close(fd);
 	/*
 	 * Other threads may have extended the heap above the bytes that this program has added with sbrk(), so the
@@ -170,8 +177,8 @@ static int map_memfd(void)
 }
 
 /*
- * Maps a file over a mapping by MAP_FIXED. The kernel unmaps the old mapping before the file's own mmap function fails,
- * so only a hole is left.
+ * Maps a file over an existing mapping with MAP_FIXED. The kernel unmaps the old mapping before the file's own mmap
+ * function fails, so only a hole is left.
  */
 static int refused_by_file(void)
 {
@@ -195,7 +202,7 @@ static int map_huge(void)
 
 	if (p == MAP_FAILED)
 		return errno == ENOMEM ? 0 : errno;
-	/* Unmapping fails if the range does not end at a huge page boundary. */
+	/* This munmap() fails, because its range ends inside a huge page. */
 	munmap(p, PAGE);
 	mprotect(p, HUGE_PAGE, PROT_READ);
 	if (rnd(2) && len > HUGE_PAGE && !munmap(p, HUGE_PAGE))
@@ -282,8 +289,9 @@ static int at_the_limit(void)
 }
 
 /*
- * Creates as many mappings as vm.max_map_count permits, which the test has set low. A call that needs one more mapping
- * then fails halfway. The range that MAP_FIXED or mremap replaces may or may not be unmapped by then.
+ * Creates as many mappings as vm.max_map_count, which the test has set to a low value, permits. A call that needs one
+ * more mapping then fails halfway, and the range that MAP_FIXED or mremap was to replace may or may not have been
+ * unmapped by then.
  */
 static int too_many(void)
 {
@@ -380,7 +388,7 @@ static void uring_close(struct uring *uring)
 	close(uring->fd);
 }
 
-/* Submits a request that a kernel worker thread is to process, and waits until it is complete. */
+/* Submits a request for a kernel worker thread to process, and waits until it is complete. */
 static void uring_do(struct uring *uring, struct io_uring_sqe *sqe)
 {
 	unsigned int *tail = (void *)(uring->rings + uring->params.sq_off.tail);

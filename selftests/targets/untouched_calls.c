@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// untouched_calls WHAT: restricts itself to the system calls of its own malloc (seccomp), then allocates. Any
-// other call kills it.
+// untouched_calls WHAT: uses seccomp to restrict itself to the system calls that its malloc makes, and then allocates.
+// Any other call kills it.
 //
 //	alone	 a single thread
-//	threads	 eight threads; the calls of pthread_create are permitted, too
+//	threads	 eight threads; the system calls that pthread_create makes are permitted, too
 //	crowd	 three hundred threads
-//	load	 dlopen and dlclose, with the dynamic linker's calls
-//	fork	 children that allocate, with the calls of fork and wait
-//	exec	 executes itself, with what a program needs to start
-//	waits_kill, waits_fail	 without futex(2), which kills or fails
-//	strict	 seccomp's strict mode, in which malloc has only the memory it has already
+//	load	 dlopen and dlclose; the dynamic linker's system calls are permitted, too
+//	fork	 children that allocate; the system calls that fork and wait make are permitted, too
+//	exec	 executes itself; the system calls that a program needs to start are permitted, too
+//	waits_kill, waits_fail	 futex(2) kills the program, or fails
+//	strict	 seccomp's strict mode, in which malloc has only the memory that it already has
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -148,8 +148,8 @@ static void *wait_for_all(void *data)
 }
 
 /*
- * Runs more threads at once than the shim has static thread states for (PRIVATES_FIRST), so the shim must map memory
- * for more states while the seccomp filter is active.
+ * Runs more threads at once than there are static thread states in the shim (PRIVATES_FIRST), so that the shim must map
+ * memory for more states while the seccomp filter is active.
  */
 static void run_crowd(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// untouched_calls, with code whose unwind rules cannot be found, so that the shim follows frame pointers. Each
-// allocation is made deeper in the stack than the one before, so that the shim does not yet know whether it can read
-// the new part of the stack.
+// untouched_calls with code whose unwind rules cannot be found, so that the shim follows frame pointers. Each
+// allocation is made deeper in the stack than the one before it, so that each time the shim has to find out whether the
+// new part of the stack is readable.
 
 #include <alloca.h>
 #include <stdlib.h>

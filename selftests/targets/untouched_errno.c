@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets errno before each call to the allocator and checks it afterwards. The calling threads are interrupted by
-// signals. They also wait for each other when one of them has a new call stack or reaches a new peak.
+// Sets errno before each call to the allocator and checks it afterwards. Signals interrupt the calling threads, which
+// also have to wait for one another whenever one of them has a new call stack or reaches a new peak.
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void look(void)
 		look();        \
 	} while (0)
 
-/* Makes a different call stack for each @number: each of its bits selects one of two call sites. */
+/* Produces a different call stack for each @number: each bit of @number selects one of two call sites. */
 static __attribute__((noinline)) void *descend(unsigned int number, unsigned int depth, size_t size)
 {
 	void *volatile block;

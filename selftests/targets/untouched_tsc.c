@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Disables reading the time-stamp counter, then allocates for a while in two threads: any read of the counter in them
-// raises SIGSEGV.
+// Disables reading the time-stamp counter, and then allocates for a while in two threads. Any attempt by them to read
+// the counter raises SIGSEGV.
 
 #include <pthread.h>
 #include <stdint.h>
