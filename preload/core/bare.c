@@ -35,8 +35,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if ((unsigned long)result < -4095ul)
 		return result;
 	/*
-	 * errno is a variable of the C library, which mf_libc_bind() must find first. Usually that has happened at the
-	 * first event, but this code may run earlier.
+	 * errno belongs to the C library, so mf_libc_bind() must find it first. That has usually happened by the first
+	 * event, but this code may run earlier.
 	 */
 	mf_libc_bind();
 	errno = (int)-result;

@@ -79,7 +79,7 @@ static uint64_t read_hardware(uint32_t counter)
 
 /*
  * Reads the instruction counter in user mode: returns the count that the kernel has stored in @page, plus what the
- * hardware has counted since. Retries if the kernel updates the page meanwhile.
+ * hardware has counted since. Retries if the kernel updates the page in the meantime.
  */
 static uint64_t read_page(const volatile struct perf_event_mmap_page *page)
 {

@@ -7,7 +7,7 @@
 
 struct perf_event_mmap_page;
 
-/* A thread's counter of executed instructions. All zero until it is opened. */
+/* A thread's counter of executed instructions. Zero-filled until it is opened. */
 struct mf_clock {
 	/* the kernel's page for reading the counter with rdpmc; NULL if it could not be mapped */
 	const struct perf_event_mmap_page *page;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Finds functions of the C++ library that the program uses, if any.
+// Looks up functions in the program's C++ library, if it has one.
 //
 // A library loaded at the start is never unloaded, so its functions are looked up once. A library loaded later may be
 // unloaded again. It is searched when it is loaded (object_loaded.c) rather than when one of its functions is needed,

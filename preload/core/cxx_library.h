@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Finds functions of the C++ library that the program uses, if any. */
+/* Looks up functions in the program's C++ library, if it has one. */
 #ifndef MASSIF_PRELOAD_CXX_LIBRARY_H
 #define MASSIF_PRELOAD_CXX_LIBRARY_H
 
@@ -32,15 +32,15 @@ enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRAR
 void mf_cxx_library_start(void);
 
 /*
- * Update the known addresses of the C++ library's functions, after an object was loaded, or after the object with load
- * bias @bias was unloaded. Not called before mf_cxx_library_start().
+ * Update the known addresses of the C++ library's functions after an object has been loaded, or after the object with
+ * load bias @bias has been unloaded. Not called before mf_cxx_library_start().
  * Context: the dynamic linker's lock is held, or the process has one thread.
  */
 void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
 /*
- * Records @all: whether mf_cxx_library_arrived() or mf_cxx_library_gone() has been called for every object that was
+ * Stores @all, which says whether mf_cxx_library_arrived() or mf_cxx_library_gone() has been called for every object
  * loaded or unloaded so far.
  */
 void mf_cxx_library_know(bool all);

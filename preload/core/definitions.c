@@ -123,7 +123,7 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* Reports all definitions of @name. There can be several, with different versions. */
+/* Reports all definitions of @name. There may be several, with different symbol versions. */
 static void find_by_gnu_hash(const struct mf_definitions *definitions, const char *name,
 			     uint32_t number, mf_definitions_found *found, void *data)
 {

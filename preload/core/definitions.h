@@ -43,15 +43,15 @@ typedef void mf_definitions_found(const struct mf_definition *definition, void *
 
 /*
  * Calls @found for each global or weak definition of @name in the dynamic symbol table. A name may have several
- * definitions, with different versions. @number is passed to @found as mf_definition.name.
+ * definitions, with different symbol versions. @number is passed to @found as mf_definition.name.
  */
 void mf_definitions_find(const struct mf_definitions *definitions, const char *name, uint32_t number,
 			 mf_definitions_found *found, void *data);
 
 /*
  * Searches the file's full symbol table (.symtab) for the @n @names, which are at least four characters long. This
- * finds functions that an executable does not export, and with @locals also static functions. It also reports the
- * exported definitions, even if they have been reported before.
+ * finds functions that an executable does not export, including static functions if @locals is true. It also reports
+ * the exported definitions, even if they have been reported before.
  */
 void mf_definitions_find_in_file(const struct mf_definitions *definitions, const char *const *names,
 				 uint32_t n, bool locals, mf_definitions_found *found, void *data);

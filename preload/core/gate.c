@@ -12,7 +12,7 @@
 #include "fork_calls.h"
 #include "lock.h"
 
-/* Number of times that a thread polls a busy tally for which it waits, before it sleeps. */
+/* Number of times that a thread polls a busy tally before it starts to sleep between polls. */
 #define SPINS 200u
 
 uint32_t mf_gate_closed;

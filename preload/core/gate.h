@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The gate between threads and the model. While the gate is open, threads change their own tallies in parallel. Once a
- * thread has closed the gate, no other thread is in the middle of an event, so this thread may change the model.
+ * The gate between threads and the model. While the gate is open, threads update their own tallies in parallel. Once a
+ * thread has closed the gate, no other thread is in the middle of an event, so the thread that closed it may change the
+ * model.
  */
 #ifndef MASSIF_PRELOAD_GATE_H
 #define MASSIF_PRELOAD_GATE_H
@@ -91,8 +92,8 @@ void mf_gate_open(void);
 
 /*
  * Freeze the session memory, so that a forked child can get a copy of it. mf_gate_hold() takes the gate's lock and
- * closes the gate; it returns false if the session memory is already frozen, so that the gate is closed anyway.
- * mf_gate_freeze() gives the lock back but leaves the gate closed, so that every event has to call mf_gate_close(). The
+ * closes the gate; it returns false if the session memory is already frozen, in which case the gate is already closed.
+ * mf_gate_freeze() releases the lock but leaves the gate closed, so that every event has to call mf_gate_close(). The
  * first such call ends the freeze: it calls mf_fork_go_on(), which tells massif-ctl that this process is about to
  * change the session memory.
  */

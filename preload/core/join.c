@@ -24,8 +24,8 @@
 #include "session.h"
 
 /*
- * Number of seconds to wait for an answer. massif-ctl needs less than that even to look up the names of a large
- * program. The limit keeps a stopped massif-ctl from blocking the program forever.
+ * Number of seconds to wait for an answer. Even looking up the names of a large program takes massif-ctl less time than
+ * this. The limit keeps a stopped massif-ctl from blocking the program forever.
  */
 #define PATIENCE_S 10
 /* Number of seconds to wait for the result of a monitor command, for which massif-ctl may have to write a report. */
@@ -113,9 +113,8 @@ static int call(void)
 }
 
 /*
- * Stores the descriptors that were received with @header in @fds. Bit i of @carried is set if massif-ctl has sent a
- * descriptor for @fds[i]. The last of them may be missing: the kernel drops descriptors that exceed this process's
- * limit.
+ * Stores in @fds the descriptors received with @header. Bit i of @carried is set if massif-ctl has sent a descriptor
+ * for @fds[i]. The last descriptors may be missing: the kernel drops those that exceed this process's limit.
  */
 static void sort_fds(const struct cmsghdr *header, uint32_t carried, int fds[MF_JOIN_FDS])
 {
@@ -131,9 +130,9 @@ static void sort_fds(const struct cmsghdr *header, uint32_t carried, int fds[MF_
 }
 
 /*
- * Waits for an answer. Returns the answer's code, or -errno if there was none. Only an answer with code 0 can carry
- * descriptors; @fds receives them, or -1 for each missing one. Text that follows the answer is stored, NUL-terminated,
- * in @text, which has room for @room bytes.
+ * Waits for an answer. Returns the answer's code, or -errno if no answer arrived. Only an answer with code 0 can carry
+ * descriptors; they are stored in @fds, with -1 in place of any that are missing. Any text that follows the answer is
+ * stored, NUL-terminated, in @text, which has room for @room bytes.
  */
 static int receive_text(int fd, int fds[MF_JOIN_FDS], char *text, size_t room)
 {
@@ -283,7 +282,7 @@ static int ask_once(enum mf_join_verb verb, int fds[MF_JOIN_FDS])
 	return ret;
 }
 
-/* Sends a request without text whose answer, if there is one, does not matter. */
+/* Sends a request without text. The answer, if there is one, is ignored. */
 static void send_once(enum mf_join_verb verb)
 {
 	int fd = call();
@@ -430,7 +429,7 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
-#define DIGITS 12 /* number of bytes that an int takes as decimal text, with sign and NUL */
+#define DIGITS 12 /* maximum number of bytes that an int needs in decimal, including sign and NUL */
 
 /*
  * Writes @number (>= 0) in decimal to the end of @digits. Returns the beginning of the text, which is empty if @number

@@ -60,17 +60,20 @@ void mf_join_without(void);
  */
 int mf_join_borrow(int parent);
 
-/* In a forked child: forgets the parent's session, so that this process no longer counts as one that has a session. */
+/* In a forked child: forgets the parent's session, so that this process is no longer treated as having one. */
 void mf_join_leave(void);
 
 /*
  * mf_join_command() sends massif-ctl a monitor command. Returns 0 or -errno. If the command writes a file,
- * @file->contents is a descriptor for reading the contents, and @file->name is the file's name. The caller writes the
- * file, with this process's own rights, and then calls mf_join_written() with the @path written (absolute if possible)
- * and 0 or -errno. mf_join_written() also closes both descriptors.
+ * @file->contents is a descriptor from which the contents can be read, and @file->name is the file's name. The caller
+ * writes the file with this process's own permissions, and then calls mf_join_written() with the @path that it has
+ * written to (absolute if possible) and 0 or -errno. mf_join_written() also closes the two descriptors in @file.
  */
 struct mf_join_file {
-	/* descriptors of the connection to massif-ctl and of the file's contents; -1 if the command writes no file */
+	/*
+	 * descriptors of the connection to massif-ctl, and of the contents of the file that a monitor command writes;
+	 * -1 if it writes none
+	 */
 	int connection, contents;
 	char name[4096];
 };
@@ -78,8 +81,8 @@ int mf_join_command(const char *text, struct mf_join_file *file);
 void mf_join_written(const struct mf_join_file *file, const char *path, int code);
 
 /*
- * Reports that this process is about to call exec (@begins is true), or that exec failed. Does nothing in a vfork
- * child, because it shares its parent's memory.
+ * Reports that this process is about to call exec (if @begins is true), or that exec failed. Does nothing in a vfork
+ * child, because such a child shares its parent's memory.
  */
 void mf_join_executing(bool begins);
 

@@ -38,8 +38,8 @@
 	X(pthread_setspecific)
 
 /*
- * Defines a function in the shim with the same name as a function of the C library. It jumps to the C library's own
- * definition, whose address is in a variable.
+ * Defines a function in the shim with the same name as a function of the C library. The shim's function jumps to the C
+ * library's own definition, whose address is stored in a variable.
  */
 #define ENTRY(function)                                    \
 	void *mf_libc_##function MF_HIDDEN;                         \

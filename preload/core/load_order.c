@@ -2,9 +2,10 @@
 // Temporarily moves the shim in the dynamic linker's list of objects.
 //
 // Preloaded libraries come first in the list, right after the executable. AddressSanitizer's run-time library ends the
-// program if another library comes before it: when first called, it checks the list of dl_iterate_phdr(3) once. So the
-// shim moves behind that library in the list while it makes this first call. The dynamic linker looks up symbols in a
-// different list, which does not change: the program still calls the shim's malloc, which calls the sanitizer's.
+// program if another library precedes it: when first called, it checks, once, the list that dl_iterate_phdr(3) reports.
+// So the shim moves behind AddressSanitizer's library in the list while it makes this first call. The dynamic linker
+// looks up symbols in a different list, which does not change: the program still calls the shim's malloc, which calls
+// the sanitizer's.
 
 #include "load_order.h"
 
@@ -27,8 +28,8 @@ static bool wants_to_be_first(const struct link_map *object)
 }
 
 /*
- * Moves @object in the dynamic linker's list of objects, to the place after @other. @object is never the executable,
- * which is the first in the list.
+ * Moves @object to immediately after @other in the dynamic linker's list of objects. @object is never the executable,
+ * which comes first in the list.
  */
 static void move_behind(struct link_map *object, struct link_map *other)
 {
@@ -44,7 +45,7 @@ static void move_behind(struct link_map *object, struct link_map *other)
 
 /*
  * The shim's entry in the dynamic linker's list of objects, and the entry that preceded it before it was moved. @before
- * is NULL unless the shim has been moved and not yet moved back.
+ * is non-NULL only from that move until the shim is moved back.
  */
 static struct link_map *own, *before;
 

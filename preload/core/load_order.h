@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Temporarily moves the shim behind AddressSanitizer's library in the dynamic linker's list of objects, because that
- * library aborts the program if another library precedes it there.
+ * library aborts the program if any other library precedes it in the list.
  */
 #ifndef MASSIF_PRELOAD_LOAD_ORDER_H
 #define MASSIF_PRELOAD_LOAD_ORDER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A futex-based lock with three states (0 free, 1 held, 2 held with waiters). pthread_mutex_lock() is not used because
- * the program may replace it, as thread sanitizers and lock checkers do. Not recursive. Never held while code of the
- * program or of other libraries runs.
+ * the program may replace it, as thread sanitizers and lock checkers do. Not recursive. Never held while the program's
+ * code or another library's code is running.
  */
 #ifndef MASSIF_PRELOAD_LOCK_H
 #define MASSIF_PRELOAD_LOCK_H

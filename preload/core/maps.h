@@ -23,7 +23,7 @@ struct mf_maps {
 int mf_maps_open(struct mf_maps *maps);
 void mf_maps_close(struct mf_maps *maps);
 
-/* Reads the next mapping, in ascending order of addresses. Returns false at the end. */
+/* Reads the next mapping, in order of ascending address. Returns false if there are no more. */
 bool mf_maps_next(struct mf_maps *maps, struct mf_map *map);
 
 #endif

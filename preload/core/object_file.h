@@ -28,7 +28,7 @@ static inline bool mf_object_file_has(const struct mf_object_file *file, uint64_
 	return offset <= file->size && size <= file->size - offset;
 }
 
-/* Returns the first section of this name, or NULL. */
+/* Returns the first section with the given name, or NULL. */
 const ElfW(Shdr) *mf_object_file_section(const struct mf_object_file *file, const char *name);
 
 #endif

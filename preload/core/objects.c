@@ -3,12 +3,12 @@
 //
 // Lock order: dl_iterate_phdr() holds the dynamic linker's lock during its callbacks, and the program's own callbacks
 // may allocate. So no function here may wait indefinitely for a lock whose holder may be waiting for the dynamic
-// linker: the scan lock is only tried, a limited number of times.
+// linker: the scan lock is only ever try-locked, a limited number of times.
 //
 // Allocations do not take the dynamic linker's lock, for two reasons. A callback of the program may wait for a lock
-// whose holder is allocating. And if another thread held the lock during a fork, the lock stays held forever in the
-// child. So the list is not scanned during an allocation, but after each change, from within the dynamic linker
-// (object_loaded.c).
+// whose holder is allocating. And if another thread holds the dynamic linker's lock during a fork, it stays held
+// forever in the child. So the list is scanned not during an allocation but after each change, from within the dynamic
+// linker (object_loaded.c).
 
 #include "objects.h"
 
@@ -57,7 +57,7 @@ struct scan {
 	 * rarely changes.
 	 */
 	uint32_t at;
-	bool any_gone;	/* true if an object was unloaded, so its record may match a new object at its address */
+	bool any_gone;	/* true if an object has been unloaded; a new object at its address may match its record */
 	bool any_new;
 	bool first;
 };
@@ -241,7 +241,7 @@ static int mark_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Is @record retired, and does it describe @object, that is, the same file at the same address? */
+/* Returns whether @record is retired and describes @object, that is, the same file at the same address. */
 static bool is_same_object(const struct mf_object_record *record, uint32_t number,
 			   const struct mf_object *object)
 {

@@ -14,11 +14,11 @@ extern uint32_t mf_objects_retired MF_HIDDEN;
 /* Callbacks that keep the cache of unwind rules up to date. Set before the first scan. */
 struct mf_objects_watcher {
 	/*
-	 * Called when an object was loaded at addresses @start to @end. @may_open is true if the object's file may be
-	 * opened. Neither this callback nor @gone is called by two threads at once.
+	 * Called when an object has been loaded at addresses @start to @end. @may_open is true if the object's file may
+	 * be opened. Neither this callback nor @gone is ever called by two threads at once.
 	 */
 	void (*arrived)(const struct dl_phdr_info *object, uint64_t start, uint64_t end, bool may_open);
-	/* Called when the object at addresses @start to @end was unloaded. */
+	/* Called when the object at addresses @start to @end has been unloaded. */
 	void (*gone)(uint64_t start, uint64_t end);
 	/*
 	 * Drops guessed unwind rules, because a new object may have made them wrong. Returns false if there were no
@@ -37,14 +37,15 @@ extern struct mf_objects_watcher mf_objects_watcher MF_HIDDEN;
 void mf_objects_scan(void);
 
 /*
- * Declares that from now on, every change of the list of objects is followed by calls of mf_objects_change() and
+ * Declares that from now on, every change to the list of objects will be followed by calls to mf_objects_change() and
  * mf_objects_scan().
  */
 void mf_objects_are_announced(void);
 
 /*
- * Notes that objects were loaded or unloaded, so that the session's list of objects is out of date. If no call of
- * mf_objects_scan() follows, the next event whose call stack has an address in an unlisted object updates the list.
+ * Records that objects have been loaded or unloaded, so that the session's list of objects is out of date. If
+ * mf_objects_scan() is not called afterwards, the list is updated at the next event whose call stack contains an
+ * address in an unlisted object.
  */
 void mf_objects_change(void);
 
@@ -55,9 +56,9 @@ void mf_objects_change(void);
 uint32_t mf_objects_of(uint64_t address);
 
 /*
- * Drops guessed unwind rules, which new objects may have invalidated. Must be called after objects were loaded and
- * before their code runs. If the shim is not told of every load, guesses must not be cached (mf_rule_cache_keep_guesses
- * is false).
+ * Drops guessed unwind rules, which newly loaded objects may have invalidated. Must be called after objects have been
+ * loaded and before their code runs. If the shim is not notified of every load, guesses must not be cached
+ * (mf_rule_cache_keep_guesses is false).
  */
 void mf_objects_come(void);
 

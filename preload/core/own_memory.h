@@ -15,7 +15,7 @@ uint64_t mf_own_memory_address_space(void);
 uint64_t mf_own_memory_data(void);
 
 /*
- * Report @bytes of private memory that the shim has mapped and will never unmap: mf_own_memory_add() for writable
+ * Account for @bytes of private memory that the shim has mapped and will never unmap: mf_own_memory_add() for writable
  * memory, mf_own_memory_add_code() for code, which does not count as data.
  */
 void mf_own_memory_add(size_t bytes);

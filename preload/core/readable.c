@@ -16,8 +16,8 @@
 #define PAGE_BYTES 4096u
 #define FUTEX_BYTES 4u
 /*
- * An arbitrary value that futex(2) compares with the tested word. If they happen to be equal, futex(2) still does not
- * wait, because the timeout is 0.
+ * An arbitrary value for futex(2) to compare with the word that is being tested. Even if the two happen to be equal,
+ * futex(2) does not wait, because the timeout is 0.
  */
 #define UNLIKELY_VALUE 0x6d73661bu
 

@@ -30,8 +30,8 @@ size_t mf_real_early_size(const void *pointer)
 }
 
 /*
- * Allocates a block in the early arena, or returns NULL if there is no room. The block's size is stored before the
- * block. Blocks are never reused, so their memory is zero.
+ * Allocates a block in the early arena, or returns NULL if there is no room. The block's size is stored in front of it.
+ * Blocks are never reused, so a new block is always zero-filled.
  */
 static void *early_malloc(size_t size)
 {
@@ -99,9 +99,9 @@ static void fail(const char *symbol)
 }
 
 /*
- * Is @function a definition outside the shim? In an executable that is not position-independent, @function can be the
- * address of an entry in the procedure linkage table (an undefined symbol). Such an entry jumps to a definition
- * elsewhere, namely the shim's.
+ * Returns whether @function is a definition outside the shim. In an executable that is not position-independent,
+ * @function can be the address of an entry in the procedure linkage table (an undefined symbol). Such an entry jumps to
+ * a definition elsewhere, namely the shim's.
  */
 static bool is_theirs(void *function)
 {
@@ -145,9 +145,9 @@ bool mf_real_resolve(void)
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
 	/*
-	 * If a library insists on being the first in the dynamic linker's list of objects, move the shim behind it
-	 * (load_order.c). Do so before looking up any function, because the first function found may be in that
-	 * library, and its first call checks the list.
+	 * If a library insists on being first in the dynamic linker's list of objects, move the shim behind it
+	 * (load_order.c). Do this before looking up any function: the first function found may be in that library, and
+	 * the library checks the list when the function is first called.
 	 */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \

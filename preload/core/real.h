@@ -65,8 +65,8 @@ extern struct mf_real mf_real_functions MF_HIDDEN;
 extern int mf_real_state MF_HIDDEN; /* 1 if all real functions have been found */
 
 /*
- * Looks up the real functions. Allocations during the lookup are served from a small arena; in such an allocation, this
- * function returns false. Returns true once the functions are available.
+ * Looks up the real functions. Allocations made during the lookup are served from a small arena; if this function is
+ * called for such an allocation, it returns false. Returns true once the functions are available.
  */
 bool mf_real_resolve(void);
 

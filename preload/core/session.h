@@ -44,8 +44,8 @@ static inline bool mf_session_has(int bit)
 }
 
 /*
- * Notes in the session that this process is about to call exec (@begins is true), or that exec failed. Does nothing in
- * a vfork child, because it shares its parent's memory.
+ * Records in the session that this process is about to call exec (if @begins is true), or that exec failed. Does
+ * nothing in a vfork child, because such a child shares its parent's memory.
  */
 void mf_session_executing(bool begins);
 

@@ -150,7 +150,7 @@ void mf_thread_release(void)
 	mf_thread_local.inside = 0;
 }
 
-/* Makes sure that there is an unused state, mapping another chunk if necessary. Returns false if there is no memory. */
+/* Makes sure that there is an unused state, mapping another chunk if necessary. Returns false if out of memory. */
 static bool find_fresh(void)
 {
 	void *chunk;
@@ -162,8 +162,8 @@ static bool find_fresh(void)
 		return false;
 	mf_own_memory_add(CHUNK_BYTES);
 	/*
-	 * Unlock the memory, because after mlockall(MCL_FUTURE) it would count against the program's RLIMIT_MEMLOCK. A
-	 * sandbox may forbid munlock(), since malloc does not call it.
+	 * Unlock the memory, because after mlockall(MCL_FUTURE) it would count against the program's RLIMIT_MEMLOCK. In
+	 * a sandbox, skip this: it may forbid munlock(), because malloc never calls it.
 	 */
 	if (!mf_seccomp_is_on())
 		syscall(SYS_munlock, chunk, CHUNK_BYTES);
@@ -236,7 +236,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
-		/* The instruction counters belong to the parent's threads. The child's thread will open a new one. */
+		/* The instruction counters belong to the parent's threads. The child's thread will open its own. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;

@@ -38,7 +38,7 @@ struct mf_thread {
 	 * share both
 	 */
 	struct mf_tally_ctx ctx;
-	/* slot in the table of blocks of a block whose free is delayed (not counted yet); NULL if no free is delayed */
+	/* slot, in the table of blocks, of the block whose free is delayed (not counted yet); NULL if there is none */
 	uint32_t *delayed_slot;
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */
@@ -79,9 +79,9 @@ struct mf_thread_private {
 	struct mf_depth depth; /* depth of the thread's stack, if stacks are counted */
 
 	/*
-	 * The block that the thread is resizing, which is not in the table during that time. The context is
-	 * MF_CONTEXT_NONE if there is no such block. Only changed between mf_gate_enter() and mf_gate_leave(), or with
-	 * the gate closed.
+	 * The block that the thread is resizing; until that is done, the block is not in the table of blocks. The
+	 * context is MF_CONTEXT_NONE if there is no such block. Changed only between mf_gate_enter() and
+	 * mf_gate_leave(), or with the gate closed.
 	 */
 	struct mf_block resizing;
 
@@ -97,7 +97,7 @@ struct mf_thread_private {
 	void *saved;
 	size_t saved_bytes;
 
-	struct mf_nesting nesting; /* for detecting nested calls of the program's own allocation functions */
+	struct mf_nesting nesting; /* used to detect nested calls to the program's own allocation functions */
 };
 
 /*
@@ -118,7 +118,7 @@ struct mf_thread_local {
 	struct mf_thread *thread;
 };
 
-/* Reasons not to count a thread's next event at once. */
+/* Reasons not to count a thread's next event immediately. */
 enum mf_inside {
 	MF_INSIDE_SHIM = 1,    /* the thread is in the shim: its events are deferred */
 	/* the C++ library's operator new or delete is running: the first event in it is not counted */
@@ -130,7 +130,7 @@ enum mf_inside {
 /* Which fast path the events of a thread may try before the slow path; see fastpath.h. */
 enum mf_fastpath {
 	MF_FASTPATH_NONE,
-	MF_FASTPATH_ALONE,  /* the fast path for a thread that, as far as it knows, is the only one of the process */
+	MF_FASTPATH_ALONE,  /* the fast path for a thread that, as far as it knows, is the only thread in the process */
 	MF_FASTPATH_SHARED,
 	MF_FASTPATH_ENDING, /* no fast path, because the thread is ending and releases its state after each event */
 };
@@ -138,12 +138,13 @@ enum mf_fastpath {
 extern __thread struct mf_thread_local mf_thread_local
 	__attribute__((tls_model("initial-exec")));
 
-/* Sets the current thread's state, which may be NULL, or updates its fast path after @thread has changed. */
+/*
+ * Sets the current thread's state to @thread, which may be NULL. Also call this after changing *@thread, to update the
+ * thread's fast path.
+ */
 void mf_thread_set(struct mf_thread *thread);
 
-/*
- * Allocates a state for the current thread. Returns NULL if there is no memory for it, or if the session is not active.
- */
+/* Allocates a state for the current thread. Returns NULL if out of memory, or if the session is not active. */
 struct mf_thread *mf_thread_take(void);
 
 /*
@@ -176,7 +177,8 @@ void mf_thread_reset(void);
 void mf_thread_survive(struct mf_thread_private *own, bool alone);
 
 /*
- * Returns the current thread's state, which the first call creates; NULL if there is no state (see mf_thread_take()).
+ * Returns the current thread's state, allocating it if the thread has none yet. Returns NULL if it cannot get one (see
+ * mf_thread_take()).
  */
 static inline struct mf_thread *mf_thread_get(void)
 {

@@ -10,8 +10,8 @@ struct mf_thread;
 struct mf_thread_private;
 
 /*
- * Allocates one more state. Sets *@room to the size in words of the state's memo of stacks. States are reused and never
- * freed. The memory is zero, unless this process took over a session from another process.
+ * Allocates another thread state. Sets *@room to the size, in words, of the state's memo of stacks. States are reused
+ * and never freed. The memory is zero-filled, unless this process has taken over its session from another process.
  * Context: the lock of the list of states is held.
  * Return: NULL if there is no memory.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Saves the processor's extended state around a call.
 //
-// In a program with split stacks (gcc -fsplit-stack), a stack segment can have less than a kilobyte left, while the
-// state alone can need three. What lies below the segment belongs to somebody else. So such calls run on a stack of the
-// shim's own, one per thread.
+// In a program with split stacks (gcc -fsplit-stack), a stack segment may have less than a kilobyte left, while the
+// state alone can need three. The memory below the segment belongs to something else. So in such a program, the calls
+// are made on the shim's own stacks, one per thread.
 
 #include "xstate.h"
 
