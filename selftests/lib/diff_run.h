@@ -9,10 +9,10 @@
 #define DIFF_WORDS_MAX 20
 
 /*
- * Both profilers run with --time-unit=B. Valgrind also gets --run-libc-freeres=no, because with massif-ctl libraries do
- * not free their memory at the end either. At the end, massif-ctl always checks for a peak, Valgrind only if something
- * is freed (Documentation/differences.rst). So libdiff_end.so is preloaded under Valgrind to record the state at the
- * end, and diff_end.h adds a snapshot of it to Valgrind's file before the comparison.
+ * Both profilers run with --time-unit=B. Valgrind also gets --run-libc-freeres=no, because libraries do not free their
+ * memory at exit under massif-ctl either. At the end, massif-ctl always checks for a peak, whereas Valgrind does so
+ * only if something is freed (Documentation/differences.rst). So, under Valgrind, libdiff_end.so is preloaded to record
+ * the state at the end, and diff_end.h adds a snapshot of that state to Valgrind's file before the comparison.
  */
 struct diff_scenario {
 	const char *target;		     /* a program of selftests/targets */
@@ -29,7 +29,7 @@ struct diff_scenario {
 	const char *why;
 	/* arguments for the target that make Valgrind's file equal to massif-ctl's */
 	const char *their_args[DIFF_WORDS_MAX];
-	const char *their_options[DIFF_WORDS_MAX]; /* Valgrind options that make its file equal to massif-ctl's */
+	const char *their_options[DIFF_WORDS_MAX]; /* options for Valgrind that make its file equal to massif-ctl's */
 	const char *their_library; /* library preloaded under Valgrind to make Valgrind's file equal to massif-ctl's */
 	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not know the scenario's options, so it is not run with them */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes the n-th allocation, or copy to or from user space, of the calling thread fail: /proc/PID/fail-nth.
+// Uses /proc/PID/fail-nth to make the calling thread's n-th allocation or user-space copy fail.
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

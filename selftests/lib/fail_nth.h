@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Makes the n-th allocation, or copy to or from user space, of the calling thread fail: /proc/PID/fail-nth. */
+/* Uses /proc/PID/fail-nth to make the calling thread's n-th allocation or user-space copy fail. */
 #ifndef MASSIF_SELFTESTS_FAIL_NTH_H
 #define MASSIF_SELFTESTS_FAIL_NTH_H
 
 #include <stdbool.h>
 
 /*
- * Enables failure injection for all allocations, including those that may sleep, and keeps the failures out of the log.
- * Returns false on an error.
+ * Enables failure injection for all allocations, including those that may sleep, and keeps injected failures out of the
+ * log. Returns false on error.
  */
 bool fail_nth_prepare(void);
 
 /*
- * Opens the file /proc/PID/fail-nth of the calling process, for fail_nth(). The file acts on the first thread of the
- * process that opens it, so a child must open the file again. Returns a descriptor, or -1 if the kernel has no such
- * file.
+ * Opens the calling process's /proc/PID/fail-nth, for use by fail_nth(). The file affects the first thread of whichever
+ * process opens it, so a child must open it again. Returns a descriptor, or -1 if the kernel has no such file.
  */
 int fail_nth_open(void);
 

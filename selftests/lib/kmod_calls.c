@@ -273,9 +273,9 @@ static void do_change_ring(const struct kmod_call *call)
 		break;
 	case 4:
 		/*
-		 * Write words to the mapping: either valid values, such as a consumer of the ring writes, or invalid
-		 * ones. Write them with a system call, which returns an error if the memory is not writable, whereas a
-		 * direct store would end the process.
+		 * Write words to the mapping: either valid values, like those that a consumer of the ring writes, or
+		 * invalid ones. Write them with a system call, which returns an error if the memory is not writable; a
+		 * direct store would kill the process.
 		 */
 		{
 			uint64_t words[2] = { edge(call->c), edge((uint8_t)(call->c + call->b)) };

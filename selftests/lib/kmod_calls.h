@@ -44,12 +44,12 @@ struct kmod_call {
 void kmod_calls_begin(pid_t victim);
 
 /*
- * Executes the call that @call encodes. Any values of the four bytes of @call encode some call. The call may fail,
- * block forever, or end the process.
+ * Executes the call encoded in @call. Every combination of its four bytes encodes some call. The call may fail, block
+ * forever, or end the process.
  */
 void kmod_calls_make(const struct kmod_call *call);
 
-/* Closes all devices that are open. */
+/* Closes all open descriptors of the device. */
 void kmod_calls_end(void);
 
 /* Maps, touches and unmaps a few pages. */

@@ -185,8 +185,8 @@ static void add(struct kmod_model *model, uint32_t id, uint32_t tgid, uint32_t e
 		.id = id, .tgid = tgid, .execs = execs,
 	};
 	/*
-	 * Enlarge the table that finds targets by id in large steps, because a test can have tens of thousands of
-	 * targets. The table exists because every record looks up its target.
+	 * Enlarge the id lookup table for targets in large steps, because a test can have tens of thousands of targets.
+	 * The table exists because every record has to look up its target.
 	 */
 	while (id >= model->ids) {
 		size_t had = model->ids;

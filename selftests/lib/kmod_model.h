@@ -23,19 +23,21 @@ struct kmod_intervals {
 struct kmod_target {
 	uint32_t id;
 	uint32_t tgid;
-	uint32_t execs;			/* number of execs that the process had done when this target was created */
-	/* true once the first part of a resync has begun; changes of mappings that are reported earlier are ignored */
+	uint32_t execs;			/* number of execs of the process before this target was created */
+	/*
+	 * true once the first part of a resync has begun; changes to mappings that are reported before that are ignored
+	 */
 	bool first;
 	bool synced;
 	bool exited;
 	uint64_t exit_total;
-	uint64_t compared;		/* number of totals in records that were compared with this model */
+	uint64_t compared;		/* number of times that a total from a record was compared with this model */
 	struct kmod_intervals map;
 	struct kmod_intervals part;	/* mappings read so far from the current part of a resync */
 	uint64_t maps;			/* number of MAP records */
 	/*
-	 * Numbers of resident pages. A number is negative for a while if the record of one thread that removed pages
-	 * comes before the record of another thread that had added them.
+	 * Numbers of resident pages. A number can be temporarily negative, if the record of a thread that removed
+	 * pages precedes the record of the thread that had added them.
 	 */
 	bool resident_told;
 	int64_t resident[MASSIF_RSS_COUNT];

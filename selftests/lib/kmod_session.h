@@ -30,8 +30,8 @@ void kmod_session_close(struct kmod_session *session);
  */
 int kmod_session_allow(void);
 /*
- * Makes the calling process, which must still be root, user 1000 without privileges. Makes the device accessible to
- * everybody, but only for this process and its children. Returns 0 or -errno.
+ * Switches the calling process, which must still be root, to user 1000 and drops its privileges. Makes the device
+ * accessible to everybody, but only as seen by this process and its children. Returns 0 or -errno.
  */
 int kmod_session_be_user(void);
 int kmod_session_map(struct kmod_session *session, uint64_t ring_bytes);
@@ -42,7 +42,7 @@ int kmod_session_resync(struct kmod_session *session, uint32_t *remaining);
 
 /* Attaches the session of @fd to process @pid. */
 int kmod_session_attach(int fd, pid_t pid);
-/* Enrols the calling process in the session of @fd. */
+/* Enrols the calling process in the session that @fd refers to. */
 int kmod_session_enrol(int fd);
 
 /*
@@ -62,9 +62,9 @@ const struct massif_record *kmod_session_next(struct kmod_session *session);
 void kmod_session_release(struct kmod_session *session);
 
 /*
- * Calls each() for every record, until the module reports that no process and no target is left. Returns 0 then, the
- * result of each() as soon as it is not zero, or -ETIMEDOUT after timeout_ms times MASSIF_PATIENCE. each() must not
- * keep pointers to records.
+ * Calls each() for every record until the module reports that no process and no target is left, and then returns 0. If
+ * each() returns non-zero, stops and returns that value. Returns -ETIMEDOUT after timeout_ms times MASSIF_PATIENCE.
+ * each() must not keep pointers to records.
  */
 int kmod_session_drain(struct kmod_session *session, int timeout_ms,
 		       int (*each)(const struct massif_record *rec, void *arg), void *arg);

@@ -92,7 +92,7 @@ struct massif_text_reach massif_text_reach(const char *text, const char *const *
 		uint64_t bytes;
 		char *end;
 
-		/* Do not use sscanf() here: at each call it would measure the length of the rest of the text. */
+		/* Do not use sscanf() here: every call would compute the length of the rest of the text. */
 		if (depth >= DEPTH_MAX || line[depth] != 'n')
 			break;
 		children = strtoul(line + depth + 1, &end, 10);

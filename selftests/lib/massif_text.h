@@ -8,7 +8,7 @@
 
 /*
  * Returns a copy of @text without the desc and cmd lines and with all addresses in trees replaced by 0xADDRESS, so that
- * two runs of a program are equal. The caller must free the copy.
+ * the results of two runs of a program can be compared for equality. The caller must free the copy.
  */
 char *massif_text_normalise(const char *text);
 
@@ -16,8 +16,8 @@ char *massif_text_normalise(const char *text);
 uint64_t massif_text_peak(const char *text);
 
 /*
- * Sums of bytes over leaves in the peak's tree: over all leaves, and over those below a line that contains one of
- * @words, a NULL-terminated list.
+ * Sums of the bytes of leaves in the peak's tree: the sum over all leaves, and the sum over those below a line that
+ * contains one of @words, a NULL-terminated list.
  */
 struct massif_text_reach {
 	uint64_t leaves, reached;
@@ -29,8 +29,8 @@ struct massif_text_reach massif_text_reach(const char *text, const char *const *
 bool massif_text_trees_agree(const char *text);
 
 /*
- * Checks that the last snapshot's bytes equal the sum of its tree and the live blocks in @xtree, a file of
- * --xtree-memory. The program must have run with --detailed-freq=1, and its last event must allocate a GiB.
+ * Checks that the last snapshot's bytes equal the sum of its tree, and also the live blocks in @xtree, a file written
+ * with --xtree-memory. The program must have run with --detailed-freq=1, and its last event must allocate 1 GiB.
  */
 bool massif_text_sums_agree(const char *text, const char *xtree);
 

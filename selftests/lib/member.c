@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that keeps changing its memory as the member of a session, and the comparison of its records with /proc.
+// A process that keeps changing its memory while it is a member of a session; its records are compared with /proc.
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -55,8 +55,8 @@ static void *read_records(void *arg)
 		poll(&pfd, 1, 20);
 		drain(member);
 		/*
-		 * POLLHUP means that the session has no process left. From then on every poll() returns at once, so
-		 * sleep.
+		 * POLLHUP means that the session has no processes left. From then on, every poll() returns immediately,
+		 * so sleep instead.
 		 */
 		if (pfd.revents & POLLHUP)
 			usleep(1000);
@@ -157,9 +157,7 @@ static bool read_resident(pid_t pid, struct resident *resident)
 			resident->other += kb / 4;
 		else if (sscanf(line, "Anonymous: %" SCNd64, &kb) == 1)
 			resident->anon += kb / 4;
-		/*
-		 * The kernel's counter of the process's swapped pages does not include swapped pages of shared files.
-		 */
+		/* The kernel's count of the process's swapped pages excludes swapped pages of shared files. */
 		else if (sscanf(line, "Swap: %" SCNd64, &kb) == 1 && kind == 'p')
 			resident->swap += kb / 4;
 	}
@@ -198,8 +196,8 @@ static bool compare(struct member *member, char *text, size_t size)
 }
 
 /*
- * Retries until the model agrees with /proc. At first they may differ, because a paused thread may still be returning
- * from a system call, and kernel threads may be in the middle of an operation.
+ * Retries until the model agrees with /proc. They may differ at first, because a paused thread may still be on its way
+ * out of a system call and kernel threads may be in the middle of an operation.
  */
 static bool becomes_equal(struct member *member, const char *when)
 {
@@ -212,8 +210,8 @@ static bool becomes_equal(struct member *member, const char *when)
 
 		drain(member);
 		/*
-		 * The module reports lost records together with the next record. A resting process causes no records,
-		 * so request a resync.
+		 * The module reports lost records together with the next record. A paused process causes no records, so
+		 * request a resync.
 		 */
 		if (!kmod_session_status(&member->session, &status) && status.out_of_sync)
 			kmod_session_resync(&member->session, &remaining);

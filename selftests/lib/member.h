@@ -25,9 +25,12 @@ struct member_shared {
 	uint32_t phase;		/* enum member_phase, set by the test */
 	uint32_t resting;	/* number of worker threads that are paused because @phase is MEMBER_RESTS */
 	uint32_t workers;	/* number of worker threads; 0 until the profiled process is ready */
-	/* one worker uses memory whose pages a userfaultfd provides; must be set before the profiled process starts */
+	/*
+	 * one worker uses memory whose page faults are handled through a userfaultfd; must be set before the profiled
+	 * process starts
+	 */
 	bool faults;
-	int userfault;		/* number of the userfaultfd's descriptor in the profiled process */
+	int userfault;		/* file descriptor number of the userfaultfd in the profiled process */
 	/*
 	 * start address of the memory range that is registered with the userfaultfd; the range has MEMBER_MISSING pages
 	 */
@@ -58,8 +61,8 @@ int member_start(struct member *member, bool faults);
 /*
  * Pauses the profiled process until member_resume(). Compares the model's mappings with /proc/PID/maps and its resident
  * pages with /proc/PID/smaps, first as recorded and then after a resync. Returns false, with a description in
- * member->wrong, if they differ. Until all threads are paused, @serve is called repeatedly, unless NULL, so that
- * threads which wait for something can continue.
+ * member->wrong, if they differ. Until all threads are paused, @serve is called repeatedly (unless it is NULL), so that
+ * threads that are waiting for something can continue.
  */
 bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);
@@ -70,7 +73,7 @@ void member_resume(struct member *member);
  */
 bool member_end(struct member *member);
 
-/* Kills the profiled process, in whatever state it is, and releases the contents of @member. */
+/* Kills the profiled process, whatever state it is in, and releases the contents of @member. */
 void member_destroy(struct member *member);
 
 #endif

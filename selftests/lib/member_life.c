@@ -54,7 +54,7 @@ static void touch(char *at, size_t pages, int value)
 		((volatile char *)at)[i * PAGE] = (char)value;
 }
 
-/* Grows, cuts and moves mappings of the calling thread. */
+/* Creates a mapping, changes or moves it (or grows and shrinks the brk heap instead), and removes it. */
 static void change_mappings(uint32_t *seed)
 {
 	size_t pages = 4 + next(seed) % 60;
@@ -114,8 +114,9 @@ static void change_pages(uint32_t *seed)
 }
 
 /*
- * Resizes the memfd @file, which is mapped at @at, writes to its pages, and sometimes removes them from the page
- * tables. Then removes a page of the program's own code, which the process faults in again when it runs that code.
+ * Resizes the memfd @file, which is mapped at @at, writes to its pages, and sometimes removes the pages from the page
+ * tables. Then removes a page of the program's own code; the process faults it in again the next time it runs that
+ * code.
  */
 static void change_file(uint32_t *seed, int file, char *at)
 {
@@ -150,7 +151,7 @@ static void have_child(uint32_t *seed)
 	__atomic_add_fetch(&shared->programs, executes, __ATOMIC_RELAXED);
 }
 
-/* Touches memory whose pages another process provides. */
+/* Touches memory whose page faults are handled by another process, through a userfaultfd. */
 static void wait_for_page(uint32_t *seed)
 {
 	char *at = (char *)(uintptr_t)shared->missing + next(seed) % MEMBER_MISSING * PAGE;
@@ -167,8 +168,8 @@ static uint32_t phase(void)
 }
 
 /*
- * Pauses the worker thread while the test has set the phase MEMBER_RESTS. Returns false if the thread must end because
- * the phase is then MEMBER_ENDS, otherwise true.
+ * Pauses the worker thread for as long as the phase is MEMBER_RESTS. Returns false if the phase is then MEMBER_ENDS, in
+ * which case the thread must end, and true otherwise.
  */
 static bool goes_on(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs our ms_print and that of Debian's valgrind package, for comparison. */
+/* Runs both our ms_print and the one from Debian's valgrind package, so that their output can be compared. */
 #ifndef MASSIF_SELFTESTS_MSPRINT_ORACLE_H
 #define MASSIF_SELFTESTS_MSPRINT_ORACLE_H
 
@@ -25,7 +25,7 @@ struct msprint_run {
 /*
  * Runs a program in the current directory and collects its output in memory. @args is NULL-terminated and does not
  * include the program's name. Standard input is /dev/null. Address space and CPU time are limited, because Debian's
- * ms_print could use up those of the machine.
+ * ms_print could otherwise exhaust the machine.
  */
 struct msprint_run msprint_run(const char *program, const char *const *args);
 void msprint_run_free(struct msprint_run *run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A FUSE file system whose files never deliver data, without libfuse.
+// A FUSE file system, implemented without libfuse, whose files never deliver data.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -120,7 +120,7 @@ int never_read_open(pid_t *server)
 
 	if (!mkdtemp(directory) || !enter_namespaces())
 		return -errno;
-	/* /dev/fuse must be opened in the namespace in which the file system is mounted. */
+	/* /dev/fuse must be opened in the same user namespace in which the file system is mounted. */
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	if (fuse < 0 || mount("never", directory, "fuse", MS_NOSUID | MS_NODEV, options))
@@ -131,7 +131,7 @@ int never_read_open(pid_t *server)
 		serve(fuse);
 		_exit(0);
 	}
-	/* No process but the server may have the descriptor open, so that the file system ends with the server. */
+	/* Only the server may have the descriptor open, so that the file system ends when the server exits. */
 	close(fuse);
 	snprintf(path, sizeof(path), "%s/file", directory);
 	fd = open(path, O_RDWR | O_CLOEXEC);

@@ -10,10 +10,10 @@
 bool never_read_available(void);
 
 /*
- * Mounts the file system, and opens its only file, which has 64 KiB and can be mapped but not read. Returns the file's
- * descriptor, or -errno. Call this as an unprivileged user; it moves the caller into a new user and a new mount
- * namespace. The file system is served by *@server, a child process that dies with the caller. When the server is
- * killed, blocked readers get an error.
+ * Mounts the file system and opens its only file, which is 64 KiB long and can be mapped but not read. Returns the
+ * file's descriptor, or -errno. Call this as an unprivileged user; it moves the caller into a new user namespace and a
+ * new mount namespace. The file system is served by *@server, a child process that dies with the caller. When the
+ * server is killed, blocked readers get an error.
  */
 int never_read_open(pid_t *server);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at selected moments and at exit. Each
+// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at certain moments and at exit. Each
 // thread stops when it exits; the maps at the last thread's exit are the final ones.
 
 #include "selftests/lib/pages_trace.h"

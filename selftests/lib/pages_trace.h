@@ -19,17 +19,15 @@ struct trace_range {
 struct trace_maps {
 	pid_t pid;
 	/*
-	 * when the maps were read: the number of the moment during the run, counted from 1 across all processes; 0: at
-	 * the process's exit
+	 * the number of the moment during the run at which the maps were read, counted from 1 across all processes; 0:
+	 * they were read at the process's exit
 	 */
 	unsigned int moment;
 	size_t n_ranges;
 	struct trace_range *ranges;
 	uint64_t pages;
 	uint64_t size; /* total_vm in pages, from /proc/PID/statm; not set by trace_read_dump() */
-	/*
-	 * Numbers from the first line of a process in a dump that massif-ctl wrote. Only trace_read_dump() sets them.
-	 */
+	/* Numbers from a process's first line in a dump written by massif-ctl. Only trace_read_dump() sets them. */
 	uint64_t model_pages, kernel_pages, lost, mismatches;
 };
 
@@ -43,10 +41,10 @@ struct trace_set {
  * Runs @argv, massif-ctl and its arguments, with standard input from @in (NULL: inherited) and standard output to the
  * file @out. Returns its status in the format of waitpid(2), or -1.
  *
- * Each process that has executed a program, and each process forked by it, has moments: its 16th, 32nd, 64th, ...
- * system call. At a moment, all threads of the process are stopped, its maps are read, and massif-ctl is asked to write
- * a dump of the mappings that it knows to @dump, the file that $MASSIF_DUMP_INTERVALS names. So one moment is near the
- * start of the process's system calls, and one in their second half.
+ * Each process that has executed a program, and each process forked by it, is stopped at certain moments: at its 16th,
+ * 32nd, 64th, ... system call. At each moment, all threads of the process are stopped, its maps are read, and massif-ctl
+ * is asked to write a dump of the mappings that it knows to @dump, the file named by $MASSIF_DUMP_INTERVALS. So one
+ * moment is near the start of the process's system calls, and one is in their second half.
  *
  * *@set is set to the maps of each process at its exit and at all moments. Free it with trace_set_free().
  */

@@ -15,8 +15,8 @@
 struct line {
 	uint64_t bytes;	   /* bytes of the line without those of its child lines in the tree */
 	/*
-	 * @loader: this line or one of its parents names a function with which ld.so starts; @main: this line names
-	 * main
+	 * @loader: this line or one of its ancestors in the tree names a function of ld.so's start code; @main: this
+	 * line names main
 	 */
 	bool loader, main;
 	char text[256];

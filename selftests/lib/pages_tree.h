@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads a tree of a massif.out file of pages mode, and adds up separately the bytes of stacks from ld.so, of stacks
- * from main, and of all other stacks.
+ * Reads a tree from a massif.out file written in pages mode, and computes separate totals for memory mapped by the
+ * kernel at exec, memory mapped by ld.so, memory whose stacks reach main, and all other memory.
  */
 #ifndef MASSIF_SELFTESTS_PAGES_TREE_H
 #define MASSIF_SELFTESTS_PAGES_TREE_H
@@ -17,7 +17,9 @@ struct pages_tree {
 	uint64_t in_main; /* bytes with a stack that reaches main */
 	/* bytes that @exec, @loader and @in_main do not count, such as those of the tree lines [lost] and [no stack] */
 	uint64_t other;
-	/* text of the line of the outermost frame of the stack with the most bytes among those that @other counts */
+	/*
+	 * text of the line for the outermost frame of whichever stack has the most bytes among those counted by @other
+	 */
 	char worst[256];
 };
 
