@@ -20,7 +20,7 @@
 	.why = "the dynamic linker allocates 16 bytes a thread for the shim's own variables", \
 	.their_library = "libdiff_tls.so"
 
-/* Programs that end by themselves. */
+/* Programs that end of their own accord. */
 SCENARIO(return, "diff_ends", ARGS("return", "5"), WITH(ALL_TREES));
 SCENARIO(exit, "diff_ends", ARGS("exit", "3"), WITH(ALL_TREES));
 SCENARIO(exit_now, "diff_ends", ARGS("exit_now", "4"), WITH(ALL_TREES));
@@ -75,7 +75,7 @@ SCENARIO(main_thread_first, "diff_ends", ARGS("main_thread_first"), WITH(ALL_TRE
 SCENARIO(main_thread_first_exit, "diff_ends", ARGS("main_thread_first", "17"), WITH(ALL_TREES),
 	 MORE_TLS);
 
-/* Programs that execute themselves again. */
+/* Programs that re-execute themselves. */
 SCENARIO(exec_over_itself, "diff_ends", ARGS("exec", "18"),
 	 WITH(ALL_TREES, "--trace-children=yes"));
 SCENARIO(exec_that_fails, "diff_ends", ARGS("exec_fails", "19"),
@@ -119,7 +119,10 @@ TEST(among_threads)
 	}
 }
 
-/* Without --massif-out-file, the file is in the directory where the program was started, not where it ended. */
+/*
+ * Without --massif-out-file, the file is written to the directory in which the program was started, even if the program
+ * ends in another one.
+ */
 TEST(names_by_default)
 {
 	static const char *const theirs[] = { "/usr/bin/valgrind", "--tool=massif" };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs and libraries that define allocation functions themselves, under Valgrind's Massif and under
-// massif-ctl.
+// Programs and libraries that define their own allocation functions, under Valgrind's Massif and under massif-ctl.
 //
-// Massif replaces these functions, while under massif-ctl they run; the counts are the same.
+// Massif replaces these functions, whereas massif-ctl lets them run; the counts are the same.
 
 #include "kselftest_harness.h"
 
@@ -60,7 +59,7 @@ SCENARIO(tcmalloc, "own_tcmalloc", WITH(BIG_PLACES));
 SCENARIO(tcmalloc_named, "own_tcmalloc", WITH(BIG_PLACES, ONLY("*tcmalloc*")));
 SCENARIO(tcmalloc_none, "own_tcmalloc", WITH(ALL_TREES, ONLY("NONE")));
 
-/* Libraries loaded at run time. */
+/* Programs that load a library at run time. Some of these libraries define their own allocation functions. */
 SCENARIO(plugin, "own_plugin", ARGS("n", "libown_library.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_lazy, "own_plugin", ARGS("l", "libown_library.so"), WITH(BIG_PLACES));
 SCENARIO(plugin_bound, "own_plugin", ARGS("n", "libown_bound.so"), WITH(BIG_PLACES));

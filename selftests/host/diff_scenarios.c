@@ -47,7 +47,7 @@ SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
 	 .options_are_new = true, .their_options = { ALL_TREES });
 
 /*
- * Options with which massif-ctl makes the same profiles of these programs as without them, and --heap=no, with which it
+ * --heap and other options, most of which do not change the profiles of these programs. With --heap=no, massif-ctl
  * counts no blocks.
  */
 SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));

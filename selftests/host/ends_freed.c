@@ -128,9 +128,9 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 		}
 	}
 	/*
-	 * Check that the runs covered enough cases: in more than 2 runs, the profile ended right after a culling; in
-	 * more than 10, the program allocated more blocks than the profile has snapshots; and in fewer than 6,
-	 * massif-ctl's profile could not be compared with Massif's.
+	 * Check that the runs covered enough cases: in more than 2 runs, the profile ended right after snapshots were
+	 * culled; in more than 10, the program allocated more blocks than the profile has snapshots; and in fewer than
+	 * 6, massif-ctl's profile could not be compared with Massif's.
 	 */
 	EXPECT_LT(2, culled);
 	EXPECT_LT(10, off_the_grid);

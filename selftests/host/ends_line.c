@@ -62,13 +62,16 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	/* expected parts of the summary line; for @when, only the beginning of that part */
+	/* expected parts of the summary line; @when gives only the beginning of its part */
 	const char *peak, *held, *when;
 };
 
 #define ROW(name, ...) FIXTURE_VARIANT_ADD(line, name) { __VA_ARGS__ }
 
-/* 10 * 1008 + 2000 + 2 * 4000 bytes requested, plus 13 * 8 bytes of overhead; the ten blocks are freed. */
+/*
+ * The peak is 10 * 1008 + 2000 + 2 * 4000 bytes (the requested sizes, rounded up to multiples of 16) plus 8 bytes for
+ * each of the 13 blocks. Then the ten blocks are freed.
+ */
 ROW(bytes, "heap_example", { NULL }, "B", "19.71 KB", "9.789 KB", "19.71 KB allocated and freed");
 ROW(milliseconds, "heap_example", { NULL }, "ms", "19.71 KB", "9.789 KB", "");
 ROW(nothing_at_all, "ends", { "return", "0", "0" }, "B", "0 B", "0 B", "0 B allocated and freed");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// If a process holds the most memory at its end, the end is the peak, with a tree and the right time, however the
-// process ends and in every time unit.
+// If a process uses the most memory at its end, the end must be recorded as the peak, with a tree and the correct time,
+// in every time unit and however the process ends.
 //
-// The program first allocates and frees small blocks for a while, so that snapshots are far apart, and then
-// allocates 300 MB between two of them.
+// The program first allocates and frees small blocks for a while, so that snapshots are far apart, and then allocates
+// 300 MB between two of them.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -208,7 +208,7 @@ TEST(with_and_without_a_tree)
 		{ "--end-snapshot=no", "return", false },	 { "--end-snapshot=yes", "return", true },
 		{ "--end-snapshot=yes", "_exit", true },	 { "--end-snapshot=no", "sigterm", false },
 		{ "--end-snapshot=yes", "child:abort", true },	 { "--end-snapshot=no", "child:abort", false },
-		/* If SIGKILL ends the program, the profile ends with a tree in any case. */
+		/* If SIGKILL ends the program, the profile always ends with a tree, even with --end-snapshot=no. */
 		{ "--end-snapshot=no", "sigkill", true },
 	};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs with unusually many stacks, live blocks and addresses, and what is left of a profile when the session's
-// memory is full.
+// Programs with unusually many stacks, live blocks and addresses. Other tests check how much of a profile survives when
+// the session's memory is full.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +114,8 @@ static void run_within_limits(struct ctl_result *result, const char *way, const 
 }
 
 /*
- * If there is no memory for further call stacks, no bytes are lost, only their contexts; the program is not affected.
+ * If there is no memory for further call stacks, all bytes are still counted, but their contexts are lost; the program
+ * is not affected.
  */
 TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 {

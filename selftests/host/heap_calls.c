@@ -37,7 +37,7 @@ TEST_F(calls, each_allocates)
 			TH_LOG("size %lu", size);
 		}
 	}
-	/* A block that was resized counts only with its new size. */
+	/* A resized block is counted only at its new size. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 80000));
 	EXPECT_EQ(0, heap_session_count(&self->session, 10));
 }
@@ -93,7 +93,7 @@ TEST_F(calls, operators_count_once)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));
 	for (uint64_t size = 70111; size <= 70116; size++)
 		EXPECT_EQ(0, heap_session_count(&self->session, size));
-	/* Each block has the size that was requested, not the size to which the library rounds the request up. */
+	/* Each block has the size that was requested, not the rounded-up size that the library actually allocates. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 73728));
 	for (uint64_t size = (1 << 30) + 1; size <= (1 << 30) + 3; size++)
 		EXPECT_EQ(1, heap_session_count(&self->session, size));

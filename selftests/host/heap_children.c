@@ -84,8 +84,8 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 }
 
 /*
- * Reads and removes Valgrind's files, whose names begin with @prefix. Adds the snapshot at the program's end to each
- * file, as recorded in c.end.PID; if there is no such record, the last snapshot is taken as that of the end. See
+ * Reads and removes Valgrind's files, whose names begin with @prefix. To each file, adds the snapshot at the program's
+ * end, as recorded in c.end.PID; if there is no such record, the file's last snapshot is assumed to show the end. See
  * diff_end_add().
  */
 static size_t take_their_files(const char *prefix, const char *const *options, char *files[FILES_MAX])
@@ -399,8 +399,8 @@ TEST_F_TIMEOUT(children, forked, 200)
 }
 
 /*
- * The first event of the child is in a new thread. Its profile is not compared with Massif's, because the thread's
- * table of TLS blocks differs in size: with massif-ctl, the table contains an entry for the shim.
+ * The child's first event is in a new thread. The child's profile is not compared with Massif's, because the thread's
+ * table of TLS blocks has a different size: under massif-ctl, it contains an entry for the shim.
  */
 TEST_F(children, forked_then_thread)
 {
@@ -473,8 +473,8 @@ TEST_F(children, copied_late)
 }
 
 /*
- * In Massif, if the file name has no %p, the last process overwrites the file. In massif-ctl, each process has a
- * complete file, and the child's file is written beside the first process's.
+ * With Massif, if the file name has no %p, the last process overwrites the file. With massif-ctl, each process gets a
+ * complete file; the child's file is written next to the first process's.
  */
 TEST_F_TIMEOUT(children, forked_to_one_file, 60)
 {
@@ -643,8 +643,8 @@ TEST_F(children, killed)
 }
 
 /*
- * A forked child is killed while its parent continues. If a process dies of SIGKILL, Massif leaves no file, so
- * compare with another signal.
+ * A forked child is killed while its parent continues. Massif leaves no file for a process killed by SIGKILL, so
+ * massif-ctl's files are also compared with those of a Massif run whose child gets a different signal.
  */
 TEST_F_TIMEOUT(children, killed_child, 60)
 {
@@ -723,7 +723,7 @@ TEST_F(children, obstacles)
 		forget_files(self);
 	}
 	/*
-	 * A static program is reported once, no matter whether it is found through PATH or executed by two different
+	 * A static program is reported only once, whether it is found through PATH or executed under two different
 	 * relative names.
 	 */
 	for (size_t i = 0; i < 2; i++) {

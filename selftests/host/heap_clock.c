@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit "i" with a substitute for the instruction counter, which this machine may not have: the CPU time of
-// each thread in ns. The tests check that the times of threads are added up, that time never goes back, and that the
-// program keeps its descriptors. The substitute is either a perf counter of the kernel, or a counter page that a
-// process of the test provides. The count in that page advances without the kernel, or the program executes rdpmc to
-// read it.
+// The time unit "i", with the CPU time of each thread in ns as a substitute for the instruction counter, which this
+// machine may lack. The tests check that the threads' times are summed, that time never goes backwards, and that the
+// program keeps its descriptors. The substitute is either a kernel perf counter or a counter page provided by a test
+// process. The count in that page either advances without the kernel's involvement, or is read by the program with
+// rdpmc.
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -146,7 +146,7 @@ static bool run_counted(FIXTURE_DATA(counted) *self, const char *way, const char
 		      &self->cpu_ns, &self->reads, &self->descriptors) == 4;
 }
 
-/* Returns the time of a file's last snapshot, or 0 if the times are not in instructions or decrease. */
+/* Returns the time of a file's last snapshot, or 0 if the times decrease or are not in instructions. */
 static uint64_t last_time(pid_t process)
 {
 	uint64_t last = 0, time;
@@ -182,7 +182,7 @@ TEST_F(counted, threads_begin_and_end)
 	TH_LOG("%u reads, %lu ns used, the last snapshot at %lu", self->reads, self->cpu_ns, last);
 	EXPECT_LT(self->cpu_ns / 2, last);
 	EXPECT_GT(self->cpu_ns + START_NS, last);
-	/* Depending on the kind of counter, rdpmc is executed at each event or never. */
+	/* Depending on the kind of counter, rdpmc is executed either at every event or not at all. */
 	EXPECT_EQ(variant->kind == COUNTER_OF_PAGE, self->reads > 1000);
 	EXPECT_EQ(variant->kind == COUNTER_OF_TIME, self->reads == 0);
 }

@@ -114,8 +114,8 @@ static uint64_t at_mark(FIXTURE_DATA(depth) *self, int i)
 }
 
 /*
- * Returns the number of stack bytes in the snapshot that the target requested at mark @i, the allocation of a block of
- * unique size. The name of the snapshot's file is @points followed by @i.
+ * Returns the number of stack bytes in the snapshot that the target requested at mark @i. A mark is the allocation of a
+ * block with a unique size. The snapshot's file is named @points followed by @i.
  */
 static uint64_t at_point(const char *points, int i)
 {
@@ -165,8 +165,8 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 			TH_LOG("mark %d", i);
 		}
 		/*
-		 * A mark is a block of a unique size. Right after the target has allocated it, the target requests a
-		 * snapshot, which has the same number of stack bytes as the profile's own snapshot for the allocation.
+		 * A mark is a block with a unique size. Right after allocating it, the target requests a snapshot. That
+		 * snapshot must have the same number of stack bytes as the profile's own snapshot for the allocation.
 		 */
 		EXPECT_EQ(at_point(OUR_POINTS, i), at_mark(self, i));
 	}
@@ -430,7 +430,7 @@ TEST_F_TIMEOUT(depth, of_a_gibibyte_and_more, 60)
 	}
 }
 
-/* With --stacks=yes, the stacks' bytes decide which moment is the peak. */
+/* With --stacks=yes, the stacks' bytes determine when the peak occurs. */
 TEST_F(depth, decides_on_the_peak)
 {
 	const struct snapshot *peak[2] = { NULL };

@@ -82,7 +82,7 @@ TEST_F_TIMEOUT(door, many, 120)
 	EXPECT_EQ(41, ctl_find_files("massif.out", NULL));
 }
 
-/* Finds the socket at which processes join the massif-ctl whose pid is @pid. */
+/* Finds the socket through which processes join the massif-ctl whose pid is @pid. */
 static bool find_door(pid_t pid, struct sockaddr_un *address, socklen_t *size)
 {
 	FILE *file = fopen("/proc/net/unix", "r");
@@ -175,7 +175,7 @@ static void limit_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 }
 
-/* Connections of other users cannot use up the descriptors that massif-ctl needs for the profiled processes. */
+/* Connections from other users cannot use up the descriptors that massif-ctl needs for the profiled processes. */
 TEST_F_TIMEOUT(door, crowd, 120)
 {
 	struct sockaddr_un address;

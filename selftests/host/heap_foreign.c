@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(foreign)
 
 /*
  * The scripts run in an empty directory. In them, $M is either empty or massif-ctl with its options, followed by a
- * blank. Output that varies even without massif is removed. Programs that must exist are given by their full path,
+ * space. Output that varies even without massif is removed. Programs that must exist are given by their full path,
  * since there may be others with the same name.
  */
 FIXTURE_VARIANT(foreign)

@@ -95,8 +95,8 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	/*
-	 * The program prints "fine" if the library was mapped exactly where the code that belongs to no object had
-	 * been. Otherwise the test proves nothing.
+	 * The program prints "fine" if the library was mapped at exactly the address previously occupied by the code
+	 * that belongs to no object. Otherwise the test proves nothing.
 	 */
 	EXPECT_STREQ("fine\n", self->result.out);
 

@@ -65,7 +65,10 @@ static unsigned long bytes_of(const char *text, const char *name, unsigned int *
 	return bytes;
 }
 
-/* There used to be a limit of 16,384 objects, and every load of a library counted towards it. */
+/*
+ * The number of objects used to be limited to 16,384, and every time a library was loaded, it counted towards that
+ * limit, even if it had been loaded before.
+ */
 TEST_F_TIMEOUT(libraries, one_after_another, 600)
 {
 	static const char *const times[] = { "1", "16384", "16385", "163840" };
@@ -96,7 +99,7 @@ static void limit_address_space(void)
 
 /*
  * A library that is loaded again at the same address gets the same object number. So even the smallest table of
- * objects, which a session with little memory has, is large enough.
+ * objects, which is what a session with little memory has, does not fill up.
  */
 TEST_F(libraries, the_same_again)
 {
@@ -113,8 +116,8 @@ TEST_F(libraries, the_same_again)
 
 /*
  * The code of each library is searched for client requests. massif keeps unwind rules for up to 256 libraries, and
- * recognises up to 512 libraries with requests when they are loaded again. Beyond these limits, the profile must still
- * be correct.
+ * recognises up to 512 libraries that contain requests when they are loaded again. Beyond these limits, the profile
+ * must still be correct.
  */
 TEST_F_TIMEOUT(libraries, at_once, 600)
 {

@@ -55,8 +55,8 @@ TEST_F(own, malloc_runs)
 }
 
 /*
- * Inlined calls cannot be intercepted. Under Valgrind the program crashes, because it expects the header of its own
- * allocator, which blocks allocated by Massif do not have.
+ * Inlined calls cannot be intercepted. Under Valgrind, the program crashes: it expects its own allocator's header, and
+ * blocks allocated by Massif do not have one.
  */
 TEST_F(own, malloc_runs_inlined)
 {
@@ -73,7 +73,9 @@ TEST_F(own, new_runs)
 	runs_as_alone(_metadata, self, "own_new");
 }
 
-/* If one of the C++ library's operators calls an operator that is not intercepted, the latter still runs. */
+/*
+ * If one of the C++ library's operators calls another operator that is not intercepted, that other operator still runs.
+ */
 TEST_F(own, new_that_is_left_alone_runs)
 {
 	CTL_RUN(&self->alone, ctl_target("own_new"));
@@ -103,7 +105,7 @@ static unsigned int count(const char *text, const char *what)
 }
 
 /*
- * If a program defines operators new and delete but not malloc(), the C library's malloc() gets no hook, and memory
+ * If a program defines operators new and delete but not malloc(), the C library's malloc() is not hooked, so memory
  * allocated by operator new is counted only once.
  */
 TEST_F(own, malloc_below_new_has_no_hook)
@@ -128,7 +130,10 @@ TEST_F(own, malloc_below_new_is_not_traced)
 	EXPECT_EQ(100, count(self->result.err, " malloc(2002)"));
 }
 
-/* The program leaves malloc and realloc by longjmp(). After each of the two, it allocates 100 blocks of 1000 bytes. */
+/*
+ * The program leaves first malloc and then realloc through longjmp(). After each longjmp(), it allocates 100 blocks of
+ * 1000 bytes.
+ */
 TEST_F(own, malloc_that_is_left_by_longjmp)
 {
 	/* A child that the program forks has a file of its own, with the child's pid in the name. */
@@ -180,9 +185,9 @@ TEST_F(own, jumps_to_what_is_taken_over)
 }
 
 /*
- * The allocation functions of the program's library are IFUNCs, which cannot be intercepted. massif-ctl reports this.
- * The library's calls of its own malloc() bypass the shim and are not counted, but their blocks, too, are freed by the
- * library's own free().
+ * The allocation functions of the program's library are IFUNCs, which cannot be intercepted; massif-ctl reports this.
+ * The library's calls to its own malloc() bypass the shim and are not counted. The blocks allocated this way are
+ * likewise freed by the library's own free().
  */
 TEST_F(own, chosen_when_loaded_is_told)
 {
@@ -213,8 +218,8 @@ TEST_F(own, library_loaded_again)
 		last = next;
 	ASSERT_NE(NULL, last);
 	/*
-	 * The library's constructor allocates 4444 bytes each time the library is loaded, which is twice here. The tree
-	 * shows them at one call site, as 8888 bytes, or at two.
+	 * The library's constructor allocates 4444 bytes each time the library is loaded, which happens twice in this
+	 * test. The tree shows either one call site with 8888 bytes, or two call sites.
 	 */
 	first = strstr(last, ": 4444 ");
 	EXPECT_TRUE(strstr(last, ": 8888 ") || (first && strstr(first + 1, ": 4444 ")));

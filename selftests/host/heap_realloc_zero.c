@@ -33,7 +33,7 @@ FIXTURE_VARIANT(zero) {
 	const char *option;
 	const char *library; /* library with the program's allocator; NULL: glibc's allocator */
 	unsigned int allocs, reallocs, frees;
-	const char *heaps; /* expected heap bytes of all snapshots, separated by blanks */
+	const char *heaps; /* expected heap bytes of all snapshots, each followed by a space */
 };
 
 /* glibc's realloc(p, 0) frees the block and returns NULL. */
@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(zero, resized) {
 	.heaps = "0 3000 4000 4000 3001 3000 0 ",
 };
 
-/* Returns the values of mem_heap_B of all snapshots in @text, separated by blanks. The caller frees the string. */
+/* Returns the mem_heap_B values of all snapshots in @text, each followed by a space. The caller frees the string. */
 static char *heaps_of(const char *text)
 {
 	static const char field[] = "mem_heap_B=";

@@ -116,9 +116,9 @@ static void sum_sites(const uint64_t *bytes, uint32_t n, uint64_t *sums)
 }
 
 /*
- * Compares the session's snapshots with those of the simple model. Returns the index of the earliest different
- * snapshot; the number of the session's snapshots if the simple model has a different number of them; -1 if all are
- * equal. Adds the number of compared trees to *@trees.
+ * Compares the session's snapshots with those of the simple model. Returns -1 if all are equal. If the simple model has
+ * a different number of snapshots, returns the session's number of snapshots; otherwise, the index of the first
+ * snapshot that differs. Adds the number of compared trees to *@trees.
  */
 static int different_snapshot(uint32_t *trees)
 {
@@ -197,7 +197,10 @@ FIXTURE_VARIANT(replay)
 	double peak_inaccuracy;
 	uint32_t max_snapshots, detailed_freq;
 	const char *threads, *rounds, *how;
-	/* true if the time unit is ms: frees may then be counted late, and the times of snapshots are unpredictable */
+	/*
+	 * true if the time unit is ms, in which case frees may be counted late and the times of snapshots are
+	 * unpredictable
+	 */
 	bool milliseconds;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Client requests in difficult situations: the program's registers and code, threads and signals, libraries that come
-// and go, code that cannot be written; and blocks that are temporarily excluded.
+// Client requests in difficult situations (the program's registers and code, threads and signals, libraries that come
+// and go, unwritable code), and blocks that are temporarily excluded.
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,8 +37,8 @@ FIXTURE_TEARDOWN(requests)
 }
 
 /*
- * Runs @target so that each snapshot has a tree. The client requests in @target then make massif execute as much of its
- * own code as possible.
+ * Runs @target in such a way that every snapshot has a tree, so that the client requests in @target exercise as much of
+ * massif's own code as possible.
  */
 static void run(FIXTURE_DATA(requests) *self, void (*before)(void), const char *option,
 		const char *target, const char *mode)
@@ -89,7 +89,7 @@ TEST_F(requests, registers_are_kept)
 TEST_F(requests, at_the_end_of_a_page)
 {
 	RUN(NULL, "-q", "edges");
-	/* The program declares twenty blocks of 1001 to 1020 bytes by client requests. */
+	/* The program declares twenty blocks of 1001 to 1020 bytes through client requests. */
 	EXPECT_EQ(20210, last_bytes(self->text));
 }
 
@@ -126,8 +126,8 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 		while (line > text && line[-1] != '\n')
 			line--;
 		/*
-		 * Skip lines in which churn() is an outer frame. There, a signal interrupted churn(), and the signal
-		 * handler allocated.
+		 * Skip lines in which churn() is an outer frame: they belong to allocations by a signal handler that
+		 * interrupted churn().
 		 */
 		if (line[1] == ' ')
 			continue;
@@ -160,8 +160,8 @@ TEST_F(requests, code_can_be_left_alone)
 	ctl_result_free(&self->result);
 	free(self->text);
 	/*
-	 * Checks that the target program detects code that is patched for client requests: otherwise it could not tell
-	 * that its code was left alone.
+	 * Checks that the target program can detect that its code has been patched for client requests. If it could
+	 * not, its report that its code was left alone would prove nothing.
 	 */
 	run(self, NULL, "--client-requests=yes", variant->target, "code");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));

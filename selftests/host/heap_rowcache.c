@@ -179,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* Forges a version of the cache file: according to its rules, each stack ends at the innermost frame. */
+/* Forges a version of the cache file whose rules make every stack end at the innermost frame. */
 static void make_lie(void)
 {
 	wrong = right;
@@ -210,8 +210,8 @@ TEST_F_TIMEOUT(cache, cold_and_warm, SECONDS)
 	EXPECT_EQ(files("", name), files(".rows", name) + files(".names", name));
 
 	/*
-	 * With the cached rules, the stacks are correct; and a run that has no rules to add does not write the cache
-	 * file.
+	 * Stacks are correct when the cached rules are used, and a run that has no rules to add does not write the
+	 * cache file.
 	 */
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_EQ(0, RUN("heap_stacks"));
@@ -262,7 +262,7 @@ TEST_F_TIMEOUT(cache, damaged, SECONDS)
 		EXPECT_EQ(0, RUN("heap_stacks"));
 		EXPECT_TRUE(is_rebuilt());
 	}
-	/* Put an empty file in place of the cache file, and then a link to an endless one. */
+	/* Replace the cache file with an empty file, and then with a link to /dev/zero, which has no end. */
 	ASSERT_TRUE(store(&wrong, 0, 0600));
 	EXPECT_EQ(0, RUN("heap_stacks"));
 	EXPECT_TRUE(is_rebuilt());
@@ -390,7 +390,7 @@ TEST_F_TIMEOUT(cache, without_build_id, SECONDS)
 	EXPECT_EQ(n + 1, files(".rows", name));
 }
 
-/* The number of files in the cache directory is limited, no matter how many programs were run. */
+/* The number of files in the cache directory is limited, no matter how many programs have been run. */
 TEST_F_TIMEOUT(cache, has_a_bound, SECONDS)
 {
 	char path[600], name[256];
@@ -443,7 +443,7 @@ static struct mf_row row_of_loaded(uint64_t pc)
 	return mf_rows_find(&object, pc);
 }
 
-/* Returns a valid row file with @n rows, to be freed. */
+/* Returns a valid row file with @n rows, which the caller must free. */
 static struct mf_rowfile *make_rows(uint32_t n)
 {
 	static const uint8_t id[20] = { 1, 2, 3 };
@@ -515,7 +515,7 @@ TEST(mapped_as_loaded)
 		ASSERT_EQ(loaded.end - libc.bias, mapped.end - map.bias);
 		ASSERT_LE(loaded.start, pc);
 		ASSERT_LT(pc, loaded.end);
-		/* A lookup of any address in the range of an unwind row finds this row. */
+		/* Looking up any address covered by an unwind row finds that row. */
 		mapped = row_of_loaded(loaded.start + below(loaded.end - loaded.start));
 		ASSERT_EQ(0, memcmp(&loaded, &mapped, sizeof(loaded)));
 	}

@@ -122,7 +122,7 @@ TEST(memory_sanitizer)
 	ctl_remove_files("massif.out");
 }
 
-/* Returns the summary line of a report, which has the kind of the error and its location. */
+/* Returns the summary line of a report, which gives the kind of error and its location. */
 static const char *summary(const char *text)
 {
 	const char *at = strstr(text, "SUMMARY: ");
@@ -133,9 +133,9 @@ static const char *summary(const char *text)
 TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 {
 	/*
-	 * @same is the length of the part of the summary that must be equal. The size of leaks is not in this part: a
-	 * leaked block is considered in use if a stale word on the stack points to it, and the shim's calls leave
-	 * different stale words on the stack.
+	 * @same is the length of the part of the summary that must be identical. This part excludes the size of leaks:
+	 * a leaked block is considered to be in use if a stale word on the stack points to it, and the shim's calls
+	 * leave different stale words on the stack.
 	 */
 	static const struct {
 		const char *what;
@@ -158,8 +158,8 @@ TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 }
 
 /*
- * A library that fakes the time: the program sees the same fake time as without massif, and the profile has the
- * real time.
+ * A library that fakes the time: the program sees the same fake time as without massif, while the profile uses the real
+ * time.
  */
 TEST(a_made_up_time)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // If an object contains no client request, massif caches this fact for later programs that use the object. An object
-// with other contents is searched again.
+// whose contents have changed is searched again.
 //
-// To find out whether massif uses a cache file, the test makes a false one, which says that a program with a client
-// request has none. If massif uses this file, the program's request has no effect.
+// To find out whether massif uses a cache file, the test forges one that claims that a program contains no client
+// request, although it does. If massif uses this file, the program's request has no effect.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -95,8 +95,8 @@ static int hears(FIXTURE_DATA(searched) *self, const char *option, const char *t
 }
 
 /*
- * Returns the size of the searched code that is recorded in the cache file of the target programs, or 0 if there is no
- * such file.
+ * Returns the size of the searched code, as recorded in the cache file that both target programs share, or 0 if there
+ * is no such file.
  */
 static uint64_t noted(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl notices that the address space of a process is gone, and needs no open descriptor in the process for that.
+// massif-ctl notices when a process's address space is gone, and does so without an open descriptor in the process.
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(space, unannounced, 60)
 		for (size_t j = 0; j < 2; j++) {
 			/*
 			 * With "executed_bare", the child first executes an intermediate program, which then executes
-			 * the static one. Without --trace-children, the intermediate program is not profiled, either.
+			 * the static one. Without --trace-children, the intermediate program is not profiled.
 			 */
 			bool follows = j || i < 2;
 

@@ -17,7 +17,7 @@
 #include "selftests/lib/heap_session.h"
 #include "selftests/targets/heap_threads.h"
 
-#define SMALL_SESSION (400ull << 20) /* address space of a small session in bytes */
+#define SMALL_SESSION (400ull << 20) /* address space available to a small session, in bytes */
 
 FIXTURE(threads) {
 	struct heap_session session;
@@ -33,8 +33,8 @@ FIXTURE_TEARDOWN(threads)
 }
 
 /*
- * The setting under test. BYTES selects bytes as the time unit and the other settings as in prepare(). Each other value
- * selects another time unit or changes one of the other settings.
+ * The setting under test. BYTES uses bytes as the time unit, and prepare()'s usual values for the other settings. Every
+ * other value selects another time unit or changes one of the other settings.
  */
 enum wanted {
 	BYTES,
@@ -58,7 +58,10 @@ FIXTURE_VARIANT(threads) {
 	uint64_t budget; /* address space for the session in bytes; 0: no limit */
 };
 
-/* Numbers of threads around the number of tallies (MF_SHARDS_MAX), ten times that number, and more. */
+/*
+ * Thread counts: 1, just below, at and just above the number of tallies (MF_SHARDS_MAX), ten times that number, and
+ * more.
+ */
 FIXTURE_VARIANT_ADD(threads, alive_1) { "alive", 1 };
 FIXTURE_VARIANT_ADD(threads, alive_62) { "alive", MF_SHARDS_MAX - 2 };
 FIXTURE_VARIANT_ADD(threads, alive_63) { "alive", MF_SHARDS_MAX - 1 };

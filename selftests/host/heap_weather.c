@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Threads, their cancellation, all kinds of children, libraries that come and go, and signals, all at the same time:
-// there is no crash and no deadlock, and sums are correct. MASSIF_STORM is the duration in seconds.
+// Threads, thread cancellation, all kinds of children, libraries being loaded and unloaded, and signals, all at the
+// same time. Nothing crashes or deadlocks, and the sums are correct. MASSIF_STORM is the duration in seconds.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
 		/*
-		 * Find the processes that end with an allocation of 1 GiB, which causes a last snapshot: the program
+		 * Find the processes that end with an allocation of 1 GiB, which triggers a last snapshot: the program
 		 * itself, and those of its descendants that allocate after fork(). In their profiles, the last snapshot
 		 * must agree with the execution tree.
 		 */
