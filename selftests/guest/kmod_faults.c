@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes calls fail inside the kernel: the n-th memory allocation or user-space copy of a call fails, for every n that
-// the call reaches.
+// Makes calls fail inside the kernel: the n-th memory allocation or user-space copy during a call fails, for every n
+// that the call reaches.
 //
-// Needs a kernel with /proc/PID/fail-nth, such as the debug kernel. A failing call must return an error or be
-// counted, must work when repeated, and must leave the accounting exact after a resync. kmemleak finds leaks.
+// Needs a kernel with /proc/PID/fail-nth, such as the debug kernel. Each injected failure must make the call return an
+// error or make the module count a loss. The call must work when repeated, and the accounting must be exact after a
+// resync. kmemleak finds leaks.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -94,8 +95,8 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 }
 
 /*
- * Returns whether the model that was built from the records matches the kernel's state of process @pid, if necessary
- * after a resync.
+ * Returns whether the model built from the records matches the kernel's state of process @pid. Requests a resync first
+ * if necessary.
  */
 static bool becomes_equal(struct kmod_session *session, struct kmod_model *model, pid_t pid)
 {
@@ -283,9 +284,9 @@ static int undo_setup_with_less(struct scene *scene)
 }
 
 /*
- * A call into which failures are injected. have() prepares the call and undo() undoes it, both without injected
- * failures; either may be NULL. If the call failed only in copying its result to the caller, the call has taken effect,
- * and repeating it returns @done.
+ * A system call into which failures are injected. have() sets up what the call needs, and undo() reverses the call's
+ * effect; both run without injected failures, and either may be NULL. If the call failed only in copying its result to
+ * the caller, it has taken effect nevertheless, and repeating it returns @done.
  */
 static const struct call {
 	const char *name;
@@ -512,7 +513,7 @@ static const struct op {
 	bool (*run)(int nth, unsigned int n);
 	/*
 	 * How many times to perform the operation if injected failures occur in a child process, where the test cannot
-	 * see them. 0: until no failure is injected any more.
+	 * see them. 0: repeat until failures are no longer injected.
 	 */
 	unsigned int rounds;
 } ops[] = {
@@ -594,7 +595,7 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 	ASSERT_LT(0, pid);
 	/*
 	 * A profiled process that has been killed sends no answer. Close the test's copy of the pipe's write end, so
-	 * that the read of the answer returns end of file in this case.
+	 * that reading the answer then reaches end of file instead of blocking.
 	 */
 	close(pipes.answer[1]);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -636,8 +637,8 @@ TEST_F_TIMEOUT(faults, of_what_a_member_does, 600)
 
 /*
  * In each round, one allocation or copy fails: number @n, counted from the start of the round. Returns the number for
- * the next round. All numbers up to 10 are tried. After that the steps grow, because each round takes long (it calls
- * SETUP, or loads the module).
+ * the next round. All numbers up to 10 are tried; after that, the steps grow, because each round takes a long time (it
+ * calls SETUP, or loads the module).
  */
 static unsigned int next(unsigned int n)
 {
@@ -683,8 +684,8 @@ TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 600)
 }
 
 /*
- * The module is loaded from memory, not from its file. If reading a file fails, the guest's network file system may
- * cache the error, and whatever needs that file fails from then on.
+ * The module is loaded from memory, not from its file. If reading the file failed, the guest's network file system
+ * might cache the error, and everything that needs the file would fail from then on.
  */
 TEST_F_TIMEOUT(faults, of_loading_and_unloading, 600)
 {

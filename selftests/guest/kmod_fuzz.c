@@ -72,7 +72,7 @@ FIXTURE(fuzz)
 	uint64_t *trace;
 	unsigned long start, end; /* address range of the module's code */
 	/*
-	 * coverage map of the module's code: one byte per code offset, which is 1 if a program has reached that offset
+	 * coverage map of the module's code: one byte per code offset, set to 1 once a program has reached that offset
 	 */
 	uint8_t *reached;
 	unsigned int n_reached;
@@ -125,7 +125,7 @@ static unsigned long module_size(void)
 	return found;
 }
 
-/* Starts a process to attach to, which maps and unmaps occasionally. */
+/* Starts a process to attach to, which maps and unmaps memory from time to time. */
 static pid_t start_victim(void)
 {
 	pid_t pid = fork();

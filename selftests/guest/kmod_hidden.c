@@ -187,8 +187,8 @@ static int watch_exec(void)
 }
 
 /*
- * Two processes share an address space. It stops being dumpable, so the session may no longer observe it. If one of the
- * two processes then calls exec, the session does not follow it into its new address space.
+ * Two processes share an address space. The address space stops being dumpable, so the session may no longer observe
+ * it. If one of the two processes then calls exec, the session does not follow that process into its new address space.
  */
 TEST(what_is_hidden_executes_unseen)
 {
@@ -223,7 +223,8 @@ static bool add_crowd(unsigned int count)
 
 /*
  * Runs in a profiled process. Creates @crowd processes that share the profiled process's address space, and @hidden
- * children with address spaces of their own. The children become hidden when the write end of @go is closed.
+ * children with address spaces of their own. When the write end of @go is closed, these children become non-dumpable,
+ * so that the session may no longer observe them.
  */
 static void lead(unsigned int crowd, unsigned int hidden, int told, const int go[2])
 {
@@ -261,8 +262,8 @@ static pid_t start(struct kmod_session *session, unsigned int crowd, unsigned in
 		if (kmod_session_enrol(session->fd))
 			_exit(3);
 		/*
-		 * Close the session's descriptor here, because the session would last until the profiled process and
-		 * all its children end.
+		 * Close the session's descriptor here; otherwise the session would last until the profiled process and
+		 * all its children have ended.
 		 */
 		close(session->fd);
 		lead(crowd, hidden, told[1], go);
@@ -287,7 +288,8 @@ struct shared {
 
 /*
  * Runs in an unprivileged process. Measures how long poll() on the session takes when the module must stop following
- * HIDDEN processes that have become hidden. These processes were created after @crowd other profiled processes.
+ * HIDDEN processes that the session may no longer observe. These processes were created after @crowd other profiled
+ * processes.
  */
 static int time_leaving(unsigned int crowd, struct shared *shared)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests known stacks, the module's stack cache: a stack is recognised if, and only if, everything reported about it
-// matches.
+// Tests the module's stack cache, in which it keeps known stacks: a stack is recognised if, and only if, everything
+// reported about it matches.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

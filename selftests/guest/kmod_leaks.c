@@ -23,7 +23,7 @@
 #define RING  (4 << 20)
 #define STACK 4096
 
-/* The lowest address of the kernel's half of the address space (x86-64, page tables of five levels). */
+/* The lowest address in the kernel's half of the address space (x86-64 with five-level page tables). */
 #define KERNEL 0xff00000000000000ull
 
 /* SLUB's patterns for allocated but unwritten memory and for free memory, and the pattern of page poisoning. */
@@ -200,7 +200,7 @@ TEST_F(leaks, answers)
 	EXPECT_STREQ("", self->found);
 }
 
-/* Looks for leaked kernel data in the pages of a new session that can be mapped, before anything is written to them. */
+/* Looks for leaked kernel data in the mappable pages of a new session, before anything is written to these pages. */
 TEST_F(leaks, pages)
 {
 	look_at(self, "control page", self->session.control, 0, 4096);

@@ -100,7 +100,7 @@ FIXTURE_TEARDOWN(loss)
 	kmod_session_close(&self->session);
 }
 
-/* Returns after how many milliseconds the worker answered, or -1 if it did not. */
+/* Returns the number of milliseconds that the worker took to answer, or -1 if it did not answer. */
 static long ask(struct worker *worker, char letter)
 {
 	struct timespec from, to;
@@ -156,8 +156,8 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	lost = self->status.lost;
 
 	/*
-	 * The records that fitted into the ring are correct. Where records were lost, the gap is reported with their
-	 * number.
+	 * The records that fitted into the ring are correct. Where records were lost, the gap is reported along with
+	 * the number of lost records.
 	 */
 	read_all(&self->session, &self->model);
 	EXPECT_EQ(0, self->model.wrong) {
@@ -203,8 +203,8 @@ TEST_F_TIMEOUT(loss, stacks_are_limited_before_anything_is_lost, 120)
 	kmod_session_release(&self->session);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	/*
-	 * Stack copies fill up to three quarters of the ring of 64 KiB, which is enough for a few stacks. The rest of
-	 * the ring holds about a hundred records.
+	 * Stack copies may fill up to three quarters of the 64 KiB ring, which is enough room for a few stack copies.
+	 * The rest of the ring holds about a hundred records.
 	 */
 	EXPECT_LT(3, whole);
 	EXPECT_LT(10, limited);
@@ -264,7 +264,7 @@ TEST_F_TIMEOUT(loss, more_mappings_than_the_ring_can_hold, 120)
 		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
 	}
 	read_all(&self->session, &self->model);
-	/* A resync needs 3000 records of a hundred bytes, but the ring has only 64 KiB. */
+	/* A resync needs 3000 records of about 100 bytes each, but the ring holds only 64 KiB. */
 	EXPECT_LT(4, rounds);
 	EXPECT_EQ(0, remaining);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
@@ -284,7 +284,10 @@ TEST_F_TIMEOUT(loss, the_end_is_said_even_with_a_full_ring, 120)
 	EXPECT_EQ(1, self->model.records[MASSIF_REC_END]);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	EXPECT_EQ(self->status.lost, self->model.lost);
-	/* A LOST record must not replace the EXIT record, because that contains the final size of the target. */
+	/*
+	 * A LOST record must not replace the EXIT record, because the EXIT record contains the final size of the
+	 * target.
+	 */
 	EXPECT_TRUE(kmod_model_find(&self->model, self->worker.pid, 0)->exited);
 }
 
@@ -301,7 +304,7 @@ TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 	TH_LOG("500 mappings: %ld ms with a full ring, %ld ms without a session", full, empty);
 	EXPECT_LE(0, full);
 	EXPECT_LE(0, empty);
-	/* If the module waited for the consumer, the program would take seconds. */
+	/* If the module waited for the consumer, the program would take several seconds to answer. */
 	EXPECT_GT(10 * empty + 1000, full);
 	ASSERT_EQ(0, kmod_session_open(&self->session, RING, 0));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests the memory of sessions: it is limited and released at once. No operation takes unbounded time.
+// Tests the memory of sessions: it is limited, and it is released immediately. No operation takes unbounded time.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -210,7 +210,7 @@ TEST_F(memory, of_a_descriptor_that_was_passed_on)
 	close(fd);
 }
 
-/* Returns memory for a stack whose pages are never provided, so that an access to them blocks. */
+/* Returns memory to use as a stack. Its pages are never provided, so any access to them blocks. */
 static char *unfilled_stack(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -240,8 +240,8 @@ static int sleep_in_the_copy(void *arg)
 	if (stack == MAP_FAILED)
 		return 1;
 	/*
-	 * brk itself does not access the stack, but the module copies the stack, and the copy blocks on a missing page.
-	 * So the code after the system call is never reached.
+	 * brk itself does not access the stack, but the module copies the stack, and blocks when it reaches a missing
+	 * page. So the code after the system call is never reached.
 	 */
 	__asm__ volatile("mov %%rsp, %%rbx; mov %1, %%rsp; xor %%r9d, %%r9d; syscall; mov %%rbx, %%rsp"
 			 : "=a"(pid)
@@ -342,8 +342,8 @@ TEST_F_TIMEOUT(memory, of_the_ring_goes_with_close_below_a_file, 60)
 }
 
 /*
- * Returns a page registered with a userfaultfd. The first access blocks: any access for UFFDIO_REGISTER_MODE_MISSING, a
- * write for UFFDIO_REGISTER_MODE_WP.
+ * Returns a page registered with a userfaultfd, so that the first access to the page blocks: with
+ * UFFDIO_REGISTER_MODE_MISSING any access, with UFFDIO_REGISTER_MODE_WP only a write.
  */
 static void *page_that_waits(uint64_t mode)
 {
@@ -389,7 +389,7 @@ static void set_up_with(uint64_t mode)
 	_exit(3);
 }
 
-/* Waits until the process sleeps in an ioctl. */
+/* Waits until the process is sleeping in an ioctl. Returns false if this does not happen. */
 static bool waits_in_ioctl(pid_t pid)
 {
 	char path[64], state = 0;
@@ -534,7 +534,7 @@ TEST_F(memory, is_the_cgroups)
 
 #define SESSIONS 300
 
-/* Starts a process that enrols itself in the session of the descriptor @fd and then sleeps. */
+/* Starts a process that enrols itself in the session that the descriptor @fd refers to, and then sleeps. */
 static pid_t start_member(int fd)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
@@ -561,9 +561,9 @@ static pid_t start_member(int fd)
 }
 
 /*
- * Runs as an unprivileged user. Opens as many sessions as the limit of locked memory allows, with one profiled
- * process each, closes all, and opens as many again, which fails if closing has not given all memory back. Returns 0,
- * or the number of the step that failed.
+ * Runs as an unprivileged user. Opens as many sessions as the locked-memory limit allows, with one profiled process
+ * each, closes them all, and opens as many again. This fails if closing them has not released all the memory. Returns
+ * 0, or the number of the step that failed.
  */
 static int have_many_sessions(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests process ids: errors do not reveal which pids exist, a reused pid is a different process, and pids are reported
-// as in the opener's namespace.
+// Tests process ids: errors do not reveal which pids exist, a reused pid is treated as a different process, and pids
+// are reported as seen from the opener's namespace.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(pid, a_number_that_is_used_again, 60)
 	kmod_session_close(&second);
 }
 
-/* Runs in a pid namespace of its own, in which @outside has no pid. Pids are looked up in the opener's namespace. */
+/* Runs in its own pid namespace, where @outside has no pid. Pids are looked up in the opener's namespace. */
 static int attach_in_namespace(pid_t outside)
 {
 	struct kmod_session session;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Takes a processor offline and online again while a profiled process touches pages: each page must be recorded at the
-// fault that touched it.
+// Takes a processor offline and brings it back online while a profiled process touches pages: each page must be
+// reported by a record of the fault that touched it.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 /*
  * BEFORE is the number of pages touched each time before processor 1 goes offline. BEHIND is the number of pages
- * touched at the end. Both are so small that the kernel keeps the changes of the resident counts in the processor's own
+ * touched at the end. Both are so small that the kernel keeps the changes to the resident counts in the processor's own
  * counters and does not yet add them to the totals.
  */
 #define BEFORE		5
@@ -73,8 +73,8 @@ static int touch_and_take_off(void *arg)
 
 struct touched {
 	/*
-	 * @single: number of RESIDENT records of a page fault in the test's pages that add exactly one page. @other:
-	 * number of such records that do not add exactly one page, plus the number of all DRIFT records.
+	 * @single: number of RESIDENT records that come from a page fault in the test's pages and add exactly one page.
+	 * @other: number of such records that do not add exactly one page, plus the number of all DRIFT records.
 	 */
 	int single, other;
 };

@@ -2,7 +2,7 @@
 // Loads and unloads the module while processes all over the system fork, call exec, map memory, fault and open
 // sessions.
 //
-// MASSIF_RELOADS is how many times (default 20).
+// MASSIF_RELOADS sets how many times this is done (default 20).
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/massif.h>
@@ -187,7 +187,10 @@ TEST_F_TIMEOUT(reload, under_everything, 36000)
 
 	for (i = 0; i < reloads; i++) {
 		ASSERT_EQ(0, kmod_module_load(""));
-		/* Keep the module loaded for varying times, from none at all to long enough for some sessions. */
+		/*
+		 * Keep the module loaded for varying lengths of time, from none at all to long enough for some
+		 * sessions.
+		 */
 		usleep(i % 5 * 30 * 1000);
 		for (tries = 0; (err = kmod_module_unload("massif")) == -EWOULDBLOCK && tries < 60 * 1000; tries++)
 			usleep(1000);

@@ -48,8 +48,8 @@ struct replay {
 	uint64_t lost;
 	uint64_t wrong;		/* number of records whose rss differs from the previous rss plus the change */
 	/*
-	 * number of GONE records (pages removed) whose changes of the resident counts are all 0, because changes in
-	 * other records already include or will include the removed pages
+	 * number of GONE records (pages removed) whose changes to the resident counts are all 0, because the changes in
+	 * other records already include, or will include, the removed pages
 	 */
 	uint64_t empty;
 };

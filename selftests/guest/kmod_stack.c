@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests stack copies: the registers and bytes are correct, each system call has one copy, and no copy shows anything
+// Tests stack copies: the registers and bytes are correct, each system call has one copy, and no copy exposes anything
 // that must stay hidden.
 #include <errno.h>
 #include <fcntl.h>
@@ -248,7 +248,10 @@ __attribute__((noinline)) static uint64_t raw_mmap_on(void *sp)
 	return addr;
 }
 
-/* Calls mmap like a coroutine: on a stack that is a mapping of four pages, which cannot merge with others. */
+/*
+ * Calls mmap the way a coroutine would: on a stack that is a four-page mapping of its own, which cannot merge with
+ * others.
+ */
 static int map_on_own_stack(void *arg)
 {
 	char *stack = mmap(NULL, 6 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -301,10 +304,10 @@ static int one_call_many_records(void *arg)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	char *p = mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
 
-	/* Replace a mapping, which causes the records UNMAP, MAP and NAME. */
+	/* Replace a mapping, which produces the records UNMAP, MAP and NAME. */
 	if (mmap(p, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) != p)
 		return 1;
-	/* Move and grow a mapping, which causes the records MAP, UNMAP and NAME. */
+	/* Move and grow a mapping, which produces the records MAP, UNMAP and NAME. */
 	if (mremap(p, 4 * PAGE, 64 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED)
 		return 2;
 	return 0;

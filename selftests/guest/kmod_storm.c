@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Disturbs the kernel, or a member of a session. The profiled process must keep running and must be accounted exactly.
+// Disturbs the kernel, or a member of a session. The profiled process must keep running, and the accounting of its
+// memory must stay exact.
 //
 // MASSIF_STORM is the duration of each kind of disturbance in seconds (default 3).
 #include <stdio.h>
@@ -13,8 +14,8 @@
 #define SECONDS		3
 #define BALANCING	"/proc/sys/kernel/numa_balancing"
 /*
- * Additional time in seconds that slow machines get for the disturbance (a struct weather) to take effect and for the
- * profiled process to make progress.
+ * Extra time in seconds that is given to slow machines, so that the disturbance (a struct weather) can take effect and
+ * the profiled process can make progress.
  */
 #define SECONDS_MORE	90
 /* minimum number of rounds of work that the threads of the profiled process must complete together */
@@ -97,7 +98,7 @@ TEST_F_TIMEOUT(storm, stays_exact, 36000)
 		SKIP(return, "this kernel has no %s", missing);
 	while (goes_on(weather, member, round, start, lasts)) {
 		weather->blow(member, ++round);
-		/* Every 64 rounds, pause the disturbance and compare the model from the records with /proc. */
+		/* Every 64 rounds, pause the disturbance and compare the model built from the records with /proc. */
 		if (round % 64)
 			continue;
 		rests++;

@@ -126,7 +126,9 @@ FIXTURE_TEARDOWN(long)
 	torture_run_close(&self->run);
 }
 
-/* The first thread of torture executes 1.5 * STEPS operations, and each of three other threads STEPS. */
+/*
+ * The first thread of torture executes 2.5 * STEPS operations, and the two other threads execute STEPS operations each.
+ */
 TEST_F_TIMEOUT(long, random_operations, 36000)
 {
 	const char *wanted = getenv("MASSIF_TORTURE");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests massif.ko with other tracers on the functions that it hooks: both must see all calls. If another tracer uses a
-// function's direct call, massif.ko falls back to kretprobes.
+// Tests massif.ko while other tracers are attached to the functions that it hooks: both must see all calls. If a BPF
+// program or a live patch already uses such a function, massif.ko falls back to kretprobes.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +40,8 @@ FIXTURE_VARIANT(tracers)
 	void (*stop)(void);
 	const char *seen;	/* text in trace lines that proves that the tracer was called */
 	/*
-	 * kernel function without which the tracer does not see calls of functions that have an ftrace direct call;
-	 * NULL: none is needed
+	 * kernel function that the tracer needs in order to see calls to functions that have an ftrace direct call;
+	 * NULL if it needs none
 	 */
 	const char *needs;
 	bool takes_the_place;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks that a kprobe is not used again if the kernel has failed to unregister it.
+// Checks that a kprobe is not reused after the kernel has failed to unregister it.
 //
-// Unregistering needs memory to remove the function from ftrace's filter. If there is none, the kernel keeps the probe
-// in its lists forever. The test closes sessions while the n-th allocation fails. The module cannot be unloaded
-// afterwards (tests.conf: stays). Needs a kernel with /proc/PID/fail-nth, such as the debug kernel.
+// Unregistering needs memory in order to remove the function from ftrace's filter. If no memory is available, the
+// kernel keeps the probe in its lists forever. The test closes sessions while the n-th allocation fails. The module
+// cannot be unloaded afterwards (tests.conf: stays). Needs a kernel with /proc/PID/fail-nth, such as the debug kernel.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 /* Length of the mapping by which this test recognises its own records; no other mapping has it. */
 #define MAPPED	(101 * PAGE)
 
-/* Upper limit for the number of allocations made by closing a session. If there are more, the test fails. */
+/* Upper limit on the number of allocations made while a session is closed. If more are made, the test fails. */
 #define MOST	500
 
 #define PANIC	"/proc/sys/kernel/panic_on_warn"
@@ -35,7 +35,10 @@
 #define FAILED_LAST "Failed to unregister kprobe-ftrace"
 #define STAYS	"the kernel cannot remove the probe on "
 
-/* Opens a session with resident pages: the hooks for these are plain kprobes, all others are kretprobes. */
+/*
+ * Opens a session that also reports resident pages: the hooks needed for that are plain kprobes, all others are
+ * kretprobes.
+ */
 static int open_all(struct kmod_session *session)
 {
 	return kmod_session_open_as(session, &(struct massif_setup){
@@ -55,7 +58,10 @@ static unsigned int count(const char *log, const char *text)
 	return times;
 }
 
-/* Returns the kernel's log since it was last cleared, or NULL if there is no memory. The caller must free it. */
+/*
+ * Returns the contents of the kernel's log since it was last cleared, or NULL if out of memory. The caller must free
+ * the result.
+ */
 static char *read_log(void)
 {
 	int size = klogctl(10, NULL, 0); /* 10 is SYSLOG_ACTION_SIZE_BUFFER */

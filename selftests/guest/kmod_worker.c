@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks that pages are reported which a kernel worker faults in when it uses a program's address space.
+// Checks that the pages that a kernel worker faults in while it uses a program's address space are reported.
 //
 // A worker never returns to user mode, so the module must not defer any of its work until such a return. Each worker is
-// kept alive until the consumer has read the records of its pages, because a worker that ends does what was deferred.
+// kept alive until the consumer has read the records of its pages, because a worker that exits carries out the work
+// that was deferred.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -30,9 +31,10 @@
 FIXTURE(worker)
 {
 	uint64_t len;		/* length of the memory at MARKS, in which the worker's faults are counted */
-	long wanted;		/* the program waits until so many pages have been reported */
-	long pages;		/* number of pages that other threads than the program's first one have added */
-	long placed;		/* number of pages reported as faults in the memory at MARKS */
+	long wanted;		/* number of pages that must be reported before the program goes on */
+	long pages;		/* number of pages added by threads other than the program's first one */
+	/* number of these pages that were reported as faults at addresses in the memory at MARKS */
+	long placed;
 	uint32_t first;		/* thread id of the program's first thread */
 	bool *is_seen;		/* in shared memory: true when @wanted pages have been reported */
 };
@@ -108,7 +110,7 @@ static int await_consumer(void)
 
 #define READ	256	/* pages read through io_uring */
 
-/* Lets a worker of io_uring read into pages that were never touched. */
+/* Makes an io_uring worker read into pages that have never been touched. */
 static int read_by_io_uring(void *arg)
 {
 	struct io_uring_params params = {};
@@ -155,11 +157,11 @@ TEST_F(worker, of_io_uring)
 
 #define VHOST_MEMORY	(1ul << 20)
 #define VHOST_RING	(VHOST_MEMORY / 2)	/* size of a virtqueue's part of the memory */
-#define VHOST_AVAIL	(VHOST_RING / 4)	/* offset of the available ring in it */
-#define VHOST_USED	(VHOST_RING / 2)	/* offset of the used ring */
+#define VHOST_AVAIL	(VHOST_RING / 4)	/* offset of the available ring in a virtqueue's part */
+#define VHOST_USED	(VHOST_RING / 2)	/* offset of the used ring in a virtqueue's part */
 #define VHOST_KICKS	5
 
-/* Connects virtqueue @index with the memory at @memory. Returns the eventfd that notifies the worker, or -1. */
+/* Attaches virtqueue @index to the memory at @memory. Returns the eventfd that notifies the worker, or -1. */
 static int connect_queue(int vhost, unsigned int index, char *memory)
 {
 	const uintptr_t at = (uintptr_t)memory + index * VHOST_RING;
@@ -175,7 +177,7 @@ static int connect_queue(int vhost, unsigned int index, char *memory)
 	return kick.fd;
 }
 
-/* Removes the page at @page, has the worker write to it, and waits until it is there again. */
+/* Removes the page at @page, has the worker write to it, and waits until the page is present again. */
 static bool let_it_write(int kick, char *page)
 {
 	unsigned char is_there = 0;
@@ -224,7 +226,10 @@ static int write_by_vhost(void *arg)
 	return await_consumer();
 }
 
-/* Loads the kernel's own module of a socket device. Returns false if it has none. */
+/*
+ * Loads the vhost socket device's module that was built for the running kernel. Returns false if there is no such
+ * module.
+ */
 static bool load_vhost(void)
 {
 	struct utsname name;
