@@ -54,7 +54,7 @@ static int compare_objects(const void *a, const void *b, void *objects)
 	return i < j ? -1 : i > j;
 }
 
-/* Fills frames->same, which maps each object to one with the same code. Returns false if memory ran out. */
+/* Fills frames->same, which maps each object to one with the same code. Returns false if out of memory. */
 static bool find_same_objects(struct mf_frames *frames, const struct mf_object *objects)
 {
 	size_t n = frames->n_objects;
@@ -137,7 +137,10 @@ uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, ui
 
 	if (!last->next || last->frame.pc != frame.pc || last->frame.object != frame.object)
 		*last = (struct last){ frame, mf_frames_intern(frames, frame) + 1 };
-	/* If memory ran out, last->next is MF_FRAMES_NONE + 1, which is 0, so this returns MF_FRAMES_NONE. */
+	/*
+	 * If mf_frames_intern() ran out of memory, last->next is MF_FRAMES_NONE + 1, which wraps to 0, so this returns
+	 * MF_FRAMES_NONE.
+	 */
 	return last->next - 1;
 }
 

@@ -24,7 +24,10 @@ int mf_frames_create(const struct mf_object *objects, size_t n_objects, struct m
 		     struct mf_error *err);
 void mf_frames_destroy(struct mf_frames *frames);
 
-/* Returns the number of @frame, assigning a new number if it was not seen before; MF_FRAMES_NONE if memory ran out. */
+/*
+ * Returns the number of @frame, assigning a new one if the frame has not been seen before. Returns MF_FRAMES_NONE if
+ * out of memory.
+ */
 uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame);
 
 /*

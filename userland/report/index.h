@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A hash table from pairs of numbers to numbers. Zero-initialise it. */
+/* A hash table that maps pairs of numbers to numbers. Zero-initialise it. */
 #ifndef MASSIF_REPORT_INDEX_H
 #define MASSIF_REPORT_INDEX_H
 
@@ -18,7 +18,7 @@ struct mf_index {
 
 /*
  * Returns a pointer to the value for the pair (@key, @key2). If the pair is new, its value is first set to @value (less
- * than UINT32_MAX). The pointer is valid until the next call. Returns NULL if memory ran out.
+ * than UINT32_MAX). The pointer is valid until the next call. Returns NULL if out of memory.
  */
 uint32_t *mf_index_put(struct mf_index *index, uint64_t key, uint32_t key2, uint32_t value);
 

@@ -88,9 +88,9 @@ static bool has_name(const struct writer *w, struct mf_frame frame)
 }
 
 /*
- * Prints the lines of a node that has @children. There is one line per inlined call, innermost first. Each line is the
- * only child of the line before it; the last line has the node's own children. Returns the indentation of those
- * children.
+ * Prints the lines of a node that has @children children. There is one line per inlined call, innermost first. Each
+ * line is the only child of the line before it; the last line has the node's own children. Returns the indentation of
+ * those children.
  */
 static unsigned int print_node(struct writer *w, unsigned int indent,
 			       const struct mf_tree_child *entry, size_t children)
@@ -203,7 +203,7 @@ static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 	return print_tree(w, total, s->root, err);
 }
 
-/* Looks up all names at once, which is faster than one by one. */
+/* Looks up all names at once, which is faster than looking them up one by one. */
 static int prepare_names(struct writer *w, struct mf_error *err)
 {
 	for (size_t i = 0; i < w->profile->n_snapshots; i++) {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings that the user gave with options, in the order of the command line. Owned by the code that set them. */
+/* Strings that the user passed as option arguments, in command-line order. Owned by the code that set them. */
 struct mf_strings {
 	const char *const *items;
 	size_t count;
@@ -15,7 +15,7 @@ struct mf_strings {
 };
 
 struct mf_report_options {
-	double threshold; /* in per cent of the snapshot's total; smaller tree entries are merged */
+	double threshold; /* percentage of the snapshot's total; smaller tree entries are merged */
 	uint32_t depth;	  /* maximum number of frames kept per context, 1..200 */
 	struct mf_strings alloc_fns;	  /* allocation functions in addition to the built-in ones */
 	struct mf_strings ignore_fns;	  /* ignore contexts whose allocating function is in this list */

@@ -10,7 +10,7 @@
 
 #define NO_GROUP UINT32_MAX
 
-/* A node. The contexts whose outer frames lead to this node are adjacent in mf_tree.order. */
+/* A node of the tree. The contexts whose outer frames form the path to this node are adjacent in mf_tree.order. */
 struct node {
 	uint32_t frame;		       /* number of the node's frame in struct mf_frames */
 	uint32_t depth;		       /* number of frames from the root, including the node's own */
@@ -58,7 +58,7 @@ static bool add_number(struct mf_tree *tree, uint32_t number)
 	return true;
 }
 
-/* Adds a node and returns its number; UINT32_MAX if memory ran out. */
+/* Adds a node and returns its number, or UINT32_MAX if out of memory. */
 static uint32_t add_node(struct mf_tree *tree, const struct node *node)
 {
 	if (tree->n_nodes == tree->room_nodes) {
@@ -260,7 +260,7 @@ static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_
 	sum_up(tree, node->begin, node->end);
 }
 
-/* Creates the children of node @number, unless they exist. Returns false if memory ran out. */
+/* Creates the children of node @number if they do not exist yet. Returns false if out of memory. */
 static bool expand(struct mf_tree *tree, uint32_t number)
 {
 	uint32_t first_child = tree->n_nodes;

@@ -31,7 +31,8 @@ struct mf_xtree_context {
 struct mf_xtree {
 	/* a profile with only a table of objects, to which the stacks' frames refer; the caller sets profile.cmd */
 	struct mf_collection collection;
-	uint32_t n_events; /* number of event types in the file, and so of elements in use in each context's values[] */
+	/* number of event types in the file, which is also the number of elements used in each context's values[] */
+	uint32_t n_events;
 	struct mf_xtree_context *contexts; /* stacks with their values, in the order in which they were first seen */
 	size_t n_contexts;
 };

@@ -9,7 +9,7 @@ struct mf_arena {
 	struct mf_arena_chunk *chunks; /* list of chunks; allocations come from the first */
 };
 
-/* Returns @size zeroed bytes, aligned for any type, or NULL if memory ran out. */
+/* Returns @size zeroed bytes, aligned for any type, or NULL if out of memory. */
 void *mf_arena_alloc(struct mf_arena *arena, size_t size);
 
 void mf_arena_deinit(struct mf_arena *arena);

@@ -50,7 +50,7 @@ static void close_elf(Elf **elf, int *fd)
 	*fd = -1;
 }
 
-/* Returns the size of the build id in the notes at @offset of @elf, or 0 if there is none. */
+/* Returns the size of the build id in the notes at @offset in @elf, or 0 if there is none. */
 static size_t find_in_notes(Elf *elf, GElf_Off offset, GElf_Xword size, const void **build_id)
 {
 	const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)offset, size, ELF_T_BYTE);
@@ -206,7 +206,10 @@ static const char *why_not_opened(int code)
 	return code == -ESTALE ? "the file was replaced by another one" : strerrordesc_np(-code);
 }
 
-/* Returns whether the file @fd is not the one that the shim saw when @object was loaded, or was modified since then. */
+/*
+ * Returns whether the file @fd is not the one that the shim saw when @object was loaded, or has been modified since
+ * then.
+ */
 static bool was_written(const struct mf_object *object, int fd)
 {
 	struct stat status;
@@ -217,14 +220,15 @@ static bool was_written(const struct mf_object *object, int fd)
 }
 
 /*
- * Returns why the opened file does not match @object, so that names read from it would be wrong, or NULL if it matches.
+ * Returns NULL if the opened file matches @object. Otherwise returns the reason why it does not, in which case names
+ * read from it would be wrong.
  */
 static const char *why_not_that(const struct mf_image *image, const struct mf_object *object, int fd)
 {
 	bool changed = object->held && mf_held_is_of(object->held, fd) &&
 		       mf_held_has_changed(object->held, fd);
 
-	/* Without a build id, we only trust a file that was not modified. */
+	/* Without a build id, we trust a file only if it has not been modified. */
 	if (!object->build_id_size && (changed || was_written(object, fd)))
 		return "it was written to or replaced while it was mapped, and it has no build id";
 	if (!object->build_id_size)

@@ -28,9 +28,9 @@ struct mf_image {
 
 /*
  * Opens the file that @object was mapped from: the one that is held open for it, or the one at its path. If its build
- * id differs from that of @object, the file was replaced and its names would be wrong. Without a build id, the same
- * applies if the file was written to since. In these cases, and if the file cannot be read, image->elf is NULL. Files
- * are opened by calling @open with @opener; both must outlive the image.
+ * id differs from that of @object, the file has been replaced and its names would be wrong. Without a build id, the
+ * same applies if the file has been written to since it was mapped. In these cases, and if the file cannot be read,
+ * image->elf is NULL. Files are opened by calling @open with @opener; both must outlive the image.
  */
 void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_image_opening *open, void *opener);
 void mf_image_close(struct mf_image *image);

@@ -14,7 +14,8 @@
 
 #define MAGIC	0x73656d616e73616dull /* "masnames" */
 /*
- * version of the format; increase it also when the lookup of names changes, so that output does not depend on the cache
+ * version of the format; also increase it whenever the lookup of names changes, so that the output is the same with and
+ * without the cache
  */
 #define VERSION 3u
 

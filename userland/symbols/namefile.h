@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A name file: the names found for addresses of one object, stored in the user's cache directory (base/cachedir.h). A
- * later run that prints these addresses needs neither symbol tables nor debug information.
+ * A name file: the names found for addresses in one object, stored in the user's cache directory (base/cachedir.h). A
+ * later run that prints these addresses then needs neither symbol tables nor debug information.
  *
- * A file is named by the object's build id. It also lists the files that the names were read from (sources.h), and is
- * valid only while those files are unchanged: if debug information was installed, changed or removed since, names may
- * differ. Before anything is used, the checksum, the layout and every reference are verified; a file that fails
- * verification is treated as missing.
+ * A name file is named after the object's build id. It also lists the files that the names were read from (sources.h),
+ * and is valid only while those files are unchanged: if debug information has been installed, changed or removed since
+ * then, names may differ. Before anything is used, the checksum, the layout and every reference are verified; a file
+ * that fails verification is treated as missing.
  */
 #ifndef MASSIF_SYMBOLS_NAMEFILE_H
 #define MASSIF_SYMBOLS_NAMEFILE_H
@@ -61,8 +61,8 @@ struct mf_namefile {
 bool mf_namefile_is_for(const struct mf_object *object);
 
 /*
- * Returns whether the @size bytes at @file, allocated with malloc(), are a name file of @object. Does not check whether
- * its sources have changed since.
+ * Returns whether the @size bytes at @file, which must have been allocated with malloc(), are a name file of @object.
+ * Does not check whether its sources have changed since.
  */
 bool mf_namefile_is_right(const struct mf_namefile *file, size_t size, const struct mf_object *object);
 
@@ -78,7 +78,7 @@ struct mf_namefile *mf_namefile_read(const char *path, const struct mf_object *o
 /* Returns the record for @address, or NULL if the file has none. */
 const struct mf_namefile_record *mf_namefile_find(const struct mf_namefile *file, uint64_t address);
 
-/* Returns position @n of @record; @n must be less than the record's count. */
+/* Returns the source position with index @n in @record; @n must be less than @record->count. */
 const struct mf_namefile_position *mf_namefile_position(const struct mf_namefile *file,
 							const struct mf_namefile_record *record,
 							uint32_t n);
@@ -95,7 +95,7 @@ struct mf_namefile_draft {
 	uint32_t records_room, positions_room, text_room;
 	uint32_t *texts; /* hash table (open addressing) of the offsets of all texts in @text; 0 marks a free slot */
 	uint32_t n_texts, texts_room; /* texts_room: size of the hash table of texts, a power of two or 0 */
-	bool failed; /* memory ran out, or the name file would be too large */
+	bool failed; /* out of memory, or the name file would be too large */
 };
 
 /*
@@ -108,12 +108,12 @@ void mf_namefile_add_record(struct mf_namefile_draft *draft, uint64_t address,
 void mf_namefile_add_shown(struct mf_namefile_draft *draft, uint32_t shown);
 void mf_namefile_add_position(struct mf_namefile_draft *draft, struct mf_namefile_position position);
 
-/* Copies to @draft the records of @file whose addresses @draft does not contain yet. */
+/* Copies records from @file to @draft for those addresses that @draft does not contain yet. */
 void mf_namefile_add_others(struct mf_namefile_draft *draft, const struct mf_namefile *file);
 
 /*
- * Turns the draft into a name file of @object. Returns *@size bytes, to be freed by the caller; NULL if the draft is
- * empty or too large, or if memory ran out.
+ * Turns the draft into a name file of @object. Returns a buffer of *@size bytes, which the caller frees, or NULL if the
+ * draft is empty or too large, or if out of memory.
  */
 struct mf_namefile *mf_namefile_make(struct mf_namefile_draft *draft, const struct mf_object *object,
 				     const struct mf_sources *sources, size_t *size);

@@ -146,7 +146,10 @@ static bool grow(struct mf_names_file *file)
 	return true;
 }
 
-/* Returns the answer for @address, adding it if it is new; NULL if memory ran out. */
+/*
+ * Returns the answer for @address, adding it if it is new. Returns NULL if @file is NULL, if @address is 0 or if out of
+ * memory.
+ */
 static struct mf_names_answer *make_answer(struct mf_names_file *file, uint64_t address)
 {
 	struct mf_names_answer *answer;
@@ -159,7 +162,7 @@ static struct mf_names_answer *make_answer(struct mf_names_file *file, uint64_t 
 	return answer;
 }
 
-/* Stores a copy of @text, which may be NULL, in *@to. Returns false if memory ran out. */
+/* Stores a copy of @text, which may be NULL, in *@to. Returns false if out of memory. */
 static bool copy(struct mf_arena *arena, const char *text, const char **to)
 {
 	size_t bytes = text ? strlen(text) + 1 : 0;
@@ -189,7 +192,7 @@ void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sou
 	}
 }
 
-/* Returns the locations that @record contains, or NULL if there are none or memory ran out. */
+/* Returns the locations that @record contains, or NULL if there are none or if out of memory. */
 static struct mf_location *load_locations(struct mf_names_file *file,
 					  const struct mf_namefile_record *record,
 					  const struct mf_names_answer *answer)
@@ -345,8 +348,8 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 
 /*
  * Builds a name file from all answers with a known function. If @others is true, includes saved answers that were not
- * used in this run. Returns NULL if there are no such answers, if the name file would be too large, or if memory ran
- * out.
+ * used in this run. Returns NULL if there are no such answers, if the name file would be too large, or if out of
+ * memory.
  */
 static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool others, size_t *size)
 {

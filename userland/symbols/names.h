@@ -33,21 +33,21 @@ struct mf_names_answer {
 };
 
 /*
- * Returns an empty collection of names, or NULL if memory ran out. All symbolizers that use the collection must have
- * the same options.
+ * Returns an empty collection of names, or NULL if out of memory. All symbolizers that use the collection must have the
+ * same options.
  */
 struct mf_names *mf_names_create(void);
 void mf_names_destroy(struct mf_names *names);
 
 /*
- * Starts to keep names. Until this function or mf_names_begin_with() is called, no names are kept: with a single
+ * Starts keeping names. Until this function or mf_names_begin_with() is called, no names are kept: with a single
  * process, there is no second symbolizer in the same run that could use them.
  */
 void mf_names_begin(struct mf_names *names);
 
 /*
- * Starts to keep names, and also uses the names that earlier runs saved in the cache directory @path (base/cachedir.h);
- * "" means no directory. The symbolizers that use @names must have the option to look up inlined calls; @demangle says
+ * Starts keeping names, and also uses the names that earlier runs saved in the cache directory @path (base/cachedir.h);
+ * "" means no directory. The symbolizers that use @names must have the lookup of inlined calls enabled; @demangle says
  * whether they demangle.
  */
 void mf_names_begin_with(struct mf_names *names, const char *path, bool demangle);
@@ -68,14 +68,14 @@ struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_obje
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 
 /*
- * Returns the names kept for @address, or NULL if there are none. The result is valid until the next call of
- * mf_names_find() or a mf_names_keep_*() function.
+ * Returns the names kept for @address, or NULL if there are none. The result is valid until the next call to
+ * mf_names_find() or to one of the mf_names_keep_*() functions.
  */
 const struct mf_names_answer *mf_names_find(struct mf_names_file *file, uint64_t address);
 
 /*
- * Keep copies of the names or positions that were found for @address; if memory runs out, nothing is kept. @function is
- * the name as printed.
+ * Keep copies of the names or positions that were found for @address; if out of memory, keep nothing. @function is the
+ * name as printed.
  */
 void mf_names_keep_function(struct mf_names_file *file, uint64_t address, const char *symbol,
 			    const char *function, uint64_t offset);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Opens the files that the names of one object are read from.
+// Opens the files from which the names in one object are read.
 
 #include "symbols/opener.h"
 
@@ -39,7 +39,8 @@ static bool is_elf(int fd)
 }
 
 /*
- * Checks that the file @fd is ELF. If so, or if @fd is -errno, returns @fd; otherwise closes it and returns -ENOEXEC.
+ * Checks whether @fd refers to an ELF file. If it does, or if @fd is itself a -errno, returns @fd; otherwise closes it
+ * and returns -ENOEXEC.
  */
 static int only_elf(int fd)
 {
@@ -49,7 +50,7 @@ static int only_elf(int fd)
 	return -ENOEXEC;
 }
 
-/* Like only_elf(), but if the file is not ELF, returns a descriptor of it that cannot be read (O_PATH). */
+/* Like only_elf(), but if the file is not ELF, returns an O_PATH descriptor for it, from which nothing can be read. */
 static int readable_if_elf(int fd)
 {
 	char path[32];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Opens the files that the names of one object are read from, on behalf of the process that reads them. That process is
- * unprivileged and may have been taken over by a hostile file (parser.h). So it can only make the requests listed here,
- * which only return regular files that begin with the ELF magic number.
+ * unprivileged and may have been taken over by a hostile file (parser.h). So it can make only the requests listed here,
+ * which let it read nothing but regular files that begin with the ELF magic number.
  */
 #ifndef MASSIF_SYMBOLS_OPENER_H
 #define MASSIF_SYMBOLS_OPENER_H
@@ -20,9 +20,9 @@
 enum mf_opener_what {
 	MF_OPENER_OBJECT,      /* the file held open for the object, or the file at its path */
 	MF_OPENER_PATH,	       /* the file at the object's path, even if a file is held open */
-	MF_OPENER_BY_BUILD_ID, /* the debug file whose build id is in @name */
+	MF_OPENER_BY_BUILD_ID, /* the debug file that has the build id given in @name */
 	MF_OPENER_BY_LINK,     /* the debug file @name in directory number @place (less than MF_OPENER_PLACES) */
-	MF_OPENER_OTHER,       /* the file with the absolute path @name, which libdw tried to open by itself */
+	MF_OPENER_OTHER,       /* the file with the absolute path @name, which libdw tried to open on its own */
 };
 
 struct mf_opener_request {
@@ -46,8 +46,9 @@ void mf_opener_init(struct mf_opener *opener, const struct mf_object *object);
 void mf_opener_deinit(struct mf_opener *opener);
 
 /*
- * Opens the requested file. Returns a descriptor, which the caller closes, or -errno. If the object itself does not
- * begin with the ELF magic number, the descriptor cannot be read (O_PATH) and only identifies the file.
+ * Opens the requested file. Returns a descriptor, which the caller closes, or -errno. If the object's own file does not
+ * begin with the ELF magic number, the descriptor is opened with O_PATH: it identifies the file but cannot be read
+ * from.
  */
 int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *request);
 
