@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 
 /*
- * Limits for all files with the same suffix, needed because each new build of a program adds files. When a limit is
- * reached, the oldest files are removed until three quarters of the limit are used.
+ * Limits on the total for all files with the same suffix, needed because each new build of a program adds files. When a
+ * limit is reached, the oldest files are removed until usage is down to three quarters of the limit.
  */
 #define FILES_MAX 512u
 #define BYTES_MAX (64u << 20)
@@ -125,7 +125,7 @@ static int by_age(const void *a, const void *b)
 
 /*
  * Removes the oldest files with the suffix @kind if there are too many. Called before a new file is created. Files that
- * are still being written are included; their names have a pid after the suffix.
+ * are still being written (their names have a pid after the suffix) are counted, and may be removed, too.
  */
 static void make_room(int directory, const char *kind)
 {

@@ -217,7 +217,7 @@ static void set_limits(unsigned int cpu_s)
 
 /*
  * SIGSYS handler: the filter traps system calls that open a file (SECCOMP_RET_TRAP), and open_for_us() is called
- * instead. Needed because libdw opens .dwo files and shared debug files (dwz) by itself.
+ * instead. Needed because libdw opens .dwo files and shared debug files (dwz) on its own.
  */
 static void answer_open(int number, siginfo_t *info, void *context)
 {
@@ -272,7 +272,7 @@ static void set_signals(void)
 /* Loads the low half of argument @n of the system call (little-endian machines only). */
 #define ARGUMENT(n) LOAD(args[n])
 
-/* Allows the system call @call only if its argument @n has none of the bits in @mask. */
+/* Allows the system call @call only if none of the bits in @mask are set in its argument @n. */
 #define ALLOW_WITHOUT(call, n, mask)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), ARGUMENT(n),                                           \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1), REFUSE, RETURN(SECCOMP_RET_ALLOW)

@@ -25,7 +25,10 @@ enum {
 	MF_CONFINED_ALL = (1 << 4) - 1,
 };
 
-/* Returns whether this process has privileges that an ordinary user lacks: it runs as root or has a capability. */
+/*
+ * Returns whether this process has privileges that an ordinary user lacks: that is, whether it runs as root or has any
+ * capability.
+ */
 bool mf_confine_has_rights(void);
 
 /*

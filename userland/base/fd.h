@@ -4,8 +4,8 @@
 #define MASSIF_BASE_FD_H
 
 /*
- * Duplicates @fd to a number that programs are unlikely to use: 1000 or higher if the limits allow. Returns the copy,
- * which is close-on-exec, or -errno.
+ * Duplicates @fd to a descriptor number that programs are unlikely to use: 1000 or higher if the limits allow it.
+ * Returns the new descriptor, which is close-on-exec, or -errno.
  */
 int mf_fd_move_high(int fd);
 

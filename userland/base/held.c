@@ -21,7 +21,7 @@
 
 #define BUCKETS 1024u
 
-/* What the kernel appends to the path of a mapped file that was deleted. */
+/* The suffix that the kernel appends to the path of a mapped file that has been deleted. */
 #define DELETED " (deleted)"
 
 struct mf_held {

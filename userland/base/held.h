@@ -42,7 +42,7 @@ struct mf_held_file {
 struct mf_held_mapping {
 	pid_t pid; /* process id; 0 if unknown or if the process has ended */
 	uint64_t start, end;
-	const char *path; /* path of the mapped file; ends in " (deleted)" if the file was deleted */
+	const char *path; /* path of the mapped file; ends in " (deleted)" if the file has been deleted */
 	const char *alias; /* the path by which the process opened the file, such as "/proc/self/fd/3"; may be NULL */
 	struct mf_file_identity file;
 };
@@ -62,8 +62,8 @@ void mf_held_destroy(struct mf_held *held); /* @held may be NULL */
 uint32_t mf_held_count(struct mf_held *held);
 
 /*
- * Returns the file of @mapping and adds a user. Opens the file if it is not in the table yet. Returns NULL if out of
- * memory or if @held is NULL.
+ * Returns the file of @mapping and adds a user to it. Opens the file if it is not already in the table. Returns NULL if
+ * out of memory or if @held is NULL.
  */
 struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_mapping *mapping);
 

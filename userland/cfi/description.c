@@ -7,7 +7,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* The encoding that all linkers use for the sorted table of .eh_frame_hdr. */
+/* The encoding that all linkers use for the sorted table in .eh_frame_hdr. */
 #define ENCODING_TABLE (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 
 /* Returns the @size bytes at @at, limited to those that lie within @object, because its tables may be damaged. */

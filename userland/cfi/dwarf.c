@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads the numbers of DWARF tables (DWARF 5, section 7; pointers: Linux Standard Base, "DWARF Extensions").
+// Reads numbers in DWARF encodings (DWARF 5, section 7; pointers: Linux Standard Base, "DWARF Extensions").
 
 #include "dwarf.h"
 

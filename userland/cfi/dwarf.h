@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads the numbers of DWARF tables from bytes that may be damaged. */
+/* Reads numbers in DWARF encodings from bytes that may be damaged. */
 #ifndef MASSIF_CFI_DWARF_H
 #define MASSIF_CFI_DWARF_H
 
@@ -30,7 +30,7 @@ uint64_t mf_dwarf_fixed(struct mf_dwarf *reader, size_t size);
 uint64_t mf_dwarf_uleb(struct mf_dwarf *reader);
 int64_t mf_dwarf_sleb(struct mf_dwarf *reader);
 
-/* Reads a pointer in one of .eh_frame's encodings. Only plain and pc-relative ones are supported. */
+/* Reads a pointer encoded as in .eh_frame. Only absolute and pc-relative encodings are supported. */
 uint64_t mf_dwarf_encoded(struct mf_dwarf *reader, uint8_t encoding);
 
 /* Reads a length and returns that many bytes; returns none and sets @overrun if there are fewer. */

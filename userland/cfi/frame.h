@@ -17,9 +17,9 @@ enum mf_frame_undone {
 
 /*
  * Replaces the @registers of a frame with those of its caller. @pc is the address in @object whose rules apply
- * (subtract 1 from a return address). *@exact is set to whether a signal interrupted the caller, in which case the
- * caller's pc is exact rather than a return address. All memory is read through @read, which is passed @data. If the
- * result is not MF_FRAME_DONE, @registers is unchanged.
+ * (subtract 1 from a return address). Sets *@exact to true if a signal interrupted the caller, in which case the
+ * caller's pc is exact rather than a return address; otherwise to false. All memory is read through @read, which is
+ * passed @data. If the result is not MF_FRAME_DONE, @registers and *@exact are unchanged.
  */
 enum mf_frame_undone mf_frame_undo(const struct mf_rows_object *object, uint64_t pc,
 				   struct mf_expression_registers *registers, bool *exact, mf_expression_read *read,

@@ -41,7 +41,7 @@ struct mf_cfi_builder {
 	size_t size, room;
 	struct entries entries[MF_CFI_TABLES];
 	struct common commons[COMMONS]; /* cache of CIEs, indexed by a hash of their addresses */
-	bool failed; /* memory ran out, or there are too many rules */
+	bool failed; /* out of memory, or too many rules */
 };
 
 /* An FDE, parsed up to its instructions. */
@@ -126,13 +126,13 @@ static void add_entry(struct mf_cfi_builder *b, enum mf_cfi_table table, uint64_
 }
 
 /*
- * Writes @program, which describes the code that begins at @start. Converts DW_CFA_set_loc, whose address is encoded as
- * in the file, to an advance.
+ * Writes out @program, the call frame instructions for the code that begins at @start. Converts DW_CFA_set_loc, whose
+ * operand has the address encoding of the file, to an advance.
  */
 static void put_program(struct mf_cfi_builder *b, const struct mf_cie *cie, struct mf_dwarf program, uint64_t start)
 {
 	uint64_t unit = cie->code_align ? cie->code_align : 1, location = start;
-	const uint8_t *from = program.at; /* first byte of the FDE's or CIE's instructions that is not written yet */
+	const uint8_t *from = program.at; /* first byte of the FDE's or CIE's instructions not yet written */
 	uint32_t remembered = 0;
 
 	while (program.at < program.end) {
@@ -233,8 +233,8 @@ static void write_fde(struct mf_cfi_builder *b, struct common *common, const str
 }
 
 /*
- * Returns the contents of the entry at @offset of a section, without its length field, and the offset of the next entry
- * in *@next. Returns no bytes if there is no entry at @offset.
+ * Returns the contents, without the length field, of the entry at @offset in a section, and stores the offset of the
+ * next entry in *@next. Returns no bytes if there is no entry at @offset.
  */
 static struct mf_dwarf entry_at(const uint8_t *bytes, size_t size, uint64_t offset, size_t *next)
 {
@@ -383,7 +383,7 @@ static bool is_sorted(const struct entries *entries)
 	return true;
 }
 
-/* Copies the entries of one table to @cfi in sorted order. Returns false if memory ran out. */
+/* Copies the entries of one table to @cfi in sorted order. Returns false if out of memory. */
 static bool take_entries(struct entries *entries, struct mf_cfi *cfi, enum mf_cfi_table table)
 {
 	struct mf_cfi_entry *taken = calloc(entries->n + 1u, sizeof(*taken));

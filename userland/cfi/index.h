@@ -48,16 +48,16 @@ struct mf_cfi_found {
 };
 
 /*
- * Finds the rules of the code at the link-time address @address. The array sizes in @cfi must be correct; everything
- * else may be damaged. Returns false if there are no rules or they are not safe.
+ * Finds the rules for the code at the link-time address @address. The array sizes in @cfi must be correct; all its
+ * other contents may be damaged. Returns false if there are no rules or they are not safe to use.
  */
 bool mf_cfi_find(const struct mf_cfi *cfi, uint64_t address, struct mf_cfi_found *found);
 
 struct mf_cfi_builder;
 
 /*
- * Starts to translate the unwind rules of an object into a struct mf_cfi; mf_cfi_end() finishes. @base is the lowest
- * link-time address of the object. Returns NULL if memory ran out.
+ * Starts translating the unwind rules of an object into a struct mf_cfi; mf_cfi_end() finishes the translation. @base
+ * is the lowest link-time address of the object. Returns NULL if out of memory.
  */
 struct mf_cfi_builder *mf_cfi_begin(uint64_t base);
 
@@ -78,7 +78,7 @@ void mf_cfi_add_listed(struct mf_cfi_builder *builder, uint64_t start, uint64_t 
 
 /*
  * Finishes the translation and frees the builder. Returns false and leaves *@cfi empty if there were no rules, if they
- * exceed MF_CFI_RULES_MAX, or if memory ran out. mf_cfi_deinit() frees *@cfi.
+ * exceed MF_CFI_RULES_MAX, or if out of memory. mf_cfi_deinit() frees *@cfi.
  */
 bool mf_cfi_end(struct mf_cfi_builder *builder, struct mf_cfi *cfi);
 void mf_cfi_deinit(struct mf_cfi *cfi);

@@ -32,8 +32,8 @@ static uint8_t read_register(struct mf_dwarf *reader)
 }
 
 /*
- * Multiplies @factor by the data alignment. If the product overflows, which is possible in damaged tables, returns
- * INT64_MAX, which is no possible offset.
+ * Multiplies @factor by the data alignment factor. If the product overflows, which is possible in damaged tables,
+ * returns INT64_MAX, which cannot be a valid offset.
  */
 static int64_t times(const struct run *run, int64_t factor)
 {

@@ -30,7 +30,7 @@ struct mf_place {
 	};
 };
 
-/* Returns the DWARF expression of @place. */
+/* Returns the DWARF expression that computes @place, whose kind must be MF_PLACE_EXPRESSION or MF_PLACE_VALUE. */
 static inline struct mf_dwarf mf_place_expression(const struct mf_place *place)
 {
 	return (struct mf_dwarf){ place->end - place->expression, place->end };

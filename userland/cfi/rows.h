@@ -14,7 +14,7 @@ enum mf_cfa_kind {
 	MF_CFA_END,	    /* the outermost frame: the return address is undefined */
 	MF_CFA_SP,	    /* CFA = stack pointer + offset */
 	MF_CFA_FP,	    /* CFA = frame register + offset */
-	/* CFA = the word at address (frame register + offset); in functions that realign the stack */
+	/* CFA = the word at address (frame register + offset); occurs in functions that realign the stack */
 	MF_CFA_FP_INDIRECT,
 	MF_CFA_SIGNAL,	    /* the frame is a signal frame: the interrupted registers are saved at the stack pointer */
 	MF_CFA_FP_LINK,	    /* CFA = word at frame register (a saved frame register), plus offset */

@@ -36,7 +36,7 @@ enum {
 /* The arguments of the attach command itself. */
 struct request {
 	pid_t pid;
-	double duration; /* how long to profile, in seconds; 0: until the process ends or massif-ctl is stopped */
+	double duration; /* how long to profile, in seconds; 0 means until the process ends or massif-ctl is stopped */
 };
 
 /* The state of one attach command. */
@@ -188,7 +188,7 @@ static int record(struct attachment *a)
 	int ret;
 
 	ret = mf_pages_join(a->recording.pages, pid, &err);
-	/* If the process is still alive, its pid was not reused before the attach. */
+	/* If the process is still alive, its pid cannot have been reused before the attach. */
 	if (!ret && !mf_pidproc_is_alive(&a->process))
 		ret = mf_error_set(&err, -ESRCH, "process %d has just ended", (int)pid);
 	if (ret)

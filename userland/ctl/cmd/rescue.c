@@ -36,8 +36,8 @@ enum {
 	STATUS_LOST = 125, /* exit status if an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
 	/*
-	 * number of attempts to read the session that fail if any event occurs meanwhile; the attempts after these
-	 * tolerate most events
+	 * each of the first LOOSE_TRIES attempts to read the session fails if any event occurs during the attempt;
+	 * later attempts tolerate most events
 	 */
 	LOOSE_TRIES = 10,
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */
@@ -82,8 +82,8 @@ static int sort_words(int argc, char **argv, struct rescue *rescue, struct mf_er
 }
 
 /*
- * Returns @name joined to @directory; an absolute name is copied unchanged. The caller frees the result; NULL if out of
- * memory.
+ * Returns @directory joined with @name, or a copy of @name if @name is absolute or @directory is empty. Returns NULL if
+ * out of memory. The caller frees the result.
  */
 static char *anchor(const char *directory, const char *name)
 {
@@ -125,8 +125,8 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	options->wanted = MF_OPTIONS_RUN;
 	options->wait = false;
 	/*
-	 * Without options, the profile's desc line is "(none)". Remove this text before the options of the command line
-	 * are appended.
+	 * If there were no options, the profile's desc line is "(none)". Remove this text before appending the options
+	 * from the command line.
 	 */
 	if (rescue->n_words && options->desc && *options->desc == '(')
 		free(mf_take(options->desc, NULL));
@@ -183,7 +183,7 @@ static const char *path_of(const struct rescue *rescue, char path[static 4096])
 }
 
 /*
- * Writes the profile once and discards the output. Thereby every page that the output needs is copied from the process
+ * Writes the profile once and discards the output, so that every page that the output needs is copied from the process
  * into the replica of its session. Returns whether the copies are consistent.
  */
 static bool look_through(const struct mf_heap_process *process, int try)
@@ -368,8 +368,8 @@ static void accompany(struct mf_run *run, struct mf_heap_family *family)
 }
 
 /*
- * Becomes the aggregator of the process whose session is in the file @memory. Takes ownership of the descriptor
- * @memory. Returns 0 when the profile is complete, or -errno.
+ * Makes this massif-ctl the aggregator of the process whose session is in the file @memory. Takes ownership of the
+ * descriptor @memory. Returns 0 when the profile is complete, or -errno.
  */
 static int go_on(struct rescue *rescue, int memory, struct mf_error *err)
 {

@@ -25,7 +25,7 @@
 enum {
 	STATUS_REFUSED = 1,	    /* exit status if the options are invalid, or massif itself failed */
 	STATUS_LOST = 125,	    /* exit status if an output file could not be written anywhere */
-	/* exit statuses if the program cannot be executed, or was not found; same values as env(1) */
+	/* exit statuses for a program that cannot be executed and for one that is not found; same values as env(1) */
 	STATUS_NOT_EXECUTABLE = 126,
 	STATUS_NOT_FOUND = 127,
 };

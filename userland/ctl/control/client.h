@@ -19,7 +19,8 @@ struct mf_profiled {
 	uint64_t bytes;
 	int64_t ms;
 	char *cmd;
-	int is_first; /* true for the first process that its massif-ctl lists, which is normally the launched one */
+	/* true for the first process that its instance of massif-ctl lists, which is normally the one that it launched */
+	int is_first;
 };
 
 struct mf_profiled_list {
@@ -36,8 +37,8 @@ void mf_ask_free(struct mf_profiled_list *list);
 void mf_ask_say_silent(const struct mf_profiled_list *list);
 
 /*
- * Requests a file from @profiled. *@fd is positioned at its start; the caller closes it. Returns 0, or -errno
- * with the message of the other instance in @err.
+ * Requests a file from @profiled. *@fd is positioned at the start of the file; the caller closes it. Returns 0, or
+ * -errno with the message from the other instance of massif-ctl in @err.
  */
 int mf_ask_file(const struct mf_profiled *profiled, enum mf_control_verb verb, int *fd,
 		struct mf_error *err);

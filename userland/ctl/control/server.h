@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control socket. Other massif-ctl commands, run by the same user or by root, use it to request running profiles.
+ * The control socket. Other massif-ctl commands, run by the same user or by root, use it to list the running profiles
+ * and to request snapshots and execution trees from them.
  *
  * It is a SOCK_SEQPACKET socket with an abstract, unguessable name, "massif-ctl/<pid>/<random>", which clients find in
  * /proc/net/unix. Anybody can create a socket with such a name, so each side checks the other's credentials: the server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks what pages mode needs: a kernel that loads massif.ko, its device, its hooks, and permissions.
+// Checks what pages mode needs: a kernel that can load massif.ko, the module's device and hooks, and the necessary
+// permissions.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -266,7 +266,7 @@ void mf_outfile_discard(struct mf_outfile *file)
 	*file = (struct mf_outfile){ 0 };
 }
 
-/* Fills the file and commits it. Removes the file on an error. */
+/* Fills the file and commits it. On error, removes the file. */
 static int fill_and_commit(struct mf_outfile *file, const struct mf_outfile_source *source,
 			   struct mf_error *err)
 {

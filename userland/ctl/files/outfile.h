@@ -30,7 +30,9 @@ int mf_outfile_check(const char *path, struct mf_error *err);
  */
 bool mf_outfile_needs_descriptors(const char *path);
 
-/* Returns whether @path is a pipe, a device, a descriptor or the like, which is written to instead of replaced. */
+/*
+ * Returns whether @path is written to in place rather than replaced: it is a pipe, a device, a descriptor or the like.
+ */
 bool mf_outfile_is_special(const char *path);
 
 /*

@@ -57,8 +57,8 @@ void mf_outputs_destroy(struct mf_outputs *outputs)
 }
 
 /*
- * Sets device, inode and base of @claim; base points into @path. Returns false for a special file, and if the directory
- * cannot be examined.
+ * Sets the device, inode and base of @claim; base points into @path. Returns false if @path is a special file or its
+ * directory cannot be examined.
  */
 static bool locate(const char *path, struct claim *claim)
 {
@@ -138,8 +138,8 @@ static char *alternative(const char *path, pid_t pid, unsigned int n)
 }
 
 /*
- * Reports that the path @path is already used by the output file @taken, so the output file of process @pid, of kind
- * @kind, goes to @name instead.
+ * Reports that @path is already taken by the output file @taken, so the output file of kind @kind for process @pid is
+ * written to @name instead.
  */
 static void say_taken(const char *path, const struct claim *taken, enum mf_output_kind kind, pid_t pid,
 		      const char *name)

@@ -27,21 +27,22 @@ struct mf_outputs *mf_outputs_create(void);
 void mf_outputs_destroy(struct mf_outputs *outputs); /* @outputs may be NULL */
 
 /*
- * Reserves the name @path for process @pid's file of kind @kind, which is written later. Does nothing if the name is
- * already taken or if out of memory.
+ * Reserves the name @path for a file of kind @kind that will later be written for process @pid. Does nothing if the
+ * name is already taken or if out of memory.
  */
 void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path,
 			pid_t pid);
 
 /*
- * Writes process @pid's file of kind @kind to @path. If another file of this run has that name, appends `.PID` to it.
- * If the file cannot be written, writes it to $TMPDIR or /tmp instead. Reports both cases. *@name is the name that was
- * used; the caller frees it. Returns 0, or -errno with a message in @err if the file is lost.
+ * Writes process @pid's file of kind @kind to @path. If another file of this run already uses that path, appends `.PID`
+ * to it. If the file cannot be written there, writes it to $TMPDIR or /tmp instead. Reports both cases. *@name is set
+ * to the name that was used; the caller frees it. Returns 0, or -errno with a message in @err if the file could not be
+ * saved anywhere.
  */
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);
 
-/* Returns how many files of kind @kind were written. Special files, such as pipes, are not counted. */
+/* Returns how many files of the given @kind were written. Special files, such as pipes, are not counted. */
 size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind);
 
 /* Records that a file is lost because it was never passed to mf_outputs_write(). */

@@ -22,9 +22,9 @@ struct mf_expected {
 };
 
 /*
- * Adds the program that @join_request announces to the number of programs that are expected to join the run. Does
- * nothing if the options exclude the program. If the shim cannot be loaded into the program, reports that to the user
- * instead of counting the program.
+ * Counts the program announced by @join_request among those expected to join the run. Does nothing if the options
+ * exclude the program. If the shim cannot be loaded into the program, reports that to the user instead of counting the
+ * program.
  */
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
 		       const struct mf_request *join_request);

@@ -42,7 +42,10 @@ struct mf_heap_family {
 	const struct mf_options *options;
 	struct mf_heap_process *processes; /* the profiled processes of the run, newest first */
 	int files_ms; /* time until the next check for newly mapped files */
-	/* connections of processes that are joining; its epoll descriptor also watches the processes that have joined */
+	/*
+	 * connections from processes that are joining; their epoll descriptor also watches the processes that have
+	 * already joined
+	 */
 	struct mf_join_conns conns;
 	int inotify; /* inotify descriptor that reports the end of address spaces; -1 until a process joins */
 	struct mf_expected expected;
@@ -236,8 +239,8 @@ static void answer_joining(struct mf_heap_family *family, struct mf_heap_process
 }
 
 /*
- * Serves MF_JOIN_EXECUTED: a process of the family executed a program. As in Massif, no file is written for the program
- * that it ran before. Returns ENOTCONN after it has answered, or -errno.
+ * Serves MF_JOIN_EXECUTED: a process of the family has executed a program. As in Massif, no file is written for the
+ * program that the process ran before. Returns ENOTCONN if this function has already sent the answer, or -errno.
  */
 static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
@@ -417,7 +420,10 @@ static void say_departed(const struct mf_heap_process *process)
  */
 static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
 {
-	/* A program that a profiled process executes first connects to massif-ctl, and only later maps its session. */
+	/*
+	 * When a profiled process executes a program, that program first connects to massif-ctl, and maps its session
+	 * only later.
+	 */
 	bool had_session = process->forked || __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
 	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
 	bool executes = mf_heap_process_executes(process);
@@ -570,7 +576,8 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 }
 
 /*
- * Of the processes that have ended, except the launched one, returns the one that joined first; NULL if there is none.
+ * Returns the process that joined first among those that have ended, not counting the launched process; NULL if there
+ * is none.
  */
 static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
 {
@@ -619,8 +626,8 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}
 	/*
-	 * If files were mapped, look for newly mapped files again soon: libraries are usually mapped several at a
-	 * time. (A new process, which will map some soon, also makes the interval short; see add().)
+	 * If files have been mapped, check again soon for newly mapped files: libraries are usually mapped several at a
+	 * time. (A new process also shortens the interval, because it will soon map files; see add().)
 	 */
 	family->files_ms = mapped ? FIRST_FILES_MS : family->files_ms * 2;
 	if (family->files_ms > LAST_FILES_MS)
@@ -658,8 +665,8 @@ static bool is_unborn(const struct mf_heap_family *family)
 }
 
 /*
- * Waits for a limited time until children that were just forked, and programs that are being executed, have joined the
- * run. They may outlive the launched program, and then they count as survivors.
+ * Waits, up to a time limit, for newly forked children and programs that are being executed to join the run. They may
+ * outlive the launched program; if so, they count as survivors.
  */
 static void await_joining(struct mf_heap_family *family)
 {

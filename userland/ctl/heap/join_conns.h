@@ -14,7 +14,10 @@ struct mf_join_conn {
 	struct mf_join_conn *next;
 	int fd;		  /* descriptor of the connection */
 	bool is_announced;	  /* true if the user is informed when the process has written its monitor command's file */
-	/* descriptor of a copy of the monitor command's file in case the process cannot write it, or -1; owned */
+	/*
+	 * descriptor of a copy of the monitor command's file, in case the process cannot write the file itself; -1 if
+	 * there is no copy; owned
+	 */
 	int contents;
 	bool is_stranger; /* the peer is a user other than this one or root */
 };
@@ -40,7 +43,7 @@ struct mf_join_conns {
  */
 void mf_join_conns_init(struct mf_join_conns *conns, mf_join_conns_serve *serve, void *data);
 
-/* Listens at @address, see mf_join_server_open(). Returns 0 or -errno. */
+/* Listens on @address (see mf_join_server_open()). Returns 0 or -errno. */
 int mf_join_conns_open(struct mf_join_conns *conns, const char *address);
 void mf_join_conns_close(struct mf_join_conns *conns);
 

@@ -57,7 +57,7 @@ static int listen_anew(struct mf_join_server *join_server)
 	return listen_at(join_server, name, (size_t)length);
 }
 
-/* Listens at the address of an earlier massif-ctl. Returns 0 or -errno. */
+/* Listens on the address that an earlier massif-ctl used. Returns 0 or -errno. */
 static int listen_again(struct mf_join_server *join_server, const char *address)
 {
 	size_t length = strcspn(address, ":");

@@ -16,7 +16,7 @@
 struct mf_mapped {
 	struct mf_held *held;
 	struct mf_held_file *program; /* the file that the process executes, or NULL if unknown */
-	uint32_t n; /* number of objects already looked up, from the start of the store's table */
+	uint32_t n; /* number of objects already looked up, counting from the start of the store's table */
 };
 
 /* @held, the list of files to keep open, must outlive @mapped; if @held is NULL, no file is kept open. */

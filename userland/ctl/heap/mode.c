@@ -25,7 +25,7 @@ struct heap_state {
 	int session;  /* descriptor of the store until the program has inherited it */
 	int trace;    /* descriptor for --trace-malloc until the program has inherited it */
 	char **environment;
-	struct mf_exec_watch watch; /* detects that the program calls exec, which removes the shim */
+	struct mf_exec_watch watch; /* detects when the program calls exec, which removes the shim */
 	int64_t watch_at;	     /* time of the next check of @watch for an exec; see mf_timekeeper_now() */
 };
 
@@ -142,7 +142,7 @@ static int look(void *data, struct mf_error *err)
 	int period = mf_heap_family_look(state->family);
 	int64_t now = mf_timekeeper_now();
 
-	/* If the launched process called exec and joined again, its profile is now that of the new program. */
+	/* If the launched process has called exec and joined the run again, its profile is now the new program's. */
 	if (mf_heap_family_launched(state->family) != state->first)
 		state->watch.period_ms = -1;
 	if (state->watch.period_ms >= 0 && (now >= state->watch_at || executes_unseen(state))) {
