@@ -154,14 +154,15 @@ static void add_numbers(struct random_case *the, uint64_t *state)
 }
 
 /*
- * Adds names for --alloc-fn and --ignore-fn. Leaves out combinations in which the two profilers differ on
- * purpose (Documentation/differences.rst):
- * - functions with inlined calls at a call site: Valgrind 3.19 compares only the outer name, newer versions and
- *   massif-ctl compare all;
- * - reallocs while some blocks are ignored. Blocks can be ignored even without --ignore-fn, if a chain of
- *   allocation functions is longer than what is captured; so either no reallocs or no such chains;
- * - the captured length of such a chain when it ends in posix_memalign or realloc(NULL, n), which in Valgrind
- *   call its memalign and malloc.
+ * Adds names for --alloc-fn and --ignore-fn. Leaves out combinations for which the two profilers differ on purpose
+ * (Documentation/differences.rst):
+ * - functions with inlined calls at a call site: Valgrind 3.19 compares only the outer name, while newer versions and
+ *   massif-ctl compare all of them;
+ * - reallocs while some blocks are ignored. Even without --ignore-fn, a block is ignored if its chain of allocation
+ *   functions is longer than the captured part of the stack, so a case has either reallocs or such chains, but not
+ *   both;
+ * - the captured length of a chain that ends in posix_memalign or realloc(NULL, n), because Valgrind's versions of
+ *   these call its memalign and malloc.
  */
 static void add_functions(struct random_case *the, uint64_t *state, const struct target *target,
 			  char *rules)
@@ -169,8 +170,8 @@ static void add_functions(struct random_case *the, uint64_t *state, const struct
 	uint32_t n_functions = 0, n;
 
 	/*
-	 * Let --alloc-fn name a recursive function. Then so many frames are removed from a stack that the tree depends
-	 * on the number of captured frames.
+	 * Let --alloc-fn name a recursive function. This removes enough frames from a stack to make the tree depend on
+	 * the number of captured frames.
 	 */
 	if (percent(state, 8)) {
 		for (int i = 0; i < 2 && target->cycle[i]; i++)
@@ -228,9 +229,9 @@ static void add_words(struct random_case *the, uint64_t *state)
 }
 
 /*
- * In some cases, adds options that print logs about snapshots, events, removed frames, and counters. Does not combine
- * these options with --trace-malloc. Then also keeps the program from calling posix_memalign and realloc(NULL, n),
- * which in Valgrind call another allocation function.
+ * In some cases, adds options that print logs about snapshots, events, removed frames, and counters, unless there is
+ * --trace-malloc. If it adds them, it also keeps the program from calling posix_memalign and realloc(NULL, n), because
+ * Valgrind implements them by calling another allocation function.
  */
 static void add_account(struct random_case *the, uint64_t *state, char *rules)
 {
@@ -238,7 +239,7 @@ static void add_account(struct random_case *the, uint64_t *state, char *rules)
 
 	if (!percent(state, 10) || has_option(the, "--trace-malloc=yes"))
 		return;
-	/* Logs begin with the third -v, because the options start with -q, which cancels one -v. */
+	/* Logging starts at the third -v, because the options begin with -q, which cancels one -v. */
 	add_option(the, "-v");
 	while (level--)
 		add_option(the, "-v");

@@ -3,8 +3,8 @@
  * Stacks written as text, and a symbolizer for them.
  *
  * A stack is a list of frames, innermost first, separated by `|`: "f|main". A frame with inlined calls is a list of
- * functions, innermost first, separated by `/`: "inner/outer". A frame `?` has no name. Each frame's text stands for a
- * code address: the first text that is used for 0x10, the next new text for 0x20, and so on.
+ * functions, innermost first, separated by `/`: "inner/outer". A frame `?` has no name. Each distinct text of a frame
+ * stands for a code address: the first one used stands for 0x10, the next new one for 0x20, and so on.
  */
 #ifndef MASSIF_SELFTESTS_REPORT_FAKE_H
 #define MASSIF_SELFTESTS_REPORT_FAKE_H
@@ -16,7 +16,7 @@
 
 #define FAKE_FRAMES_MAX 300
 
-/* Forgets all fake frames, with their texts and code addresses, and sets the numbers of lookups to 0. */
+/* Forgets all fake frames, along with their texts and code addresses, and resets the lookup counts. */
 void fake_reset(void);
 
 /* Fills @frames with the stack described by @words. Returns the number of frames. */
@@ -29,7 +29,10 @@ char *fake_words(const struct mf_frame *frames, size_t count);
 extern const struct mf_object fake_objects[];
 #define FAKE_OBJECTS 2
 
-/* How often an address was looked up for the name of its function only, and how often for all its source positions. */
+/*
+ * Number of look-ups of an address for only the name of its function, and number of look-ups for all its source
+ * positions.
+ */
 extern size_t fake_functions_asked, fake_positions_asked;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Skips a test from within the setup of its fixture. */
+/* Skips a test from inside its fixture's setup function. */
 #ifndef MASSIF_SELFTESTS_SKIP_H
 #define MASSIF_SELFTESTS_SKIP_H
 

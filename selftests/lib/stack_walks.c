@@ -31,8 +31,7 @@ struct knowledge {
 static __thread struct knowledge knowledge[2];
 
 /*
- * The stacks that are stored in the threads' memos. A memo is the cache of a thread's earlier stacks. The index is a
- * stack's context.
+ * The stacks stored in the threads' memos (a memo caches the stacks that a thread has had earlier), indexed by context.
  */
 static struct {
 	uint32_t n, depth;

@@ -169,8 +169,8 @@ bool torture_run_exact(struct torture_run *run)
 	expect(run, "moments", run->moments, run->counts.moments);
 	expect(run, "ends", run->saved, run->counts.saved);
 	/*
-	 * Two of the address spaces are that of the launcher's child before its exec, and that of the first torture
-	 * program. The torture processes have created and counted all others.
+	 * Two of the address spaces belong to the launcher's child before its exec and to the first torture program.
+	 * All the others were created, and counted, by the torture processes.
 	 */
 	expect(run, "address spaces", model->records[MASSIF_REC_EXIT], 2 + run->counts.spaces);
 	if (kmod_session_status(&run->session, &status)) {

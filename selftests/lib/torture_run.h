@@ -16,9 +16,9 @@ struct torture_run {
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* the directory that $TORTURE_MAPS names */
 	struct torture_counts counts;	/* the torture program's own counts */
-	/* number of copies of /proc/self/maps, saved while the program ran, with the same mappings as the model */
+	/* number of copies of /proc/self/maps, saved while the program ran, whose mappings match the model's */
 	uint64_t moments;
-	/* number of copies of /proc/self/maps, saved at an exit or exec, with the same mappings as the model */
+	/* number of copies of /proc/self/maps, saved at an exit or exec, whose mappings match the model's */
 	uint64_t saved;
 	uint64_t totals; /* number of records whose total_vm was compared with the model's number of pages */
 	char wrong[512];		/* description of the first error */
@@ -28,7 +28,10 @@ struct torture_run {
 int torture_run_open(struct torture_run *run);
 void torture_run_close(struct torture_run *run);
 
-/* Runs argv[0] in a new session to its end. Returns its status in the format of waitpid(2), or -errno. */
+/*
+ * Runs argv[0] in the session of @run, until all its processes have ended. Returns the status of argv[0] in the
+ * format of waitpid(2), or -errno.
+ */
 int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
 
 /*
@@ -38,8 +41,8 @@ int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
 bool torture_run_exact(struct torture_run *run);
 
 /*
- * Returns the counts that the program has kept of its operation @name: how often it ran, and how often the kernel
- * refused it. Returns NULL if the program has no such operation.
+ * Returns the program's counts for its operation @name: how often it was performed, and how often the kernel refused
+ * it. Returns NULL if the program has no such operation.
  */
 const typeof(((struct torture_counts *)0)->ops[0]) *torture_run_op(const struct torture_run *run,
 								   const char *name);

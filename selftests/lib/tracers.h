@@ -23,9 +23,9 @@ void tracers_stop_kprobe(void);
 void tracers_stop_tracer(void);
 void tracers_stop_fentry(void);
 
-/* Writes to a file of tracefs; an empty text truncates it. Returns 0 or -errno. */
+/* Writes a string to a file in tracefs; an empty string truncates the file. Returns 0 or -errno. */
 int tracers_put(const char *file, const char *text);
-/* Returns how many lines of a file of tracefs contain @word. */
+/* Returns how many lines of a tracefs file contain @word. */
 long tracers_lines(const char *file, const char *word);
 
 #endif

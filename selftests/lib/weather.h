@@ -17,14 +17,17 @@ struct weather {
 	 * or what this kernel lacks for this disturbance.
 	 */
 	const char *(*begin)(struct member *member);
-	/* Causes one disturbance, in about a tenth of a second. */
+	/* Causes one disturbance; takes about a tenth of a second. */
 	void (*blow)(struct member *member, unsigned int round);
 	/*
-	 * Called repeatedly while the profiled process comes to rest, so that its threads which wait for something can
-	 * continue. May be NULL.
+	 * Called repeatedly until all threads of the profiled process are paused, so that threads that are waiting for
+	 * something can continue. May be NULL.
 	 */
 	void (*serve)(struct member *member);
-	/* Returns how often this disturbance of the profiled process has had its intended effect since it began. */
+	/*
+	 * Returns how many times this disturbance has had its intended effect on the profiled process since the
+	 * disturbance began.
+	 */
 	long (*effects)(void);
 	/* Restores the machine's original state. Returns false if that fails. */
 	bool (*end)(struct member *member);
@@ -42,7 +45,7 @@ extern const struct weather weather_merging;	/* pages with equal contents are me
 extern const struct weather weather_collapse;	/* small pages are collapsed into huge ones */
 extern const struct weather weather_compaction;	/* pages are moved by compaction */
 extern const struct weather weather_nodes;	/* pages are moved between NUMA nodes */
-extern const struct weather weather_userfault;	/* another process provides pages by userfaultfd */
+extern const struct weather weather_userfault;	/* another process provides pages through userfaultfd */
 
 /* Other tracers are attached to the kernel functions that massif.ko hooks; defined in weather_tracers.c. */
 extern const struct weather weather_kprobes;

@@ -148,8 +148,8 @@ static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
 	/*
-	 * Fill most of the memory limit beforehand if @how selects small mappings (case 3) or child processes (case 4)
-	 * in eat_all(), because these use little memory per step.
+	 * If @how selects small mappings or child processes (cases 3 and 4 in eat_all()), fill most of the memory limit
+	 * beforehand, because these use little memory per step.
 	 */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 
@@ -221,7 +221,10 @@ static int live_shortly(void *arg)
 	return 0;
 }
 
-/* Opens a session, with or without resident pages, and tries to attach to our profiled process, which must fail. */
+/*
+ * Opens a session, with or without tracking of resident pages, and tries to attach to the process that the test is
+ * already profiling, which must fail.
+ */
 static void blow_sessions(struct member *member, unsigned int round)
 {
 	struct massif_attach attach = { .size = sizeof(attach), .pid = member->pid };

@@ -127,8 +127,8 @@ static const char *begin_merging(struct member *member)
 }
 
 /*
- * Writing 2 to KSM's file `run` separates all merged pages. This process executes the page faults that separate them,
- * but in the address space of the profiled process.
+ * Writing 2 to KSM's file `run` separates all merged pages. This process takes the page faults that separate them, but
+ * in the address space of the profiled process.
  */
 static void blow_merging(struct member *member, unsigned int round)
 {
@@ -246,7 +246,7 @@ const struct weather weather_nodes = {
 	.begin = begin_nodes, .blow = blow_nodes, .effects = effects_of_migration, .end = end_migration,
 };
 
-/* Disturbance: another process provides the profiled process's missing pages by userfaultfd. */
+/* Disturbance: another process supplies the profiled process's missing pages through userfaultfd. */
 
 static int userfault;
 
@@ -257,7 +257,10 @@ static const char *begin_userfault(struct member *member)
 	return userfault < 0 ? "pidfd_getfd" : NULL;
 }
 
-/* Provides every page that is missing in the memory of the userfaultfd, whether or not a thread waits for the page. */
+/*
+ * Supplies every missing page in the memory range registered with the userfaultfd, whether or not a thread is waiting
+ * for it.
+ */
 static void serve_userfault(struct member *member)
 {
 	static char page[PAGE];

@@ -8,7 +8,7 @@
 /* Returns false if the kernel has no zram, neither built in nor as a module. */
 bool zram_swap_begin(void);
 
-/* Swaps all pages in and removes the device. Returns false if that failed. */
+/* Stops swapping to the device, which swaps all pages back in. Returns false on failure. */
 bool zram_swap_end(void);
 
 #endif

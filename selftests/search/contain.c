@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * contain [-l] [-t SECONDS] -d DIRECTORY -- COMMAND...: runs a command and records its output, its status and
- * the resources it used
+ * contain [-l] [-t SECONDS] -d DIRECTORY -- COMMAND...: runs a command and records its output, its status and the
+ * resources it used
  *
  * Files written to DIRECTORY: "out" and "err", the command's output; "status", how it ended; "time" and "memory", the
- * milliseconds and KiB it used; with -l also "end", the state of each of its processes at exit (end_state.c). The
- * command is killed after SECONDS. Processes that it leaves behind are terminated, too.
+ * milliseconds and KiB it used. With -l, there is also "end", which gives the state of each of its processes at exit
+ * (end_state.c). The command is killed after SECONDS. Processes that it leaves behind are terminated, too.
  */
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits until a process ends or stops, but at most for TICK_MS milliseconds. */
+/* Waits until a process ends or stops, for at most TICK_MS milliseconds. */
 static void wait_tick(void)
 {
 	struct timespec tick = { .tv_nsec = TICK_MS * 1000000 };
@@ -126,7 +126,7 @@ static size_t signal_all(int signal)
 	return count;
 }
 
-/* Handles a stop of a traced process: continues it, and prints its state first if it is about to exit. */
+/* Called when a traced process has stopped: continues it, and first prints its state if it is about to exit. */
 static void resume(const struct run *run, pid_t pid, int status)
 {
 	int event = status >> 16, signal = WSTOPSIG(status);

@@ -23,7 +23,7 @@ static const char *const whole_files[] = {
 	"limits", "timers", "coredump_filter", "timerslack_ns", "personality", "oom_score_adj",
 };
 
-/* The output file and the name of the process's executable. Every line of the output begins with that name. */
+/* The output file, and the name of the process's executable, with which every line of the output begins. */
 static FILE *to;
 static const char *name;
 
@@ -100,8 +100,8 @@ static void print_strings(pid_t pid, const char *what)
 }
 
 /*
- * Prints the file of a descriptor. For a pipe or socket, prints only the kind, because its inode number differs in each
- * run.
+ * Prints the file that a descriptor refers to. For a pipe or socket, prints only the type, because the inode number
+ * differs from run to run.
  */
 static void print_descriptor(pid_t pid, const char *number)
 {

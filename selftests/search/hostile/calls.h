@@ -36,7 +36,7 @@ UNUSED static uint64_t piece_odd_sizes(unsigned int p)
 		errno = 0;
 		block = realloc(malloc(10), size);
 		sum = mix(sum, (uint64_t)(block != NULL) << 32 | (unsigned int)errno);
-		/* If realloc() failed, the old block is leaked. */
+		/* If realloc() fails, the old block is leaked. */
 		if (block)
 			free(block);
 		errno = 0;
