@@ -122,7 +122,10 @@ static uint32_t frames_of(const struct mf_accounting *a, uint32_t place, struct 
 	return n;
 }
 
-/* Returns the index of the placeholder text @words in a->notes, adding it if it is new; SIZE_MAX if memory ran out. */
+/*
+ * Returns the index of the placeholder text @words in a->notes, adding the text if it is new. Returns SIZE_MAX if out
+ * of memory.
+ */
 static size_t find_note(struct mf_accounting *a, const char *words)
 {
 	struct mf_object object = {.kind = MF_OBJECT_NOTE, .path = words};
@@ -376,8 +379,8 @@ static int settle(struct mf_accounting *a)
 }
 
 /*
- * As in Massif, a region is removed page by page. We check for a peak before removing the first page, and attempt a
- * snapshot after it. No snapshot is attempted for the other pages.
+ * As in Massif, a region is removed page by page. We check for a peak before removing the first page, and try to take a
+ * snapshot after removing it. No snapshot is attempted for the other pages.
  */
 static void part_left(const struct mf_interval *part, void *data)
 {

@@ -27,15 +27,16 @@
  */
 #define MF_WORDS_ANON	  "[anon]"
 /*
- * Placeholder frame in reports for memory that was mapped or touched before the profile began, so that the stack is
- * unknown. For a mapping, a second placeholder frame is added as its caller: the mapping's name or MF_WORDS_ANON.
+ * Placeholder frame in reports for memory that was mapped or touched before the profile began, and whose stack is
+ * therefore unknown. For a mapping, a second placeholder frame is added as its caller: the mapping's name or
+ * MF_WORDS_ANON.
  */
 #define MF_WORDS_ATTACH	  "[before attach]"
 /* Placeholder for memory that was mapped while records were lost. */
 #define MF_WORDS_LOST	  "[lost]"
 /*
- * Placeholder for the stack of an event that was caused by a thread in another address space, a kernel worker or an
- * exiting thread.
+ * Placeholder for the stack of an event that was caused by a thread in another address space, by a kernel worker or by
+ * an exiting thread.
  */
 #define MF_WORDS_EXTERNAL "[external]"
 /* Placeholder for the stack of an event whose record should carry a stack but does not. */
@@ -51,12 +52,11 @@
  */
 #define MF_WORDS_KERNEL	  "[kernel]"
 /*
- * Placeholder frame, shown in a report above the frames that were found through frame pointers, to mark them as a
- * guess.
+ * Placeholder frame that a report shows above frames that were found through frame pointers, to mark them as guesses.
  */
 #define MF_WORDS_GUESS	  "[callers by frame pointers: a guess]"
 
-/* The maximum number of frames in a context: those of a walk, plus a few placeholders (MF_WORDS_*). */
+/* The maximum number of frames in a context: the maximum for a walk, plus a few placeholders (MF_WORDS_*). */
 #define MF_CONTEXT_FRAMES_MAX (MF_UNWIND_FRAMES_MAX + 8)
 
 struct mf_note;
@@ -90,7 +90,7 @@ struct mf_accounting {
 	 */
 	bool (*counts)(void *data, uint32_t context);
 	void *counts_data;
-	/* whether the pages of each context are counted (enum visibility): the cached results of @counts */
+	/* cached results of @counts: whether the pages of each context are counted (enum visibility) */
 	uint8_t *visible;
 	uint32_t n_visible;
 };
@@ -114,19 +114,19 @@ void mf_accounting_ask(struct mf_accounting *accounting,
 void mf_accounting_destroy(struct mf_accounting *accounting);
 
 /*
- * Copies the mappings of @parent into @child, which is new and empty. The child's first resync takes from them the
- * stacks that created the inherited mappings.
+ * Copies the mappings of @parent into @child, which is new and empty. The child's first resync uses this copy to look
+ * up the stacks that created the inherited mappings.
  */
 int mf_accounting_inherit(struct mf_accounting *child, const struct mf_accounting *parent,
 			  struct mf_error *err);
 
 /*
- * Returns the context whose only frame is the placeholder text @words, or MF_CONTEXT_NONE if memory runs out.
+ * Returns the context whose only frame is the placeholder text @words, or MF_CONTEXT_NONE if out of memory.
  *
- * If resident pages are accounted, mf_accounting_note(), mf_accounting_notes() and mf_accounting_stack() return a site
- * instead of a context. A site is the trie node of a call stack. Each kind of page has a context of its own below the
- * site, with the page kind as its innermost frame (resident.h). The context stored for a mapping (struct mf_interval)
- * is then a site, too.
+ * If resident pages are counted, mf_accounting_note(), mf_accounting_notes() and mf_accounting_stack() return a site
+ * instead of a context. A site is the trie node of a call stack. Below the site, each kind of page has a context of its
+ * own, with the page kind as its innermost frame (resident.h). The context stored for a mapping (struct mf_interval) is
+ * then also a site.
  */
 uint32_t mf_accounting_note(struct mf_accounting *accounting, const char *words);
 
@@ -174,8 +174,8 @@ int mf_accounting_unmap(struct mf_accounting *accounting, uint64_t start, uint64
 int mf_accounting_land(struct mf_accounting *accounting, uint64_t from, uint64_t to);
 
 /*
- * Call before each event that is not a RESIDENT record, with the thread that caused the event: any earlier unmapping by
- * @thread has finished. Returns 0 or -ENOMEM.
+ * Call this before each event that is not a RESIDENT record, and pass the thread that caused the event: such an event
+ * shows that any earlier unmapping by @thread has finished. Returns 0 or -ENOMEM.
  */
 int mf_accounting_turn(struct mf_accounting *accounting, uint32_t thread);
 

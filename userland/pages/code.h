@@ -33,7 +33,7 @@ void mf_code_unmap(struct mf_code *code, uint64_t start, uint64_t end);
 
 /*
  * Returns whether a range of code or rules that mf_code_note() recorded has been unmapped or replaced since the last
- * call, or could not be recorded because memory ran out. If so, forgets all ranges.
+ * call, or could not be recorded for lack of memory. If so, forgets all ranges.
  */
 bool mf_code_take_left(struct mf_code *code);
 

@@ -23,7 +23,7 @@ static FILE *open_append(const char *path)
 	return file;
 }
 
-/* Returns the name of the request file, whose existence requests a dump. */
+/* Returns the name of the request file. Creating this file requests a dump. */
 static const char *asking(const char *path)
 {
 	static char name[4096];

@@ -46,8 +46,8 @@ static void compare(struct mf_target *target, const struct mf_event *event)
 }
 
 /*
- * @copy is the mapping of the destination of an mremap() call. Returns whether @unmap is the unmapping of the source of
- * the same call.
+ * @copy is the mapping at the destination of an mremap() call. Returns whether @unmap is the same call's removal of its
+ * source.
  */
 static bool is_source(const struct mf_event *copy, const struct mf_event *unmap)
 {
@@ -62,9 +62,9 @@ static int remove_mapped(struct mf_accounting *a, const struct mf_event *unmap)
 }
 
 /*
- * Accounts a move by mremap(). The kernel creates the destination before it removes the source, but counts the memory
- * only once. So we remove the source first, then add a mapping of the same size at the destination. If the mapping also
- * grew, the growth is added as a separate mapping.
+ * Accounts for a move by mremap(). The kernel creates the destination before it removes the source, but counts the
+ * memory only once. So we remove the source first, then add a mapping of the same size at the destination. If the
+ * mapping also grew, the growth is added as a separate mapping.
  */
 static int account_move(struct mf_target *target, struct mf_event *copy, struct mf_event *unmap)
 {

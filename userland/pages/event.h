@@ -64,7 +64,7 @@ struct mf_event {
 
 /*
  * Appends a new event to the queue, with the time and flags of @record (may be NULL). The caller sets the type-specific
- * fields. Returns NULL if memory runs out.
+ * fields. Returns NULL if out of memory.
  */
 struct mf_event *mf_event_append(struct mf_target *target, enum mf_event_type type,
 				 const struct massif_record *record);
@@ -72,7 +72,7 @@ struct mf_event *mf_event_append(struct mf_target *target, enum mf_event_type ty
 /* Removes the first event and frees everything it holds. */
 void mf_event_pop(struct mf_target *target);
 
-/* Accounts events until one has to wait for its stack. Returns 0, or -errno with a message in @err. */
+/* Accounts for events until one has to wait for its stack. Returns 0, or -errno with a message in @err. */
 int mf_event_run(struct mf_target *target, struct mf_error *err);
 
 #endif

@@ -20,7 +20,7 @@
 struct mf_file {
 	char *path; /* path as printed by the kernel: "/usr/bin/env", "/gone (deleted)", "[vdso]", "[heap]" */
 	struct mf_file_identity identity;
-	struct mf_held_file *held; /* the open file; NULL if the file is not on disk or was not opened yet */
+	struct mf_held_file *held; /* the open file; NULL if the file is not on disk or has not been opened yet */
 	struct mf_binary *binary;
 	bool tried; /* an attempt was made to open the file */
 	bool read; /* an attempt was made to read the file as ELF */
@@ -45,8 +45,8 @@ void mf_files_init(struct mf_files *files);
 void mf_files_deinit(struct mf_files *files);
 
 /*
- * Returns the number of the file with this path, device and inode. Returns MF_FILE_NONE if memory ran out or @path is
- * empty.
+ * Returns the number of the file with this path, device and inode. Returns MF_FILE_NONE if out of memory, or if @path
+ * is empty.
  */
 uint32_t mf_files_intern(struct mf_files *files, const char *path, uint64_t device, uint64_t inode);
 
@@ -70,8 +70,8 @@ static inline bool mf_file_is_path(const struct mf_file *file)
 }
 
 /*
- * Returns the file with number @number in the table of open files, or NULL if the file is not on disk or was not opened
- * yet. The table owns the result.
+ * Returns the open file for file @number, or NULL if the file is not on disk or has not been opened yet. The table of
+ * open files owns the result.
  */
 static inline struct mf_held_file *mf_files_held(const struct mf_files *files, uint32_t number)
 {
@@ -83,10 +83,7 @@ static inline struct mf_held_file *mf_files_held(const struct mf_files *files, u
  */
 struct mf_binary *mf_files_binary(struct mf_files *files, uint32_t number);
 
-/*
- * Returns the unwind rules of file @number if the file has already been read, otherwise NULL. @number need not be
- * valid.
- */
+/* Returns the unwind rules of file @number, or NULL if the file has not been read yet or @number is not valid. */
 const struct mf_cfi *mf_files_rules(const struct mf_files *files, uint32_t number);
 
 #endif

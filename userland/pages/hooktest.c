@@ -99,9 +99,9 @@ static int grow_heap(void)
 }
 
 /*
- * Makes a stack grow by a page fault inside a system call, so that if the fault fails, the call fails and the child is
- * not killed. Below the stack are a hole and then an inaccessible mapping; the kernel does not enforce a guard gap
- * above such a mapping.
+ * Makes a stack grow by a page fault inside a system call, so that a failed fault makes the call fail instead of
+ * killing the child. Below the stack are a hole and then an inaccessible mapping; the kernel does not enforce a guard
+ * gap above such a mapping.
  */
 static bool grow_stack(void)
 {
@@ -121,7 +121,7 @@ static bool grow_stack(void)
 	       !munmap(stack - page, page) && !syscall(SYS_getcpu, stack - sizeof(long), NULL, NULL);
 }
 
-/* Touches one page in user space and another one in the kernel, through a system call. */
+/* Touches one page from user space and, through a system call, another one from the kernel. */
 static int touch(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

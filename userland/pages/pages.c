@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session of pages mode, aggregator side: from opening the ring to the end of all profiles.
+// The aggregator's side of a session of pages mode, from opening the ring to the end of all profiles.
 
 #include "pages/pages.h"
 
@@ -242,8 +242,8 @@ int mf_pages_fd(const struct mf_pages *pages)
 }
 
 /*
- * Ends the profile of each target (address space) that its process has left, once the target's EXIT record has been
- * accounted or the session is over.
+ * Ends the profile of each target (address space) that its process no longer uses, once the target's EXIT record has
+ * been accounted for or the session is over.
  */
 static int settle(struct mf_pages *pages, struct mf_error *err)
 {

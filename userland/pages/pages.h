@@ -16,18 +16,18 @@
  * To profile a process that is already running, call mf_pages_join() instead of fork and exec.
  *
  * The session profiles the first program that the enrolled process executes, and the processes that this program forks.
- * A forked process gets a profile of its own, in which the memory it inherited keeps the stacks that allocated it. When
- * a profiled process executes another program, its profile so far is dropped, as in Massif. With traces_children, the
- * new program gets a profile of its own unless skips() excludes it.
+ * A forked process gets a profile of its own, in which inherited memory remains attributed to the stacks that allocated
+ * it. When a profiled process executes another program, its profile so far is dropped, as in Massif. With
+ * traces_children, the new program gets a profile of its own unless skips() excludes it.
  *
  * Environment variables, for tests:
  *
- * MASSIF_DUMP_INTERVALS=FILE: each profile that is kept appends to FILE when it ends. The first line is "process <pid>
- * model <pages> kernel <pages> lost <n> mismatches <n>". The second begins with "stacks" and lists counters of struct
- * mf_pages_process by name. Then come the mappings as "<start>-<end>" in hexadecimal, in address order; adjacent
- * mappings are joined. Creating a file FILE.now that contains a word makes all profiles append the same data
- * immediately; their first lines end in " at <word>", and FILE.now is removed when the dump is done. Tests compare
- * these lines with /proc/PID/maps.
+ * MASSIF_DUMP_INTERVALS=FILE: each profile that is kept appends a dump to FILE when it ends. The first line is "process
+ * <pid> model <pages> kernel <pages> lost <n> mismatches <n>". The second begins with "stacks" and lists counters of
+ * struct mf_pages_process by name. Then come the mappings as "<start>-<end>" in hexadecimal, in address order; adjacent
+ * mappings are joined. Creating a file FILE.now that contains a word makes all profiles append such a dump immediately;
+ * the first line of each then ends in " at <word>", and FILE.now is removed afterwards. Tests compare these lines with
+ * /proc/PID/maps.
  *
  * MASSIF_KNOWN_STACKS: "off" disables the stack cache, so that each stack is copied and walked; "verify" also copies
  * and walks each stack, and compares the result with the cached one.
@@ -85,14 +85,17 @@ struct mf_pages_options {
 enum mf_pages_state {
 	MF_PAGES_RUNNING,  /* the process is still running: the profile is growing */
 	MF_PAGES_EXITED,   /* the address space no longer exists: the profile is complete */
-	MF_PAGES_STOPPED,  /* mf_pages_end() has ended the profile, which is complete up to then */
+	MF_PAGES_STOPPED,  /* mf_pages_end() has ended the profile, which is complete up to that point */
 	MF_PAGES_REPLACED, /* the process executed another program: the profile is dropped, and its store is empty */
-	/* the process executed a set-uid or unreadable program: the profile is dropped, and its store is empty */
+	/*
+	 * the process has executed a set-uid or unreadable program, so the profile has been dropped and its store is
+	 * empty
+	 */
 	MF_PAGES_SECURE,
 	MF_PAGES_SKIPPED,  /* skips() excluded the program: the profile is dropped */
 	/*
-	 * massif-ctl may no longer observe the process, because it is not dumpable any more or its credentials changed:
-	 * the profile is complete up to this change
+	 * massif-ctl may no longer observe the process, because it is no longer dumpable or its credentials have
+	 * changed: the profile is complete up to this change
 	 */
 	MF_PAGES_HIDDEN,
 	MF_PAGES_TAKEN,	   /* another session has taken over the process: the profile is complete up to the takeover */
@@ -120,7 +123,7 @@ struct mf_pages_process {
 	/* the process's name as in /proc/PID/comm; if it executed another program, the name of that program */
 	char comm[16];
 	char *path;		      /* the path used to execute the program, or NULL if unknown; owned */
-	/* the program's arguments, joined by blanks; NULL if they are those of the launched program; owned */
+	/* the program's arguments, separated by spaces; NULL if they are those of the launched program; owned */
 	char *cmd;
 	uint64_t start_ns, end_ns;    /* CLOCK_MONOTONIC times of the process's exec or fork, and of its end */
 	const struct mf_store *store; /* the profile of the process, for mf_collect(); belongs to the process */
@@ -137,7 +140,7 @@ struct mf_pages_process {
 	uint64_t events;       /* number of mappings created and removed */
 	uint64_t no_stack;     /* number of mappings whose stack was not available */
 	uint64_t captured;     /* number of stack copies received, including those with only registers */
-	uint64_t walked;       /* number of stack copies walked by libunwind because no equal stack was cached */
+	uint64_t walked;       /* number of stack copies walked by libunwind because no identical stack was cached */
 	uint64_t limited;      /* number of stack copies that contain only registers because the ring had no room for
 			        * more */
 	uint64_t recognised;   /* number of stacks that the module found in its cache and did not copy */
@@ -154,8 +157,9 @@ struct massif_control;
 struct massif_consumer;
 
 /*
- * Opens a session. Returns 0, or -errno with a message in @err that says what to do: no device (load the module), no
- * permission, a different version (names both), or a hook that does not work on this kernel (names it).
+ * Opens a session. Returns 0, or -errno with a message in @err that says what is wrong and what to do: there is no
+ * device (load the module), permission is denied, the versions differ (the message names both), or a hook does not work
+ * on this kernel (the message names it).
  */
 int mf_pages_open(const struct mf_pages_options *options, struct mf_pages **pages,
 		  struct mf_error *err);
@@ -201,8 +205,8 @@ void mf_pages_ring_use(const struct mf_pages *pages, uint64_t *most_unread, uint
 int mf_pages_fd(const struct mf_pages *pages);
 
 /*
- * Reads and accounts the records in the ring. Returns 0, or -errno if a record is invalid or memory ran out; after
- * that, the session can only be ended and closed.
+ * Reads the records in the ring and accounts for them. Returns 0, or -errno if a record is invalid or if out of memory;
+ * after an error, the session can only be ended and closed.
  */
 int mf_pages_drain(struct mf_pages *pages, struct mf_error *err);
 
@@ -218,8 +222,9 @@ struct mf_pages_process *mf_pages_next_ended(struct mf_pages *pages);
 void mf_pages_release(struct mf_pages *pages, struct mf_pages_process *process);
 
 /*
- * Return the number of processes that have a profile, and one of them by its index, so that their profiles can be read
- * while the processes run. Processes passed to mf_pages_release() are no longer among them.
+ * These functions return the number of processes that have a profile, and the process with a given index, so that
+ * profiles can be read while the processes run. Processes that were passed to mf_pages_release() are no longer
+ * included.
  */
 size_t mf_pages_count(const struct mf_pages *pages);
 const struct mf_pages_process *mf_pages_process(const struct mf_pages *pages, size_t index);
