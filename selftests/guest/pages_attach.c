@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Attaches repeatedly, at random moments, to a program that keeps mapping, touching and unmapping memory.
+// Attaches repeatedly, at random times, to a program that keeps mapping, touching and unmapping memory.
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "selftests/lib/pages_truth.h"
 #include "selftests/lib/skip.h"
 
-/* How often the test attaches, unless MASSIF_ATTACHES is set. */
+/* The number of times the test attaches, unless MASSIF_ATTACHES is set. */
 #define ATTACHES 6
 #define MOMENTS	 3
 
@@ -74,7 +74,7 @@ static void run_for(struct mf_pages *pages, unsigned int ms, struct mf_error *er
 	}
 }
 
-/* Attaches with a new session, then stops the program at several moments and compares the pages each time. */
+/* Attaches with a new session, then stops the program MOMENTS times and compares the pages each time. */
 static void attach_once(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self,
 			const FIXTURE_VARIANT(attach) *variant, int time)
 {

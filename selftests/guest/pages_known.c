@@ -131,7 +131,10 @@ static void say(struct __test_metadata *_metadata, const char *mode, const struc
 	       f->captured, f->walked, f->limited, f->none, f->verified);
 }
 
-/* Returns the number of the first line in which the texts differ, from 1, or 0; *@a and *@b then point to that line. */
+/*
+ * Returns the number (counted from 1) of the first line in which the texts differ, and sets *@a and *@b to that line in
+ * the two texts. Returns 0 if the texts are equal.
+ */
 static int first_difference(const char **a, const char **b)
 {
 	for (int line = 1; **a || **b; line++) {
@@ -162,7 +165,7 @@ TEST_F_TIMEOUT(known, are_what_they_are_said_to_be, 240)
 	EXPECT_EQ(self->figures.captured, self->figures.walked);
 	/*
 	 * Only stacks that the module finds in its cache are compared. Their number depends on how soon massif-ctl
-	 * reports the stacks that it has walked to the module, so the test requires only one.
+	 * walks stacks and reports them to the module, so the test requires only one.
 	 */
 	if (variant->recognised)
 		EXPECT_LT(0, self->figures.verified);

@@ -118,7 +118,10 @@ static int end(FIXTURE_DATA(loss) *self)
 	return status;
 }
 
-/* Measures a series of mmap/munmap pairs with massif-ctl stopped, with massif-ctl running, and without massif-ctl. */
+/*
+ * Measures the time per mmap/munmap pair in three cases: with massif-ctl stopped, with massif-ctl running, and without
+ * massif-ctl.
+ */
 TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 {
 	uint64_t model = 0, kernel = 1, lost = 0, mismatches = 1;
@@ -183,9 +186,9 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
 	/*
-	 * The manual says by which factor the program may become slower while massif-ctl is stopped. The time of an
-	 * mmap/munmap pair without massif-ctl is added as a tolerance for a busy machine. If the program had to wait
-	 * for massif-ctl, an mmap/munmap pair would take seconds.
+	 * The manual states the factor by which the program may become slower while massif-ctl is stopped. The time
+	 * that an mmap/munmap pair takes without massif-ctl is added as a tolerance for a busy machine. If the program
+	 * had to wait for massif-ctl, a pair would take seconds.
 	 */
 	EXPECT_LT(stopped, 3 * running + alone);
 	free(said);
@@ -217,7 +220,7 @@ TEST_F_TIMEOUT(loss, a_killed_aggregator_ends_the_session, 120)
 
 /*
  * massif-ctl is stopped until the program has ended. The report contains everything that fitted into the ring, and
- * massif-ctl remarks that it is incomplete.
+ * massif-ctl says that the report is incomplete.
  */
 TEST_F_TIMEOUT(loss, stopped_until_the_program_has_ended, 240)
 {

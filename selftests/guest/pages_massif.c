@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compares pages mode with Valgrind's Massif and --pages-as-heap=yes on the same system calls.
+// Compares pages mode with Valgrind's Massif run with --pages-as-heap=yes, on the same system calls.
 //
-// Before main, the two differ (differences.rst). From main on, corresponding snapshots must have the same changes of
-// the time and of the total, the same bytes of each function, the same extra bytes, and the same peaks.
+// Before main, the two differ (differences.rst). From main on, corresponding snapshots must show the same changes in
+// time and in total, the same bytes for each function, the same extra bytes, and the same peaks.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,8 @@ struct snapshot {
 	int64_t root;
 	/* for each function, the total bytes of the tree's entries for frames of this function */
 	int64_t at[FUNCTIONS];
-	bool ours;		/* true if the tree contains one of the functions of pages_calls */
+	/* true if the tree contains one of the functions of the target program pages_calls that functions[] lists */
+	bool ours;
 };
 
 struct profile {
@@ -188,8 +189,8 @@ TEST_F_TIMEOUT(massif, what_is_replaced_goes, 150)
 	EXPECT_EQ(ours->snapshots[ours->n - 1].heap - ours->snapshots[0].heap + 20 * PAGE,
 		  theirs->snapshots[theirs->n - 1].heap - theirs->snapshots[0].heap);
 	/*
-	 * massif-ctl takes a snapshot for the removal of the 20 replaced pages, and possibly one of the peak before it.
-	 * Massif does not see the removal.
+	 * massif-ctl takes a snapshot when the 20 replaced pages are removed, and possibly one of the peak just before
+	 * that. Massif does not see the removal.
 	 */
 	EXPECT_GT(ours->n, theirs->n);
 }

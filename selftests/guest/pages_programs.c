@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs massif-ctl --pages-as-heap on real programs: the model must equal /proc/PID/maps at chosen moments and at the
-// end.
+// Runs massif-ctl --pages-as-heap on real programs: the model must equal /proc/PID/maps at selected moments during the
+// run and at the end.
 
 #include <inttypes.h>
 #include <limits.h>
@@ -65,8 +65,8 @@ FIXTURE_TEARDOWN(programs)
 }
 
 /*
- * Compares massif-ctl's model of a process with the kernel's mappings. Both were saved at the same moment, during the
- * run or at the process's end.
+ * Compares massif-ctl's model of a process with the kernel's mappings. Both were saved at the same moment: during the
+ * run, or when the process ended.
  */
 static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
 		       const struct trace_maps *real)
@@ -97,8 +97,8 @@ static void check_report(struct __test_metadata *_metadata, pid_t pid)
 }
 
 /*
- * Runs the program. For each of its @n_profiles profiles, massif-ctl's mappings at the process's end must equal the
- * kernel's. They must also be equal at @n_moments moments or more, counted over all profiles.
+ * Runs the program. For each of its @n_profiles profiles, massif-ctl's mappings when the process ends must equal the
+ * kernel's. During the run, they must be equal at no fewer than @n_moments moments, counted over all profiles.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
 		  const char *in, size_t n_profiles, size_t n_moments)
@@ -117,8 +117,8 @@ static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * se
 			trace_find(&self->real, model->pid, model->moment);
 
 		/*
-		 * At each moment, only one process is stopped. The other processes keep running, so their dumps cannot
-		 * be compared with the kernel's mappings.
+		 * Only one process is stopped at any one moment. The other processes keep running, so their dumps
+		 * cannot be compared with the kernel's mappings.
 		 */
 		if (model->moment && !real)
 			continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks the resident pages of real programs: the profile must agree with the kernel at many moments.
+// Checks the resident pages of real programs: the profile must agree with the kernel at many points during the run.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ FIXTURE_VARIANT(resident)
 {
 	enum mf_pages_what what;
 	const char *argv[5]; /* command line; if argv[0] is NULL, selftests/targets/resident */
-	/* minimum number of times during the run that the profile must be compared with the process's resident size */
+	/* the profile must be compared with the process's resident size at least this many times during the run */
 	int moments;
 	bool attach;	     /* true to attach after the program has run for a while */
 	bool loses;	     /* true to lose records: the ring is too small and is read too rarely */
@@ -114,7 +114,7 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 			TH_LOG("%s", self->err.text);
 		}
 	}
-	/* The intervals between moments grow, so that both short and long programs have enough moments. */
+	/* The intervals between comparisons grow, so that both short and long programs are compared often enough. */
 	for (int i = 0; ; i++) {
 		struct pollfd device = { .fd = mf_pages_fd(self->pages), .events = POLLIN };
 

@@ -10,7 +10,8 @@
 #include "selftests/lib/ctl_run.h"
 
 /*
- * Returns the sum of bytes in the last tree of @report, over the lines whose text after the address begins with @text.
+ * Returns the total number of bytes in those lines of @report's last tree whose text after the address begins with
+ * @text.
  */
 static uint64_t bytes_of(const char *report, const char *text)
 {
