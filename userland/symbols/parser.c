@@ -33,7 +33,7 @@ struct mf_parser {
 	int64_t left_ms; /* remaining part of the time limit for all answers together, in ms */
 	pid_t pid;     /* process id of the child, or 0 if there is none */
 	int socket;
-	uint8_t *bytes; /* received bytes; those from @at to @end are not decoded yet */
+	uint8_t *bytes; /* received bytes; those from @at to @end have not been decoded yet */
 	size_t at, end, room;
 	struct mf_reader *reader; /* reads the files in this process; NULL if a child process reads them */
 	struct mf_reader_answer answer;
@@ -56,8 +56,8 @@ struct mf_parser *mf_parser_create(const struct mf_object *object, const struct 
 }
 
 /*
- * Kills the child and returns its status as from waitpid(2), or 0 if there is no child. If the child has already exited
- * or crashed, the status says how.
+ * Kills the child and returns its status in the format of waitpid(2), or 0 if there is no child. If the child has
+ * already exited or crashed, the status says how.
  */
 static int end_child(struct mf_parser *parser)
 {
@@ -115,7 +115,7 @@ static void __attribute__((format(printf, 2, 3))) lose(struct mf_parser *parser,
 	parser->state.lost = true;
 }
 
-/* Kills a child that no longer answers, and records why it failed. */
+/* Kills a child that has failed to answer, and records the reason. */
 static void bury(struct mf_parser *parser)
 {
 	bool in_time = parser->left_ms > 0;
@@ -162,7 +162,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits until the socket is ready for @events. Returns false if the time limit is reached. */
+/* Waits until the socket is ready for @events. Returns false if the time limit expires first. */
 static bool wait_for(struct mf_parser *parser, short events)
 {
 	struct pollfd polled = { .fd = parser->socket, .events = events };

@@ -29,14 +29,14 @@ struct mf_parser_options {
 struct mf_parser;
 
 /*
- * The result of opening the object's files, and whether the parser has failed since. It is known by the time the parser
- * answers its first question or fails; before that, @is_open is false.
+ * The result of opening the object's files, and whether the parser has failed since then. The result is known once the
+ * parser has answered its first question or failed; until then, @is_open is false.
  */
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
 	bool readable;	 /* the object's file exists and is the one that was mapped */
 	bool shares;	 /* some names come from a file that is not listed in @sources */
-	bool lost;	 /* the parser gives no more answers; @why says why */
+	bool lost;	 /* the parser no longer answers; @why gives the reason */
 	const char *why; /* why some or all names are missing, or NULL if none are */
 	unsigned int confined; /* MF_CONFINED_*: privileges that the child dropped; MF_CONFINED_ALL if there is no
 			        * child */
@@ -44,24 +44,27 @@ struct mf_parser_state {
 };
 
 /*
- * Creates a parser, without starting a process or opening a file. @object must outlive it. Returns NULL if memory ran
- * out.
+ * Creates a parser, without starting a process or opening a file. @object must outlive it. Returns NULL if out of
+ * memory.
  */
 struct mf_parser *mf_parser_create(const struct mf_object *object, const struct mf_parser_options *options);
 void mf_parser_destroy(struct mf_parser *parser); /* @parser may be NULL */
 
-/* Ends the child process. The next call of mf_parser_ask() starts a new one. */
+/* Ends the child process. The next call to mf_parser_ask() starts a new one. */
 void mf_parser_rest(struct mf_parser *parser);
 
-/* Returns whether no child process is running. */
+/* Returns true if no child process is running. */
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
-/* Called with the answer to question @number of mf_parser_ask(). @state is valid during the call. */
+/*
+ * Called with the answer to element @number of the questions passed to mf_parser_ask(). @answer is valid only during
+ * the call.
+ */
 typedef void mf_parser_answered(void *data, size_t number, const struct mf_reader_answer *answer);
 
 /*
- * Asks @n questions about addresses of the object. Calls @answered with each answer, in the order of the questions; if
- * the child process fails, some answers are missing.
+ * Asks the parser @n questions about addresses in the object. Calls @answered with each answer, in the order of the
+ * questions; if the child process fails, some answers are missing.
  */
 void mf_parser_ask(struct mf_parser *parser, const struct mf_reader_question *questions, size_t n,
 		   mf_parser_answered *answered, void *data);

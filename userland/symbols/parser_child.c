@@ -22,8 +22,8 @@
 #define FLUSH_MS    20
 
 /*
- * Answers that were not sent yet. The buffer contains only complete messages, because a signal handler may send it at
- * any time.
+ * Answers that have not been sent yet. The buffer always holds only complete messages, because a signal handler may
+ * send it at any time.
  */
 static uint8_t waiting[FLUSH_BYTES];
 static size_t n_waiting;
@@ -128,8 +128,8 @@ static int ask_to_open(void *opener, const struct mf_opener_request *request)
 }
 
 /*
- * Called when a library tries to open a file by a system call of its own: asks the parent process to open @path
- * instead. Returns a descriptor or -errno.
+ * Called when a library tries to open a file with its own system call: asks the parent process to open @path instead.
+ * Returns a descriptor or -errno.
  */
 static int open_other(const char *path)
 {
@@ -165,8 +165,8 @@ static void answer_questions(struct mf_reader *reader, uint64_t count)
 	int64_t flushed = now_ms();
 
 	/*
-	 * Read all questions before answering any: the parent reads no answers until it has sent all questions, so both
-	 * processes could otherwise wait for each other.
+	 * Read all questions before answering any: the parent reads no answers until it has sent all its questions, so
+	 * if this process answered earlier, the two could wait for each other forever.
 	 */
 	if (!questions || !receive_all(questions, count * sizeof(*questions)))
 		_exit(1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Source positions from DWARF: lines, and the calls that were inlined at an address.
+// Source positions from DWARF: line numbers, and the calls that were inlined at an address.
 //
-// Nothing is read until an address needs it. .debug_aranges says which unit contains an address. Some compilers (clang)
-// do not write it. So when it does not cover an address for the first time, an index of all units is built from their
-// own ranges. In a unit, only the ranges of functions are indexed. The tree of lexical blocks and inlined calls is read
-// only for the function that contains the address.
+// Nothing is read until an address needs it. .debug_aranges says which unit contains an address, but some compilers
+// (clang) do not emit it. So the first time that it does not cover an address, an index of all units is built from
+// their own ranges. Within a unit, only the ranges of functions are indexed. The tree of lexical blocks and inlined
+// calls is read only for the function that contains the address.
 
 #include "symbols/positions.h"
 
@@ -41,7 +41,7 @@ struct mf_positions {
 	bool aranges_known, units_known;
 	struct unit *buckets[UNIT_BUCKETS];
 	size_t weight; /* bytes of .debug_info read so far */
-	bool split;    /* some unit is only a skeleton whose contents are in another file */
+	bool split;    /* at least one unit is only a skeleton, with its contents in another file */
 };
 
 struct mf_positions *mf_positions_create(Dwarf *dwarf)
@@ -205,7 +205,7 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 
 /*
  * A walk over a tree of entries, parents first. In valid DWARF, each visited entry has a higher offset than the
- * previous one. A walk ends if that is not so, because damaged entries could form a cycle.
+ * previous one. The walk stops if this does not hold, because damaged entries could form a cycle.
  */
 struct walk {
 	Dwarf_Off last; /* offset of the last visited entry */
@@ -429,7 +429,10 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 	if (inlines && find_function(unit, address, &function))
 		n_calls = find_inlined(&function, address, calls, 0, &walk);
 
-	/* The address's own line belongs to the innermost call. The entry of each call gives the line in its caller. */
+	/*
+	 * The line of the address itself belongs to the innermost inlined call. Each call's entry gives the line in its
+	 * caller where the call is.
+	 */
 	for (size_t i = 0; i < n_calls; i++) {
 		Dwarf_Die *call = &calls[n_calls - 1 - i];
 

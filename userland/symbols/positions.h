@@ -23,7 +23,7 @@ struct mf_positions;
 
 /*
  * Creates a reader. @dwarf must outlive it. Compilation units are read when an address in them is looked up. Returns
- * NULL if memory ran out.
+ * NULL if out of memory.
  */
 struct mf_positions *mf_positions_create(Dwarf *dwarf);
 void mf_positions_destroy(struct mf_positions *positions);

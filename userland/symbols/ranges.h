@@ -17,7 +17,7 @@ struct mf_ranges {
 	size_t count, room;
 };
 
-/* Adds a range. Returns false if memory ran out. */
+/* Adds a range. Returns false if out of memory. */
 bool mf_ranges_add(struct mf_ranges *ranges, uint64_t start, uint64_t end, uint64_t value);
 
 /* Sorts the ranges. Call this once, after the last mf_ranges_add() and before the first mf_ranges_find(). */

@@ -11,8 +11,8 @@
 #include "symbols/symtab.h"
 
 /*
- * When libdw has read units of more than this total size, in bytes, the Dwarf handle is closed, because libdw frees no
- * memory until then.
+ * Once libdw has read units whose total size exceeds this number of bytes, the Dwarf handle is closed, because libdw
+ * frees no memory until then.
  */
 #define DWARF_BYTES_MAX (6u << 20)
 
@@ -117,8 +117,8 @@ void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *q
 	answer->split = false;
 	answer->n = 0;
 	/*
-	 * The questions of mf_symbolizer_prepare() are sorted by address, so those about one compilation unit are
-	 * adjacent, and data read for earlier questions is hardly ever needed again.
+	 * mf_symbolizer_prepare() sorts its questions by address, so questions about the same compilation unit are
+	 * adjacent, and data read for earlier questions is rarely needed again.
 	 */
 	if (reader->positions && mf_positions_weight(reader->positions) > DWARF_BYTES_MAX)
 		close_positions(reader);

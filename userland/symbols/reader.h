@@ -47,8 +47,8 @@ struct mf_reader_answer {
 };
 
 /*
- * Creates a reader and opens the files of @object, which must outlive it, by calling @open with @opener. Returns NULL
- * if memory ran out.
+ * Creates a reader, and opens the files of @object by calling @open with @opener. @object must outlive the reader.
+ * Returns NULL if out of memory.
  */
 struct mf_reader *mf_reader_create(const struct mf_object *object, const struct mf_reader_options *options,
 				   mf_image_opening *open, void *opener);

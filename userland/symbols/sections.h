@@ -18,7 +18,7 @@ bool mf_sections_have(Elf *elf, const char *name);
 /* Returns whether @elf has debug information. */
 bool mf_sections_have_dwarf(Elf *elf);
 
-/* Hides the sections that we do not need from libdw, which would decompress all sections when it opens @elf. */
+/* Hides from libdw the sections that we do not need; otherwise it would decompress all sections when it opens @elf. */
 void mf_sections_hide(Elf *elf);
 
 /*

@@ -14,7 +14,7 @@
  */
 #define MF_SOURCES_MAX 5
 
-/* The state of a file at some time; all zeroes if there was no such file. */
+/* The state of a file at one point in time; all zeroes if the file did not exist. */
 struct mf_source {
 	uint64_t inode, size;
 	int64_t modified_ns, changed_ns;

@@ -21,7 +21,7 @@
 #include "symbols/parser.h"
 
 #define THREADS_MAX 2
-#define PARSERS_MAX 16 /* maximum number of idle child processes kept for further questions */
+#define PARSERS_MAX 16 /* maximum number of idle child processes kept for later questions */
 #define PATIENCE_S 1 /* number of seconds before progress is reported */
 #define PERIOD_MS 200
 
@@ -30,10 +30,11 @@ struct module {
 	struct module *next;
 	const struct mf_object *object; /* one of the objects mapped from the file */
 	struct mf_names_file *known; /* the names kept for this file, or NULL if no names are kept for it */
-	struct mf_parser *parser; /* reads the file's names; NULL if the file was not used yet or memory ran out */
+	struct mf_parser *parser; /* reads the file's names; NULL if the file has not been used yet or if out of
+				   * memory */
 	/* whether the caller has already been told that the file was opened, and that its parser has failed */
 	bool reported_open, reported_lost;
-	const char *function; /* name of the function that was found last */
+	const char *function; /* name of the function that was found most recently */
 	uint64_t used; /* time at which the module was last used, counted in lookups */
 	struct mf_frame *expected; /* frames announced by mf_symbolizer_expect() */
 	size_t n_expected, expected_room;
@@ -56,7 +57,7 @@ struct mf_symbolizer {
 	const struct mf_object *objects;
 	size_t n_objects;
 	struct mf_symbolizer_options options;
-	/* module (file) of each object, indexed by object number; NULL if the struct was not created yet */
+	/* module (file) of each object, indexed by object number; NULL if the struct has not been created yet */
 	struct module **module_of;
 	struct module *modules;
 	struct answer *answers; /* hash table (open addressing) of the answers */
@@ -113,7 +114,7 @@ void mf_symbolizer_destroy(struct mf_symbolizer *s)
 	free(s);
 }
 
-/* Returns the module (file) that object @number is mapped from, or NULL if memory ran out. */
+/* Returns the module (file) that object @number is mapped from, or NULL if out of memory. */
 static struct module *find_module(struct mf_symbolizer *s, uint32_t number)
 {
 	const struct mf_object *object = &s->objects[number];
@@ -165,7 +166,7 @@ static bool grow_answers(struct mf_symbolizer *s)
 	return true;
 }
 
-/* Returns the answer for @frame, adding it if it is new; valid until the next call. Returns NULL if memory ran out. */
+/* Returns the answer for @frame, adding it if it is new; valid until the next call. Returns NULL if out of memory. */
 static struct answer *find_answer(struct mf_symbolizer *s, struct mf_frame frame)
 {
 	struct answer *answer = slot_of(s->answers, s->room, frame);
@@ -221,8 +222,8 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 }
 
 /*
- * Passes on what the parser reports about the file of @module. Each of two things is passed on at most once: the result
- * of opening the file, and that the parser has failed and gives no more answers.
+ * Passes on what the parser reports about the file of @module. Two facts are passed on, each at most once: the result
+ * of opening the file, and that the parser has failed and will give no more answers.
  */
 static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
@@ -314,7 +315,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 	answer->n_locations = n;
 }
 
-/* The questions to ask about code addresses in one file, and the module that represents the file. */
+/* The questions about code addresses in one file, and the module that represents the file. */
 struct inquiry {
 	struct mf_symbolizer *symbolizer;
 	struct module *module;
@@ -325,7 +326,7 @@ struct inquiry {
 	size_t *done; /* if not NULL: incremented atomically for each answer */
 };
 
-/* Stores @found as the answer to question @number. With @keep, also keeps it for other symbolizers. */
+/* Stores @found as the answer to question @number. If @keep is set, also keeps it for other symbolizers. */
 static void set_answer(struct inquiry *inquiry, size_t number, const struct mf_reader_answer *found, bool keep)
 {
 	const struct mf_reader_question *question = &inquiry->questions[number];
@@ -373,7 +374,7 @@ static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct
 }
 
 /*
- * Passes the questions of @inquiry to the parser of its file. Addresses for which no answer arrives are marked as
+ * Passes the questions in @inquiry to the parser of its file. Addresses for which no answer arrives are marked as
  * unknown.
  */
 static void inquire(struct inquiry *inquiry)
@@ -427,8 +428,8 @@ static void ask_one(struct mf_symbolizer *s, struct module *module, struct answe
 }
 
 /*
- * Looks up the functions of all frames in the file @module that mf_symbolizer_expect() has announced, in one request to
- * the file's parser.
+ * Looks up the functions of all frames that mf_symbolizer_expect() has announced for the file @module, with one request
+ * to the file's parser.
  */
 static void ask_expected(struct mf_symbolizer *s, struct module *module)
 {
@@ -613,8 +614,8 @@ static bool recall(const struct module *module, uint64_t address, struct answer 
 }
 
 /*
- * Collects the announced frames that were not looked up yet, and creates the structs for their files. Returns false if
- * memory ran out.
+ * Collects the announced frames that have not been looked up yet, and creates the structs for their files. Returns
+ * false if out of memory.
  */
 static bool collect_wanted(struct work *work)
 {

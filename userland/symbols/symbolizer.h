@@ -30,8 +30,8 @@ struct mf_symbolizer_options {
 	bool demangle;
 	bool inlines; /* also find the inlined calls at an address */
 	/*
-	 * If not NULL: called repeatedly while mf_symbolizer_prepare() is running, if it takes long, and then once more
-	 * at the end with @done == @total.
+	 * If not NULL: if mf_symbolizer_prepare() takes a long time, called repeatedly while it is running, and then
+	 * once more at the end with @done == @total.
 	 */
 	void (*progress)(size_t done, size_t total);
 	struct mf_names *names; /* names shared with other symbolizers; may be NULL */
@@ -41,8 +41,8 @@ struct mf_symbolizer_options {
 	 */
 	void (*unreadable)(const char *path, const char *why);
 	/*
-	 * If not NULL: called when a process that reads files could only drop the privileges @confined (MF_CONFINED_*),
-	 * because the kernel refused to drop the others. May be called from any thread, and several times.
+	 * If not NULL: called when a process that reads files could drop only the privileges @confined (MF_CONFINED_*),
+	 * because the kernel refused to drop the others. May be called from any thread, and more than once.
 	 */
 	void (*loose)(unsigned int confined);
 	unsigned int patience_ms; /* time limit for one file; 0: MF_PARSER_PATIENCE_S */
@@ -67,7 +67,7 @@ size_t mf_symbolizer_resolve(struct mf_symbolizer *symbolizer, struct mf_frame f
 
 /*
  * mf_symbolizer_prepare() looks up all frames announced with mf_symbolizer_want(), reading several files at a time.
- * Frames that were not announced, or for which memory ran out, are looked up when they are needed.
+ * Frames that were not announced, and frames that are left out for lack of memory, are looked up when they are needed.
  */
 void mf_symbolizer_want(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 void mf_symbolizer_prepare(struct mf_symbolizer *symbolizer);

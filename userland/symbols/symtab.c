@@ -42,7 +42,10 @@ enum {
 	INTERVALS_MAX = 1 << 20,
 };
 
-/* Returns one flag for each section of @elf: whether it contains code. Returns NULL if memory ran out. */
+/*
+ * Returns an array with one flag per section of @elf, which says whether the section contains code. Returns NULL if
+ * @elf is invalid or if out of memory.
+ */
 static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sections)
 {
 	Elf_Scn *section = NULL;
@@ -161,8 +164,8 @@ static bool is_blank(const char *name)
 
 /*
  * Compares two names of one function. The name that sorts first is shown, as in Massif. A non-blank name sorts before a
- * blank one; then come, in this order of importance: a shorter name (ignoring the version), a name with a version, the
- * alphabetically first name.
+ * blank one. After that, the criteria are, most important first: the shorter name (not counting the version), a name
+ * with a version, alphabetical order.
  */
 static int compare_names(const char *a, const char *b)
 {
@@ -256,7 +259,7 @@ void mf_symtab_finish(struct mf_symtab *table)
 		table->intervals[i].count = 0;
 }
 
-/* Reads and sorts the symbols of an interval. Returns false if memory ran out. */
+/* Reads and sorts the symbols of an address interval. Returns false if out of memory. */
 static bool sort_interval(const struct mf_symtab *table, struct mf_symtab_interval *interval)
 {
 	uint32_t n = interval[1].first - interval->first;

@@ -49,7 +49,7 @@ struct mf_wire_reply {
 struct mf_wire_buffer {
 	uint8_t *bytes;
 	size_t size, room;
-	bool failed; /* memory ran out or the message is too long; the bytes must not be used */
+	bool failed; /* out of memory, or the message is too long; the bytes must not be used */
 };
 
 /* Appends @size bytes. On failure @buffer->failed is set. */
@@ -60,7 +60,8 @@ void mf_wire_deinit(struct mf_wire_buffer *buffer);
 void mf_wire_put_answer(struct mf_wire_buffer *buffer, const struct mf_reader_answer *answer);
 
 /*
- * Decodes @size bytes into @answer, whose strings point into the bytes. Returns false if they are not a valid answer.
+ * Decodes the @size bytes at @bytes into @answer, whose strings point into those bytes. Returns false if the bytes are
+ * not a valid answer.
  */
 bool mf_wire_get_answer(const uint8_t *bytes, size_t size, struct mf_reader_answer *answer);
 
