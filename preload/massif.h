@@ -28,9 +28,9 @@ extern "C" {
 #endif
 
 /*
- * The symbols are weak, so that a program links without definitions for them. noplt makes position-dependent code, too,
- * reach them through the global offset table; otherwise the linker would permanently resolve an undefined weak symbol
- * to NULL.
+ * The symbols are weak, so that a program links without definitions for them. noplt ensures that even
+ * position-dependent code reaches them through the global offset table; otherwise the linker would permanently resolve
+ * an undefined weak symbol to NULL.
  */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
@@ -44,7 +44,7 @@ extern "C" {
 /* Counts a block of @size bytes at @block, which comes from an allocator that massif does not track. */
 void massif_malloc_like(const void *block, size_t size) MASSIF_WEAK;
 
-/* Counts the free of the block at @block. Does nothing if no block was counted there. */
+/* Reports that the block at @block has been freed. Does nothing if no block was counted there. */
 void massif_free_like(const void *block) MASSIF_WEAK;
 
 /*

@@ -243,7 +243,7 @@ EXPORT size_t malloc_usable_size(void *pointer)
 	return size;
 }
 
-/* Variants of free() that C23 has added. The shim ignores the size and the alignment. */
+/* Variants of free() added in C23. The shim ignores the size and the alignment. */
 void free_sized(void *pointer, size_t size);
 void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 

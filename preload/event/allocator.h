@@ -55,7 +55,7 @@ struct mf_allocator_resize {
 	 * know: pass NULL to realloc() instead of @old
 	 */
 	bool is_early;
-	/* the call is counted as a free of @old, if that is not NULL, and the allocation of a new block */
+	/* the call is counted as a free of @old (unless that is NULL) and an allocation of a new block */
 	bool is_new;
 	/*
 	 * true if @old was a counted block; until mf_allocator_resize_end(), this block is in state.block and not in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Counts events in the model. The model belongs to all threads, so the gate is closed first: then no other thread is in
-// the middle of an event.
+// Counts events in the model. The model is shared by all threads, so the gate is closed first: then no other thread is
+// in the middle of an event.
 
 #include "exclusive.h"
 
@@ -168,7 +168,7 @@ void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, 
 	int64_t now = begin(thread, 1);
 
 	/*
-	 * If freeing the old block makes a peak, record the peak before a new context is created, because that context
+	 * If freeing the old block produces a peak, record the peak before creating a new context, because that context
 	 * must not appear in the peak's tree.
 	 */
 	mf_heap_realloc_shrinks(&mf_session_store, old, size, now);

@@ -28,13 +28,14 @@ void mf_exclusive_free(struct mf_thread *thread, uint64_t address, uint32_t node
 void mf_exclusive_deferred(struct mf_thread *thread);
 
 /*
- * These end a reallocation of the block @old or @block, which mf_tally_realloc_begin() or mf_heap_realloc_begin() has
- * removed from the table of blocks:
+ * These functions complete the reallocation of a block (@old or @block) that mf_tally_realloc_begin() or
+ * mf_heap_realloc_begin() has removed from the table of blocks:
  *
  * mf_exclusive_realloc(): the block is now at @address and has @size bytes. @context is the context of @caller's stack,
  * or 0 if it is not known yet.
- * mf_exclusive_realloc_failed(): the block is as it was.
- * mf_exclusive_realloc_freed(): the real function has freed the block. @node is that of mf_exclusive_free().
+ * mf_exclusive_realloc_failed(): the block is unchanged.
+ * mf_exclusive_realloc_freed(): the real function has freed the block. @node has the same meaning as for
+ * mf_exclusive_free().
  * mf_exclusive_realloc_left(): the real function never returned. The block is counted as before, unless another block
  * now has its address.
  */
@@ -44,7 +45,7 @@ void mf_exclusive_realloc_failed(struct mf_thread *thread, const struct mf_block
 void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block *block, uint32_t node);
 void mf_exclusive_realloc_left(struct mf_thread *thread, const struct mf_block *block);
 
-/* Adds @change to the bytes of the threads' stacks. */
+/* Adds @change to the total size of the threads' stacks, in bytes. */
 void mf_exclusive_stacks(struct mf_thread *thread, int64_t change);
 
 /* Takes a detailed snapshot. */

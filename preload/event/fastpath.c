@@ -68,9 +68,10 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 }
 
 /*
- * alloc_keeping() and free_keeping() retry an event that could not be counted, probably because the bytes of its
- * context must first be saved for the latest detailed snapshot; they save them. With --peak-inaccuracy=0, one event in
- * ten needs this. Both functions are tail-called, so the caller need not save registers.
+ * alloc_keeping() and free_keeping() retry an event that could not be counted. The probable reason is that the bytes of
+ * its context must first be saved for the latest detailed snapshot, so these functions save them. With
+ * --peak-inaccuracy=0, one event in ten needs this. Both functions are tail-called, so the caller need not save
+ * registers.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
@@ -122,10 +123,10 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation whose context was not found with the first guess. The earlier stacks of a thread are kept in its
- * memo, a tree of nodes (memo.h). The first guess is that the current stack begins with the node that a table of the
- * memo contains for the caller's registers. If the guess was right but several stacks in the memo begin with that node,
- * it is passed as @node. If the guess was wrong, @node is NULL.
+ * Counts an allocation whose context was not found by the first guess. The earlier stacks of a thread are kept in its
+ * memo, a tree of nodes (memo.h). A table in the memo gives a node for the caller's registers. The first guess is that
+ * the current stack begins with this node. If that was right, but several stacks in the memo begin with the node, @node
+ * is the node. If it was wrong, @node is NULL.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
@@ -156,8 +157,8 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 	if (!node || !node->context)
 		return alloc_below(node, slot, pointer, size, frame, shared);
 	/*
-	 * Makes the compiler load memo->score again for mf_memo_note_hit(). If it kept the value that was tested before,
-	 * that value would occupy a register while the stack is compared with the memo's node.
+	 * Forces the compiler to reload memo->score for mf_memo_note_hit(). If it kept the value tested earlier, that
+	 * value would occupy a register while the stack is compared with the memo's node.
 	 */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mf_memo_note_hit(&thread->memo);
@@ -165,9 +166,9 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 }
 
 /*
- * Like alloc(), but for a thread with a pending free that the fastest path could not count. Tries again to count the
- * pending free. If necessary, saves the bytes of the free's context for the latest snapshot, as free_keeping() does. If
- * the free still cannot be counted, leaves the event to the slow path.
+ * Like alloc(), but for a thread with a pending free that the fastest path could not count. Tries again to count that
+ * free. If necessary, first saves the bytes of the freed block's context for the latest detailed snapshot, as
+ * free_keeping() does. If the free still cannot be counted, leaves the event to the slow path.
  */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,
@@ -227,8 +228,8 @@ static __attribute__((noinline)) struct mf_fastpath_result free_now_alone(struct
 MF_INLINE struct mf_fastpath_result free_settled(struct mf_thread *thread, uint32_t *slot, void *pointer)
 {
 	/*
-	 * Leave a block of the early arena (real.c) to the slow path: the allocator does not know the block, so must
-	 * not free it.
+	 * Leave a block from the early arena (real.c) to the slow path: the allocator does not know about the block, so
+	 * it must not be asked to free it.
 	 */
 	if (__builtin_expect(!slot || mf_real_is_early(pointer), 0))
 		return leave(thread, pointer, false);
@@ -371,7 +372,7 @@ struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, si
 		context = mf_memo_find(&thread->memo, caller.sp, caller.pc);
 	/*
 	 * If the memo does not know the stack, leave the event to the slow path. Do not walk the stack here, because
-	 * that may create a context: if the total is at a peak just before the old block is freed, the peak must be
+	 * that may create a context. If the total is at a peak just before the old block is freed, the peak must be
 	 * recorded first, since its tree must not contain the new context.
 	 */
 	return leave(thread, pointer, context && resize(&thread->ctx, old, pointer, size, context));

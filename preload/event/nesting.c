@@ -16,7 +16,7 @@ uint64_t mf_nesting_hook_returns;
 
 /*
  * Assumed maximum size of a frame, in bytes. A hook's mark is the address of the frame of a hook that has not returned.
- * If the mark is less than this far above a frame, both are assumed to be on the same stack.
+ * If the mark is above a frame by less than this size, the mark and the frame are assumed to be on the same stack.
  */
 #define NEAR (1ull << 20)
 
@@ -101,7 +101,7 @@ struct search {
 	bool found, behind_signal;
 	bool is_guess;	 /* a frame had no unwind rule, so all further frames may be wrong */
 	/*
-	 * the walk guessed a frame and then went past a mark (the address of a hook's frame), so it may have missed the
+	 * the walk guessed a frame and then passed a mark (the address of a hook's frame), so it may have skipped the
 	 * hook's frame
 	 */
 	bool is_skipped;
@@ -113,10 +113,10 @@ struct search {
 };
 
 /*
- * Drops the marks of hooks (addresses of their frames) that lie inside @frame, which extends from its own stack pointer
- * to that of @outer. Such hooks were left without returning (for example by longjmp()), because @frame now uses their
- * part of the stack. If the walk has guessed a frame, however, keeps the marks, because it may have skipped frames: in
- * code that has neither unwind rules nor a frame pointer, the walk follows the frame pointer of a caller.
+ * Drops the marks (addresses of hooks' frames) that lie inside @frame, which extends from its own stack pointer to that
+ * of @outer. Those hooks were left without returning (for example by longjmp()): otherwise @frame could not occupy
+ * their part of the stack. But if the walk has guessed a frame, the marks are kept, because it may have skipped frames:
+ * in code that has neither unwind rules nor a frame pointer, the walk follows a caller's frame pointer.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {

@@ -63,7 +63,7 @@ struct mf_nesting_memo {
 struct mf_nesting_mark {
 	uint64_t place;		  /* address of the hook's frame */
 	/*
-	 * the block that the hook is resizing, which is not in the table of blocks meanwhile; its context is
+	 * the block that the hook is resizing, which is not in the table of blocks during the resize; its context is
 	 * MF_CONTEXT_NONE if there is no such block
 	 */
 	struct mf_block resizing;
@@ -102,9 +102,9 @@ static inline uint64_t mf_nesting_load(uint64_t address)
 }
 
 /*
- * Adds a mark to @nesting, that is, the address of the frame of a hook that has not returned. Here, the hook with the
- * frame @frame is about to call the original function. If the hook resizes a block, @block is that block, which is not
- * in the table of blocks meanwhile; otherwise @block is NULL.
+ * Adds a mark to @nesting. A mark is the address of the frame of a hook that has not returned; here, the hook with the
+ * frame @frame is about to call the original function. If the hook is resizing a block, @block is that block, which is
+ * not in the table of blocks during the resize; otherwise @block is NULL.
  */
 static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *frame, const struct mf_block *block)
 {

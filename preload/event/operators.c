@@ -67,9 +67,9 @@ typedef void delete_sized_aligned_type(void *pointer, size_t size, align_val_t a
 typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, const void *nothrow);
 
 /*
- * Defines the plain operator @symbol, which has the type @type. @arguments: the names of @parameters. If memory runs
- * out, the operator calls the C++ library's version, whose allocations (for new-handlers, exceptions and the block) are
- * counted like any malloc(). @missing: the statement to execute then if there is no C++ library.
+ * Defines the plain operator @symbol, which has the type @type. @arguments: the names of @parameters. If the allocation
+ * fails, the operator calls the C++ library's version, whose allocations (for new-handlers, exceptions and the block)
+ * are counted like any malloc(). @missing: the statement to execute instead if there is no C++ library.
  */
 #define NEW(symbol, type, parameters, arguments, missing)                            \
 	void *symbol parameters;                                                     \
@@ -126,7 +126,7 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 	mf_slowpath_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
 }
 
-/* Defines the aligned operator @symbol. @missing is executed if there is no C++ library and memory runs out. */
+/* Defines the aligned operator @symbol. @missing is executed if there is no C++ library and the allocation fails. */
 #define NEW_ALIGNED(symbol, type, parameters, arguments, missing)                     \
 	void *symbol parameters;                                                      \
 	EXPORT void *symbol parameters                                                \
@@ -186,7 +186,7 @@ DELETE(_ZdaPvm, size_t size)
 DELETE(_ZdlPvRKSt9nothrow_t, const void *nothrow)
 DELETE(_ZdaPvRKSt9nothrow_t, const void *nothrow)
 
-/* A block from the library's aligned operator new must be freed by the library. */
+/* A block from the C++ library's aligned operator new must be freed by that library. */
 #define DELETE_ALIGNED(symbol, type, parameters, arguments)                           \
 	void symbol parameters;                                                       \
 	EXPORT void symbol parameters                                                 \

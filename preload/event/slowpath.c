@@ -38,7 +38,7 @@ void mf_slowpath_lose(void)
 {
 	/*
 	 * Count the loss only if the session memory is mapped and belongs to this process. If no session is active, the
-	 * memory may be unmapped. A new forked child still has its parent's memory.
+	 * memory may not be mapped. A newly forked child still has its parent's memory.
 	 */
 	if (!mf_session_is_active() || mf_fork_is_newborn)
 		return;
@@ -231,7 +231,7 @@ static __attribute__((noinline)) void verify(const struct mf_registers *caller, 
 	errno = saved;
 }
 
-/* Adds to the counted stack bytes by how much the depth of the stack at @caller has changed since it was last measured. */
+/* Adds to the counted stack bytes the change in the depth of the stack at @caller since the depth was last measured. */
 static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {
@@ -255,7 +255,7 @@ static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 }
 
 /*
- * With --stacks=yes, counts the change of the depth of the thread's stack, in bytes. Returns whether the session counts
+ * With --stacks=yes, counts the change in the depth of the thread's stack, in bytes. Returns whether the session counts
  * blocks.
  */
 MF_INLINE bool watch(struct mf_thread *thread, const struct mf_registers *caller, int session)
@@ -476,7 +476,7 @@ MF_ALIGNED_STACK void mf_slowpath_free_at(const void *pointer, const struct mf_r
 		track_free_watched(pointer, caller, session);
 }
 
-/* Copies by member: reading a whole struct right after its members were written stalls the processor. */
+/* Copies member by member: reading a whole struct right after its members have been written stalls the processor. */
 MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *block)
 {
 	struct mf_block *resizing = &thread->private->resizing;

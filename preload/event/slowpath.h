@@ -23,7 +23,9 @@ void mf_slowpath_alloc(const void *pointer, size_t size, const struct mf_registe
  */
 bool mf_slowpath_is_nested(const void *frame);
 
-/* Adds 1 to the number of lost events: an event could not be counted because the thread has no struct mf_thread. */
+/*
+ * Adds 1 to the number of lost events, for an event that cannot be counted because the thread has no struct mf_thread.
+ */
 void mf_slowpath_lose(void);
 
 /*
@@ -34,8 +36,8 @@ void mf_slowpath_deferred(struct mf_thread *thread);
 
 /*
  * Call these before and after the C++ library's operator new or delete, which calls malloc() or free(). The thread's
- * first event in between is part of the operator and is not counted. If that allocation fails, all later events are
- * counted as usual, because they may come from new-handlers.
+ * first event between the two calls is part of the operator and is not counted. If that allocation fails, all later
+ * events are counted as usual, because they may come from new-handlers.
  *
  * mf_slowpath_absorb() returns false, and does nothing, if the thread's events are not currently being counted.
  * mf_slowpath_absorbed() returns whether the block still has to be counted.

@@ -145,8 +145,8 @@ static bool ends(enum mf_flow flow)
 }
 
 /*
- * Does the copy of a function's first instructions end after an instruction of this kind? It always ends after a call,
- * because the call returns into the original function.
+ * Returns whether the copy of a function's first instructions ends after an instruction of this kind. The copy always
+ * ends after a call, because the call returns into the original function.
  */
 static bool leaves(enum mf_flow flow)
 {
@@ -159,7 +159,10 @@ static bool is_relative(enum mf_flow flow)
 	       flow == MF_FLOW_CALL;
 }
 
-/* Can the whole function be decoded, and does none of its jumps lead into the bytes that the detour will overwrite? */
+/*
+ * Returns whether the whole function can be decoded and none of its jumps leads into the bytes that the detour will
+ * overwrite.
+ */
 static bool is_clear(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site, *end = site + size;

@@ -15,12 +15,12 @@ struct mf_code_detour {
 };
 
 /*
- * Prepares the redirection to @target of all calls to the function at @site, which has @size bytes. At @target, all
- * registers are as the caller left them, except rsp: from the stack pointer upwards, the stack holds @datum, rbp and
- * the return address. The function's first instructions are copied elsewhere and adapted to their new address. The
- * other instructions are decoded to make sure that none of them jumps into the middle of the overwritten code. Returns
- * 0, -ENOEXEC if the function cannot be decoded or moved, or an error of patch.h. After success, call mf_patch_seal()
- * and then mf_code_detour_place().
+ * Prepares to redirect to @target all calls to the function at @site, which is @size bytes long. On entry to @target,
+ * all registers except rsp are as the caller left them; the stack holds, from rsp upwards, @datum, rbp and the return
+ * address. The function's first instructions are copied elsewhere and adapted to their new address. The other
+ * instructions are decoded to make sure that none of them jumps into the overwritten code. Returns 0, -ENOEXEC if the
+ * function cannot be decoded or moved, or an error from a function in patch.h. On success, the caller must then call
+ * mf_patch_seal() and mf_code_detour_place().
  */
 int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t size, const void *target,
 		      const void *datum);

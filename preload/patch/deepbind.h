@@ -9,8 +9,8 @@
 
 /*
  * mf_deepbind_is_wanted(): is the current thread's dlopen() loading with RTLD_DEEPBIND? Call mf_deepbind_done() after
- * all objects of that dlopen() have been handled, because the C library may later load objects for itself without a
- * call of the shim's dlopen().
+ * all objects of that dlopen() have been handled, because the C library may later load objects for itself without
+ * calling the shim's dlopen().
  */
 bool mf_deepbind_is_wanted(void);
 void mf_deepbind_done(void);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Hooks that replace the program's own allocation functions.
 //
-// All code here, and the fast path of an event (fastpath.c), is compiled to use only general-purpose registers, and
-// calls nothing outside the shim directly. Everything else is called through mf_xstate_call(). The assembly saves the
-// general-purpose registers.
+// All code here, and the fast path of an event (fastpath.c), is compiled to use only general-purpose registers, which
+// the assembly saves, and makes no direct calls to code outside the shim. All other code is called through
+// mf_xstate_call().
 
 #include "hook.h"
 
@@ -358,7 +358,7 @@ static void resize_completely(struct mf_hook_frame *frame, void *old, size_t siz
 	struct mf_allocator_resize resize = { .old = old, .size = size, .caller = &caller };
 
 	mf_xstate_call(begin_resize, NULL, (uintptr_t)&resize);
-	/* The program's allocator does not know blocks of the early arena, so pass NULL instead. */
+	/* The program's allocator does not know about blocks from the early arena, so pass NULL instead. */
 	if (resize.is_early)
 		frame->rdi = 0;
 	call_original_then(frame, resize.is_resized ? &resize.state.block : NULL);

@@ -39,7 +39,7 @@ struct mf_hook_frame {
 };
 
 /*
- * Handles a call of the hooked function. If the original should run as if there were no hook, returns false and leaves
+ * Handles a call to the hooked function. If the original should run as if there were no hook, returns false and leaves
  * @frame unchanged.
  */
 typedef bool mf_hook_take(struct mf_hook_frame *frame);
@@ -57,8 +57,8 @@ void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *orig
 void mf_hook_entry(void);
 
 /*
- * The address in mf_hook_call() to which the original functions return when a hook has called them. So a return address
- * equal to it on the stack shows that the caller is a hook.
+ * The address in mf_hook_call() to which an original function returns when a hook has called it. So if this return
+ * address is found on the stack, the caller is a hook.
  */
 void mf_hook_returns(void);
 

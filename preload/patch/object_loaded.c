@@ -48,7 +48,7 @@ static const struct visitor visitors[] = {
 /* Objects that have been handled. An object is identified by its load bias and the address of its headers. */
 struct known {
 	uintptr_t bias, headers;
-	/* serial number of the last search of the dynamic linker's list, look(), that found the object */
+	/* serial number of the last search of the dynamic linker's list (see look()) that found the object */
 	uint32_t round;
 };
 
@@ -61,15 +61,15 @@ static uint32_t n_known, room = KNOWN_FIRST, this_round;
 
 struct round {
 	/*
-	 * index in @known at which the next object is expected, because the order of the dynamic linker's list rarely
-	 * changes
+	 * index in @known at which the next object is expected; usually right, because the order of the dynamic
+	 * linker's list rarely changes
 	 */
 	uint32_t at;
 	bool any;
 	bool no_room; /* true if there was no memory to record all objects */
 };
 
-/* Doubles the capacity for known objects. Returns false if there is no memory. */
+/* Doubles the capacity of the array of known objects. Returns false if out of memory. */
 static bool grow(void)
 {
 	struct known *larger = mmap(NULL, 2 * room * sizeof(*known), PROT_READ | PROT_WRITE,
@@ -158,8 +158,8 @@ static bool look(void)
 }
 
 /*
- * Has the program loaded objects into a separate namespace with dlmopen()? Such objects have their own C library, so
- * their allocations are not counted. struct r_debug has a list of namespaces since version 2.
+ * Returns whether the program has loaded objects into a separate namespace with dlmopen(). Such objects have their own
+ * C library, so their allocations are not counted. struct r_debug has had a list of namespaces since version 2.
  */
 static bool is_elsewhere(void)
 {

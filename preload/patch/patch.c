@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Changes the program's code in memory.
 //
-// Pages of the program's code are made writable only briefly. They stay executable meanwhile, because other threads,
-// or the shim itself, may be executing code in them. So a change fails if the system forbids pages that are both
+// Pages of the program's code are made writable only briefly. They stay executable throughout, because other threads,
+// or the shim itself, may be executing code in them. So a change fails if the system forbids pages from being both
 // writable and executable. Removing execute permission instead is not a solution, because it might be impossible to
 // restore. The shim's own code pages are never writable and executable at the same time.
 
@@ -25,8 +25,8 @@
 #define POOLS_MAX   4096u
 #define ROOM_ALIGN  16u
 /*
- * Maximum distance in bytes of a pool (memory for code) from a site (code that is overwritten with a jump). Less than a
- * jump's reach, because data that the site's instructions refer to must be within reach of the pool, too.
+ * Maximum distance in bytes between a site (code that is overwritten with a jump) and its pool (memory for code). Less
+ * than a jump's reach, because data that the site's instructions refer to must also be within reach of the pool.
  */
 #define POOL_REACH  (MF_JUMP_REACH - (512ull << 20))
 /* Minimum address of a pool (memory for code): accesses through null pointers must still fault. */
@@ -87,7 +87,7 @@ void mf_patch_end(void)
 	keeps_seen = false;
 }
 
-/* A range of up to two pages, split at the boundary of two mappings. */
+/* A range of up to two pages, split at the boundary between two mappings. */
 struct parts {
 	struct mf_map maps[2];
 	uint32_t n;

@@ -34,8 +34,9 @@ void mf_patch_end(void);
 int mf_patch_write(void *site, const void *bytes, size_t n);
 
 /*
- * Allocates @size bytes (at most 64 KiB) near @site, so that near jumps reach in both directions. Sets *@room to their
- * address, which is a multiple of 16. The memory is writable until mf_patch_seal() and executable afterwards.
+ * Allocates @size bytes (at most 64 KiB) close enough to @site for near jumps in both directions. Sets *@room to the
+ * address of these bytes, which is a multiple of 16. The memory is writable until mf_patch_seal() is called, and
+ * executable afterwards.
  */
 int mf_patch_room(const void *site, size_t size, void **room);
 
@@ -46,8 +47,9 @@ int mf_patch_room(const void *site, size_t size, void **room);
 int mf_patch_seal(void);
 
 /*
- * Write a jump at @site to any @target, in two steps with mf_patch_seal() in between. mf_patch_prepare() sets *@via to
- * the address that the jump must go to: either @target, or a far jump near the site. mf_patch_jump() writes the jump.
+ * These functions write a jump from @site to @target, which may be at any address, in two steps. mf_patch_prepare()
+ * sets *@via to the address that the jump must go to, which is either @target or a far jump near the site. After
+ * mf_patch_seal() has been called, mf_patch_jump() writes the jump.
  */
 int mf_patch_prepare(const void *site, const void *target, const void **via);
 int mf_patch_jump(void *site, const void *via);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Redirects a loaded object's calls of a function to one of the shim's functions. */
+/* Redirects a loaded object's calls to a function, so that they go to one of the shim's functions instead. */
 #ifndef MASSIF_PRELOAD_REDIRECT_H
 #define MASSIF_PRELOAD_REDIRECT_H
 

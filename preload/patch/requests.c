@@ -32,8 +32,8 @@
 #define ORIGINS_MAX 512u
 
 /*
- * Minimum size of code, in bytes, for which the absence of requests is recorded in a file. Searching less code is
- * faster than writing the file.
+ * If an object's code is at least this many bytes long and contains no requests, that fact is recorded in a file.
+ * Searching less code than this again is faster than writing the file.
  */
 #define NOTED_LEAST (256u << 10)
 
@@ -48,11 +48,12 @@ struct origin {
 
 static struct origin origins[ORIGINS_MAX];
 static uint32_t n_origins;
-static bool wanted; /* are requests handled? Copied from the session, which a forked child may not have yet */
+/* whether requests are handled; copied from the session, because a forked child may not have one yet */
+static bool wanted;
 
 /*
- * Handles a client request and returns its result. If the request is for another tool of Valgrind, or if the process is
- * not profiled, returns @unheard, the default result that the request has outside Valgrind.
+ * Handles a client request and returns its result. If the request is for another Valgrind tool, or if the process is
+ * not profiled, returns @unheard, the default result, which the request would return outside Valgrind.
  */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {

@@ -11,7 +11,7 @@
 
 #include <link.h>
 
-/* Call this before the first mf_requests_arrived(). */
+/* Call this before the first call to mf_requests_arrived(). */
 void mf_requests_start(void);
 
 /* Redirects the requests in an object that has just been mapped. Context: see patch.h. */

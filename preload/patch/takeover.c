@@ -10,10 +10,10 @@
 // Allocation functions call each other; such inner calls are not counted (nesting.h).
 //
 // The functions that the shim exports take precedence over those of libraries, and behave like the C library's. If the
-// program has other definitions, each of the shim's functions is redirected to the next definition at its first
-// instruction. So a library's operator new runs, and the C++ library's operator delete calls the program's functions.
-// If the program defines only C++ operators, malloc() and the like are not redirected to the C library: the shim's
-// functions call it anyway, and a hook would slow down every event, since it saves registers.
+// program has other definitions, the first instruction of each of the shim's functions is replaced with a jump that
+// leads to the next definition. So a library's operator new runs, and the C++ library's operator delete calls the
+// program's functions. If the program defines only C++ operators, malloc() and the like are not redirected to the C
+// library: the shim's functions call it anyway, and a hook would slow down every event, since it saves registers.
 
 #include "takeover.h"
 
@@ -127,9 +127,9 @@ static struct {
 } known[FUNCTIONS];
 
 /*
- * @only_owner identifies the object that defines allocation functions; 0 if none was found yet. @no_capacities: the
- * capacities of blocks are unknown, because several objects define allocation functions, or because the object has no
- * malloc_usable_size().
+ * @only_owner identifies the last object found that defines allocation functions; 0 if none has been found yet.
+ * @no_capacities: the capacities of blocks are unknown, because several objects define allocation functions, or because
+ * the object has no malloc_usable_size().
  */
 static uintptr_t only_owner;
 static bool no_capacities;
@@ -213,8 +213,8 @@ static struct taken *find_taken(const void *site)
 
 /*
  * Maximum number of definitions that consist of only a jump. They are too short to be overwritten with a detour. For
- * example, linkers and compilers turn all of a library's operators delete into jumps to one of them. Calls of such a
- * definition are counted at the jump's target, if the target is taken over.
+ * example, linkers and compilers turn all of a library's delete operators but one into jumps to that one. Calls to such
+ * a definition are counted at the jump's target, if the target is taken over.
  */
 #define JUMPS_MAX 64u
 
@@ -277,7 +277,7 @@ static void take(const struct mf_definition *definition)
 	int code;
 
 	if (own && (own->is_new || mf_code_detour_is_placed(&own->detour)))
-		return; /* the same function was found before, in another symbol table or under another name */
+		return; /* the same function has already been found in another symbol table or under another name */
 	if (own && own->function->kind == function->kind &&
 	    mf_code_detour_fits(&own->detour, definition->size)) {
 		own->is_new = true;
@@ -431,8 +431,8 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 /*
  * Returns whether the function needs no redirection because the shim's function merely calls the next definition. If
  * calls are reported (mf_session_traces), a redirection is needed nevertheless. Otherwise a C++ operator of the program
- * might call the shim's function, and mf_slowpath_alloc() detects that such a call is nested only after the call was
- * reported.
+ * might call the shim's function, and by the time mf_slowpath_alloc() detected that this call is nested, the call would
+ * already have been reported.
  */
 static bool calls_next(uint32_t i)
 {
@@ -482,7 +482,7 @@ static void place(void)
 		if (!failed)
 			failed = mf_code_detour_place(&own->detour);
 		/*
-		 * The shim's own calls of the allocation function must not be counted, so let them call the original
+		 * The shim's own calls to the allocation function must not be counted, so make them call the original
 		 * directly.
 		 */
 		if (!failed && !started && own->detour.original)

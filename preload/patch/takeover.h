@@ -14,10 +14,15 @@
 void mf_takeover_arrived(const struct dl_phdr_info *object);
 void mf_takeover_done(void);
 
-/* Does the program have its own allocation functions? If so, blocks come from more than one allocator. */
+/*
+ * Returns whether the program has its own allocation functions. If it does, blocks come from more than one allocator.
+ */
 bool mf_takeover_is_any(void);
 
-/* Minimum distance between two blocks of an unknown allocator, in bytes. */
+/*
+ * Assumed minimum distance in bytes between two blocks of an allocator that the shim does not know; see
+ * mf_blocks_set_distance().
+ */
 #define MF_TAKEOVER_DISTANCE 16u
 
 #endif

@@ -36,7 +36,10 @@ __asm__(
 "	.cfi_signal_frame\n"
 "	.cfi_def_cfa rsp, 136\n"
 "	.cfi_undefined rip\n"
-	/* Return at once for requests that are not handled, such as those to Memcheck: they are the most frequent. */
+	/*
+	 * Return immediately for requests that are not handled here, such as those for Memcheck, because they are the
+	 * most frequent.
+	 */
 "	cmpq	$0x1301, (%rax)\n"
 "	je	1f\n"
 "	cmpq	$0x1302, (%rax)\n"
@@ -68,8 +71,8 @@ __asm__(
 "	.cfi_offset rip, -232\n"
 "	movq	mf_trampoline_answers(%rip), %rdi\n"
 /*
- * Arguments for the function that handles the request: the struct mf_trampoline_frame, and in rdx the result to return
- * if it does not handle the request.
+ * Arguments for the function that handles the request: the struct mf_trampoline_frame and, in rdx, the result that it
+ * is to return if it does not handle the request.
  */
 "	movq	%rsp, %rsi\n"
 "	call	mf_xstate_call\n"
