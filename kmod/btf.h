@@ -70,7 +70,7 @@ int massif_btf_open(struct massif_btf *btf, const void *data, size_t size);
 void massif_btf_index(struct massif_btf *btf, __u32 *offsets);
 
 /**
- * massif_btf_compare() - for each row, record whether the kernel's function has the prototype that the row expects.
+ * massif_btf_compare() - for each row, determine whether the kernel's function has the prototype that the row expects.
  * Called after massif_btf_index().
  * @count: number of rows (expected prototypes) in @rows.
  */

@@ -14,7 +14,7 @@ void massif_fault_touch(unsigned long addr);
 
 /*
  * For hook tests (hooktest.c): the number of tests currently running, and functions to begin or end a test, to find a
- * hook that has not fired, and to record a page fault.
+ * hook that has not fired, and to note a page fault.
  */
 extern atomic_t massif_fault_tests;
 void massif_fault_test(struct mm_struct *mm, int by);
@@ -23,7 +23,7 @@ void massif_fault_seen(struct mm_struct *mm);
 
 /*
  * True if current is handling a fault on a page of its own address space, @mm. current may also be a kernel worker
- * using the program's address space. While hook tests are running, also records the fault for those tests.
+ * using the program's address space. While hook tests are running, also notes the fault for those tests.
  */
 static inline bool massif_fault_own(struct mm_struct *mm)
 {

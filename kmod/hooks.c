@@ -131,7 +131,7 @@ void massif_hooks_put(void)
 /**
  * massif_hooks_missed() - get the number of hook calls that the kernel has not delivered since the module was loaded.
  *
- * The number never decreases. The caller must have the hooks armed.
+ * The number never decreases. The hooks must be armed by the caller.
  *
  * Context: any.
  */

@@ -33,7 +33,7 @@ static void write_fork(struct massif_process *parent, struct massif_target *targ
 	massif_record_write(parent->session, target, &rec.h, false);
 }
 
-/* Allocates an EXEC record with path. Returns NULL if there is no memory. */
+/* Allocates an EXEC record that contains path. Returns NULL if out of memory. */
 static struct massif_rec_exec *make_exec(const char *path)
 {
 	size_t size = ALIGN(sizeof(struct massif_rec_exec) + strlen(path) + 1, 8);
@@ -75,7 +75,10 @@ static void end(struct massif_process *process, u32 reason)
 	massif_session_wake(process->session);
 }
 
-/* Returns the reason (MASSIF_END_*) why the members of a target leave a session that may no longer observe it. */
+/*
+ * For a target that its session may no longer observe, returns the reason (MASSIF_END_*) why its members leave the
+ * session.
+ */
 static u32 reason_of(const struct massif_target *target)
 {
 	return READ_ONCE(target->taken) ? MASSIF_END_TAKEN : MASSIF_END_HIDDEN;
@@ -194,8 +197,8 @@ bool massif_lifecycle_may_join(const struct massif_session *session, const struc
 }
 
 /*
- * Inserts a child of parent into the tables. target is for the child's address space, or NULL if the child shares the
- * address space of parent. Frees child and target on failure.
+ * Inserts child, which was forked by parent, into the tables. target is the target for the child's address space, or
+ * NULL if the child shares parent's address space. Frees child and target on failure.
  */
 static bool adopt(struct massif_process *parent, struct massif_process *child,
 		  struct massif_target *target, struct task_struct *task)
@@ -238,8 +241,8 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	if (!process)
 		goto out;
 	/*
-	 * If the session may no longer observe the target, the target is about to leave the session, so its children do
-	 * not join.
+	 * If the session may no longer observe the target, the target will soon leave the session, so its children do
+	 * not join it.
 	 */
 	of_parent = massif_target_find(parent->mm);
 	if (of_parent && (of_parent->session != process->session || massif_access_lost(process->session, of_parent)))
@@ -268,10 +271,10 @@ out:
 }
 
 /*
- * Called at an exec of @process. If the session was no longer allowed to observe the address space that the process had
- * before (target->hidden), returns the reason (MASSIF_END_*) for which the process leaves the session. Otherwise
- * returns 0. If no other process shared the old address space, the process already left the session when the old
- * address space was destroyed.
+ * Called at an exec of @process. If the session was no longer allowed to observe the process's previous address space
+ * (target->hidden), returns the reason (MASSIF_END_*) why the process leaves the session. Otherwise returns 0. If no
+ * other process shared the old address space, the process had already left the session when that address space was
+ * destroyed.
  */
 static u32 hidden_before(const struct massif_process *process)
 {

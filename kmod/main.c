@@ -20,8 +20,8 @@ static int __init massif_init(void)
 	int err;
 
 	/*
-	 * Tracepoint and kretprobe handlers run with preemption off, but take locks of wait queues and slabs. With
-	 * PREEMPT_RT these locks sleep, so the module cannot work there.
+	 * Tracepoint and kretprobe handlers run with preemption off, but take wait-queue and slab locks. With
+	 * PREEMPT_RT these are sleeping locks, so the module cannot work there.
 	 */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		pr_err("%s: this kernel has PREEMPT_RT, which the module does not support\n", KBUILD_MODNAME);

@@ -20,20 +20,20 @@
 #include "vma.h"
 
 /*
- * All hooked functions change mappings with mmap_lock held for writing. So the values read here are stable. The record
+ * All hooked functions change mappings with mmap_lock held for writing, so the values read here are stable. The record
  * of a change is in the ring before the next change to the same address space can begin, and ring order is the order of
  * changes. There are two exceptions:
  *
- * The kernel's munmap function downgrades the lock to reading before it changes total_vm. Some kernels keep the
- * lock until the function returns. Other kernels drop it earlier, and their MAP_FIXED does not use the munmap
- * function. On those, the range is noted at enter, and reported by the hook REMOVE: munmap and MAP_FIXED both
- * call the function of REMOVE while they hold the lock for writing.
+ * The kernel's munmap function downgrades the lock to a read lock before it changes total_vm. Some kernels keep the
+ * lock until the function returns. Other kernels drop it earlier, and their MAP_FIXED does not use the munmap function.
+ * On those kernels, the range is noted on entry and reported by the REMOVE hook: while holding the write lock, both
+ * munmap and MAP_FIXED call the function on which this hook is placed.
  *
- * On some kernels, stacks grow with the lock held for reading (massif_mm_shared_growth).
+ * On some kernels, stacks grow under the read lock (massif_mm_shared_growth).
  *
- * kretprobe handlers run with preemption off. If kretprobes are disarmed while a hooked function runs, its
- * leave handler is never called. Therefore no reference is held between enter and leave: only the address
- * space's pointer and the target's serial are kept. Objects found under RCU are used only under RCU.
+ * kretprobe handlers run with preemption off. If kretprobes are disarmed while a hooked function runs, its leave
+ * handler is never called. Therefore no reference is held between the two handlers: only the pointer to the address
+ * space and the target's serial number are kept. Objects found under RCU are used only under RCU.
  */
 
 /*
@@ -51,8 +51,8 @@ static void check_total(struct massif_target *target, unsigned long before)
 }
 
 /*
- * Writes a MAP record of this kind (MASSIF_MAP_*). uncounted: pages of the mapping that the kernel adds to total_vm
- * only later, before it drops mmap_lock.
+ * Writes a MAP record of the given kind (MASSIF_MAP_*). uncounted is the number of the mapping's pages that the kernel
+ * has not yet added to total_vm; it adds them later, before it drops mmap_lock.
  */
 static void report_map(struct massif_target *target, enum massif_hook hook, u32 kind,
 		       const struct massif_change *change, unsigned long uncounted)
@@ -102,7 +102,7 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		massif_return_work_name(target, rec.addr, rec.len);
 }
 
-/* Writes an UNMAP record of [addr, addr + len). before and after: total_vm before and after the removal, in pages. */
+/* Writes an UNMAP record for [addr, addr + len). before and after: total_vm before and after the removal, in pages. */
 static void report_unmap(struct massif_target *target, enum massif_hook hook, unsigned long addr,
 			 unsigned long len, unsigned long before, unsigned long after)
 {
@@ -119,9 +119,9 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 
 	massif_record_init(&rec.h, MASSIF_REC_UNMAP, sizeof(rec), target->session, target);
 	/*
-	 * MASSIF_HOOK_REMOVE runs before the pages are removed, MASSIF_HOOK_UNMAP after that. If the target has an MMU
+	 * MASSIF_HOOK_REMOVE runs before the pages are removed, MASSIF_HOOK_UNMAP afterwards. If the target has an MMU
 	 * notifier when MASSIF_HOOK_UNMAP runs, the notifier was registered before the removal began, because
-	 * registering it takes mmap_lock. So the notifier was called for all pages of the removal.
+	 * registering it takes mmap_lock. So the notifier has been called for all the pages removed.
 	 */
 	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.rss_notifier))
 		rec.h.flags |= MASSIF_RF_GONE;
@@ -183,8 +183,8 @@ static void announce(struct massif_target *target, const struct massif_call *cal
 }
 
 /*
- * Clears the range in target->removing if current announced it, after the range was removed or the call failed.
- * mmap_lock may have been dropped in between, so the range stored there now may be another thread's.
+ * Called after the range was removed or the call failed. Clears the range in target->removing, but only if current
+ * announced it: mmap_lock may have been dropped in between, so the range stored there may by now be another thread's.
  */
 static void unannounce(struct massif_target *target)
 {
@@ -193,8 +193,8 @@ static void unannounce(struct massif_target *target)
 }
 
 /*
- * Returns the target that was found when the hooked function was entered, or NULL if the target is gone. If the address
- * space has a different target now, a session began to follow it during the call. Also returns NULL then, because the
+ * Returns the target that was found when the hooked function was entered, or NULL if that target is gone. Also returns
+ * NULL if the address space now has a different target: a session has then begun to follow it during the call, and the
  * first resync of the new target has yet to be written.
  */
 static struct massif_target *still(const struct massif_call *call)
@@ -209,8 +209,8 @@ static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 	const struct massif_change *change = &call->change;
 
 	/*
-	 * An mmap without MAP_FIXED replaces no mapping, so skip the search for mapped pages in its range, which costs
-	 * more than everything else here.
+	 * An mmap without MAP_FIXED replaces no mapping, so skip the search for mapped pages in its range: the search
+	 * costs more than everything else here.
 	 */
 	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol || massif_task_in_free_mmap())
 		return true;
@@ -258,8 +258,8 @@ static void leave_unmap(struct massif_call *call, unsigned long result)
 				massif_hooktest_saw(target, MASSIF_HOOK_UNMAP);
 		} else if ((int)result >= 0) {
 			/*
-			 * The kernel's munmap function returns 0 if it has succeeded, 1 if it has also downgraded
-			 * mmap_lock to reading.
+			 * The kernel's munmap function returns 0 if it has succeeded, or 1 if it has also downgraded
+			 * mmap_lock to a read lock.
 			 */
 			report_unmap(target, MASSIF_HOOK_UNMAP, call->change.addr,
 				     call->change.len, call->total, call->change.mm->total_vm);
@@ -288,8 +288,8 @@ static void leave_brk(struct massif_call *call, unsigned long result)
 }
 
 /*
- * Reports that a stack has grown since the enter handler ran; now is the stack's new start address. Several threads may
- * have grown it at the same time. Each of them calls this function, and the first one reports the whole growth.
+ * Reports that a stack has grown since the enter handler ran; now is the stack's new start address. If several threads
+ * have grown it at the same time, each of them calls this function, and the first one reports the whole growth.
  */
 static void grown_together(struct massif_call *call, unsigned long now)
 {
@@ -409,8 +409,8 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 		massif_record_init(&rec.h, MASSIF_REC_EXIT, sizeof(rec), session, target);
 		rec.h.total_vm = mm->total_vm;
 		/*
-		 * An EXIT record never has MASSIF_RF_EXTERNAL, even if it is another process that drops the last
-		 * reference to the address space.
+		 * An EXIT record never has MASSIF_RF_EXTERNAL set, even if another process drops the last reference to
+		 * the address space.
 		 */
 		rec.h.flags = 0;
 		massif_record_write(session, target, &rec.h, true);
@@ -469,7 +469,7 @@ bool massif_mapping_enter(enum massif_hook hook, struct massif_call *call)
 
 /**
  * massif_mapping_leave() - handle the return of a hooked function.
- * @call: as massif_mapping_enter() has left it.
+ * @call: as left by massif_mapping_enter().
  * @result: the function's return value.
  * Context: as for massif_mapping_enter().
  */

@@ -11,8 +11,8 @@ struct vm_area_struct;
 
 /*
  * The hooks, most frequently called first. The function that a hook is placed on depends on the kernel version
- * (compat/hookpoint.c). REMOVE is used only on kernels where UNMAP does not see all removals, or returns after the lock
- * was dropped. Each kernel has either GROW or EXTEND.
+ * (compat/hookpoint.c). REMOVE is used only on kernels where UNMAP does not see all removals, or where its function
+ * returns after the lock has been dropped. Each kernel has either GROW or EXTEND.
  */
 #define MASSIF_EACH_HOOK(DO)						\
 	DO(MASSIF_HOOK_MMAP)	/* a mapping is created */		\

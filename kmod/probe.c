@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Hooks by kretprobes, for kernels without detours.
+// Hooks implemented with kretprobes, for kernels on which detours are not available.
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
@@ -128,10 +128,10 @@ err:
 }
 
 /**
- * massif_probe_missed() - get the number of calls of hooked functions that the kretprobes have missed since the module
- * was loaded.
+ * massif_probe_missed() - get the number of calls to hooked functions missed by the kretprobes since the module was
+ * loaded.
  *
- * The number never decreases. The caller must have the hooks armed.
+ * The number never decreases. The hooks must be armed by the caller.
  *
  * Context: any.
  */

@@ -16,7 +16,7 @@ static DEFINE_HASHTABLE(table, 8);
  * @pid: pid of the thread group; the member takes a reference.
  * @gfp: GFP_KERNEL_ACCOUNT, or GFP_ATOMIC in hooks.
  * Context: any that @gfp allows.
- * Return: the member, or NULL if there is no memory.
+ * Return: the member, or NULL if out of memory.
  */
 struct massif_process *massif_process_create(struct pid *pid, struct massif_session *session,
 					     gfp_t gfp)
@@ -66,11 +66,11 @@ int massif_process_insert(struct massif_process *process)
 }
 
 /**
- * massif_process_move() - make target the address space of a member.
+ * massif_process_move() - make @target the address space of a member.
  * @process: in the tables.
  * @target: the new address space, or NULL. The member takes a reference.
  * Context: massif_table_lock is held.
- * Return: the previous target or NULL. The caller puts the reference to it after it has dropped the lock.
+ * Return: the previous target or NULL. The caller drops the reference to it after releasing the lock.
  */
 struct massif_target *massif_process_move(struct massif_process *process, struct massif_target *target)
 {
@@ -147,12 +147,12 @@ void massif_process_release(struct massif_process *process)
 }
 
 /**
- * massif_process_remove() - remove a member, which still counts in nr_processes.
+ * massif_process_remove() - remove a member, which is still counted in nr_processes.
  *
  * massif_session_over() stays false until the caller has written the member's last record and called
  * massif_process_discount().
  *
- * Context: RCU read-side section in which @process was found; takes massif_table_lock.
+ * Context: the RCU read-side section in which @process was found; takes massif_table_lock.
  * Return: false if another thread removed it first.
  */
 bool massif_process_remove(struct massif_process *process)
@@ -207,9 +207,9 @@ void massif_process_remove_all(struct massif_session *session)
 }
 
 /**
- * massif_process_find() - find the member of a thread group.
- * Context: the caller is in an RCU read-side section or holds massif_table_lock. The result is valid only
- *	until it leaves that section or drops the lock.
+ * massif_process_find() - find the member whose thread group has this pid.
+ * Context: the caller is in an RCU read-side section or holds massif_table_lock. The result is valid only until the
+ *	caller leaves the section or drops the lock.
  * Return: the member or NULL.
  */
 struct massif_process *massif_process_find(struct pid *pid)

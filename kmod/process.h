@@ -12,8 +12,8 @@ struct massif_target;
 struct pid;
 
 /*
- * Membership belongs to the process and not to its address space because it outlives exec: the old address
- * space is gone before the new program is known.
+ * Membership belongs to the process rather than to its address space, because membership must survive exec, and the old
+ * address space is gone before the new program is known.
  */
 struct massif_process {
 	/* Node in the table of members; changed under massif_table_lock, read under RCU. */
@@ -21,7 +21,7 @@ struct massif_process {
 	struct list_head list;		/* node in session->processes; protected by massif_table_lock */
 	struct list_head of_target;	/* node in target->processes, or empty; protected by massif_table_lock */
 	struct rcu_head rcu;
-	struct pid *pid;		/* pid of the thread group; a reference, so that the pointer stays unique */
+	struct pid *pid;		/* pid of the thread group; the reference prevents reuse of the pointer */
 	/* The member's session. No reference is held, because closing the session removes its members. */
 	struct massif_session *session;
 	u32 tgid;			/* process id in the opener's pid namespace */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Resident pages of a target: starts and stops following them, looks for drift, and writes BASE, DRIFT and MOVE
-// records.
+// Starts and stops following the resident pages of a target, looks for drift, and writes BASE, DRIFT and MOVE records.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -18,8 +17,8 @@
 #include "rss_notifier.h"
 
 /*
- * Summing the counts that threads have collected slows page faults down. So in processes with more threads than this
- * number, the sum is computed less often.
+ * Summing the counts that the threads have collected slows down page faults, so in processes with more than this number
+ * of threads, the sum is computed less often.
  */
 #define THREADS_SUMMED_OFTEN	8
 #define SPANS_BETWEEN_LOOKS	32
@@ -36,8 +35,8 @@ atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 u64 massif_resident_epoch;
 
 /**
- * massif_mm_filter() - add an address space to the filter, which lets hooks see quickly that most address spaces are
- * not targets, or remove it.
+ * massif_mm_filter() - add an address space to the filter, or remove it from the filter. The filter lets hooks see
+ * quickly that most address spaces are not targets.
  * @mm: the address space of a target, or of a test process that checks whether hooks fire (hooktest.c).
  * @by: 1 to add the address space, -1 to remove it.
  * Context: any.
@@ -68,8 +67,8 @@ void massif_resident_init(struct massif_resident *resident)
 }
 
 /*
- * Reads the kernel's counters of resident pages, including the collected changes, which have not been added to the
- * shared counters yet (compat/rss.h). Returns the number of threads.
+ * Reads the kernel's counters of resident pages, including collected changes that have not yet been added to the shared
+ * counters (compat/rss.h). Returns the number of threads.
  */
 static int count_all(struct mm_struct *mm, long *rss)
 {
@@ -199,9 +198,9 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
 		/*
-		 * This release pairs with the acquire in massif_rss_span_enter(): if a span sees the new value of
-		 * massif_resident_epoch when it begins, the counters have already been read above. So the values read
-		 * include none of the span's changes.
+		 * This release pairs with the acquire in massif_rss_span_enter(): if a span that is beginning sees the
+		 * new value of massif_resident_epoch, the counters were read (above) before the span began, so the
+		 * values read include none of its changes.
 		 */
 		smp_store_release(&massif_resident_epoch, resident->epoch);
 		massif_mm_filter(mm, 1);
@@ -272,8 +271,8 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
  * @to: address of the new mapping.
  * @len: length of the new mapping, bytes.
  *
- * If the length stays the same and the destination is given, the kernel may move several mappings in one call
- * (since 6.17), with their distances unchanged. This function is then called for each.
+ * If the length stays the same and the destination is given, the kernel may move several mappings in one call (since
+ * 6.17), keeping the distances between them. This function is then called once for each mapping.
  *
  * Context: hook, RCU read-side section.
  */
@@ -296,7 +295,8 @@ void massif_resident_move(struct massif_target *target, unsigned long to, unsign
 }
 
 /**
- * massif_resident_deinit() - free the state for following resident pages of a target that no hook can find any more.
+ * massif_resident_deinit() - free the state used to follow the resident pages of a target, once no hook can find the
+ * target any more.
  */
 void massif_resident_deinit(struct massif_resident *resident)
 {

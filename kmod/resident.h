@@ -16,8 +16,8 @@
 #include "rss_span.h"
 
 /*
- * Attribute of a local variable that CONFIG_INIT_STACK_ALL_ZERO does not set to zero: the fault path initialises it
- * itself.
+ * Attribute for a local variable that CONFIG_INIT_STACK_ALL_ZERO must not set to zero, because the fault path
+ * initialises the variable itself.
  */
 #if __has_attribute(uninitialized)
 #define MASSIF_RAW	__attribute__((uninitialized))
@@ -42,13 +42,13 @@ struct massif_resident {
 	 * with release semantics.
 	 */
 	bool attached;
-	/* The MMU notifier, or NULL; put by the thread that removes the target from the table of targets. */
+	/* The MMU notifier, or NULL. Released by the thread that removes the target from the table of targets. */
 	struct massif_rss_notifier *rss_notifier;
 
 	/*
-	 * Protects the fields below, and the list in spans. Hooks take it under mmap_lock and the locks of
-	 * page tables and reclaim, with interrupts off. ring.lock may be taken inside, and the lock of a
-	 * per-processor counter of the kernel (percpu_counter), no other lock.
+	 * Protects the fields below, and the list in spans. Hooks take it under mmap_lock and the locks of page tables
+	 * and reclaim, with interrupts off. While it is held, no locks may be taken except ring.lock and the lock of
+	 * one of the kernel's per-processor counters (percpu_counter).
 	 */
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */
@@ -60,9 +60,9 @@ struct massif_resident {
 	unsigned int until_drift;
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
 	/*
-	 * The value of the global massif_resident_epoch after the module incremented it because it started to follow
-	 * this target's resident pages. On kernels before 6.2, each page fault stores the global value when the fault
-	 * begins. If that value is lower than this one, the fault began before the target was followed.
+	 * The value that the global massif_resident_epoch had after the module incremented it on starting to follow
+	 * this target's resident pages. On kernels before 6.2, the global value is stored at the start of each page
+	 * fault. If the stored value is lower than this one, the fault began before the target was followed.
 	 */
 	u64 epoch;
 
@@ -78,8 +78,8 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm);
 void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len);
 
 /*
- * Number of targets whose resident pages the module has ever started to follow. Used to recognise a span that began
- * before its target was followed.
+ * Number of targets whose resident pages the module has started to follow since it was loaded. Used to recognise a span
+ * that began before its target was followed.
  */
 extern u64 massif_resident_epoch;
 

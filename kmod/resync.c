@@ -27,7 +27,8 @@ struct part {
 	u32 reason;
 	u8 *buf;		/* buffer of PART_BYTES bytes in which the records of one part are assembled */
 	unsigned long start;	/* address at which the next part begins */
-	bool last;		/* no mapping follows the part that was assembled last, so it completes the resync */
+	/* No mappings remain after the most recently assembled part, so it completes the resync. */
+	bool last;
 };
 
 static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned long end)
@@ -49,8 +50,8 @@ static void put_bound(struct part *part, void *at, u32 type, u32 count, unsigned
 }
 
 /*
- * Writes the part of a resync that begins at part->start, and advances part to the next one. Returns false if the ring
- * had no room. Called with mmap_lock held, and total_vm stable.
+ * Writes the part of a resync that begins at part->start, and advances part to the next one. Returns false if there was
+ * no room in the ring. Called with mmap_lock held, and while total_vm cannot change.
  */
 static bool write_part(struct part *part)
 {
@@ -91,8 +92,8 @@ static bool write_part(struct part *part)
 
 /*
  * True if another thread may change total_vm while mmap_lock is held for reading. A munmap that has downgraded the lock
- * has removed its mappings already, but updates total_vm before it drops the lock. No new munmap can start, because it
- * needs the lock for writing.
+ * has already removed its mappings, but may not have updated total_vm yet; it does so before it drops the lock. No new
+ * munmap can start, because it would need the write lock.
  */
 static bool in_motion(const struct massif_target *target)
 {
@@ -111,8 +112,8 @@ static bool write_if_allowed(struct part *part)
 }
 
 /*
- * Calls write_if_allowed() with mmap_lock held: for writing if total_vm could change while the lock is held for
- * reading, otherwise for reading.
+ * Calls write_if_allowed() with mmap_lock held. The lock is held for writing if total_vm could change under the read
+ * lock, otherwise for reading.
  */
 static bool lock_and_write_part(struct part *part)
 {
@@ -137,11 +138,11 @@ static bool lock_and_write_part(struct part *part)
 
 /**
  * massif_resync() - write all mappings of a target, and its resident pages.
- * @mm: the target's address space: current's, or one with a reference.
+ * @mm: the target's address space: either current's, or one to which the caller holds a reference.
  * @reason: MASSIF_RESYNC_*.
  * Context: process context; takes resync_lock and mmap_lock; may sleep.
- * Return: true if the target is in sync. False if the ring has too little room, there is no memory, a signal is
- *	pending, or (reason LOST) another thread is already writing a resync.
+ * Return: true if the target is in sync. False if the ring has too little room, memory is short, a signal is pending,
+ *	or (reason LOST) another thread is already writing a resync.
  */
 bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reason)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work that hooks queue to a thread, which does it as task_work before it returns to user mode: stack copies, file
+// Work that hooks queue for a thread, which runs it as task_work before returning to user mode: stack copies, file
 // names, resyncs.
 #include <linux/hashtable.h>
 #include <linux/module.h>
@@ -24,9 +24,9 @@
 #define MAX_NAMES	4
 
 /*
- * The work queued to one thread for one target. There is only one object, however many records a system call causes, so
- * that the records share one stack copy. Only the thread itself, or its parent before the thread first runs, finds and
- * changes the object.
+ * The work queued for one thread on behalf of one target. There is only one such object, however many records a system
+ * call causes, so that the records share one stack copy. Only the thread itself, or its parent before the thread first
+ * runs, looks up or changes the object.
  */
 struct massif_return_work {
 	struct callback_head work;
@@ -121,8 +121,8 @@ static void pay(struct massif_return_work *visit)
 	}
 	if (fatal_signal_pending(current)) {
 		/*
-		 * The thread is being killed: do not delay its exit with more work. The names of mappings that it
-		 * should have reported come with a resync if another process shares the address space.
+		 * The thread is being killed: do not delay its exit with more work. If another process shares the
+		 * address space, a resync will supply the names of the mappings that this thread should have reported.
 		 */
 		if (visit->nr_names)
 			massif_target_unnamed(target);
@@ -156,8 +156,8 @@ static void run(struct callback_head *work)
 }
 
 /*
- * Finds the work of a thread (current, or a thread that has not run yet), or queues it if there is none. Called
- * in hooks. Returns NULL if there is no memory, or the thread or the session is ending.
+ * Finds the work object of a thread (current, or a thread that has not run yet), or queues one if there is none. Called
+ * in hooks. Returns NULL if out of memory, or if the thread or the session is ending.
  */
 static struct massif_return_work *get(struct task_struct *task, struct massif_target *target)
 {
@@ -201,8 +201,8 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
  * massif_return_work_capture() - queue a stack copy for the records of current's system call.
  * @known: number of the cached stack that matches the thread's stack; 0: none.
  * Context: hook, RCU read-side section; current's address space is the target's.
- * Return: the number of the STACK record, the same for all records of one system call; 0 if there is no
- *	memory (counted).
+ * Return: the number of the STACK record, which is the same for all records of one system call; 0 if out of memory
+ *	(this is counted).
  */
 u32 massif_return_work_capture(struct massif_target *target, u32 known)
 {
@@ -282,7 +282,7 @@ void massif_return_work_init(void)
 }
 
 /**
- * massif_return_work_exit() - wait until no thread does work queued by hooks any more. Called when the module is
+ * massif_return_work_exit() - wait until no thread is still doing work queued by hooks. Called when the module is
  * unloaded.
  *
  * No work is pending at this point, because each piece of queued work holds a reference to the module.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Work that is queued to a thread, which does it before it returns to user mode: stack copies, file names, resyncs. */
+/* Work queued for a thread, which runs it before returning to user mode: stack copies, file names, resyncs. */
 #ifndef MASSIF_RETURN_WORK_H
 #define MASSIF_RETURN_WORK_H
 

@@ -66,11 +66,12 @@ int massif_ring_init(struct massif_ring *ring, u64 bytes)
 }
 
 /**
- * massif_ring_close() - free the data pages and make the ring count as full.
+ * massif_ring_close() - free the data pages and make the ring appear full.
  *
- * No mapping of the ring is left: each mapping holds a reference to the file, and this function is called when the last
- * such reference is gone. The control and consumer pages stay: a thread that still has a reference to the session may
- * be about to write a record. It reads the tail, finds that there is no room, and counts the loss in the control page.
+ * No mapping of the ring remains: each mapping holds a reference to the file, and this function is called when the last
+ * such reference is dropped. The control and consumer pages are kept: a thread that still holds a reference to the
+ * session may be about to write a record. It will read the tail, find that there is no room, and count the loss in the
+ * control page.
  *
  * Context: process context; may sleep.
  */
@@ -110,8 +111,8 @@ void massif_ring_deinit(struct massif_ring *ring)
 /**
  * massif_ring_mmap() - map a part of the ring into the consumer's address space.
  *
- * Only the consumer page can be mapped writable, and only in a mapping of its own. All other mappings lose VM_MAYWRITE,
- * so that mprotect() cannot make them writable. A fork of the consumer does not inherit the mappings.
+ * Only the consumer page can be mapped writable, and only in a separate mapping. All other mappings lose VM_MAYWRITE,
+ * so that mprotect() cannot make them writable. Forked children of the consumer do not inherit the mappings.
  *
  * Context: mmap_lock is held for writing.
  * Return: 0; -EINVAL for a private mapping; -EPERM for an executable mapping, or a writable mapping of anything but the
@@ -151,13 +152,13 @@ static void stamp(struct massif_ring *ring, void *records, size_t bytes)
 }
 
 /**
- * massif_ring_put() - append whole records in one piece, and give each its seq and time.
+ * massif_ring_put() - append whole records contiguously, and set the seq and time of each.
  * @records: one or more whole records.
  * @bytes: size of all of them.
  * @use: decides how much of the ring must stay free.
  *
- * Copies the records with the lock held. For a stack of 64 KiB, this takes some microseconds. In return, the ring never
- * contains half a record.
+ * Copies the records with the lock held; for a stack of 64 KiB, this takes a few microseconds. In return, the ring
+ * never contains half a record.
  *
  * Context: ring->lock is held.
  * Return: false if there is no room; nothing is written then.

@@ -36,7 +36,7 @@ struct massif_ring {
 	u64 bytes;
 	u8 *data;
 
-	/* Addresses of the ring's shared pages; they do not change from massif_ring_init() to massif_ring_deinit(). */
+	/* Addresses of the ring's shared pages: constant between massif_ring_init() and massif_ring_deinit(). */
 	struct massif_control *control;
 	struct massif_consumer *consumer;
 
@@ -45,7 +45,7 @@ struct massif_ring {
 	unsigned long nr_pages;
 };
 
-/* The number of pages of a ring whose data area has this many bytes. */
+/* The number of pages in a ring with a data area of the given size in bytes. */
 static inline unsigned long massif_ring_pages(u64 bytes)
 {
 	return MASSIF_MMAP_DATA + (bytes >> PAGE_SHIFT);
@@ -123,7 +123,7 @@ static inline bool massif_ring_readable(struct massif_ring *ring)
 		return false;
 	/*
 	 * An unread urgent record (LOST, EXIT or END) makes the ring readable regardless of the watermark. The last
-	 * urgent record is unread if it ends within the unread bytes before head.
+	 * urgent record is still unread if its end lies among the unread bytes before head.
 	 */
 	return used >= min(watermark, ring->bytes / 2) ||
 	       READ_ONCE(ring->head) - READ_ONCE(ring->urgent) < used;

@@ -25,9 +25,9 @@ struct massif_rss_notifier {
 };
 
 /*
- * The target of the notifier, or NULL if it was removed. Called under RCU. The target must not be looked up by its
- * address space instead: an address space can briefly have a second notifier. Both would then report the same ranges,
- * and one of them would report a begin without its end.
+ * The notifier's target, or NULL if it has been removed. Called under RCU. Do not look the target up by its address
+ * space instead: an address space can briefly have two notifiers. Both would then report the same ranges, and one of
+ * them would report the start of a removal without the matching end.
  */
 static struct massif_target *target_of(struct mmu_notifier *notifier)
 {
@@ -82,13 +82,13 @@ static const struct mmu_notifier_ops operations = {
 
 /**
  * massif_rss_notifier_create() - register a notifier on an address space, not yet connected to a target.
- * @mm: current's address space, or one with a reference.
+ * @mm: current's address space, or one to which the caller holds a reference.
  *
  * The caller keeps mmap_lock until it has called massif_rss_notifier_aim(), so that no munmap sees the
  * notifier without its target.
  *
  * Context: mmap_lock is held for writing; may sleep.
- * Return: the notifier, or NULL if there is no memory or a signal is pending.
+ * Return: the notifier, or NULL if out of memory or a signal is pending.
  */
 struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 {

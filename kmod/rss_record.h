@@ -73,9 +73,9 @@ static inline bool massif_rss_record_nothing(const long *change)
 }
 
 /*
- * Called at the end of each span (an interval in which one task may change the resident set, rss_span.h) that has
- * changed a counter. Every until_drift such spans, compares the kernel's counters with the reported sums. Kept short,
- * because it runs in every page fault that changes a counter.
+ * Called at the end of each span (an interval in which one task may change the resident set; see rss_span.h) in which a
+ * counter has changed. Once until_drift such spans have ended, compares the kernel's counters with the reported sums.
+ * Kept short, because it runs in every page fault that changes a counter.
  */
 static inline void massif_rss_record_ended(struct massif_target *target)
 {
@@ -87,8 +87,8 @@ static inline void massif_rss_record_ended(struct massif_target *target)
 }
 
 /*
- * Writes a RESIDENT record for a change made by current. @ends: true if the change ends a span (rss_span.h), which must
- * not be in a list any more. @always: write the record even if the change is 0.
+ * Writes a RESIDENT record for a change made by current. @ends: true if the change ends a span (rss_span.h); the span
+ * must already have been removed from its list. @always: write the record even if the change is 0.
  */
 static __always_inline void massif_rss_record_change(struct massif_target *target,
 					       const struct massif_place *place, const long *change,

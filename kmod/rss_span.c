@@ -33,10 +33,10 @@ void massif_rss_spans_init(struct massif_rss_spans *spans)
 }
 
 /**
- * massif_rss_spans_deinit() - free the spans of a target that no hook can find any more.
+ * massif_rss_spans_deinit() - free the remaining spans of a target, once no hook can find the target any more.
  *
- * If the session was closed while a task was removing a range, the task's span is still in the list: when the removal
- * ended, the hook no longer found the target.
+ * If the session was closed while a task was removing a range, the task's span is still in the list, because the hook
+ * at the end of the removal no longer found the target.
  */
 void massif_rss_spans_deinit(struct massif_rss_spans *spans)
 {
@@ -78,8 +78,8 @@ static __always_inline void cut(struct massif_rss_span *span, const struct massi
 	int i;
 
 	/*
-	 * For a target attached during this page fault, massif_resident_attach() has already counted the changes that
-	 * current had collected by then (compat/rss.h). So start again from the present counts.
+	 * If the target was attached during this page fault, massif_resident_attach() has already counted the changes
+	 * that current had collected up to that point (compat/rss.h). So start afresh from the current counts.
 	 */
 	if (MASSIF_RSS_BY_THREAD && unlikely(span->slot && span->epoch < target->resident.epoch)) {
 		span->epoch = target->resident.epoch;
@@ -167,8 +167,8 @@ static struct massif_rss_span *find_other(struct massif_target *target)
 	unsigned long irq;
 
 	/*
-	 * list_empty() needs no lock here: only current adds or removes the span of current, so the answer cannot
-	 * change for it.
+	 * list_empty() needs no lock here: only current adds or removes its own span, so the answer for that span
+	 * cannot change.
 	 */
 	if (span || list_empty(&resident->spans.list))
 		return span;
@@ -197,7 +197,7 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 
 /*
  * Ends a span that is in the target's list, and reports its change; change is NULL if there is nothing to report.
- * Returns the span if the caller has to free it, or NULL if the target keeps it as its spare one.
+ * Returns the span if the caller has to free it, or NULL if the target keeps it as a spare.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)
@@ -207,9 +207,9 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 	unsigned long irq;
 
 	/*
-	 * Write the record before the span is removed from the target's list of spans. Otherwise
-	 * massif_resident_look_for_drift() could find a counter change that is not yet reported while no span explains
-	 * it.
+	 * Write the record before removing the span from the target's list of spans. Otherwise
+	 * massif_resident_look_for_drift() could find a counter change that has not been reported yet and that no span
+	 * accounts for.
 	 */
 	if (tells)
 		tell(target, place, change, false);
@@ -225,7 +225,7 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 	return span;
 }
 
-/* task_work callback that ends a span: the thread is about to return to user mode, or exits. */
+/* task_work callback that ends a span when the thread is about to return to user mode, or is exiting. */
 static void run(struct callback_head *work)
 {
 	struct massif_rss_span *span = container_of(work, struct massif_rss_span, work);
@@ -250,7 +250,7 @@ static void run(struct callback_head *work)
 		mmdrop(mm);
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	kfree(span);
-	/* Register the MMU notifier now. Registering it has failed before, because of a pending signal. */
+	/* Register the MMU notifier now. An earlier attempt to register it failed because of a pending signal. */
 	if (unlikely(!target->resident.rss_notifier) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
@@ -345,9 +345,9 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 }
 
 /*
- * True if current has begun a span (an interval in which it may change the resident set) for the target of @mm that
- * ends by task_work on return to user mode. Spans of other tasks are ignored: otherwise a user whose spans stay queued
- * would slow down the faults of all other users.
+ * True if current has begun a span (an interval in which it may change the resident set) for @mm's target, and
+ * task_work will end the span on return to user mode. Spans of other tasks are ignored: otherwise a user whose spans
+ * stay queued could slow down the faults of all other users.
  */
 static noinline bool has_queued(struct mm_struct *mm)
 {
@@ -380,9 +380,9 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	int i;
 
 	/*
-	 * Several tasks hash to one fault slot. The slot counts in ->queued the spans of all these tasks that end on
-	 * return to user mode. So check whether current itself has such a span. A fault inside a fault begins no span,
-	 * because massif_fault_slot_take() returns NULL for it.
+	 * Several tasks can hash to one fault slot. The slot's ->queued is the number of spans, over all these tasks,
+	 * that end on return to user mode. So check whether current itself has such a span. A fault inside a fault does
+	 * not begin a span, because massif_fault_slot_take() returns NULL for it.
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
@@ -434,8 +434,8 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
 	}
 	adopted = massif_fault_slot_give_back(span->slot);
 	/*
-	 * If the target has no MMU notifier, queue a span: its task_work callback can sleep, and so can register the
-	 * notifier.
+	 * If the target has no MMU notifier, queue a span: its task_work callback may sleep, and can therefore register
+	 * the notifier.
 	 */
 	if (target && unlikely(!READ_ONCE(target->resident.rss_notifier)) && massif_task_has_user(current))
 		massif_rss_span_touch(target, &nowhere);
@@ -526,9 +526,9 @@ static noinline void begin_other(struct massif_target *target, unsigned long sta
 }
 
 /**
- * massif_rss_span_begin() - note that current begins to remove the pages in [start, end).
+ * massif_rss_span_begin() - begin a span for current's removal of the pages in [start, end).
  *
- * Other tasks may remove pages of the target at the same time.
+ * Other tasks may be removing pages of the target at the same time.
  *
  * Context: MMU notifier, RCU read-side section; may take resident.lock.
  */
@@ -586,8 +586,9 @@ void massif_rss_span_end(struct massif_target *target, unsigned long start, unsi
 		if (has_moved(taker, target))
 			tell_taken(target, start, end);
 		/*
-		 * This release makes the span embedded in the target (spans.taker) available again. It pairs with the
-		 * cmpxchg() in become_taker() by the next task that uses it, and with massif_rss_spans_idle().
+		 * This release makes the span embedded in the target (spans.taker) available again. It pairs with
+		 * massif_rss_spans_idle() and with the cmpxchg() that the next task to use the span does in
+		 * become_taker().
 		 */
 		smp_store_release(&taker->task, NULL);
 	}
@@ -614,8 +615,8 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			abandon(span, target);
 	}
 	/*
-	 * Otherwise current is an exiting user thread that adds its collected counts (compat/rss.h) to the shared
-	 * counters. These counts have already been reported.
+	 * In the remaining case, current is an exiting user thread that is adding its collected counts (compat/rss.h)
+	 * to the shared counters. There is nothing to do, because these counts have already been reported.
 	 */
 }
 
@@ -653,7 +654,8 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
 
 /**
  * massif_rss_span_changed() - add a change that current has made to a counter of resident pages to current's span (the
- * interval in which current handles a page fault, removes pages, or runs until its return to user mode).
+ * interval in which current handles a page fault or removes pages, or one that lasts until current returns to user
+ * mode).
  * @member: the counter, MM_ANONPAGES etc.
  *
  * Most changes are made in page faults, and since 6.2 the kernel calls the tracepoint for each of them. So a change in
@@ -677,10 +679,10 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 		if (!span && is_taker(target))
 			span = &target->resident.spans.taker;
 		/*
-		 * If span is NULL, call changed(), which takes resident.lock. While it holds the lock, it stores the
-		 * change in resident.base and, if current has no span in the target's list either, increments
-		 * spans.unreported. So the check for drift (a difference between the kernel's counters and the reported
-		 * sums) sees that a report is still to come.
+		 * If span is NULL, or the change cannot be noted without a lock, call changed(), which takes
+		 * resident.lock. While holding the lock, it stores the change in resident.base. If current has no span
+		 * in the target's list either, it also increments spans.unreported. This tells the check for drift
+		 * (which compares the kernel's counters with the reported sums) that a report is still to come.
 		 */
 		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;
@@ -691,8 +693,8 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 }
 
 /**
- * massif_rss_spans_exit() - wait until no thread runs the task_work callback of a span any more, when the module is
- * unloaded.
+ * massif_rss_spans_exit() - wait until no thread is still running the task_work callback of a span. Called when the
+ * module is unloaded.
  * Context: process context; sleeps.
  */
 void massif_rss_spans_exit(void)

@@ -23,20 +23,21 @@ struct massif_place {
 };
 
 /*
- * A span is the interval in which one task does one thing that can change a target's resident set: it handles a page
- * fault, or runs until its return to user mode, or removes a range of pages. The change of a span is the sum of the
- * counter changes that its task makes in the interval. To cut a span means to read its change so far, and to start
- * counting from 0 again.
+ * A span is an interval in which one task performs one activity that can change a target's resident set: handling a
+ * page fault, running until it returns to user mode, or removing a range of pages. The change of a span is the sum of
+ * the counter changes that its task makes during the interval. Cutting a span means reading its change so far and
+ * restarting the count from 0.
  *
  * The task's own collected counts (compat/rss.h) are read only when the span begins and when it is cut. So it does not
- * matter when the kernel moves them to the shared counters: a move leaves the sum of both unchanged.
+ * matter when the kernel moves them to the shared counters: a move leaves the sum of the two unchanged.
  *
- * Only the task itself accesses its span, except for the list links. A span is stored in one of three places:
+ * Apart from the list links, only the task itself accesses its span. A span is stored in one of three places:
  *
- * - The span of a page fault is on the task's stack. A table updated without a lock points to it (fault_slots.h).
- * - The span embedded in the target (massif_rss_spans.taker) is for a task that removes a range. One task at a time,
- *   called the taker, can use it. A task becomes the taker by setting ->task with cmpxchg(). Nearly every munmap
- *   removes no resident pages or is the only one in its address space, and so takes no lock.
+ * - The span of a page fault is on the task's stack. A table that is updated without a lock points to it
+ *   (fault_slots.h).
+ * - The span embedded in the target (massif_rss_spans.taker) is for a task that removes a range. Only one task at a
+ *   time, called the taker, can use it. A task becomes the taker by setting ->task with cmpxchg(). Nearly every munmap
+ *   either removes no resident pages or is the only one in progress in its address space, and so takes no lock.
  * - All other spans are in the target's list.
  */
 struct massif_rss_span {
@@ -53,8 +54,8 @@ struct massif_rss_span {
 	/* counter changes since the span (see above) began or since cut() last reset them, in pages */
 	long change[NR_MM_COUNTERS];
 	/*
-	 * The changes that the task has made, but the kernel has not yet added to the shared counters (compat/rss.h),
-	 * in pages: their value when the span began or when cut() last stored it here. Used on kernels before 6.2.
+	 * The changes, in pages, that the task has made but that the kernel has not yet added to the shared counters
+	 * (compat/rss.h), as of when the span began or when cut() last stored them here. Used on kernels before 6.2.
 	 */
 	long collected[NR_MM_COUNTERS];
 
@@ -81,8 +82,8 @@ struct massif_rss_span {
 /* All of a target's spans (intervals in which a task may change its resident set), except those of page faults. */
 struct massif_rss_spans {
 	/*
-	 * span of a task that removes a range, claimed by cmpxchg() of its ->task; if ->task is NULL, the span is free
-	 * and all of its ->change is 0
+	 * Span of a task that removes a range; claimed by cmpxchg() on its ->task. If ->task is NULL, the span is free
+	 * and every element of its ->change is 0.
 	 */
 	struct massif_rss_span taker;
 	/* all spans of the target except the one in taker and those of page faults; protected by resident.lock */
@@ -109,8 +110,8 @@ bool massif_rss_span_leave(struct massif_rss_span *span);
 
 /*
  * Begin and end spans (intervals in which one task may change the resident set) outside page faults, and count changes
- * of the kernel's counters of resident pages. Called in hooks, in an RCU read-side section (massif_rss_span_changed()
- * enters one itself).
+ * to the kernel's counters of resident pages. Called from hooks, within an RCU read-side section
+ * (massif_rss_span_changed() enters one itself).
  */
 void massif_rss_span_touch(struct massif_target *target, const struct massif_place *place);
 void massif_rss_span_begin(struct massif_target *target, unsigned long start, unsigned long end);

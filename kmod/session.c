@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A session: everything that belongs to one open of /dev/massif. It lives until the last close, or a little
-// longer if threads still have work queued for it.
+// A session: everything that belongs to one open file of /dev/massif. It lives until the last close, or a little longer
+// if threads still have work queued for it.
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -190,8 +190,8 @@ void massif_session_put(struct massif_session *session)
 }
 
 /**
- * massif_session_wake() - wake up the consumer if it waits in poll(); costs nothing if it does not.
- * Context: any, including hooks with locks held: an irq_work wakes up the consumer.
+ * massif_session_wake() - wake up the consumer if it is waiting in poll(); costs nothing if it is not.
+ * Context: any, including hooks with locks held, because the wake-up is done by an irq_work.
  */
 void massif_session_wake(struct massif_session *session)
 {
@@ -223,8 +223,8 @@ static void look_for_missed(struct massif_session *session)
 
 	raw_spin_lock_irqsave(&session->ring.lock, irq);
 	/*
-	 * Read the number of missed calls with the lock held: of two concurrent callers, the later must see the larger
-	 * one.
+	 * Read the number of missed calls with the lock held, so that of two concurrent callers, the second does not
+	 * see a smaller number than the first.
 	 */
 	now = massif_hooks_missed();
 	count = now - session->missed;

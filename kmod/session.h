@@ -24,7 +24,7 @@ struct massif_session {
 	/* Reference count: one for the open file, one for each struct massif_return_work queued to a thread. */
 	refcount_t ref;
 
-	/* Members that are constant since the device was opened. */
+	/* Members that do not change after the device has been opened. */
 	const struct cred *cred;	/* credentials of the device's opener; holds a reference */
 	struct pid_namespace *pid_ns;	/* the opener's pid namespace, used for ids in records; holds a reference */
 	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
@@ -52,7 +52,7 @@ struct massif_session {
 	u32 nr_processes;
 	u32 last_target;
 
-	/* Number of lost records that cannot be attributed to an existing target; protected by ring.lock. */
+	/* Number of lost records that cannot be attributed to a target that still exists; protected by ring.lock. */
 	u64 lost;
 
 	u64 missed;			/* result of massif_hooks_missed() at the last check; protected by ring.lock */
@@ -66,7 +66,8 @@ struct massif_session {
 	atomic_t pending;		/* number of queued struct massif_return_work */
 
 	wait_queue_head_t wait;
-	struct irq_work wake;		/* wakes the consumer: hooks must not take the scheduler's locks */
+	/* Wakes the consumer through an irq_work, because hooks must not take the scheduler's locks. */
+	struct irq_work wake;
 };
 
 /*

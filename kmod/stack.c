@@ -18,9 +18,9 @@
 #include "return_work.h"
 
 /**
- * massif_stack_explain() - give a record the call stack of current, which has caused the record's event.
- * @rec: its fields capture and flags are set. capture is the number of a cached stack, or of a STACK record that is
- * written before the thread returns to user mode.
+ * massif_stack_explain() - attach to a record the call stack of current, which caused the record's event.
+ * @rec: the record, whose fields capture and flags are set here. capture is the number of a cached stack, or of a STACK
+ *	record that is written before the thread returns to user mode.
  * @own: require a STACK record even if the stack is cached.
  * Context: hook, RCU read-side section; neither sleeps nor takes a kernel lock.
  */
@@ -89,9 +89,9 @@ void massif_stack_gone(struct massif_target *target, const struct massif_stack_c
 }
 
 /*
- * Returns the number of stack bytes from sp up to the end of the mapping. This is also correct for the stacks of
- * threads and coroutines. On the initial stack of the process, arguments and environment are left out. Returns 0 if
- * nothing is mapped at sp, or if the thread is killed while it waits for mmap_lock.
+ * Returns the number of stack bytes from sp up to the end of the mapping. This also gives the right result for the
+ * stacks of threads and coroutines. On the process's initial stack, the arguments and the environment are excluded.
+ * Returns 0 if nothing is mapped at sp, or if the thread is killed while waiting for mmap_lock.
  */
 static size_t stack_bytes(struct mm_struct *mm, unsigned long sp)
 {

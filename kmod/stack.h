@@ -12,7 +12,7 @@ struct massif_target;
 struct massif_stack_copy {
 	u32 number;
 	u32 known;	/* cached stack that the hook has recognised; 0: none */
-	u32 code_gen;	/* target->code_gen, the count of unmappings of executable code, when the hook ran */
+	u32 code_gen;	/* value of target->code_gen (unmappings of executable code) when the hook ran */
 };
 
 void massif_stack_explain(struct massif_record *rec, struct massif_target *target, bool own);

@@ -98,7 +98,7 @@ static struct hlist_head *bucket(struct massif_stack_cache_table *table, u32 tar
 {
 	/*
 	 * The hash must depend on the bits in which the stacks of a program differ. Stack pointers differ mostly in the
-	 * low bits above the alignment, program counters may differ in any bits.
+	 * low bits above the alignment; program counters may differ in any bits.
 	 */
 	return &table->buckets[hash_64(pc ^ (sp << 29) ^ ((u64)target << 47), table->bits)];
 }
@@ -143,7 +143,7 @@ differs:
  * massif_stack_cache_find() - look up current's stack in the cache.
  * @target: the target of current's address space; current has user registers.
  * Context: hook, RCU read-side section; takes no lock and does not sleep.
- * Return: the consumer's number of the stack, or 0 if it is not cached.
+ * Return: the number that the consumer gave the stack, or 0 if it is not cached.
  */
 u32 massif_stack_cache_find(struct massif_target *target)
 {
@@ -165,7 +165,7 @@ u32 massif_stack_cache_find(struct massif_target *target)
 		if (!regs_agree(entry, regs) || !slots_agree(entry))
 			continue;
 		number = entry->number;
-		/* Mark the entry as used only if it is not marked yet, so that its cache line stays shared. */
+		/* Mark the entry as used only if it is not already marked, so that its cache line stays shared. */
 		if (!READ_ONCE(entry->used))
 			WRITE_ONCE(entry->used, true);
 		break;
@@ -179,7 +179,7 @@ u32 massif_stack_cache_find(struct massif_target *target)
 /**
  * massif_stack_cache_drop() - invalidate all cached stacks of a target.
  *
- * This includes stacks that the consumer adds later but has unwound from an earlier STACK record.
+ * This includes stacks that the consumer adds later, if it unwound them from a STACK record queued before this call.
  *
  * Context: any.
  */

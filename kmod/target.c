@@ -18,7 +18,7 @@ static atomic64_t last_serial;
  * @mm: the address space; the target takes a reference (mmgrab).
  * @gfp: GFP_KERNEL_ACCOUNT, or GFP_ATOMIC in hooks.
  * Context: any that @gfp allows.
- * Return: the target with one reference, or NULL if there is no memory.
+ * Return: the target with one reference, or NULL if out of memory.
  */
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp)
 {
@@ -50,8 +50,8 @@ void massif_target_free(struct massif_target *target)
 	if (!target)
 		return;
 	/*
-	 * target->judged, the credentials checked last, stays NULL until a thread of the process writes a record of the
-	 * target.
+	 * target->judged, the credentials most recently checked, stays NULL until a thread of the process writes a
+	 * record for the target.
 	 */
 	put_cred(target->judged);
 	mmdrop(target->mm);
@@ -72,7 +72,7 @@ void massif_target_number(struct massif_target *target, struct massif_session *s
 	target->id = ++session->last_target;
 }
 
-/* Targets may be inserted in a different order than they were numbered. */
+/* Targets may be inserted in an order other than that of their numbers. */
 static void enter_by_id(struct massif_target *target, struct rb_root *targets)
 {
 	struct rb_node **place = &targets->rb_node, *parent = NULL;
@@ -186,8 +186,8 @@ void massif_target_remove_all(struct massif_session *session)
 
 /**
  * massif_target_find() - find the target of an address space.
- * Context: the caller is in an RCU read-side section or holds massif_table_lock. The result is valid only
- *	until it leaves that section or drops the lock.
+ * Context: the caller is in an RCU read-side section or holds massif_table_lock. The result is valid only until the
+ *	caller leaves the section or drops the lock.
  * Return: the target or NULL.
  */
 struct massif_target *massif_target_find(struct mm_struct *mm)
@@ -284,7 +284,7 @@ void massif_target_exit(void)
 }
 
 /**
- * massif_target_mmget() - take a reference to the target's mappings, which the caller drops with mmput().
+ * massif_target_mmget() - take a reference to the target's address space; the caller drops it with mmput().
  * Context: takes massif_table_lock.
  * Return: the address space, or NULL if it is being torn down.
  */

@@ -59,9 +59,9 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Called by the probe of the tracepoint rss_stat. If no lock is needed, records in @base the counter change that
- * current has made, stores the change in *@change (in pages) and returns true. Otherwise returns false; the caller then
- * takes the lock and calls massif_rss_note().
+ * Called by the probe of the tracepoint rss_stat. If no lock is needed, notes in @base the counter change that current
+ * has made, stores the change in *@change (in pages) and returns true. Otherwise returns false; the caller then takes
+ * the lock and calls massif_rss_note().
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -182,7 +182,7 @@ static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_s
 }
 
 /*
- * Without taking a lock, records the change that current has made on this processor. Returns false in two cases: if the
+ * Without taking a lock, notes the change that current has made on this processor. Returns false in two cases: if the
  * processor's count became too large, so that the kernel moved it to the shared counter and left 0; or if the task
  * migrated between its change and the tracepoint, so that the current processor's count has not changed. Preemption is
  * off.
