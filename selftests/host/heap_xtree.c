@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(xtree)
 FIXTURE_VARIANT(xtree) {
 	const char *target, *argument, *option;
 	bool full;     /* true to use --xtree-memory=full instead of =allocs */
-	bool has_pool; /* true if Valgrind shows libstdc++'s pool for exceptions, see POOL */
+	bool has_pool; /* true if Valgrind shows libstdc++'s pool for exceptions (see POOL) */
 };
 
 FIXTURE_VARIANT_ADD(xtree, blocks) { "heap_xtree", NULL, "-q" };
@@ -94,12 +94,15 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * The dynamic linker calls the code that allocates libstdc++'s pool for exceptions. In the dynamic linker, Valgrind's
- * unwinding goes on through unrelated contents of the stack.
+ * The code that allocates libstdc++'s pool for exceptions is called from the dynamic linker. From there, Valgrind's
+ * unwinder continues into unrelated contents of the stack.
  */
 #define POOL " 72704 1"
 
-/* Splits a file at empty lines into stacks, one string each, and sorts them; the header stays first. */
+/*
+ * Splits a file into stacks at its empty lines, makes each stack a separate string, and sorts the stacks; the header
+ * stays first.
+ */
 static size_t split(char *text, char **stacks)
 {
 	char *events = strstr(text, "\nevents: "), *pid = strstr(text, "\npid: ");
@@ -252,7 +255,7 @@ FIXTURE_TEARDOWN(totals)
 	ctl_remove_files("massif.out");
 }
 
-/* Runs the target heap_xtree with @way, and reads the last line of its file. */
+/* Runs the target heap_xtree with the argument @way, and reads the totals in the last line of its execution tree. */
 static bool count(FIXTURE_DATA(totals) *self, const char *way)
 {
 	const char *totals;
@@ -269,7 +272,7 @@ static bool count(FIXTURE_DATA(totals) *self, const char *way)
 				&self->frees) == 6;
 }
 
-/* Returns the sum of the value with number @value over all stacks whose innermost function is @function. */
+/* Returns the sum of value number @value over all stacks whose innermost function is @function. */
 static unsigned long long sum_of(const char *text, const char *function, int value)
 {
 	unsigned long long sum = 0, values[6];

@@ -125,7 +125,7 @@ static unsigned char *make_with_head(size_t *size, size_t head_size)
 	enum_ = put_type(BTF_KIND_ENUM, 1, "choice", 4);
 	put_word(put_string("ONE"));
 	put_word(1);
-	/* BTF types of all kinds that the test does not use otherwise; the module must skip them. */
+	/* BTF types of all the kinds for which the test has no other use; the module must skip them. */
 	array = put_type(BTF_KIND_ARRAY, 0, NULL, 0);
 	put_word(int_);
 	put_word(int_);

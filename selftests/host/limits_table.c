@@ -30,8 +30,8 @@ static const char *source(void)
 }
 
 /*
- * Copies the first field of @line, a row of the table, to @field: the text before " | ", or all of it. Returns the rest
- * of @line.
+ * Copies the first field of @line, a row of the table, to @field. The field is the text before " | ", or the whole line
+ * if there is no separator. Returns the rest of @line.
  */
 static char *take(char *line, char *field, size_t size)
 {

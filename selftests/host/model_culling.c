@@ -39,7 +39,7 @@ static int wrong_times(const int64_t *times, uint32_t n)
 	return 0;
 }
 
-/* The model keeps the same snapshots as Massif 3.19 kept in a real run. */
+/* The model keeps the same snapshots that Massif 3.19 kept in a real run. */
 TEST(observed)
 {
 	static const int64_t times[] = { 0, 24, 64, 120, 192, 280, 384, 504, 528, 568 };
@@ -55,7 +55,7 @@ TEST(observed)
 
 TEST(ties_go_from_the_lowest)
 {
-	/* Times of the kept snapshots; those at the times 1, 3, 5, 7 and 8 were culled */
+	/* Times of the snapshots that were kept; those at times 1, 3, 5, 7 and 8 were culled */
 	static const int64_t kept[] = { 0, 2, 4, 6, 9 };
 
 	ASSERT_EQ(0, start(&ten));
@@ -66,8 +66,9 @@ TEST(ties_go_from_the_lowest)
 }
 
 /*
- * Culling keeps the first snapshot, the last one and the peak. The minimum interval between later snapshots is the
- * shortest time between two adjacent snapshots, except for pairs in which both are among these three.
+ * Culling keeps the first snapshot, the last one and the peak. The minimum interval between later snapshots becomes the
+ * shortest time between two adjacent snapshots that were kept, ignoring pairs in which both snapshots are among those
+ * three.
  */
 TEST(peak_stays)
 {

@@ -68,7 +68,7 @@ FIXTURE_TEARDOWN(rule)
 	mf_store_detach(&store);
 }
 
-/* The program holds 1000 bytes, then 100, and @last bytes at its end, which is at 50 ms. */
+/* The program holds 1000 bytes, then 100, and finally @last bytes when it ends, at 50 ms. */
 FIXTURE_VARIANT(rule) {
 	enum mf_end_rule rule;
 	uint64_t last;
@@ -141,7 +141,7 @@ TEST(is_not_made_twice)
 	mf_store_detach(&store);
 }
 
-/* A program may be killed after the list of snapshots became full, but before it was culled. */
+/* A program may be killed after its list of snapshots has become full but before the list has been culled. */
 TEST(of_a_full_list_is_culled_first)
 {
 	struct mf_model_options options = defaults;
@@ -248,8 +248,8 @@ static bool ends_as_slow_model(int64_t now)
 }
 
 /*
- * After each event, the profile that would be written if the program ended at that event is compared with that of the
- * slow model (model_oracle.h).
+ * After each event, compares the profile that would be written if the program ended at that point with the slow model's
+ * (model_oracle.h).
  */
 TEST_F(stream, equals_slow_model)
 {

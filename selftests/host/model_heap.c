@@ -538,7 +538,10 @@ TEST_F(delayed_free, is_counted_at_the_end)
 	EXPECT_EQ(8, mf_tally_look(&store, 0).heap);
 }
 
-/* If a snapshot becomes due while a free is delayed, the delayed free does not take it; the next event does. */
+/*
+ * If a snapshot becomes due while a free is delayed, it is taken at the next event, not when the delayed free is
+ * counted.
+ */
 TEST_F(delayed_free, leaves_the_snapshot_to_the_next_event)
 {
 	uint32_t before = mf_model_of(&store)->real_snapshots;
@@ -670,8 +673,8 @@ TEST(one_address_twice)
 }
 
 /*
- * Two blocks whose slots in the table of blocks are adjacent. Each block is found with its own values, no matter in
- * which order the two are added and removed. A block of 64 bytes or more uses two slots.
+ * Two blocks whose slots in the table of blocks are adjacent. Each block is found with its own values, regardless of
+ * the order in which the two are added and removed. A block of 64 bytes or more uses two slots.
  *
  * The table has a slot for each granule of the address space, which is 16 or 32 bytes. It consists of leaves: a new
  * leaf begins at the address 0x400000 with granules of 16 bytes, and at 0x800000 with granules of 32 bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// If a writer is stopped between any two instructions, the trees in the store are correct: each snapshot that is kept
-// has the bytes that each context had when the snapshot was taken.
+// If a writer is stopped between any two instructions, the trees in the store are still correct: every kept snapshot
+// gives, for each context, the bytes that the context had when the snapshot was taken.
 //
 // The expected values come from the simple model (model_oracle.h), which processes the same events. The writer is
 // either another process, which is killed at a random time, or is single-stepped through an event.
@@ -272,8 +272,8 @@ static void note(const struct oracle_snapshot *s)
 }
 
 /*
- * Notes the detailed snapshots that may be new: the peak and the last snapshot. Neither can have been culled since it
- * was taken.
+ * Records the detailed snapshots that might be new: the peak and the last snapshot. Neither can have been culled since
+ * it was taken.
  */
 static void note_new(void)
 {

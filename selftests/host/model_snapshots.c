@@ -231,7 +231,7 @@ TEST(interval)
 	EXPECT_EQ(3, mf_model_of(&store)->skipped_snapshots);
 }
 
-/* Peaks are checked only at events that decrease memory. */
+/* The model checks for a peak only before a free and before a realloc that shrinks a block. */
 TEST(no_peak_without_free)
 {
 	struct mf_block block;
@@ -266,8 +266,8 @@ TEST(no_peak_without_free)
 }
 
 /*
- * A block of 1600 bytes makes a peak; after that, a block of @total bytes is allocated and freed. Returns the
- * number of peaks.
+ * A block of 1600 bytes produces a peak; then a block of @total bytes is allocated and freed. Returns the number of
+ * peaks.
  */
 static uint32_t peaks_with(double inaccuracy, uint64_t total)
 {
@@ -299,7 +299,7 @@ TEST(peak_inaccuracy)
 		{ 1, 1616, 1 },	   { 1, 1632, 2 },
 		{ 1.0625, 1616, 1 }, { 0.9375, 1616, 2 },
 		{ 10, 1760, 1 },   { 10, 1776, 2 },
-		/* negative values of --peak-inaccuracy are allowed, and make smaller totals peaks, too */
+		/* negative values of --peak-inaccuracy are allowed, and make smaller totals count as peaks as well */
 		{ -10, 1440, 1 },  { -10, 1456, 2 },
 	};
 

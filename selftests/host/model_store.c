@@ -24,7 +24,7 @@
 
 static const struct mf_model_options defaults = { 1, 100, 3, MF_TIME_BYTES, 8, 16 };
 
-/* Fills the store with a few hundred contexts, snapshots, and three objects. */
+/* Fills the store with thousands of contexts, several snapshots, and three objects. */
 static void fill(struct mf_store *store)
 {
 	static const char *const paths[] = { "/bin/true", "/lib/libexample.so", "[vdso]" };
@@ -345,7 +345,7 @@ static const struct {
 	{ MF_REGION_STRINGS, 64 },
 };
 
-/* Returns a wrong value, such as a stray write could leave behind. */
+/* Returns a wrong value, of the kind that a stray write could leave behind. */
 static uint32_t wrong_value(uint64_t *seed)
 {
 	switch (oracle_below(seed, 5)) {
@@ -356,7 +356,7 @@ static uint32_t wrong_value(uint64_t *seed)
 	case 2:
 		return (uint32_t)oracle_random(seed);
 	default:
-		return (uint32_t)oracle_below(seed, 4096); /* may be a valid index, so links can form a cycle */
+		return (uint32_t)oracle_below(seed, 4096); /* often a valid index, so that links can form a cycle */
 	}
 }
 
@@ -407,8 +407,9 @@ TEST(cycles)
 	ASSERT_EQ(0, read_all(&store));
 	/*
 	 * Set all bits of the records of earlier byte counts, so that each record seems to be newer than any tree
-	 * version. A reader goes back from the newest record until it finds one that is older than its tree version.
-	 * Here it finds none, and follows the chunks of records until it reaches its limit on their number.
+	 * version. A reader goes from the newest record to older ones until it finds one that is older than its tree
+	 * version. Here it finds none, so it follows the links between the chunks of records until it has followed as
+	 * many as there are chunks.
 	 */
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memset(chunks + i * 4096ull + 16, 0xff, 4096 - 16);

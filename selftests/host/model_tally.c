@@ -69,8 +69,8 @@ TEST_F(tally, is_used_again)
 }
 
 /*
- * As long as a thread uses a tally, the tally has an allowance: the amount by which its counters may change before the
- * model must decide whether to take a snapshot. The allowance is divided by the number of tallies, not by the number of
+ * While a thread uses a tally, the tally has an allowance: the amount by which its counters may change before the model
+ * must decide whether to take a snapshot. The allowance is divided by the number of tallies, not by the number of
  * threads.
  */
 TEST_F(tally, has_an_allowance)

@@ -86,10 +86,7 @@ TEST(negative)
 		EXPECT_EQ(numbers[i] < 0, mf_tolerance_is_negative(&numbers[i]));
 }
 
-/*
- * The tolerance that mf_tolerance_bytes() computes does not depend on the program's rounding mode for floating-point
- * numbers.
- */
+/* The tolerance computed by mf_tolerance_bytes() does not depend on the program's floating-point rounding mode. */
 TEST(in_each_rounding_mode)
 {
 	static const int modes[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };

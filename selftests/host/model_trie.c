@@ -46,8 +46,8 @@ static bool reads_back(uint32_t context, const struct mf_frame *frames, uint32_t
 }
 
 /*
- * Returns a random stack with few different frames, so that stacks have much in common, and some are prefixes of
- * others.
+ * Returns a random stack built from a small set of distinct frames, so that stacks have much in common and some are
+ * prefixes of others.
  */
 static uint32_t random_stack(uint64_t *seed, struct mf_frame *frames)
 {
@@ -106,7 +106,9 @@ TEST(random_stacks)
 	free(known);
 }
 
-/* So many nodes that some nodes with the same address collide in the hash table. */
+/*
+ * Adds eight nodes, one per object, at each of so many addresses that some of the addresses collide in the hash table.
+ */
 TEST(one_pc_in_many_objects)
 {
 	ASSERT_EQ(0, start(0));
@@ -166,7 +168,7 @@ static uint32_t parent_of(const uint32_t *nodes, uint32_t i)
 	return nodes[i % 3 ? i / 3 : i / 1000];
 }
 
-/* The hash table of a node with many children doubles several times; every node is still found. */
+/* The hash table of child nodes doubles in size several times; every node can still be found. */
 TEST(million_nodes)
 {
 	uint32_t *nodes = calloc(MILLION, sizeof(*nodes));
@@ -186,8 +188,8 @@ TEST(million_nodes)
 }
 
 /*
- * Nodes with somewhat fewer and somewhat more children than the number from which a hash table is used: each child is
- * found, and is created only once.
+ * Nodes with 1 to 40 children; if there are more than MF_TRIE_ELDEST_MAX, the hash table is used. Each child is found,
+ * and is created only once.
  */
 TEST(families)
 {
@@ -253,10 +255,7 @@ TEST(mapped_children)
 	}
 }
 
-/*
- * When there are no more nodes or contexts, known stacks are still counted, and new ones are lost and counted as
- * lost.
- */
+/* Once nodes or contexts run out, known stacks are still counted; new ones are lost, and are counted as lost. */
 TEST(full)
 {
 	struct mf_model *model;
@@ -435,7 +434,7 @@ TEST(full_of_captures)
 	EXPECT_LT(4, right_trees());
 	EXPECT_GT(100, right_trees());
 
-	/* Contexts whose bytes do not change need no room, no matter how many tree versions there are. */
+	/* Contexts whose bytes do not change take up no space, however many tree versions there are. */
 	for (int time = 100; time < 900; time++)
 		mf_model_attempt(&store, 100);
 	EXPECT_LT(800, right_trees());

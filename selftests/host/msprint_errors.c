@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Files and options that ms_print refuses: the message on standard error, the exit status, and that there is no
-// partial output.
+// Checks, for files and options that ms_print refuses, the message on standard error and the exit status, and that
+// there is no partial output.
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -306,7 +306,10 @@ TEST(compressed)
 	}
 }
 
-/* Tests our ms_print only, because Valgrind's is recursive. */
+/*
+ * Valgrind's ms_print calls itself for each level of a tree, and this tree has a million levels, so test only our own
+ * ms_print.
+ */
 TEST(very_deep_tree)
 {
 	FILE *file = fopen("deep", "w");

@@ -179,7 +179,7 @@ static double number_at(const char *at, const char *end)
 	return (double)value;
 }
 
-/* Returns whether a line has a malformed number, or a time that is later than the last one. */
+/* Returns whether any line has a malformed number, or a time later than that of the last snapshot. */
 static bool is_implausible(const struct bytes *file)
 {
 	static const char *const fields[] = { "time=", "snapshot=", "mem_heap_B=", "mem_heap_extra_B=",

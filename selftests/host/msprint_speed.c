@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A file of 100 MB: ms_print prints the same as Valgrind's, the reference, at least 30 times as fast.
+// For a 100 MB file, our ms_print prints the same output as Valgrind's (the reference), and is at least 30 times as
+// fast.
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -38,7 +39,10 @@ static char *make_real_profile(void)
 	return ctl_read_file("real.out");
 }
 
-/* Appends the snapshot at @from, with another number and a time later than all others. */
+/*
+ * Appends a copy of the snapshot at @from, with the number @number and a time that is later than that of all snapshots
+ * with lower numbers.
+ */
 static void write_snapshot(FILE *file, const char *from, const char *end, unsigned long number)
 {
 	const char *time = strstr(from, "\ntime=");
@@ -102,7 +106,10 @@ static double run_best(const char *program, const char *path, int runs)
 	return best;
 }
 
-/* This fixture is empty, but only a test with a fixture can have a time limit; TEST() takes none. */
+/*
+ * This fixture is empty. It exists only because a time limit can be set for a test with a fixture, but not for a plain
+ * TEST().
+ */
 FIXTURE(speed) {
 };
 

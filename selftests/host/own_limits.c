@@ -85,9 +85,9 @@ static void write_function(FILE *file, unsigned int number, const char *body)
 #define JUMPS_OF_ONE 32
 
 /*
- * Generates the library many.so with @whole ordinary functions and @jumps functions that consist of one two-byte jump.
- * Each group of JUMPS_OF_ONE jump functions has an additional ordinary function, to which all of them jump. Returns the
- * number of functions.
+ * Generates the library many.so with @whole ordinary functions and @jumps functions that each consist of a single
+ * two-byte jump. For every group of JUMPS_OF_ONE jump functions, there is one further ordinary function, the target of
+ * all jumps in the group. Returns the number of functions.
  */
 static unsigned int make_library(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole,
 				 unsigned int jumps)
@@ -138,7 +138,7 @@ static uint64_t bytes_of_main(const char *text)
 
 /*
  * Calls all functions of a library made by make_library(), alone and under massif-ctl; both runs must behave the same.
- * The profile must have the blocks of all functions except @uncounted ones, and massif-ctl must report the @missed
+ * The profile must contain the blocks of all but @uncounted of the functions, and massif-ctl must report the @missed
  * functions that it could not intercept.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole, unsigned int jumps,
@@ -180,7 +180,7 @@ TEST_F_TIMEOUT(own, functions, 300)
 }
 
 /*
- * Calls of functions that only jump to an intercepted function are counted as well, whether or not the shim had room to
+ * Calls to functions that only jump to an intercepted function are counted as well, whether or not the shim had room to
  * record the jumps.
  */
 TEST_F_TIMEOUT(own, jumps, 300)

@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(nesting)
 	heap_session_end(&self->session);
 }
 
-/* The number of blocks of one size that are expected at the end. */
+/* The expected number of blocks of one size at the end. */
 struct expected {
 	uint64_t size, n;
 };
@@ -62,9 +62,9 @@ TEST_F(nesting, counts_once)
 }
 
 /*
- * gcc's split stacks: the allocator continues on another piece of the stack, which is at a different address in each
- * run of the program and is reached through a function of libgcc. The test builds the program itself, and is skipped if
- * gold, the linker that split stacks need, is missing.
+ * gcc's split stacks: the allocator runs on another piece of the stack than its caller. That piece is at a different
+ * address in each run of the program, and is reached through a function in libgcc. The test builds the program itself,
+ * and is skipped if gold, the linker that split stacks require, is missing.
  */
 TEST(on_a_split_stack)
 {

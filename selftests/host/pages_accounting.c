@@ -194,7 +194,10 @@ TEST_F(accounting, ignored_pages_count_nowhere)
 	EXPECT_EQ((uint64_t)(model->ignored_allocs - model->ignored_frees) * PAGE, hidden);
 }
 
-/* As in Massif, the snapshot at a large unmapping shows only one page fewer, and the next snapshot shows the rest. */
+/*
+ * As in Massif, the snapshot taken during a large unmapping is only one page smaller; the next snapshot shows the rest
+ * of the decrease.
+ */
 TEST_F(accounting, a_big_unmapping_shows_one_page_first)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
@@ -259,7 +262,7 @@ TEST_F(accounting, the_start_has_words)
 	EXPECT_EQ(mf_space_find(&self->ours->space, BASE + 12 * PAGE)->file, 0);
 }
 
-/* The first snapshot contains all that was already mapped, even if the resync comes in several parts. */
+/* The first snapshot contains everything that was already mapped, even if the resync arrives in several parts. */
 TEST_F(accounting, the_first_snapshot_is_whole)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

@@ -67,7 +67,7 @@ static struct section make(const char *augmentation, const void *data, size_t n_
 static uint64_t entries_of(const struct section *section)
 {
 	struct mf_cfi_builder *builder = mf_cfi_begin(0);
-	/* Allocate exactly that size, so that AddressSanitizer notices reads beyond it. */
+	/* Allocate exactly as many bytes as the section has, so that AddressSanitizer notices reads beyond its end. */
 	uint8_t *exact = malloc(section->n);
 	struct mf_cfi cfi;
 	uint64_t n = 0;
@@ -85,7 +85,7 @@ static uint64_t entries_of(const struct section *section)
 	return n;
 }
 
-/* DWARF's code for pointers of four bytes that are relative to their own position. */
+/* DWARF's code for four-byte pointers that are relative to their own position. */
 #define PC_RELATIVE 0x1b
 
 TEST(one_description)
@@ -127,7 +127,7 @@ TEST(augmentations_that_make_no_sense)
 			TH_LOG("%s", without[i]);
 		}
 	}
-	/* The size given for the augmentation data exceeds the section. */
+	/* The size given for the augmentation data extends beyond the end of the section. */
 	section = make("zR", data, 1);
 	section.bytes[4 + 4 + 1 + 3 + 3] = 0x7f;
 	EXPECT_EQ(0, entries_of(&section));
@@ -143,7 +143,7 @@ TEST(augmentations_that_make_no_sense)
  */
 #define FDE_HEAD 17u
 
-/* Builds the rules of an object whose only FDE has the @n bytes of instructions at @program. */
+/* Builds the rules for an object whose only FDE contains the @n bytes of instructions at @program. */
 static struct mf_cfi rules_with(const void *program, size_t n)
 {
 	struct section section = make("zR", &(uint8_t){ PC_RELATIVE }, 1);
@@ -209,8 +209,8 @@ TEST(bytes_of_a_program)
 }
 
 /*
- * If the unwind instructions of a function save too many states at once (DW_CFA_remember_state), they are cut off at
- * that point. The rules for the code before that point stay valid.
+ * If a function's unwind instructions save too many states at once (DW_CFA_remember_state), the instructions are
+ * truncated at that point. The rules for the code before that point remain valid.
  */
 TEST(states_remembered)
 {
@@ -241,8 +241,8 @@ TEST(states_remembered)
 }
 
 /*
- * Sequences of CFA instructions, of which the last instruction may be unsafe. The first @kept bytes must be passed on
- * to libunwind.
+ * Sequences of CFA instructions whose last instruction may be unsafe. The first @kept bytes must be passed on to
+ * libunwind.
  */
 static const struct {
 	const char *what;

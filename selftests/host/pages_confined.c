@@ -147,8 +147,8 @@ static void hear_unreadable(const char *path, const char *why)
 }
 
 /*
- * The innermost frame of the captured stack. Does not call backtrace(), because that would follow the hostile unwind
- * rules in this process.
+ * Captures the stack, whose innermost frame is that of this function. Does not call backtrace(), because that would
+ * follow the hostile unwind rules in this process.
  */
 static __attribute__((noinline)) void take(void)
 {
@@ -202,7 +202,7 @@ static uint32_t walk(void)
 	return walked.n;
 }
 
-/* Returns whether the last walk has all frames of in_a_handler(), as listed by libc's backtrace(). */
+/* Returns whether the last walk found all the frames that libc's backtrace() listed when in_a_handler() was called. */
 static bool is_whole(void)
 {
 	/*
@@ -404,8 +404,8 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 }
 
 /*
- * The time for reading files is limited in total. If earlier files have used up much of it, a file that delays its
- * reader gets only the rest.
+ * There is a limit on the total time spent reading files. If earlier files have used up much of it, a file that delays
+ * its reader gets only what is left.
  */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader_one_after_another, 60)
 {
@@ -502,7 +502,7 @@ TEST_F_TIMEOUT(confined, bytes_are_those_of_the_file, 120)
 	mf_held_destroy(held);
 }
 
-/* Damaged summaries of an ELF file, such as a compromised child may send to massif-ctl. */
+/* Damaged summaries of an ELF file, like those that a compromised child might send to massif-ctl. */
 TEST_F_TIMEOUT(confined, damaged_summaries, 120)
 {
 	struct mf_held *held = mf_held_create(4);

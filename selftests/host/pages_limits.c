@@ -103,8 +103,8 @@ TEST_F(file, segments)
 			bool known = mf_elf_file_address(self->binary, base + j * 4096 + 7, &address);
 
 			/*
-			 * A file with more segments is still accepted; code outside the segments that are kept is
-			 * treated as code without rules.
+			 * A file with more than ROOM segments is still accepted, but only the first ROOM segments are
+			 * kept. Code in the others is treated as code without rules.
 			 */
 			EXPECT_EQ(j < ROOM, known);
 			if (known)
@@ -148,7 +148,10 @@ TEST_F(file, bytes_of_notes)
 	}
 }
 
-/* Build ids of all lengths, with and without the padding, which some linkers omit. */
+/*
+ * Build ids of all lengths. If the length is not a multiple of four, the padding after the build id is missing, as with
+ * some linkers.
+ */
 TEST_F(file, bytes_of_a_build_id)
 {
 	uint8_t id[10 * ID_BYTES];
@@ -166,7 +169,7 @@ TEST_F(file, bytes_of_a_build_id)
 	}
 }
 
-/* Whatever sizes the notes announce, nothing is read beyond their end: the next page is inaccessible. */
+/* Whatever sizes the notes claim to have, nothing is read beyond their end: the next page is inaccessible. */
 TEST(damaged_notes)
 {
 	uint32_t seed = 1, found = 0;
