@@ -30,8 +30,8 @@ struct walks {
 	struct walks_comparison compared; /* result of the last comparison of the shim's walk with libunwind's */
 	uint32_t depth;			  /* maximum depth of a walk */
 	/*
-	 * Number of wrong stacks from walks that reuse frames of the previous walk, and number of wrong stacks from the
-	 * memo, which remembers the earlier stacks of a thread.
+	 * Numbers of wrong stacks: those from walks that reuse frames of the previous walk, and those from the memo,
+	 * which remembers the earlier stacks of a thread.
 	 */
 	uint32_t wrong_after_another, wrong_in_memo;
 	/*

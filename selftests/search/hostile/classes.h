@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code for hostile programs in C++: operators, exceptions, thread-local objects. In C they do nothing. */
+/*
+ * Pieces of code for hostile programs in C++: operators, exceptions, thread-local objects. When compiled as C, they do
+ * nothing.
+ */
 #ifndef MASSIF_SELFTESTS_CLASSES_H
 #define MASSIF_SELFTESTS_CLASSES_H
 
