@@ -5,9 +5,10 @@
 // and MASSIF_SESSION. So the program's own strings are laid out as they would be without massif: contiguously from the
 // first argument to the last variable, as programs that write their title there expect.
 //
-// On the stack, the array is followed by the kernel's auxiliary vector, and some programs (those written in Go, for
-// example) look for the vector there. The vector cannot be moved, because the dynamic linker has stored its address.
-// So the two words that become free are turned into a vector entry that readers ignore.
+// On the stack, the array of pointers to the variables is followed by the kernel's auxiliary vector, and some programs
+// (those written in Go, for example) look for the vector right after the array. The vector cannot be moved, because the
+// dynamic linker has already stored its address. So the two words freed at the end of the array are turned into a
+// vector entry that readers ignore.
 
 #include "environment.h"
 
@@ -40,7 +41,10 @@ static bool is_variable(const char *word, const char *name)
 	return !strncmp(word, name, length) && word[length] == '=';
 }
 
-/* Returns the array element of the last variable @name, or NULL. Sets *@n to the number of variables with this name. */
+/*
+ * Returns the array element of the last variable named @name, or NULL if there is none. Sets *@n to the number of
+ * variables with this name.
+ */
 static char **place_of(const char *name, unsigned int *n)
 {
 	char **last = NULL;
@@ -107,8 +111,8 @@ void mf_environment_clean(void)
 		taken++;
 	}
 	/*
-	 * The array of variables has become shorter: these are the unused words between its new end and the auxiliary
-	 * vector.
+	 * The array of variables has shrunk. @gap points to the words between its new end and the auxiliary vector,
+	 * which are now unused.
 	 */
 	gap = (uint64_t *)(end - taken + 1);
 	if (taken == 2) {

@@ -5,11 +5,12 @@
 // program and need no copy, so it is made as late as possible. The forking thread freezes the state when no thread is
 // in the middle of an event, and notifies massif-ctl. From then on, neither process changes the session memory: the
 // child's first event asks massif-ctl for the copy, and the parent's next event asks whether the copy is still needed
-// and, if so, waits until it is made. massif-ctl copies the memory only on these requests, and not for a child that
-// has since executed another program.
+// and, if so, waits until it has been made. massif-ctl copies the memory only on these requests, and not for a child
+// that has since executed another program.
 //
-// The shim holds no lock during the fork itself, because the C library then takes locks of its own, and the threads
-// that hold those may be allocating. Events of other threads during the fork are counted for the parent only.
+// The shim holds no lock during the fork itself, because the C library takes its own locks at that time, and a thread
+// that holds one of them may be in the middle of an allocation. Events of other threads during the fork are counted for
+// the parent only.
 //
 // Children of vfork(), which share the memory, and of clone(), which calls no fork handlers, are not profiled; see
 // session.h.
@@ -76,9 +77,9 @@ static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
 /*
- * Prepares for freezing the session memory, which must not change until a forked child has its copy. During the freeze,
- * every event has to close the gate (the lock that keeps other threads from changing their tallies), and closing the
- * gate ends the freeze. Context: the caller holds the gate.
+ * Prepares to freeze the session memory, which must not change until a forked child has its copy. While it is frozen,
+ * an event must first close the gate (the lock that keeps other threads from changing their tallies), which ends the
+ * freeze. Context: the caller holds the gate.
  */
 static void freeze(struct mf_thread *thread)
 {
@@ -107,9 +108,9 @@ static void go_on(void)
 	int saved = errno;
 
 	/*
-	 * Notify massif-ctl that this process resumes changing its session memory after a fork. If massif-ctl cannot be
-	 * reached, count that in the field went_on in the session memory: it lets massif-ctl detect that a copy for a
-	 * child would be inconsistent.
+	 * Notify massif-ctl that this process is about to resume changing its session memory after a fork. If
+	 * massif-ctl cannot be reached, increment the field went_on in the session memory, so that massif-ctl can
+	 * detect that a copy for a child would be inconsistent.
 	 */
 	if (fork_state.children && !mf_join_go_on())
 		__atomic_add_fetch(&mf_session_store.header->went_on, 1, __ATOMIC_SEQ_CST);
@@ -127,8 +128,8 @@ static void announce(struct mf_thread *thread)
 	if (mf_join_fork(&thread->private->child))
 		fork_state.children++;
 	/*
-	 * Freeze the session memory even if massif-ctl could not be told of the fork. In that case, the child is not
-	 * counted in fork_state.children, so the next event does not wait for massif-ctl to make a copy.
+	 * Freeze the session memory even if massif-ctl could not be notified of the fork. In that case, the child is
+	 * not counted in fork_state.children, so the next event does not wait for massif-ctl to make a copy.
 	 */
 	mf_gate_freeze();
 	mf_stack_release();
@@ -149,8 +150,8 @@ static void prepare(void)
 		return;
 	}
 	/*
-	 * The parent and the child may not be allowed to make the system calls that are needed to reach massif-ctl, so
-	 * the child is not profiled.
+	 * Do not profile the child, because the system calls needed to reach massif-ctl might be forbidden in the
+	 * parent and the child.
 	 */
 	if (mf_seccomp_is_on()) {
 		__atomic_add_fetch(&mf_session_store.header->children_restricted, 1, __ATOMIC_RELAXED);
@@ -191,9 +192,9 @@ static void parent(void)
 }
 
 /*
- * Called in the child if a signal handler interrupted an event and forked. The child is not profiled, but when the
- * handler returns, the child will finish the event. The event would change the parent's session memory, so the child
- * maps that memory privately.
+ * Called in the child if a signal handler interrupted an event and forked. The child is not profiled, but it will
+ * finish the interrupted event once the handler returns, and that would change the parent's session memory. The child
+ * therefore maps that memory privately.
  */
 static void go_on_unseen(void)
 {
@@ -228,8 +229,8 @@ static void child(void)
 	if (own && own->child.connection > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) &&
 	    mf_join_born(&own->child)) {
 		/*
-		 * Take away the thread's state, because the session memory that contains the state is still the
-		 * parent's. At the thread's next event, begin() maps a copy of that memory and gives the state back.
+		 * Detach the thread from its state, because the session memory that contains the state still belongs to
+		 * the parent. At the thread's next event, begin() maps a copy of that memory and reattaches the state.
 		 */
 		survivor = own;
 		if (!was_newborn)
@@ -249,8 +250,8 @@ static void child(void)
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
 	/*
-	 * For each thread of the parent, close the descriptors that its child would need to get a session, and free the
-	 * saved copy of its state: threads other than this one may have been in the middle of forking, too.
+	 * For each thread of the parent, close the descriptors that a child forked by that thread would need to get a
+	 * session, and free the saved copy of its state: other threads may also have been in the middle of forking.
 	 */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		mf_join_forget(&private->child);

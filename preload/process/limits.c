@@ -63,8 +63,7 @@ static rlim_t least(rlim_t one, rlim_t other)
 }
 
 /*
- * Returns @limit + @more, or RLIM_INFINITY if that is less. RLIM_INFINITY is the largest value, so it needs no special
- * case.
+ * Returns @limit + @more, but at most RLIM_INFINITY. RLIM_INFINITY is the largest value, so it needs no special case.
  */
 static rlim_t add(rlim_t limit, rlim_t more)
 {

@@ -13,22 +13,22 @@
 void mf_limits_raise(void);
 
 /*
- * Sets the limits to the program's own values plus the shim's share. Call this after the session was mapped, could not
- * be mapped, or was unmapped.
+ * Sets the limits to the program's own values plus the shim's share. Call this after the session has been mapped or
+ * unmapped, or after mapping it has failed.
  */
 void mf_limits_settle(void);
 
 /*
- * The limits RLIMIT_AS and RLIMIT_DATA are normally raised by the shim's share, the address space and data that the
- * shim itself uses. mf_limits_executing(true) subtracts this share from the limits, because this process, or a child
- * that shares its memory, is about to execute a program. mf_limits_executing(false) adds it again, because the exec has
- * failed. In between, the shim cannot map memory.
+ * RLIMIT_AS and RLIMIT_DATA are normally raised by the shim's share: the amount of address space and data that the shim
+ * itself uses. mf_limits_executing(true) subtracts this share from the limits when this process, or a child that shares
+ * its memory, is about to execute a program. mf_limits_executing(false) adds it back when the exec has failed. In
+ * between, the shim cannot map memory.
  */
 void mf_limits_executing(bool begins);
 
 /*
  * Sets the limits of process @pid, a child that is already executing a program and has no session, to the values that
- * the program has set, without the amount that the shim has added for itself.
+ * the program sees, that is, without the shim's share.
  */
 void mf_limits_spawned(pid_t pid);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Evaluates a seccomp filter for a system call, as the kernel would.
 //
-// Filters consist of those classic BPF instructions that the kernel accepts for seccomp
-// (Documentation/networking/filter.rst in the kernel's source). They only jump forwards, so evaluation always
+// Filters consist of the subset of classic BPF instructions that the kernel accepts for seccomp
+// (Documentation/networking/filter.rst in the kernel's source). Jumps only go forwards, so evaluation always
 // terminates.
 
 #include "seccomp_filter.h"

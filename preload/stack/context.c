@@ -70,7 +70,10 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 	return (struct mf_frame){ .pc = pc - 1, .object = object };
 }
 
-/* Is frame @i the innermost frame of @walk, and is its pc the address of a client request, not a return address? */
+/*
+ * Returns whether frame @i is the innermost frame of @walk and was interrupted by a client request. Its pc is then the
+ * address of the next instruction rather than a return address.
+ */
 static bool is_own(const struct mf_walk *walk, uint32_t i)
 {
 	return walk->frames[i].exact && i == walk->n - 1;
@@ -86,8 +89,8 @@ static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 }
 
 /*
- * Stores the trie node of frame @i in the walk, for reuse by the next walk. The nodes of all outer frames must have
- * been stored before. Does nothing for an interrupted innermost frame: if the next walk finds the same address in an
+ * Stores the trie node of frame @i in the walk, for reuse by the next walk. The nodes of all outer frames must already
+ * have been stored. Does nothing for an interrupted innermost frame: if the next walk finds the same address in an
  * outer frame, that frame has a different node.
  */
 static void keep_node(struct mf_walk *walk, uint32_t i, uint32_t node)
@@ -139,8 +142,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
 
 	/*
-	 * For the outermost frame that differs from the previous stack, first try the next sibling of the node that was
-	 * used at this depth in the previous stack.
+	 * When looking up the outermost frame that differs from the previous stack, first try the next sibling of the
+	 * node that the previous stack has at this depth.
 	 */
 	if (n < end && frame->node)
 		next = mf_trie_next(store, frame->node);
@@ -186,8 +189,8 @@ static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread
 }
 
 /*
- * Creates trie nodes below @node for frame @known and all frames further in. Returns the innermost node, or UINT32_MAX
- * if there is no room.
+ * Creates trie nodes below @node for frame @known and for every frame inside it. Returns the innermost node, or
+ * UINT32_MAX if there is no room.
  * Context: the trie's lock is held.
  */
 static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t node)
@@ -366,15 +369,15 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	mf_unwind(&thread->walk, caller, header->depth);
 	context = insert_walk(thread);
 	/*
-	 * Do not add the stack to the memo if each stack is logged, if an object may have been unloaded since the walk,
-	 * or if the innermost frame was interrupted: the memo expects the saved frame pointer at a fixed offset, which
-	 * is right only after a call.
+	 * Do not add the stack to the memo if every stack is logged, if an object may have been unloaded since the
+	 * walk, or if the innermost frame was interrupted. In the last case, the saved frame pointer may not be at the
+	 * fixed offset where the memo expects it; that offset is right only after a call.
 	 */
 	if (!mf_memo_has_looked(&thread->memo) || caller->exact || !thread->walk.repeatable ||
 	    header->logs_steps >= MF_LOG_FILTERING ||
 	    thread->generation != mf_objects_generation())
 		return context;
-	/* Many stacks occur only once, so a stack is added to the memo only if its context existed before. */
+	/* Many stacks occur only once, so a stack is added to the memo only if its context is not new. */
 	if (context >= n_contexts)
 		mf_memo_pass(&thread->memo);
 	else
