@@ -249,7 +249,10 @@ static const char *const option_sets[][3] = {
 	{ "--x=4", "--y=4", "--threshold=.01" },
 };
 
-/* This fixture is empty, but only a test with a fixture can have a time limit; TEST() takes none. */
+/*
+ * This fixture is empty. It exists only because a time limit can be set for a test with a fixture, but not for a plain
+ * TEST().
+ */
 FIXTURE(fuzz) {
 };
 

@@ -317,7 +317,10 @@ static bool same_with(const char *path, size_t set)
 	return msprint_same(args, &status) && !status;
 }
 
-/* This fixture is empty. It exists because only a test with a fixture can have a time limit; TEST() takes none. */
+/*
+ * This fixture is empty. It exists only because a time limit can be set for a test with a fixture, but not for a plain
+ * TEST().
+ */
 FIXTURE(golden) {
 };
 
