@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Produces what massif.ko would record about this process: its mappings, registers and stack. */
+/* Collects the data that massif.ko would record about this process: its mappings, registers and stack. */
 #ifndef MASSIF_SELFTESTS_PAGES_SELF_H
 #define MASSIF_SELFTESTS_PAGES_SELF_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads a tree of a massif.out file of pages mode, and adds up separately the bytes of stacks from ld.so, of stacks
-// from main, and of all other stacks.
+// Reads a tree from a massif.out file written in pages mode, and computes separate totals for memory mapped by the
+// kernel at exec, memory mapped by ld.so, memory whose stacks reach main, and all other memory.
 
 #include "selftests/lib/pages_tree.h"
 
