@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Computes by how much the total may exceed the recorded peak without being a new peak. Massif computes this with three
+// Computes how far the total may exceed the recorded peak without being a new peak. Massif computes this with three
 // operations on doubles: it converts the total, multiplies it, and divides by 100. Here they are done with integers.
 
 #include "model/tolerance.h"

@@ -46,7 +46,7 @@ void mf_recording_end_first(struct mf_recording *recording, bool killed);
 /* Ends the profiles of running processes and writes their files. Reports errors itself. */
 void mf_recording_end(struct mf_recording *recording);
 
-/* The following two functions implement struct mf_control_ops. */
+/* The following two functions implement the callbacks in struct mf_control_ops. */
 void mf_recording_list(const struct mf_recording *recording, FILE *out);
 int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
 			  pid_t pid, FILE *out, struct mf_error *err);
