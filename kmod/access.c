@@ -127,13 +127,13 @@ static struct task_struct *get_thread(struct massif_target *target, const struct
 
 /**
  * massif_access_asked() - check whether a resync of the target, requested by the consumer, is allowed.
- * @mm: the target's address space, with a reference.
+ * @mm: the target's address space; the caller holds a reference to it.
  *
- * The credentials of the target's threads may have changed since the last record, so check them again. If the first
- * process that uses @mm is about to end, use the result of the check for the target's last record.
+ * The credentials of the target's threads may have changed since the last record, so check them again. If the target's
+ * first member is about to end and no longer uses @mm, the result of the last check still applies.
  *
  * Context: process context; mmap_lock may be held; does not sleep.
- * Return: false if it is not allowed; in that case, the target is hidden.
+ * Return: true if the resync is allowed. If not, the target is hidden.
  */
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
 {

@@ -26,8 +26,8 @@
  *
  * The kernel's munmap function downgrades the lock to a read lock before it changes total_vm. Some kernels keep the
  * lock until the function returns. Other kernels drop it earlier, and their MAP_FIXED does not use the munmap function.
- * On those kernels, the range is noted on entry and reported by the REMOVE hook: while holding the write lock, both
- * munmap and MAP_FIXED call the function on which this hook is placed.
+ * On those kernels, the range is noted when munmap or mmap is entered, and reported by MASSIF_HOOK_REMOVE. That hook is
+ * on a function that both munmap and an mmap with MAP_FIXED call while they hold the write lock.
  *
  * On some kernels, stacks grow under the read lock (massif_mm_shared_growth).
  *

@@ -13,7 +13,7 @@
 
 /* A set of kernel functions that all call the same function of this module. They are armed and disarmed together. */
 struct massif_direct {
-	bool stuck;			/* disarming has failed: functions of the kernel may still call the module */
+	bool stuck;			/* disarming has failed: kernel functions may still call into the module */
 #ifdef CONFIG_FUNCTION_TRACER
 	struct ftrace_ops ops;		/* not used on kernels where a direct call needs no ftrace_ops */
 #endif

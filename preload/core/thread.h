@@ -38,7 +38,7 @@ struct mf_thread {
 	 * share both
 	 */
 	struct mf_tally_ctx ctx;
-	/* slot, in the table of blocks, of the block whose free is delayed (not counted yet); NULL if there is none */
+	/* block-table slot of the block whose free is delayed (not counted yet); NULL if there is none */
 	uint32_t *delayed_slot;
 	uint32_t n_deferred;
 	/* The value of mf_objects_generation() for which the cached data in walk, objects, merged and memo is valid. */

@@ -38,11 +38,12 @@ struct mf_memo_group {
  *
  * Nodes are allocated sequentially in the pool. When the pool is full, the memo is emptied.
  *
- * Programs mostly repeat what they did last, so some guesses are tried before the hash table. The roots are indexed by
- * a hash of the initial registers; each root is the first node that was most recently found for its hash. If that node
- * has children, the guess is the stack that came next the last time the previous stack occurred. If the guessed
- * stack does not begin with the same node, the most recently found child of each node is tried instead. Stacks with
- * only one node need no guess, so they are left out when the order of stacks is recorded.
+ * Programs mostly repeat what they did last, so some guesses are tried before the hash table. The first node of a stack
+ * is guessed from the table of roots, which is indexed by a hash of the initial registers: the guess is the first node
+ * found most recently for the same hash. If that node has children, the guess for the rest is the stack that followed
+ * the previous stack last time. If the guessed stack does not begin with the same node, the most recently found child
+ * of each node is tried instead. Stacks with only one node need no such guess, so they are left out when the order of
+ * stacks is recorded.
  */
 struct mf_memo {
 	uint32_t room; /* size in words of the pool for nodes: a power of two, at least MF_MEMO_ROOM_LEAST */
@@ -74,7 +75,7 @@ struct mf_memo {
 	struct mf_memo_group walked[MF_MEMO_WORDS / MF_MEMO_GROUP];
 	/*
 	 * The table of roots, indexed by a hash of the caller's stack pointer and code address. Each entry is the pool
-	 * index of the first node of a stack: the first node that was most recently found for that hash.
+	 * index of a stack's first node, the one found most recently for that hash.
 	 */
 	_Alignas(MF_MEMO_LINE) uint32_t roots[MF_MEMO_ROOTS];
 };
@@ -150,8 +151,9 @@ struct mf_memo_node {
 #define MF_MEMO_SCORE_HIT 2u
 
 /*
- * Looking up a stack in the memo brings memory that nothing else needs into the processor's cache. So as long as
- * look-ups find nothing, only one in MF_MEMO_IN_VAIN + 1 stacks is looked up, and even fewer if look-ups keep failing.
+ * Looking up a stack in the memo pollutes the processor's cache with memory that nothing else needs. So once enough
+ * look-ups have failed that the score is 0, only one in MF_MEMO_IN_VAIN + 1 stacks is looked up. If those look-ups keep
+ * failing as well, even fewer stacks are looked up.
  */
 #define MF_MEMO_IN_VAIN 31u
 

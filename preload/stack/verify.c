@@ -455,9 +455,9 @@ static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * Collects the stack as the options require: with cycles of recursive calls merged, and limited to the depth that the
- * options set. Links in the chain of frame pointers that belong to no frame count towards the depth only if cycles are
- * not merged.
+ * Collects the stack as the options require: cycles of recursive calls are merged if requested, and the depth is
+ * limited. Unless cycles are merged, those links in the chain of frame pointers that belong to no frame also count
+ * towards the depth.
  */
 static uint32_t collect(struct verification *v)
 {

@@ -102,7 +102,7 @@ TEST_F_TIMEOUT(ends, as_the_peak, SECONDS)
 	}
 }
 
-/* With --end-snapshot=yes, the file of a shell and the files of its forked children all end with a tree. */
+/* With --end-snapshot=yes, the output files of a shell and of its forked children all end with a detailed snapshot. */
 TEST(with_a_tree)
 {
 	struct ctl_result result;

@@ -578,7 +578,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	fd = take_descriptor(pid, theirs);
 	ASSERT_LE(0, fd);
 	/*
-	 * At this point of the fork, the child has hardly any mappings. Wait until /proc shows that the parent is
+	 * At this point in the fork, the child has hardly any mappings. Wait until /proc shows that the parent is
 	 * blocked in fork().
 	 */
 	for (int i = 0; i < 10000 && !waits_in_fork(pid); i++)

@@ -281,8 +281,8 @@ FIXTURE_VARIANT_ADD(debian, go) {
 };
 
 /*
- * Memory mapped before main is shown separately. At least 95 % of all other memory must be below main, so stacks are
- * complete.
+ * Checks that memory mapped at exec or by ld.so is shown separately, and that at least 95 % of all other memory has
+ * stacks that reach main, which shows that stacks are complete.
  */
 static void check_tree(struct __test_metadata *_metadata)
 {

@@ -408,8 +408,8 @@ static bool go_deep(size_t length)
 }
 
 /*
- * A program that heap mode cannot profile is named in the message, even if it is executed by a relative path from
- * any working directory.
+ * If heap mode cannot profile a program, the message names the program, even if it was executed by a relative path and
+ * however long the path of its working directory is.
  */
 TEST_F(limits, path_of_the_working_directory)
 {

@@ -119,7 +119,7 @@ TEST_F(own, malloc_below_new_has_no_hook)
 	EXPECT_GT(400000, massif_text_peak(self->text));
 }
 
-/* --trace-malloc prints the operator's call but not the calls that the operator makes. */
+/* --trace-malloc prints calls to the program's own operator new, but not the calls to malloc() that it makes. */
 TEST_F(own, malloc_below_new_is_not_traced)
 {
 	RUN(self, "--trace-malloc=yes", ctl_target("own_direct"));

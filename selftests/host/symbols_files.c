@@ -406,7 +406,7 @@ TEST_F(files, names_for_the_next)
 	EXPECT_STREQ("resolve", kept.function ?: "(none)");
 	EXPECT_EQ(2, kept.offset);
 	EXPECT_EQ(NULL, kept.file);
-	/* Look up more addresses than the table of kept names can hold initially, so that it grows. */
+	/* Look up more addresses than the table of kept names has room for at first, so that the table must grow. */
 	resolve_next(self, names, self->program, pc + 1);
 	for (size_t at = 0; at < 4096; at++)
 		resolve(self, (uintptr_t)symbols_code + at % 256 + at / 256 * 4096);

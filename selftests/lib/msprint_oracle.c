@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs our ms_print and that of Debian's valgrind package.
+// Runs our ms_print and the one from Debian's valgrind package.
 
 #include "selftests/lib/msprint_oracle.h"
 

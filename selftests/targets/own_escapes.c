@@ -145,7 +145,7 @@ static void handle(void (*handler)(int), int flags)
 	sigaction(SIGUSR1, &action, NULL);
 }
 
-/* A signal handler that interrupts the allocator jumps out of it. */
+/* A signal handler interrupts malloc() and leaves it with siglongjmp(). */
 static void by_siglongjmp(int flags)
 {
 	handle(jump_from_handler, flags);

@@ -132,7 +132,7 @@ static void add_entry(struct mf_cfi_builder *b, enum mf_cfi_table table, uint64_
 static void put_program(struct mf_cfi_builder *b, const struct mf_cie *cie, struct mf_dwarf program, uint64_t start)
 {
 	uint64_t unit = cie->code_align ? cie->code_align : 1, location = start;
-	const uint8_t *from = program.at; /* first byte of the FDE's or CIE's instructions not yet written */
+	const uint8_t *from = program.at; /* start of the instructions not yet copied to b->rules */
 	uint32_t remembered = 0;
 
 	while (program.at < program.end) {

@@ -217,9 +217,8 @@ static inline void mf_tally_ctx_charge(const struct mf_tally_ctx *ctx, uint32_t 
 }
 
 /*
- * Like mf_stacks_change(), adds @change to the bytes of stacks, but to those in the tally instead of those in the
- * totals. If the tally's allowance does not cover the change, returns false and changes nothing; the model then has to
- * handle the change.
+ * Adds @change to the bytes of stacks in the tally, as mf_stacks_change() does to those in the totals. If the tally's
+ * allowance does not cover the change, returns false and changes nothing; the model then has to handle the change.
  */
 static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t change)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A memory execution tree: bytes and blocks of each stack, as in Valgrind's --xtree-memory. Only frames below main are
- * filtered. It counts live blocks and, if a ledger was kept, all allocations and frees.
+ * A memory execution tree: bytes and blocks of each stack, as in Valgrind's --xtree-memory. The only frames removed
+ * from a stack are those below main and those beyond Massif's recording limit. The tree counts live blocks and, if a
+ * ledger was kept, all allocations and frees.
  */
 #ifndef MASSIF_REPORT_XTREE_H
 #define MASSIF_REPORT_XTREE_H

@@ -430,8 +430,8 @@ size_t mf_positions_find(struct mf_positions *positions, uint64_t address, bool 
 		n_calls = find_inlined(&function, address, calls, 0, &walk);
 
 	/*
-	 * The line of the address itself belongs to the innermost inlined call. Each call's entry gives the line in its
-	 * caller where the call is.
+	 * The line of the address itself is in the innermost inlined function. The DWARF entry of each inlined call
+	 * gives the line of the call site, which is in the next outer function.
 	 */
 	for (size_t i = 0; i < n_calls; i++) {
 		Dwarf_Die *call = &calls[n_calls - 1 - i];

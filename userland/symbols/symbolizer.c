@@ -315,7 +315,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 	answer->n_locations = n;
 }
 
-/* The questions about code addresses in one file, and the module that represents the file. */
+/* A batch of questions about code addresses in one file, with the module that represents the file. */
 struct inquiry {
 	struct mf_symbolizer *symbolizer;
 	struct module *module;

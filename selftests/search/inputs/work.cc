@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Input for compilers with large headers. When run, it uses exceptions, regular expressions and threads.
+// Compiler input that includes large headers. When run, the program uses exceptions, regular expressions and threads.
 #include <algorithm>
 #include <functional>
 #include <iostream>

@@ -142,8 +142,8 @@ static void let_go(struct mf_heap_family *family, struct mf_heap_process *proces
 }
 
 /*
- * Drops the processes that have announced, in the page that each shares with massif-ctl, that they continue without a
- * profile.
+ * Drops the processes that continue without a profile. A process announces this in the page that it shares with
+ * massif-ctl.
  */
 static void let_go_of_any(struct mf_heap_family *family)
 {
