@@ -41,7 +41,10 @@ extern struct massif_fault_slot massif_fault_slots[1 << MASSIF_FAULT_SLOT_BITS];
 bool massif_fault_slot_served(const struct mm_struct *mm);
 void massif_fault_slot_adopt(void);
 
-/* The first of the two fault slots available to current; the other one is its neighbour. */
+/*
+ * While current handles a page fault, it may occupy one of two fault slots (entries of massif_fault_slots). Returns the
+ * one that the hash of current selects; massif_fault_slot_neighbour() returns the other one.
+ */
 static __always_inline struct massif_fault_slot *massif_fault_slot_of_current(void)
 {
 	return &massif_fault_slots[hash_ptr(current, MASSIF_FAULT_SLOT_BITS)];

@@ -262,7 +262,10 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 	}
 	if (!adopt(process, new, target, child))
 		goto out;
-	/* Not another look-up: it could find the target of a session that has taken the parent over meanwhile. */
+	/*
+	 * Use the parent's target that was found above. Looking it up again could find the target of another session
+	 * that has taken the parent over meanwhile.
+	 */
 	write_fork(process, of_parent, new);
 	if (target && !massif_return_work_resync(target, child, MASSIF_RESYNC_FORK))
 		massif_target_desync(target);

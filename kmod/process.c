@@ -12,7 +12,7 @@
 static DEFINE_HASHTABLE(table, 8);
 
 /**
- * massif_process_create() - allocate a member, without inserting it into the table.
+ * massif_process_create() - allocate a member (a followed process) without inserting it into the table.
  * @pid: pid of the thread group; the member takes a reference.
  * @gfp: GFP_KERNEL_ACCOUNT, or GFP_ATOMIC in hooks.
  * Context: any that @gfp allows.

@@ -133,8 +133,9 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	if (memcmp(now, again, sizeof(now)))
 		return;
 	/*
-	 * Threads that have changed a counter, but not reported the change, can be found here: each still has a fault
-	 * slot or a span, because it cannot report its change without resident.lock, which we hold.
+	 * If a thread has changed a counter in a page fault or in another span (an interval in which it may change the
+	 * resident set) but has not reported the change, the checks below find its fault slot or its span: the thread
+	 * keeps it until after the report, and cannot report without resident.lock, which we hold.
 	 */
 	smp_mb();
 	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target) ||

@@ -26,7 +26,7 @@ struct part {
 	struct mm_struct *mm;
 	u32 reason;
 	u8 *buf;		/* buffer of PART_BYTES bytes in which the records of one part are assembled */
-	unsigned long start;	/* address at which the next part begins */
+	unsigned long start;	/* address at which the next part of the list of mappings begins */
 	/* No mappings remain after the most recently assembled part, so it completes the resync. */
 	bool last;
 };
@@ -234,7 +234,10 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 			if (!massif_target_synced(target))
 				(*remaining)++;
 		}
-		/* Asynchronous for the same reason as in finish() in attach.c. */
+		/*
+		 * Asynchronous, because if this drops the last user of the address space, the program can make the
+		 * teardown wait for any length of time; see finish() in attach.c.
+		 */
 		mmput_async(mm);
 	}
 	return found ? 0 : -ENOENT;

@@ -74,8 +74,8 @@ static inline bool massif_rss_record_nothing(const long *change)
 
 /*
  * Called at the end of each span (an interval in which one task may change the resident set; see rss_span.h) in which a
- * counter has changed. Once until_drift such spans have ended, compares the kernel's counters with the reported sums.
- * Kept short, because it runs in every page fault that changes a counter.
+ * counter has changed. Counts resident.until_drift down to 0, and then compares the kernel's counters of resident pages
+ * with the sums of all changes reported so far. Kept short, because it runs in every page fault that changes a counter.
  */
 static inline void massif_rss_record_ended(struct massif_target *target)
 {

@@ -157,7 +157,8 @@ static bool is_taker(const struct massif_target *target)
 }
 
 /*
- * Finds current's span among the fault slots or in the target's list. Must not be called by the taker, the task that
+ * Finds current's span (the interval in which its changes of the resident set are collected) among the fault slots, if
+ * current is handling a page fault, or in the target's list of spans. Must not be called by the taker, the task that
  * uses the span embedded in struct massif_rss_spans. No other task can end the span that is returned.
  */
 static struct massif_rss_span *find_other(struct massif_target *target)
@@ -196,8 +197,9 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span that is in the target's list, and reports its change; change is NULL if there is nothing to report.
- * Returns the span if the caller has to free it, or NULL if the target keeps it as a spare.
+ * Ends a span (an interval in which a task's changes of the resident set are collected) that is in the target's list,
+ * and reports @change, the changes collected in it; NULL if there is nothing to report. Returns the span if the caller
+ * must free it, or NULL if the target keeps the struct to reuse it for its next span.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)

@@ -55,7 +55,8 @@ struct massif_rss_span {
 	long change[NR_MM_COUNTERS];
 	/*
 	 * The changes, in pages, that the task has made but that the kernel has not yet added to the shared counters
-	 * (compat/rss.h), as of when the span began or when cut() last stored them here. Used on kernels before 6.2.
+	 * (compat/rss.h), as of when the span began or was last cut: cut() in rss_span.c, which reads the span's change
+	 * so far, stores them here. Used on kernels before 6.2.
 	 */
 	long collected[NR_MM_COUNTERS];
 
@@ -86,7 +87,10 @@ struct massif_rss_spans {
 	 * and every element of its ->change is 0.
 	 */
 	struct massif_rss_span taker;
-	/* all spans of the target except the one in taker and those of page faults; protected by resident.lock */
+	/*
+	 * Head of the list of the target's spans. Not in the list: the span above (taker), which is embedded in this
+	 * struct, and the spans of page faults. Protected by resident.lock.
+	 */
 	struct list_head list;
 	struct massif_rss_span *spare;	/* free span kept for the next use; protected by resident.lock */
 	/*

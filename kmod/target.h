@@ -27,9 +27,10 @@ struct massif_target {
 	struct list_head processes;	/* members that share this address space; protected by massif_table_lock */
 
 	/*
-	 * Reference count: one for the table, one for each member that has the address space, one for each struct
-	 * massif_return_work and each queued span. The target is freed an RCU grace period after the last reference is
-	 * dropped, so a hook that has found it under RCU needs none.
+	 * Reference count: one for the table of targets, one for each member (struct massif_process) that uses the
+	 * address space, one for each struct massif_return_work, and one for each struct massif_rss_span that is queued
+	 * as task_work. The target is freed an RCU grace period after the last reference is dropped, so a hook that has
+	 * found it under RCU needs none.
 	 */
 	refcount_t ref;
 	struct rcu_head rcu;

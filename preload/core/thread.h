@@ -76,7 +76,7 @@ struct mf_thread_private {
 	struct mf_thread_private *made_before;
 
 	struct mf_clock clock;
-	struct mf_depth depth; /* depth of the thread's stack, if stacks are counted */
+	struct mf_depth depth; /* how many bytes of its stack the thread uses; measured only with --stacks=yes */
 
 	/*
 	 * The block that the thread is resizing; until that is done, the block is not in the table of blocks. The

@@ -32,7 +32,10 @@ static inline struct mf_fastpath_result mf_allocator_begin_free(void *pointer)
 	return mf_fastpath_free(pointer);
 }
 
-/* Counts a free and calls @real_free. @frame: MF_FRAME of the entry point. @pointer may be NULL. */
+/*
+ * Counts a free and calls @real_free, unless the block is in the early arena. @pointer may be NULL. @frame: the frame
+ * (MF_FRAME, see unwind.h) of the entry point, which is the function of the shim that the program called.
+ */
 static inline void mf_allocator_free(void *pointer, void (*real_free)(void *), const void *frame)
 {
 	if (__builtin_expect(mf_real_is_early(pointer), 0))

@@ -175,7 +175,8 @@ void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, 
 	if (!context) {
 		end(now);
 		context = mf_stack_context(thread, caller);
-		now = begin(thread, 0); /* 0, because the first call of begin() has already counted this event */
+		/* Count 0 events: the call of begin() at the start of this function has already counted the realloc. */
+		now = begin(thread, 0);
 	}
 	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))

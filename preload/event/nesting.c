@@ -109,7 +109,7 @@ struct search {
 	bool repeatable;
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
-	uint64_t last_sp; /* stack pointer of the outermost frame found */
+	uint64_t last_sp; /* stack pointer of the outermost frame that the walk in search of a hook has found so far */
 };
 
 /*

@@ -569,8 +569,8 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	watch(thread, caller, *mf_session_active_word);
 	context = recall_stack(thread, caller);
 	/*
-	 * Just before a block shrinks, the total may be at a peak, which must be recorded before the new context is
-	 * created.
+	 * If the block shrinks, do not create a context for its new stack yet: the total may have been at a peak until
+	 * now. mf_exclusive_realloc() records the peak first, because the new context must not appear in its tree.
 	 */
 	if (!context && size >= state->block.size)
 		context = mf_stack_context(thread, caller);

@@ -79,7 +79,7 @@ static void settle(const struct mf_definitions *object, uint64_t number, const c
 	settled.st_other = STV_HIDDEN;
 	settled.st_shndx = SHN_ABS;
 	settled.st_value = (uintptr_t)ours;
-	/* If the write fails, the dynamic linker binds the reference as it would without the shim. */
+	/* If the symbol cannot be overwritten, the dynamic linker binds the reference as it would without the shim. */
 	mf_patch_write((void *)(uintptr_t)symbol, &settled, sizeof(settled));
 }
 

@@ -29,7 +29,10 @@ struct scratch {
 	char buffer[16384];
 };
 
-/* Copies the entire content to descriptor @to. Returns 0 or -errno. */
+/*
+ * Copies the whole contents of the file that the monitor command writes, which massif-ctl has sent as a descriptor, to
+ * descriptor @to. Returns 0 or -errno.
+ */
 static int copy(struct scratch *scratch, int to)
 {
 	long n, done, at = 0;

@@ -14,7 +14,11 @@
 /* maximum number of words that a walk may have read if its stack is to be kept in the memo */
 #define MF_MEMO_WORDS 480u
 #define MF_MEMO_PATH  6u
-#define MF_MEMO_LINE  64u	 /* nodes are aligned to this many bytes, so that a node's head is one cache line */
+/*
+ * Nodes are aligned to this many bytes, so that the head of a node (struct mf_memo_node, without the stack words that
+ * follow it) is exactly one cache line.
+ */
+#define MF_MEMO_LINE  64u
 
 #define MF_MEMO_GROUP 4u
 

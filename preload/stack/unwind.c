@@ -61,8 +61,9 @@ static bool lasts(const struct mf_walk_frame *frame)
 }
 
 /*
- * Are all words of the outermost @n frames of the previous walk on the thread's own stack? If not, these words must not
- * be compared after a guess, because the guess may yield the address of an old frame whose stack no longer exists.
+ * Are all words of the outermost @n frames of the previous walk on the thread's own stack? If not, the new walk must
+ * not compare these words with the current contents of memory once it has guessed a frame: the guess may yield the
+ * address of one of the old frames, whose stack may no longer be mapped.
  */
 static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
 {

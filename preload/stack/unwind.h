@@ -125,10 +125,11 @@ uint32_t mf_unwind_merged(uint64_t *pcs, const struct mf_registers *caller, uint
 			  uint32_t longest, struct mf_walk *scratch);
 
 /*
- * Calls @visit for at most @depth frames, starting at @caller, until @visit returns false. @outer: the registers of the
- * frame's caller. Returns false if the walk was lost or cut off at @depth. For frames passed to @visit, is_guessed is
- * true if the step from the frame to its caller, or any step before it, was a guess. If the step to the caller needed
- * more registers than pc, sp and fp, the frame's pc_slot and fp_slot are 0.
+ * mf_unwind_frames() calls @visit for at most @depth frames, starting at @caller, until @visit returns false. It passes
+ * each frame together with @outer, the registers of that frame's caller. Returns false if the walk was lost or cut off
+ * at @depth. For frames passed to @visit, is_guessed is true if the step from the frame to its caller, or any step
+ * before it, was a guess. If the step to the caller needed more registers than pc, sp and fp, the frame's pc_slot and
+ * fp_slot are 0.
  */
 typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_registers *outer, void *data);
 

@@ -84,8 +84,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(&object, UINT64_MAX);
 	table = bytes + (header == 0xffff ? frames : header);
 	/*
-	 * Try every group of four bytes as the start address in a table entry. The address is relative to the header.
-	 * If there is no header, it is relative either to the start of the frame data or to the four bytes themselves.
+	 * Every group of four bytes may be a code address in the object's unwind tables, so look up the rules from that
+	 * address on. In the search table of .eh_frame_hdr, the address of a function is relative to the start of
+	 * .eh_frame_hdr. If the object has no .eh_frame_hdr, try the address relative to the start of .eh_frame, and
+	 * relative to the four bytes themselves.
 	 */
 	for (size_t at = 0, n = 0; at + 4 <= input.left && n < PLACES_MAX; at += 4, n++) {
 		int32_t distance;

@@ -272,7 +272,7 @@ static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach
 
 	self->target = ctl_start(before_target, programs[i].argv);
 	usleep(1500000);
-	/* fzf is a child of the shell that ctl_start() started. */
+	/* The Go program to attach to is fzf. It is a child of the shell that ctl_start() started. */
 	if (!strcmp(programs[i].name, "Go")) {
 		out = popen("pidof fzf", "r");
 		ASSERT_NE(NULL, fgets(line, sizeof(line), out));

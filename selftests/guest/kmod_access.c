@@ -358,7 +358,10 @@ TEST_F_TIMEOUT(access, a_resync_tells_nothing_of_a_member_that_may_not_be_looked
 	}
 }
 
-/* A process with more privileges than the opener is not profiled, even if it enrols itself. */
+/*
+ * A process with more privileges than the process that opened /dev/massif is not profiled, even if it asks for it by
+ * enrolling itself in the session (MASSIF_IOC_ENROL).
+ */
 static int enrol_with_more_rights(bool namespace, bool capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -372,8 +372,8 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	}
 	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
 	/*
-	 * Of this test's mmap() calls, the kretprobe cannot follow BEYOND. status.missed also counts the calls of other
-	 * processes in the system that the kretprobe could not follow, so it may be larger than BEYOND.
+	 * BEYOND is the number of this test's mmap() calls that the kretprobe cannot follow. status.missed also counts
+	 * the calls of other processes in the system that the kretprobe could not follow, so it may be larger.
 	 */
 	EXPECT_LE(misses ? BEYOND : 0, status.missed);
 	EXPECT_GE(misses ? 2 * BEYOND : 0, status.missed);

@@ -348,7 +348,10 @@ TEST_F_TIMEOUT(attach, to_busy_processes, 250)
 	}
 }
 
-/* While some threads of a process map memory continuously, another of its threads enrols the process. */
+/*
+ * While some threads of a process map memory continuously, another of its threads enrols the process in the session
+ * (MASSIF_IOC_ENROL).
+ */
 TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 {
 	for (int n = 0; n < 100; n++) {

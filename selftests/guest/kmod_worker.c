@@ -33,7 +33,7 @@ FIXTURE(worker)
 	uint64_t len;		/* length of the memory at MARKS, in which the worker's faults are counted */
 	long wanted;		/* number of pages that must be reported before the program goes on */
 	long pages;		/* number of pages added by threads other than the program's first one */
-	/* number of these pages that were reported as faults at addresses in the memory at MARKS */
+	/* how many of @pages were reported as faults at addresses in the memory that the program has mapped at MARKS */
 	long placed;
 	uint32_t first;		/* thread id of the program's first thread */
 	bool *is_seen;		/* in shared memory: true when @wanted pages have been reported */
@@ -49,7 +49,8 @@ FIXTURE_VARIANT(worker)
 FIXTURE_VARIANT_ADD(worker, in_detours) { "", true };
 FIXTURE_VARIANT_ADD(worker, in_kretprobes) { "detours=0", false };
 
-static FIXTURE_DATA(worker) *fixture; /* for the programs, which are forked from the test */
+/* The test's fixture, for the profiled programs: they are functions that run in a child of the test. */
+static FIXTURE_DATA(worker) *fixture;
 
 FIXTURE_SETUP(worker)
 {
@@ -100,7 +101,10 @@ static int follow(FIXTURE_DATA(worker) *self, int (*run)(void *arg))
 	return code < 0 ? code : WEXITSTATUS(code);
 }
 
-/* In the program: waits until the consumer has seen the worker's pages. Returns the exit status. */
+/*
+ * Called in the program: waits until the consumer, which reads the records, has seen the pages that the kernel worker
+ * has touched. Returns the exit status for the program: 0, or UNSEEN if that takes too long.
+ */
 static int await_consumer(void)
 {
 	for (int i = 0; i < PATIENCE_MS && !__atomic_load_n(fixture->is_seen, __ATOMIC_ACQUIRE); i++)
@@ -155,10 +159,14 @@ TEST_F(worker, of_io_uring)
 	EXPECT_EQ(variant->has_addresses ? READ : 0, self->placed);
 }
 
+/*
+ * The program maps VHOST_MEMORY bytes for the two virtqueues of the vhost device. Each virtqueue has VHOST_RING of
+ * these bytes: its available ring begins VHOST_AVAIL bytes, and its used ring VHOST_USED bytes, after their start.
+ */
 #define VHOST_MEMORY	(1ul << 20)
-#define VHOST_RING	(VHOST_MEMORY / 2)	/* size of a virtqueue's part of the memory */
-#define VHOST_AVAIL	(VHOST_RING / 4)	/* offset of the available ring in a virtqueue's part */
-#define VHOST_USED	(VHOST_RING / 2)	/* offset of the used ring in a virtqueue's part */
+#define VHOST_RING	(VHOST_MEMORY / 2)
+#define VHOST_AVAIL	(VHOST_RING / 4)
+#define VHOST_USED	(VHOST_RING / 2)
 #define VHOST_KICKS	5
 
 /* Attaches virtqueue @index to the memory at @memory. Returns the eventfd that notifies the worker, or -1. */
