@@ -567,7 +567,10 @@ TEST_F_TIMEOUT(daemon, executed, SECONDS)
 	}
 }
 
-/* With --ignore-fn, call stacks that are new after massif-ctl has moved to the background are still filtered. */
+/*
+ * Blocks allocated by a function that --ignore-fn names are not counted, even if their call stack first occurs after
+ * massif-ctl has moved to the background.
+ */
 TEST_F_TIMEOUT(daemon, ignored_function, SECONDS)
 {
 	RUN("--ignore-fn=take_late", WAY("daemon"));

@@ -338,7 +338,10 @@ static char *command_line(const char *words)
 	return line;
 }
 
-/* The limit on the length of an executed command, counting all its words and their terminating NULs. */
+/*
+ * If a process executes another program, the "cmd:" line of the profile shows at most MF_JOIN_ARGS_MAX bytes of the
+ * program's command line, counting all its words and their terminating NULs.
+ */
 TEST_F(limits, bytes_of_a_command)
 {
 	static const size_t numbers[] = {

@@ -187,7 +187,10 @@ FIXTURE_TEARDOWN(reference)
 {
 }
 
-/* Stores the first line of the run's file, or a placeholder if there is no file. */
+/*
+ * Stores in @desc the first line of the file OUT, which the profiler has just written, or "no file" if it has written
+ * none. Removes the file.
+ */
 static void take_desc(char *desc, size_t size)
 {
 	char *text = ctl_read_file(OUT);

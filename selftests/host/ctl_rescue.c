@@ -198,7 +198,7 @@ TEST_F_TIMEOUT(rescue, goes_on, SECONDS)
 	ASSERT_LT(0, self->aggregator) {
 		TH_LOG("%s", self->result.err);
 	}
-	/* A second rescue is refused. */
+	/* massif-ctl rescue refuses a process that another massif-ctl is already profiling. */
 	RESCUE(NULL, self->pid);
 	EXPECT_EQ(1, ctl_exit_code(&self->result));
 	EXPECT_NE(NULL, strstr(self->result.err, "there is nothing to rescue\n"));

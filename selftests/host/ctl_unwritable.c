@@ -424,7 +424,10 @@ TEST_F(others, log)
 	EXPECT_NE(NULL, strstr(self->result.err, "; wrote u.out\n"));
 }
 
-/* The file of a monitor command, which the program itself writes. */
+/*
+ * The file that a monitor command requests is written by the program itself. If that fails, massif-ctl saves the file
+ * elsewhere.
+ */
 TEST_F(others, monitor_command)
 {
 	char *saved, *text;
@@ -476,13 +479,16 @@ TEST_F(others, snapshot)
 	}
 	snprintf(pid, sizeof(pid), "%lu", ctl_number(text, "ready "));
 	free(text);
-	/* The control socket may not exist yet when the program starts. */
+	/* Wait until massif-ctl finds the program: the control socket may not exist yet when the program starts. */
 	for (int i = 0; i < 1000 && !(self->result.out && strstr(self->result.out, pid)); i++) {
 		ctl_result_free(&self->result);
 		CTL_RUN(&self->result, "massif-ctl", "list");
 	}
 	ctl_result_free(&self->result);
-	/* A file size limit makes this massif-ctl command fail with a message; it is not killed by SIGXFSZ. */
+	/*
+	 * If massif-ctl all_snapshots exceeds the file size limit, it fails with a message; it is not killed by
+	 * SIGXFSZ.
+	 */
 	ctl_run(&self->result, NULL, limit_size,
 		(const char *const[]){ "massif-ctl", "all_snapshots", "--pid", pid, "u.out.now", NULL });
 	EXPECT_EQ(1, ctl_exit_code(&self->result));

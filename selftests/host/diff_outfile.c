@@ -35,7 +35,7 @@ FIXTURE_VARIANT(outfile) {
 	const char *option;
 	const char *deed; /* command that the program runs before it prints something and exits with 3 */
 	bool nobody;	  /* true if the test is run by a user with fewer privileges than root */
-	bool early;	  /* true if the error is detected before the program runs */
+	bool early;	  /* true if massif-ctl notices that it cannot write the file before it runs the program */
 	const char *ours, *theirs; /* expected messages; NULL: none */
 	const char *kept; /* name of a file that exists before the run and must remain unchanged */
 	/* name of the output file that must be written even if another output file cannot be written */

@@ -34,8 +34,9 @@ FIXTURE_TEARDOWN(freed)
 }
 
 /*
- * Runs the program under both profilers, with default options apart from @options. Returns how many additional
- * snapshots Massif has for the memory that the library freed at the end, or -1 if the files differ.
+ * Runs the program under both profilers, with --time-unit=B and @options. Returns how many snapshots Massif's file has
+ * in addition to those of massif-ctl's file, because Massif makes the C or C++ library free its memory at the end.
+ * Returns -1 if massif-ctl's file is not the beginning of Massif's file.
  */
 static int compare(struct _test_data_freed *self, const char *options[3], const char *const *program)
 {

@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	/* expected parts of the summary line; @when gives only the beginning of its part */
+	/* the expected parts of the summary line; of the time of the peak, @when contains only the beginning */
 	const char *peak, *held, *when;
 };
 

@@ -91,7 +91,11 @@ TEST_F(heap_clock, threads_add_up)
 #define THREADS	 8
 #define OUT	 "counted.out."
 #define MS_NS	 1000000ull
-#define START_NS (400 * MS_NS) /* maximum time until the program can execute rdpmc, in wall-clock time */
+/*
+ * Maximum wall-clock time, in ns, from the start of the program until it can execute rdpmc. Until then, the counters
+ * advance with wall-clock time.
+ */
+#define START_NS (400 * MS_NS)
 
 FIXTURE(counted) {
 	struct counter_broker *broker;

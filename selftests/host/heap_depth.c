@@ -350,8 +350,9 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
 		/*
-		 * In the second run, the thread allocates one more block (mark 5) after the coroutine has ended, in a
-		 * frame of more than SMALL_STACK / 2 bytes on its own stack. This frame adds to its measured depth.
+		 * In the second run, the thread that started the coroutine makes one more mark (5) after the coroutine
+		 * has ended: it allocates a block in a frame of more than SMALL_STACK / 2 bytes on its own stack. This
+		 * frame adds to the thread's measured stack depth.
 		 */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));

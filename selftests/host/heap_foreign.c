@@ -163,7 +163,7 @@ FIXTURE_VARIANT_ADD(foreign, cc1)
 	.cmd = "/", .files = 2,
 };
 
-/* The compiler, the assembler and the linker, which are started with vfork. */
+/* gcc, and the programs that it starts with vfork: the compiler, the assembler and the linker. */
 FIXTURE_VARIANT_ADD(foreign, gcc)
 {
 	.program = "/usr/bin/gcc", .package = "gcc",

@@ -91,7 +91,7 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_MEMLOCK, &lock);
 }
 
-/* mlockall() must not populate the whole session. */
+/* mlockall() must not make the kernel allocate all pages of the session's memory, most of which are never used. */
 TEST_F(limits, locked_memory)
 {
 	run_both(self, limit_address_space, "--trace-children=no", "locked");

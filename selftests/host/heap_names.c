@@ -59,7 +59,7 @@ struct program {
 	const char *target, *argument;
 };
 
-/* Programs with inlined calls, programs in C++ with operators, and one without symbols. */
+/* Programs with inlined calls, C++ programs (some of their functions are operators), and a program without symbols. */
 static const struct program programs[] = {
 	{ "heap_map", NULL },	 { "diff_frames", "inlined" }, { "diff_frames", "callbacks" },
 	{ "diff_new", "names" }, { "diff_new", "containers" }, { "diff_stripped", NULL },

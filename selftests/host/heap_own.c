@@ -243,7 +243,10 @@ TEST_F(own, real_capacities_of_one_that_does_not_tell)
 	EXPECT_NE(NULL, strstr(self->result.err, "extra bytes are estimated"));
 }
 
-/* A library that defines only reallocarray is not an allocator: the C library reports the sizes of the blocks. */
+/*
+ * A library that defines reallocarray but no malloc is not an allocator. All blocks come from the C library, so the
+ * shim can find out their real capacities.
+ */
 TEST_F(own, real_capacities_beside_a_reallocarray)
 {
 	RUN(self, "--heap-extra=real", ctl_target("own_linked_others"));

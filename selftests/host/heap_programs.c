@@ -104,7 +104,7 @@ static void fill(const char **argv, size_t n, const char *const *const words,
 	argv[n] = NULL;
 }
 
-/* Removes the lines that contain @words. */
+/* Removes from @text all lines that contain the string @words. */
 static void remove_lines(char *text, const char *words)
 {
 	char *line = text;

@@ -133,9 +133,9 @@ static const char *summary(const char *text)
 TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 {
 	/*
-	 * @same is the length of the part of the summary that must be identical. This part excludes the size of leaks:
-	 * a leaked block is considered to be in use if a stale word on the stack points to it, and the shim's calls
-	 * leave different stale words on the stack.
+	 * The first @same characters of the sanitizer's summary line must be the same with and without massif. They do
+	 * not include the size of leaks: the sanitizer considers a leaked block to be in use if a stale word on the
+	 * stack points to it, and the shim's calls leave different stale words on the stack.
 	 */
 	static const struct {
 		const char *what;

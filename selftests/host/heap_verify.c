@@ -82,7 +82,7 @@ FIXTURE_VARIANT(verify) {
 	const char *target;
 	const char *bench;   /* the benchmark program to run */
 	bool compiler;	     /* true to run gcc's compiler proper, cc1 */
-	const char *prepare; /* a command to run first */
+	const char *prepare; /* a shell command to run before massif-ctl; NULL: none */
 	const char *option;  /* an option for massif-ctl */
 	int status;	     /* expected exit status */
 	uint64_t least;	     /* minimum number of stacks to be verified */

@@ -30,7 +30,7 @@ FIXTURE_TEARDOWN(weather)
 }
 
 FIXTURE_VARIANT(weather) {
-	const char *option; /* an option to add to the usual ones */
+	const char *option; /* an option for massif-ctl, in addition to those of all variants */
 };
 
 FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };
@@ -39,7 +39,7 @@ FIXTURE_VARIANT_ADD(weather, ignoring) { "--ignore-fn=nothing" };
 FIXTURE_VARIANT_ADD(weather, following) { "--trace-children=yes" };
 FIXTURE_VARIANT_ADD(weather, counting_frees) { "--xtree-memory=full" };
 
-/* Returns whether a snapshot has at least one GB and less than two. */
+/* Returns whether any snapshot in the massif.out file @text has at least 1 GB of heap, but less than 2 GB. */
 static bool is_large(const char *text)
 {
 	const char *at = text;

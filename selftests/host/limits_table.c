@@ -102,8 +102,8 @@ static void copy_match(const char *line, const regmatch_t *match, char *to, size
 }
 
 /*
- * Compares a limit that is defined in a source file with its row of the table. @found is a line of grep's output:
- * FILE:LINE.
+ * Compares a limit that a source file defines with its row in selftests/host/limits.table. @found is a line of grep's
+ * output: FILE:LINE.
  */
 static void compare(struct __test_metadata *_metadata, char *found, const regex_t *definition)
 {

@@ -113,7 +113,7 @@ TEST_F(rule, decides)
 		EXPECT_EQ(variant->last, views[n - 1].snapshot.heap);
 		EXPECT_EQ(variant->no_trees ? 0 : MF_CAPTURE_PRESENT, views[n - 1].snapshot.capture);
 	}
-	/* The peak check at the end has changed only the copy of the model. */
+	/* The peak check at the end was made on a copy of the model, so the model itself has not changed. */
 	EXPECT_EQ(before, mf_model_view(&store, views));
 	EXPECT_TRUE(views[2].is_peak);
 }

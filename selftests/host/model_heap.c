@@ -15,7 +15,8 @@
 
 static struct mf_store store;
 static struct oracle oracle;
-static uint32_t contexts[ORACLE_CONTEXTS]; /* the store's contexts, indexed by their numbers in the simple model */
+/* the store's contexts, indexed by their numbers in the oracle, the simple model that the store is compared with */
+static uint32_t contexts[ORACLE_CONTEXTS];
 
 /*
  * n_tallies: number of tallies, one per simulated thread. in_tallies: number of events that changed only a tally.
@@ -199,7 +200,7 @@ static uint64_t random_size(uint64_t *seed)
 	switch (oracle_below(seed, 40)) {
 	case 0:
 		return 0;
-	case 1: /* near the smallest size for which a block occupies whole pages */
+	case 1: /* near 4 MiB - 64; the capacity of a larger block is rounded up to whole pages minus 64 bytes */
 		return 4194240 - 40 + oracle_below(seed, 80);
 	case 2: /* too large for the usual entries in the table of blocks */
 		return (1ull << 40) - 5 + oracle_below(seed, 10);
@@ -224,7 +225,7 @@ static int random_context(uint64_t *seed)
 static uint64_t a_live_address(uint64_t *seed)
 {
 	if (!oracle.n_blocks || !oracle_below(seed, 20))
-		return random_address(seed); /* usually, no block begins at this address */
+		return random_address(seed); /* an address at which usually no block begins */
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 
@@ -731,7 +732,7 @@ TEST(blocks_that_touch)
 		EXPECT_FALSE(mf_blocks_take(&store, blocks[gone].address, &block));
 		EXPECT_TRUE(mf_blocks_take(&store, blocks[!gone].address, &block));
 		EXPECT_FALSE(blocks_differ(&blocks[!gone], &block));
-		/* No block is left, and the slots of both blocks can be used again. */
+		/* Both blocks have been removed: no block is found any more, and the slots of both are free again. */
 		for (uint64_t address = blocks[0].address; address < blocks[0].address + 96; address += 16)
 			EXPECT_FALSE(mf_blocks_take(&store, address, &block));
 		EXPECT_EQ(0, *mf_blocks_slot(&store, blocks[0].address));

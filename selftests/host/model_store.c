@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A store is created within the process's resource limits, is attached only if it is valid, and can be read whatever it
-// contains.
+// The store, the memory that holds a profile, is created within the process's resource limits. A process that receives
+// a store attaches it only if it is valid, and can read it whatever it contains.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -356,7 +356,8 @@ static uint32_t wrong_value(uint64_t *seed)
 	case 2:
 		return (uint32_t)oracle_random(seed);
 	default:
-		return (uint32_t)oracle_below(seed, 4096); /* often a valid index, so that links can form a cycle */
+		/* often a valid index of a node or a chunk, so that the links between these can form a cycle */
+		return (uint32_t)oracle_below(seed, 4096);
 	}
 }
 

@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "model/tolerance.h"
 
-/* Computes the result as Massif does, with doubles. */
+/* Returns @per_cent per cent of @total, computed as Massif does, with doubles. */
 static uint64_t in_doubles(uint64_t total, double per_cent)
 {
 	volatile double excess = (double)total * per_cent / 100;

@@ -403,7 +403,10 @@ static uint32_t right_trees(void)
 	return trees;
 }
 
-/* Trees for which there is no room are dropped; the others are correct, and snapshots continue to be taken. */
+/*
+ * When the store has no more room for trees, some detailed snapshots lose their trees. The other trees are correct, and
+ * snapshots continue to be taken.
+ */
 TEST(full_of_captures)
 {
 	struct mf_model_options options = { 1, 1000, 1, MF_TIME_MS, 8, 16 };
