@@ -262,7 +262,10 @@ TEST(pipe_as_input)
 	EXPECT_STREQ(file.out, pipe.out);
 }
 
-/* Compressed input from files and pipes, in one or several parts, and damaged input. */
+/*
+ * ms_print reads compressed input from files and pipes. The input may consist of several compressed parts. Damaged,
+ * truncated and empty input is rejected.
+ */
 TEST(compressed)
 {
 	static const struct {

@@ -63,7 +63,10 @@ static const char *const options[] = {
 	"--heap-extra=real", "-v",
 };
 
-/* The program prints any violations that it finds. */
+/*
+ * With each option, the program must exit with status 0 and have the same output as without massif. The program prints
+ * the registers that it finds changed, or the results of computations, which are wrong if a register was changed.
+ */
 TEST_F_TIMEOUT(abi, is_kept, 120)
 {
 	if (!has(variant->needs))

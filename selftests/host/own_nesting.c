@@ -25,7 +25,7 @@ FIXTURE_TEARDOWN(nesting)
 	heap_session_end(&self->session);
 }
 
-/* The expected number of blocks of one size at the end. */
+/* The number of blocks of @size bytes that must be live when the program ends. */
 struct expected {
 	uint64_t size, n;
 };

@@ -123,8 +123,8 @@ TEST_F(space, random_operations_equal_an_array)
 		if (random() % 2) {
 			interval.file = 1 + (uint32_t)random() % 2;
 			/*
-			 * If mappings of a file are adjacent in memory, they are also adjacent in the file, so they can
-			 * be merged.
+			 * The file offset of each mapping equals its address. Mappings of a file that are adjacent in
+			 * memory are therefore adjacent in the file as well, so mf_space_add() can merge them.
 			 */
 			interval.offset = first * PAGE;
 		}

@@ -461,7 +461,10 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	EXPECT_EQ(child->mismatches, 0);
 }
 
-/* Many small losses are merged into a few larger ones. */
+/*
+ * Intervals in which events were lost are merged if little time separates them. Once there are MF_PAGES_LOSSES_MAX
+ * intervals, further ones are merged with the last one.
+ */
 TEST_F(stream, losses_are_joined)
 {
 	const struct mf_pages_process *process;

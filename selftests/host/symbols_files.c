@@ -531,7 +531,7 @@ TEST_F(files, compressed_and_damaged)
 }
 
 #define OBJECTS_MAX 32
-#define ADDRESSES   400 /* number of addresses per object */
+#define ADDRESSES   400 /* number of addresses to look up in each object */
 
 struct loaded {
 	struct mf_object objects[OBJECTS_MAX];
@@ -589,7 +589,10 @@ static void count_progress(size_t done, size_t total)
 	n_told++;
 }
 
-/* Several threads read several files. */
+/*
+ * mf_symbolizer_prepare() looks up many frames at once and reads the files in several threads. It must find the same
+ * locations as mf_symbolizer_resolve(), which looks up one frame at a time.
+ */
 TEST_F(files, all_at_once_as_one_by_one)
 {
 	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true,

@@ -389,7 +389,10 @@ TEST_F(names, no_longer_true)
 	EXPECT_FALSE(believes(self));
 	ASSERT_TRUE(write_lie(self));
 	EXPECT_TRUE(believes(self));
-	/* A file that did not exist appears, and then disappears again. */
+	/*
+	 * The names also depend on a file that did not exist when the name file was written. While that file exists,
+	 * the name file is not used.
+	 */
 	ASSERT_EQ(0, symlink("program", PLACE "/absent"));
 	EXPECT_FALSE(believes(self));
 	ASSERT_EQ(0, unlink(PLACE "/absent"));
@@ -765,7 +768,10 @@ TEST_F(names, directory_has_a_bound)
 		ASSERT_EQ(0, truncate(path, MF_NAMEFILE_BYTES_MAX));
 	}
 	free(tell(self, CACHE, true));
-	/* The cache now has twelve of the large files, which take 48 MiB, and the new file. */
+	/*
+	 * The cache now contains the name file that tell() has just written, and twelve of the 40 files of 4 MiB
+	 * created above, 48 MiB in total.
+	 */
 	EXPECT_EQ(13, files());
 	path_of(self, path);
 	EXPECT_EQ(0, access(path, F_OK));

@@ -85,7 +85,10 @@ FIXTURE_VARIANT_ADD(replaced, at_once_deleted) {
 FIXTURE_VARIANT_ADD(replaced, at_once_upgraded) {
 	.ways = "n", .command = "mv other.so lib.so; mv other prog", .needs_mapping = true,
 };
-/* The library existed too briefly for massif-ctl to see it. The program file was known before the start. */
+/*
+ * massif-ctl is stopped until the program has ended, so it cannot open the library while it is mapped. It opened the
+ * program's file before starting the program.
+ */
 FIXTURE_VARIANT_ADD(replaced, at_once_and_it_ends) {
 	.ways = "ns", .command = "rm lib.so prog", .library = "No such file or directory",
 };
@@ -243,7 +246,10 @@ TEST_F(replaced, names)
 		}
 	}
 	if (strchr(variant->ways, 'f')) {
-		/* The child that executes the shell command may also write a file, which does not matter here. */
+		/*
+		 * The forked child must have a massif.out file. There may be another one, from the child in which the
+		 * program's call of system() executes @command, which does not matter here.
+		 */
 		ASSERT_LE(1, ctl_find_files("r.out.", name));
 		expect_names(_metadata, variant, name);
 	}
@@ -298,7 +304,10 @@ static int number_in(const struct mf_held_file *file)
 	return pread(fd, text, sizeof(text) - 1, 0) < 0 ? -errno : atoi(text);
 }
 
-/* Numbers of files to test: below the limit, at the limit, one above it, and ten times the limit. */
+/*
+ * The table keeps at most MAX files open. Tested with one file fewer than that, with MAX files, with one more, and with
+ * ten times as many.
+ */
 TEST_F(held, bound)
 {
 	static const int numbers[] = { MAX - 1, MAX, MAX + 1, 10 * MAX };

@@ -273,7 +273,8 @@ static void do_change_ring(const struct kmod_call *call)
 		break;
 	case 4:
 		/*
-		 * Write words to the mapping: either valid values, like those that a consumer of the ring writes, or
+		 * Write two words to the start of the mapping. If it is a mapping of the ring's consumer page, they
+		 * are its tail and its watermark. The words may be valid values, like those that a consumer writes, or
 		 * invalid ones. Write them with a system call, which returns an error if the memory is not writable; a
 		 * direct store would kill the process.
 		 */

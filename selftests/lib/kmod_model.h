@@ -17,7 +17,7 @@ struct kmod_intervals {
 	struct kmod_interval *at;	/* intervals, sorted and disjoint */
 	size_t count;
 	size_t space;
-	uint64_t pages;			/* number of pages in all intervals */
+	uint64_t pages;			/* total size of the intervals in pages */
 };
 
 struct kmod_target {

@@ -56,7 +56,10 @@ int trace_read_dump(const char *path, struct trace_set *set);
 
 void trace_set_free(struct trace_set *set);
 
-/* Returns the maps of @pid at @moment, or NULL. */
+/*
+ * Returns the maps in @set that were read from process @pid at the moment with number @moment (0: at the process's
+ * exit), or NULL if there are none.
+ */
 const struct trace_maps *trace_find(const struct trace_set *set, pid_t pid, unsigned int moment);
 
 bool trace_maps_equal(const struct trace_maps *a, const struct trace_maps *b);

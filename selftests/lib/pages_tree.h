@@ -18,7 +18,8 @@ struct pages_tree {
 	/* bytes that @exec, @loader and @in_main do not count, such as those of the tree lines [lost] and [no stack] */
 	uint64_t other;
 	/*
-	 * text of the line for the outermost frame of whichever stack has the most bytes among those counted by @other
+	 * text of the tree line for the outermost frame of one stack: the one with the most bytes of those that @other
+	 * counts
 	 */
 	char worst[256];
 };

@@ -92,7 +92,7 @@ static void realloc_in_place(void)
 		block = see(realloc(block, size));
 	for (size_t size = 112; size >= 90; size -= 2)
 		block = see(realloc(block, size));
-	/* The block has shrunk, but its capacity is still 112 bytes. */
+	/* The block has shrunk to 90 bytes, but its capacity is still 112 bytes, so it can grow again in place. */
 	block = see(realloc(block, 110));
 	see(malloc(10));
 	free(block);

@@ -305,7 +305,7 @@ static void peaks(void)
 	free(malloc(1));
 }
 
-/* Allocates at the deepest point. */
+/* Allocates a block, then recurses @depth times. Both the heap and the stack are largest in the innermost call. */
 NOINLINE static void deepest(int depth)
 {
 	volatile char frame[5000];

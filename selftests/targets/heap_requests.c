@@ -125,7 +125,10 @@ static void fill(void *memory, size_t bytes)
 		((unsigned char *)memory)[i] = (unsigned char)rand();
 }
 
-/* Makes a client request. Returns how many bytes of each vector register were stored for the comparison. */
+/*
+ * Loads the registers from `before`, makes a client request, and stores the registers to `after`, so that the caller
+ * can compare them. Returns the size in bytes of each vector register that was stored.
+ */
 static size_t try(void)
 {
 	if (__builtin_cpu_supports("avx512f")) {
@@ -289,7 +292,7 @@ static void *churns(void *thread)
 	return NULL;
 }
 
-/* Each call uses a block of its own, because handlers of several threads may run concurrently. */
+/* Signal handler. Each call reports a block of its own, because the handler may run in several threads at a time. */
 static void on_signal(int number)
 {
 	static unsigned long n;

@@ -50,7 +50,10 @@ static int map_through(const char *path, const char *how)
 	call = (int (*)(int (*)(void)))dlsym(library, "library_call");
 	if (call(map) != 2)
 		return 1;
-	/* Keeps the process alive until massif-ctl has read its files. */
+	/*
+	 * massif-ctl can open the library's file only through this process, so keep the process alive until massif-ctl
+	 * has read the file.
+	 */
 	usleep(500000);
 	return 0;
 }

@@ -237,7 +237,10 @@ static enum call pick_making(const struct block *block)
 	if (block->family == FAMILY_NEW_ARRAY)
 		return percent(70) ? CALL_NEW_ARRAY : CALL_NEW_ARRAY_NOTHROW;
 	call = (enum call)of_c[pick(sizeof(of_c))];
-	/* calloc and strdup write to the block, so a large block would really use memory. */
+	/*
+	 * Use malloc for large blocks, because calloc and strdup write to the block, which would then really use
+	 * memory. strdup cannot allocate a block of 0 bytes.
+	 */
 	if ((call == CALL_CALLOC && block->size > MIB) ||
 	    (call == CALL_STRDUP && (block->size == 0 || block->size > TEXT_MAX)))
 		return CALL_MALLOC;

@@ -82,7 +82,10 @@ static void storm(int children, int levels)
 	}
 }
 
-/* Runs in another process that shares the address space, including the thread-local variables. */
+/*
+ * Changes random mappings in the arena. Several processes that share an address space may call this at the same time.
+ * They share the thread-local variables, too, so the state of the random number generator is a local variable here.
+ */
 static int sharer(void *arg)
 {
 	uint64_t own = (uintptr_t)arg;

@@ -20,7 +20,7 @@ enum mf_cfi_kind {
 	MF_CFI_PLAIN,	/* an instruction that is safe for libunwind and does not change the row's code address */
 	MF_CFI_ADVANCE, /* an instruction that adds @operand, in units of the code alignment, to the code address */
 	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, has not been read yet */
-	MF_CFI_STOP,	/* our mark for an unsafe instruction (MF_CFI_STOP_OPCODE) */
+	MF_CFI_STOP,	/* MF_CFI_STOP_OPCODE, which we put in place of an instruction that is not safe for libunwind */
 	MF_CFI_UNSAFE,	/* an instruction that is unknown, truncated, or not safe for libunwind */
 };
 

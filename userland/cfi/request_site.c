@@ -16,7 +16,7 @@ static const uint8_t inverse[MF_REQUEST_SITE_BYTES] = {
 	0x38, 0xc2, 0xb7, 0x3e, 0x38, 0xcc, 0xb7, 0x78, 0x24,
 };
 
-#define TRIPLE 3u /* number of bytes from which each hash is computed */
+#define TRIPLE 3u /* mf_request_site_find() computes hashes of this many successive bytes of code */
 
 static uint8_t hash_of(const uint8_t *triple)
 {

@@ -56,7 +56,10 @@ static uint64_t sum_of(const struct mf_rowfile *file)
 		memcpy(&word, (const char *)&head + i, sizeof(word));
 		starts = add(starts, word);
 	}
-	/* Two sums are computed in parallel, so that neither waits for the other's multiplications. */
+	/*
+	 * Add the rows' addresses to one checksum and their rules to another. The processor can compute the two in
+	 * parallel, because neither has to wait for the other's multiplications.
+	 */
 	for (uint32_t i = 0; i < file->n_rows; i++) {
 		memcpy(&word, &file->rows[i], sizeof(word));
 		starts = add(starts, word);

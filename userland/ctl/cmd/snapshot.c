@@ -72,7 +72,10 @@ static int parse(int argc, char **argv, struct request *request, struct mf_error
 	return code;
 }
 
-/* Appends to the message a line for the first process of each aggregator. Stops when the message is full. */
+/*
+ * Appends to the message in @err, which asks the user to choose a profile, one line for each aggregator: the pid and
+ * command line of the process that it lists first. Stops when the message is full.
+ */
 static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
 {
 	size_t used = strlen(err->text);

@@ -127,7 +127,10 @@ static void look_for_headers(struct mf_patient *patient, struct mf_finding *find
 				  name.release);
 }
 
-/* Stores the selected word of @line, which is the one in brackets. */
+/*
+ * Copies the word in brackets from @line to @word: in a line like "none [integrity] confidentiality", the kernel
+ * encloses the current setting in brackets.
+ */
 static void choose_word(const char *line, char word[32])
 {
 	const char *start = strchr(line, '[');

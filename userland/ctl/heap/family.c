@@ -542,7 +542,10 @@ static void serve_one(struct mf_heap_family *family, int fd)
 	}
 }
 
-/* Handles all pending events. */
+/*
+ * Handles all pending events of the epoll set: new connections, requests, and processes that ended or executed another
+ * program. Also drops processes that continue without a profile, and sends the answers that are due.
+ */
 static void serve(struct mf_heap_family *family)
 {
 	struct epoll_event events[EVENTS];

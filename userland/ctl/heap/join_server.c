@@ -120,7 +120,7 @@ int mf_join_server_answer(int guest, int code, const int fds[MF_JOIN_FDS])
 	return mf_join_server_answer_text(guest, code, fds, "");
 }
 
-/* Checks that @request is well-formed and contains the secret. */
+/* Checks that @request is well-formed and contains the secret of @join_server (see protocol/join.h). */
 static bool is_legitimate(const struct mf_join_server *join_server, const struct mf_join_request *request,
 			  size_t size)
 {

@@ -70,8 +70,8 @@ static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t firs
 		mapping->alias = object.path;
 		file = mf_held_take(mapped->held, mapping);
 		/*
-		 * If the object has been unmapped in the meantime, @mapping may belong to the object that replaced
-		 * it.
+		 * If the object had already been unmapped when @mapping was read from /proc/PID/maps, @mapping may
+		 * belong to another object, which is now mapped at the same address.
 		 */
 		if (__atomic_load_n(&record->retired, __ATOMIC_ACQUIRE))
 			mf_held_release(mapped->held, file);

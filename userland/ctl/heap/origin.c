@@ -23,7 +23,7 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* number of words above; massif-ctl's command-line options follow these words in struct note */
+	WORDS, /* number of words before massif-ctl's options in struct note: directory, socket address, command line */
 };
 
 /* Appends @word to @note, whose text may have at most @room bytes. Returns false if @word does not fit. */

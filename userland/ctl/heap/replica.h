@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "model/store.h"
 
-/* A mapping of part of the session in the process. */
+/* A mapping of the session, or of a part of it, in the address space of the profiled process. */
 struct mf_mapping {
 	uint64_t start, end; /* addresses of the mapping in the process */
 	uint64_t offset;     /* offset of @start in the session's file, in bytes */
