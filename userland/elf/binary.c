@@ -31,8 +31,9 @@ struct mf_binary {
 	struct mf_cfi cfi; /* the unwind rules; points into the summary */
 	struct mf_elf_file *own; /* the file, if this process reads it itself; NULL otherwise */
 
-	/* The fetched bytes of the file. */
-	uint8_t *bytes;	 /* as large as the file, filled block by block; NULL if nothing has been fetched yet */
+	/* The blocks of the file that have been fetched, which means that a child process has read them. */
+	/* buffer as large as the file, with each fetched block at its offset; NULL if no block has been needed yet */
+	uint8_t *bytes;
 	uint8_t *blocks; /* bitmap of the blocks fetched so far */
 	uint64_t fetch_bytes; /* number of bytes of the file that the next child process is to read */
 	bool unreadable; /* fetching a part of the file failed once; do not try again */

@@ -61,7 +61,7 @@ static uint32_t *make_slot(struct mf_store *store, uint64_t address)
 	}
 	part = mf_blocks_key(address) >> mf_blocks_granule_bits(store) >> MF_BLOCKS_LEAF_BITS;
 	mf_blocks_leaf(store, 0)[store->header->n_leaves] = (uint32_t)part;
-	/* Use release order, because other threads read the directory without a lock. */
+	/* Use release order, because other threads read the directory of the table of blocks without a lock. */
 	__atomic_store_n(&directory[part], mf_blocks_leaf_line(store->header->n_leaves++), __ATOMIC_RELEASE);
 	return mf_blocks_slot(store, address);
 }

@@ -24,7 +24,11 @@ struct mf_rewind {
 	 * was reconstructed most recently
 	 */
 	uint64_t *cells;
-	uint64_t *sums;	 /* each context's bytes in that version: the sum of its values in @cells over all shards */
+	/*
+	 * each context's byte count in the tree version that was reconstructed most recently: the sum of its values in
+	 * @cells over all shards
+	 */
+	uint64_t *sums;
 	uint64_t steps;	 /* maximum number of chunks that may still be read; bounds the walk through damaged lists */
 	/*
 	 * How far each shard's records of earlier byte counts have been read. Still to be read are the records of

@@ -44,8 +44,9 @@ enum mf_region_id {
 	MF_REGION_LEDGER,	  /* struct mf_ledger_entry[]: sums for each stack, see ledger.h */
 	MF_REGION_LEDGER_NUMBERS, /* uint32_t[]: number of each node's ledger entry */
 	/*
-	 * uint64_t[]: additions to the cache of unwind rules. The upper 32 bits contain an object's number; the lower
-	 * 32 bits contain the code address of a rule that was not cached, or MF_NEW_RULE_SEARCHED.
+	 * uint64_t[]: additions to the cache of unwind rules. The upper 32 bits contain an object's number. The lower
+	 * 32 bits contain the code address of a rule that was not cached, or MF_NEW_RULE_SEARCHED if the object's code
+	 * was searched and contains no client requests.
 	 */
 	MF_REGION_NEW_RULES,
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */

@@ -39,8 +39,9 @@ struct mf_tally {
 	 * the allowance. A negative value allows no change.
 	 */
 	/*
-	 * number of bytes by which the clock may still advance. If the time unit is not bytes: a huge number if there
-	 * is no limit, or a negative number if the model must handle the next event.
+	 * number of bytes by which the clock may still advance before the model must handle an event; negative if the
+	 * model must handle the next event. If the time unit is not bytes, no number of bytes is a limit, and a value
+	 * that is not negative is a huge number.
 	 */
 	int64_t clock_room;
 	/*
@@ -302,10 +303,11 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	 * The context number is decoded from the bits of @first from MF_BLOCKS_CONTEXT_SHIFT up. If @slot holds a usual
 	 * block (see blocks.c) that begins at @address, its MF_BLOCKS_KIND bits equal mf_blocks_place(), so the XOR
 	 * clears them, and only the context remains. If the block has been shrunk, MF_BLOCKS_SHRUNK also remains, which
-	 * makes the number too large to be a context; mf_blocks_parse() then decodes the slots if @keeps is true. In
-	 * all other cases, one of the MF_BLOCKS_KIND bits remains set or the slot is empty, so the number is invalid.
-	 * The block's size needs no check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger
-	 * blocks are never stored in slots.
+	 * makes the number too large to be a context. The slots of such a block are decoded by mf_blocks_parse() if
+	 * @keeps is true; if @keeps is false, the model has to handle the free. In all other cases, one of the
+	 * MF_BLOCKS_KIND bits remains set or the slot is empty, so the number is invalid. The block's size needs no
+	 * check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger blocks are never stored in
+	 * slots.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

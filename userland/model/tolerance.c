@@ -89,7 +89,10 @@ static struct number divide_by_100(struct number a)
 	}
 	scaled = a.mantissa << QUOTIENT_SHIFT;
 	quotient = scaled / 100;
-	/* Append a bit for the remainder, below the rounding position, to distinguish a tie from more than half. */
+	/*
+	 * Append a bit to the quotient that is 1 if the division left a remainder. The bit is below the rounding
+	 * position, and distinguishes a tie from more than half.
+	 */
 	return round_to_nearest((unsigned __int128)quotient << 1 | (scaled % 100 != 0),
 				a.exponent - QUOTIENT_SHIFT - 1);
 }

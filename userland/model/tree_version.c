@@ -167,8 +167,8 @@ static void prune(struct mf_store *store, bool urgent)
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
 	/*
-	 * The records of earlier byte counts are next cleaned up when the number of chunks has grown by half. So the
-	 * total work for the clean-ups is proportional to the number of records written.
+	 * The next regular clean-up of the records of earlier byte counts is due when the number of chunks that hold
+	 * them has grown by half. So the total work of the clean-ups is proportional to the number of records written.
 	 */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
 	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);

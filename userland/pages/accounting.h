@@ -79,7 +79,8 @@ struct mf_accounting {
 	 */
 	bool taking_over;
 
-	struct mf_note *notes; /* placeholder texts used so far, each with its object and context */
+	/* the texts that have been used so far as placeholders for unknown stacks, each with its object and context */
+	struct mf_note *notes;
 	size_t n_notes;
 	struct mf_object_key *objects; /* the store's objects that are mapped files, each with its file and load bias */
 	size_t n_objects;

@@ -26,7 +26,7 @@ struct mf_targets {
  * return NULL if there is no such target.
  */
 struct mf_target *mf_targets_find(const struct mf_targets *targets, uint32_t number);
-/* The target in which process @pid runs, if the target was created for this process. */
+/* Returns the target that was created for process @pid and in which it still runs, or NULL if there is none. */
 struct mf_target *mf_targets_find_process(const struct mf_targets *targets, pid_t pid);
 struct mf_target *mf_targets_any(const struct mf_targets *targets);
 

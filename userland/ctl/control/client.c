@@ -278,7 +278,7 @@ static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 	return false;
 }
 
-/* Reads an answer. @asked->text stays NULL if the instance has ended or is not massif-ctl. */
+/* Reads the answer of one process. If the process has ended or is not massif-ctl, @asked->text stays NULL. */
 static void take_answer(struct asked *asked, struct pollfd *polled)
 {
 	mf_auto_close int fd = -1;

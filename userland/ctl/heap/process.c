@@ -144,7 +144,7 @@ static void make_title(struct mf_heap_process *process)
 		memcpy(process->title + n, more, strlen(more));
 }
 
-/* Allocates the structure of a process, which does not have a store yet. */
+/* Allocates a struct mf_heap_process that has no store yet. */
 static struct mf_heap_process *make(const struct mf_options *options, const char *cmd)
 {
 	struct mf_heap_process *made = calloc(1, sizeof(*made));

@@ -31,8 +31,9 @@ bool mf_shared_profile_settle(struct mf_heap_process **list, struct mf_heap_proc
 void mf_shared_profile_drop(struct mf_heap_process **list, struct mf_heap_process *process);
 
 /*
- * @process is about to change its profile and is waiting for the answer to MF_JOIN_GO_ON on the connection @fd. Takes
- * ownership of @fd. The caller must keep calling mf_shared_profile_answer() until that function has answered.
+ * @process has forked and is about to write to its profile again, which its children may still share. It has sent
+ * MF_JOIN_GO_ON on the connection @fd and is waiting for the answer. Takes ownership of @fd. The caller must keep
+ * calling mf_shared_profile_answer() until that function has sent the answer.
  */
 void mf_shared_profile_ask(struct mf_heap_process *process, int fd);
 

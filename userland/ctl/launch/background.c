@@ -66,8 +66,9 @@ static void leave_directory(struct mf_background *background)
 	for (size_t i = 0; i < sizeof(relative) / sizeof(relative[0]); i++)
 		if (background->names[i])
 			*relative[i] = background->names[i];
+	/* If chdir() fails, that is harmless: the files' names are absolute, and so are valid in any directory. */
 	if (chdir("/"))
-		return; /* this failure is harmless: the files have absolute names, which work from any directory */
+		return;
 }
 
 static void let_go(const struct mf_background *background)

@@ -14,9 +14,10 @@ enum mf_message_level {
 	MF_MESSAGE_PROBLEM = 0, /* the profile may not be what the user expects */
 	MF_MESSAGE_NOTE = 1,
 	MF_MESSAGE_DETAIL = 2,
-	MF_MESSAGE_STEPS = 3, /* the level of the lines about each snapshot */
-	MF_MESSAGE_EVENTS = 4, /* in heap mode: lines about each allocation and free */
-	MF_MESSAGE_FILTERING = 5, /* in heap mode: lines about functions removed from stacks */
+	MF_MESSAGE_STEPS = 3, /* the level of the messages about each snapshot */
+	MF_MESSAGE_EVENTS = 4, /* heap mode only: the level of the messages about each allocation and free */
+	/* heap mode only: the level of the messages that say which functions are removed from each stack */
+	MF_MESSAGE_FILTERING = 5,
 };
 
 void mf_message_set_level(int level);

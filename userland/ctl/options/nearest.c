@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define LETTERS_MAX 64u /* longer words are not considered */
+#define LETTERS_MAX 64u /* maximum length of the words and names that are compared; longer ones are ignored */
 
 static size_t least(size_t a, size_t b)
 {

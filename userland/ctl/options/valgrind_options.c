@@ -19,7 +19,7 @@ static const struct {
 	const char *name; /* name of the option; a `*` at its end stands for any ending */
 	const char *reason;
 } table[] = {
-	/* Core options: processes, debugger, messages. */
+	/* Valgrind's core options about processes, the debugger and messages. */
 	{ "--vgdb", NO_VGDB },
 	{ "--vgdb-*", NO_VGDB },
 	{ "--db-attach", NO_VGDB },
@@ -34,7 +34,7 @@ static const struct {
 	{ "--enable-debuginfod", "debug information is not downloaded; use debuginfod-find(1) or "
 				 "install it" },
 
-	/* Core options: errors. */
+	/* Valgrind's core options about errors. */
 	{ "--xml*", ERRORS ", so there are none to write as XML" },
 	{ "--error-*", ERRORS },
 	{ "--exit-on-first-error", ERRORS },
@@ -48,7 +48,7 @@ static const struct {
 	{ "--dump-error", ERRORS },
 	{ "--dsymutil", "this is for Mac OS X" },
 
-	/* Core options: how the program runs. */
+	/* Valgrind's core options about how Valgrind executes the program. */
 	{ "--max-stackframe", NATIVE ": its stack pointer may change by any amount" },
 	{ "--main-stacksize", NATIVE ": ulimit -s sets the size of its stack" },
 	{ "--valgrind-stacksize", NATIVE },
@@ -71,7 +71,7 @@ static const struct {
 	{ "--resync-filter", "this is for Mac OS X" },
 	{ "--max-threads", "only the kernel limits the number of threads" },
 
-	/* Core options: symbols. */
+	/* Valgrind's core options about symbols. */
 	{ "--extra-debuginfo-path", SYMBOLS },
 	{ "--debuginfo-server", SYMBOLS },
 	{ "--allow-mismatched-debuginfo", "debug information of another file would give wrong line numbers" },
