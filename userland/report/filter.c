@@ -130,7 +130,10 @@ int mf_filter_create(const struct mf_report_options *options, bool pages, struct
 	filter->options = options;
 	filter->frames = frames;
 	filter->symbolizer = symbolizer;
-	/* In heap mode, Massif's limit includes the frame of malloc(), which our stacks do not contain. */
+	/*
+	 * In heap mode, Massif's limit on the number of recorded frames includes the frame of malloc(), which our
+	 * stacks do not contain.
+	 */
 	filter->capture_max = options->depth + CAPTURE_EXTRA - (pages ? 0 : 1);
 	if (!collect_names(&filter->alloc_fns, default_alloc_fns, N_DEFAULT_ALLOC_FNS,
 			   &options->alloc_fns) ||

@@ -42,7 +42,7 @@ struct mf_filter_listener {
 	void *data;
 };
 
-/* The built-in allocation functions. */
+/* The names of the default allocation functions (malloc, operator new and so on), which need no --alloc-fn. */
 extern const struct mf_strings mf_filter_alloc_fns;
 
 /*

@@ -11,13 +11,17 @@
 struct mf_strings {
 	const char *const *items;
 	size_t count;
-	bool *matched; /* one flag for each string, set when a frame with this name is found; may be NULL */
+	/*
+	 * for lists of function names: one flag for each name, set when a frame of the function with this name is
+	 * found; may be NULL
+	 */
+	bool *matched;
 };
 
 struct mf_report_options {
 	double threshold; /* percentage of the snapshot's total; smaller tree entries are merged */
 	uint32_t depth;	  /* maximum number of frames kept per context, 1..200 */
-	struct mf_strings alloc_fns;	  /* allocation functions in addition to the built-in ones */
+	struct mf_strings alloc_fns;	  /* allocation functions in addition to mf_filter_alloc_fns */
 	struct mf_strings ignore_fns;	  /* ignore contexts whose allocating function is in this list */
 	struct mf_strings fullpath_after; /* print only the part of a path that follows one of these strings; see
 					   * mf_location_print() */

@@ -10,9 +10,9 @@ void mf_percent_print(FILE *out, double value)
 {
 	uint64_t whole = (uint64_t)value;
 	/*
-	 * Subtract the integer part before multiplying. As a double, 33.335 is slightly more than that, so it must be
-	 * rounded up to 33.34. But 33.335 * 100 would be rounded to 3333.5, which is exactly one half and is not
-	 * rounded up.
+	 * Subtract the integer part before multiplying. The double closest to 33.335 is slightly greater than 33.335,
+	 * so it must be rounded up to 33.34. But 33.335 * 100 would be rounded to 3333.5, which is exactly one half and
+	 * is not rounded up.
 	 */
 	double hundredths = (value - (double)whole) * 100;
 	uint64_t fraction = (uint64_t)hundredths;

@@ -15,7 +15,8 @@ struct node {
 	uint32_t frame;		       /* number of the node's frame in struct mf_frames */
 	uint32_t depth;		       /* number of frames from the root, including the node's own */
 	uint32_t begin, end;	       /* range of the node's contexts in mf_tree.order */
-	uint32_t first_seen;	       /* the lowest number among the node's contexts */
+	/* number of the oldest of the node's contexts; contexts are numbered in the order of their creation */
+	uint32_t first_seen;
 	uint32_t first_child, n_children; /* the node's children, which are adjacent; valid if @expanded */
 	bool expanded;
 };
@@ -23,7 +24,10 @@ struct node {
 struct mf_tree {
 	const struct mf_frames *frames;
 
-	/* The filtered frames of context i are numbers[starts[i]] .. numbers[starts[i + 1] - 1]. */
+	/*
+	 * The frames of context i that remain after filtering: numbers[starts[i]] .. numbers[starts[i + 1] - 1] are
+	 * their numbers in @frames.
+	 */
 	uint32_t *numbers, n_numbers, room_numbers;
 	uint32_t *starts, n_contexts;
 
@@ -83,7 +87,7 @@ static void expect_context(const struct mf_profile *profile, uint32_t number, st
 	mf_filter_expect(filter, &context);
 }
 
-/* Appends the filtered frames of context @number. */
+/* Appends the frames of context @number that remain after filtering. */
 static int add_context(struct mf_tree *tree, const struct mf_profile *profile, uint32_t number,
 		       struct mf_frames *frames, struct mf_filter *filter, struct mf_error *err)
 {

@@ -28,7 +28,7 @@ enum mf_format {
 struct mf_writer {
 	const char *name;
 	const char *mark; /* text in a file name that selects this format, or NULL */
-	/* NULL if the format cannot express memory over time. */
+	/* Writes a profile; NULL if the format cannot express memory over time. */
 	int (*write_profile)(FILE *out, const struct mf_profile *profile, const struct mf_report_options *options,
 			     struct mf_symbolizer *symbolizer, struct mf_error *err);
 	int (*write_xtree)(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
@@ -39,8 +39,8 @@ struct mf_writer {
 extern const struct mf_writer mf_writers[MF_FORMATS];
 
 /*
- * Returns the format for an execution tree in the file @name: Callgrind, unless the name contains the mark of another
- * format. The % sequences in @name must already have been expanded.
+ * Returns the format for an execution tree in the file @name: Callgrind, unless the name contains the text that selects
+ * another format (struct mf_writer.mark), such as ".ms". The % sequences in @name must already have been expanded.
  */
 enum mf_format mf_writers_xtree_format(const char *name);
 

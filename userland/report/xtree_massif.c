@@ -9,7 +9,9 @@
 #include "base/cleanup.h"
 #include "report/massif_file.h"
 
-/* Writes one snapshot per event type, all for the same point in time. */
+/*
+ * Writes one snapshot for each kind of value in the tree, such as live bytes or freed blocks. All have the same time.
+ */
 int mf_xtree_massif_write(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			  const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			  struct mf_error *err)

@@ -33,7 +33,11 @@ struct mf_namefile_record {
 	uint64_t address; /* link-time address that was looked up */
 	uint64_t offset;  /* bytes from the start of the function to the looked-up address */
 	uint32_t function; /* name of the address's function in the symbol table */
-	uint32_t first, count; /* the address's positions, innermost first; @count is 0 if they were not looked up */
+	/*
+	 * range of the address's source locations in the file's positions, innermost first; @count is 0 if they were
+	 * not looked up
+	 */
+	uint32_t first, count;
 	uint32_t shown; /* the function's demangled name, or 0 if it was not looked up */
 };
 

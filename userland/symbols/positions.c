@@ -204,11 +204,11 @@ static struct unit *find_unit(struct mf_positions *positions, uint64_t address)
 }
 
 /*
- * A walk over a tree of entries, parents first. In valid DWARF, each visited entry has a higher offset than the
- * previous one. The walk stops if this does not hold, because damaged entries could form a cycle.
+ * A walk over a tree of DWARF entries (DIEs), parents first. In valid DWARF, each visited entry has a higher offset
+ * than the previous one. The walk stops if this does not hold, because damaged entries could form a cycle.
  */
 struct walk {
-	Dwarf_Off last; /* offset of the last visited entry */
+	Dwarf_Off last; /* section offset of the DWARF entry that was visited last */
 	int depth;
 };
 

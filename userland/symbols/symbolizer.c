@@ -60,7 +60,7 @@ struct mf_symbolizer {
 	/* module (file) of each object, indexed by object number; NULL if the struct has not been created yet */
 	struct module **module_of;
 	struct module *modules;
-	struct answer *answers; /* hash table (open addressing) of the answers */
+	struct answer *answers; /* hash table (open addressing), by frame, of what is known about each frame */
 	size_t n_answers, room; /* room: size of the hash table of answers, a power of two */
 	uint64_t questions; /* number of lookups so far */
 	struct mf_arena arena;
@@ -315,7 +315,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 	answer->n_locations = n;
 }
 
-/* A batch of questions about code addresses in one file, with the module that represents the file. */
+/* A batch of code addresses to look up in one file, which @module (struct module) represents. */
 struct inquiry {
 	struct mf_symbolizer *symbolizer;
 	struct module *module;
@@ -326,7 +326,10 @@ struct inquiry {
 	size_t *done; /* if not NULL: incremented atomically for each answer */
 };
 
-/* Stores @found as the answer to question @number. If @keep is set, also keeps it for other symbolizers. */
+/*
+ * Stores @found as the result for inquiry->questions[@number] in inquiry->answers[@number]. If @keep is true, also
+ * keeps it for other symbolizers.
+ */
 static void set_answer(struct inquiry *inquiry, size_t number, const struct mf_reader_answer *found, bool keep)
 {
 	const struct mf_reader_question *question = &inquiry->questions[number];
@@ -575,10 +578,12 @@ struct task {
 /* State shared by the threads of one mf_symbolizer_prepare(). */
 struct work {
 	struct mf_symbolizer *symbolizer;
-	struct answer **answers; /* the answers to find, sorted by module and address */
+	/* the frames to look up and what is known about them, sorted by file (module) and address */
+	struct answer **answers;
 	struct task *tasks;	 /* one task for each file, ordered by number of frames, largest first */
 	size_t n_answers, n_tasks;
-	size_t next_task, done; /* atomic counters: tasks taken by the threads, and answers found */
+	/* atomic counters: index of the next task that a thread is to begin, and number of frames looked up so far */
+	size_t next_task, done;
 };
 
 static struct module *module_of(const struct mf_symbolizer *s, const struct answer *answer)
