@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writes RESIDENT records, which report that pages were added or removed. The functions are in a header, because each
- * fault writes such a record.
+ * Writes RESIDENT records, which report that pages were added or removed. The functions are defined in a header, so
+ * that they can be inlined for speed: each page fault writes such a record.
  */
 #ifndef MASSIF_RSS_RECORD_H
 #define MASSIF_RSS_RECORD_H

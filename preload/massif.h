@@ -48,8 +48,8 @@ void massif_malloc_like(const void *block, size_t size) MASSIF_WEAK;
 void massif_free_like(const void *block) MASSIF_WEAK;
 
 /*
- * Reports that the block at @block now has @size bytes, without having been moved. This counts as a free, if the block
- * was counted before, followed by an allocation.
+ * Reports that the block at @block has been resized to @size bytes without being moved. If the block was counted
+ * before, this counts as a free followed by an allocation, otherwise only as an allocation.
  */
 void massif_resize_like(const void *block, size_t size) MASSIF_WEAK;
 

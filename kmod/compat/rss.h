@@ -43,7 +43,7 @@ static inline void massif_rss_base_free(struct massif_rss_base *base)
 {
 }
 
-/* Reads the shared counters of @mm's resident pages, and stores their values in @base and in rss[], in pages. */
+/* Reads the shared counters of @mm's resident pages, and stores their values, in pages, both in @base and in rss[]. */
 static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_struct *mm, long *rss)
 {
 	int member;

@@ -13,8 +13,9 @@
 void mf_trace_start(void);
 
 /*
- * Writes a line. @format is a constant that begins with the function's symbol; it may contain %u for a size_t and %p
- * for an address. Allocates nothing and preserves errno. Does nothing in a process that is not profiled.
+ * Writes a trace line. @format must be a string constant that begins with the symbol of the called function (memalign
+ * also stands for similar functions); it may contain %u for a size_t and %p for an address. Allocates nothing and
+ * preserves errno. Does nothing in a process that is not profiled.
  */
 void mf_trace_line(const char *format, ...);
 

@@ -185,7 +185,7 @@ TEST_F(searched, another_of_that_build_id)
 	EXPECT_EQ(1, hears(self, "--unwind-cache=yes", "heap_ask"));
 }
 
-/* The file is read in pieces; a request that spans two pieces must be found. */
+/* The file is read in pieces. A client request whose instructions span two pieces must be found. */
 TEST_F(searched, wherever_it_stands)
 {
 	uint8_t sequence[MF_REQUEST_SITE_BYTES], old[sizeof(sequence)];

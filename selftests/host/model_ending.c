@@ -72,7 +72,7 @@ FIXTURE_TEARDOWN(rule)
 FIXTURE_VARIANT(rule) {
 	enum mf_end_rule rule;
 	uint64_t last;
-	uint32_t n;	/* number of snapshots; 5 if none is added for the end */
+	uint32_t n;	/* expected number of snapshots, which is 5 if no final snapshot is added */
 	uint32_t peak;	/* number of the snapshot that is the peak */
 	enum mf_tree_kind tree; /* tree of the last snapshot */
 	bool no_trees;

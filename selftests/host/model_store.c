@@ -244,7 +244,7 @@ TEST(unsealed_copy)
 	EXPECT_EQ(0, mf_store_attach(&copy, other, &err));
 }
 
-/* Calls the functions that read a store, so that they read all of its contents. */
+/* Reads all contents of @store with the functions that massif-ctl uses to read a store. */
 static int read_all(const struct mf_store *store)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

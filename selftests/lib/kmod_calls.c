@@ -175,8 +175,8 @@ static void do_hook(const struct kmod_call *call)
 }
 
 /*
- * Adds one to eight stacks, each with up to eleven words, to the module's stack cache. A field of the last stack, or of
- * the whole call, may be wrong.
+ * Adds one to eight stacks, each with up to eleven words, to the module's stack cache. One field of the last stack, or
+ * of the argument of the ioctl, may deliberately be invalid.
  */
 static void do_known(const struct kmod_call *call)
 {

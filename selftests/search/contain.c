@@ -176,7 +176,7 @@ static void supervise(struct run *run)
 		}
 		/*
 		 * Daemons that the command has left behind get SIGTERM after GRACE_MS milliseconds, and SIGKILL after
-		 * as many again.
+		 * another GRACE_MS milliseconds.
 		 */
 		if (run->ended && left && now_ms() - begin - took > GRACE_MS * (killed + 1))
 			signal_all(killed++ ? SIGKILL : SIGTERM);

@@ -59,7 +59,7 @@ static void run_coroutine(void)
 	}
 }
 
-/* Starts a coroutine on a stack below which memory is inaccessible. Returns false on an error. */
+/* Runs a coroutine on a stack that has inaccessible memory below it. Returns false on failure. */
 static int start_coroutine(void)
 {
 	char *space = mmap(NULL, 2 * SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -489,8 +489,8 @@ struct massif_rec_exit {
 
 struct massif_rec_end {
 	/*
-	 * h.target is the process's last target, whose EXIT may come before this record. h.tid is the thread whose
-	 * action removed the process from the session.
+	 * h.target is the last target (address space) that the process used. The EXIT record of that target may come
+	 * before this record. h.tid is the thread whose action removed the process from the session.
 	 */
 	struct massif_record h;
 	__u32 tgid;
