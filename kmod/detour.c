@@ -130,7 +130,8 @@ KEEPS bool massif_detour_wants_grow(void)
 /*
  * Called instead of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target; calls the original
  * function, which may free vma. regs is NULL if the kernel is populating pages rather than handling an access by a
- * thread. Such pages are reported by on_populate(), or when the counters change.
+ * thread. Such pages are reported by on_populate(), or when the counters change. But if threads collect their changes to
+ * the counters, a worker's change is reported by the span of the fault in any case (see changed_alone() in rss_span.c).
  */
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs)
@@ -139,7 +140,7 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 	struct massif_rss_span span MASSIF_RAW;
 	unsigned long result;
 
-	if (massif_fault_own(mm) && regs) {
+	if (massif_fault_own(mm) && (regs || (MASSIF_RSS_BY_THREAD && current->flags & MASSIF_PF_WORKER))) {
 		if (massif_rss_span_enter(&span, mm, addr & PAGE_MASK)) {
 			result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
 			if (unlikely(massif_rss_span_leave(&span)))

@@ -289,6 +289,7 @@ static int arm(const char **dead)
 		return err;
 	err = massif_detour_arm_fault();
 	detoured = !err;
+	WRITE_ONCE(massif_rss_faults_have_spans, detoured);
 	/* A handler that could not be disarmed may still be detoured, so tracepoints would report each fault twice. */
 	if (err == -EIO) {
 		disarm_populates(MASSIF_POPULATE_COUNT);

@@ -14,6 +14,8 @@
 #include "target.h"
 #include "rss_record.h"
 
+bool massif_rss_faults_have_spans;
+
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
 /*
@@ -607,8 +609,15 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 	struct massif_rss_span *span;
 
 	change[member] = by;
-	if (current->mm != mm || current->flags & MASSIF_PF_WORKER) {
+	if (current->mm != mm) {
 		tell(target, &nowhere, change, false);
+	} else if (current->flags & MASSIF_PF_WORKER) {
+		/*
+		 * If a worker collects counts and adds them to the shared counters outside any span, the span of each
+		 * fault has already reported its count.
+		 */
+		if (!MASSIF_RSS_BY_THREAD || !READ_ONCE(massif_rss_faults_have_spans))
+			tell(target, &nowhere, change, false);
 	} else if (massif_task_has_user(current)) {
 		span = add(target, &nowhere);
 		if (span && queue(span, target))

@@ -100,6 +100,12 @@ struct massif_rss_spans {
 	unsigned int unreported;
 };
 
+/*
+ * True while each page fault of a thread or worker has a span, because the page fault handler is hooked by a detour.
+ * Set when the hooks are armed.
+ */
+extern bool massif_rss_faults_have_spans;
+
 void massif_rss_spans_init(struct massif_rss_spans *spans);
 void massif_rss_spans_deinit(struct massif_rss_spans *spans);
 bool massif_rss_spans_idle(struct massif_target *target);

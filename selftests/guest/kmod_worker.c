@@ -150,12 +150,32 @@ static int read_by_io_uring(void *arg)
 	return done->res == READ * PAGE ? await_consumer() : 4;
 }
 
+/*
+ * Before Linux 6.2, each thread collects its changes to the counters of resident pages, and adds them to the shared
+ * counters after every 64 events. Without detours, a worker's changes are reported only then. Returns the maximum
+ * number of pages that are not reported while the worker lives.
+ */
+static long kept_back(bool has_addresses)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	uname(&name);
+	if (sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return -1;
+	return has_addresses || major > 6 || (major == 6 && minor >= 2) ? 0 : 64;
+}
+
 TEST_F(worker, of_io_uring)
 {
+	long kept = kept_back(variant->has_addresses);
+
+	ASSERT_LE(0, kept);
 	self->len = READ * PAGE;
-	self->wanted = READ;
+	self->wanted = READ - kept;
 	EXPECT_EQ(0, follow(self, read_by_io_uring));
-	EXPECT_EQ(READ, self->pages);
+	EXPECT_LE(READ - kept, self->pages);
+	EXPECT_GE(READ, self->pages);
 	EXPECT_EQ(variant->has_addresses ? READ : 0, self->placed);
 }
 
@@ -254,6 +274,8 @@ TEST_F(worker, of_vhost)
 {
 	if (!load_vhost())
 		SKIP(return, "this kernel has no vhost_vsock");
+	if (kept_back(variant->has_addresses))
+		SKIP(return, "without detours, this kernel reports a worker's changes only after every 64");
 	self->len = VHOST_MEMORY;
 	self->wanted = VHOST_KICKS;
 	EXPECT_EQ(0, follow(self, write_by_vhost));
