@@ -103,7 +103,10 @@ bool massif_access_self(const struct massif_session *session)
 	return may_look_into(session->cred, current, current->mm);
 }
 
-/* Returns a thread, of the target's first member, that still uses mm, with a reference held, or NULL. */
+/*
+ * Returns a thread of the target's first member that still uses mm, or NULL if there is none. The caller gets a
+ * reference to the thread.
+ */
 static struct task_struct *get_thread(struct massif_target *target, const struct mm_struct *mm)
 {
 	struct task_struct *leader, *thread, *found = NULL;

@@ -23,9 +23,9 @@ bool massif_access_judge(struct massif_session *session, struct massif_target *t
  * massif_access_lost() - check whether the session has lost the right to observe actions of current that affect target.
  *
  * Called for each record, so the result is cached until the thread's credentials change. If another process or a kernel
- * thread changes the target, the record reveals only addresses in the target, so the result of the check for the last
- * record that the target's own threads caused is used. A resync requested by the consumer reveals more, so
- * massif_access_asked() checks it instead.
+ * thread changes the target, the record reveals only addresses in the target. It is therefore enough to reuse the
+ * result of the most recent check made for one of the target's own threads. A resync requested by the consumer reveals
+ * more, so massif_access_asked() performs that check instead.
  *
  * Context: hook, with any lock held; takes no lock and does not sleep.
  */

@@ -100,7 +100,7 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	return true;
 }
 
-/* Removes the process from the tables again, if the attach fails after enter() has inserted it. */
+/* Undoes enter() if the attach fails later: removes the process from the tables. */
 static void leave(struct beginning *b)
 {
 	struct massif_process *process;
@@ -305,8 +305,8 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
 	}
 	/*
 	 * If this drops the last user of the address space, the address space is torn down, and a hook writes the EXIT
-	 * record. Asynchronous, because the program can make that wait for any length of time (AIO on a file of its
-	 * own file system).
+	 * record. The drop is asynchronous, because the program can delay the teardown for any length of time (AIO on a
+	 * file of its own file system).
 	 */
 	mmput_async(b->mm);
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Makes a running process a member of a session, through the ioctls ENROL and ATTACH. */
+/* Makes a running process a member of a session, through the ENROL and ATTACH ioctls. */
 #ifndef MASSIF_ATTACH_H
 #define MASSIF_ATTACH_H
 

@@ -17,7 +17,7 @@
 enum massif_btf_verdict {
 	MASSIF_BTF_UNKNOWN,	/* the BTF data describe no function with the expected name */
 	MASSIF_BTF_SAME,
-	MASSIF_BTF_OTHER,	/* at least one function with the expected name has another prototype */
+	MASSIF_BTF_OTHER,	/* at least one function with the expected name has a different prototype */
 };
 
 /*

@@ -18,15 +18,14 @@
 #include "target.h"
 
 /*
- * ftrace can replace the first instruction of each hooked function with a call. We let it call massif_detour_entry
+ * ftrace can replace the first instruction of each hooked function with a call. We have it call massif_detour_entry
  * (compat/detour_64.S), which tests whether the address space concerned may be a target. If it cannot be one, the
- * function continues at once: the rest of the system pays only about ten instructions. Otherwise the call goes to a
- * wrapper, which calls the enter handler, the rest of the function and the leave handler.
+ * function continues at once, so that the cost to the rest of the system is only about ten instructions per call.
+ * Otherwise the call goes to a wrapper, which calls the enter handler, the rest of the function and the leave handler.
  *
- * A wrapper is left when its function returns. The function may sleep so long that the hooks are disarmed in
- * the meantime. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper
- * has been left. A wrapper takes the reference as its first action; disarming waits for threads that have not
- * got that far.
+ * A wrapper is left when its function returns. The function may sleep so long that the hooks are disarmed in the
+ * meantime. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper has been left.
+ * A wrapper takes the reference as its first action; disarming waits for threads that have not got that far.
  *
  * A call enters its detour only once: the wrapper calls the address after the first instruction of the function.
  */
@@ -108,7 +107,8 @@ MASSIF_EACH_HOOK(WRAPPER)
 
 /*
  * The detour for MASSIF_HOOK_REMOVE, whose function the kernel calls when a removal of mappings can no longer fail. The
- * detour runs only if the address space may be a target, and in any context in which the hooked function can be called.
+ * detour runs only if the address space may be a target. It can run in any context in which the hooked function can be
+ * called.
  */
 KEEPS void massif_detour_remove(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Detours: calls to hooked functions go through wrappers in this module, by ftrace direct calls. */
+/* Detours: ftrace direct calls that route calls to hooked functions through wrappers in this module. */
 #ifndef MASSIF_DETOUR_H
 #define MASSIF_DETOUR_H
 

@@ -330,7 +330,7 @@ int massif_fault_get(char *dead, size_t size)
 /**
  * massif_fault_put() - disarm the hooks if no other session uses them.
  *
- * After the call for the last session, no handler runs or will run.
+ * Once the call for the last session has returned, no handler is running and none will run.
  *
  * Context: process context; sleeps.
  */

@@ -29,8 +29,8 @@
 #define REPLACE	MASSIF_HOOK_COUNT
 
 /*
- * The hooks that have fired in a test since they were armed. Bit n stands for hook n of enum massif_hook. The bit
- * REPLACE means that MASSIF_HOOK_REMOVE has fired for an mmap with MAP_FIXED.
+ * The hooks that have fired in a test since all hooks were last armed. Bit n stands for hook n of enum massif_hook. The
+ * REPLACE bit means that MASSIF_HOOK_REMOVE has fired for an mmap with MAP_FIXED.
  */
 static unsigned long seen;
 
@@ -59,7 +59,7 @@ void massif_hooktest_saw(const struct massif_target *target, enum massif_hook ho
 }
 
 /**
- * massif_hooktest_seen() - check whether a hook has fired in a test since it was armed.
+ * massif_hooktest_seen() - check whether a hook has fired in a test since all hooks were last armed.
  */
 bool massif_hooktest_seen(enum massif_hook hook)
 {

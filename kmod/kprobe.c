@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Frees kprobes that have been unregistered, if the kernel has really released them.
+// Frees unregistered kprobes, but only those that the kernel has actually released.
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/printk.h>

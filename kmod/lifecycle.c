@@ -95,7 +95,7 @@ static void write_last(struct massif_target *target)
 }
 
 /**
- * massif_lifecycle_hide() - remove a target that the session may no longer observe, and its members.
+ * massif_lifecycle_hide() - remove a target and its members, because the session may no longer observe the target.
  *
  * Writes END for each member and EXIT for the target. massif_access_lost() decides what may be observed.
  *

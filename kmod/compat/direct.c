@@ -12,8 +12,8 @@
 #include "mapping.h"
 
 /*
- * Called if a function of the kernel may still call this module, because it could not be unregistered: the module can
- * then never be unloaded, and the set of functions never armed again.
+ * Called if kernel functions may still call this module because their direct calls could not be unregistered. From then
+ * on, the module can never be unloaded, and the set of functions can never be armed again.
  */
 static __maybe_unused void keep(struct massif_direct *direct)
 {

@@ -180,8 +180,8 @@ static void decode_faultin(const unsigned long *arg, struct massif_change *chang
 }
 
 /*
- * The functions that populate whole address ranges with pages. The second and the third row are the old and the new
- * name of the same function; a kernel that has neither does not support MADV_POPULATE_*.
+ * The functions that populate whole address ranges with pages. The second and third rows are the old and new names of
+ * the same function; a kernel that has neither does not support MADV_POPULATE_*.
  */
 const struct massif_hookpoint massif_populatepoints[MASSIF_POPULATE_COUNT] = {
 	{ "__mm_populate", decode_populate, "int(long, long, ...)" },

@@ -18,16 +18,16 @@
  * The kernel counts an address space's resident pages at two levels: in shared counters of the address space, and in
  * collected changes, which have not yet been added to the shared counters. Before 6.2 each thread collects up to 64
  * pages, and more if a fault also maps the neighbouring pages of a file. Since 6.2 each processor collects up to 32
- * pages, or two for each processor. The resident set is the sum of both levels. Before 6.2 the tracepoint rss_stat
- * reports only changes to the shared counters; since 6.2 it reports all changes.
+ * pages, or up to two pages per processor of the system if that is more. The resident set is the sum of both levels.
+ * Before 6.2 the rss_stat tracepoint reports only changes to the shared counters; since 6.2 it reports all changes.
  *
- * The base (struct massif_rss_base) stores the counter values that were read last. Noting a change stores a counter's
- * current value in the base. The difference from the previously stored value is the change that current, or one
- * processor, has made. A base must be all zero before massif_rss_base_alloc().
+ * The base (struct massif_rss_base) stores the counter values that were read last. Noting a change means storing a
+ * counter's current value in the base. The difference from the previously stored value is the change that current, or
+ * one processor, has made. A base must be all zero before massif_rss_base_alloc().
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
-/* True if the kernel batches changes of the counters of resident pages per processor, false if per thread. */
+/* True if the kernel collects changes to the counters of resident pages per processor, false if per thread. */
 #define MASSIF_RSS_BY_CPU	false
 
 struct massif_rss_base {
@@ -83,7 +83,9 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 	return change;
 }
 
-/* True if tracepoint rss_stat has reported every change of the shared counters. Serialised with massif_rss_note(). */
+/*
+ * True if the rss_stat tracepoint has reported every change to the shared counters. Serialised with massif_rss_note().
+ */
 static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struct mm_struct *mm)
 {
 	int member;
@@ -182,10 +184,9 @@ static inline long massif_rss_note_cpu(struct massif_rss_base *base, struct mm_s
 }
 
 /*
- * Without taking a lock, notes the change that current has made on this processor. Returns false in two cases: if the
- * processor's count became too large, so that the kernel moved it to the shared counter and left 0; or if the task
- * migrated between its change and the tracepoint, so that the current processor's count has not changed. Preemption is
- * off.
+ * Without taking a lock, notes the change that current has made on this processor. Returns false in two cases: the
+ * processor's count became so large that the kernel moved it to the shared counter and left 0, or the task migrated
+ * between its change and the tracepoint, so the current processor's count has not changed. Called with preemption off.
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)

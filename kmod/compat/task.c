@@ -167,9 +167,9 @@ bool massif_task_in_any_mremap(struct massif_mremap *call)
  * massif_task_in_mremap() - like massif_task_in_any_mremap(), but only for a call that grows a mapping, in place if
  * possible.
  *
- * MASSIF_HOOK_GROW uses this to recognise its calls by mremap(). A hook on the kernel's function for the whole system
- * call would be too late: that function drops mmap_lock before it returns, but the record of a mapping must be written
- * while mmap_lock is held.
+ * MASSIF_HOOK_GROW uses this to recognise that it was called from mremap(). A hook on the kernel's function for the
+ * whole system call would be too late: that function drops mmap_lock before it returns, but the record of a mapping
+ * must be written while mmap_lock is held.
  *
  * Return: false if current is not in such a call.
  */

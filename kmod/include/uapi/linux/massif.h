@@ -269,7 +269,7 @@ struct massif_stack_cache {
 	__u32 flags;		/* no flags are defined: must be 0 */
 	__u64 stacks;		/* address of an array of massif_stack_cache_stack; entries differ in size */
 	__u32 bytes;		/* size of the array in bytes: at most MASSIF_KNOWN_BATCH */
-	/* The module stores the number of stacks added to the cache; undefined on an error. */
+	/* out: number of stacks added to the cache; undefined if the call fails */
 	__u32 taken;
 };
 
@@ -293,7 +293,7 @@ struct massif_status {
 	__u32 processes;	/* processes in the session now */
 	__u32 targets;		/* current number of targets in the session */
 	__u32 out_of_sync;	/* number of the session's targets that are out of sync */
-	__u32 pending;		/* stack copies and resyncs that threads have yet to make */
+	__u32 pending;		/* stack copies and resyncs that threads have not carried out yet */
 };
 
 /* Values of massif_hook_info.kind: how a function or tracepoint is hooked. */
@@ -411,7 +411,7 @@ enum massif_record_type {
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
 #define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
 #define MASSIF_RF_KNOWN		(1U << 4)	/* the record's field capture is the number of a cached stack */
-#define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP record: it follows all GONE records of the same call */
+#define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP record: all GONE records of this unmapping precede it */
 
 struct massif_record {
 	__u32 type;		/* record type MASSIF_REC_* */
@@ -512,7 +512,7 @@ struct massif_rec_end {
 /* Layout of RESYNC_BEGIN and RESYNC_END records, which have the same contents. */
 struct massif_rec_resync {
 	struct massif_record h;
-	__u64 start;		/* this part of a resync lists the mappings from this address on; 0 in the first part */
+	__u64 start;		/* this part of a resync lists mappings starting at this address; 0 in the first part */
 	__u64 end;		/* this part of a resync lists the mappings up to this address; ~0 in the last part */
 	__u32 reason;
 	__u32 part;
@@ -600,12 +600,12 @@ struct massif_rec_move {
 #define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes truncated at max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* the stack copy ends where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
-#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* no stack bytes, perhaps no registers: no memory for the copy */
+#define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* out of memory: no stack bytes and perhaps no registers were copied */
 #define MASSIF_STACK_COMPAT	(1U << 5)	/* no stack bytes, only registers: the thread runs 32-bit code */
 /* Only registers were copied, because the part of the ring that stacks may use is full. */
 #define MASSIF_STACK_LIMITED	(1U << 6)
 
-/* Layout of STACK records. Other records whose field capture has the same number have this stack. */
+/* Layout of STACK records. Any other record whose capture field holds the same number has this stack. */
 struct massif_rec_stack {
 	struct massif_record h;
 	__u32 arch;		/* architecture of the registers: MASSIF_ARCH_* */
@@ -615,8 +615,8 @@ struct massif_rec_stack {
 	__u64 sp;		/* stack pointer: address of the first stack byte */
 	__u64 bytes;
 	/*
-	 * How often executable code of the target had been unmapped, or may have been, at the time of the first record
-	 * that has this stack.
+	 * How many times executable code of the target had been (or may have been) unmapped by the time of the first
+	 * record that has this stack.
 	 */
 	__u32 code_gen;
 	__u32 known;		/* number of the cached stack that matches the thread's stack, or 0 if there is none */
