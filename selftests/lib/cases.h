@@ -55,7 +55,7 @@ static inline void select_cases(void)
 	}
 }
 
-/* Lets the harness's main() remove the test cases that are not selected before it runs the others. */
+/* Lets the harness's main() remove the unselected test cases before it runs the rest. */
 #define test_harness_run(argc, argv) (select_cases(), test_harness_run(argc, argv))
 
 #endif

@@ -101,7 +101,7 @@ pid_t ctl_start(void (*before)(void), const char *const *argv)
 	return pid;
 }
 
-/* Reads the standard output and error of a program, two pipes, to their ends. */
+/* Reads a program's standard output and standard error, which are pipes, until both reach end of file. */
 static void collect(int fds[2], char *texts[2])
 {
 	size_t sizes[2] = { 0, 0 };

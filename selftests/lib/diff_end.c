@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Adds to a massif.out file from Valgrind's Massif the check for a peak at the program's end that massif-ctl makes.
+// Changes a massif.out file written by Valgrind's Massif as if Massif had checked for a peak at the program's end, like
+// massif-ctl.
 
 #include "selftests/lib/diff_end.h"
 

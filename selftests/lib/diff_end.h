@@ -20,8 +20,8 @@ char *diff_end_add(const char *theirs, const char *end, const char *ours, const 
 
 /*
  * Removes everything about the snapshot at the program's end from massif-ctl's @log, in place: the snapshot's line, the
- * preceding line about skipped snapshots, and the lines about a culling after it. Also subtracts the snapshot and this
- * culling from the counters in the log.
+ * preceding line about skipped snapshots, and any lines about a culling after the snapshot. Also subtracts the snapshot
+ * and this culling from the counters in the log.
  */
 void diff_end_remove_from_log(char *log);
 

@@ -297,8 +297,8 @@ static char *extract_account(const char *log)
 }
 
 /*
- * Only massif-ctl takes a snapshot at the program's end. To make both runs comparable, removes this snapshot from
- * massif-ctl's log and adds such a snapshot to Valgrind's file.
+ * Only massif-ctl takes a snapshot at the program's end. To make the two runs comparable, this function removes that
+ * snapshot from massif-ctl's log and adds a corresponding snapshot to Valgrind's file.
  */
 static char *equalise_end(struct run *run, char *text, const struct run *ours)
 {
@@ -504,7 +504,7 @@ bool diff_run(const struct diff_scenario *scenario)
 
 	/* A file left by the previous scenario must not be mistaken for a new one. */
 	ctl_remove_files("massif.out.");
-	/* Start all runs before waiting for any, because the runs under Valgrind take so long. */
+	/* Start all runs before waiting for any of them, because the runs under Valgrind take a long time. */
 	if (!scenario->options_are_new)
 		start(&runs[THEIRS], THEIRS, options, scenario->target, args, NULL);
 	start(&runs[OURS], OURS, options, scenario->target, args, NULL);

@@ -27,10 +27,11 @@ struct diff_scenario {
 	 * into account, and must differ otherwise.
 	 */
 	const char *why;
-	/* arguments for the target that make Valgrind's file equal to massif-ctl's */
+	/* different arguments for the target under Valgrind, so that Valgrind's file matches massif-ctl's */
 	const char *their_args[DIFF_WORDS_MAX];
-	const char *their_options[DIFF_WORDS_MAX]; /* options for Valgrind that make its file equal to massif-ctl's */
-	const char *their_library; /* library preloaded under Valgrind to make Valgrind's file equal to massif-ctl's */
+	/* different options for Valgrind, so that its file matches massif-ctl's */
+	const char *their_options[DIFF_WORDS_MAX];
+	const char *their_library; /* library preloaded under Valgrind, so that Valgrind's file matches massif-ctl's */
 	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */
 	bool options_are_new; /* Valgrind 3.19 does not know the scenario's options, so it is not run with them */
 	/*

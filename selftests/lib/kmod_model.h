@@ -36,8 +36,8 @@ struct kmod_target {
 	struct kmod_intervals part;	/* mappings read so far from the current part of a resync */
 	uint64_t maps;			/* number of MAP records */
 	/*
-	 * Numbers of resident pages. A number can be temporarily negative, if the record of a thread that removed
-	 * pages precedes the record of the thread that had added them.
+	 * Numbers of resident pages. A number can be temporarily negative: if one thread adds pages and another thread
+	 * removes them, the record of the removal may come first.
 	 */
 	bool resident_told;
 	int64_t resident[MASSIF_RSS_COUNT];

@@ -40,7 +40,7 @@ int kmod_session_status(struct kmod_session *session, struct massif_status *stat
 int kmod_session_tell(struct kmod_session *session, const void *stacks, uint32_t bytes);
 int kmod_session_resync(struct kmod_session *session, uint32_t *remaining);
 
-/* Attaches the session of @fd to process @pid. */
+/* Makes the session that @fd refers to attach to the running process @pid. */
 int kmod_session_attach(int fd, pid_t pid);
 /* Enrols the calling process in the session that @fd refers to. */
 int kmod_session_enrol(int fd);

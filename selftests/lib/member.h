@@ -52,9 +52,9 @@ struct member {
 };
 
 /*
- * Opens a session with all records, including those of resident pages, and starts a profiled process in it. If
- * @faults is set, one of its threads accesses memory of a userfaultfd, and the caller must provide the pages. Returns
- * 0 or -errno.
+ * Opens a session that receives all records, including those of resident pages, and starts a profiled process in it.
+ * If @faults is set, one of the process's threads accesses memory registered with a userfaultfd, and the caller must
+ * provide the pages. Returns 0 or -errno.
  */
 int member_start(struct member *member, bool faults);
 
@@ -68,8 +68,8 @@ bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);
 
 /*
- * Ends a profiled process that is in the phase MEMBER_RESTS, and reads its session to the end. Returns false, with a
- * description in member->wrong, on an error.
+ * Ends a profiled process that is in the MEMBER_RESTS phase, and reads its session to the end. On error, returns false
+ * and stores a description in member->wrong.
  */
 bool member_end(struct member *member);
 

@@ -38,7 +38,8 @@ struct oracle {
 	int n_contexts;
 	uint64_t bytes[ORACLE_CONTEXTS];
 	int n_blocks;
-	struct oracle_block blocks[ORACLE_BLOCKS]; /* live blocks; of blocks at the same address, the latest is last */
+	/* live blocks; if several have the same address, the most recent one comes last */
+	struct oracle_block blocks[ORACLE_BLOCKS];
 	uint64_t peak_total;
 	int64_t next_allowed;
 	uint32_t interval, since_detailed, cullings, skipped;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at certain moments and at exit. Each
-// thread stops when it exits; the maps at the last thread's exit are the final ones.
+// Runs a command under ptrace and reads /proc/PID/maps of all its processes, at certain points in the run and at exit.
+// Each thread stops when it exits; the maps at the last thread's exit are the final ones.
 
 #include "selftests/lib/pages_trace.h"
 
@@ -298,7 +298,7 @@ static void ask_for_dump(struct trace *trace, unsigned int moment)
 
 /*
  * Stops all threads of @self's process, reads the process's maps from /proc, and makes massif-ctl write a dump of the
- * mappings that it knows. Returns false if a thread cannot be stopped now.
+ * mappings that it knows about. Returns false if a thread cannot be stopped now.
  */
 static bool moment(struct trace *trace, struct tracee *self)
 {

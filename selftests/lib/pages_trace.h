@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs massif-ctl under ptrace and reads /proc/PID/maps of all its processes at selected moments and at exit. A process
- * is stopped while its maps are read.
+ * Runs massif-ctl under ptrace, and reads /proc/PID/maps of all its processes at selected points in the run and at
+ * exit. A process is stopped while its maps are read.
  */
 #ifndef MASSIF_SELFTESTS_PAGES_TRACE_H
 #define MASSIF_SELFTESTS_PAGES_TRACE_H
@@ -19,8 +19,8 @@ struct trace_range {
 struct trace_maps {
 	pid_t pid;
 	/*
-	 * the number of the moment during the run at which the maps were read, counted from 1 across all processes; 0:
-	 * they were read at the process's exit
+	 * number of the point in the run at which the maps were read, counting from 1 across all processes; 0: they
+	 * were read when the process exited
 	 */
 	unsigned int moment;
 	size_t n_ranges;
@@ -41,12 +41,12 @@ struct trace_set {
  * Runs @argv, massif-ctl and its arguments, with standard input from @in (NULL: inherited) and standard output to the
  * file @out. Returns its status in the format of waitpid(2), or -1.
  *
- * Each process that has executed a program, and each process forked by it, is stopped at certain moments: at its 16th,
- * 32nd, 64th, ... system call. At each moment, all threads of the process are stopped, its maps are read, and massif-ctl
- * is asked to write a dump of the mappings that it knows to @dump, the file named by $MASSIF_DUMP_INTERVALS. So one
- * moment is near the start of the process's system calls, and one is in their second half.
+ * Each process that has executed a program, and each process forked by it, is stopped at certain points: at its 16th,
+ * 32nd, 64th, ... system call. At each point, all threads of the process are stopped, its maps are read, and massif-ctl
+ * is asked to dump the mappings that it knows about to @dump, the file named by $MASSIF_DUMP_INTERVALS. So one of these
+ * points comes early in the sequence of the process's system calls, and one in the second half.
  *
- * *@set is set to the maps of each process at its exit and at all moments. Free it with trace_set_free().
+ * *@set is set to the maps of each process at its exit and at all these points. Free it with trace_set_free().
  */
 int trace_run(char *const *argv, const char *in, const char *out, const char *dump,
 	      struct trace_set *set);
@@ -57,8 +57,8 @@ int trace_read_dump(const char *path, struct trace_set *set);
 void trace_set_free(struct trace_set *set);
 
 /*
- * Returns the maps in @set that were read from process @pid at the moment with number @moment (0: at the process's
- * exit), or NULL if there are none.
+ * Returns the maps in @set that were read from process @pid at point number @moment (0: at the process's exit), or NULL
+ * if there are none.
  */
 const struct trace_maps *trace_find(const struct trace_set *set, pid_t pid, unsigned int moment);
 

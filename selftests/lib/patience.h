@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Returns the factor for time limits. */
+/* Returns the factor by which time limits are multiplied. */
 static inline unsigned int patience(void)
 {
 	const char *factor = getenv("MASSIF_PATIENCE");

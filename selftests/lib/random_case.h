@@ -14,7 +14,7 @@ struct random_case {
 	char text[2048];
 };
 
-/* Generates case @number of the master seed @seed, reproducibly. */
+/* Generates case @number for the master seed @seed; the same seed and number always give the same case. */
 void random_case_make(struct random_case *the, uint64_t seed, unsigned int number);
 
 /* Prints the two commands that repeat the case by hand, as comments in the test output. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes a system call fail, with a seccomp filter.
+// Uses a seccomp filter to make a system call fail.
 
 #include "selftests/lib/refuse_call.h"
 

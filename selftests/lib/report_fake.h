@@ -3,8 +3,8 @@
  * Stacks written as text, and a symbolizer for them.
  *
  * A stack is a list of frames, innermost first, separated by `|`: "f|main". A frame with inlined calls is a list of
- * functions, innermost first, separated by `/`: "inner/outer". A frame `?` has no name. Each distinct text of a frame
- * stands for a code address: the first one used stands for 0x10, the next new one for 0x20, and so on.
+ * functions, innermost first, separated by `/`: "inner/outer". A frame `?` has no name. Each distinct frame text stands
+ * for a code address: the first one used stands for 0x10, the next new one for 0x20, and so on.
  */
 #ifndef MASSIF_SELFTESTS_REPORT_FAKE_H
 #define MASSIF_SELFTESTS_REPORT_FAKE_H
@@ -30,8 +30,8 @@ extern const struct mf_object fake_objects[];
 #define FAKE_OBJECTS 2
 
 /*
- * Number of look-ups of an address for only the name of its function, and number of look-ups for all its source
- * positions.
+ * Number of look-ups that requested only the name of the function at an address, and number of look-ups that requested
+ * all source positions of an address.
  */
 extern size_t fake_functions_asked, fake_positions_asked;
 

@@ -14,7 +14,7 @@
 
 #define WALKS_THEIRS_MAX 1024u
 
-/* Attribute of a function that must not be inlined or cloned, and whose calls must not be turned into jumps. */
+/* Attribute for a function that must not be inlined or cloned, and whose tail calls must not be turned into jumps. */
 #define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
 
 /*
@@ -30,8 +30,8 @@ struct walks {
 	struct walks_comparison compared; /* result of the last comparison of the shim's walk with libunwind's */
 	uint32_t depth;			  /* maximum depth of a walk */
 	/*
-	 * Numbers of wrong stacks: those from walks that reuse frames of the previous walk, and those from the memo,
-	 * which remembers the earlier stacks of a thread.
+	 * Numbers of wrong stacks, counted separately for walks that reuse frames of the previous walk and for the
+	 * memo, which remembers earlier stacks of a thread.
 	 */
 	uint32_t wrong_after_another, wrong_in_memo;
 	/*

@@ -35,8 +35,8 @@ void torture_run_close(struct torture_run *run);
 int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
 
 /*
- * Returns whether the records were exact: all totals and maps agree, no record was lost and no process missed. If not,
- * run->wrong describes the first error.
+ * Returns whether the records were exact: all totals and maps agree, no record was lost, and no process was missed. If
+ * not, run->wrong describes the first error.
  */
 bool torture_run_exact(struct torture_run *run);
 

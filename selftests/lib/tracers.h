@@ -18,7 +18,7 @@ int tracers_start_function(const char *function);
 int tracers_start_graph(const char *function);
 int tracers_start_fentry(const char *function);
 
-/* These three stop the kprobes, the ftrace tracer and the BPF program. May be called after a failed start. */
+/* These functions stop the kprobes, the ftrace tracer and the BPF program. They may be called even if a start failed. */
 void tracers_stop_kprobe(void);
 void tracers_stop_tracer(void);
 void tracers_stop_fentry(void);

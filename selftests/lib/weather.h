@@ -13,8 +13,8 @@ struct weather {
 	/* number of calls to @blow needed to cause every variant of this disturbance */
 	unsigned int rounds;
 	/*
-	 * Prepares the machine to disturb @member, a profiled process that is busy changing its memory. Returns NULL,
-	 * or what this kernel lacks for this disturbance.
+	 * Prepares the machine to disturb @member, a profiled process that is busy changing its memory. Returns NULL on
+	 * success, or the name of something that the disturbance needs and this machine does not have.
 	 */
 	const char *(*begin)(struct member *member);
 	/* Causes one disturbance; takes about a tenth of a second. */
@@ -64,7 +64,7 @@ bool weather_group_put(const char *name, const char *file, const char *text);
 bool weather_group_enter(const char *name, pid_t pid);
 long weather_group_number(const char *name, const char *file, const char *field);
 
-/* Writes @text to a file of /sys or /proc. */
+/* Writes @text to a file in /sys or /proc. */
 bool weather_put(const char *path, const char *text);
 /* Returns the number after @field in the file (NULL: the first number); -1 if there is none. */
 long weather_number(const char *path, const char *field);

@@ -106,7 +106,7 @@ static char *eat(size_t bytes, int flags)
 	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 }
 
-/* Uses up memory in one of five ways: by faults, MAP_POPULATE, system calls, mappings, or children. */
+/* Uses up memory in one of five ways: page faults, MAP_POPULATE, system calls, small mappings, or child processes. */
 static void eat_all(unsigned int how)
 {
 	int zero = open("/dev/zero", O_RDONLY), i;
@@ -148,8 +148,8 @@ static void be_killed(struct member *member, unsigned int how)
 {
 	struct massif_enrol enrol = { .size = sizeof(enrol) };
 	/*
-	 * If @how selects small mappings or child processes (cases 3 and 4 in eat_all()), fill most of the memory limit
-	 * beforehand, because these use little memory per step.
+	 * If @how selects small mappings or child processes (cases 3 and 4 in eat_all()), use up most of the memory
+	 * limit first, because eat_all() then uses little memory per step.
 	 */
 	size_t before = how % WAYS < 3 ? LIMIT / 4 * (1 + how % 3) : LIMIT / 16 * 15;
 

@@ -119,8 +119,8 @@ static const char *begin_bpf(struct member *member)
 }
 
 /*
- * Attaches a BPF program to the entry of a function. Must fail for a function that massif.ko hooks by its own direct
- * call, and succeed for all others.
+ * Attaches a BPF program to the entry of a function. Must fail for a function that massif.ko hooks with a direct call
+ * of its own, and succeed for all others.
  */
 static void blow_bpf(struct member *member, unsigned int round)
 {
