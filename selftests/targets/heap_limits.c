@@ -87,7 +87,10 @@ static void execute(void)
 	say("parent");
 }
 
-/* Checks that a program started with posix_spawn has its parent's limits from the first instruction on. */
+/*
+ * Checks that a program started with posix_spawn has its parent's limits. The shell waits before it prints them, because
+ * they are corrected only after posix_spawn has returned.
+ */
 static int spawned(void)
 {
 	char *argv[] = { "sh", "-c", "sleep 0.5; ulimit -S -v; ulimit -H -v; ulimit -S -d; ulimit -H -d", NULL };
