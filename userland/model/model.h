@@ -115,7 +115,7 @@ uint64_t mf_model_peak_threshold(const struct mf_model *model);
 /* Takes a normal snapshot if one is due at @now. Call this after each change of the totals. */
 void mf_model_attempt_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
-/* Takes a peak snapshot if the present total is a new peak. Call this before memory decreases. */
+/* Takes a peak snapshot if the current total is a new peak. Call this before memory decreases. */
 void mf_model_check_peak_on(struct mf_store *store, enum mf_occasion occasion, int64_t now);
 
 /* Takes a detailed snapshot because the program requests it, whether or not one is due. */

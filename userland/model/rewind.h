@@ -52,9 +52,9 @@ size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 
 /*
- * Goes back to the version @capture, which must be older than the version of the previous call, and copies the byte
- * counts of up to @max contexts (MF_CONTEXT_FIRST, MF_CONTEXT_FIRST + 1, ...) to @bytes. Returns how many contexts the
- * version has.
+ * Goes back to the version @capture, which must be older than the version passed to the previous call, and copies the
+ * byte counts of up to @max contexts (MF_CONTEXT_FIRST, MF_CONTEXT_FIRST + 1, ...) to @bytes. Returns the number of
+ * contexts in the version.
  */
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max);
 

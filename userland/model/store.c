@@ -219,7 +219,7 @@ static int read_regions(int fd, struct mf_region *regions)
 
 	if (fstat(fd, &status) < 0)
 		return -errno;
-	/* If another process could still shrink the file, reading it here could raise SIGBUS. */
+	/* If another process can still shrink the file, accessing its mapping in this process may raise SIGBUS. */
 	seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
 		return -EINVAL;

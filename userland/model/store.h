@@ -119,7 +119,8 @@ struct mf_store_header {
 	int64_t seen_ms; /* the time that the aggregator last read, relative to first_time_ns */
 	uint32_t snapshot_due;
 	uint32_t n_tallies; /* tallies 0 to n_tallies - 1 are or were in use */
-	uint32_t granule_bits; /* log2 of the granule size in bytes of the table of blocks; see blocks.h */
+	/* log2 of the size in bytes of a granule, the unit of the table of blocks; see blocks.h */
+	uint32_t granule_bits;
 	uint64_t capture;      /* the newest tree version, or 0; see tree_version.h */
 
 	/* Options that massif-ctl sets for the shim and the model, besides struct mf_model_options. */
@@ -129,7 +130,7 @@ struct mf_store_header {
 	uint32_t real_capacities;
 	uint32_t is_elsewhere; /* the program has loaded libraries into a separate namespace (dlmopen), which is not
 			        * profiled */
-	/* 0 if objects that are loaded later are patched; -errno, the reason, if they are not */
+	/* 0 if objects that are loaded later are patched as well; otherwise the reason why they are not, as -errno */
 	int32_t late_objects_error;
 	int32_t trace_fd;	    /* descriptor (greater than 2) to which allocation calls are traced; 0: no trace */
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
@@ -180,9 +181,9 @@ struct mf_store_header {
 
 	/* Fields used to query whether a context is to be counted; see filter_client.h. */
 	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
-	uint32_t question; /* the context for which the shim asks whether it is to be counted, or 0; used as a futex */
+	uint32_t question; /* the context that the shim is asking about (is it to be counted?), or 0; used as a futex */
 	uint32_t answer;   /* whether the context in @question is to be counted: enum mf_answer; used as a futex */
-	uint32_t may_not_wait; /* the program is not allowed the futex system calls, so it polls for answers */
+	uint32_t may_not_wait; /* the program may not make futex system calls, so it polls for answers */
 	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
 	uint32_t unanswered; /* the filter server did not answer, so every new context was counted from then on */
 

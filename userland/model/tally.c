@@ -233,8 +233,8 @@ static int64_t left_from(const struct mf_model *model, uint64_t now)
 }
 
 /*
- * Returns -1 if a snapshot is due. Otherwise returns by how many bytes the clock may still advance before one is due,
- * or PLENTY if the time unit is not bytes.
+ * Returns -1 if a snapshot is due. Otherwise returns the number of bytes by which the clock may still advance before
+ * one is due, or PLENTY if the time unit is not bytes.
  */
 static int64_t clock_left(const struct mf_store *store)
 {

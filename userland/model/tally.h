@@ -40,8 +40,8 @@ struct mf_tally {
 	 */
 	/*
 	 * number of bytes by which the clock may still advance before the model must handle an event; negative if the
-	 * model must handle the next event. If the time unit is not bytes, no number of bytes is a limit, and a value
-	 * that is not negative is a huge number.
+	 * model must handle the next event. If the time unit is not bytes, there is no such limit, and any value that
+	 * is not negative is a huge number.
 	 */
 	int64_t clock_room;
 	/*
@@ -69,23 +69,23 @@ struct mf_tally {
 	 */
 	uint32_t allocs, frees; /* numbers of allocations and frees of counted blocks */
 	int64_t heap;		/* change in the number of requested bytes */
-	/* address of a block whose free is delayed, so that it is still in the table of blocks; or 0 */
+	/*
+	 * address of a block that has been freed but is still in the table of blocks, because handling the free has
+	 * been delayed; 0 if there is none
+	 */
 	uint64_t delayed_free;
 	uint32_t reallocs;
 	uint32_t stack_growths, stack_shrinks;
 	/* number of unused records of earlier byte counts (struct mf_past) in the chunk last_chunk */
 	uint16_t pasts_room;
-	uint8_t may_shrink;  /* true if no decrease of the total can require a peak snapshot */
+	uint8_t may_shrink;  /* true if no decrease in the total can require a peak snapshot */
 	uint8_t may_delay_free; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change in the number of bytes in the threads' stacks */
 	int64_t clock_granted, heap_granted;
 	/* number of instructions not yet added to the totals, and the maximum that this number may reach */
 	int64_t instructions, instructions_room;
 
-	/*
-	 * The list of chunks that hold the records of the contexts' earlier byte counts in this tally's shard; see
-	 * tree_version.h.
-	 */
+	/* The list of chunks that hold the earlier byte counts recorded for this tally's shard; see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
 };
 
@@ -131,7 +131,7 @@ void mf_tally_walk_delayed(const struct mf_store *store,
 			   void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /*
- * Withdraws the allowances of all tallies, which let the threads count events without the model. The next event is then
+ * Withdraws the allowance of every tally, so that no thread can count events without the model. The next event is then
  * handled by the model, which takes the snapshot that is due. Used only if the time unit is milliseconds; called by the
  * aggregator, which watches the clock. A thread that is counting an event at the same time may undo the withdrawal, so
  * repeat the call after a while.
@@ -240,18 +240,18 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
  * mf_tally_alloc(), mf_tally_free() and so on do the same as mf_heap_alloc(), mf_heap_free() and so on in heap.h, but
  * count the event in the shard and tally of @ctx, and return true. A free copies the block to *@block.
  *
- * They change nothing and return false if the model has to handle the event: if the event exceeds the tally's allowance
- * (the amounts by which the clock and the total may still change) or may require a peak snapshot; if the block is not,
- * or cannot be, stored in slots (blocks.c); if its context is not counted; or if there is no room to record the
- * context's earlier byte count (as of the newest tree version).
+ * They change nothing and return false if the model has to handle the event. This is so if the event exceeds the
+ * tally's allowance (the amounts by which the clock and the total may still change), if it may require a peak snapshot,
+ * if the block is not, or cannot be, stored in slots (blocks.c), if its context is not counted, or if there is no room
+ * to record the context's earlier byte count (as of the newest tree version).
  *
- * If @keeps is false, they make no function calls, for callers whose code must not contain any. They then also return
- * false if the earlier byte count has not been recorded yet, or if the block to be freed has more capacity than a new
- * block of its size.
+ * If @keeps is false, they make no function calls, for callers whose code must not contain any. In that case, they also
+ * return false if the earlier byte count has not been recorded yet, or if the block to be freed has more capacity than
+ * a new block of its size would have.
  *
  * For speed, some tests cover several conditions. A slot that does not hold a usual block (one that fits into slots)
- * decodes to an invalid context number, so the slot needs no separate test. The tree version of a context that is not
- * counted (MF_CAPTURE_UNCOUNTED) never equals the tally's, so comparing versions also detects such contexts.
+ * decodes to an invalid context number, so it needs no separate test. The tree version of a context that is not counted
+ * (MF_CAPTURE_UNCOUNTED) never equals the tally's, so comparing versions also detects such contexts.
  */
 static inline __attribute__((always_inline)) bool
 mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t address, uint64_t size,
@@ -300,14 +300,14 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/*
-	 * The context number is decoded from the bits of @first from MF_BLOCKS_CONTEXT_SHIFT up. If @slot holds a usual
-	 * block (see blocks.c) that begins at @address, its MF_BLOCKS_KIND bits equal mf_blocks_place(), so the XOR
-	 * clears them, and only the context remains. If the block has been shrunk, MF_BLOCKS_SHRUNK also remains, which
-	 * makes the number too large to be a context. The slots of such a block are decoded by mf_blocks_parse() if
-	 * @keeps is true; if @keeps is false, the model has to handle the free. In all other cases, one of the
-	 * MF_BLOCKS_KIND bits remains set or the slot is empty, so the number is invalid. The block's size needs no
-	 * check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger blocks are never stored in
-	 * slots.
+	 * The context number is decoded from bit MF_BLOCKS_CONTEXT_SHIFT of @first and the bits above it. If @slot
+	 * holds a usual block (one that fits into slots, see blocks.c) that begins at @address, its MF_BLOCKS_KIND bits
+	 * equal mf_blocks_place(), so the XOR clears them, and only the context remains. If the block has been shrunk,
+	 * MF_BLOCKS_SHRUNK also remains, which makes the number too large to be a context. The slots of such a block
+	 * are decoded by mf_blocks_parse() if @keeps is true; if @keeps is false, the model has to handle the free. In
+	 * all other cases, one of the MF_BLOCKS_KIND bits remains set or the slot is empty, so the number is invalid.
+	 * The block's size needs no check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger
+	 * blocks are never stored in slots.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

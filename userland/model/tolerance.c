@@ -13,8 +13,8 @@
 #define SIGN		 (1ull << 63)
 #define LEADING_ONE	 (1ull << FRACTION_BITS)
 /*
- * The mantissa is shifted left by this before it is divided by 100, so that the quotient has enough bits. The shifted
- * mantissa still fits into 64 bits.
+ * The mantissa is shifted left by this many bits before it is divided by 100, so that the quotient has enough bits. The
+ * shifted mantissa still fits into 64 bits.
  */
 #define QUOTIENT_SHIFT	 11
 

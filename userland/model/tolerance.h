@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Computes how far the total may exceed the recorded peak without being a new peak.
+ * Computes how far the total may exceed the recorded peak without counting as a new peak.
  *
  * Massif computes this in double precision. The shim runs in programs that may have unmasked floating-point exceptions
  * or changed the rounding mode, or that may test the exception flags. So it computes the same result with integers and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tree versions: the byte count of each context at the time of each detailed snapshot. When a context's byte count
-// changes for the first time after a version was taken, the count that it had in that version is recorded. A reader
+// Tree versions: the byte count of each context at the time of each detailed snapshot. The first time that a context's
+// byte count changes after a version has been taken, the count that it had in that version is recorded. A reader
 // reconstructs the version from these records.
 
 #include "tree_version.h"
@@ -21,8 +21,8 @@
 #define FEW_CHUNKS 32u
 
 /*
- * The number of chunks (64 MiB) by which the contexts' earlier byte counts may outgrow the limit header->prune_at while
- * a reader relies on them not being moved. Beyond that, they are moved in spite of the reader.
+ * While a reader relies on the records of earlier byte counts not being moved, the number of chunks in use may exceed
+ * the limit header->prune_at by this many (64 MiB). Beyond that, the records are moved even though there is a reader.
  */
 #define PATIENCE_CHUNKS 16384u
 

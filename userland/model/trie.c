@@ -141,8 +141,8 @@ uint32_t mf_trie_find_hashed(const struct mf_store *store, uint32_t parent, uint
 
 /*
  * Returns the number of children in @parent's list, and sets *@link to the link for the next child. A search reads the
- * first MF_TRIE_ELDEST_MAX children in the list. The list has at most one child more; if it has that child, the search
- * continues in the hash table, which also contains that child.
+ * first MF_TRIE_ELDEST_MAX children in the list. The list may contain one more child. If it does, the search continues
+ * in the hash table, which contains that child, too.
  */
 static uint32_t find_link(const struct mf_store *store, uint32_t parent, uint32_t **link)
 {
@@ -190,7 +190,7 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
 	return child;
 }
 
-/* Creates a context that ends in @node. The caller has made sure that there is room. */
+/* Creates the context of the stack that ends in @node. The caller must have made sure that there is room. */
 static uint32_t make_context(struct mf_store *store, uint32_t node)
 {
 	struct mf_store_header *header = store->header;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The trie of stacks, with outermost frames next to the root, and the contexts that end in its nodes. */
+/* The trie of stacks, with the outermost frames next to the root, and the contexts, whose stacks end in its nodes. */
 #ifndef MASSIF_MODEL_TRIE_H
 #define MASSIF_MODEL_TRIE_H
 
@@ -34,7 +34,9 @@ struct mf_node {
 	uint32_t younger;
 };
 
-/* Number of children that are searched one by one. For more, a hash table lookup is at least as fast. */
+/*
+ * Maximum number of children that are searched one by one. With more of them, a hash table lookup is at least as fast.
+ */
 #define MF_TRIE_ELDEST_MAX 8u
 
 /*
@@ -74,8 +76,8 @@ static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_
 }
 
 /*
- * Returns the child that was added to @node's parent after @node, or 0 if there is none. Not for children in the hash
- * table.
+ * Returns the child that was added to @node's parent after @node, or 0 if there is none. @node must not be a child that
+ * is in the hash table.
  */
 static inline uint32_t mf_trie_next(const struct mf_store *store, uint32_t node)
 {
@@ -127,9 +129,9 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds to the table of objects the text that is the only frame of the overflow context (the context that stands for all
- * stacks that no longer fit into the store), so that mf_trie_overflow() need not add it. Call this in advance if
- * another thread may add objects while the trie is being changed.
+ * Adds the only frame of the overflow context, which is a text, to the table of objects, so that mf_trie_overflow()
+ * need not add it. (The overflow context stands for all stacks that no longer fit into the store.) Call this in advance
+ * if another thread may add objects while the trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 

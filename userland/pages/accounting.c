@@ -424,8 +424,8 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
 	/*
-	 * If the new mapping replaced another one, resident pages whose address in that mapping was only a guess now
-	 * have no address. Place them at free mapped addresses.
+	 * The new mapping may have replaced another one to which resident pages had been assigned by a guess, because
+	 * their real addresses are unknown. These pages now have no address, so place them at free mapped addresses.
 	 */
 	return code || !removal->begun ? code : settle(a);
 }
