@@ -108,8 +108,8 @@ static bool describe(const struct link_map *map, struct dl_phdr_info *object)
 }
 
 /*
- * Is @name the DT_SONAME of the object @map? Reads only the object's dynamic section, since not every object begins
- * with an ELF header.
+ * Returns whether @name is the DT_SONAME of the object @map. Reads only the object's dynamic section, since not every
+ * object begins with an ELF header.
  */
 static bool has_name(const struct link_map *map, const char *name)
 {

@@ -2,10 +2,10 @@
 // Temporarily moves the shim in the dynamic linker's list of objects.
 //
 // Preloaded libraries come first in the list, right after the executable. AddressSanitizer's run-time library ends the
-// program if another library precedes it: when first called, it checks, once, the list that dl_iterate_phdr(3) reports.
-// So the shim moves behind AddressSanitizer's library in the list while it makes this first call. The dynamic linker
-// looks up symbols in a different list, which does not change: the program still calls the shim's malloc, which calls
-// the sanitizer's.
+// program if another library precedes it: the first time that it is called, and only then, it checks the list that
+// dl_iterate_phdr(3) reports. So the shim moves behind AddressSanitizer's library in the list while it makes this first
+// call. The dynamic linker looks up symbols in a different list, which does not change: the program still calls the
+// shim's malloc, which calls the sanitizer's.
 
 #include "load_order.h"
 

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Does the note lie in a readable segment of the object, so that it can be read from memory? */
+/* Returns whether the note lies in a readable segment of the object and so can be read from memory. */
 static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) *note)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -55,7 +55,7 @@ static bool is_of(const struct mf_object_file *file, const struct dl_phdr_info *
 	return true;
 }
 
-/* Uses bare system calls: the program may define functions of these names. */
+/* Uses bare system calls, because the program may define functions named openat() and close(). */
 static bool map_file(struct mf_object_file *file, const char *path)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);

@@ -81,7 +81,7 @@ static const char *path_of(const struct dl_phdr_info *info)
 	size_t length;
 
 	if (!info->dlpi_name[0]) {
-		/* The executable's path is cached at the start, because a sandbox may forbid readlink() later. */
+		/* The executable's path is cached at startup, because a sandbox may forbid readlink() later. */
 		if (!executable[0] && readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0)
 			executable[0] = '\0';
 		return executable;

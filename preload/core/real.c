@@ -145,9 +145,9 @@ bool mf_real_resolve(void)
 	if (__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return __atomic_load_n(&mf_real_state, __ATOMIC_ACQUIRE);
 	/*
-	 * If a library insists on being first in the dynamic linker's list of objects, move the shim behind it
-	 * (load_order.c). Do this before looking up any function: the first function found may be in that library, and
-	 * the library checks the list when the function is first called.
+	 * If a library insists on being first in the dynamic linker's list of objects, move the shim behind it (see
+	 * load_order.c). This must be done before any function is looked up, because the first function found may be in
+	 * that library, and the library checks the list when that function is first called.
 	 */
 	mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \

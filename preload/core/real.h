@@ -43,7 +43,8 @@
 	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *))
 
 /*
- * Functions that the C++ library's operators would call without the shim: the program's own definitions, if it has any.
+ * Functions that the C++ library's operators would call if the shim were not loaded: the program's own definitions, if
+ * it has any.
  */
 #define MF_REAL_PROGRAM(X)                                                  \
 	X(program_malloc, "malloc", void *, (size_t))                       \
@@ -82,7 +83,7 @@ size_t mf_real_extent(const void *pointer);
 /* Returns the minimum distance between two of the allocator's blocks, in bytes. */
 uint32_t mf_real_distance(void);
 
-/* Did @pointer come from the early arena? If so, it must not be passed to the real free(). */
+/* Returns whether @pointer came from the early arena. If so, it must not be passed to the real free(). */
 static inline bool mf_real_is_early(const void *pointer)
 {
 	return (uintptr_t)pointer - (uintptr_t)mf_real_early < MF_REAL_EARLY_SIZE;

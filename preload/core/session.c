@@ -16,7 +16,7 @@ static const int never_active;
 const volatile int *mf_session_active_word = &never_active;
 bool mf_session_traces;
 
-static int *active_word; /* points to the word that mf_session_active_word points to, but allows writing */
+static int *active_word; /* non-const pointer to the word that mf_session_active_word points to during a session */
 /* Copy of *active_word. In a forked child, the kernel clears *active_word, but this copy keeps the parent's value. */
 static int active_value;
 

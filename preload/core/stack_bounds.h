@@ -23,8 +23,8 @@ struct mf_stack_bounds {
 struct mf_stack_bounds *mf_stack_bounds(void);
 
 /*
- * Is @address known to be on the thread's stack, with the bounds @own? If so, it can be read as long as the thread
- * exists.
+ * Returns whether @address is known to be on the thread's stack, whose bounds are @own. If so, it can be read as long
+ * as the thread exists.
  */
 static inline bool mf_stack_bounds_holds(const struct mf_stack_bounds *own, uint64_t address)
 {

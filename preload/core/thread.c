@@ -27,9 +27,9 @@
 __thread struct mf_thread_local mf_thread_local __attribute__((tls_model("initial-exec")));
 
 /*
- * Protects the lists of thread states, the memory for new states, and the pthread key that tells the shim of a thread's
- * end. This lock is only taken by threads that are inside the shim, so an event in a signal handler cannot deadlock on
- * it.
+ * Protects the lists of thread states, the memory for new states, and the pthread key that notifies the shim when a
+ * thread ends. This lock is taken only by threads that are inside the shim, so an event in a signal handler cannot
+ * deadlock on it.
  */
 static struct mf_lock list_lock;
 static struct mf_thread_private *ended;
@@ -141,7 +141,7 @@ void mf_thread_release(void)
 	mf_thread_local.inside = MF_INSIDE_SHIM;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/*
-	 * A signal handler may have released the state already. Do not release the state while the thread resizes a
+	 * A signal handler may have released the state already. Do not release the state while the thread is resizing a
 	 * block, because the block is then recorded only in the state.
 	 */
 	thread = mf_thread_local.thread;

@@ -172,7 +172,7 @@ void mf_thread_reset(void);
 
 /*
  * In a forked child that now has its own session: discards the states of all other threads. @own, which may be NULL, is
- * the state of the remaining thread. @alone is true if the parent was single-threaded, too.
+ * the state of the remaining thread. @alone is true if the parent was also single-threaded.
  */
 void mf_thread_survive(struct mf_thread_private *own, bool alone);
 

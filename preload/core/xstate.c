@@ -26,7 +26,7 @@
 #define STATE_LEGACY 512u
 #define STATE_HEADER 64u
 #define CPUID_XSAVE  (1u << 27) /* CPUID leaf 1, ecx (OSXSAVE): the kernel has enabled XSAVE */
-#define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax: the processor has the instruction XSAVEC */
+#define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax: the processor supports the XSAVEC instruction */
 
 #define OWN_STACK_BYTES (128u << 10)
 /* the thread has no stack from the shim, or it is in use; the assembly below repeats this number */
@@ -150,7 +150,7 @@ __asm__(
 "	.popsection\n");
 
 /*
- * Allocates a stack for hooks of this thread. Returns its top, or OWN_STACK_NONE. Context: the current stack may have
+ * Allocates a stack for this thread's hooks. Returns its top, or OWN_STACK_NONE. Context: the current stack may have
  * little space left.
  */
 uint64_t mf_xstate_make_stack(void)

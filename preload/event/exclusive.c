@@ -175,7 +175,7 @@ void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, 
 	if (!context) {
 		end(now);
 		context = mf_stack_context(thread, caller);
-		/* Count 0 events: the call of begin() at the start of this function has already counted the realloc. */
+		/* Count 0 events: the call to begin() at the start of this function has already counted the realloc. */
 		now = begin(thread, 0);
 	}
 	account_realloc(old, address, size, context, now);

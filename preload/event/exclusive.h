@@ -17,7 +17,10 @@
 #include "model/blocks.h"
 #include "stack/unwind.h"
 
-/* These count an allocation, a block that a client request has reported, and a free. They preserve errno. */
+/*
+ * mf_exclusive_alloc() counts an allocation, mf_exclusive_made() a block that a client request has reported, and
+ * mf_exclusive_free() a free. All three preserve errno.
+ */
 void mf_exclusive_alloc(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context);
 void mf_exclusive_made(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context);
 

@@ -124,9 +124,9 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 
 /*
  * Counts an allocation whose context was not found by the first guess. The earlier stacks of a thread are kept in its
- * memo, a tree of nodes (memo.h). A table in the memo gives a node for the caller's registers. The first guess is that
- * the current stack begins with this node. If that was right, but several stacks in the memo begin with the node, @node
- * is the node. If it was wrong, @node is NULL.
+ * memo, a tree of nodes (memo.h). A table in the memo maps the caller's registers to a node; the first guess is that
+ * the current stack begins with that node. If the guess was right, but several stacks in the memo begin with that node,
+ * @node points to it. If the guess was wrong, @node is NULL.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
@@ -207,7 +207,7 @@ MF_INLINE struct mf_fastpath_result free_now(struct mf_thread *thread, void *poi
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, address);
 	struct mf_block block;
 
-	/* The atomic exchange of the gate delays all later loads, so prefetch before it. */
+	/* The atomic exchange of the gate delays all later loads, so prefetch the block's slot before it. */
 	if (shared)
 		__builtin_prefetch(slot, 1);
 	if (shared && !mf_gate_try_shared(thread->ctx.tally))

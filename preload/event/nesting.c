@@ -109,7 +109,7 @@ struct search {
 	bool repeatable;
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
-	uint64_t last_sp; /* stack pointer of the outermost frame that the walk in search of a hook has found so far */
+	uint64_t last_sp; /* stack pointer of the outermost frame that the search for a hook has reached so far */
 };
 
 /*
@@ -199,8 +199,8 @@ static bool add_word(struct mf_nesting_memo *memo, const struct mf_nesting_word 
 }
 
 /*
- * Caches the result of @search, namely that the caller is nested, in a memo. The memo is invalid while it is being
- * written, since a signal handler may read it.
+ * Records in a memo that @search has found the caller to be nested. The memo is invalid while it is being written,
+ * since a signal handler may read it.
  */
 static void remember(const struct search *search)
 {

@@ -231,7 +231,7 @@ static __attribute__((noinline)) void verify(const struct mf_registers *caller, 
 	errno = saved;
 }
 
-/* Adds to the counted stack bytes the change in the depth of the stack at @caller since the depth was last measured. */
+/* Measures the stack's depth at @caller, and adds its change since the last measurement to the counted stack bytes. */
 static __attribute__((noinline)) void watch_stack(struct mf_thread *thread,
 						  const struct mf_registers *caller)
 {
@@ -569,8 +569,8 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	watch(thread, caller, *mf_session_active_word);
 	context = recall_stack(thread, caller);
 	/*
-	 * If the block shrinks, do not create a context for its new stack yet: the total may have been at a peak until
-	 * now. mf_exclusive_realloc() records the peak first, because the new context must not appear in its tree.
+	 * If the block shrinks, do not create a context for its new stack yet: the current total may be a peak.
+	 * mf_exclusive_realloc() records the peak first, because the new context must not appear in its tree.
 	 */
 	if (!context && size >= state->block.size)
 		context = mf_stack_context(thread, caller);
@@ -593,8 +593,8 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 }
 
 /*
- * Handles a request to resize a block at a time when new blocks are not counted. Blocks that were counted earlier remain
- * counted.
+ * Handles a request to resize a block while the counting of new blocks is turned off. A block that was counted earlier
+ * remains counted, now with its new size.
  */
 static void resize_while_stopped(const void *pointer, size_t size,
 				 const struct mf_registers *caller)
