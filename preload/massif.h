@@ -15,8 +15,8 @@
  *		return block;
  *	}
  *
- * All functions may be called from any thread. They are safe in signal handlers, where massif_snapshot() and
- * massif_snapshot_to() may do nothing.
+ * All functions may be called from any thread. They are also safe in signal handlers, although massif_snapshot() and
+ * massif_snapshot_to() may do nothing there.
  */
 #ifndef MASSIF_MASSIF_H
 #define MASSIF_MASSIF_H
@@ -81,7 +81,10 @@ int massif_is_there(void) MASSIF_WEAK;
 }
 #endif
 
-/* Each macro calls its function only if that function is defined, which is so only in a run under massif-ctl. */
+/*
+ * Each macro calls its function only if that function is defined, which is the case only when the program runs under
+ * massif-ctl.
+ */
 #define massif_malloc_like(block, size) \
 	(massif_malloc_like ? massif_malloc_like(block, size) : (void)0)
 #define massif_free_like(block) (massif_free_like ? massif_free_like(block) : (void)0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Looks up functions in the program's C++ library, if it has one.
 //
-// A library loaded at the start is never unloaded, so its functions are looked up once. A library loaded later may be
+// A library loaded at startup is never unloaded, so its functions are looked up once. A library loaded later may be
 // unloaded again. It is searched when it is loaded (object_loaded.c) rather than when one of its functions is needed,
 // because a search takes the dynamic linker's lock, and an allocation must not take that lock (objects.c).
 

@@ -47,7 +47,7 @@ void mf_cxx_library_know(bool all);
 
 /*
  * Returns the function's address, or NULL if no library defines it. Unlike dlsym() this does not change what dlerror()
- * returns. Takes the dynamic linker's lock only if there was no C++ library at the start (for example, in a C program
+ * returns. Takes the dynamic linker's lock only if there was no C++ library at startup (for example, in a C program
  * with a C++ plug-in) and some loads may not have been reported.
  */
 void *mf_cxx_library_find(enum mf_cxx_library_function function);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Redirects all calls to a function to another one, and keeps a callable copy of the original.
+// Redirects all calls of one function to another function, and keeps a callable copy of the original.
 //
 // The instructions that the jump overwrites are copied to memory near the function, followed by a jump to the next
 // instruction. No return address may point into the copy, because stacks could not be unwound from there. So a call in
@@ -182,7 +182,10 @@ static bool is_clear(const uint8_t *site, size_t size)
 	return at == end;
 }
 
-/* If the function is shorter than the jump, are the bytes after the function padding that is never executed? */
+/*
+ * Returns true if the function is at least as long as the jump, or if all further bytes that the jump overwrites are
+ * padding, which is never executed.
+ */
 static bool is_padded(const uint8_t *site, size_t size)
 {
 	const uint8_t *at = site + size, *end = site + MF_PATCH_BYTES;

@@ -38,7 +38,8 @@ _Unwind_Reason_Code mf_hook_unwound(int version, _Unwind_Action actions, _Unwind
 
 /*
  * mf_hook_entry() and mf_hook_call(). At mf_hook_entry(), the detour has pushed rbp and the address of the struct
- * mf_hook below the return address. The frame sizes of both functions preserve the stack's alignment, whatever it is.
+ * mf_hook below the return address. The frame sizes of both functions preserve the stack's alignment, whatever that
+ * alignment is.
  *
  * If mf_hook_entry() continues with the original function as if there were no hook, it jumps to an address that is
  * stored below the stack pointer, in the red zone, because no register is free for the address.
@@ -197,9 +198,9 @@ static inline struct mf_nesting *nesting_here(void)
 }
 
 /*
- * Returns the thread's nesting state, or NULL if the call must not be counted: it is nested, the process is not
+ * Returns the thread's nesting state, or NULL if the call must not be counted because it is nested, the process is not
  * profiled, or the thread has no state. The nesting state is in private memory, because the hooked function may fork,
- * and the child then returns to the hook without a struct mf_thread.
+ * and the child then returns to the hook but has no struct mf_thread.
  */
 static inline struct mf_nesting *begin(const struct mf_hook_frame *frame)
 {
@@ -319,8 +320,8 @@ static bool take_pages(struct mf_hook_frame *frame)
 }
 
 /*
- * Handles an allocation of an array, as by calloc(n, size). If n * size overflows, the hooked function returns NULL, so
- * nothing is counted.
+ * Handles the allocation of an array, for example by calloc(n, size). If n * size overflows, the hooked function
+ * returns NULL, so nothing is counted.
  */
 static bool take_elements(struct mf_hook_frame *frame)
 {

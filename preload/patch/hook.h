@@ -57,8 +57,8 @@ void mf_hook_init(struct mf_hook *hook, enum mf_hook_kind kind, const void *orig
 void mf_hook_entry(void);
 
 /*
- * The address in mf_hook_call() to which an original function returns when a hook has called it. So if this return
- * address is found on the stack, the caller is a hook.
+ * The address in mf_hook_call() to which an original function returns if a hook called it. So a return address equal to
+ * this one identifies a call from a hook.
  */
 void mf_hook_returns(void);
 

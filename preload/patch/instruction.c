@@ -117,7 +117,10 @@ static bool read_prefixes(struct reader *reader, uint8_t *opcode)
 	}
 }
 
-/* Returns what follows an opcode in a map whose number is given by a VEX or EVEX prefix. */
+/*
+ * Returns the form of @opcode (which operand bytes follow it) in opcode map @map, the map that a VEX or EVEX prefix
+ * selects.
+ */
 static uint8_t form_of_vector(uint32_t map, uint8_t opcode)
 {
 	switch (map) {

@@ -12,7 +12,7 @@
 enum mf_flow {
 	MF_FLOW_ON,	       /* execution continues with the next instruction */
 	MF_FLOW_BRANCH,	       /* conditional jump to a relative address */
-	MF_FLOW_SHORT_BRANCH,  /* conditional jump that can only be encoded with an 8-bit distance */
+	MF_FLOW_SHORT_BRANCH,  /* conditional jump that can only be encoded with an 8-bit displacement */
 	MF_FLOW_JUMP,	       /* jump to a relative address */
 	MF_FLOW_CALL,	       /* call to a relative address */
 	MF_FLOW_INDIRECT_CALL, /* call to an address in a register or memory */

@@ -66,7 +66,7 @@ struct round {
 	 */
 	uint32_t at;
 	bool any;
-	bool no_room; /* true if there was no memory to record all objects */
+	bool no_room; /* true if there was not enough memory to record all objects */
 };
 
 /* Doubles the capacity of the array of known objects. Returns false if out of memory. */
@@ -140,8 +140,8 @@ static void forget_the_gone(void)
 }
 
 /*
- * Tells @visitors, the callbacks of other parts of the shim, which objects were loaded or unloaded since the last call.
- * Returns false if there was no memory to record all new objects.
+ * Tells @visitors, the callbacks of other parts of the shim, which objects have been loaded or unloaded since the last
+ * call. Returns false if there was not enough memory to record all new objects.
  * Context: the caller holds the dynamic linker's lock, or the process has only one thread.
  */
 static bool look(void)
@@ -203,8 +203,8 @@ static void list_changes(void)
 }
 
 /*
- * Does the function at @code do nothing but return, and can it be overwritten with a jump without touching the next
- * function?
+ * Returns whether the function at @code does nothing but return and can be overwritten with a jump without touching the
+ * next function.
  */
 static bool is_empty(const uint8_t *code)
 {

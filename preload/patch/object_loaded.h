@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Handles all objects before their code runs, whether they are loaded at the start or later. */
+/* Handles all objects before their code runs, whether they are loaded at startup or later. */
 #ifndef MASSIF_PRELOAD_OBJECT_LOADED_H
 #define MASSIF_PRELOAD_OBJECT_LOADED_H
 

@@ -226,8 +226,8 @@ static int make_pool(uint64_t site)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	code = made == MAP_FAILED ? -errno : 0;
 	/*
-	 * Kernels before 4.17 do not know MAP_FIXED_NOREPLACE: they treat the address passed to mmap() as a hint, and
-	 * may choose another one.
+	 * Kernels before 4.17 do not support MAP_FIXED_NOREPLACE: they treat the address passed to mmap() as a hint,
+	 * and may choose another one.
 	 */
 	if (!code && (uintptr_t)made != place) {
 		munmap(made, POOL_BYTES);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Binds the references to the function @name of the object loaded at @base to @ours. Other objects' references stay as
- * they are.
+ * In the object loaded at @base, binds all references to the function @name to @ours. The references in other objects
+ * stay as they are.
  * Context: none of the object's code has run yet.
  * Return: false if a reference could not be written.
  */

@@ -225,10 +225,10 @@ static void count_missed(uint32_t n, int code)
 	uint8_t inside = mf_thread_local.inside;
 
 	/*
-	 * Count the @n client requests that could not be redirected, in the session memory of this process. Objects
-	 * that were loaded at the start are searched before the session becomes active, but its memory is already
-	 * mapped then. Later, in a forked child, mf_thread_get() first gets the child a session of its own, or returns
-	 * NULL if there is none.
+	 * Count, in this process's session memory, the @n client requests that could not be redirected. Objects that
+	 * were loaded at startup are searched before the session becomes active, but its memory is already mapped then.
+	 * Later, in a forked child, mf_thread_get() first gets the child a session of its own, or returns NULL if there
+	 * is none.
 	 */
 	mf_thread_local.inside = true;
 	if (!mf_session_is_active() || mf_thread_get()) {

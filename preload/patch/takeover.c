@@ -113,7 +113,7 @@ static uint32_t n_taken;
 static bool is_any;
 static bool is_any_of_c; /* at least one function that was taken over is not a C++ operator */
 
-/* For each allocation function in @functions, its definitions that were loaded at the start. */
+/* For each allocation function in @functions, its definitions that were loaded at startup. */
 static struct {
 	void *ours; /* the shim's definition of the function */
 	/*
@@ -134,7 +134,7 @@ static struct {
 static uintptr_t only_owner;
 static bool no_capacities;
 
-static bool started; /* all objects that were loaded at the start have been handled */
+static bool started; /* all objects that were loaded at startup have been handled */
 static bool ours_came;
 
 /* Classes of objects. The class decides how the shim treats the object's allocation functions. */
@@ -251,9 +251,9 @@ static bool note_jump(const struct mf_definition *definition)
 }
 
 /*
- * Reports each definition of an allocation function that consists of only a jump (note_jump()), if the jump does not
- * lead to a function that has been taken over: its calls are not counted. The number of hops is limited, because jumps
- * may form a cycle.
+ * Reports each definition of an allocation function that consists of only a jump (see note_jump()), if the jump does
+ * not lead to a function that has been taken over. Calls to such a definition are not counted. The number of hops is
+ * limited, because jumps may form a cycle.
  */
 static void miss_jumps(void)
 {
@@ -429,10 +429,10 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 }
 
 /*
- * Returns whether the function needs no redirection because the shim's function merely calls the next definition. If
- * calls are reported (mf_session_traces), a redirection is needed nevertheless. Otherwise a C++ operator of the program
- * might call the shim's function, and by the time mf_slowpath_alloc() detected that this call is nested, the call would
- * already have been reported.
+ * Returns true if the shim's version of functions[i] need not be redirected because it merely calls the next
+ * definition. If calls are reported (mf_session_traces), a redirection is needed nevertheless. Otherwise a C++ operator
+ * of the program might call the shim's function, and by the time mf_slowpath_alloc() detected that this call is nested,
+ * the call would already have been reported.
  */
 static bool calls_next(uint32_t i)
 {

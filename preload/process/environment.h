@@ -6,7 +6,10 @@
 /* Returns the array of environment variables. Works even before libc has set environ. */
 char **mf_environment(void);
 
-/* Returns the value of the last variable @name, which is the one that the dynamic linker uses, or NULL. */
+/*
+ * Returns the value of the last occurrence of the variable @name, which is the one that the dynamic linker uses, or
+ * NULL if there is none.
+ */
 char *mf_environment_find(const char *name);
 
 /* Removes massif-ctl's variables without moving any others. Call this before the program can read the environment. */

@@ -50,7 +50,7 @@ static void announce(const char *path, const char *directories)
 		mf_join_starts(path, directories);
 }
 
-/* Reports to massif-ctl @file and the directories in which the C library will search for it. */
+/* Reports @file to massif-ctl, together with the directories in which the C library will search for it. */
 static void announce_name(const char *file)
 {
 	const char *directories = getenv("PATH");
@@ -186,8 +186,8 @@ static void gather(char **argv, const char *arg, va_list *args)
 }
 
 /*
- * Builds an argv from variable arguments. It is built on the stack, since this process may be a child that shares its
- * parent's memory.
+ * Builds an argv from a variable argument list. It is built on the stack, since this process may be a child that shares
+ * its parent's memory.
  */
 #define GATHER(argv, arg)                                                     \
 	do {                                                                  \

@@ -77,9 +77,9 @@ static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
 /*
- * Prepares to freeze the session memory, which must not change until a forked child has its copy. While it is frozen,
- * an event must first close the gate (the lock that keeps other threads from changing their tallies), which ends the
- * freeze. Context: the caller holds the gate.
+ * Prepares to freeze the session memory, which must not change until a forked child has its own copy. Once it is
+ * frozen, an event must first close the gate, which ends the freeze. (The gate is the lock that keeps other threads
+ * from changing their tallies.) Context: the caller holds the gate.
  */
 static void freeze(struct mf_thread *thread)
 {
@@ -109,7 +109,7 @@ static void go_on(void)
 
 	/*
 	 * Notify massif-ctl that this process is about to resume changing its session memory after a fork. If
-	 * massif-ctl cannot be reached, increment the field went_on in the session memory, so that massif-ctl can
+	 * massif-ctl cannot be reached, increment the went_on field in the session memory, so that massif-ctl can
 	 * detect that a copy for a child would be inconsistent.
 	 */
 	if (fork_state.children && !mf_join_go_on())

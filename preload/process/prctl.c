@@ -17,8 +17,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /*
- * Does @filter allow FUTEX_WAIT? A single-threaded program does not need futex(2), so its filter may forbid the call,
- * which would then fail or kill the program.
+ * Returns whether @filter allows FUTEX_WAIT. A single-threaded program does not need futex(2), so its filter may forbid
+ * the call, which would then fail or kill the program.
  */
 static bool allows_wait(const struct sock_fprog *filter)
 {

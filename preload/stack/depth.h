@@ -30,7 +30,7 @@ struct mf_depth {
 	uint64_t frozen;
 };
 
-/* Determines the maximum size of the main stack. Called at the start, because it makes a system call. */
+/* Determines the maximum size of the main stack. Called at startup, because it makes a system call. */
 void mf_depth_start(void);
 
 /*

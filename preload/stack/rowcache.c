@@ -68,7 +68,7 @@ void mf_rowcache_open(struct mf_store *store)
 }
 
 /*
- * Returns the object that contains @pc. All objects in @known were loaded together at the start, so their addresses do
+ * Returns the object that contains @pc. All objects in @known were loaded together at startup, so their addresses do
  * not overlap.
  */
 static const struct known *find_known(uint64_t pc)
