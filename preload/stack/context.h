@@ -49,7 +49,7 @@ void mf_stack_hold(void);
 void mf_stack_release(void);
 void mf_stack_reset(void); /* in a forked child: releases the trie's lock, whose holder does not exist in the child */
 
-/* Return the context and the node for events whose stack cannot be determined. Take the trie's lock. */
+/* Return the context and the node for events whose stack cannot be determined. Both functions take the trie's lock. */
 uint32_t mf_stack_interrupted(void);
 uint32_t mf_stack_interrupted_node(void);
 

@@ -43,11 +43,11 @@ struct mf_memo_group {
  * Nodes are allocated sequentially in the pool. When the pool is full, the memo is emptied.
  *
  * Programs mostly repeat what they did last, so some guesses are tried before the hash table. The first node of a stack
- * is guessed from the table of roots, which is indexed by a hash of the initial registers: the guess is the first node
- * found most recently for the same hash. If that node has children, the guess for the rest is the stack that followed
- * the previous stack last time. If the guessed stack does not begin with the same node, the most recently found child
- * of each node is tried instead. Stacks with only one node need no such guess, so they are left out when the order of
- * stacks is recorded.
+ * is guessed from the table of roots, which is indexed by a hash of the initial registers: of all first nodes with the
+ * same hash, the guess is the one that was found most recently. If that node has children, the rest is guessed from the
+ * order of earlier stacks: the stack that came next the last time the preceding stack was found is expected to come
+ * next again. If that stack does not begin with the same node, the most recently found child of each node is tried
+ * instead. Stacks with only one node need no such guess, so they are left out when the order of stacks is recorded.
  */
 struct mf_memo {
 	uint32_t room; /* size in words of the pool for nodes: a power of two, at least MF_MEMO_ROOM_LEAST */
@@ -63,13 +63,13 @@ struct mf_memo {
 	/*
 	 * While @score is 0, the memo looks up only one in @pause + 1 stacks. @pause + 1 is a power of two, and @asked
 	 * counts the stacks: a stack is looked up if all bits of @asked that are set in @pause are 0. @in_vain: number
-	 * of stacks that were looked up since @score fell to 0, but not found.
+	 * of stacks that have been looked up but not found since @score fell to 0.
 	 */
 	uint32_t pause, in_vain;
 	uint32_t last;			/* pool index of the last node of the most recently found stack */
 	/*
-	 * Pool index of the last node of the stack that is likely to come next, because it followed the most recently
-	 * found stack last time. 0 if unknown.
+	 * Pool index of the last node of the stack that is likely to come next: the one that came next after the
+	 * previous occurrence of the most recently found stack. 0 if unknown.
 	 */
 	uint32_t guess;
 	/*
@@ -130,9 +130,9 @@ struct mf_memo_node {
 	union {
 		uint32_t latest; /* in a node with children: pool index of the child that was found most recently */
 		/*
-		 * In the last node of a stack: a prediction of the next stack, which is the one that followed this
-		 * stack the last time. It is stored as the pool index of that stack's last node. Stacks with only one
-		 * node are never predicted.
+		 * In the last node of a stack: the predicted next stack, which is the one that came next the last time
+		 * this stack was found. It is stored as the pool index of the predicted stack's last node. Stacks with
+		 * only one node are never predicted.
 		 */
 		uint32_t after;
 	};
@@ -155,8 +155,8 @@ struct mf_memo_node {
 #define MF_MEMO_SCORE_HIT 2u
 
 /*
- * Looking up a stack in the memo pollutes the processor's cache with memory that nothing else needs. So once enough
- * look-ups have failed that the score is 0, only one in MF_MEMO_IN_VAIN + 1 stacks is looked up. If those look-ups keep
+ * Looking up a stack in the memo pollutes the processor's cache with memory that nothing else needs. So once failed
+ * look-ups have reduced the score to 0, only one in MF_MEMO_IN_VAIN + 1 stacks is looked up. If those look-ups keep
  * failing as well, even fewer stacks are looked up.
  */
 #define MF_MEMO_IN_VAIN 31u

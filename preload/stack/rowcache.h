@@ -29,7 +29,7 @@ bool mf_rowcache_find(uint64_t pc, struct mf_cfi_rule *rule);
 /* Records, for later runs, an unwind rule that is missing from the cache files of earlier runs. */
 void mf_rowcache_note(uint64_t pc, const struct mf_cfi_rule *rule);
 
-/* Is the object at @address, with @bytes of code, known to contain no client requests? */
+/* Returns whether the object at @address, which has @bytes bytes of code, is known to contain no client requests. */
 bool mf_rowcache_has_no_request(uint64_t address, uint64_t bytes);
 
 /* Records that the object at @address was searched and contains no client requests. */

@@ -17,8 +17,8 @@ bool mf_rule_cache_keep_guesses;
 static uint32_t n_rules;
 static uint32_t lock;
 /*
- * true if there may be guesses in a cache. A guess is an unwind rule for code that belongs to no object or, in step.c,
- * the answer to whether an address is a return address. Set before any guess is cached; atomic
+ * true if there may be guesses in a cache. A guess is either an unwind rule for code that belongs to no object or a
+ * cached result of mf_step_is_return_address(). Set before any guess is cached; atomic
  */
 static bool has_guessed;
 

@@ -20,8 +20,8 @@ extern uint64_t mf_rule_cache_cache[1u << MF_RULES_CACHE_BITS] MF_HIDDEN;
 extern struct mf_cfi_rule mf_rule_cache_table[MF_RULES_MAX] MF_HIDDEN;
 
 /*
- * May guesses about code that is in no object (such as JIT code) be cached? This is allowed only if they are dropped
- * whenever an object is loaded.
+ * True if guesses about code outside any object (such as JIT code) may be cached. This is allowed only if they are
+ * dropped whenever an object is loaded.
  */
 extern bool mf_rule_cache_keep_guesses MF_HIDDEN;
 
@@ -49,9 +49,8 @@ static inline struct mf_cfi_rule mf_rule_cache_of(uint64_t pc)
 }
 
 /*
- * Records that a guess about code is about to be cached: either an unwind rule for code that belongs to no object, or
- * (in step.c) the answer to whether an address that was found by a guess is a return address. Must be called before
- * each guess is cached.
+ * Records that a guess about code is about to be cached. The guess is either an unwind rule for code that belongs to no
+ * object or a result of mf_step_is_return_address(). Must be called before each guess is cached.
  */
 void mf_rule_cache_note_guess(void);
 

@@ -129,8 +129,8 @@ static __attribute__((noinline)) enum mf_step leave_signal_frame(struct mf_regis
 }
 
 /*
- * Is the memory that leave_signal_frame() reads readable? @known: an address known to be readable, or 0; see
- * mf_step_is_there().
+ * Returns whether all words that leave_signal_frame() loads are readable. @known: an address known to be readable, or
+ * 0; see mf_step_is_there().
  */
 static bool is_signal_frame(uint64_t sp, uint64_t known)
 {

@@ -16,7 +16,9 @@
  */
 #define MF_STEP_NEAR (64ull << 10)
 
-/* Returns the address for looking up the rule of the frame at @pc. @exact: @pc is not a return address. */
+/*
+ * Returns the address at which to look up the rule for the frame at @pc. @exact is true if @pc is not a return address.
+ */
 static inline uint64_t mf_step_rule_address(uint64_t pc, bool exact)
 {
 	return exact ? pc : pc - 1;
@@ -37,7 +39,7 @@ enum mf_step {
 	 */
 	MF_STEP_AWAY,
 	MF_STEP_LOST,    /* the caller cannot be found */
-	MF_STEP_ASTRAY,  /* the caller cannot be found, but only because memory is not readable now */
+	MF_STEP_ASTRAY,  /* the caller cannot be found, but only because memory is not readable at the moment */
 	MF_STEP_UNKNOWN, /* the rule has a form that is not cached; see full_walk.h */
 };
 
@@ -70,11 +72,12 @@ bool mf_step_is_there(uint64_t address, uint64_t known);
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Returns whether a step of the walk that led to @pc, with the result @taken, has found only a link in the chain of
- * frame pointers, not a frame. A guess may follow a saved frame pointer to such a link: a pair of words, the second of
- * which is not a return address. There is one exception. If an unwind rule has led to another stack, @pc may be the
- * word that makecontext() stored there as the return address of the outermost function. It is the address of the start
- * of a function and does not follow a call, but it counts as the outermost frame, not as a link.
+ * Returns whether the step of the walk that led to @pc, with the result @taken, found only a link in the chain of frame
+ * pointers, not a frame. A guess that follows a saved frame pointer can lead to such a link: a pair of words, the
+ * second of which is not a return address. There is one exception. If an unwind rule has led to another stack, @pc may
+ * be the word that makecontext() stored there as the return address of the outermost function. That word is the address
+ * of the start of a function, so there is no call instruction before it, but it counts as the outermost frame, not as a
+ * link.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 

@@ -61,9 +61,9 @@ static bool lasts(const struct mf_walk_frame *frame)
 }
 
 /*
- * Are all words of the outermost @n frames of the previous walk on the thread's own stack? If not, the new walk must
- * not compare these words with the current contents of memory once it has guessed a frame: the guess may yield the
- * address of one of the old frames, whose stack may no longer be mapped.
+ * Returns whether all words of the outermost @n frames of the previous walk are on the thread's own stack. If not, the
+ * new walk must not compare these words with the current contents of memory once it has guessed a frame: a guess may
+ * yield the address of one of the old frames, and that frame's stack may no longer be mapped.
  */
 static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
 {
@@ -220,10 +220,10 @@ static void take_over(struct mf_walk *walk, uint32_t met, uint32_t n, uint32_t d
 	if (kept < met) {
 		memmove(walk->frames, walk->frames + (met - kept), kept * sizeof(*walk->frames));
 		/*
-		 * Frames were dropped, so the walk now begins with a different outermost frame. Every frame needs a
-		 * different node in the trie, because a node stands for its outer frames, too. The stack words that
-		 * were read to find the caller of the new outermost frame are no longer needed, because that caller was
-		 * dropped.
+		 * Frames were dropped, so the walk now begins with a different outermost frame. A trie node stands for
+		 * a frame together with all its outer frames, so every frame needs a different node. The stack words
+		 * that were read to find the caller of the new outermost frame are no longer needed, because that
+		 * caller was dropped.
 		 */
 		walk->n_known = 0;
 		walk->frames[0].pc_slot = walk->frames[0].fp_slot = 0;

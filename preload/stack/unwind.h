@@ -136,8 +136,8 @@ typedef bool mf_unwind_visit(const struct mf_walk_frame *frame, const struct mf_
 bool mf_unwind_frames(const struct mf_registers *caller, uint32_t depth, mf_unwind_visit *visit, void *data);
 
 /*
- * Returns an upper bound for the end of the stack that @sp is on. If that stack is unknown (it belongs to a coroutine
- * or a signal handler), the bound is the furthest address at which the next frame is accepted.
+ * Returns an upper bound on the end of the stack that @sp is on. If that stack is unknown (it belongs to a coroutine or
+ * a signal handler), the bound is the furthest address at which the next frame is accepted.
  */
 uint64_t mf_unwind_stack_end(uint64_t sp);
 

@@ -244,9 +244,9 @@ static bool is_out_of_sight(uint64_t pc)
 }
 
 /*
- * Returns whether an unwind entry begins at @pc, in which case the instruction before @pc is not a call. @info is
- * zeroed because, for an object without .eh_frame_hdr, libunwind compares @pc with the contents of @info before it has
- * read the first entry.
+ * Returns whether an unwind entry begins at @pc. If so, the instruction before @pc is not a call. @info is zeroed
+ * because, for an object without .eh_frame_hdr, libunwind compares @pc with fields of @info that it has not yet filled
+ * in from the first entry.
  */
 static bool is_start(uint64_t pc)
 {

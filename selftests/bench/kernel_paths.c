@@ -180,9 +180,9 @@ static int open_session(const struct state *state)
 
 /*
  * Opens a session unless @state is NULL. Returns its descriptor, or -1. The address space must be the same in every
- * state, because otherwise the kernel's tree of mappings would have a different shape, and searching it would take a
- * different time. So the ring is not mapped, and the session is opened by a child that shares only the descriptors of
- * this process.
+ * state; otherwise the kernel's tree of mappings would have a different shape and take a different amount of time to
+ * search. So the ring is not mapped, and the session is opened by a child that shares only the descriptors of this
+ * process.
  */
 static int begin(const struct state *state)
 {

@@ -16,7 +16,7 @@
 
 struct row {
 	const char *name;
-	int frames;   /* depth of the stack at the call of malloc */
+	int frames;   /* stack depth at the call to malloc */
 	int sites;    /* number of call sites, used in turn */
 	int threads;  /* number of threads created; 0: use the main thread */
 	int shared;   /* true if all threads use the same call site */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes all functions of the shim that decode machine code. An input is the code, which is placed directly before
+// Fuzzes all functions of the shim that decode machine code. Each input is code, which is placed directly before
 // unreadable memory.
 
 #include "selftests/fuzz/fuzz.h"

@@ -65,7 +65,7 @@ static inline uint64_t fuzz_u64(struct fuzz_input *input)
 /* Aborts unless the code under test satisfies a condition. Unlike assert(), this also works with NDEBUG. */
 #define fuzz_require(condition) ((condition) ? (void)0 : abort())
 
-/* Returns a descriptor of an in-memory file with these bytes, which the caller must close. */
+/* Creates an in-memory file that contains these bytes. Returns its descriptor, which the caller must close. */
 static inline int fuzz_file(const void *bytes, size_t size)
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);

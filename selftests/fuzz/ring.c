@@ -50,7 +50,7 @@ static const uint16_t sizes[] = {
 
 static const char *const names[] = { "", "[heap]", "[stack]", "[vdso]", "/bin/true", "/bin/true (deleted)", "/", "//" };
 
-/* The four bytes at the start of each record in the fuzz input: they say how the record in the ring is made. */
+/* The four bytes at the start of each record in the fuzz input, which determine how the record in the ring is built. */
 struct recipe {
 	uint8_t type;	/* type of the record; if this byte is 0x80 or more, the record's header is raw input */
 	uint8_t target; /* low four bits: number of the target; high four bits: id of the stack */

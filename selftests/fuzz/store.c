@@ -64,8 +64,8 @@ static void patch(const struct mf_store *store, struct fuzz_input *input)
 		struct mf_store_header *header = store->header;
 
 		/*
-		 * Do not overwrite the table of regions with fuzz input: massif-ctl writes the table once, and
-		 * mf_store_attach() checks it.
+		 * Do not overwrite the table of regions with fuzz input: massif-ctl writes that table only once, and
+		 * mf_store_attach() rejects an invalid one.
 		 */
 		if (region == MF_REGION_HEADER &&
 		    offset < offsetof(struct mf_store_header, regions) + sizeof(header->regions))

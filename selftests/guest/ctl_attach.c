@@ -199,7 +199,7 @@ TEST_F_TIMEOUT(attach, until_interrupted, SECONDS)
 
 /*
  * Under the usual rules, a program that only grows has no peak, and its last snapshot has a tree only by chance. But
- * the user wants to know what made it grow, so a profile that attach makes always ends with a tree.
+ * the user wants to know what made it grow, so a profile made by `massif-ctl attach` always ends with a tree.
  */
 TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 {
