@@ -18,7 +18,7 @@ int tracers_start_function(const char *function);
 int tracers_start_graph(const char *function);
 int tracers_start_fentry(const char *function);
 
-/* These functions stop the kprobes, the ftrace tracer and the BPF program. They may be called even if a start failed. */
+/* Stop the kprobes, the ftrace tracer and the BPF program. These functions may be called even if starting failed. */
 void tracers_stop_kprobe(void);
 void tracers_stop_tracer(void);
 void tracers_stop_fentry(void);

@@ -23,7 +23,7 @@ static const char *const whole_files[] = {
 	"limits", "timers", "coredump_filter", "timerslack_ns", "personality", "oom_score_adj",
 };
 
-/* The output file, and the name of the process's executable, with which every line of the output begins. */
+/* The output file, and the name of the process's executable. Every line of the output begins with this name. */
 static FILE *to;
 static const char *name;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// ctl_oom FILE: enters the control group of FILE, and leaks memory until the kernel kills it.
+// ctl_oom FILE: joins the control group whose cgroup.procs file is FILE, and leaks memory until the kernel kills it.
 
 #include <stdio.h>
 #include <stdlib.h>

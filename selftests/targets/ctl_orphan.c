@@ -90,7 +90,7 @@ static void execute(const char *path, uint32_t seed)
 	_exit(99);
 }
 
-/* Returns the sum of the exit statuses of the children. Every other child executes the program again. */
+/* Creates children, every second of which executes the program again. Returns the sum of their exit statuses. */
 static int have_children(const char *path)
 {
 	int sum = 0, status;

@@ -34,7 +34,7 @@ int main(void)
 		sigaddset(&blocked, handled[i]);
 	}
 	sigprocmask(SIG_BLOCK, &blocked, &old);
-	/* Ends the program in case the test does not. */
+	/* End the program if the test fails to do so. */
 	alarm(60);
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_new MODE: allocates in C++: with all forms of operator new, in functions with names of all lengths, and in the
-// C++ library.
+// diff_new MODE: allocates in C++ in several ways: with all forms of operator new, in functions whose names vary in
+// length, and in the C++ library.
 
 #include <cstdint>
 #include <cstdlib>

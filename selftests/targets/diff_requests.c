@@ -115,7 +115,7 @@ static void pool(void)
 		end(memory + i * 1000);
 	free(memory);
 
-	/* A block that contains blocks reported by client requests (a pool) is freed before the first of them. */
+	/* A pool (a block that contains blocks reported by client requests) is freed before the first of those blocks is. */
 	memory = malloc(5000);
 	make(memory, 100);
 	make(memory + 100, 200);
@@ -275,7 +275,10 @@ static void plugin(void)
 	}
 }
 
-/* A forked child reports a block by a client request, and reports as freed the block that its parent reported. */
+/*
+ * A forked child uses client requests to report a block, and to report that the block reported by its parent has been
+ * freed.
+ */
 static void forks(void)
 {
 	make(ONE, 1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_shapes SHAPE: SHAPE selects how the number of live bytes changes over time. Massif's allocator adds the
-// remainder of a hole to a block if it is less than 32 bytes. The sizes are chosen so that there is no such remainder:
-// including the header of 32 bytes, each block takes a multiple of 64 bytes.
+// diff_shapes SHAPE: SHAPE selects how the number of live bytes changes over time. If a block leaves less than 32 bytes
+// of a hole unused, Massif's allocator adds this remainder to the block. The sizes are chosen so that there is no such
+// remainder: including its 32-byte header, each block takes a multiple of 64 bytes.
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -116,8 +116,8 @@ static int chain(char **argv)
 }
 
 /*
- * An environment without massif's variables. Its second string, bare[1], is set to the variable SIDE, whose value
- * becomes part of the profile's name.
+ * An environment without massif's variables. Its second string, bare[1], is filled in with a definition of the variable
+ * SIDE, whose value becomes part of the profile's name.
  */
 static char *bare[] = { "A=b", NULL, NULL };
 
@@ -225,7 +225,8 @@ static int killed(char **argv)
 }
 
 /*
- * Many children execute argv[0] and are killed after growing delays, most of them before they have allocated anything.
+ * Many children execute argv[0] and are killed after increasingly long delays, most of them before they have allocated
+ * anything.
  */
 static int killed_early(char **argv)
 {

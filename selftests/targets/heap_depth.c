@@ -93,8 +93,8 @@ static void points(void)
 }
 
 /*
- * Flags for which threads wait in a loop. The loop calls no functions, so that a thread's stack remains as it was at
- * its last event.
+ * Flags that threads wait for in a loop. The loop calls no functions, so that a thread's stack remains as it was at its
+ * last event.
  */
 static int waiting, done;
 
@@ -324,7 +324,7 @@ static void climb(void)
 	mark(1);
 }
 
-/* Uses a deep stack only between two events, so that massif never sees the depth at an event. */
+/* Uses a deep stack only between two events, so that massif never sees this depth. */
 NOINLINE static void unseen_depth(void)
 {
 	volatile char room[200000];

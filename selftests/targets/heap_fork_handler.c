@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_fork_handler [at_once]: a signal handler forks at arbitrary points of the program, and parent and child
-// continue from there, one after the other or concurrently.
+// heap_fork_handler [at_once]: a signal handler forks at arbitrary points in the program, and parent and child
+// continue from there, either one after the other or concurrently.
 
 #include <signal.h>
 #include <stdlib.h>

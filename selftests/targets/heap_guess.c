@@ -71,8 +71,9 @@ static void *run(void *data)
 	/* Only the first of the two words at the frame pointer is accessible. */
 	allocate_with(stack + STACK - 8);
 	/*
-	 * The two words at the frame pointer are zero and a return address in deep(). They cannot be a saved frame
-	 * pointer and the return address to a caller, because a frame of deep() is larger than this stack.
+	 * Of the two words at the frame pointer, the first is zero and the second is a return address in deep(). They
+	 * cannot be a saved frame pointer and the return address to a caller, because this stack is too small for a
+	 * frame of deep().
 	 */
 	deep();
 	frame = (uintptr_t *)(stack + STACK - 512);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_no_rules LIBRARY: allocates 1,000 blocks of 1,000 bytes through library_allocate() of LIBRARY.
+// heap_no_rules LIBRARY: allocates 1,000 blocks of 1,000 bytes by calling library_allocate() in LIBRARY.
 
 #include <dlfcn.h>
 #include <stdio.h>

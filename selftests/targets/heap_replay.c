@@ -54,7 +54,7 @@ static void *swap(unsigned int i, void *block)
 	return __atomic_exchange_n(&slots[i], block, __ATOMIC_SEQ_CST);
 }
 
-/* Sizes grow with the rounds, so that there are always new peaks. */
+/* Sizes tend to increase from round to round, so that there are always new peaks. */
 static void step(unsigned long round, unsigned int random)
 {
 	unsigned int slot = (random >> 4) % SLOTS, site = (random >> 16) % 16;
@@ -70,7 +70,7 @@ static void step(unsigned long round, unsigned int random)
 	case 2:
 		block = sites[site](CALLOC, NULL, size);
 		break;
-	case 3: /* free the block in the slot, and allocate none */
+	case 3: /* free the block in the slot without allocating another */
 		break;
 	default:
 		block = sites[site](MALLOC, NULL, size);
@@ -109,8 +109,8 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < 16; i++)
 		heap_log_site(i + 1, (const void *)sites[i]);
 	/*
-	 * The C library keeps up to 40 MiB of the stacks of ended threads in a cache, here about 150 stacks. While the
-	 * stacks fit in the cache, the C library frees no blocks when threads end.
+	 * The C library caches the stacks of ended threads, up to 40 MiB in total, which is about 150 stacks of the
+	 * size used here. While the stacks fit in the cache, the C library frees no blocks when threads end.
 	 */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 << 10);

@@ -192,7 +192,7 @@ static void registers(void)
 	}
 }
 
-/* Executes a client request whose code is placed at every offset around the end of a page. */
+/* Executes a client request whose code begins @offset bytes before the end of a page. */
 #define AT(offset)                                                                         \
 	__asm__ volatile(".p2align 12, 0x90\n\t"                                           \
 			 ".fill 4096 - " #offset ", 1, 0x90\n\t" REQUEST                   \
@@ -331,20 +331,21 @@ static void stopped(void)
 	massif_malloc_like(BLOCK(1), 1000);
 	massif_malloc_like(BLOCK(2), 2000);
 	massif_stop();
-	massif_malloc_like(BLOCK(3), 4000); /* a block announced while massif is stopped does not count */
+	massif_malloc_like(BLOCK(3), 4000); /* a block reported while massif is stopped is not counted */
 	massif_free_like(BLOCK(1));
-	massif_resize_like(BLOCK(2), 3000); /* a counted block that is resized while massif is stopped still counts */
+	/* a counted block is still counted after it has been resized while massif is stopped */
+	massif_resize_like(BLOCK(2), 3000);
 	/* a block that was not counted before is not counted after a resize either */
 	massif_resize_like(BLOCK(4), 5000);
 	not_counted = malloc(7777);
 	later = malloc(8888);
-	/* a counted block from malloc that is resized while massif is stopped still counts */
+	/* if a counted block from malloc is resized while massif is stopped, it is still counted */
 	counted = realloc(counted, 500);
 	free(freed);
 	massif_start();
 	massif_free_like(BLOCK(3)); /* freeing a block that was not counted changes nothing */
 	free(not_counted);	     /* freeing a block that was not counted changes nothing */
-	later = realloc(later, 60000); /* a block counts from its first realloc after massif_start() */
+	later = realloc(later, 60000); /* a block is counted from its first realloc after massif_start() */
 	massif_malloc_like(BLOCK(5), 100000);
 	check(massif_snapshot_to("heap_requests.snapshot") == 0, "a snapshot can be written");
 	check(massif_snapshot_to("/dev/null/heap_requests") == -1, "it says where it cannot");

@@ -118,7 +118,7 @@ static int forked_executed(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes the program with a raw system call, which the shim does not see. */
+/* Executes the given program with a raw system call, which the shim does not see. */
 static int bare_over(char **argv)
 {
 	grow();
@@ -135,7 +135,7 @@ static int forked_bare(char **argv)
 	return wait_for(pid);
 }
 
-/* Executes the program with a raw system call, in a child in which no event has occurred. */
+/* Executes the given program with a raw system call, in a child in which no event has occurred. */
 static int newborn_bare(char **argv)
 {
 	pid_t pid = fork();

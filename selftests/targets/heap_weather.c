@@ -265,7 +265,8 @@ int main(int argc, char **argv)
 	while (seconds)
 		seconds = sleep(seconds);
 	/*
-	 * On a busy machine, continue until enough threads have been cancelled, libraries loaded and children created.
+	 * On a busy machine, this time may have been too short. Continue until a thread has been cancelled and enough
+	 * libraries have been loaded and children created.
 	 */
 	while (!cancelled || loaded < 3 || children < 8)
 		usleep(10000);

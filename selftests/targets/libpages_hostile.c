@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library for pages_confined.c, with unwind rules that would harm an unwinder without checks.
+// A library for pages_confined.c, with unwind rules that would harm an unwinder that did not check them.
 
 #if defined(__x86_64__)
 

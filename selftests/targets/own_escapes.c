@@ -107,7 +107,7 @@ static void by_longjmp(void)
 	deep(0, 90, 1002);
 }
 
-/* Leaves malloc() by longjmp many times, at several stack depths. */
+/* Leaves malloc() with longjmp() many times, at several stack depths. */
 static void by_many_longjmps(void)
 {
 	for (volatile int i = 0; i < 40; i++) {

@@ -9,8 +9,8 @@
 static jmp_buf no_more;
 
 /*
- * The statement that malloc() executes when memory is exhausted. It gives back the memory that malloc() has already
- * taken, and exits by longjmp.
+ * The statement that the allocator's malloc() executes when its arena is full. It gives back the memory that malloc()
+ * has already reserved, and leaves malloc() with longjmp().
  */
 #define OWN_NO_MORE                   \
 	do {                          \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with its own malloc; prints how often it was called.
+// A program with its own allocator. Prints how many blocks the allocator has allocated, and how many blocks of other
+// allocators were passed to its free().
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // own_registers [ROUNDS [SEED [thread]]]: the program's allocation functions are written in assembly and change only
-// the result register. Each is called with random contents in all registers, on a stack with any alignment, and must
-// preserve the registers. With a second thread ("thread"), the shim accounts events by a different code path.
+// the result register. Each is called with random contents in all registers and with an arbitrarily aligned stack, and
+// must preserve the registers. With a second thread ("thread"), the shim counts events in a different code path.
 
 #include <cpuid.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Blocks are consecutive and never reused. */
+/* Blocks are allocated consecutively from an arena of this size, and never reused. */
 #define ARENA (256ul << 20)
 
 static unsigned char arena[ARENA] __attribute__((aligned(64)));
@@ -65,7 +65,7 @@ FUNCTION(_ZdaPvmSt11align_val_t, FREE);
 FUNCTION(_ZdlPvSt11align_val_tRKSt9nothrow_t, FREE);
 FUNCTION(_ZdaPvSt11align_val_tRKSt9nothrow_t, FREE);
 
-/* The meaning of the first arguments of an allocation function. All other arguments are random. */
+/* The meaning of the first few arguments of an allocation function. All other arguments are random. */
 enum kind { SIZE, ELEMENTS, RESIZE, RESIZE_ELEMENTS, ALIGNMENT_SIZE, RESULT, BLOCK };
 
 #define F(name, kind)                            \
@@ -220,8 +220,8 @@ static uint64_t any(void)
 }
 
 /*
- * Sets probe_state_in to random contents of all registers, except for parts of the x87 and SSE control words that must
- * stay valid.
+ * Fills probe_state_in with random values for all registers, except for the parts of the x87 and SSE control words that
+ * must stay valid.
  */
 static void make_state(void)
 {

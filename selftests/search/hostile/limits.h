@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pieces of code for hostile programs: setting resource limits. The output with massif is compared with the output
- * without it. Amounts printed after "about:" may differ by 1%.
+ * Pieces of code that hostile programs are built from: setting resource limits. The output with massif is compared with
+ * the output without it. Amounts printed after "about:" may differ by 1%.
  */
 #ifndef MASSIF_SELFTESTS_LIMITS_H
 #define MASSIF_SELFTESTS_LIMITS_H

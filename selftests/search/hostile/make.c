@@ -34,8 +34,8 @@ enum when {
 enum needs {
 	LIBC_MALLOC = 1,  /* pieces that are useless or impossible if the generated program has its own allocator */
 	/*
-	 * the piece of code starts processes or threads, or opens files; it must not come after a piece that is marked
-	 * SELDOM, which can prevent this
+	 * the piece of code starts processes or threads, or opens files; in the generated program it must not come
+	 * after a SELDOM piece, because such a piece may have made this impossible
 	 */
 	CHILDREN = 2,
 	/*
@@ -46,7 +46,7 @@ enum needs {
 	MAIN_STACK = 8,	  /* the piece of code needs a larger stack than a coroutine has */
 	/*
 	 * the piece of code needs a lot of memory; in the generated program it must not come after a SELDOM piece,
-	 * because that may have limited the memory
+	 * because such a piece may have limited the available memory
 	 */
 	MEMORY = 16,
 };
@@ -122,7 +122,7 @@ static const struct choice {
 
 static const char *const levels[] = { "-O0", "-O1", "-O2", "-O3", "-Os" };
 
-/* The compiler's command line contains one flag of each row, selected at random; "" means none. */
+/* The compiler's command line contains one flag from each row, selected at random; "" means no flag. */
 static const char *const flags[][4] = {
 	{ "", "-fomit-frame-pointer", "-fno-omit-frame-pointer", "" },
 	{ "", "-fcf-protection=full", "-fcf-protection=none", "" },

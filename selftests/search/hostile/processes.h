@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code for hostile programs: children, descriptors, environment, and other properties of a process. */
+/*
+ * Pieces of code that hostile programs are built from: children, descriptors, environment, and other properties of a
+ * process.
+ */
 #ifndef MASSIF_SELFTESTS_PROCESSES_H
 #define MASSIF_SELFTESTS_PROCESSES_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code for hostile programs: sandboxes, which forbid certain actions for the rest of the program. */
+/*
+ * Pieces of code that hostile programs are built from: sandboxes, which forbid certain actions for the rest of the
+ * program.
+ */
 #ifndef MASSIF_SELFTESTS_SANDBOX_H
 #define MASSIF_SELFTESTS_SANDBOX_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code for hostile programs: signals and their handlers. */
+/* Pieces of code that hostile programs are built from: signals and their handlers. */
 #ifndef MASSIF_SELFTESTS_SIGNALS_H
 #define MASSIF_SELFTESTS_SIGNALS_H
 
@@ -21,7 +21,7 @@ UNUSED static void count_only(int signal)
 	ticks = ticks + 1;
 }
 
-/* A handler that allocates, so it must not be used for signals that interrupt allocations. */
+/* A signal handler that allocates. Therefore, it must not be used for signals that can interrupt allocations. */
 UNUSED static void allocate(int signal)
 {
 	handler_sum = mix(handler_sum, churn((unsigned int)signal, 20));
@@ -152,7 +152,10 @@ UNUSED static void on_event(union sigval value)
 	__atomic_add_fetch(&events, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Sets a timer whose function runs in new threads, with blocked signals and a small stack. */
+/*
+ * Sets a timer whose function runs in new threads that have signals blocked. The C library starts these threads from a
+ * helper thread that has a small stack.
+ */
 UNUSED static uint64_t piece_timer_threads(unsigned int p)
 {
 	struct sigevent how;

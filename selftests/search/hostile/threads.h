@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code for hostile programs: threads, stacks, coroutines. */
+/* Pieces of code that hostile programs are built from: threads, stacks, coroutines. */
 #ifndef MASSIF_SELFTESTS_THREADS_H
 #define MASSIF_SELFTESTS_THREADS_H
 
@@ -167,7 +167,7 @@ UNUSED static uint64_t piece_thread_ends(unsigned int p)
 		if ((i + p) % 3 == 2)
 			pthread_cancel(threads[i]);
 		pthread_join(threads[i], &result);
-		/* A thread that called the exit system call directly has no return value for pthread_join(). */
+		/* A thread that ended by calling the exit system call directly leaves no return value for pthread_join(). */
 		if ((i + p) % 3 != 1)
 			sum = mix(sum, (uint64_t)result);
 	}
