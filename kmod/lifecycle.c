@@ -210,8 +210,8 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	found = massif_target_find(task->mm);
 	/*
-	 * After parent was found, it may have left the session, or the session may have been closed. The child's own
-	 * address space may be a target already: another session has attached the child, and is being closed.
+	 * Since parent was found, it may have left the session, or the session may have been closed. The child's own
+	 * address space may already be a target, if another session that is now being closed has attached to the child.
 	 */
 	ok = !list_empty(&parent->list) &&
 	     (!found || (!target && massif_lifecycle_may_join(parent->session, found))) &&

@@ -76,8 +76,8 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		return;
 	}
 	/*
-	 * If stacks grow with mmap_lock held for reading, total_vm may include the growth of another stack that is not
-	 * reported yet. So compute the total of this record, and do not compare it with total_vm.
+	 * If stacks can grow while mmap_lock is held only for reading, total_vm may include the growth of another stack
+	 * that has not been reported yet. So compute this record's total, and do not compare it with total_vm.
 	 */
 	if (shared && target->counted)
 		total = target->last_total + pages;
@@ -164,7 +164,10 @@ static unsigned long mapped_pages(const struct massif_change *change)
 	return pages;
 }
 
-/* Notes the range that the call is about to remove. The call can still fail; enter_remove() reports the range. */
+/*
+ * Stores in target->removing the range that the call is about to remove. The call can still fail; enter_remove()
+ * reports the range.
+ */
 static void announce(struct massif_target *target, const struct massif_call *call)
 {
 	const struct massif_change *change = &call->change;

@@ -10,8 +10,8 @@
 #include "probe.h"
 
 /*
- * Number of calls of one hooked function that can be in progress at once in the whole system, including sleeping ones.
- * Further calls are counted as missed and reported by a LOST record.
+ * Maximum number of calls to one hooked function that can be in progress at once in the whole system, including
+ * sleeping ones. Further calls are counted as missed and reported by a LOST record.
  */
 #define CALLS	256
 
@@ -71,7 +71,8 @@ static const struct {
 /**
  * massif_probe_disarm() - disarm all kretprobes.
  *
- * When it returns, no handler runs or will run. A call that is in progress ends without its leave handler.
+ * Once it has returned, no handler is running and none will run. A call that is in progress ends without its leave
+ * handler being run.
  *
  * Context: process context; sleeps.
  */

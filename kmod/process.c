@@ -171,7 +171,7 @@ bool massif_process_remove(struct massif_process *process)
 }
 
 /**
- * massif_process_discount() - decrement the session's number of members after massif_process_remove() removed one.
+ * massif_process_discount() - decrement the session's member count after massif_process_remove() has removed a member.
  * Context: takes massif_table_lock.
  */
 void massif_process_discount(struct massif_session *session)

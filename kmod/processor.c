@@ -10,10 +10,10 @@
 #include "target.h"
 
 /*
- * On kernels where each processor collects changes to the counters of resident pages, when a processor goes offline the
- * kernel adds the changes it has collected to the shared counters. The values noted for that processor (struct
- * massif_rss_base) must be updated to match before it collects anything again. Otherwise the next thread that changes a
- * counter on it, and reads only that processor's count, would be charged with the difference.
+ * On some kernels, each processor collects changes to the counters of resident pages. When such a processor goes
+ * offline, the kernel adds the changes it has collected to the shared counters. The values stored for that processor in
+ * struct massif_rss_base must be updated to match before it collects anything again. Otherwise the next thread that
+ * changes a counter on it, and reads only that processor's count, would be charged with the difference.
  */
 static int state = -1;
 

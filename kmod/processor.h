@@ -11,7 +11,8 @@
 int massif_processor_init(void);
 
 /**
- * massif_processor_exit() - unregister. When it returns, no callback runs or will run.
+ * massif_processor_exit() - unregister the CPU hotplug callback. Once it has returned, the callback is not running and
+ * will not run again.
  * Context: process context; sleeps.
  */
 void massif_processor_exit(void);

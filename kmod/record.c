@@ -89,10 +89,9 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
  * massif_record_try() - write records, or nothing if there is no room; for callers that can try again later.
  * @target: the target that the records are about; NULL: the session.
  * @records: one or more whole records; they are written in one piece.
- * @bytes: size of all of them.
+ * @bytes: total size of the records.
  * Context: any; takes ring.lock.
- * Return: false, and nothing is counted as lost, if there is no room or the session may not observe the
- *	target.
+ * Return: false, with nothing counted as lost, if there is no room or the session may not observe the target.
  */
 bool massif_record_try(struct massif_session *session, struct massif_target *target,
 		       void *records, size_t bytes)

@@ -17,15 +17,15 @@
 #include "rss_notifier.h"
 
 /*
- * Summing the counts that the threads have collected slows down page faults, so in processes with more than this number
- * of threads, the sum is computed less often.
+ * Summing the counts that the threads have collected slows down page faults, so in processes with more than this many
+ * threads, the sum is computed less often.
  */
 #define THREADS_SUMMED_OFTEN	8
 #define SPANS_BETWEEN_LOOKS	32
 #define SPANS_BETWEEN_SUMS	64
 
 /*
- * Maximum delay between a counter change and its report by the tracepoint rss_stat: a virtual processor may be stopped
+ * Maximum delay between a counter change and its report by the rss_stat tracepoint: a virtual processor may be stopped
  * in between.
  */
 #define UNNOTED_PATIENCE	HZ
@@ -35,8 +35,8 @@ atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 u64 massif_resident_epoch;
 
 /**
- * massif_mm_filter() - add an address space to the filter, or remove it from the filter. The filter lets hooks see
- * quickly that most address spaces are not targets.
+ * massif_mm_filter() - add an address space to the filter, or remove it from the filter. The filter lets hooks quickly
+ * dismiss most address spaces that are not targets.
  * @mm: the address space of a target, or of a test process that checks whether hooks fire (hooktest.c).
  * @by: 1 to add the address space, -1 to remove it.
  * Context: any.
@@ -80,12 +80,13 @@ static int count_all(struct mm_struct *mm, long *rss)
 }
 
 /*
- * Returns true if the module has counted all changes of the kernel's counters of resident pages. If these counters
+ * Returns true if the module has counted all changes to the kernel's counters of resident pages. If these counters
  * still differ from the sums reported to the consumer, the module has missed a change, and the difference is drift.
- * Returns false while the tracepoint rss_stat may still report a change. The kernel changes a counter a moment before
- * it calls rss_stat. If another process makes the change (by UFFDIO_COPY, for example), no span (an interval in which a
- * task changes resident pages, rss_span.h) shows that a report is still to come. If UNNOTED_PATIENCE has passed without
- * the report, or if @last is true, counts the missing changes here and returns true: they are then drift.
+ * Returns false while the rss_stat tracepoint may still report a change: the kernel changes a counter a moment before
+ * it calls rss_stat. If the change is made by another process (by UFFDIO_COPY, for example), no span (an interval in
+ * which a task changes resident pages, see rss_span.h) indicates that a report is still to come. If the report has not
+ * arrived within UNNOTED_PATIENCE, or if @last is true, counts the missing changes here and returns true: they are then
+ * drift.
  */
 static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
 {
@@ -133,9 +134,10 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	if (memcmp(now, again, sizeof(now)))
 		return;
 	/*
-	 * If a thread has changed a counter in a page fault or in another span (an interval in which it may change the
-	 * resident set) but has not reported the change, the checks below find its fault slot or its span: the thread
-	 * keeps it until after the report, and cannot report without resident.lock, which we hold.
+	 * A thread may have changed a counter, in a page fault or in another span (an interval in which it may change
+	 * the resident set), without having reported the change yet. The checks below then find its fault slot or its
+	 * span, because the thread keeps the slot or span until after the report, and it cannot report without
+	 * resident.lock, which we hold.
 	 */
 	smp_mb();
 	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target) ||

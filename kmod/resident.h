@@ -54,8 +54,8 @@ struct massif_resident {
 	struct massif_rss_base base;	/* counter values when they were last read */
 	long reported[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
 	/*
-	 * How many more spans (intervals in which a task may change the resident set, rss_span.h) with a counter change
-	 * must end before the kernel's counters are next compared with the reported sums.
+	 * Number of further spans with a counter change that must end before the kernel's counters are next compared
+	 * with the reported sums. (A span is an interval in which a task may change the resident set; see rss_span.h.)
 	 */
 	unsigned int until_drift;
 	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
@@ -84,8 +84,8 @@ void massif_resident_move(struct massif_target *target, unsigned long to, unsign
 extern u64 massif_resident_epoch;
 
 /*
- * Counts the attached targets by a hash of their address space. If the count is 0, a few instructions show that an
- * address space is not a target.
+ * Counts the attached targets, and the address spaces of hook tests, by a hash of the address space. If the count is 0,
+ * the address space cannot be one of them, and testing this takes only a few instructions.
  */
 #define MASSIF_CROWD_BITS	8
 #define MASSIF_CROWD_SHIFT	8

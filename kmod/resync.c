@@ -102,7 +102,7 @@ static bool in_motion(const struct massif_target *target)
 
 /*
  * Calls write_part() if the session may still observe the target. The program can make the consumer wait for mmap_lock
- * for any length of time, and lose its right to be observed meanwhile.
+ * for any length of time, and in the meantime the session may lose its right to observe the target.
  */
 static bool write_if_allowed(struct part *part)
 {

@@ -154,14 +154,14 @@ static void stamp(struct massif_ring *ring, void *records, size_t bytes)
 /**
  * massif_ring_put() - append whole records contiguously, and set the seq and time of each.
  * @records: one or more whole records.
- * @bytes: size of all of them.
- * @use: decides how much of the ring must stay free.
+ * @bytes: total size of the records.
+ * @use: determines how much of the ring must stay free.
  *
- * Copies the records with the lock held; for a stack of 64 KiB, this takes a few microseconds. In return, the ring
- * never contains half a record.
+ * Copies the records with the lock held; for a stack of 64 KiB, this takes a few microseconds. The benefit is that the
+ * ring never contains a partial record.
  *
  * Context: ring->lock is held.
- * Return: false if there is no room; nothing is written then.
+ * Return: false if there is no room, in which case nothing is written.
  */
 bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 		     enum massif_ring_use use)

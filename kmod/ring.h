@@ -19,8 +19,8 @@ enum massif_ring_use {
 
 struct massif_ring {
 	/*
-	 * Protects the fields below up to lost, and the counts of lost records in sessions and targets. Hooks take it
-	 * under mmap_lock with interrupts off; no other lock is taken while it is held.
+	 * Protects the fields below, up to and including lost, and the counts of lost records in sessions and targets.
+	 * Hooks take it under mmap_lock with interrupts off; no other lock is taken while it is held.
 	 */
 	raw_spinlock_t lock;
 	u64 head;	/* position after the last record; the control page has a copy for the consumer */

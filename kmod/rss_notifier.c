@@ -38,7 +38,7 @@ static struct massif_target *target_of(struct mmu_notifier *notifier)
 }
 
 /*
- * Called before the pages in a range are removed. Only notes that current has started the removal; never blocks, and
+ * Called before the pages in a range are removed. Only marks the beginning of a removal by current; never blocks, and
  * never vetoes the removal.
  */
 static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)

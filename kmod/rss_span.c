@@ -159,9 +159,10 @@ static bool is_taker(const struct massif_target *target)
 }
 
 /*
- * Finds current's span (the interval in which its changes of the resident set are collected) among the fault slots, if
- * current is handling a page fault, or in the target's list of spans. Must not be called by the taker, the task that
- * uses the span embedded in struct massif_rss_spans. No other task can end the span that is returned.
+ * Finds current's span (the interval in which its changes to the resident set are collected). Looks among the fault
+ * slots first, in case current is handling a page fault, and then in the target's list of spans. Must not be called by
+ * the taker, the task that uses the span embedded in struct massif_rss_spans. Only current itself can end the span that
+ * is returned.
  */
 static struct massif_rss_span *find_other(struct massif_target *target)
 {
@@ -199,9 +200,9 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span (an interval in which a task's changes of the resident set are collected) that is in the target's list,
- * and reports @change, the changes collected in it; NULL if there is nothing to report. Returns the span if the caller
- * must free it, or NULL if the target keeps the struct to reuse it for its next span.
+ * Ends a span (an interval in which a task's changes to the resident set are collected) that is in the target's list,
+ * and reports @change, the changes collected in it; @change is NULL if there is nothing to report. Returns the span if
+ * the caller must free it, or NULL if the target keeps the struct to reuse it for its next span.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)
@@ -240,7 +241,10 @@ static void run(struct callback_head *work)
 	long change[NR_MM_COUNTERS];
 	bool alive;
 
-	/* While the target is found to be alive in an RCU read-side section, its session is not freed. */
+	/*
+	 * If the target is found to be alive in an RCU read-side section, its session is not freed until that section
+	 * ends.
+	 */
 	rcu_read_lock();
 	/* After an exec, the thread no longer keeps its old address space, which is the target, alive. */
 	if (!own)
@@ -285,7 +289,7 @@ static void start(struct massif_rss_span *span, struct massif_target *target,
 	list_add(&span->list, &target->resident.spans.list);
 }
 
-/* Adds a new span of current to the list. Returns NULL if there is no memory. */
+/* Adds a new span of current to the list. Returns NULL if out of memory. */
 static struct massif_rss_span *add(struct massif_target *target, const struct massif_place *place)
 {
 	struct massif_resident *resident = &target->resident;
@@ -350,8 +354,8 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 
 /*
  * True if current has begun a span (an interval in which it may change the resident set) for @mm's target, and
- * task_work will end the span on return to user mode. Spans of other tasks are ignored: otherwise a user whose spans
- * stay queued could slow down the faults of all other users.
+ * task_work will end that span when current returns to user mode. Spans of other tasks are ignored; otherwise, a user
+ * whose spans remain queued could slow down the page faults of all other users.
  */
 static noinline bool has_queued(struct mm_struct *mm)
 {
@@ -471,9 +475,9 @@ void massif_rss_span_touch(struct massif_target *target, const struct massif_pla
 }
 
 /*
- * Called when current begins to remove the pages in @range. True if the range contains the page of the fault that
- * current is handling: the kernel then replaces the page with a copy (copy on write), and the counter changes are
- * reported for the fault (FAULT), not as a removal (GONE).
+ * Called when current begins to remove the pages in @range. Returns true if the range contains the page of the fault
+ * that current is handling. In that case, the kernel is replacing the page with a copy (copy on write), and the counter
+ * changes are reported for the fault (FAULT), not as a removal (GONE).
  */
 static bool in_own_fault(const struct massif_rss_span *span, const struct massif_place *range)
 {
@@ -664,10 +668,11 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
 }
 
 /**
- * massif_rss_span_changed() - add a change that current has made to a counter of resident pages to current's span (the
- * interval in which current handles a page fault or removes pages, or one that lasts until current returns to user
- * mode).
+ * massif_rss_span_changed() - add to current's span a change that current has made to a counter of resident pages.
  * @member: the counter, MM_ANONPAGES etc.
+ *
+ * The span is the interval in which current handles a page fault or removes pages, or one that lasts until current
+ * returns to user mode.
  *
  * Most changes are made in page faults, and since 6.2 the kernel calls the tracepoint for each of them. So a change in
  * a page fault is added without a lock if possible (massif_rss_note_quickly()).
@@ -691,9 +696,9 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 			span = &target->resident.spans.taker;
 		/*
 		 * If span is NULL, or the change cannot be noted without a lock, call changed(), which takes
-		 * resident.lock. While holding the lock, it stores the change in resident.base. If current has no span
-		 * in the target's list either, it also increments spans.unreported. This tells the check for drift
-		 * (which compares the kernel's counters with the reported sums) that a report is still to come.
+		 * resident.lock and stores the change in resident.base. If current has no span in the target's list
+		 * either, changed() also increments spans.unreported, which tells the check for drift (which compares
+		 * the kernel's counters with the reported sums) that a report is still to come.
 		 */
 		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;

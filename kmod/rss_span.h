@@ -46,7 +46,7 @@ struct massif_rss_span {
 	bool own;			/* the task runs in the target's address space, so ->collected is valid */
 	/* the span does not end with a range removal, but later (fault, return to user mode) */
 	bool lasts;
-	/* at least one counter change made by this task has already been counted as a change made by another task */
+	/* at least one counter change made by this task has already been attributed to another task */
 	bool robbed;
 	unsigned int depth;		/* nesting depth of the range removals that the task has in progress */
 	/* the address range and the cause to report for counter changes made while the task removes no pages */
@@ -55,8 +55,8 @@ struct massif_rss_span {
 	long change[NR_MM_COUNTERS];
 	/*
 	 * The changes, in pages, that the task has made but that the kernel has not yet added to the shared counters
-	 * (compat/rss.h), as of when the span began or was last cut: cut() in rss_span.c, which reads the span's change
-	 * so far, stores them here. Used on kernels before 6.2.
+	 * (compat/rss.h). The values are those at the time when the span began or was last cut (cut() in rss_span.c
+	 * reads the span's change so far). Used on kernels before 6.2.
 	 */
 	long collected[NR_MM_COUNTERS];
 

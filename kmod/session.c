@@ -140,9 +140,9 @@ static void destroy(struct massif_session *session)
 /**
  * massif_session_close() - end a session at the last close of its file.
  *
- * When it returns, neither hooks nor other sessions can find the session. A thread that has a struct
- * massif_return_work queued keeps the session's memory (not its ring) until the work has run. The thread may
- * sleep in a system call for any length of time first.
+ * When it returns, neither hooks nor other sessions can find the session. A thread that has a struct massif_return_work
+ * queued keeps the session's memory (not its ring) until the work has run, which can take any length of time because
+ * the thread may be sleeping in a system call.
  *
  * Context: process context; may sleep.
  */

@@ -27,7 +27,7 @@ struct massif_session {
 	/* Members that do not change after the device has been opened. */
 	const struct cred *cred;	/* credentials of the device's opener; holds a reference */
 	struct pid_namespace *pid_ns;	/* the opener's pid namespace, used for ids in records; holds a reference */
-	bool privileged;		/* the opener has CAP_SYS_PTRACE over the initial user namespace */
+	bool privileged;		/* the opener has CAP_SYS_PTRACE in the initial user namespace */
 	bool may_lock;			/* the opener has CAP_IPC_LOCK */
 
 	/* setup_lock serialises SETUP ioctls. SETUP sets ready once, with release semantics and setup_lock held. */
@@ -72,8 +72,8 @@ struct massif_session {
 
 /*
  * Protects the tables of targets and processes, and every session's lists of them. Hooks take it with interrupts off.
- * While it is held, only ring.lock, a target's resident.lock, and what is taken inside that, may be taken. Readers of
- * the tables use RCU.
+ * While it is held, the only locks that may be taken are ring.lock, a target's resident.lock, and those that nest
+ * inside resident.lock. Readers of the tables use RCU.
  */
 extern raw_spinlock_t massif_table_lock;
 

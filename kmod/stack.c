@@ -186,7 +186,7 @@ void massif_stack_capture(struct massif_target *target, const struct massif_stac
 	}
 	/*
 	 * The memory for the STACK record is charged to the memory cgroup, because the program can make the copy below
-	 * sleep for any length of time, and the memory stays in use meanwhile.
+	 * sleep indefinitely, and the memory stays in use all that time.
 	 */
 	rec = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!rec) {

@@ -18,7 +18,7 @@
 
 /*
  * Look-ups run in hooks with mmap_lock held, so their maximum cost must not depend on the consumer. Therefore the
- * number of stacks with equal target, pc and sp is limited, and so is the length of each chain.
+ * number of stacks with the same target, pc and sp is limited, and so is the length of each chain.
  */
 #define WAYS		16
 #define CHAIN		32

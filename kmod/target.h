@@ -45,7 +45,10 @@ struct massif_target {
 	u64 serial;			/* number of the target, unique among all targets of all sessions */
 	u32 id;
 	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
-	/* Reason (MASSIF_RESYNC_*) to report for the first resync; 0: the reason passed to massif_resync(). */
+	/*
+	 * Reason (MASSIF_RESYNC_*) to report for the first resync; if 0, the reason passed to massif_resync() is
+	 * reported.
+	 */
 	u32 origin;
 	bool alive;			/* the target is in the table of targets; changed under massif_table_lock */
 
@@ -54,7 +57,7 @@ struct massif_target {
 	 * without a lock.
 	 */
 	bool hidden;
-	/* The target is hidden because another session has taken it over. Set before the field hidden. */
+	/* The target is hidden because another session has taken it over. Set before hidden is set. */
 	bool taken;
 	/* credentials of the last thread that passed the access check; holds a reference */
 	const struct cred *judged;

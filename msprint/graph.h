@@ -8,8 +8,8 @@ struct mf_profile;
 struct mf_text;
 
 /*
- * Prints the graph of @profile, which must have passed mf_profile_finish(). @unit: time unit; @width, @height: numbers
- * of columns and rows.
+ * Prints the graph of @profile, for which mf_profile_finish() must have succeeded. @unit: time unit; @width, @height:
+ * size of the graph in columns and rows.
  */
 void mf_graph_print(const struct mf_profile *profile, const struct mf_text *unit,
 		    unsigned int width, unsigned int height, struct mf_output *out);

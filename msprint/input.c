@@ -196,7 +196,7 @@ static size_t count_blanks(const struct mf_line *line)
 			break;
 		}
 	}
-	/* The byte after the spaces may be a different kind of blank, such as a tab. */
+	/* The byte after the spaces may be another whitespace character, such as a tab. */
 	while (i < line->len &&
 	       (line->data[i] == ' ' || (line->data[i] >= '\t' && line->data[i] <= '\r')))
 		i++;

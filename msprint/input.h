@@ -2,8 +2,8 @@
 /*
  * Reads the input file line by line.
  *
- * Only needs memory for one line, not for the whole file. A reader can return to an earlier position; a file that does
- * not support this (a pipe) is copied to anonymous memory first.
+ * Needs memory for only one line, not for the whole file. A reader can return to an earlier position; an input file
+ * that does not support this, such as a pipe, is first copied to anonymous memory.
  */
 #ifndef MASSIF_MSPRINT_INPUT_H
 #define MASSIF_MSPRINT_INPUT_H

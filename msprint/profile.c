@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The data of a massif.out file that the graph is drawn from.
+// The data from which the graph is drawn, as read from a massif.out file.
 
 #include "profile.h"
 

@@ -30,10 +30,10 @@ struct search {
 
 static void *initial[MF_LIBRARY_N];
 
-/* The functions that were found in objects loaded after the start. */
+/* The functions that were found in objects loaded after startup. */
 static struct search late;
 /*
- * false if @late (the functions found in objects loaded after the start) may be out of date: an object may have been
+ * false if @late (the functions found in objects loaded after startup) may be out of date: an object may have been
  * loaded or unloaded since @late was updated; atomic
  */
 static bool is_late_known;

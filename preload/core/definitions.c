@@ -197,7 +197,7 @@ static uint32_t beginning_of(const char *name)
 	return word * 0x9e3779b1u >> 22;
 }
 
-/* Makes a set of @n @names. Each name must have at least BEGINNING characters. */
+/* Builds a set from the @n names in @names. Each name must have at least BEGINNING characters. */
 static struct wanted want(const char *const *names, uint32_t n)
 {
 	struct wanted wanted = { .names = names, .n = n };

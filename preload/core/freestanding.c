@@ -29,8 +29,8 @@ extern void *__libc_stack_end;
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
 
 /*
- * Copies words rather than using "rep movsb", because most copies are short and the ranges may overlap at a small
- * distance.
+ * Copies words rather than using "rep movsb", because most copies are short and the ranges may overlap with only a
+ * small offset between them.
  */
 static void copy_upwards(unsigned char *to, const unsigned char *from, size_t size)
 {

@@ -76,7 +76,9 @@ static long without_interruption(long number, int fd, void *pointer, long more)
 	return ret < 0 ? -errno : ret;
 }
 
-/* Was the listening socket created by root or by this process's user? The kernel remembers the creator. */
+/*
+ * Returns whether the listening socket was created by root or by this process's user. The kernel remembers the creator.
+ */
 static bool is_ours(int fd)
 {
 	struct ucred peer;
@@ -413,7 +415,7 @@ void mf_join_starts(const char *path, const char *directories)
 		request.args_bytes = (uint32_t)strnlen(directories, MF_JOIN_ARGS_MAX);
 		parts[3].iov_len = request.args_bytes;
 	} else if (*path != '/') {
-		/* The length that getcwd(2) returns includes the NUL. Replace the NUL by a slash. */
+		/* The length that getcwd(2) returns includes the NUL. Replace the NUL with a slash. */
 		long length = syscall(SYS_getcwd, directory, sizeof(directory));
 
 		if (length > 0) {
@@ -429,7 +431,7 @@ void mf_join_starts(const char *path, const char *directories)
 	errno = saved;
 }
 
-#define DIGITS 12 /* maximum number of bytes that an int needs in decimal, including sign and NUL */
+#define DIGITS 12 /* maximum number of bytes in the decimal representation of an int, including sign and NUL */
 
 /*
  * Writes @number (>= 0) in decimal to the end of @digits. Returns the beginning of the text, which is empty if @number
