@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Contexts that are excluded by --ignore-fn, or consist only of --alloc-fn functions, change no total, time or
-// snapshot, as in Massif.
+// Contexts that are excluded by --ignore-fn, or that consist only of --alloc-fn functions, do not affect any total,
+// time or snapshot, as in Massif.
 
 #include "kselftest_harness.h"
 

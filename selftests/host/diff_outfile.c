@@ -34,8 +34,8 @@ FIXTURE(outfile) {
 FIXTURE_VARIANT(outfile) {
 	const char *option;
 	const char *deed; /* command that the program runs before it prints something and exits with 3 */
-	bool nobody;	  /* true if the test is run by a user with fewer privileges than root */
-	bool early;	  /* true if massif-ctl notices that it cannot write the file before it runs the program */
+	bool nobody;	  /* true to run the profiler as an unprivileged user */
+	bool early;	  /* true if massif-ctl notices, before it runs the program, that it cannot write the file */
 	const char *ours, *theirs; /* expected messages; NULL: none */
 	const char *kept; /* name of a file that exists before the run and must remain unchanged */
 	/* name of the output file that must be written even if another output file cannot be written */
@@ -85,7 +85,7 @@ FIXTURE_VARIANT_ADD(outfile, xtree_no_directory) {
 	.ours = CANNOT("o.none/x", "No such file or directory") CHOOSE("--xtree-memory-file"),
 	.theirs = THEIRS,
 };
-/* If the execution tree cannot be written, the file of the profile is written as usual. */
+/* If the execution tree cannot be written, the massif.out file is still written as usual. */
 FIXTURE_VARIANT_ADD(outfile, xtree_no_space) {
 	.option = "--xtree-memory-file=/dev/full", .deed = ":",
 	.ours = CANNOT("/dev/full", "No space left on device") SAVED, .written = "o.out",

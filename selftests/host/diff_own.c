@@ -41,7 +41,7 @@ SCENARIO(new_fails, "own_new", ARGS("fails"), WITH(ALL_TREES),
 	 .why = "the program's operator throws and the program goes on; Massif ends the program",
 	 .their_args = { "thrown" });
 
-/* A library linked to the program defines malloc. */
+/* A library that the program is linked against defines malloc. */
 SCENARIO(library, "own_linked", WITH(BIG_PLACES));
 SCENARIO(library_bound, "own_linked_bound", WITH(BIG_PLACES));
 SCENARIO(library_versions, "own_linked_versions", WITH(BIG_PLACES));

@@ -136,7 +136,7 @@ SCENARIO(depth_mutual, "diff_places", ARGS("mutual", "120"), WITH("--depth=60"))
 SCENARIO(depth_below_main, "diff_places", ARGS("recursion", "90"),
 	 WITH(ALL_TREES, "--depth=45", "--show-below-main=yes"));
 
-/* Scenarios about --alloc-fn with functions of the program itself. */
+/* Scenarios in which --alloc-fn names functions of the program itself. */
 SCENARIO(alloc_fn, "diff_places", ARGS("wraps"), WITH(ALL_TREES, "--alloc-fn=wrap"));
 SCENARIO(alloc_fn_chain, "diff_places", ARGS("wraps"),
 	 WITH(ALL_TREES, "--alloc-fn=wrap", "--alloc-fn=wrap_more", "--alloc-fn=wrap_most"));

@@ -116,8 +116,8 @@ TEST_F_TIMEOUT(freed, with_a_buffer, 300)
 			n = atoi(ctl_last(self->files[OURS], "snapshot=")) + 1;
 			EXPECT_TRUE(ends_with_peak(self->files[OURS]));
 			/*
-			 * Massif takes an additional snapshot for the memory freed at the end. Here this snapshot
-			 * triggered a culling, so the files cannot be compared.
+			 * Massif takes an additional snapshot for the memory freed at the end. In this run, that
+			 * snapshot triggered a culling, so the files cannot be compared.
 			 */
 			if (more < 0 && n == max - 1)
 				left_out++;
@@ -152,8 +152,8 @@ TEST_F_TIMEOUT(freed, below_the_peak, 60)
 
 		ASSERT_LE(0, compare(self, options, program));
 		/*
-		 * stdio's buffer, which is allocated after the free, is larger than the freed block: the end is a new
-		 * peak, unless the difference is within the tolerance.
+		 * stdio's buffer, which is allocated after the free, is larger than the freed block, so the end of the
+		 * program is a new peak unless the difference is within the tolerance.
 		 */
 		EXPECT_EQ(i < 2, ends_with_peak(self->files[OURS]));
 		forget(self);

@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(line)
 
 FIXTURE_VARIANT(line) {
 	const char *target, *args[4], *unit;
-	/* the expected parts of the summary line; of the time of the peak, @when contains only the beginning */
+	/* the expected parts of the summary line; @when contains only the beginning of the time of the peak */
 	const char *peak, *held, *when;
 };
 

@@ -114,8 +114,8 @@ static void run_within_limits(struct ctl_result *result, const char *way, const 
 }
 
 /*
- * If there is no memory for further call stacks, all bytes are still counted, but their contexts are lost; the program
- * is not affected.
+ * If there is no memory left for more call stacks, all bytes are still counted, but the contexts of new stacks are
+ * lost; the program is not affected.
  */
 TEST_F_TIMEOUT(shortage, of_call_stacks, 60)
 {
@@ -210,7 +210,7 @@ TEST_F_TIMEOUT(deferred, is_counted_or_said, 60)
 	lost = header->events_lost;
 	live = heap_session_count(&self->session, DEFERRED_BYTES);
 	/*
-	 * Whenever the signal interrupted the program, either all events of the signal handler were counted, or all
+	 * No matter when the signal interrupted the program, either all of the handler's events were counted, or all
 	 * except those beyond the maximum number of pending events.
 	 */
 	EXPECT_EQ(0, (live + lost) % variant->n);

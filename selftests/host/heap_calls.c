@@ -64,8 +64,8 @@ TEST_F(calls, before_our_constructor)
 }
 
 /*
- * The library's own aligned forms of operator new run: they refuse the same alignments, round up in the same way, and
- * call new-handlers as usual. Each block counts once, with the requested size.
+ * The library's own aligned forms of operator new are executed: they refuse the same alignments, round up in the same
+ * way, and call new-handlers as usual. Each block is counted once, with the requested size.
  */
 TEST_F(calls, operators_are_the_librarys_own)
 {

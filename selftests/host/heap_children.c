@@ -256,7 +256,7 @@ static const char *const bare_ways[] = {
 	"spawn_bare", "spawnp_bare", "exec_at", "exec_number", "exec_at_number", "cleared",
 };
 
-/* Programs are followed whatever their environment is, and whichever exec function executes them. */
+/* Programs are followed regardless of their environment and of which exec function executes them. */
 TEST_F_TIMEOUT(children, traced_without_environment, 120)
 {
 	NEED_VALGRIND();
@@ -290,8 +290,8 @@ TEST_F_TIMEOUT(children, executed_with_their_environment, 120)
 }
 
 /*
- * An unreadable environment causes an error, as it does without massif; an environment that ends at the last
- * readable byte does not.
+ * An exec call with an unreadable environment fails, as it does without massif; one with an environment that ends at
+ * the last readable byte does not.
  */
 TEST_F(children, misused)
 {

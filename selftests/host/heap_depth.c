@@ -518,7 +518,7 @@ TEST_F(depth, has_a_column)
 	EXPECT_LT(rows / 2, with);
 }
 
-/* --heap=no: only stacks. As in Massif, no snapshot has a tree, not even the peak. */
+/* With --heap=no, only stacks are measured. As in Massif, no snapshot has a tree, not even the peak. */
 TEST_F(depth, without_the_heap)
 {
 	ASSERT_TRUE(run(self, "climb", "--heap=no"));

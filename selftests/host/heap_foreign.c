@@ -50,7 +50,7 @@ FIXTURE_TEARDOWN(foreign)
  */
 FIXTURE_VARIANT(foreign)
 {
-	/* a file that must exist, absolute or in the build directory, and the package that contains it */
+	/* path of a file that must exist, absolute or relative to the build directory, and the file's package */
 	const char *program, *package;
 	const char *script;
 	/* at least @files of the profiles must have a "cmd:" line that begins with @cmd */

@@ -240,7 +240,7 @@ TEST_F(hazards, little_file_size)
 	EXPECT_EQ(20000, massif_text_peak(self->text));
 }
 
-/* Forks in a signal handler, at an arbitrary point of the program: the children continue, some without a profile. */
+/* Forks in a signal handler, at arbitrary points in the program. The children continue, some without a profile. */
 TEST_F_TIMEOUT(hazards, fork_in_a_signal_handler, 60)
 {
 	RUN(self, NULL, ctl_target("heap_fork_handler"));

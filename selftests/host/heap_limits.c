@@ -82,7 +82,7 @@ TEST_F(limits, of_what_it_executes)
 	compare(_metadata, self);
 }
 
-/* Limits the address space to 2 GiB, all of which would be used up if the whole memory of the session were locked. */
+/* Limits the address space to 2 GiB, all of which would be used up if all of the session's memory were locked. */
 static void limit_address_space(void)
 {
 	const struct rlimit limit = { 2u << 30, 2u << 30 }, lock = { RLIM_INFINITY, RLIM_INFINITY };

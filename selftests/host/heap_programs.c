@@ -53,7 +53,7 @@ FIXTURE_TEARDOWN(programs)
 
 FIXTURE_VARIANT(programs) {
 	const char *argv[8];
-	const char *target;	   /* a test program to run instead of argv[0] */
+	const char *target;	   /* name of a test program to run; NULL: run argv[0] */
 	bool threads;		   /* true if threads make the order of events differ from Massif's */
 	const char *outermost[4]; /* names of functions that may be the outermost frame of a stack */
 };
@@ -145,7 +145,7 @@ TEST_F_TIMEOUT(programs, as_without_and_as_massif, 200)
 	ctl_run(&ours, NULL, NULL, our_argv);
 	EXPECT_EQ(ctl_exit_code(&native), ctl_exit_code(&ours));
 	EXPECT_STREQ(native.out, ours.out);
-	/* The program also forks, so there is a message that the name of its file is already taken. */
+	/* The program also forks, so massif-ctl reports that the name of the child's file is already taken. */
 	if (variant->threads)
 		remove_lines(ours.err, "' is reserved for the profile of process ");
 	EXPECT_STREQ(native.err, ours.err);

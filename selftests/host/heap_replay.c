@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with threads, compared with a log of all its calls, written by the allocator below the shim. The log is
+// Runs a program with threads under the shim, while the allocator below the shim writes a log of all calls. The log is
 // replayed into a simple model, which must end up with the same totals, snapshots, peak, trees and blocks.
 //
 // If the threads take turns, the log shows the only possible order of events, and everything must be equal. If they run
 // concurrently, the order of independent calls may differ; then only what does not depend on the order is compared, at
-// the end: totals, clock, bytes of each site, all live blocks. With milliseconds, the times of snapshots are
-// unpredictable, but if the threads take turns, the peak is not.
+// the end: totals, clock, bytes of each site, all live blocks. If the time unit is milliseconds, the times of the
+// snapshots are unpredictable; the peak, however, is predictable if the threads take turns.
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +151,7 @@ static int different_snapshot(uint32_t *trees)
 	return different;
 }
 
-/* Compares the totals and the tree of the peak with those of the simple model, but does not compare its time. */
+/* Compares the totals and the tree of the peak with those in the simple model, but not the time of the peak. */
 static bool is_same_peak(void)
 {
 	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];

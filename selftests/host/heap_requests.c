@@ -119,7 +119,10 @@ TEST_F_TIMEOUT(requests, threads_and_signals, 120)
 	text = ctl_read_file(SNAPSHOT);
 	ASSERT_NE(NULL, text);
 	EXPECT_NE(NULL, strstr(text, " n1: 12345 0x"));
-	/* The blocks created by client requests appear, and all are freed at the end. */
+	/*
+	 * The client requests of churn() appear in the snapshot, but with 0 bytes, because all their blocks have been
+	 * freed.
+	 */
 	for (at = text; (at = strstr(at, "churn (heap_requests.c")); at++) {
 		const char *line = at;
 
@@ -160,8 +163,8 @@ TEST_F(requests, code_can_be_left_alone)
 	ctl_result_free(&self->result);
 	free(self->text);
 	/*
-	 * Checks that the target program can detect that its code has been patched for client requests. If it could
-	 * not, its report that its code was left alone would prove nothing.
+	 * Check that the target program can detect that its code has been patched for client requests. Otherwise, a
+	 * report from it that its code is unpatched would prove nothing.
 	 */
 	run(self, NULL, "--client-requests=yes", variant->target, "code");
 	EXPECT_EQ(1, ctl_exit_code(&self->result));

@@ -179,7 +179,7 @@ static bool make_right(struct ctl_result *result)
 	return found && is_right(&right, right.size) && right.file.n_rows >= 10;
 }
 
-/* Forges a version of the cache file whose rules make every stack end at the innermost frame. */
+/* Forges a version of the cache file in which the unwind rules make every stack end at its innermost frame. */
 static void make_lie(void)
 {
 	wrong = right;
