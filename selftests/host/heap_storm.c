@@ -88,8 +88,8 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	EXPECT_EQ(sums.blocks, ledger.values[MF_LEDGER_ALLOCATED_BYTES] -
 				       ledger.values[MF_LEDGER_FREED_BYTES]);
 	/*
-	 * The numbers of blocks in the ledger are correct as well. The ledger does not count frees of blocks of size 0,
-	 * but the program has no such blocks.
+	 * The block counts in the ledger are correct as well. The ledger does not count frees of blocks of size 0, but
+	 * the program has no such blocks.
 	 */
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_BLOCKS]);
 	EXPECT_EQ(sums.n_blocks, ledger.values[MF_LEDGER_ALLOCATED_BLOCKS] -

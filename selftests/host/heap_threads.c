@@ -193,7 +193,7 @@ TEST_F_TIMEOUT(ctl, stacks_are_verified, 120)
 	}
 }
 
-/* Reads the numbers of bytes and blocks in the execution tree of process @pid. */
+/* Reads the total numbers of bytes and blocks from the execution tree of process @pid. */
 static void read_totals(const char *pid, unsigned long *bytes, unsigned long *blocks)
 {
 	char name[64], *text;

@@ -30,7 +30,7 @@ FIXTURE_TEARDOWN(weather)
 }
 
 FIXTURE_VARIANT(weather) {
-	const char *option; /* an option for massif-ctl, in addition to those of all variants */
+	const char *option; /* an option for massif-ctl, in addition to those that all variants use */
 };
 
 FIXTURE_VARIANT_ADD(weather, as_usual) { "--depth=30" };

@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(xtree, full_operators) {
 	"diff_new", "forms", "-q", .full = true, .has_pool = true };
 FIXTURE_VARIANT_ADD(xtree, full_demangled) { "heap_map", NULL, "-q", .full = true };
 
-/* Runs the program under both profilers; the names of their files end in @ending. */
+/* Runs the program under both profilers. The names of the execution trees that they write end in @ending. */
 static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant,
 		const char *ending, const char *compress)
 {
@@ -281,7 +281,7 @@ static unsigned long long sum_of(const char *text, const char *function, int val
 	snprintf(wanted, sizeof(wanted), "\nfn=%s\n", function);
 	for (const char *at = text; (at = strstr(at, wanted)); at++) {
 		strtoul(at + strlen(wanted), &end, 10);
-		/* Skip stacks in which @function is not the innermost function, but calls another one. */
+		/* Skip stacks in which @function calls another function, so that it is not the innermost one. */
 		if (*end == '\n')
 			continue;
 		for (int i = 0; i < 6; i++)
@@ -310,7 +310,7 @@ TEST_F_TIMEOUT(totals, of_threads, 120)
 	EXPECT_EQ(rounds, sum_of(self->text, "drop", 5));
 }
 
-/* realloc to size 0 frees the block; its caller is shown, not a function of the shim. */
+/* realloc to size 0 frees the block; the execution tree shows the caller of realloc, not a function of the shim. */
 TEST_F_TIMEOUT(totals, of_a_realloc_to_nothing, 120)
 {
 	ASSERT_TRUE(count(self, "emptied"));

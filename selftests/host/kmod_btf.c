@@ -85,7 +85,7 @@ static uint32_t put_prototype(uint32_t result, const uint32_t *arguments, unsign
 
 #define HEAD	24	/* size of the header of BTF data */
 
-/* Returns complete BTF data with a header of @head_size bytes, to be freed; *@size is its size. */
+/* Returns complete BTF data with a header of @head_size bytes, and sets *@size to its size. The caller must free it. */
 static unsigned char *finish(size_t *size, size_t head_size)
 {
 	struct btf_header head = {
@@ -291,8 +291,8 @@ static int verdict_of_layers(unsigned int layers)
 }
 
 /*
- * The module follows a chain of up to 32 types: at most 31 typedefs, and then the int. A function whose argument has
- * more typedefs counts as different from the expected prototype.
+ * The module follows a chain of up to 32 types: at most 31 typedefs, and then the int. A function with an argument that
+ * has more typedefs is treated as not matching the expected prototype.
  */
 TEST(typedefs_of_typedefs)
 {

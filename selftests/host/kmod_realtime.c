@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The module does not build for a kernel with PREEMPT_RT: make fails with a single line that says so.
+// The module cannot be built for a kernel with PREEMPT_RT: make fails with a single line that says so.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The end of a profile is a peak check like any other, made on a copy of the model. It works whatever state the program
-// left behind.
+// At the end of a profile, the model checks for a peak as it does at other times, but on a copy of the model. This
+// check works no matter what state the program left the model in.
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,8 +226,8 @@ FIXTURE_TEARDOWN(stream)
 }
 
 /*
- * Computes the profile that would be written if the program ended at @now: before the end, a peak snapshot is taken if
- * the total is a new peak. Returns whether the slow model (model_oracle.h) yields the same profile.
+ * Computes the profile that would be written if the program ended at @now. If the total is a new peak, a peak snapshot
+ * is taken before the end. Returns whether the slow model (model_oracle.h) yields the same profile.
  */
 static bool ends_as_slow_model(int64_t now)
 {
@@ -248,8 +248,8 @@ static bool ends_as_slow_model(int64_t now)
 }
 
 /*
- * After each event, compares the profile that would be written if the program ended at that point with the slow model's
- * (model_oracle.h).
+ * After each event, computes the profile that would be written if the program ended at that point, and compares it with
+ * that of the slow model (model_oracle.h).
  */
 TEST_F(stream, equals_slow_model)
 {
@@ -282,7 +282,10 @@ TEST_F(stream, equals_slow_model)
 		peaks += ended.peak_total != oracle.peak_total;
 		cullings += ended.cullings != oracle.cullings;
 	}
-	/* The test is meaningful only if the end of the profile was often a new peak and sometimes caused a culling. */
+	/*
+	 * The test is meaningful only if the end of the profile was often a new peak and sometimes caused snapshots to
+	 * be culled.
+	 */
 	EXPECT_GT(peaks, 50);
 	EXPECT_GT(cullings, 0);
 }

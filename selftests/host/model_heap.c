@@ -225,7 +225,7 @@ static int random_context(uint64_t *seed)
 static uint64_t a_live_address(uint64_t *seed)
 {
 	if (!oracle.n_blocks || !oracle_below(seed, 20))
-		return random_address(seed); /* an address at which usually no block begins */
+		return random_address(seed); /* usually not the address of a block */
 	return oracle.blocks[oracle_below(seed, (uint64_t)oracle.n_blocks)].address;
 }
 
@@ -620,8 +620,8 @@ static void count_blocks(const struct mf_block *block, void *data)
 }
 
 /*
- * Blocks at distances of 8 bytes, as with some allocators: each block has its own slot in the table of blocks, so no
- * slot needs a chain of blocks.
+ * Blocks whose addresses are 8 bytes apart, as with some allocators: each block has its own slot in the table of
+ * blocks, so no slot needs a chain of blocks.
  */
 TEST(eight_bytes_apart)
 {

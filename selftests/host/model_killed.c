@@ -48,8 +48,8 @@ static uint32_t n_known;
 static uint64_t sizes[BLOCKS]; /* sizes of live blocks; 0: not live */
 
 /*
- * An event. From the same seed, the writer process and the simple model generate the same events. Block @i is allocated
- * with or resized to @size bytes by the call stack with number @context. If @size is 0, the block is freed.
+ * An event. From the same seed, the writer process and the simple model generate the same events. If @size is 0, block
+ * @i is freed; otherwise call stack number @context allocates it with, or resizes it to, @size bytes.
  */
 struct event {
 	uint32_t i, tally;
@@ -191,9 +191,9 @@ static void let_go(void)
 #endif
 
 /*
- * Rare results of an event: a new tree version, a culling, or a pruning of old tree versions, which moves records
- * between chunks. rare[i][j] is the number of the first event at or after starts[i] with result j, or EVENTS if there
- * is none.
+ * Rare effects of an event: it creates a new tree version, culls snapshots, or prunes old tree versions, which moves
+ * records between chunks. rare[i][j] is the number of the first event at or after starts[i] with effect j, or EVENTS if
+ * there is none.
  */
 enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
 
@@ -223,7 +223,7 @@ static void note_rare(uint32_t number)
 /*
  * The code of the writer process, which processes the first @end events. It single-steps event number @led, so that
  * on_trap() can check the store between two instructions. If @led is NOTES_RARE, it single-steps no event; instead, it
- * calls note_rare() after each event, to find the numbers of the events with rare results.
+ * calls note_rare() after each event, to find the numbers of the events with rare effects.
  */
 static void write_events(uint64_t seed, uint32_t end, uint32_t led)
 {

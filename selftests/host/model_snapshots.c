@@ -68,7 +68,10 @@ static int first_wrong(const struct expected *expected, uint32_t n)
 		EXPECT_EQ(-1, first_wrong(list_, sizeof(list_) / sizeof(*list_)));        \
 	} while (0)
 
-/* The program from Massif's manual: allocates ten blocks of 1000, then 2000, 4000 and 4000, then frees the ten. */
+/*
+ * The program from Massif's manual: allocates ten blocks of 1000 bytes, then blocks of 2000, 4000 and 4000 bytes, then
+ * frees the first ten.
+ */
 TEST(manual_example)
 {
 	ASSERT_EQ(0, start(&defaults));

@@ -107,7 +107,8 @@ TEST(random_stacks)
 }
 
 /*
- * Adds eight nodes, one per object, at each of so many addresses that some of the addresses collide in the hash table.
+ * Adds eight nodes, one per object, at each of a large number of addresses, enough for some of the addresses to collide
+ * in the hash table.
  */
 TEST(one_pc_in_many_objects)
 {
@@ -217,8 +218,8 @@ TEST(families)
 }
 
 /*
- * A search by address alone finds a child only if its object is the one that is mapped there now. It does not find a
- * child whose object was mapped there earlier, or whose object is unknown and would have to be looked up.
+ * A search by address alone finds a child only if the child's object is the one currently mapped there. It finds no
+ * child whose object was mapped there earlier, and none whose object is unknown and would first have to be looked up.
  */
 TEST(mapped_children)
 {
@@ -444,8 +445,8 @@ TEST(full_of_captures)
 }
 
 /*
- * If there is no room for the changes since the only tree version, that version is dropped, and counting
- * continues.
+ * A tree version is kept by recording the old byte count of each context that changes after the version was taken. If
+ * there is no room for these records, the version is dropped even if it is the only one, and counting continues.
  */
 TEST(full_of_one_capture)
 {

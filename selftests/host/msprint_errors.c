@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks, for files and options that ms_print refuses, the message on standard error and the exit status, and that
-// there is no partial output.
+// For files and options that ms_print refuses, checks the message on standard error and the exit status, and that there
+// is no partial output.
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -160,7 +160,7 @@ TEST(arguments_that_are_wrong)
 	}
 }
 
-/* --help and --version print to standard output with status 0, even after a file name. */
+/* --help and --version print to standard output and exit with status 0, even if they follow a file name. */
 TEST(help_and_version)
 {
 	static const char *const shown[] = {

@@ -474,7 +474,9 @@ TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
 	}
 }
 
-/* perl, which runs Valgrind's ms_print, is always available, and its call stacks are deep. */
+/*
+ * The script is run by perl, which has deep call stacks and is always available, because it runs Valgrind's ms_print.
+ */
 static const char script[] =
 	"my @a; push @a, 'x' x ($_ * 7) for 1 .. 1500; my %h = map { $_ => [1 .. 9] } 1 .. 400;"
 	"@a = (); my $s = join ',', sort keys %h; $s =~ s/(\\d+)/<$1>/g;";

@@ -27,7 +27,7 @@
 
 static const char separator[] = "#-----------\nsnapshot=";
 
-/* Profiles perl, the interpreter of Valgrind's ms_print, on a small script. */
+/* Profiles perl, the interpreter that runs Valgrind's ms_print, on a small script. */
 static char *make_real_profile(void)
 {
 	struct ctl_result result;
@@ -54,7 +54,7 @@ static void write_snapshot(FILE *file, const char *from, const char *end, unsign
 		(int)(end - rest), rest);
 }
 
-/* Repeats the snapshots of a profile until it has SIZE bytes. */
+/* Writes @profile to @path, repeating its snapshots until the file is at least SIZE bytes long. */
 static bool write_large(const char *path, const char *profile)
 {
 	const char *first = strstr(profile, separator);

@@ -137,9 +137,9 @@ static uint64_t bytes_of_main(const char *text)
 }
 
 /*
- * Calls all functions of a library made by make_library(), alone and under massif-ctl; both runs must behave the same.
- * The profile must contain the blocks of all but @uncounted of the functions, and massif-ctl must report the @missed
- * functions that it could not intercept.
+ * Calls all functions of a library made by make_library(), once without and once under massif-ctl; both runs must
+ * behave the same. The profile must contain the blocks of all but @uncounted of the functions, and massif-ctl must
+ * report the @missed functions that it could not intercept.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(own) *self, unsigned int whole, unsigned int jumps,
 		  unsigned int uncounted, unsigned int missed)

@@ -62,9 +62,9 @@ TEST_F(nesting, counts_once)
 }
 
 /*
- * gcc's split stacks: the allocator runs on another piece of the stack than its caller. That piece is at a different
- * address in each run of the program, and is reached through a function in libgcc. The test builds the program itself,
- * and is skipped if gold, the linker that split stacks require, is missing.
+ * gcc's split stacks: the allocator runs on a different piece of the stack from its caller. That piece is at a
+ * different address in each run of the program, and is reached through a function in libgcc. The test builds the
+ * program itself, and is skipped if gold, the linker that split stacks require, is missing.
  */
 TEST(on_a_split_stack)
 {

@@ -30,8 +30,8 @@ FIXTURE(accounting)
 	struct mf_accounting *ours;
 	struct mf_store theirs;	 /* the oracle's model */
 	uint32_t context[PAGES]; /* context of each page in the oracle; 0: unmapped */
-	unsigned int asked;	 /* number of calls of the filter, which decides whether a context's pages count */
-	uint32_t ignored;	 /* a context whose pages do not count; 0: none */
+	unsigned int asked;	 /* number of calls to the filter, which decides whether to count a context's pages */
+	uint32_t ignored;	 /* a context whose pages are not counted; 0: none */
 	uint64_t now;		 /* time in ns */
 };
 

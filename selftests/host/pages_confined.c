@@ -273,7 +273,7 @@ TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 
 	/*
 	 * Check that the test notices when this process reads object files: without confinement, it reads them itself
-	 * instead of in a child.
+	 * rather than having a child read them.
 	 */
 	forget_files();
 	files.options.unconfined = true;

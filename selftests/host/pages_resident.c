@@ -161,7 +161,7 @@ static int tell(kernel_t *kernel, uint32_t cause, uint32_t first, uint32_t n, ui
 	return tell_by(kernel, THREAD, cause, first, n, counter, change, site);
 }
 
-/* Removes the resident pages among the @n pages from @first on, and reports them as gone. */
+/* Removes the resident pages among the @n pages starting at @first, and reports them as gone. */
 static int take_away(kernel_t *kernel, uint32_t first, uint32_t n)
 {
 	int32_t change = 0;
@@ -368,7 +368,7 @@ static int unmap_of_which(struct __test_metadata *_metadata, kernel_t *kernel, b
 
 /*
  * Two threads change the counters of resident pages at the same time, and both changes are attributed to one of them.
- * Only a later record of either thread can correct that.
+ * Only a later record from either thread can correct that.
  */
 TEST_F(resident, pages_that_another_brings_amid_an_unmapping)
 {

@@ -123,7 +123,7 @@ TEST_F(stream, a_life)
 	EXPECT_EQ(process->no_stack, 0);
 	EXPECT_EQ(bytes_of(process, 0x1234, NULL), 3 * STREAM_PAGE);
 	EXPECT_EQ(bytes_of(process, 0, "[anon]"), 15 * STREAM_PAGE);
-	/* The profile starts at the exec. The time of each record, in ms, is its sequence number. */
+	/* The profile starts at the exec. The time of each record in milliseconds equals its sequence number. */
 	EXPECT_EQ(process->start_ns, 8000000);
 	EXPECT_EQ(mf_pages_next_ended(self->pages), NULL);
 	mf_pages_release(self->pages, process);
@@ -210,7 +210,7 @@ TEST_F(stream, a_stack_that_never_comes)
 	self->stream.capture = 3; /* the module reports that the thread ended */
 	stream_map(&self->stream, 2, 120, 1, MASSIF_MAP_MMAP, 18);
 	stream_stack(&self->stream, 2, 0, 0);
-	self->stream.capture = 4; /* a thread whose end no record reports */
+	self->stream.capture = 4; /* a thread whose end is not reported by any record */
 	stream_map(&self->stream, 2, 130, 1, MASSIF_MAP_MMAP, 19);
 	stream_exit(&self->stream, 2, MAIN, 19);
 	ASSERT_EQ(drain(self), 0);
@@ -291,8 +291,8 @@ TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 }
 
 /*
- * To move a mapping, the kernel first copies it, but the move counts only once: the total must never have been the sum
- * of the old mapping and the copy.
+ * To move a mapping, the kernel first copies it, but the move must count only once: the total must at no point have
+ * included both the old mapping and the copy.
  */
 TEST_F(stream, a_move_is_never_counted_twice)
 {
@@ -323,7 +323,7 @@ TEST_F(stream, a_copy_without_a_source_that_goes)
 	stream_map(&self->stream, 2, 200, 10, MASSIF_MAP_MREMAP_COPY, 25);
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	stream_unmap(&self->stream, 2, 16, 1, 24);
-	/* A move of a mapping that fails: the kernel then unmaps the copy. */
+	/* The kernel fails to move a mapping, and unmaps the copy. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 300, 10, MASSIF_MAP_MREMAP_COPY, 34);
 	stream_unmap(&self->stream, 2, 300, 10, 24);
@@ -407,8 +407,8 @@ TEST_F(stream, loss_is_told_and_made_good)
 	ASSERT_NE(process, NULL);
 	EXPECT_EQ(process->lost, 3);
 	/*
-	 * The interval of the loss begins with the last record before the three lost ones and ends with the record that
-	 * reports the loss. The time of each record, in ms, is its sequence number.
+	 * The interval in which records were lost begins with the last record before the three lost ones and ends with
+	 * the record that reports the loss. The time of each record in milliseconds equals its sequence number.
 	 */
 	ASSERT_EQ(process->n_losses, 1);
 	EXPECT_EQ(process->losses[0].count, 3);
@@ -421,8 +421,8 @@ TEST_F(stream, loss_is_told_and_made_good)
 }
 
 /*
- * A lost record leaves a gap in the sequence numbers. The gap is noticed at the next record, which may be of another
- * process that has lost nothing itself.
+ * A lost record leaves a gap in the sequence numbers. The gap is noticed at the next record, which may belong to
+ * another process that has itself lost nothing.
  */
 TEST_F(stream, loss_is_of_whom_it_is_told)
 {

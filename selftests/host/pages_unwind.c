@@ -421,8 +421,8 @@ TEST_F(stack, finds_rules_without_a_table)
 		n = walk(&capture.stack);
 		EXPECT_EQ(walked.end, MF_UNWIND_OUTERMOST);
 		/*
-		 * The frames expected are take, take_in_library, two frames in the library, call_library, and then
-		 * those that backtrace() returned.
+		 * The expected frames are take, take_in_library, two frames in the library, and call_library, followed
+		 * by the frames that backtrace() returned.
 		 */
 		ASSERT_EQ(n, 5 + (uint32_t)n_outside) {
 			TH_LOG("%s", names[i]);

@@ -101,7 +101,7 @@ TEST_F(definitions, in_the_file_by_whole_names)
 	EXPECT_EQ(dlsym(self->handle, "plugin_allocate"), found.address);
 }
 
-/* If the object's file was replaced or deleted, or is not an ELF file, no function is found in it. */
+/* If the object's file has been replaced or deleted, or is not an ELF file, no functions are found in it. */
 TEST_F(definitions, in_another_file)
 {
 	const char *const others[] = { paths[1], "/nonexistent", "/etc/passwd", "/dev/null", "/" };

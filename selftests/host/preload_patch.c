@@ -218,8 +218,8 @@ TEST(room_is_given_out_after_a_seal_and_when_it_is_used_up)
 }
 
 /*
- * If there is no room below the code, memory far above it is used, so as to leave room for a heap that grows directly
- * above the code.
+ * If there is no room below the code, memory far above it is used, leaving room for a heap that grows directly above
+ * the code.
  */
 TEST(room_above_is_far_away)
 {

@@ -10,8 +10,8 @@
 #include "selftests/lib/ctl_run.h"
 
 /*
- * The only symbols that the dynamic linker may bind for the shim, with a reason for each. They are data, so they are
- * not called.
+ * The only symbols that the dynamic linker may bind on the shim's behalf, with the reason for each. They are data
+ * symbols, so they are not called.
  */
 static const struct {
 	const char *name, *reason;
@@ -62,7 +62,7 @@ TEST(undefined)
 
 /*
  * Checks all symbols that the dynamic linker binds. These include symbols that the shim defines itself, because the
- * dynamic linker binds them to the first definition, which may be another one.
+ * dynamic linker binds them to the first definition, which is not necessarily the shim's.
  */
 TEST(bound_at_the_start)
 {

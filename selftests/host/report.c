@@ -98,9 +98,9 @@ static pid_t start_report(int lanes[LANES], int *output)
 	if (!pid) {
 		dup2(out[1], STDOUT_FILENO);
 		/*
-		 * report.pl opens its two input pipes, the lanes, as /dev/fd/10 and /dev/fd/11. Depending on inherited
-		 * descriptors, a pipe may already have one of these numbers, so first move both pipes to higher
-		 * numbers.
+		 * report.pl opens its two input pipes, which each carry the output of a series of tests, as /dev/fd/10
+		 * and /dev/fd/11. Depending on which descriptors were inherited, one of the pipes may already have one
+		 * of these numbers, so first move both to higher numbers.
 		 */
 		for (int i = 0; i < LANES; i++)
 			in[i][0] = fcntl(in[i][0], F_DUPFD_CLOEXEC, 10 + LANES);

@@ -85,7 +85,7 @@ static char *filtered(const struct mf_report_options *options, bool pages, const
 	if (mf_frames_create(fake_objects, FAKE_OBJECTS, &known, NULL))
 		return NULL;
 	if (!mf_filter_create(options, pages, known, NULL, &filter, NULL)) {
-		/* The second call of mf_filter_apply() uses results that the first one cached. */
+		/* The second call to mf_filter_apply() uses results that the first one cached. */
 		for (int i = 0; i < 2; i++) {
 			free(kept);
 			kept = NULL;

@@ -158,7 +158,7 @@ TEST_F(files, lines)
 	EXPECT_LT(0, location.line);
 }
 
-/* A file that was replaced in the meantime must not give wrong names. */
+/* A file that has been replaced since the program mapped it must not yield wrong names. */
 TEST_F(files, another_build_id)
 {
 	self->objects[1].build_id_size = 20;

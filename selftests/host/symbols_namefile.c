@@ -126,7 +126,7 @@ FIXTURE_TEARDOWN(names)
 		abort();
 }
 
-/* Creates a symbolizer as in a new run. */
+/* Creates a new symbolizer, as a new run of massif-ctl would. */
 static bool begin(FIXTURE_DATA(names) *self, const char *cache, bool demangle)
 {
 	struct mf_symbolizer_options options = { .demangle = demangle, .inlines = true };
@@ -141,7 +141,10 @@ static bool begin(FIXTURE_DATA(names) *self, const char *cache, bool demangle)
 	return mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL) == 0;
 }
 
-/* Returns everything known about the addresses as text, in a new run; the names are saved if @keep is true. */
+/*
+ * Creates a new symbolizer and returns everything that it finds out about the addresses, as text. If @keep is true, the
+ * names are saved.
+ */
 static char *tell_as(FIXTURE_DATA(names) *self, const char *cache, bool demangle, bool keep)
 {
 	mf_auto_free char *text = NULL;

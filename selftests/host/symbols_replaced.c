@@ -247,8 +247,8 @@ TEST_F(replaced, names)
 	}
 	if (strchr(variant->ways, 'f')) {
 		/*
-		 * The forked child must have a massif.out file. There may be another one, from the child in which the
-		 * program's call of system() executes @command, which does not matter here.
+		 * The forked child must have a massif.out file. There may be another one from the child in which the
+		 * program's call to system() executes @command; that file does not matter here.
 		 */
 		ASSERT_LE(1, ctl_find_files("r.out.", name));
 		expect_names(_metadata, variant, name);

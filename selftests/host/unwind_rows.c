@@ -44,7 +44,7 @@ static int32_t fde_of(const struct unwind_object *object)
 
 #define BYTES(...) { __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ })
 
-/* LEB128 encodings of the smallest 64-bit number and of 2^40. */
+/* LEB128 encodings of the smallest signed 64-bit number and of 2^40. */
 #define LEAST 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f
 #define FAR   0x80, 0x80, 0x80, 0x80, 0x80, 0x20
 
