@@ -169,7 +169,7 @@ TEST_F_TIMEOUT(pages, steps_and_counters, SECONDS)
 		last = at;
 	/*
 	 * If the last event unmapped a range of pages, the last snapshot counts only the first of these pages as
-	 * removed. Then its heap size is larger than the pages of "heap allocs" minus "heap frees".
+	 * removed. Its heap size is then larger than the number of pages given by "heap allocs" minus "heap frees".
 	 */
 	EXPECT_GE(ctl_number(last, "mem_heap_B="),
 		  4096 * (ctl_number(err, "heap allocs:") - ctl_number(err, "heap frees:")));

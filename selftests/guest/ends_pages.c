@@ -55,7 +55,7 @@ ROW(child_exit_now, "child:_exit", 0);
 ROW(child_abort, "child:abort", 0);
 ROW(child_sigkill, "child:sigkill", 0);
 
-/* Returns the text of the file with the largest peak, to be freed. */
+/* Returns the contents of the file with the largest peak. The caller must free them. */
 static char *largest(void)
 {
 	char name[256], *found = NULL;

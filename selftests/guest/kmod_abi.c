@@ -86,7 +86,8 @@ static const struct {
 	unsigned long cmd;
 	size_t size;
 	bool early;
-	size_t words[2];	/* offsets of words in the ioctl's argument that must be 0; an offset of 0 is unused */
+	/* offsets of words in the ioctl's argument that must be 0; an offset of 0 marks an unused entry */
+	size_t words[2];
 } calls[] = {
 #define PAD(type, field) __builtin_offsetof(struct type, field)
 	{ MASSIF_IOC_QUERY, sizeof(struct massif_query), true,
@@ -131,7 +132,7 @@ TEST_F(closed, every_size_flag_and_pad_is_checked)
 	}
 }
 
-/* Passes arguments that are unmapped, partly unmapped, kernel addresses, or read-only. */
+/* Passes pointers to memory that is unmapped, partly unmapped, in the kernel's address range, or read-only. */
 TEST_F(closed, every_pointer_is_checked)
 {
 	struct massif_setup setup = good_setup();
@@ -641,8 +642,8 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
 	/*
-	 * A few mappings do not make enough records to reach the watermark, but the end of the process wakes the poller
-	 * anyway.
+	 * A few mappings do not produce enough records to reach the watermark, but the end of the process wakes the
+	 * poller anyway.
 	 */
 	session->consumer->watermark = RING / 2;
 	ASSERT_EQ(1, write(fds[1], "x", 1));

@@ -240,8 +240,8 @@ static int watch(const struct change *change)
 	if (!change->hides)
 		end(pid);
 	/*
-	 * The session no longer follows any process: the profiled process has either ended, or become hidden from the
-	 * session's owner by its change of privileges or dumpability. A hidden process is still running.
+	 * The session no longer follows any process: the profiled process has either ended, or been hidden from the
+	 * session's owner because its privileges or dumpability changed. A hidden process is still running.
 	 */
 	if (kmod_session_drain(&session, 20000, note, &seen))
 		return 24;
@@ -298,10 +298,7 @@ static int count_mappings(const struct massif_record *rec, void *arg)
 	return note(rec, &told->seen);
 }
 
-/*
- * Runs a test in which the profiled process makes @change and then does nothing; instead, the consumer requests a
- * resync.
- */
+/* Runs a test in which the profiled process makes @change and then stays idle, while the consumer requests a resync. */
 static int ask_again(const struct change *change)
 {
 	struct massif_resync resync = { .size = sizeof(resync), .flags = MASSIF_RESYNC_ALL };
@@ -359,8 +356,8 @@ TEST_F_TIMEOUT(access, a_resync_tells_nothing_of_a_member_that_may_not_be_looked
 }
 
 /*
- * A process with more privileges than the process that opened /dev/massif is not profiled, even if it asks for it by
- * enrolling itself in the session (MASSIF_IOC_ENROL).
+ * A process with more privileges than the process that opened /dev/massif is not profiled, even if it enrols itself in
+ * the session (MASSIF_IOC_ENROL).
  */
 static int enrol_with_more_rights(bool namespace, bool capability)
 {
@@ -427,7 +424,7 @@ static int end_reason(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Runs in a process that enrols itself in a session of its own and keeps the session open. */
+/* Runs in a process that opens its own session, enrols itself in it, and keeps the session open. */
 static void enrol_first(int ready, int asked)
 {
 	struct kmod_session session;
@@ -689,7 +686,7 @@ static int attach_amid_exec(const char *program)
 	return 0;
 }
 
-/* Attaches during the exec of a set-uid program, and of one with a file capability. */
+/* Attaches during the exec of a set-uid program, and during the exec of a program with a file capability. */
 TEST_F_TIMEOUT(access, attach_in_a_race_with_an_exec_that_gains_rights, 120)
 {
 	const struct vfs_cap_data capability = {

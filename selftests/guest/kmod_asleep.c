@@ -163,9 +163,9 @@ static bool equals_maps(struct kmod_model *model, pid_t pid)
 }
 
 /*
- * A session ends and the module is unloaded while two mmap() calls are asleep. Later one call succeeds, and the process
- * of the other is killed. Unloading must wait for calls that run inside a wrapper function of the module, but not for
- * calls whose return is watched by a kretprobe.
+ * A session ends and the module is unloaded while two mmap() calls are sleeping. Later, the process that made one of
+ * the calls is killed, and the other call succeeds. Unloading must wait for calls that are executing in a wrapper
+ * function of the module, but not for calls whose return is watched by a kretprobe.
  */
 TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
 {

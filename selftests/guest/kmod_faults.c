@@ -489,8 +489,8 @@ static const struct op {
 	const char *name;
 	bool (*run)(int nth, unsigned int n);
 	/*
-	 * How many times to perform the operation if injected failures occur in a child process, where the test cannot
-	 * see them. 0: repeat until failures are no longer injected.
+	 * Number of times to perform the operation if the injected failures occur in a child process, where the test
+	 * cannot see them. If it is 0, the operation is repeated until no more failures are injected.
 	 */
 	unsigned int rounds;
 } ops[] = {
@@ -623,8 +623,8 @@ static unsigned int next(unsigned int n)
 }
 
 /*
- * A SETUP without a stack cache, after one with a stack cache has failed with @err. The session must not use a stack
- * cache that the failed SETUP has left. Returns whether the results are as expected.
+ * Performs a SETUP without a stack cache, after a SETUP with a stack cache has failed with @err. The session must not
+ * use a stack cache left behind by the failed SETUP. Returns whether the results are as expected.
  */
 static bool sets_up_without_cache(struct scene *scene, int err)
 {
@@ -639,9 +639,9 @@ static bool sets_up_without_cache(struct scene *scene, int err)
 }
 
 /*
- * SETUP has to arm the hooks, because no other session is open. So it can also fail after it has made the stack cache:
- * with detours it then mostly succeeds with kretprobes instead, without detours it fails. It succeeds when it is
- * repeated without an injected failure.
+ * SETUP has to arm the hooks, because no other session is open. So it can also fail after it has created the stack
+ * cache. With detours, SETUP then usually falls back to kretprobes and succeeds; without detours, it fails. When it is
+ * repeated without an injected failure, it succeeds.
  */
 TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 900)
 {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the module: an unprivileged user makes random calls to it and causes the events that it follows. Programs
-// that reach new code are kept and mutated further.
+// Fuzzes the module: an unprivileged user makes random calls to it and causes the events that it follows. Programs that
+// reach new code are kept and mutated further.
 //
-// A program is a list of calls, encoded in four bytes each, that one process executes: ioctls, and mmap, fork, exec
-// and the like as a member of its own sessions. Needs a kernel with KCOV, which reports the code reached, such as the
-// debug kernel. Errors stop that kernel or appear in its log. `make fuzz-kernel` runs this test for an hour.
+// A program is a list of calls that one process executes, each encoded in four bytes. The process makes ioctls and, as
+// a member of its own sessions, calls such as mmap, fork and exec. The test needs a kernel with KCOV, which reports the
+// code reached, such as the debug kernel. An error stops that kernel or appears in its log. `make fuzz-kernel` runs it
+// for an hour.
 //
-// MASSIF_FUZZ_SECONDS is the duration (default 20), MASSIF_FUZZ_SEED the first seed. The offsets reached in the
-// module are written to the file MASSIF_FUZZ_REACHED, for vm/coverage.sh.
+// MASSIF_FUZZ_SECONDS is the duration (default 20), MASSIF_FUZZ_SEED the first seed. The offsets reached in the module
+// are written to the file MASSIF_FUZZ_REACHED, for vm/coverage.sh.
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>

@@ -387,8 +387,8 @@ static int lose_crowd(struct shared *shared, int ready)
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
 	/*
-	 * The EXIT record may be written after the session's last target has been removed. Then kmod_session_drain()
-	 * has not read it, so read once more.
+	 * The EXIT record may be written only after the session's last target has been removed, in which case
+	 * kmod_session_drain() has not read it. So read once more.
 	 */
 	usleep(100 * 1000);
 	read_all(&session, &seen);

@@ -251,7 +251,10 @@ TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 		}
 		EXPECT_EQ(0, end_of(pid));
 	}
-	/* If a resource limit of the caller makes the hook test impossible, no hook is reported as failing. */
+	/*
+	 * If the hook test cannot be run because of one of the caller's resource limits, no hook is reported as
+	 * failing.
+	 */
 	pid = fork();
 	if (!pid) {
 		struct rlimit small = { .rlim_cur = 4096, .rlim_max = 4096 };
@@ -308,7 +311,7 @@ TEST_F(hooktest, one_at_a_time)
 	EXPECT_EQ(0, status);
 }
 
-/* A child that is the target of a session's hook test continues to run after the session has ended. */
+/* A child is the target of a session's hook test, and continues to run after the session has ended. */
 TEST_F(hooktest, outlived_by_its_process)
 {
 	pid_t pid = start_joined(self->session.fd);

@@ -357,8 +357,8 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 }
 
 /*
- * An mremap that moves a mapping has a separate STACK record, even if the module recognises the stack. The record then
- * contains the stack's number in the stack cache.
+ * An mremap that moves a mapping has a separate STACK record, even if the module recognises the stack. In that case,
+ * the STACK record contains the stack's number in the stack cache.
  */
 TEST_F_TIMEOUT(known, of_a_move, 60)
 {

@@ -133,7 +133,7 @@ static int look_at_record(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Programs that fork, call exec, map files and exit, with names and arguments of many lengths. */
+/* Programs that fork, call exec, map files and exit, with names and arguments of various lengths. */
 TEST_F_TIMEOUT(leaks, records, 240)
 {
 	static char *const argv[] = { "/bin/sh", "-c",
@@ -161,7 +161,9 @@ TEST_F_TIMEOUT(leaks, records, 240)
 	TH_LOG("%lu words looked at", (unsigned long)self->n_words);
 }
 
-/* Makes an ioctl with an argument that is zero except for its size, and checks what is returned. */
+/*
+ * Makes an ioctl whose argument is zero except for its size and the given fields, and checks the argument afterwards.
+ */
 #define ASK(command, type, ...)                                                                                        \
 	do {                                                                                                           \
 		type argument = { .size = sizeof(argument), ##__VA_ARGS__ };                                           \

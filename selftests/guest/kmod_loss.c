@@ -296,7 +296,7 @@ TEST_F_TIMEOUT(loss, a_stopped_consumer_costs_no_time, 120)
 {
 	long empty, full;
 
-	/* Have the child make mappings: their records fill the ring, because nobody reads it. */
+	/* Have the child make mappings, so that their records fill the ring, which nobody is reading. */
 	EXPECT_LE(0, ask(&self->worker, 'c'));
 	full = ask(&self->worker, 'c');
 	kmod_session_close(&self->session);

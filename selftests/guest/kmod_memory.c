@@ -64,8 +64,8 @@ static int set_up(uint64_t ring_bytes)
 }
 
 /*
- * Sets the limit of locked memory to @pages. Call this as root: before Linux 5.16, a user's limit is 64 KiB, and only
- * root can raise it.
+ * Sets the locked-memory limit to @pages. Call this as root: before Linux 5.16, a user's limit is 64 KiB by default,
+ * and only root can raise it.
  */
 static int lock_at_most(unsigned long pages)
 {
@@ -370,8 +370,8 @@ static void *page_that_waits(uint64_t mode)
 }
 
 /*
- * Runs as an unprivileged user. Calls SETUP with an argument on a page that userfaultfd controls, so that the call
- * blocks until the page is provided or becomes writable, which never happens.
+ * Runs as an unprivileged user. Calls SETUP with an argument on a page that is controlled by userfaultfd. The call
+ * blocks until the page is provided or becomes writable, and neither ever happens.
  */
 static void set_up_with(uint64_t mode)
 {
@@ -562,8 +562,8 @@ static pid_t start_member(int fd)
 
 /*
  * Runs as an unprivileged user. Opens as many sessions as the locked-memory limit allows, with one profiled process
- * each, closes them all, and opens as many again. This fails if closing them has not released all the memory. Returns
- * 0, or the number of the step that failed.
+ * each, closes them all, and opens as many again. The second round fails if closing the first sessions has not released
+ * all their memory. Returns 0, or the number of the step that failed.
  */
 static int have_many_sessions(void)
 {
@@ -692,8 +692,8 @@ TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, quarter,
 		time_many * 1e3, all);
 	/*
-	 * The second measurement has four times as many targets as the first, so quadratic time would be 16 times as
-	 * long.
+	 * The second measurement has four times as many targets as the first, so a quadratic algorithm would take 16
+	 * times as long.
 	 */
 	EXPECT_GT(9 * time_few, time_many);
 	close(asked[1]);

@@ -21,7 +21,10 @@
 #define USER	1000
 #define PAGE	4096ul
 
-/* Length of the mapping by which this test recognises a process's records; no other mapping has it. */
+/*
+ * Length of the mapping that this test's process makes. No other mapping has this length, so the test uses it to
+ * recognise that process's records.
+ */
 #define AFTER	(102 * PAGE)
 
 static void map(size_t bytes)
@@ -61,7 +64,10 @@ FIXTURE_TEARDOWN(pid)
 	chmod(MASSIF_DEVICE, 0660);
 }
 
-/* The errors that a user gets for processes that do not exist or belong to other users. */
+/*
+ * Checks the errors returned to a user who attaches to processes that do not exist or that belong to other users.
+ * Returns 0 if they are as expected.
+ */
 static int ask_for_others(pid_t none, pid_t zombie)
 {
 	struct kmod_session session;

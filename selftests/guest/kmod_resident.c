@@ -25,7 +25,7 @@
 #define MARKS	0x600000000000ull
 #define MARK	0x10000ull
 
-/* Numbers of resident pages in one target, from its most recent RESIDENT record. */
+/* Resident page counts of one target, from its most recent RESIDENT record. */
 struct resident {
 	uint32_t target;
 	bool told;
