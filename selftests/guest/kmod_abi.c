@@ -86,8 +86,7 @@ static const struct {
 	unsigned long cmd;
 	size_t size;
 	bool early;
-	/* offsets of words in the ioctl's argument that must be 0; an offset of 0 marks an unused entry */
-	size_t words[2];
+	size_t words[2];	/* offsets of argument words that must be 0; an offset of 0 marks an unused entry */
 } calls[] = {
 #define PAD(type, field) __builtin_offsetof(struct type, field)
 	{ MASSIF_IOC_QUERY, sizeof(struct massif_query), true,

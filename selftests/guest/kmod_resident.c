@@ -276,8 +276,8 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 }
 
 /*
- * Calls @run in a child whose resident pages a session tracks, and calls @each for every record. Returns the child's
- * status as returned by waitpid(), or -1 if the child could not be tracked.
+ * Calls @run in a child while a session tracks the child's resident pages, and calls @each for every record. Returns
+ * the child's status as returned by waitpid(), or -1 if the child could not be tracked.
  */
 static int follow(int (*run)(void *arg), int (*each)(const struct massif_record *rec, void *arg), void *arg)
 {
@@ -315,7 +315,7 @@ static int unmap_one(void *arg)
 struct unmapping {
 	int unmaps;
 	bool told_before;	/* true if a flag in the UNMAP record says that the records of its pages precede it */
-	int gone_before, gone_behind;	/* pages reported as gone before and after the UNMAP record */
+	int gone_before, gone_behind;	/* pages reported as gone by records before and after the UNMAP record */
 };
 
 static int take_unmapping(const struct massif_record *rec, void *arg)
@@ -391,8 +391,8 @@ static int take_move(const struct massif_record *rec, void *arg)
 }
 
 /*
- * If one call moves several mappings, each mapping has a MOVE record of its own. The record also stands for the move of
- * the mapping's resident pages.
+ * If one call moves several mappings, each mapping has its own MOVE record. That record also covers the move of the
+ * mapping's resident pages.
  */
 TEST(a_move_of_many)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests stack copies: the registers and bytes are correct, each system call has one copy, and no copy exposes anything
-// that must stay hidden.
+// Tests stack copies: the registers and bytes are correct, exactly one copy is made for each system call, and no copy
+// exposes anything that must stay hidden.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -304,10 +304,10 @@ static int one_call_many_records(void *arg)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	char *p = mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
 
-	/* Replace a mapping, which produces the records UNMAP, MAP and NAME. */
+	/* Replace a mapping, which produces UNMAP, MAP and NAME records. */
 	if (mmap(p, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) != p)
 		return 1;
-	/* Move and grow a mapping, which produces the records MAP, UNMAP and NAME. */
+	/* Move and grow a mapping, which produces MAP, UNMAP and NAME records. */
 	if (mremap(p, 4 * PAGE, 64 * PAGE, MREMAP_MAYMOVE) == MAP_FAILED)
 		return 2;
 	return 0;

@@ -19,8 +19,8 @@
  */
 #define SECONDS_MORE	90
 /*
- * minimum number of rounds of work that the threads of the profiled process must complete together; a kernel that is
- * slowed down by its checks gets a number that is smaller by the same factor by which its time limits are longer
+ * Minimum total number of rounds of work that the threads of the profiled process must complete. For a kernel that is
+ * slowed down by its checks, this number is divided by the same factor by which the time limits are multiplied.
  */
 #define ROUNDS		100
 

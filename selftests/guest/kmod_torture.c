@@ -127,7 +127,7 @@ FIXTURE_TEARDOWN(long)
 }
 
 /*
- * The first thread of torture executes 2.5 * STEPS operations, and the two other threads execute STEPS operations each.
+ * The first thread of torture executes 2.5 * STEPS operations, and the other two threads execute STEPS operations each.
  */
 TEST_F_TIMEOUT(long, random_operations, 36000)
 {

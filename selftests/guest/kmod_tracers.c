@@ -122,7 +122,7 @@ static void expect_seen(struct __test_metadata *_metadata, const char *seen, con
 
 	if (!seen)
 		return;
-	/* In Linux 5.10, function_graph does not show functions that have a direct call. */
+	/* In Linux 5.10, function_graph does not show functions to which an ftrace direct call is attached. */
 	if (needs && !kernel_has(needs)) {
 		EXPECT_EQ(0, count);
 	} else {

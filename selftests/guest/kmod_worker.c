@@ -33,7 +33,7 @@ FIXTURE(worker)
 	uint64_t len;		/* length of the memory at MARKS, in which the worker's faults are counted */
 	long wanted;		/* number of pages that must be reported before the program goes on */
 	long pages;		/* number of pages added by threads other than the program's first one */
-	/* how many of @pages were reported as faults at addresses in the memory that the program has mapped at MARKS */
+	/* number of @pages reported as faults at addresses in the memory that the program mapped at MARKS */
 	long placed;
 	uint32_t first;		/* thread id of the program's first thread */
 	bool *is_seen;		/* in shared memory: true when @wanted pages have been reported */
@@ -49,7 +49,7 @@ FIXTURE_VARIANT(worker)
 FIXTURE_VARIANT_ADD(worker, in_detours) { "", true };
 FIXTURE_VARIANT_ADD(worker, in_kretprobes) { "detours=0", false };
 
-/* The test's fixture, for the profiled programs: they are functions that run in a child of the test. */
+/* Points to the test's fixture, for the profiled programs, which are functions that run in a child of the test. */
 static FIXTURE_DATA(worker) *fixture;
 
 FIXTURE_SETUP(worker)
@@ -180,8 +180,8 @@ TEST_F(worker, of_io_uring)
 }
 
 /*
- * The program maps VHOST_MEMORY bytes for the two virtqueues of the vhost device. Each virtqueue has VHOST_RING of
- * these bytes: its available ring begins VHOST_AVAIL bytes, and its used ring VHOST_USED bytes, after their start.
+ * The program maps VHOST_MEMORY bytes for the two virtqueues of the vhost device. Each virtqueue takes up VHOST_RING of
+ * these bytes. Within them, its available ring is at offset VHOST_AVAIL, and its used ring at offset VHOST_USED.
  */
 #define DEVICE		"/dev/vhost-vsock"
 #define VHOST_MEMORY	(1ul << 20)

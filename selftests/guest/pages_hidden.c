@@ -39,7 +39,7 @@ FIXTURE_TEARDOWN(hidden)
 	free(self->report);
 }
 
-/* Returns the next line of a tree below @line, or NULL. */
+/* Returns the next line after @line in the tree, or NULL if there is none. */
 static const char *below(const char *line)
 {
 	const char *next = strchr(line, '\n');

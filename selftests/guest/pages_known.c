@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks, with real programs, that each stack which the module recognises is the one that a stack copy would have
-// shown.
+// Checks, with real programs, that each stack recognised by the module is the one that a stack copy would have shown.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,8 +83,8 @@ static void same_addresses(void)
 }
 
 /*
- * Runs the variant's program under massif-ctl with MASSIF_KNOWN_STACKS=@mode, which says whether the module may
- * recognise stacks. Returns the report, to be freed.
+ * Runs the variant's program under massif-ctl with MASSIF_KNOWN_STACKS=@mode, which controls whether the module may
+ * recognise stacks. Returns the report, which the caller must free.
  */
 static char *run(FIXTURE_DATA(known) *self, const FIXTURE_VARIANT(known) *variant, const char *mode)
 {

@@ -186,9 +186,9 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	TH_LOG("a pair: %ld ns alone, %ld ns profiled, %ld ns with massif-ctl stopped", alone,
 	       running, stopped);
 	/*
-	 * The manual states the factor by which the program may become slower while massif-ctl is stopped. The time
-	 * that an mmap/munmap pair takes without massif-ctl is added as a tolerance for a busy machine. If the program
-	 * had to wait for massif-ctl, a pair would take seconds.
+	 * The manual states the factor by which the program may slow down while massif-ctl is stopped. To allow for a
+	 * busy machine, the time that an mmap/munmap pair takes without massif-ctl is added to this limit. If the
+	 * program had to wait for massif-ctl, each pair would take seconds.
 	 */
 	EXPECT_LT(stopped, 3 * running + alone);
 	free(said);

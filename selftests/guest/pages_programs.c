@@ -65,8 +65,8 @@ FIXTURE_TEARDOWN(programs)
 }
 
 /*
- * Compares massif-ctl's model of a process with the kernel's mappings. Both were saved at the same moment: during the
- * run, or when the process ended.
+ * Compares massif-ctl's model of a process with the kernel's mappings. Both were saved at the same moment, either
+ * during the run or when the process ended.
  */
 static void check_maps(struct __test_metadata *_metadata, const struct trace_maps *model,
 		       const struct trace_maps *real)
@@ -98,7 +98,7 @@ static void check_report(struct __test_metadata *_metadata, pid_t pid)
 
 /*
  * Runs the program. For each of its @n_profiles profiles, massif-ctl's mappings when the process ends must equal the
- * kernel's. During the run, they must be equal at no fewer than @n_moments moments, counted over all profiles.
+ * kernel's. During the run, they must be equal at @n_moments moments or more, counted over all profiles.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
 		  const char *in, size_t n_profiles, size_t n_moments)

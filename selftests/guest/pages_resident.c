@@ -50,7 +50,7 @@ FIXTURE_VARIANT(resident)
 	/* the profile must be compared with the process's resident size at least this many times during the run */
 	int moments;
 	bool attach;	     /* true to attach after the program has run for a while */
-	bool loses;	     /* true to lose records: the ring is too small and is read too rarely */
+	bool loses;	     /* true to cause lost records, by making the ring too small and reading it too rarely */
 };
 
 #define VARIANT(name, ...) FIXTURE_VARIANT_ADD(resident, name) { __VA_ARGS__ }

@@ -10,8 +10,8 @@
 #include "selftests/lib/ctl_run.h"
 
 /*
- * Returns the total number of bytes in those lines of @report's last tree whose text after the address begins with
- * @text.
+ * Adds up the bytes of those lines of @report's last tree in which the text after the address begins with @text.
+ * Returns the sum.
  */
 static uint64_t bytes_of(const char *report, const char *text)
 {

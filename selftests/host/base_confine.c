@@ -236,8 +236,8 @@ FIXTURE_SETUP(confined)
 	if (geteuid() == 0)
 		ASSERT_EQ(0, setresuid(variant->user, variant->user, variant->user));
 	/*
-	 * setresuid() cleared the dumpable flag. Set it again, because it is set in a process that has always run as
-	 * that user.
+	 * setresuid() cleared the dumpable flag. Set it again, to match a process that has always run as that user and
+	 * therefore has it set.
 	 */
 	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 	parent = getpid();
@@ -315,7 +315,9 @@ TEST_F(confined, seen_from_outside)
 		EXPECT_NE(NULL, strstr(text, "Gid:\t65534\t65534\t65534\t65534\n"));
 		EXPECT_NE(NULL, strstr(text, "Groups:\t \n"));
 	}
-	/* Even another process of the user as whom the child runs may not access the child's memory. */
+	/*
+	 * Even another process that runs as the same user as the child must not be able to access the child's memory.
+	 */
 	if (variant->user) {
 		snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 		EXPECT_EQ(-1, open(path, O_RDONLY));

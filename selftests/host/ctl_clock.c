@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit of a run, and the messages about it, on machines with and without an instruction counter. A process of
-// the test answers perf_event_open() instead of the kernel.
+// The time unit of a run, and the messages about it, on machines with and without an instruction counter. One of the
+// test's processes answers perf_event_open() calls in place of the kernel.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ TEST_F(clock, of_instructions_is_refused_with_the_reason)
 	EXPECT_EQ(0, self->broker->asked_else);
 }
 
-/* Without --time-unit the program runs, and -v prints the reason why the unit is not instructions. */
+/* Without --time-unit the program runs, and -v explains why the unit is not instructions. */
 TEST_F(clock, is_of_milliseconds_where_there_is_no_counter)
 {
 	char text[512];

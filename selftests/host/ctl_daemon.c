@@ -568,7 +568,7 @@ TEST_F_TIMEOUT(daemon, executed, SECONDS)
 }
 
 /*
- * Blocks allocated by a function that --ignore-fn names are not counted, even if their call stack first occurs after
+ * Blocks allocated by a function named with --ignore-fn are not counted, even if their call stack first occurs after
  * massif-ctl has moved to the background.
  */
 TEST_F_TIMEOUT(daemon, ignored_function, SECONDS)

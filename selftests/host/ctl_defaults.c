@@ -57,7 +57,7 @@ FIXTURE_TEARDOWN(defaults)
 	free(self->home);
 }
 
-/* Returns the first line of the profile, to be freed; "" if there is none. */
+/* Returns the first line of the profile, or "" if there is none. The caller must free it. */
 static char *first_line(void)
 {
 	char *text = ctl_read_file(OUT);

@@ -98,8 +98,8 @@ TEST_F(hints, many_names_that_match_nothing)
 }
 
 /*
- * If the time unit is milliseconds, a short run fits into one column of the graph and gets a hint. There is no hint if
- * the unit is bytes or the run is longer.
+ * If milliseconds are the default time unit, a hint is printed for a short run, which occupies a single column of the
+ * graph. No hint is printed if --time-unit is given or the run is longer.
  */
 TEST_F(hints, short_run)
 {
@@ -121,8 +121,8 @@ TEST_F(hints, short_run)
 }
 
 /*
- * The hint is printed if programs that a script starts use most of the memory. It is not printed if the script itself
- * uses the memory, or if its forked children use it, because those have profiles.
+ * The hint is printed if most of the memory is used by programs that a script has started. It is not printed if most of
+ * it is used by the script itself or by its forked children, because those have profiles.
  */
 TEST_F(hints, programs_that_start_others)
 {

@@ -76,8 +76,8 @@ TEST_F(limits, largest_quantities)
 }
 
 /*
- * Returns the messages in which massif-ctl says that heap mode cannot profile @n programs. Sets *@lines to the number
- * of programs that they name.
+ * Makes massif-ctl report @n programs that heap mode cannot profile. Returns the messages, and sets *@lines to the
+ * number of programs named in them.
  */
 static char *say_obstacles(unsigned int n, unsigned int *lines)
 {
@@ -130,7 +130,7 @@ static void list_nothing(void *data, FILE *out)
 
 static const struct mf_control_ops ops = { .list = list_nothing };
 
-/* Finds the newest control socket of the massif-ctl run by this test. */
+/* Finds the control socket that this process has opened. */
 static bool find_control(struct sockaddr_un *address, socklen_t *size)
 {
 	char *text = ctl_read_file("/proc/net/unix"), prefix[64], name[108] = "";
@@ -387,8 +387,8 @@ TEST_F(limits, bytes_of_a_command)
 }
 
 /*
- * Creates nested directories until the path of the innermost one is @length bytes long. That one becomes the working
- * directory.
+ * Creates nested directories until the path of the innermost one is @length bytes long. The innermost directory becomes
+ * the working directory.
  */
 static bool go_deep(size_t length)
 {

@@ -69,8 +69,8 @@ static bool is_of_massif(const char *line)
 }
 
 /*
- * Returns those lines of @text that concern the program, without its pid. With @from, returns only Massif's
- * lines, starting with the one that contains @from.
+ * Returns the lines of @text that concern the program, with its pid removed. If @from is not NULL, returns only
+ * Massif's lines, starting with the one that contains @from.
  */
 static char *lines_of(const char *text, const char *from)
 {
@@ -253,7 +253,7 @@ TEST_F(own, log_file)
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	snprintf(expected, sizeof(expected), "--%s-- malloc(100) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
-	/* The log includes the call malloc(9), which the program made after it had closed its standard error. */
+	/* The log includes the malloc(9) call that the program made after it had closed its standard error. */
 	snprintf(expected, sizeof(expected), "--%s-- malloc(9) = 0x", name + strlen("log."));
 	EXPECT_NE(NULL, strstr(self->log, expected));
 	line = strstr(self->log, "heap allocs:");

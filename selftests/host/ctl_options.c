@@ -425,7 +425,10 @@ TEST(heap_takes_precedence)
 	mf_options_deinit(&options);
 }
 
-/* --soname-synonyms is a list of NAME=PATTERN. Only somalloc has an effect; as in Valgrind, others are accepted. */
+/*
+ * --soname-synonyms is a list of NAME=PATTERN pairs. Only the name somalloc has an effect; as in Valgrind, other names
+ * are accepted but ignored.
+ */
 TEST(synonyms)
 {
 	static const struct {

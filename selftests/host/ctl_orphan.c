@@ -136,8 +136,8 @@ static bool fares_well(struct __test_metadata *_metadata, FIXTURE_DATA(orphan) *
 	out = ctl_read_file("o.out");
 	fine = WIFEXITED(status) && WEXITSTATUS(status) == 7 && out && !strcmp(out, self->expected);
 	/*
-	 * The program's exit status is unavailable if massif-ctl was killed before it started the program, or after it
-	 * had reaped the program.
+	 * The program's exit status is unavailable if massif-ctl is killed before it has started the program, or after
+	 * it has reaped the program.
 	 */
 	if (ms >= 0 && status == -1)
 		fine = out && (!*out || !strcmp(out, self->expected));

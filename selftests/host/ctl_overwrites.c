@@ -49,7 +49,7 @@ FIXTURE_VARIANT(run) {
 	const char *options[WORDS];
 	const char *script;
 	size_t profiles, trees; /* number of files w.* that must exist at the end */
-	size_t said;		/* number of messages saying that a file got another name because its own was taken */
+	size_t said;		/* number of messages about a file given a different name because its own was taken */
 	const char *kept;	/* name of the first process's output file; NULL if there is none */
 };
 

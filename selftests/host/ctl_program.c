@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which programs heap mode can profile, and the messages about those that it cannot. They run nevertheless.
+// Which programs heap mode can profile, and the messages about the others, which run without being profiled.
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// After massif-ctl was killed with SIGKILL, massif-ctl rescue continues the profile or writes it.
+// After massif-ctl has been killed with SIGKILL, massif-ctl rescue either resumes the profile or writes it to a file.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -316,7 +316,7 @@ TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 		EXPECT_GT(before + 1024, resident(self->daemon));
 		grow(_metadata, self);
 	}
-	/* massif-ctl rescue adds the options of its own command line to those with which the profile was started. */
+	/* massif-ctl rescue adds the options on its own command line to those with which the profile was started. */
 	RESCUE(become_nobody, self->pid, "--massif-out-file=massif.out.other", "-q");
 	EXPECT_STREQ("", self->result.err);
 	expect_profile(_metadata, "massif.out.other", 700000);

@@ -54,7 +54,7 @@ static bool reads(int fd, const char *expected)
 	return read_line(fd, line, sizeof(line)) && strcmp(line, expected) == 0;
 }
 
-/* Returns whether @fd receives nothing more for 300 ms. */
+/* Returns true if no more data arrives on @fd within 300 ms. */
 static bool is_silent(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };
@@ -244,7 +244,7 @@ static bool type(const struct terminal *terminal, const char *keys)
 
 /*
  * Runs @scenario on a terminal in a process of its own. Returns 0 if it succeeds, -1 if a signal ended the process, and
- * otherwise the exit status of the NEED() that failed, which stands for its line in this file.
+ * otherwise the exit status, which identifies the line in this file of the NEED() that failed.
  */
 static int on_terminal(void (*scenario)(const struct terminal *terminal, struct job *job))
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A program with a low stack limit (ulimit -s) is profiled with its children, and its files have symbol names:
-// massif-ctl, which has the same limit, switches to a larger stack.
+// A program with a low stack limit (ulimit -s) and its children are profiled, and their files contain symbol names,
+// because massif-ctl, which has the same limit, switches to a larger stack.
 
 #include <stdio.h>
 #include <stdlib.h>

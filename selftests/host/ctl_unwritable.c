@@ -486,8 +486,8 @@ TEST_F(others, snapshot)
 	}
 	ctl_result_free(&self->result);
 	/*
-	 * If massif-ctl all_snapshots exceeds the file size limit, it fails with a message; it is not killed by
-	 * SIGXFSZ.
+	 * If `massif-ctl all_snapshots` exceeds the file size limit, it fails with a message rather than being killed
+	 * by SIGXFSZ.
 	 */
 	ctl_run(&self->result, NULL, limit_size,
 		(const char *const[]){ "massif-ctl", "all_snapshots", "--pid", pid, "u.out.now", NULL });

@@ -81,11 +81,17 @@ SCENARIO(exec_over_itself, "diff_ends", ARGS("exec", "18"),
 SCENARIO(exec_that_fails, "diff_ends", ARGS("exec_fails", "19"),
 	 WITH(ALL_TREES, "--trace-children=yes"));
 
-/* Programs that end in another directory; the file's name is relative to the original one. */
+/*
+ * Programs that end in a different directory from the one in which they started; the file's name is relative to the
+ * original directory.
+ */
 SCENARIO(elsewhere, "diff_ends", ARGS("elsewhere", "20"), WITH(ALL_TREES));
 SCENARIO(elsewhere_forked, "diff_ends", ARGS("elsewhere_forked", "21"), WITH(ALL_TREES));
 
-/* The program ends while threads allocate and free: the file is consistent and reflects a single moment. */
+/*
+ * The program ends while threads are still allocating and freeing: the file is consistent and shows the state at a
+ * single moment.
+ */
 TEST(among_threads)
 {
 	static const struct {
