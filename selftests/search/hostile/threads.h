@@ -167,7 +167,7 @@ UNUSED static uint64_t piece_thread_ends(unsigned int p)
 		if ((i + p) % 3 == 2)
 			pthread_cancel(threads[i]);
 		pthread_join(threads[i], &result);
-		/* A thread that ended by calling the exit system call directly leaves no return value for pthread_join(). */
+		/* A thread that called the exit system call directly leaves no return value for pthread_join(). */
 		if ((i + p) % 3 != 1)
 			sum = mix(sum, (uint64_t)result);
 	}
