@@ -99,9 +99,9 @@ static const char *folder;
 static pthread_barrier_t all_threads;
 
 /*
- * Gives massif-ctl time to walk the stacks that were copied and to report them to the module, which has emptied its
- * stack cache because code was mapped. All threads wait together, because massif-ctl stays busy as long as one of them
- * maps memory.
+ * Gives massif-ctl time to unwind the stack copies and to report the stacks to the module, whose stack cache was
+ * emptied because code was mapped. All threads wait at the same time, because massif-ctl stays busy as long as any of
+ * them maps memory.
  */
 static void wait_for_stack_cache(void)
 {

@@ -2,10 +2,10 @@
 /*
  * A random program: what it allocates, resizes and frees, how much, when, and through which calls.
  *
- * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. Equal arguments always produce the same program;
- * fewer EVENTS produce only the beginning of it. RULES are letters: r, no realloc; p, no realloc of NULL and no
- * posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, free everything at the end; a digit, let many
- * chains end in recursion of the function with this number; -, no rule.
+ * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. The same arguments always produce the same
+ * program; a smaller EVENTS produces only the first part of it. RULES are letters: r, no realloc; p, no realloc of NULL
+ * and no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, free everything at the end; a digit,
+ * let many chains end with recursive calls of the function that has this number; -, no rule.
  *
  * The file that includes this one defines the functions that the chains consist of, in a table named functions. Each
  * calls the next function of the chain, or the allocator if it is the last.
@@ -121,7 +121,7 @@ static struct program {
 	unsigned int mood_left;
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions that the program uses */
-	/* many call chains end in recursive calls of the function with this number; -1: none do */
+	/* number of the function with whose recursive calls many call chains end; negative if there is none */
 	int recursing;
 	uint8_t slop;	    /* size of each block: a multiple of 32, minus 0 to slop - 1 bytes; slop is at most 16 */
 	uint16_t large;	    /* factor for the block sizes in the phase MOOD_LARGE */
@@ -191,7 +191,7 @@ static void begin_program(uint64_t seed, const char *rules, unsigned int n_funct
 	program.chain_max = chain_lengths[pick(sizeof(chain_lengths) / sizeof(*chain_lengths))];
 	if (strchr(rules, 's') && program.chain_max > SHORT_CHAIN)
 		program.chain_max = SHORT_CHAIN;
-	/* The fewer functions a program has, the larger is the share of its calls that are recursive. */
+	/* The fewer functions a program has, the larger the share of its calls that are recursive. */
 	program.functions = percent(60) ? all : pick(all) + 1;
 	program.slop = percent(70) ? 16 : 1;
 	for (unsigned int i = 0; i < program.n_chains; i++)

@@ -96,7 +96,10 @@ static void count(uint64_t *what)
 	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
 }
 
-/* Maps the file with the counts. The program maps it again after each exec, so that the counts continue. */
+/*
+ * Maps the file that holds the counts. The program maps it again after each exec, so that counting continues where it
+ * left off.
+ */
 static void counts_open(void)
 {
 	char path[512];
@@ -137,9 +140,9 @@ static void save_maps(void)
 }
 
 /*
- * Saves the maps to a file, and then maps a page at an address that encodes the number of this moment, which is also in
- * the file's name. When the test reads the record of that mapping, it compares the saved maps with the mappings that it
- * knows from the records. No other thread may change this address space at the same time.
+ * Marks a moment: saves the maps to a file, and then maps a page at an address that encodes the moment's number, which
+ * is also in the file's name. When the test reads the record of that mapping, it compares the saved maps with the
+ * mappings that it knows from the records. No other thread may change this address space at the same time.
  */
 static void moment(void)
 {

@@ -217,8 +217,8 @@ static void with_threads(uint64_t seed, int steps, int n)
 	for (i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
 	/*
-	 * malloc in the threads may have extended the heap above the bytes that this program has added with sbrk(), so
-	 * these bytes must not be removed any more.
+	 * malloc in the threads may have extended the heap above the bytes that this program added with sbrk(), so it
+	 * is no longer safe to remove those bytes.
 	 */
 	grown = 0;
 }
@@ -313,8 +313,8 @@ static void with_tracer(void)
 	}
 	inject(pid, SYS_mmap, 0, some(), RW, ANON | MAP_POPULATE, -1, 0);
 	/*
-	 * Access pages of the child's stack that have not been created yet, in three ways. The stack is a copy of the
-	 * tracer's stack.
+	 * In three ways, access pages below the child's stack, which may make it grow. This stack is the child's copy
+	 * of the MAP_GROWSDOWN mapping that the tracer created before the fork.
 	 */
 	ptrace(PTRACE_POKEDATA, pid, stack - 2 * PAGE, 1);
 	to = (struct iovec){ stack - 5 * PAGE, sizeof(zeros) };

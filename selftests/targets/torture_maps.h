@@ -62,8 +62,8 @@ static int remap_in_place(void)
 }
 
 /*
- * Cuts a mapping in half and tries to grow it again. The half that was cut off may already belong to another thread, so
- * it must not be unmapped a second time.
+ * Cuts a mapping in half and tries to grow it back. Another thread may already have mapped something where the second
+ * half was, so that range must not be unmapped again.
  */
 static int remap_grow_into_hole(void)
 {
@@ -273,7 +273,7 @@ static int grow_stack(void)
 }
 
 /*
- * Unmaps the part of the stack that has grown, so that it can grow again. There is nothing else close below the stack.
+ * Unmaps the part of the stack that has grown, so that it can grow again. Nothing else is mapped just below the stack.
  */
 static int cut_stack(void)
 {
@@ -306,7 +306,7 @@ static int remap_many(void)
 		keep(p, len);
 		return EFAULT;
 	}
-	/* Do not unmap the hole that mremap() has left: it may already contain a mapping of another thread. */
+	/* Do not unmap the hole that mremap() has left: another thread may already have mapped something there. */
 	keep(p + 8 * PAGE, len - 8 * PAGE);
 	return 0;
 }

@@ -327,7 +327,7 @@ static int too_many(void)
 	return 0;
 }
 
-/* Temporarily gives the kernel wrong positions of the heap and the stack, with prctl(PR_SET_MM). */
+/* Uses prctl(PR_SET_MM) to temporarily give the kernel wrong addresses for the heap and the stack. */
 static int move_marks(void)
 {
 	unsigned long brk_was = syscall(SYS_brk, 0), brk_far = (brk_was + PAGE - 1) / PAGE * PAGE;

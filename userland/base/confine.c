@@ -324,8 +324,7 @@ static bool filter_calls(void)
 		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
 		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
 		/*
-		 * System calls that the libraries used by the confined process make for other purposes: locks, time,
-		 * signals and the like.
+		 * Other system calls that the confined process's libraries make: for locks, time, signals and the like.
 		 */
 		ALLOW(futex),
 		ALLOW(getrandom),

@@ -51,7 +51,7 @@ bool mf_callsite_ends(const uint8_t *end, size_t size, int64_t *distance)
 	if (size < sizeof(code))
 		return false;
 	memcpy(&code, end - sizeof(code), sizeof(code));
-	/* The instructions bl and blr. */
+	/* The bl and blr instructions. */
 	return code >> 26 == 0x25 || (code & 0xfffffc1f) == 0xd63f0000;
 }
 

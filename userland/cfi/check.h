@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Checks which call frame instructions are safe to pass to libunwind. libunwind was not written for hostile input: it
- * never leaves an endless loop in an expression, uses unchecked register numbers as array indexes, and remembers an
+ * Checks which call frame instructions are safe to pass to libunwind. libunwind was not written for hostile input: an
+ * endless loop in an expression makes it hang, it uses unchecked register numbers as array indexes, and it remembers an
  * unlimited number of states.
  */
 #ifndef MASSIF_CFI_CHECK_H

@@ -27,7 +27,7 @@ static struct mf_dwarf entry_at(const struct mf_cfi *cfi, uint64_t offset)
 	if (offset > cfi->size || cfi->size - offset < sizeof(length))
 		return none;
 	memcpy(&length, cfi->rules + offset, sizeof(length));
-	/* libunwind may read a few bytes past the end of a CIE or FDE, so these bytes must exist. */
+	/* libunwind may read a few bytes past the end of a CIE or FDE, so the rules must contain spare bytes there. */
 	if (length > cfi->size - offset - sizeof(length) ||
 	    cfi->size - offset - sizeof(length) - length < MF_CFI_SPARE_BYTES)
 		return none;

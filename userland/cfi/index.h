@@ -61,7 +61,7 @@ struct mf_cfi_builder;
  */
 struct mf_cfi_builder *mf_cfi_begin(uint64_t base);
 
-/* Add all FDEs of a section: of .debug_frame, or of .eh_frame loaded at @address. */
+/* Add all FDEs of a .debug_frame section, or of an .eh_frame section loaded at @address. */
 void mf_cfi_add_debug_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size);
 void mf_cfi_add_eh_frame(struct mf_cfi_builder *builder, const uint8_t *bytes, size_t size,
 			 uint64_t address);

@@ -16,7 +16,7 @@ struct run {
 	const uint8_t *wanted;
 	uint64_t pc;
 	uint64_t start, end;	/* range of code addresses for which @state is valid */
-	/* state after the CIE's instructions; NULL while these instructions run */
+	/* state after the CIE's instructions; NULL while those instructions are being executed */
 	const struct mf_program_state *initial;
 	struct mf_program_state *state;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl rescue: recovers a profile whose massif-ctl was killed, if the profiled process is still running.
+// massif-ctl rescue: recovers a profile after the massif-ctl that was recording it was killed, if the profiled process
+// is still running.
 //
-// The complete profile is in the process's memory. If this user may open the file behind that memory, massif-ctl takes
-// over as the aggregator. Otherwise, it can only write the current profile.
+// The complete profile is in the process's memory. If this user may open the file that backs that memory, massif-ctl
+// takes over as the aggregator. Otherwise, it can only write the current profile.
 
 #include <errno.h>
 #include <fcntl.h>

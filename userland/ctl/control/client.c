@@ -21,11 +21,11 @@
 #include "ctl/message/message.h"
 
 enum {
-	PATIENCE_S = 60, /* timeout for one answer in seconds; reading the symbols of a large program takes time */
+	PATIENCE_S = 60, /* timeout in seconds for one answer; reading the symbols of a large program takes time */
 	LIST_PATIENCE_MS = 10000, /* overall timeout of a LIST request to all instances, in ms */
 	/*
-	 * number of connection attempts if the socket's backlog is full; limited, because the socket may belong to
-	 * another program that never accepts connections
+	 * number of connection attempts to make while the socket's backlog is full; limited in case the socket belongs
+	 * to another program that never accepts connections
 	 */
 	CONNECT_TRIES = 5,
 	CONNECT_WAIT_MS = 10,
@@ -278,7 +278,7 @@ static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 	return false;
 }
 
-/* Reads the answer of one process. If the process has ended or is not massif-ctl, @asked->text stays NULL. */
+/* Reads one process's answer. If the process has ended or is not massif-ctl, @asked->text stays NULL. */
 static void take_answer(struct asked *asked, struct pollfd *polled)
 {
 	mf_auto_close int fd = -1;
