@@ -13,7 +13,7 @@ enum mf_health {
 	MF_HEALTH_OK,
 	MF_HEALTH_NOTE, /* the check found something missing, but the profiling mode can do its main job */
 	MF_HEALTH_BAD,	/* the check found that the profiling mode cannot do its main job */
-	MF_HEALTH_OPEN, /* the check was not made, because an earlier check failed */
+	MF_HEALTH_OPEN, /* the check was not run, because an earlier check failed */
 };
 
 struct mf_finding {

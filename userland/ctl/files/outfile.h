@@ -48,7 +48,7 @@ int mf_outfile_open(struct mf_outfile *file, const char *path, mode_t mode, stru
 int mf_outfile_commit(struct mf_outfile *file, struct mf_error *err);
 
 /*
- * Closes the stream and deletes what was written. May also be called after mf_outfile_open() failed and after
+ * Closes the stream and deletes what was written. May also be called if mf_outfile_open() has failed, or after
  * mf_outfile_commit().
  */
 void mf_outfile_discard(struct mf_outfile *file);
@@ -66,7 +66,7 @@ struct mf_outfile_source {
 };
 
 /*
- * Writes @path. If that fails, writes a new file of mode 0600 with an unguessable name in $TMPDIR or /tmp; *@saved is
+ * Writes @path. If that fails, writes a new file with mode 0600 and an unguessable name in $TMPDIR or /tmp; *@saved is
  * then its name, which the caller frees, and the message in @err names both files. Otherwise *@saved is NULL. Returns
  * 0, or -errno if no file was written.
  */

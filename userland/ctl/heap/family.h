@@ -69,14 +69,14 @@ size_t mf_heap_family_survivors(struct mf_heap_family *family, mf_survivor_say *
 bool mf_heap_family_is_empty(struct mf_heap_family *family);
 
 /*
- * mf_heap_family_pause() ends the threads of massif-ctl that serve the profiled processes (see filter_server.h), so
- * that massif-ctl can fork. mf_heap_family_resume() restarts them in the process of massif-ctl, parent or child, that
+ * mf_heap_family_pause() ends massif-ctl's threads that serve the profiled processes (see filter_server.h), so that
+ * massif-ctl can fork. mf_heap_family_resume() restarts them in whichever massif-ctl process, parent or child,
  * continues the profiles.
  */
 void mf_heap_family_pause(struct mf_heap_family *family);
 void mf_heap_family_resume(struct mf_heap_family *family);
 
-/* Writes the files of the processes that are still running, with the profiles as they are now. */
+/* Writes the files of the processes that are still running, from their current profiles. */
 void mf_heap_family_end(struct mf_heap_family *family);
 
 #endif

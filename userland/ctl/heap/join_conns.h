@@ -13,13 +13,14 @@
 struct mf_join_conn {
 	struct mf_join_conn *next;
 	int fd;		  /* descriptor of the connection */
-	bool is_announced;	  /* true if the user is informed when the process has written its monitor command's file */
+	/* true if the user is to be told once the process has written its monitor command's file */
+	bool is_announced;
 	/*
 	 * descriptor of a copy of the monitor command's file, in case the process cannot write the file itself; -1 if
 	 * there is no copy; owned
 	 */
 	int contents;
-	bool is_stranger; /* the peer is a user other than this one or root */
+	bool is_stranger; /* the peer is neither this user nor root */
 };
 
 /*

@@ -48,7 +48,7 @@ static int prepare_trace(struct mf_run *run, struct heap_state *state,
 	return 0;
 }
 
-/* Passes the session to the program: its descriptor, and the environment that loads the shim. */
+/* Prepares the session's descriptor and the environment that loads the shim, both of which the program inherits. */
 static int prepare_shim(struct mf_run *run, struct heap_state *state,
 			struct mf_heap_process *first, struct mf_error *err)
 {
@@ -208,7 +208,7 @@ static bool executed_another(const struct heap_state *state)
 	return state->watch.replaced_by || state->first->store.header->executes;
 }
 
-/* Reports that the program executed another program, and that the profile ends there. */
+/* Reports that the program has executed another program, and that the profile ends at that point. */
 static void tell_of_another_program(const struct mf_run *run, const struct heap_state *state)
 {
 	const char *path = state->watch.replaced_by;

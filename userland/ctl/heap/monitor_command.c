@@ -72,7 +72,8 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 
 /* The result of a monitor command: a file for the process to write, or nothing. */
 struct file {
-	char *name;   /* name of the file, from the command or the default name; NULL if there is no file; owned */
+	/* name of the file: the one given in the command, or the default; NULL if there is no file; owned */
+	char *name;
 	int contents; /* descriptor of a file in memory with the contents to write, or -1 if there is no file */
 	bool is_announced; /* print a message when the file has been written */
 };

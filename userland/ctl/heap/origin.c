@@ -23,7 +23,11 @@ enum {
 	WORD_DIRECTORY,
 	WORD_ADDRESS,
 	WORD_CMD,
-	WORDS, /* number of words before massif-ctl's options in struct note: directory, socket address, command line */
+	/*
+	 * number of words in struct note that precede massif-ctl's options: the directory, the socket address and the
+	 * command line
+	 */
+	WORDS,
 };
 
 /* Appends @word to @note, whose text may have at most @room bytes. Returns false if @word does not fit. */

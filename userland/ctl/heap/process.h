@@ -31,7 +31,7 @@ struct mf_heap_process {
 	uint64_t budget;
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
 	/*
-	 * the value that header->went_on (the number of forks that massif-ctl does not know about) had when this
+	 * the value of header->went_on (the number of forks that massif-ctl does not know about) at the time this
 	 * process began to share a store; unused if the store is not shared
 	 */
 	uint32_t went_on;
@@ -42,8 +42,9 @@ struct mf_heap_process {
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
 	/*
-	 * the process has announced that it is about to execute another program, with MF_JOIN_EXECUTES or, if it shares
-	 * a page (struct mf_join_page) with massif-ctl, through that page
+	 * the process has sent MF_JOIN_EXECUTES, which announces that it is about to execute another program; not set
+	 * if the process announced this in the page that it shares with massif-ctl (struct mf_join_page), see
+	 * mf_heap_process_executes()
 	 */
 	bool executes;
 	bool departs;	/* already running another program, which has not joined the run yet */
@@ -58,14 +59,15 @@ struct mf_heap_process {
 	int pidfd;	/* pidfd of the process, or -1 */
 	int connection; /* connection of a forked child until its first message (MF_JOIN_BORN); otherwise -1 */
 	int go_on_fd;	/* connection over which the process waits for an answer to MF_JOIN_GO_ON, or -1 */
-	/* latest time to answer the process's MF_JOIN_GO_ON, on the clock of mf_timekeeper_now() */
+	/* deadline for answering the process's MF_JOIN_GO_ON, on the clock of mf_timekeeper_now() */
 	int64_t go_on_until;
 	struct mf_space space;
 	bool ended;
 	uint64_t end_ns; /* CLOCK_MONOTONIC time at which the end was detected; 0 if still running */
 	/* interval at which to check whether the process has executed another program; -1 for no checks */
 	int watch_ms;
-	int64_t watch_at; /* time of the next check whether the process has called exec, as from mf_timekeeper_now() */
+	/* when to check next whether the process has called exec, on the clock of mf_timekeeper_now() */
+	int64_t watch_at;
 };
 
 /*
@@ -96,8 +98,8 @@ int mf_heap_process_expect(const struct mf_heap_process *from, struct mf_heap_pr
 			   struct mf_error *err);
 
 /*
- * Gives @process its own copy of the profile that it shares with @process->source. @lives says whether @process is
- * still running. If it has ended, the parts that only a running process needs are not copied. Returns 0 or -errno.
+ * Gives @process its own copy of the profile that it shares with @process->source. @lives is true if @process is still
+ * running; if it has ended, the parts needed only by a running process are not copied. Returns 0 or -errno.
  */
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err);
 

@@ -53,10 +53,10 @@ int mf_timekeeper_look(struct mf_store *store)
 		return within(next - passed);
 	mf_tally_hurry(store);
 	/*
-	 * A snapshot is due, and the program will take it at its next event. The snapshot after that will be due at
-	 * least one interval later, so checking the clock once per interval is enough. But each check wakes up a CPU,
-	 * and a server may be idle for a long time. So the time between two checks grows with the time for which the
-	 * program has been idle.
+	 * A snapshot is due, and the program will take it at its next event. The snapshot after that will be due no
+	 * sooner than one interval later, so checking the clock once per interval is enough. But each check wakes up a
+	 * CPU, and a server may be idle for a long time, so the longer the program has been idle, the longer the time
+	 * between two checks.
 	 */
 	return within(model->interval + (passed - next) / IDLE_PART);
 }

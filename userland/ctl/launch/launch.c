@@ -60,7 +60,7 @@ void mf_launch_lift_limit(struct mf_launch *launch)
 		setrlimit(RLIMIT_AS, &most);
 }
 
-/* Executes a file of unknown format with the shell, like execvp(). */
+/* Runs a file of unknown format with the shell, as execvp() does. */
 static void exec_by_shell(const struct mf_launch *launch, char **arguments)
 {
 	size_t n = 0;

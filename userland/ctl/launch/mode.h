@@ -58,12 +58,13 @@ struct mf_mode {
 	 */
 	size_t (*survivors)(struct mf_run *run, mf_survivor_say *say, void *data);
 	/*
-	 * @pause ends all threads before this process forks. @resume, called in the process that continues, restarts
-	 * them and restores mappings that fork() does not copy; it returns 0 or -errno.
+	 * @pause ends all threads before this process forks. @resume is called in whichever process, parent or child,
+	 * continues the run; it restarts the threads and restores mappings that fork() does not copy. It returns 0 or
+	 * -errno.
 	 */
 	void (*pause)(struct mf_run *run);
 	int (*resume)(struct mf_run *run, struct mf_error *err);
-	/* Writes the files of the processes that are still running, with the profiles as they are now. */
+	/* Writes the files of the processes that are still running, from their current profiles. */
 	void (*finish)(struct mf_run *run);
 	/* Releases what @prepare allocated; also called after @prepare failed. */
 	void (*cleanup)(struct mf_run *run);

@@ -9,7 +9,7 @@
 
 /*
  * Returns the command line of process @pid as a profile shows it. The caller frees it; NULL if out of memory.
- * @join_request is the message with which the process asked massif-ctl to be profiled.
+ * @join_request is the message in which the process asked massif-ctl to profile it.
  */
 char *mf_proc_cmdline(pid_t pid, const struct mf_request *join_request);
 

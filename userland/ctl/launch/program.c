@@ -104,7 +104,7 @@ static bool is_privileged(const char *path)
 		return false;
 	if (st.st_mode & S_ISUID && st.st_uid != getuid())
 		return true;
-	/* A set-gid bit without group execute permission has a different meaning. */
+	/* Without group execute permission, the set-gid bit stands for mandatory locking, and execve() ignores it. */
 	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
 		return true;
 	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;

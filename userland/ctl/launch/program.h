@@ -16,8 +16,8 @@ struct mf_program {
 };
 
 /*
- * Finds @name as a shell would. @directories is the PATH and may be NULL. Returns 0, or -ENOENT or another -errno, with
- * a message, if @name cannot be executed.
+ * Finds @name as a shell would. @directories is the value of PATH and may be NULL. Returns 0. If @name cannot be
+ * executed, returns -ENOENT or another -errno, with a message in @err.
  */
 int mf_program_resolve(struct mf_program *program, const char *name, const char *directories,
 		       struct mf_error *err);

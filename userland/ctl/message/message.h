@@ -27,7 +27,7 @@ int mf_message_is_heard(enum mf_message_level level);
 
 /* Sends messages to descriptor @fd, which the caller still owns. */
 void mf_message_set_target(int fd);
-int mf_message_target(void); /* the descriptor to which messages are printed; -1 until their file is created */
+int mf_message_target(void); /* the descriptor to which messages are printed; -1 until the message file is created */
 
 /*
  * Sends messages to the file @path, which is created with mode 0600 for the first message that reports a problem or was

@@ -25,7 +25,7 @@ static bool is_reported(const char *path)
 }
 
 /*
- * Records that the file @path was reported as one whose symbol names cannot be read. If memory runs out, the path is
+ * Records that the file @path has been reported as one whose symbol names cannot be read. If out of memory, the path is
  * not recorded, so it may be reported again.
  */
 static void remember(const char *path)

@@ -46,7 +46,8 @@ static const char *copy_word(const char *text, FILE *out)
 /* The source of default options: a file or the environment variable. */
 struct source {
 	const char *name;
-	bool is_file; /* true for a file: then comments in the text are skipped, and lines are counted for messages */
+	/* true if the text comes from a file; comments in it are then skipped, and lines are counted for messages */
+	bool is_file;
 	unsigned int line;
 };
 

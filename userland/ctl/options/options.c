@@ -262,7 +262,7 @@ static int parse_request(const struct option *option, struct mf_options *options
 {
 	if (value)
 		return -EDOM;
-	/* The first of --help and --version takes precedence. */
+	/* If both --help and --version are given, the first one takes precedence. */
 	if (options->wanted == MF_OPTIONS_RUN)
 		options->wanted = (enum mf_options_request)option->max;
 	return 0;

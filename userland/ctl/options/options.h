@@ -57,7 +57,7 @@ struct mf_options {
 	/* pattern, ended by a comma or NUL, for objects whose allocation functions are intercepted; NULL for all */
 	const char *somalloc;
 	const char *xtree_file;	  /* name of the xtree file, not yet expanded (may contain %) */
-	bool xtree_compress;	  /* in the xtree file, replace repeated names by numbers */
+	bool xtree_compress;	  /* in the xtree file, replace repeated names with numbers */
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
 	bool wait;		  /* wait for processes that outlive the program */
@@ -117,7 +117,7 @@ int mf_options_parse(struct mf_options *options, int argc, char *const *argv, in
 /* Rejects mutually exclusive options. Returns 0, or -EINVAL with a message for the user. */
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err);
 
-/* Formats an error message: the option @arg is invalid because of @reason, which may span several lines. */
+/* Formats an error message saying that the option @arg is invalid because of @reason, which may span several lines. */
 void mf_options_explain(struct mf_error *err, const char *arg, const char *reason);
 
 /* Prints the table of options for --help. */

@@ -34,7 +34,7 @@ static const struct {
 	{ "--enable-debuginfod", "debug information is not downloaded; use debuginfod-find(1) or "
 				 "install it" },
 
-	/* Valgrind's core options about errors. */
+	/* Valgrind's core options for reporting errors. */
 	{ "--xml*", ERRORS ", so there are none to write as XML" },
 	{ "--error-*", ERRORS },
 	{ "--exit-on-first-error", ERRORS },
