@@ -23,8 +23,8 @@ struct mf_code {
 void mf_code_deinit(struct mf_code *code);
 
 /*
- * Records that unwinding has read code or rules at start..end. If memory runs out, sets code->left, which makes the
- * caller drop its caches; that is always safe.
+ * Records that unwinding has read code or rules at start..end. If out of memory, sets code->left, which makes the
+ * caller drop its caches; it is always safe to drop them.
  */
 void mf_code_note(struct mf_code *code, uint64_t start, uint64_t end);
 

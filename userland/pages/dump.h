@@ -15,7 +15,8 @@
 
 /*
  * Appends the mappings of @process to the file @path, in the format described in pages.h under MASSIF_DUMP_INTERVALS.
- * @moment is the word from the request, or "" at the end of a profile. Returns 0 or -errno.
+ * @moment is the word that the request file contains (see mf_dump_is_wanted()), or "" if the dump is made because the
+ * profile has ended. Returns 0 or -errno.
  */
 int mf_dump_intervals(const char *path, const struct mf_pages_process *process, const char *moment,
 		      const struct mf_space *space, struct mf_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The events of an address space, and how they are accounted.
+// The events of an address space, and how they are accounted for.
 
 #include "pages/event.h"
 

@@ -133,7 +133,7 @@ struct mf_pages_process {
 	uint64_t kernel_pages; /* the kernel's count of mapped pages (total_vm) at the end; 0 if unknown */
 	/* number of records at which model_pages and the kernel's count differed although nothing was lost */
 	uint64_t mismatches;
-	/* number of records that were lost, and of changes to the address space that the module did not see */
+	/* number of lost records, plus the number of changes to the address space that the module did not see */
 	uint64_t lost;
 	/* intervals in which records were lost, in chronological order */
 	struct mf_pages_loss losses[MF_PAGES_LOSSES_MAX];

@@ -86,7 +86,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	bool wanted = is_wanted(pages, pid), first = !pages->started;
 	int code;
 
-	/* The process is executing another program: the previous program's profile is dropped, as in Massif. */
+	/* The process is executing another program. Like Massif, drop the previous program's profile. */
 	if (former) {
 		former->left = MF_PAGES_REPLACED;
 		former->process.followed = wanted;

@@ -237,8 +237,9 @@ static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64
 }
 
 /*
- * Records @n resident pages like @page at free mapped addresses, because their real addresses are unknown. Prefers
- * anonymous mappings for anonymous pages, and file mappings for file and shared memory pages.
+ * Records @n resident pages of the same kind and context as @page at free mapped addresses, because their real
+ * addresses are unknown. Prefers anonymous mappings for anonymous pages, and file mappings for file and shared memory
+ * pages.
  */
 static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 {
@@ -489,7 +490,7 @@ static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 	struct mf_page page = {.kind = kind};
 	int code = 0;
 
-	/* If a single fault brings in HUGE_PAGES pages or more, they are a huge page. */
+	/* If a single fault brings in HUGE_PAGES pages or more, they are part of a huge page. */
 	if (record->cause == MASSIF_RESIDENT_FAULT && n >= HUGE_PAGES)
 		page.kind = (uint8_t)(kind + MF_PAGE_HUGE);
 	page.context = context_of(r, site ? site : site_of_words(r, record), page.kind);

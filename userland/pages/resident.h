@@ -46,12 +46,12 @@ struct mf_page_list {
 
 /*
  * The resident pages of an address space. After each RESIDENT record, the number of pages for each of the kernel's
- * counters equals the value of the counter in the record. A page whose address is unknown is recorded at an address
- * where a page of its kind may be, and is marked uncertain. If a page whose address is certain, or a mapping that is
- * certain, needs this address, the uncertain page moves to another address.
+ * counters equals the value of that counter in the record. A page whose address is unknown is recorded at an address
+ * where a page of its kind could be, and is marked uncertain. If the address is later needed for a page whose address
+ * is certain, or the mapping there is removed or replaced, the uncertain page is moved to another address.
  *
  * Contexts are those in the store of @accounting. A site is the trie node of a stack. The context of a page is a child
- * of a site in the trie: its innermost frame is a pseudo-frame that names the kind of the page.
+ * of a site in the trie: its innermost frame is a pseudo-frame that names the kind of page.
  */
 struct mf_resident {
 	struct mf_accounting *accounting;

@@ -27,7 +27,7 @@ enum mf_resync_reason {
 /* A part of the kernel's list of mappings: all mappings between @start and @end, sorted by address. */
 struct mf_resync {
 	enum mf_resync_reason reason;
-	bool last; /* this part is the last one of the kernel's list of the address space's mappings */
+	bool last; /* this is the last part of the kernel's list of the mappings in the address space */
 	uint64_t start, end;
 	size_t n_vmas;
 	struct mf_resync_vma vmas[];

@@ -28,7 +28,7 @@ struct mf_space {
 	struct mf_space_node *nodes;
 	uint32_t root;
 	uint32_t n_nodes;    /* number of elements of @nodes in use, including free nodes */
-	uint32_t max_nodes;  /* number of elements of @nodes that are allocated */
+	uint32_t max_nodes;  /* allocated size of @nodes, in elements */
 	uint32_t free_nodes; /* list of free nodes, linked through @left */
 	uint32_t random;     /* state of the random number generator for the priorities of the treap's nodes */
 	uint32_t count;	     /* number of intervals */

@@ -119,7 +119,7 @@ static bool grow(void **array, uint32_t *max, uint32_t needed, size_t size)
 	return true;
 }
 
-/* Doubles the hash table when the chains get long. If memory runs out, the chains stay long. */
+/* Doubles the size of the hash table when its chains get long. If out of memory, leaves the table as it is. */
 static void grow_table(struct mf_stack_cache *known)
 {
 	uint32_t bits = known->table_bits + 1;

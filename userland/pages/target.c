@@ -147,8 +147,12 @@ int mf_target_stack(struct mf_target *target, const struct massif_rec_stack *sta
 
 	while (wait && wait->capture != stack->h.capture)
 		wait = wait->next;
+	/*
+	 * If no event is waiting for the stack, either it was copied for an unmapping, or we have stopped waiting for
+	 * it.
+	 */
 	if (!wait || wait->state != MF_WAIT_OPEN)
-		return 0; /* no event waits for the stack: it belongs to an unmapping, or we no longer wait for it */
+		return 0;
 
 	/*
 	 * If the event that waits for the stack is the next one, unwind the stack now: the mappings are the same as

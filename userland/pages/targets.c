@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The profiled address spaces of a session, by the module's target numbers.
+// The profiled address spaces of a session, indexed by the module's target numbers.
 
 #include "pages/targets.h"
 

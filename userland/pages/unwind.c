@@ -45,8 +45,8 @@
 #define TRACE_WORDS 8192u
 
 /*
- * Maximum number of frame pointers that are followed through code that is in no file (such as JIT-compiled code), to
- * see whether they lead to code in a mapped file.
+ * Maximum number of frame pointers that are followed through code that is not in any file (such as JIT-compiled code),
+ * to see whether they lead to code in a mapped file.
  */
 #define CHAIN_MAX 256
 
@@ -393,7 +393,7 @@ static bool is_entry(struct mf_unwinder *u, uint64_t ip)
 
 /*
  * Returns whether a signal handler may return to the code at @ip. Returns false if the unwind rules of the code show
- * that it does not, or if @ip is in an entry point without rules.
+ * that no signal handler returns there, or if @ip is in an entry point without rules.
  */
 static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval *interval, uint64_t ip)
 {

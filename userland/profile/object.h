@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An object: the file or other code that was mapped at a code address when a stack with this address was recorded. */
+/*
+ * An object: the file, or other code such as the vdso, that was mapped at a code address when a stack containing that
+ * address was recorded.
+ */
 #ifndef MASSIF_PROFILE_OBJECT_H
 #define MASSIF_PROFILE_OBJECT_H
 

@@ -62,15 +62,15 @@ enum mf_join_verb {
 	 */
 	MF_JOIN_STAYS,
 	/*
-	 * the process or a child of it is about to execute a program: the path field is the program, and the arguments
-	 * are the value of PATH in which to search for it, or empty; massif-ctl does not answer
+	 * the process or one of its children is about to execute a program: the path field names the program, and the
+	 * arguments field is the value of PATH in which to search for it, or empty; massif-ctl does not answer
 	 */
 	MF_JOIN_STARTS,
 	MF_JOIN_COMMAND,  /* the program issues a monitor command, whose text is in the path field */
 	/*
-	 * sent on the connection of MF_JOIN_COMMAND after the process has tried to write the command's file: the path
-	 * field is the path of that file, and the arguments are the decimal errno if writing failed; massif-ctl does
-	 * not answer
+	 * sent on the same connection as MF_JOIN_COMMAND, after the process has tried to write the file that the
+	 * command produces. The path field is the path of that file; if writing failed, the arguments field is the
+	 * errno in decimal. massif-ctl does not answer.
 	 */
 	MF_JOIN_WRITTEN,
 	MF_JOIN_VERBS,
@@ -100,7 +100,7 @@ struct mf_join_page {
 #define MF_JOIN_PAGE_BYTES 4096u
 
 /*
- * The answer of massif-ctl to a request. If the request is a monitor command that produces a file, the descriptor
+ * massif-ctl's answer to a request. If the request is a monitor command that produces a file, the descriptor
  * MF_JOIN_FD_MEMORY refers to the file's contents, and the file's name follows the answer: up to MF_JOIN_PATH_MAX bytes
  * including the NUL. The process writes the file itself, with its own privileges.
  */

@@ -42,7 +42,7 @@ struct path {
 	uint64_t values[MF_LEDGER_VALUES];
 };
 
-/* The source position of a frame, as the Callgrind format needs it. */
+/* The source position of a frame, in the form that the Callgrind format requires. */
 struct place {
 	char file[4096];
 	const char *function;

@@ -18,8 +18,8 @@
 #include "base/held.h"
 
 /*
- * How often to retry if the program moves records of tree versions while they are being read, and how long to wait for
- * a move to finish. The wait is limited, because a program that is killed during a move never finishes it.
+ * How many times to retry if the program moves records of tree versions while they are being read, and how long to wait
+ * for a move to finish. The wait is limited because a program that is killed during a move never finishes it.
  */
 #define LOOK_TRIES 100
 #define MOVE_NAPS  50
@@ -155,8 +155,8 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 	if (n > n_contexts)
 		n = n_contexts;
 	/*
-	 * A sum may be negative if it was read after one thread subtracted from it and before another thread added to
-	 * it.
+	 * A sum may be negative if it was read after one thread had subtracted from it but before another thread had
+	 * added to it.
 	 */
 	for (uint32_t i = 0; i < n; i++)
 		if ((int64_t)bytes[i] < 0)
@@ -306,8 +306,8 @@ int mf_collect_objects(const struct mf_store *store, struct mf_collection *colle
 }
 
 /*
- * Waits until the program is not moving its records of the contexts' earlier byte counts (see tree_version.h), or until
- * the time limit has passed. Returns the counter of these moves, which is odd if the program is still moving records.
+ * Waits until the program is no longer moving its records of earlier byte counts (see tree_version.h), or until the
+ * time limit has passed. Returns the counter of these moves, which is odd if the program is still moving records.
  */
 static uint32_t moves_at_rest(const struct mf_store *store)
 {

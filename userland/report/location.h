@@ -26,9 +26,9 @@ const char *mf_location_function(const char *function, const struct mf_report_op
  * Prints `0x<PC>: <function> (<file>:<line>)` without a newline; unknown parts are omitted as in Massif. @pc is printed
  * unchanged: callers pass the return address minus one where Massif shows that.
  *
- * The file is only a base name, unless options->fullpath_after contains strings. In that case its directory is printed
- * as well. The first of these strings that occurs in the directory is removed with everything before it, and then a
- * leading "./".
+ * Only the base name of the file is printed, unless options->fullpath_after contains strings. In that case the
+ * directory is printed as well, after the first of these strings that occurs in it has been removed, along with
+ * everything before it, and then a leading "./".
  */
 void mf_location_print(FILE *out, uint64_t pc, const struct mf_location *location,
 		       const struct mf_report_options *options);

@@ -37,7 +37,7 @@ struct mf_tree {
 	uint32_t *order; /* contexts that are not ignored, grouped by node */
 	uint32_t n_order;
 	uint32_t *scratch; /* scratch memory of the same size as @order */
-	/* while a node's children are being created, for each frame: the number of the child with this frame */
+	/* maps each frame to the number of the child with this frame; used while a node's children are being created */
 	uint32_t *group_of;
 
 	/* The current snapshot: live bytes of each context, and their running sums in the order of @order. */
@@ -213,7 +213,8 @@ static uint32_t frame_at(const struct mf_tree *tree, uint32_t context, uint32_t 
 }
 
 /*
- * Creates the children of @parent. Until sort_contexts(), the field @end of a child holds the number of its contexts.
+ * Creates the children of @parent. Until sort_contexts() is called, the @end of each child holds the number of the
+ * child's contexts.
  */
 static bool make_children(struct mf_tree *tree, uint32_t parent)
 {

@@ -114,8 +114,8 @@ static bool collect_ledger(const struct mf_store *store, struct mf_xtree *xtree)
 		context->node = entry.node;
 		memcpy(context->values, entry.values, sizeof(context->values));
 		/*
-		 * A sum may be negative if it was read after one thread subtracted from it and before another thread
-		 * added to it.
+		 * A sum may be negative if it was read after one thread had subtracted from it but before another
+		 * thread had added to it.
 		 */
 		for (size_t j = 0; j < MF_LEDGER_VALUES; j++)
 			if ((int64_t)context->values[j] < 0)
