@@ -115,7 +115,7 @@ static void pool(void)
 		end(memory + i * 1000);
 	free(memory);
 
-	/* A pool (a block that contains blocks reported by client requests) is freed before the first of these blocks. */
+	/* A pool (a block containing blocks reported by client requests) is freed before the first of these blocks. */
 	memory = malloc(5000);
 	make(memory, 100);
 	make(memory + 100, 200);
