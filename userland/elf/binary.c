@@ -36,7 +36,7 @@ struct mf_binary {
 	uint8_t *bytes;
 	uint8_t *blocks; /* bitmap of the blocks fetched so far */
 	uint64_t fetch_bytes; /* number of bytes of the file that the next child process is to read */
-	bool unreadable; /* fetching a part of the file failed once; do not try again */
+	bool unreadable; /* an attempt to fetch part of the file has failed; do not try again */
 };
 
 /* Runs in an unprivileged child: builds the summary of @file. */
@@ -54,7 +54,7 @@ struct part {
 	size_t size;
 };
 
-/* Runs in an unprivileged child: reads a part of @file, or less if the file ends earlier. */
+/* Runs in an unprivileged child: reads part of @file, or less than requested if the file ends earlier. */
 static void *fetch(void *data, int file, size_t *size)
 {
 	const struct part *part = data;
@@ -89,7 +89,7 @@ static int64_t send_child(const struct mf_binary *binary, void *(*run)(void *dat
 	}, result);
 }
 
-/* Explains the error @code of send_child(). Returns NULL if it is not worth reporting. */
+/* Explains the error @code returned by send_child(). Returns NULL if it is not worth reporting. */
 static const char *why_not(int64_t code)
 {
 	switch (code) {

@@ -37,14 +37,14 @@ void mf_elf_file_close(struct mf_elf_file *binary);
 
 uint64_t mf_elf_file_size(const struct mf_elf_file *binary);
 
-/* Copies @size bytes from @offset of the file. Returns false if the file does not contain all of them. */
+/* Copies the @size bytes at @offset in the file. Returns false if the file does not contain all of them. */
 bool mf_elf_file_read(struct mf_elf_file *binary, uint64_t offset, void *bytes, size_t size);
 
 /* Computes the link-time address of the byte at file offset @offset. Returns false if that byte is not loaded. */
 bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint64_t *address);
 
 /*
- * Returns the @size bytes at @offset of the file, valid until @binary is closed; NULL if the file does not contain all
+ * Returns the @size bytes at @offset in the file, valid until @binary is closed; NULL if the file does not contain all
  * of them.
  */
 const uint8_t *mf_elf_file_bytes(struct mf_elf_file *binary, uint64_t offset, uint64_t size);

@@ -23,9 +23,9 @@ struct mf_block {
 void mf_blocks_set_distance(struct mf_store *store, uint32_t bytes);
 
 /*
- * Returns the capacity of a new block of @size bytes: what Massif's own allocator would provide. The size is rounded up
- * to a multiple of @alignment (16, or --alignment if that is greater). Above 4 MiB, it is rounded up to whole pages
- * minus 64 bytes, which that allocator needs for itself. See Documentation/model.rst.
+ * Returns the capacity that a new block of @size bytes would have in Massif's own allocator. The size is rounded up to
+ * a multiple of @alignment (16, or --alignment if that is greater). Above 4 MiB, it is rounded up further, to a whole
+ * number of pages less the 64 bytes that the allocator needs for itself. See Documentation/model.rst.
  */
 static inline uint64_t mf_blocks_capacity(uint64_t size, uint32_t alignment)
 {
@@ -212,8 +212,8 @@ static inline uint32_t mf_blocks_is_long(uint64_t size)
 }
 
 /*
- * Writes the slots of a usual block (one that fits into slots, see blocks.c) whose capacity was not changed by a
- * realloc: it is what a new block of @size bytes would have.
+ * Writes the slots of a usual block (one that fits into slots, see blocks.c) whose capacity has not been changed by a
+ * realloc, that is, whose capacity is that of a new block of @size bytes.
  */
 static inline void mf_blocks_write_fresh(const struct mf_blocks *blocks, uint32_t *slot, uint64_t address,
 					 uint64_t size, uint32_t context)
@@ -259,9 +259,8 @@ static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_
 }
 
 /*
- * The contents of the slots of a usual block, which is a block that is stored in slots rather than in a chain of wide
- * blocks (see blocks.c). A long block (MF_BLOCKS_LONG) has a second slot, for its size; for other blocks, @second is
- * not used.
+ * The contents of the slots of a usual block, i.e. one that is stored in slots rather than in a chain of wide blocks
+ * (see blocks.c). A long block (MF_BLOCKS_LONG) has a second slot, for its size; for other blocks, @second is not used.
  */
 struct mf_usual {
 	uint32_t first, second;

@@ -30,16 +30,16 @@ struct mf_ending {
 	/* the snapshots that the profile has before its end is added */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
 	/*
-	 * the log entries that are made while the end is added to @model; mf_log_view() of @store returns them. The
-	 * profile's earlier log entries are not copied.
+	 * the log entries created while the end is being added to @model; calling mf_log_view() on the member @store
+	 * returns them. The profile's earlier log entries are not copied.
 	 */
 	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16];
 };
 
 /*
- * Fills @ending, which the caller has zeroed, with the end of the profile in @store. Read the snapshots with
- * mf_model_view() of ending->store. If a detailed snapshot is taken at the end, its tree version is MF_CAPTURE_PRESENT,
- * and its tree is read with mf_rewind_present() of @store.
+ * Fills @ending, which the caller has zeroed, with the end of the profile in @store. Read the snapshots by calling
+ * mf_model_view() on ending->store. If a detailed snapshot is taken at the end, its tree version is MF_CAPTURE_PRESENT,
+ * and its tree is read by calling mf_rewind_present() on @store.
  */
 void mf_ending_make(struct mf_ending *ending, const struct mf_store *store, struct mf_end end);
 

@@ -44,8 +44,9 @@ struct mf_filter_client_seat {
 };
 
 /*
- * Registers the calling thread as the filter server. @seat must exist until mf_filter_client_leave(), and the thread
- * must not have any other robust futex. If the thread dies before that call, the program detects it.
+ * Registers the calling thread as the filter server. @seat must exist until mf_filter_client_leave() is called, and the
+ * thread must not use any other robust futex. If the thread dies without calling mf_filter_client_leave(), the program
+ * detects this.
  */
 void mf_filter_client_sit(struct mf_store *store, struct mf_filter_client_seat *seat);
 void mf_filter_client_leave(struct mf_store *store, struct mf_filter_client_seat *seat);
@@ -63,7 +64,7 @@ bool mf_filter_client_ask(struct mf_store *store, uint32_t context);
  */
 uint32_t mf_filter_client_wait(struct mf_store *store, int timeout_ms);
 
-/* Called in the filter server: answers the program's question about a context and wakes the program. */
+/* Called in the filter server: answers the program's query about a context and wakes the program. */
 void mf_filter_client_answer(struct mf_store *store, enum mf_answer answer);
 
 #endif

@@ -40,7 +40,8 @@ enum mf_step_kind {
 	/* a snapshot was taken; since the one before it, @count attempts to take one were skipped */
 	MF_STEP_SNAPSHOT,
 	MF_STEP_CULLING,      /* a culling begins */
-	MF_STEP_VICTIM,	      /* a culling removes a snapshot in round @count; @span: time between its neighbours */
+	/* a culling removed a snapshot in round @count; @span is the time between its neighbours */
+	MF_STEP_VICTIM,
 	/*
 	 * snapshots @number - 1 and @number must both be kept, so the culling ignored this pair when it computed the
 	 * new interval between snapshots
@@ -61,12 +62,12 @@ enum mf_step_kind {
 	MF_STEP_ALLOC_END,
 	MF_STEP_FREE_END,     /* @heap bytes and @extra bytes of slop were freed */
 	MF_STEP_REALLOC_END,  /* a reallocation ends; @heap and @extra are the changes, signed */
-	MF_STEP_STACK,	      /* a change of a stack's size begins; @heap is the change in bytes, signed */
+	MF_STEP_STACK,	      /* a change to a stack's size begins; @heap is the signed change in bytes */
 	MF_STEP_STACK_END,
 	/*
 	 * a stack was captured for a call of the allocation function @entry. Logged right before the MF_STEP_ALLOC
-	 * step. For a realloc, logged before the MF_STEP_REALLOC step, but after it if the block shrinks, because in
-	 * that case a possible peak must be recorded before the stack becomes a new context.
+	 * step. For a realloc, logged before the MF_STEP_REALLOC step, unless the block shrinks: then it is logged
+	 * after that step, because a possible peak must be recorded before the stack becomes a new context.
 	 */
 	MF_STEP_CAPTURE,
 };
@@ -126,8 +127,8 @@ static inline void mf_log_event(struct mf_store *store, enum mf_step_kind kind, 
 }
 
 /*
- * Logs that a stack was captured. @entry is the symbol of the called function, or NULL if it is not known; only the
- * part before "(" is kept. @context is the context's number if it is new, otherwise 0.
+ * Logs that a stack was captured. @entry names the allocation function that was called, or is NULL if that is not
+ * known; only the part before "(" is kept. @context is the number of the context if it is new, otherwise 0.
  */
 static inline void mf_log_capture(struct mf_store *store, const char *entry, uint32_t context)
 {

@@ -28,8 +28,8 @@ int mf_logfile_open(struct mf_logfile *log, const struct mf_options *options,
 void mf_logfile_name(struct mf_logfile *log, pid_t pid);
 
 /*
- * Returns whether messages go to a regular file. Unlike a pipe, its descriptor can be kept open, because no reader
- * waits for the end of file.
+ * Returns whether messages go to a regular file. The descriptor of a regular file, unlike that of a pipe, can be kept
+ * open, because no reader waits for end of file.
  */
 bool mf_logfile_is_file(void);
 

@@ -57,7 +57,7 @@ static inline enum mf_end_rule mf_output_end_rule(const struct mf_options *optio
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
 		    struct mf_error *err);
 
-/* Which snapshots mf_output_print() prints of a profile that is still being recorded. */
+/* Selects the snapshots that mf_output_print() prints from a profile that is still being recorded. */
 enum mf_output_part {
 	MF_OUTPUT_KEPT,	    /* all snapshots taken so far */
 	MF_OUTPUT_PRESENT,  /* one snapshot of the current state */

@@ -104,8 +104,8 @@ static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
 	size_t n = 0;
 
 	/*
-	 * If reading the module's records failed, or if they do not include the end of the first process, they are
-	 * incomplete. They then do not show reliably which processes are still running, so report none.
+	 * If reading the module's records failed, or if the records do not include the end of the first process, they
+	 * are incomplete and do not reliably show which processes are still running, so report none.
 	 */
 	if (!recording->first_ended || recording->broken)
 		return 0;
