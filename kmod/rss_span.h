@@ -44,7 +44,10 @@ struct massif_rss_span {
 	/* the task that changes resident pages in this interval (span); not used in the span of a page fault */
 	struct task_struct *task;
 	bool own;			/* the task runs in the target's address space, so ->collected is valid */
-	/* the span does not end with a range removal, but later (fault, return to user mode) */
+	/*
+	 * the span does not end when the task finishes removing a range, but later: when a page fault has been handled,
+	 * or on return to user mode
+	 */
 	bool lasts;
 	/* at least one counter change made by this task has already been attributed to another task */
 	bool robbed;

@@ -55,7 +55,7 @@ struct mf_walk_frame {
 	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule is not cached */
 	bool exact : 1;
 	bool consumes_fp : 1; /* the frame pointer was used to find the caller */
-	/* the frames outside this one depend on the frame pointer: they can be reused only if @fp is also unchanged */
+	/* the frames further out were found by means of @fp, so they can be reused only if @fp, too, is unchanged */
 	bool needs_fp : 1;
 	bool is_guessed : 1; /* the frame was found by a guess */
 	bool is_link : 1;    /* not a real frame, but a link in the chain of frame pointers that a guess has followed */

@@ -338,8 +338,8 @@ TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 }
 
 /*
- * A child of the daemon that does not close the pipes keeps them open, as it would without massif-ctl. massif-ctl
- * itself keeps no end of the pipes open.
+ * The program leaves a child that closes no descriptors. The child would keep pipes open, as it would without
+ * massif-ctl, so standard output and standard error are not pipes here. massif-ctl itself keeps no end of a pipe open.
  */
 TEST_F_TIMEOUT(daemon, child_left, SECONDS)
 {

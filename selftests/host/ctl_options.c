@@ -65,7 +65,7 @@ static bool tells_of(const char *text, const char *option, size_t length)
 	return false;
 }
 
-/* Every option of --help is described in the manual page and in options.rst. */
+/* Every option that --help lists is described in the manual page and in options.rst. */
 TEST(all_are_documented)
 {
 	static const char *const documents[] = { "massif-ctl.1", "options.rst" };

@@ -296,7 +296,7 @@ static unsigned long resident(pid_t pid)
 	return kilobytes;
 }
 
-/* The user who runs the process can write the profile repeatedly; the process is not affected. */
+/* The user who owns the process can have its profile written repeatedly, and the process is not affected. */
 TEST_F_TIMEOUT(rescue, own_user, SECONDS)
 {
 	unsigned long before;

@@ -230,8 +230,8 @@ static uint64_t a_live_address(uint64_t *seed)
 }
 
 /*
- * Reallocates the block, if any, at a random address. Returns whether the model agrees with the oracle, a simple list
- * of blocks, on which block is there.
+ * Reallocates the block at a random address, if there is one. Returns whether the model and the oracle (a simple list
+ * of blocks) agree on what is at that address: no block, or a block of a certain size and capacity.
  */
 static bool realloc_somehow(uint64_t *seed, int64_t now)
 {

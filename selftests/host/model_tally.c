@@ -101,7 +101,10 @@ TEST_F(tally, has_an_allowance)
 	EXPECT_EQ(of_one, second->clock_room);
 }
 
-/* In a forked child, no tally is used or locked by a thread that no longer exists. */
+/*
+ * In a forked child, no tally remains marked as used or locked by a thread of the parent, since those threads do not
+ * exist in the child.
+ */
 TEST_F(tally, is_nobodys_in_a_child)
 {
 	for (uint32_t i = 0; i < 100; i++)

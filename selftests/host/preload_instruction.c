@@ -142,7 +142,7 @@ TEST(withdrawn)
 	EXPECT_FALSE(mf_instruction_read(vprotd, sizeof(vprotd), &in));
 }
 
-/* An instruction that is cut off is refused, and nothing beyond the given bytes is read. */
+/* A truncated instruction is rejected, and nothing beyond the given bytes is read. */
 TEST(cut_off)
 {
 	static const uint8_t code[] = { 0x48, 0x8b, 0x84, 0x24, 0x80, 0x00, 0x00, 0x00 };

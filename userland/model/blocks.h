@@ -131,7 +131,7 @@ static inline struct mf_blocks mf_blocks_of(const struct mf_store *store)
 	};
 }
 
-/* Returns where a leaf begins, in cache lines, which are the unit that the directory uses. */
+/* Returns the position at which @leaf begins. Like the positions in the directory, it is counted in cache lines. */
 static inline uint32_t mf_blocks_leaf_line(uint32_t leaf)
 {
 	return leaf * (MF_BLOCKS_LEAF_SLOTS / MF_BLOCKS_LINE_SLOTS);

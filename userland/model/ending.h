@@ -27,7 +27,7 @@ struct mf_ending {
 	struct mf_store_header header;
 	/* a copy of the profile's model, with the end of the profile added as the last event */
 	struct mf_model model;
-	/* the snapshots that the profile has before its end is added */
+	/* the profile's snapshots, not including any that is taken at its end */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
 	/*
 	 * the log entries created while the end is being added to @model; calling mf_log_view() on the member @store

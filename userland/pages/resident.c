@@ -435,7 +435,8 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 
 /*
  * Called when @thread (0: every thread) has finished unmapping. If the module has not reported the removal of a page by
- * now, the page is still resident. Its recorded address was therefore wrong, and it must be mapped elsewhere.
+ * now, the page is still resident. Its recorded address was therefore wrong; in reality the page is mapped at some
+ * other address.
  */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {

@@ -192,7 +192,7 @@ void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sou
 	}
 }
 
-/* Returns the locations that @record contains, or NULL if there are none or if out of memory. */
+/* Returns the locations that @record contains, or NULL if it contains none or memory has run out. */
 static struct mf_location *load_locations(struct mf_names_file *file,
 					  const struct mf_namefile_record *record,
 					  const struct mf_names_answer *answer)

@@ -62,8 +62,9 @@ void mf_names_save(const struct mf_names *names);
 struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_object *object);
 
 /*
- * Records @sources, the files that the names kept from now on are read from. NULL means that names are also read from
- * unknown files, so they must not be saved for later runs. In this function and those below, @file may be NULL.
+ * Tells @file that the names to be kept from now on are read from the files in @sources. NULL means that names are also
+ * read from unknown files, so they must not be saved for later runs. In this function and those below, @file may be
+ * NULL.
  */
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 

@@ -127,7 +127,10 @@ static int open_by_build_id(struct mf_opener *opener, const uint8_t *bytes, size
 	return open_debug_file(opener, path);
 }
 
-/* Opens a linked debug file in one of the directories that GDB's documentation lists, relative to the object. */
+/*
+ * Opens the debug file @name, to which the debug link of the object refers. @place selects one of the directories that
+ * GDB's documentation lists for such files; they depend on the directory of the object.
+ */
 static int open_by_link(struct mf_opener *opener, const char *name, uint32_t place)
 {
 	static const char *const formats[MF_OPENER_PLACES] = {

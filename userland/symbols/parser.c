@@ -355,7 +355,7 @@ static bool is_ready(struct mf_parser *parser)
 	}
 	code = start(parser);
 	if (code && !mf_confine_has_rights()) {
-		/* This process is unprivileged, too, so a child would not be safer. */
+		/* This process is already unprivileged, so a child would be no safer. */
 		open_reader(parser);
 		return parser->reader;
 	}

@@ -30,7 +30,7 @@ struct mf_parser;
 
 /*
  * The result of opening the object's files, and whether the parser has failed since then. The result is known once the
- * parser has answered its first question or failed; until then, @is_open is false.
+ * parser has given its first answer or has failed; until then, @is_open is false.
  */
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
@@ -57,8 +57,8 @@ void mf_parser_rest(struct mf_parser *parser);
 bool mf_parser_is_resting(const struct mf_parser *parser);
 
 /*
- * Called with the answer to element @number of the questions passed to mf_parser_ask(). @answer is valid only during
- * the call.
+ * Called with the answer to questions[@number], where @questions is the array passed to mf_parser_ask(). @answer is
+ * valid only during the call.
  */
 typedef void mf_parser_answered(void *data, size_t number, const struct mf_reader_answer *answer);
 

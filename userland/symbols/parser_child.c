@@ -165,8 +165,8 @@ static void answer_questions(struct mf_reader *reader, uint64_t count)
 	int64_t flushed = now_ms();
 
 	/*
-	 * Read all questions before answering any: the parent reads no answers until it has sent all its questions, so
-	 * if this process answered earlier, the two could wait for each other forever.
+	 * Read all @count elements of @questions before sending the first answer: the parent reads no answers until it
+	 * has sent them all, so if this process answered earlier, the two could wait for each other forever.
 	 */
 	if (!questions || !receive_all(questions, count * sizeof(*questions)))
 		_exit(1);

@@ -21,7 +21,7 @@
 struct unit {
 	struct unit *next;
 	Dwarf_Off offset;	    /* offset of the unit's first entry */
-	/* @code: the unit's entry that contains the functions; for split DWARF, it is in another file than @die */
+	/* @code: the unit's entry that contains the functions; for split DWARF, it is in a different file from @die */
 	Dwarf_Die die, code;
 	struct mf_ranges functions; /* offset of each function's DWARF entry, by the function's code range */
 	bool functions_known, functions_deep;

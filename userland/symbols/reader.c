@@ -117,8 +117,8 @@ void mf_reader_find(struct mf_reader *reader, const struct mf_reader_question *q
 	answer->split = false;
 	answer->n = 0;
 	/*
-	 * mf_symbolizer_prepare() sorts its questions by address, so questions about the same compilation unit are
-	 * adjacent, and data read for earlier questions is rarely needed again.
+	 * mf_symbolizer_prepare() looks up addresses in ascending order, so lookups in the same compilation unit are
+	 * adjacent, and data read for earlier lookups is rarely needed again.
 	 */
 	if (reader->positions && mf_positions_weight(reader->positions) > DWARF_BYTES_MAX)
 		close_positions(reader);

@@ -2,8 +2,9 @@
 // Finds functions, files and lines for addresses. Answers are cached. Each file is read by a separate process
 // (parser.h).
 //
-// Only one thread at a time uses the data of a file: each thread of mf_symbolizer_prepare() takes one file after
-// another. While these threads run, the table of answers and the list of files do not change.
+// The data of a file is used by only one thread at a time: each thread of mf_symbolizer_prepare() takes a file, looks
+// up everything that is needed from it, and then takes the next one. While these threads run, the table of answers and
+// the list of files do not change.
 
 #include "symbols/symbolizer.h"
 
@@ -21,7 +22,7 @@
 #include "symbols/parser.h"
 
 #define THREADS_MAX 2
-#define PARSERS_MAX 16 /* maximum number of idle child processes kept for later questions */
+#define PARSERS_MAX 16 /* maximum number of idle child processes kept for later lookups */
 #define PATIENCE_S 1 /* number of seconds before progress is reported */
 #define PERIOD_MS 200
 
@@ -45,8 +46,8 @@ struct module {
 struct answer {
 	struct mf_frame frame;
 	bool used, function_known;
-	bool wanted; /* the frame was announced by mf_symbolizer_want(): its positions will be needed */
-	bool expected; /* the frame was announced by mf_symbolizer_expect(): its function will be needed */
+	bool wanted; /* the frame was passed to mf_symbolizer_want(), so its positions will be needed */
+	bool expected; /* the frame was passed to mf_symbolizer_expect(), so its function will be needed */
 	const char *function;
 	uint64_t offset;
 	const struct mf_location *locations; /* source positions of the frame; NULL if not looked up yet */
@@ -60,7 +61,8 @@ struct mf_symbolizer {
 	/* module (file) of each object, indexed by object number; NULL if the struct has not been created yet */
 	struct module **module_of;
 	struct module *modules;
-	struct answer *answers; /* hash table (open addressing), by frame, of what is known about each frame */
+	/* what is known about each frame: a hash table (open addressing) with the frame as its key */
+	struct answer *answers;
 	size_t n_answers, room; /* room: size of the hash table of answers, a power of two */
 	uint64_t questions; /* number of lookups so far */
 	struct mf_arena arena;
@@ -223,7 +225,7 @@ static bool recall_locations(const struct module *module, uint64_t address, stru
 
 /*
  * Passes on what the parser reports about the file of @module. Two facts are passed on, each at most once: the result
- * of opening the file, and that the parser has failed and will give no more answers.
+ * of opening the file, and the fact that the parser has failed and will give no more answers.
  */
 static void pass_on(const struct mf_symbolizer *s, struct module *module)
 {
@@ -377,8 +379,8 @@ static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct
 }
 
 /*
- * Passes the questions in @inquiry to the parser of its file. Addresses for which no answer arrives are marked as
- * unknown.
+ * Sends inquiry->questions to the parser of inquiry->module, creating it first if necessary. Addresses for which no
+ * answer arrives are marked as unknown.
  */
 static void inquire(struct inquiry *inquiry)
 {
@@ -569,13 +571,13 @@ void mf_symbolizer_want(struct mf_symbolizer *s, struct mf_frame frame)
 		answer->wanted = true;
 }
 
-/* The frames to look up whose code is in one file (struct module). One thread handles the whole task. */
+/* All frames to look up whose code is in the same file (struct module). A single thread looks them all up. */
 struct task {
 	struct answer **answers;
 	size_t count;
 };
 
-/* State shared by the threads of one mf_symbolizer_prepare(). */
+/* State shared by the threads of one call to mf_symbolizer_prepare(). */
 struct work {
 	struct mf_symbolizer *symbolizer;
 	/* the frames to look up and what is known about them, sorted by file (module) and address */

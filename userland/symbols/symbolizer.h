@@ -30,8 +30,8 @@ struct mf_symbolizer_options {
 	bool demangle;
 	bool inlines; /* also find the inlined calls at an address */
 	/*
-	 * If not NULL: if mf_symbolizer_prepare() takes a long time, called repeatedly while it is running, and then
-	 * once more at the end with @done == @total.
+	 * Progress callback, or NULL. If mf_symbolizer_prepare() takes a long time, it calls this repeatedly while it
+	 * is running, and then once more at the end with @done == @total.
 	 */
 	void (*progress)(size_t done, size_t total);
 	struct mf_names *names; /* names shared with other symbolizers; may be NULL */
@@ -41,8 +41,9 @@ struct mf_symbolizer_options {
 	 */
 	void (*unreadable)(const char *path, const char *why);
 	/*
-	 * If not NULL: called when a process that reads files could drop only the privileges @confined (MF_CONFINED_*),
-	 * because the kernel refused to drop the others. May be called from any thread, and more than once.
+	 * If not NULL: called when a process that reads files could drop only the privileges in @confined
+	 * (MF_CONFINED_*), because the kernel refused to drop the others. May be called from any thread, and more than
+	 * once.
 	 */
 	void (*loose)(unsigned int confined);
 	unsigned int patience_ms; /* time limit for one file; 0: MF_PARSER_PATIENCE_S */
@@ -79,9 +80,8 @@ void mf_symbolizer_prepare(struct mf_symbolizer *symbolizer);
 void mf_symbolizer_expect(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 
 /*
- * Returns only the function at @frame, ignoring inlined calls: the function in the last position that
- * mf_symbolizer_resolve() would return; NULL if unknown. Much cheaper than mf_symbolizer_resolve(), since it needs no
- * DWARF.
+ * Returns only the function at @frame, ignoring inlined calls, that is, the function that mf_symbolizer_resolve() would
+ * return in the last position; NULL if unknown. Much cheaper than mf_symbolizer_resolve(), since it needs no DWARF.
  */
 const char *mf_symbolizer_function(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 

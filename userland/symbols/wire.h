@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The format of messages between the process that reads files and the process that asks it for names. The decoder
- * trusts none of the bytes.
+ * The format of messages between the process that reads files and the process that asks it for names. The decoder does
+ * not trust its input.
  */
 #ifndef MASSIF_SYMBOLS_WIRE_H
 #define MASSIF_SYMBOLS_WIRE_H
@@ -32,8 +32,8 @@ struct mf_wire_opened {
 	uint32_t confined; /* privileges that the child dropped, MF_CONFINED_* */
 	uint32_t readable; /* 0 if the object's file does not exist or is not the one that was mapped */
 	/*
-	 * some names are in a file that several objects share (made by dwz), apart from the object's file and its
-	 * separate debug file
+	 * some names are neither in the object's file nor in its separate debug file, but in a file that several
+	 * objects share (made by dwz)
 	 */
 	uint32_t shares;
 	char why[116];	   /* why names are missing, or empty if none are */

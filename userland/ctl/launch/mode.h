@@ -50,7 +50,7 @@ struct mf_mode {
 	int (*prepare)(struct mf_run *run, struct mf_error *err);
 	/* Called when the program is running. */
 	void (*started)(struct mf_run *run);
-	/* Called when the program has ended: writes its file and reports problems. */
+	/* Called when the program has ended: writes the program's profile to its file, and reports problems. */
 	void (*ended)(struct mf_run *run);
 	/*
 	 * Calls @say, which may be NULL, for each profiled process that is still running. Returns the number of such
