@@ -206,7 +206,7 @@ TEST(lanes_side_by_side)
 	EXPECT_STREQ("3 passed, 1 failed", line) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "not ok host/some: b")) TH_LOG("%s", output);
 	EXPECT_NE(NULL, strstr(output, "ok     guest/other@6.1: b")) TH_LOG("%s", output);
-	// The summary has a line for each kernel, which counts only the guest tests that ran with this kernel.
+	// The summary has one line per kernel; each line counts only the guest tests that ran on that kernel.
 	EXPECT_NE(NULL, strstr(output, "6.1      6.1.0                           2        0        0"))
 		TH_LOG("%s", output);
 }

@@ -94,8 +94,8 @@ FIXTURE_TEARDOWN(oracle)
 }
 
 /*
- * Percentages are printed as in the reports of Valgrind's Massif with --threshold=0, which merges no small entries into
- * one line.
+ * Percentages are printed as in the reports of Valgrind's Massif when it is run with --threshold=0, so that small
+ * entries are not merged into one line.
  */
 TEST_F_TIMEOUT(oracle, agrees, 600)
 {

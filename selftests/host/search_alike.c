@@ -25,7 +25,7 @@
 
 #define COMMAND "sh -c \"echo said; echo warned >&2; echo text >file; exit 4\""
 
-/* Links the file @name of the build directory into t.build, where alike.sh looks for it. */
+/* Links the file @name from the build directory into t.build, where alike.sh looks for it. */
 static void link_built(const char *name)
 {
 	const char *build = getenv("MASSIF_BUILD");

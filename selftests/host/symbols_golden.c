@@ -45,9 +45,8 @@ static char *location_text(const struct comparison *c, uint64_t pc,
 }
 
 /*
- * Compares the collected lines of Valgrind's report, which all belong to the code address c->pc, with the lines printed
- * for the locations that our symbolizer finds for this address. Valgrind's report may contain the lines of an address
- * several times.
+ * Compares the lines collected from Valgrind's report for the code address c->pc with the lines that we print for the
+ * locations found by our symbolizer. Valgrind's report may contain the lines of an address more than once.
  */
 static void compare(struct comparison *c)
 {
@@ -90,9 +89,9 @@ static void take_line(struct comparison *c, const char *line)
 	c->pc = pc;
 	c->lines[c->n_lines++] = strdup(line + at);
 	/*
-	 * In Valgrind's report, a call site has one line for each inlined function. Each of these lines except the last
-	 * has exactly one child. So a line without a child, or with several, is the last line of its call site. The
-	 * next line may have the same address, but belongs to another call site.
+	 * In Valgrind's report, a call site with inlined functions takes up one line for each of them. All of these
+	 * lines but the last have exactly one child, so a line with no child, or with more than one, ends its call
+	 * site. The next line belongs to another call site, even if its address is the same.
 	 */
 	if (children != 1)
 		compare(c);

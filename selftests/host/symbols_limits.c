@@ -15,7 +15,10 @@
 #include "selftests/lib/ctl_run.h"
 #include "symbols/positions.h"
 
-/* How many nested calls or blocks the symbolizer follows; the same value as in userland/symbols/positions.c */
+/*
+ * The maximum depth of nested calls or blocks that the symbolizer follows; the same as DEPTH_MAX in
+ * userland/symbols/positions.c
+ */
 #define DEPTH_MAX 256
 
 FIXTURE(limits) {

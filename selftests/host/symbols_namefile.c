@@ -57,7 +57,7 @@ static int inlined_once(const char *text)
 	return atoi(text) + 1;
 }
 
-/* A function whose code addresses are partly inside an inlined call and partly outside it. */
+/* A function whose code belongs partly to an inlined call and partly to the function itself. */
 __attribute__((noinline)) static int caller(const char *text)
 {
 	return inlined_once(text) * 3;
@@ -468,7 +468,10 @@ TEST_F(names, what_has_a_say)
 			EXPECT_EQ(places[i].files, files()) {
 				TH_LOG("%s", places[i].what);
 			}
-			/* The expected name depends on whether there is debug information. */
+			/*
+			 * Source files are found only while there is debug information: after the second command if it
+			 * "comes", and otherwise after the first one.
+			 */
 			if (places[i].then)
 				EXPECT_EQ(!strstr(places[i].what, "comes") == (next != places[i].then),
 					  strstr(without, " symbols_namefile.c ") != NULL);

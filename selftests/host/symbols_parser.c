@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// If a file crashes, delays or takes over the process that reads it, only that file's names are lost. A process that is
-// not disturbed in this way returns the same names that massif-ctl would find by reading the file itself.
+// A file that crashes, stalls or takes over the process reading it loses only its own names. A process that is not
+// affected returns the same names that massif-ctl would find by reading the file itself.
 //
 // The last byte of a hostile file selects an action. This program replaces elf_begin(), the first function that the
 // reader calls for a file, with one that performs the action.
@@ -323,8 +323,8 @@ static char *tell(FIXTURE_DATA(parser) *self, uint64_t end, uint64_t step, bool 
 	"int main() { some::thing t; for (int i = 0; i < 3; i++) t.add(i); return t.all.size() == 3 ? 0 : some::many(2l); }\n"
 
 /*
- * The path of a file, the commands that build it from PLACE/source.cc (NULL if it already exists), the compiler they
- * need, and a string that its names must contain.
+ * The files to be read: the path of each file, the commands that build it from PLACE/source.cc (NULL if it already
+ * exists), the compiler that these commands need, and a string that must appear among the names read from the file.
  */
 static const struct {
 	const char *path, *commands, *needs, *expected;
@@ -505,8 +505,8 @@ TEST_F(opener, opens_elf_files_only)
 	EXPECT_EQ(-ENOENT, ask(self, MF_OPENER_OTHER, "", 0));
 	EXPECT_EQ(-EINVAL, ask(self, 77, "", 0));
 	/*
-	 * If a file is not an ELF file, the child that requested it learns nothing else about it: the descriptor that
-	 * the child gets cannot be read.
+	 * If a file is not an ELF file, the child that asked for it learns nothing more about it, because the
+	 * descriptor that the child is given cannot be read.
 	 */
 	self->object.path = PLACE "/text";
 	for (uint32_t what = MF_OPENER_OBJECT; what <= MF_OPENER_PATH; what++) {
@@ -563,7 +563,7 @@ TEST_F(opener, requests_have_a_length)
 	}
 }
 
-/* Converts an answer, as a child sends it, to bytes and back. */
+/* Encodes an answer as bytes, the way a child does to send it, and decodes it again. */
 TEST(answers_as_bytes)
 {
 	static struct mf_reader_answer given = { .symbol = "_Z1fv", .shown = "f()", .offset = 1ull << 40, .split = true,
@@ -589,8 +589,8 @@ TEST(answers_as_bytes)
 		EXPECT_EQ(given.positions[i].line, got.positions[i].line);
 	}
 	/*
-	 * An answer is rejected if it is truncated, at whatever offset, or has extra bytes. A truncated answer is
-	 * stored in a block that is only one byte longer than the answer, so that reads beyond it are noticed.
+	 * An answer that is truncated (at any offset) or has extra bytes is rejected. Each truncated answer is stored
+	 * in a block with only one byte to spare, so that reads beyond the block are detected.
 	 */
 	for (size_t size = 0; size < buffer.size; size++) {
 		mf_auto_free uint8_t *cut = malloc(size + 1);

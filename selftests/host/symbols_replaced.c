@@ -86,8 +86,8 @@ FIXTURE_VARIANT_ADD(replaced, at_once_upgraded) {
 	.ways = "n", .command = "mv other.so lib.so; mv other prog", .needs_mapping = true,
 };
 /*
- * massif-ctl is stopped until the program has ended, so it cannot open the library while it is mapped. It opened the
- * program's file before starting the program.
+ * massif-ctl is stopped until the program has ended, so it cannot open the library while the library is mapped. It had
+ * already opened the program's file before starting the program.
  */
 FIXTURE_VARIANT_ADD(replaced, at_once_and_it_ends) {
 	.ways = "ns", .command = "rm lib.so prog", .library = "No such file or directory",

@@ -67,7 +67,10 @@ static void refer_to(struct reference *all, Elf *elf)
 	}
 }
 
-/* Given that @a and @b begin at the same address and both cover the address, returns whether @a is preferred to @b. */
+/*
+ * Returns whether @a is preferred to @b. Both symbols begin at the same address and contain the address being looked
+ * up.
+ */
 static bool is_better(const struct mf_symbol *a, const struct mf_symbol *b)
 {
 	size_t length_a = strcspn(a->name, "@"), length_b = strcspn(b->name, "@");

@@ -166,8 +166,8 @@ TEST(segments)
 }
 
 /*
- * The address range from the first to the last segment of a file may be 2^32 bytes long, but no longer, because row
- * files, the files of cached unwind rules, store addresses as 32-bit numbers.
+ * The address range from the first to the last segment of a file may be up to 2^32 bytes long, because row files (which
+ * hold cached unwind rules) store addresses as 32-bit numbers.
  */
 TEST(span)
 {

@@ -88,8 +88,8 @@ static const struct {
 	{ "no end of a number", false, BYTES(0x0e, 0x80, 0x80, 0x80), { { 10, MF_CFA_SP, 0 } } },
 	{ "an unknown instruction", false, BYTES(0x3f), { { 10, MF_CFA_UNKNOWN, 0 } } },
 	/*
-	 * DW_CFA_set_loc (0x01) sets the code address to an address in the unwind tables themselves, which precede the
-	 * code.
+	 * DW_CFA_set_loc (0x01) moves the code address backwards, into the unwind tables themselves, which lie below
+	 * the code.
 	 */
 	{ "a row before the last one", false, BYTES(0x4a, 0x01, 0, 0, 0, 0),
 	  { { 5, MF_CFA_SP, 8 }, { 20, MF_CFA_UNKNOWN, 0 } } },

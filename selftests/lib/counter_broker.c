@@ -224,7 +224,8 @@ static int receive_descriptor(int socket)
 
 /*
  * Starts the broker, the process that answers intercepted perf_event_open() calls. The broker is not a child of the
- * test. It closes all other descriptors, because some are pipes that the test reads until end of file.
+ * test. It closes all descriptors inherited from the test except its socket, because some of them are pipes that the
+ * test reads until end of file.
  */
 static void start_answering(int sockets[2])
 {

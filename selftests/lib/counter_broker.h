@@ -21,13 +21,13 @@ enum counter_kind {
 struct counter_broker {
 	/* How to answer perf_event_open(). */
 	enum counter_kind kind;
-	/* errno with which all perf_event_open() calls after the first @spared ones fail; 0: no call fails */
+	/* errno with which every perf_event_open() call fails after the first @spared calls; 0 if none is to fail */
 	int error;
 	uint32_t spared;
 
 	/*
-	 * The number of perf_event_open() calls, and how many of those calls were for something other than a
-	 * user-mode instruction counter of the calling thread.
+	 * The number of perf_event_open() calls, and the number of those that were not for a user-mode instruction
+	 * counter of the calling thread. Neither includes perf_event_open(NULL), see @ready.
 	 */
 	uint32_t asked, asked_else;
 	/*

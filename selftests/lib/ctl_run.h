@@ -50,7 +50,7 @@ pid_t ctl_start(void (*before)(void), const char *const *argv);
 /* Returns the exit status or, if a signal ended the program, 128 plus the signal number. */
 int ctl_exit_code(const struct ctl_result *result);
 
-/* Returns the contents of a file, which the caller must free, or NULL if it cannot be read. */
+/* Returns a file's contents in memory that the caller must free, or NULL if the file cannot be read. */
 char *ctl_read_file(const char *path);
 void ctl_write_file(const char *path, const char *text, mode_t mode);
 

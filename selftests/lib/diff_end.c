@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Changes a massif.out file written by Valgrind's Massif as if Massif had checked for a peak at the program's end, like
-// massif-ctl.
+// Changes a massif.out file written by Valgrind's Massif to what it would be if Massif, like massif-ctl, had checked
+// for a peak at the end of the program.
 
 #include "selftests/lib/diff_end.h"
 

@@ -33,7 +33,7 @@ struct run {
 	char *text, *log;
 	/* contents of the massif.out file as written, not made comparable; only set for the run under massif-ctl */
 	char *raw;
-	bool ends;	  /* the massif.out file contains a snapshot of the program's end */
+	bool ends;	  /* the massif.out file contains a snapshot taken at the end of the program */
 	const char *const *options;
 };
 
@@ -412,7 +412,7 @@ static bool equal_but_extra(const char *ours, const char *theirs,
 	return false;
 }
 
-/* Returns a copy of @text in which ??? replaces the description of each line that contains @words. */
+/* Returns a copy of @text in which the description on each line that contains @words is replaced with ???. */
 static char *remove_names(const char *text, const char *words)
 {
 	char *copy = malloc(strlen(text) + 1), *to = copy;

@@ -27,9 +27,9 @@ struct diff_scenario {
 	 * into account, and must differ otherwise.
 	 */
 	const char *why;
-	/* different arguments for the target under Valgrind, so that Valgrind's file matches massif-ctl's */
+	/* arguments for the target under Valgrind, if they must differ so that Valgrind's file matches massif-ctl's */
 	const char *their_args[DIFF_WORDS_MAX];
-	/* different options for Valgrind, so that its file matches massif-ctl's */
+	/* options for Valgrind, if they must differ from massif-ctl's so that Valgrind's file matches massif-ctl's */
 	const char *their_options[DIFF_WORDS_MAX];
 	const char *their_library; /* library preloaded under Valgrind, so that Valgrind's file matches massif-ctl's */
 	bool they_have_none; /* Valgrind writes no file, so there is nothing to compare with */

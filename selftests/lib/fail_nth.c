@@ -29,8 +29,8 @@ bool fail_nth_ended(int nth)
 {
 	char text[16] = "";
 	/*
-	 * The injected failure may hit this pread() itself, when it copies its result. That does not change the number
-	 * that is read: the kernel determines the number before it copies it to our buffer.
+	 * The injected failure may hit this pread() itself, while the kernel copies the result to our buffer. That does
+	 * not affect the number we read, because the kernel determines the number before copying it.
 	 */
 	ssize_t got = pread(nth, text, sizeof(text) - 1, 0);
 

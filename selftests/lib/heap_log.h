@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A log of all allocator calls by a program, as the allocator itself sees them. It is written by libheap_log.so
- * (selftests/targets), which is preloaded after the shim, so that the shim calls it as the real allocator.
+ * A log of all allocator calls by a program, as seen by the allocator. It is written by libheap_log.so
+ * (selftests/targets), which is preloaded after the shim; to the shim, it is the real allocator.
  */
 #ifndef MASSIF_SELFTESTS_HEAP_LOG_H
 #define MASSIF_SELFTESTS_HEAP_LOG_H

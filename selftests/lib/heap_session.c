@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs a program under the shim and keeps the memory of the session.
+// Runs a program under the shim and keeps the session's shared memory mapped.
 
 #include "selftests/lib/heap_session.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and actions of a process for the module
- * to follow, such as mappings and forks.
+ * Calls for kmod_fuzz, each encoded in four bytes: system calls to the module, and things that a process does and the
+ * module must follow, such as mmap() and fork().
  */
 #ifndef MASSIF_SELFTESTS_KMOD_CALLS_H
 #define MASSIF_SELFTESTS_KMOD_CALLS_H
@@ -36,8 +36,8 @@ enum kmod_call_kind {
 };
 
 struct kmod_call {
-	uint8_t what; /* the kind of the call: this byte modulo KMOD_CALLS is an enum kmod_call_kind */
-	uint8_t a, b, c; /* arguments, whose meaning depends on the kind of the call */
+	uint8_t what; /* the kind of call: this byte modulo KMOD_CALLS is an enum kmod_call_kind */
+	uint8_t a, b, c; /* arguments, whose meaning depends on the kind of call */
 };
 
 /* Prepares the calling process for kmod_calls_make(). @victim: another process of the same user, to attach to. */

@@ -24,9 +24,7 @@ struct kmod_target {
 	uint32_t id;
 	uint32_t tgid;
 	uint32_t execs;			/* number of execs of the process before this target was created */
-	/*
-	 * true once the first part of a resync has begun; changes to mappings that are reported before that are ignored
-	 */
+	/* true once the first part of a resync has begun; until then, reported changes to mappings are ignored */
 	bool first;
 	bool synced;
 	bool exited;

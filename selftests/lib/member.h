@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A member of a session that changes its address space continuously, with threads and children. Its records are
- * compared with /proc whenever it rests.
+ * A session member that keeps changing its address space, using threads and children. Whenever it rests, its records
+ * are compared with /proc.
  */
 #ifndef MASSIF_SELFTESTS_MEMBER_H
 #define MASSIF_SELFTESTS_MEMBER_H
@@ -59,10 +59,10 @@ struct member {
 int member_start(struct member *member, bool faults);
 
 /*
- * Pauses the profiled process until member_resume(). Compares the model's mappings with /proc/PID/maps and its resident
- * pages with /proc/PID/smaps, first as recorded and then after a resync. Returns false, with a description in
- * member->wrong, if they differ. Until all threads are paused, @serve is called repeatedly (unless it is NULL), so that
- * threads that are waiting for something can continue.
+ * Pauses the profiled process until member_resume() is called. Compares the model's mappings with /proc/PID/maps, and
+ * the model's resident pages with /proc/PID/smaps; does this once with the records received so far, and once more after
+ * a resync. Returns false, with a description in member->wrong, if they differ. If @serve is not NULL, it is called
+ * repeatedly until all threads are paused, so that threads that are waiting for something can continue.
  */
 bool member_rest(struct member *member, void (*serve)(struct member *member));
 void member_resume(struct member *member);

@@ -71,8 +71,8 @@ void oracle_realloc_end(struct oracle *oracle, const struct oracle_block *old, u
 void oracle_realloc_failed(struct oracle *oracle, const struct oracle_block *old);
 
 /*
- * Compare @store with @oracle: the totals and the bytes of the contexts, all snapshots with their leaves, and the table
- * of blocks. Return a description of the first difference, in a static buffer, or NULL.
+ * Compare @store with @oracle: the totals and the bytes of each context; all snapshots with their leaves; the table of
+ * blocks. Return NULL if they are equal, or else a description of the first difference, in a static buffer.
  */
 const char *oracle_totals_differ(const struct oracle *oracle, const struct mf_store *store);
 const char *oracle_snapshots_differ(const struct oracle *oracle, const struct mf_store *store);

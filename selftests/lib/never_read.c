@@ -131,7 +131,10 @@ int never_read_open(pid_t *server)
 		serve(fuse);
 		_exit(0);
 	}
-	/* Only the server may have the descriptor open, so that the file system is shut down when the server exits. */
+	/*
+	 * Only the server may have the descriptor open; otherwise the file system would not be shut down when the
+	 * server exits.
+	 */
 	close(fuse);
 	snprintf(path, sizeof(path), "%s/file", directory);
 	fd = open(path, O_RDWR | O_CLOEXEC);
