@@ -71,10 +71,10 @@ static u32 put_name(struct vm_area_struct *vma, char *space)
 }
 
 /**
- * massif_vma_describe() - fill a VMA or NAME record about a part of a mapping.
+ * massif_vma_describe() - fill in a VMA or NAME record for part of a mapping.
  * @type: MASSIF_REC_VMA or MASSIF_REC_NAME.
  * @start: first address of the part.
- * @end: address after the part.
+ * @end: address just past the part.
  * @rec: MASSIF_VMA_RECORD_MAX bytes of space; padding is zeroed.
  * Context: mmap_lock is held.
  * Return: the size of the record in bytes.

@@ -16,8 +16,8 @@
 #define GZIP_WINDOW (MAX_WBITS + 16)
 
 /*
- * State of one mf_expand() call. @in initially holds the first bytes of @from, which have already been read to detect
- * the format.
+ * State of one mf_expand() call. At first, @in holds the bytes that were read from the beginning of @from to detect the
+ * format.
  */
 struct copy {
 	int from, to;

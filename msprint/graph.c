@@ -29,7 +29,7 @@ struct canvas {
 	unsigned int width;
 	unsigned int height;
 	char *cells;		/* the rows of the canvas; each has width + 1 cells */
-	struct mf_number *rows;	/* rows[y] is the minimum number of bytes for a bar to reach row y */
+	struct mf_number *rows;	/* a bar reaches row y if it stands for at least rows[y] bytes */
 };
 
 /* The most recently drawn bar, from which the next line starts. */
@@ -75,8 +75,8 @@ static void init(struct canvas *canvas, unsigned int width, unsigned int height,
 }
 
 /*
- * Returns the column in which a time is drawn; columns are counted from 1. If two large times differ by less than a
- * double can represent, the earlier one may be in a column beyond the last one, which is not drawn.
+ * Returns the column in which a time is drawn, counted from 1. If two large times differ by too little for a double to
+ * distinguish them, the earlier one may end up beyond the last column, in which case it is not drawn.
  */
 static unsigned int find_column(const struct canvas *canvas, struct mf_number time, struct mf_number end)
 {

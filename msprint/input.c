@@ -22,8 +22,8 @@
 static int fail_read(const char *path, int error, struct mf_failure *failure)
 {
 	/*
-	 * Valgrind's ms_print mistakes a failed read for the end of the file, so it may print part of a profile as if
-	 * it were complete. When it does notice the error, it exits with the same status as we do.
+	 * Valgrind's ms_print takes a failed read for the end of the file, so it may print part of a profile as though
+	 * it were complete. If it does notice the error, its exit status is the same as ours.
 	 */
 	return mf_failure_set_in(failure, path, 0, error, "cannot be read: %s", strerror(error));
 }

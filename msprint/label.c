@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Values of at least @limit are divided by @divisor to convert them to the unit @unit. */
+/* If a value is @limit or more, it is divided by @divisor to convert it to @unit. */
 struct step {
 	const char *unit;
 	unsigned int limit;

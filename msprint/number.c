@@ -32,7 +32,10 @@ static struct mf_number integer(bool negative, uint64_t magnitude)
 	return (struct mf_number){ .negative = negative && magnitude, .magnitude = magnitude };
 }
 
-/* Converts an integral double below 2^53 to an integer. Returns whether the number is now an integer. */
+/*
+ * If @number is an integral double below 2^53, converts it to an integer, unless it is to stay a double. Returns false
+ * if @number is still a double.
+ */
 static bool make_integer(struct mf_number *number)
 {
 	double value;

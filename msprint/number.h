@@ -31,8 +31,8 @@ struct mf_number {
 	};
 	bool is_real;		/* true if the value is in @real, false if it is in @negative and @magnitude */
 	/*
-	 * true if the number remains a double although its value may be integral, because it was converted directly
-	 * from a text such as "5.0"
+	 * true if the number is kept as a double even if its value is integral, because it was converted directly from
+	 * text such as "5.0"
 	 */
 	bool stays_real;
 	bool negative;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prints the whole report about a massif.out file.
+ * Prints the whole report on a massif.out file.
  *
- * The graph is printed before the table, but it can be drawn only after the whole input has been read. Also, nothing is
- * printed unless the whole input is valid. So the table must be stored while the input is read. Valgrind's ms_print
- * writes it to a temporary file. We keep it in memory up to a limit, and read the snapshots beyond the limit a second
- * time to print them. So there is no temporary file that could fail or be left behind, and memory use is bounded for
- * files of any size, even if their trees are so deep that the printed text is many times as large as the file.
+ * The graph is printed before the table, but cannot be drawn until the whole input has been read; besides, nothing may
+ * be printed unless the whole input is valid. So the table must be kept while the input is being read. Valgrind's
+ * ms_print writes it to a temporary file. We keep it in memory up to a limit; snapshots beyond the limit are read a
+ * second time when they are printed. This avoids a temporary file, which could fail or be left behind. It also bounds
+ * the memory use for files of any size, even if their trees are so deep that the printed text is many times larger than
+ * the file.
  */
 
 #include "report.h"

@@ -130,9 +130,9 @@ static int take_field(struct mf_input *input, const struct mf_line *line, const 
 }
 
 /*
- * Parses the digits at the beginning of eight bytes, all at once. Returns the number of digits, 0 to 8. Every line of
- * every tree contains two numbers; if a loop read the digits one by one, the processor would mispredict the end of the
- * loop every time the number of digits changed.
+ * Parses the leading digits of eight bytes without a loop. Returns the number of digits, 0 to 8. Every line of every
+ * tree contains two numbers; a loop that read one digit at a time would cause a branch misprediction at its end
+ * whenever the number of digits differed from the last time.
  */
 static unsigned int take_word(const char *at, uint64_t *number)
 {
@@ -163,7 +163,8 @@ static unsigned int take_word(const char *at, uint64_t *number)
 }
 
 /*
- * Parses digits; the number is UINT64_MAX if it does not fit. Returns the end of the digits, or NULL if there are none.
+ * Parses a string of digits into *@number, which is set to UINT64_MAX if the number is too large. Returns a pointer
+ * just past the last digit, or NULL if there are no digits.
  */
 static const char *take_digits(const char *at, const char *end, uint64_t *number)
 {

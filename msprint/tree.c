@@ -40,7 +40,7 @@ struct level {
 	uint64_t hidden;	/* number of children whose percentage is below the threshold */
 	struct mf_number hidden_bytes;
 	struct mf_number bytes;
-	size_t prefix;		/* length of the prefix of its children's lines */
+	size_t prefix;		/* length of the prefix of the lines of this node's children */
 	bool shown;
 };
 

@@ -40,8 +40,8 @@ void mf_cxx_library_arrived(const struct dl_phdr_info *object);
 void mf_cxx_library_gone(uintptr_t bias);
 
 /*
- * Stores @all, which says whether mf_cxx_library_arrived() or mf_cxx_library_gone() has been called for every object
- * loaded or unloaded so far.
+ * Records whether every object that has been loaded or unloaded so far was reported by a call of
+ * mf_cxx_library_arrived() or mf_cxx_library_gone(). @all: true if all were reported.
  */
 void mf_cxx_library_know(bool all);
 

@@ -43,7 +43,7 @@ typedef void mf_definitions_found(const struct mf_definition *definition, void *
 
 /*
  * Calls @found for each global or weak definition of @name in the dynamic symbol table. A name may have several
- * definitions, with different symbol versions. @number is passed to @found as mf_definition.name.
+ * definitions, with different symbol versions. @found receives @number as mf_definition.name, to identify the name.
  */
 void mf_definitions_find(const struct mf_definitions *definitions, const char *name, uint32_t number,
 			 mf_definitions_found *found, void *data);

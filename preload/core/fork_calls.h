@@ -15,9 +15,9 @@ struct mf_thread_private;
 
 struct mf_fork_calls {
 	/*
-	 * When a process forks, it stops changing its session memory so that massif-ctl can copy that memory for the
-	 * child. This function ends that pause. It is called by a thread that has closed the gate (gate.h: the lock
-	 * that stops all other threads' events), before the thread changes the session memory again.
+	 * When a process forks, it stops changing its session memory, so that massif-ctl can copy that memory for the
+	 * child. This function ends that pause. A thread that has closed the gate (gate.h: the lock that stops all
+	 * other threads' events) calls it before changing the session memory again.
 	 */
 	void (*go_on)(void);
 

@@ -38,9 +38,10 @@ static void sleep_a_moment(void)
 }
 
 /*
- * Should a tally that has been found busy @spins times be polled again? Events are short, but the thread that holds the
- * tally may be descheduled. If a signal handler forks in the middle of an event, the holder does not exist in the
- * child. Such a child is not profiled, so this function returns false in it to end the wait.
+ * Returns whether a thread that has found a tally busy @spins times should poll it again. Events are short, but the
+ * thread that holds the tally may have been descheduled. If a signal handler forks in the middle of an event, the
+ * thread that holds the tally does not exist in the child. Such a child is not profiled; there, this function returns
+ * false to end the wait.
  */
 static bool looks_again(uint32_t spins)
 {

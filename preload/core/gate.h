@@ -64,8 +64,9 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 {
 	if (!thread->shares) {
 		/*
-		 * Until the process has its second thread, the only thread locks its tally with a plain store instead of
-		 * an atomic exchange. thread->shares is set from then on, even when the other threads have ended.
+		 * Until the process starts a second thread, its single thread locks its tally with a plain store
+		 * instead of an atomic exchange. After that, thread->shares is set, and it stays set even when the
+		 * other threads have ended.
 		 */
 		if (&__libc_single_threaded && __libc_single_threaded) {
 			thread->ctx.tally->busy = 1;
@@ -91,11 +92,11 @@ void mf_gate_close(void);
 void mf_gate_open(void);
 
 /*
- * Freeze the session memory, so that a forked child can get a copy of it. mf_gate_hold() takes the gate's lock and
- * closes the gate; it returns false if the session memory is already frozen, in which case the gate is already closed.
- * mf_gate_freeze() releases the lock but leaves the gate closed, so that every event has to call mf_gate_close(). The
- * first such call ends the freeze: it calls mf_fork_go_on(), which tells massif-ctl that this process is about to
- * change the session memory.
+ * These functions freeze the session memory, so that a forked child can get a copy of it. mf_gate_hold() takes the
+ * gate's lock and closes the gate; it returns false if the session memory is already frozen, in which case the gate is
+ * already closed. mf_gate_freeze() releases the lock but leaves the gate closed, so that every event has to call
+ * mf_gate_close(). The first such call ends the freeze by calling mf_fork_go_on(), which tells massif-ctl that this
+ * process is about to change the session memory.
  */
 bool mf_gate_hold(void);
 void mf_gate_freeze(void);

@@ -434,8 +434,8 @@ void mf_join_starts(const char *path, const char *directories)
 #define DIGITS 12 /* maximum number of bytes in the decimal representation of an int, including sign and NUL */
 
 /*
- * Writes @number (>= 0) in decimal to the end of @digits. Returns the beginning of the text, which is empty if @number
- * is 0.
+ * Writes @number (>= 0) in decimal so that the text ends at the end of @digits. Returns the start of the text, which is
+ * empty if @number is 0.
  */
 static const char *print_number(char digits[DIGITS], int number)
 {

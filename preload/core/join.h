@@ -64,10 +64,10 @@ int mf_join_borrow(int parent);
 void mf_join_leave(void);
 
 /*
- * mf_join_command() sends massif-ctl a monitor command. Returns 0 or -errno. If the command writes a file,
- * @file->contents is a descriptor from which the contents can be read, and @file->name is the file's name. The caller
- * writes the file with this process's own permissions, and then calls mf_join_written() with the @path that it has
- * written to (absolute if possible) and 0 or -errno. mf_join_written() also closes the two descriptors in @file.
+ * mf_join_command() sends massif-ctl a monitor command. Returns 0 or -errno. If the command produces a file,
+ * @file->contents is a descriptor from which its contents can be read, and @file->name is its name. The caller writes
+ * the file with the permissions of this process. It then calls mf_join_written() with the @path that was written
+ * (absolute if possible) and the result @code, 0 or -errno. mf_join_written() also closes the two descriptors in @file.
  */
 struct mf_join_file {
 	/*

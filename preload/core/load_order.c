@@ -2,10 +2,10 @@
 // Temporarily moves the shim in the dynamic linker's list of objects.
 //
 // Preloaded libraries come first in the list, right after the executable. AddressSanitizer's run-time library ends the
-// program if another library precedes it: the first time that it is called, and only then, it checks the list that
-// dl_iterate_phdr(3) reports. So the shim moves behind AddressSanitizer's library in the list while it makes this first
-// call. The dynamic linker looks up symbols in a different list, which does not change: the program still calls the
-// shim's malloc, which calls the sanitizer's.
+// program if another library precedes it. It checks this only once, when it is first called, using the list that
+// dl_iterate_phdr(3) reports. So while the shim makes this first call, it moves itself behind AddressSanitizer's
+// library in the list. The dynamic linker looks up symbols in a different list, which does not change: the program
+// still calls the shim's malloc, which calls the sanitizer's.
 
 #include "load_order.h"
 
@@ -44,8 +44,8 @@ static void move_behind(struct link_map *object, struct link_map *other)
 }
 
 /*
- * The shim's entry in the dynamic linker's list of objects, and the entry that preceded it before it was moved. @before
- * is non-NULL only from that move until the shim is moved back.
+ * The shim's entry in the dynamic linker's list of objects, and the entry that preceded it originally. @before is
+ * non-NULL only while the shim is not in its original place.
  */
 static struct link_map *own, *before;
 
@@ -70,8 +70,8 @@ void mf_load_order_return(const struct mf_real *real)
 	if (!before)
 		return;
 	/*
-	 * Allocate a block, so that the library that insists on being first in the list of objects checks its position
-	 * now, if it has not done so yet.
+	 * Allocate a block, so that AddressSanitizer's library, which insists on being first in the list of objects,
+	 * checks its position now, unless it has already done so.
 	 */
 	real->free(real->malloc(1));
 	move_behind(own, before);

@@ -9,10 +9,10 @@
 #include "real.h"
 
 /*
- * Call mf_load_order_yield() before looking up the real functions, and mf_load_order_return() afterwards, while the
- * process has one thread. AddressSanitizer's library requires that no other library precedes it in the dynamic linker's
- * list of loaded objects. If that library is loaded, mf_load_order_yield() moves the shim behind it in the list;
- * mf_load_order_return() makes it check its position and then moves the shim back. @real: the real functions.
+ * AddressSanitizer's library requires that no other library precede it in the dynamic linker's list of loaded objects.
+ * If that library is loaded, mf_load_order_yield() moves the shim behind it in the list, and mf_load_order_return()
+ * makes the library check its position and then moves the shim back. Call mf_load_order_yield() before looking up the
+ * real functions, and mf_load_order_return() afterwards, while the process has one thread. @real: the real functions.
  */
 void mf_load_order_yield(void);
 void mf_load_order_return(const struct mf_real *real);

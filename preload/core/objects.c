@@ -3,12 +3,12 @@
 //
 // Lock order: dl_iterate_phdr() holds the dynamic linker's lock during its callbacks, and the program's own callbacks
 // may allocate. So no function here may wait indefinitely for a lock whose holder may be waiting for the dynamic
-// linker: the scan lock is only ever try-locked, a limited number of times.
+// linker. The scan lock is therefore only acquired with trylock, in a limited number of attempts.
 //
 // Allocations do not take the dynamic linker's lock, for two reasons. A callback of the program may wait for a lock
-// whose holder is allocating. And if another thread holds the dynamic linker's lock during a fork, it stays held
-// forever in the child. So the list is scanned not during an allocation but after each change, from within the dynamic
-// linker (object_loaded.c).
+// whose holder is allocating. And if another thread holds the dynamic linker's lock at the time of a fork, the lock is
+// never released in the child. So the list is scanned after each change, from within the dynamic linker
+// (object_loaded.c), rather than during an allocation.
 
 #include "objects.h"
 

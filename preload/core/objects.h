@@ -30,9 +30,9 @@ struct mf_objects_watcher {
 extern struct mf_objects_watcher mf_objects_watcher MF_HIDDEN;
 
 /*
- * Adds newly loaded objects to the session's list of objects, and retires those that were unloaded. Takes the dynamic
- * linker's lock, whose holder may be waiting for the gate (gate.h). So never call this in a thread that has closed the
- * gate.
+ * Adds newly loaded objects to the session's list of objects, and retires those that were unloaded. Never call this
+ * from a thread that has closed the gate (gate.h): it takes the dynamic linker's lock, and the holder of that lock may
+ * be waiting for the gate.
  */
 void mf_objects_scan(void);
 
@@ -56,8 +56,8 @@ void mf_objects_change(void);
 uint32_t mf_objects_of(uint64_t address);
 
 /*
- * Drops guessed unwind rules, which newly loaded objects may have invalidated. Must be called after objects have been
- * loaded and before their code runs. If the shim is not notified of every load, guesses must not be cached
+ * Drops guessed unwind rules, because newly loaded objects may have invalidated them. Must be called after objects have
+ * been loaded and before their code runs. If the shim is not notified of every load, guesses must not be cached at all
  * (mf_rule_cache_keep_guesses is false).
  */
 void mf_objects_come(void);
