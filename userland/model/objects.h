@@ -31,7 +31,7 @@ struct mf_object_record {
 	uint64_t headers;    /* address of the object's program headers */
 };
 
-/* The number that stands for no object or an unknown one. */
+/* Object number that means "no object" or "unknown object". */
 #define MF_OBJECT_NONE 0u
 
 /* Initialises the table of a new store. */

@@ -20,8 +20,8 @@ struct mf_rewind {
 	const struct mf_store *store;
 	uint32_t n_contexts, n_shards;
 	/*
-	 * for each shard (one tally's part of all contexts' bytes), the contexts' byte counts in the tree version that
-	 * was reconstructed most recently
+	 * for each shard (the share of every context's bytes that one tally counts), the contexts' byte counts in the
+	 * most recently reconstructed tree version
 	 */
 	uint64_t *cells;
 	/*
@@ -46,8 +46,8 @@ struct mf_rewind {
 size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store);
 
 /*
- * Sets the position of @rewind to the present: reads the contexts' current byte counts. @cells is zeroed memory of the
- * size that mf_rewind_prepare() returned.
+ * Initialises @rewind at the current state by reading the contexts' current byte counts. @cells is zeroed memory of the
+ * size returned by mf_rewind_prepare().
  */
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
 

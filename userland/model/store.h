@@ -169,7 +169,8 @@ struct mf_store_header {
 				       * they have no profile */
 	uint32_t traces_children; /* whether programs that the program executes are profiled, too */
 	uint64_t differs_pc;
-	uint64_t verified, verify_differs; /* number of stacks compared with libunwind's, and of those that differed */
+	/* number of stacks that were compared with libunwind's, and number of those that differed */
+	uint64_t verified, verify_differs;
 
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
 	uint32_t takes_requests, requests_missed;
@@ -180,8 +181,9 @@ struct mf_store_header {
 	uint64_t aggregator_start;
 
 	/* Fields used to query whether a context is to be counted; see filter_client.h. */
-	uint32_t consults; /* the shim must ask the filter server whether a new context counts */
-	uint32_t question; /* the context that the shim is asking about (is it to be counted?), or 0; used as a futex */
+	uint32_t consults; /* the shim must ask the filter server whether to count the blocks of a new context */
+	/* the context for which the shim is waiting to be told whether it is counted, or 0; used as a futex */
+	uint32_t question;
 	uint32_t answer;   /* whether the context in @question is to be counted: enum mf_answer; used as a futex */
 	uint32_t may_not_wait; /* the program may not make futex system calls, so it polls for answers */
 	uint32_t filter_server; /* thread ID of the filter server, or 0; see filter_client.h */
@@ -223,10 +225,10 @@ struct mf_store_header {
 };
 
 /*
- * One process's view of a store; the header is the first region. MF_REGION_THREADS, in which the shim keeps the state
- * of each of the program's threads, exists only in a store with a file, and is mapped only by a process that attaches
- * to the store. It is part of the file for two reasons: a shared mapping does not count against the program's limits on
- * private memory; and since it is mapped from the start, no new mapping is needed when a thread starts.
+ * One process's view of a store; the header is the first region. MF_REGION_THREADS holds the shim's state for each of
+ * the program's threads. Only stores backed by a file have it, and only a process that attaches to the store maps it.
+ * It is part of the file for two reasons: a shared mapping does not count against the program's limits on private
+ * memory; and because it is mapped from the start, no new mapping is needed when a thread starts.
  */
 struct mf_store {
 	struct mf_store_header *header;

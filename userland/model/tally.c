@@ -7,8 +7,8 @@
 #include "model/tolerance.h"
 
 /*
- * The value of a tally's allowance (the number of bytes by which its events may change the totals) that stands for no
- * limit. It is half the maximum, so that additions and subtractions cannot overflow.
+ * The value of a tally's allowance that means "no limit". (The allowance is the number of bytes by which the tally's
+ * events may change the totals.) It is half the maximum, so that additions and subtractions cannot overflow.
  */
 #define PLENTY (INT64_MAX / 2)
 
@@ -81,10 +81,10 @@ void mf_tally_end_all(struct mf_store *store)
 		struct mf_tally *tally = mf_tally_of(store, i);
 
 		/*
-		 * Release this tally's lock in the copy of the store for a forked child. No thread was changing a tally
-		 * when the store was copied, because the gate was closed (preload/core/gate.h). But a thread locks its
-		 * tally before it checks the gate, and unlocks it if the gate is closed. If it held the lock when the
-		 * store was copied, nobody would release the lock in the child, where the thread does not exist.
+		 * Release this tally's lock in a forked child's copy of the store. No thread was changing a tally when
+		 * the store was copied, because the gate was closed (preload/core/gate.h). But a thread locks its tally
+		 * before it checks the gate, and unlocks it again if the gate is closed. A thread that held the lock at
+		 * the moment of the copy does not exist in the child, so nobody there would release it.
 		 */
 		tally->busy = 0;
 		tally->users = 0;
@@ -113,8 +113,8 @@ static void add_up(struct mf_store *store)
 		model->heap_reallocs += tally->reallocs;
 		model->stack_allocs += tally->stack_growths;
 		/*
-		 * The model counts each event that could have caused a snapshot but did not as a skipped attempt to
-		 * take one. No event in a tally caused a snapshot, because none exceeded the tally's allowance.
+		 * For each event that could have triggered a snapshot but did not, the model counts one skipped
+		 * snapshot. None of the events in a tally triggered one, because none exceeded the tally's allowance.
 		 */
 		model->skipped_snapshots += events + tally->stack_growths + tally->stack_shrinks;
 		header->events += events;
@@ -276,8 +276,9 @@ void mf_tally_grant(struct mf_store *store)
 	uint32_t n = tallies_in(store), users = 0;
 
 	/*
-	 * Count the tallies in use, not their threads: threads that share a tally also share its allowance, which is
-	 * the amount by which it may change before the model has to handle an event.
+	 * Count the tallies in use rather than the threads that use them, because threads that share a tally also share
+	 * its allowance. (The allowance is the amount by which a tally may change before the model has to handle an
+	 * event.)
 	 */
 	for (uint32_t i = 0; i < n; i++)
 		users += mf_tally_of(store, i)->users > 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tallies: what the program's threads have changed since the model was last updated. A new thread takes the tally with
- * the fewest users. So up to MF_SHARDS_MAX threads each have their own tally; if there are more, threads share tallies,
- * but only one thread at a time changes a tally.
+ * Tallies: the changes that the program's threads have made since the model was last updated. A new thread takes the
+ * tally with the fewest users. So up to MF_SHARDS_MAX threads each have a tally of their own; if there are more
+ * threads, they share tallies, but only one thread at a time changes a tally.
  *
  * Massif's model is a sequence of events. Each event changes the totals and then checks whether a snapshot is due or a
- * peak has been passed. The answer is nearly always no, and for some number of events this is known in advance. So each
- * thread has an allowance. An event within the allowance changes only the tally and needs neither the totals nor a
- * lock. Any other event is handled by the model, with all threads stopped: before the event all tallies are folded into
- * the totals, and after it new allowances are granted. The model therefore always bases its decisions on exact totals,
- * as if it had seen each event.
+ * peak has been passed. The answer is nearly always no, and the model can tell in advance how far the totals may change
+ * before it could be yes. So each thread has an allowance. An event within the allowance changes only the tally and
+ * needs neither the totals nor a lock. Any other event is handled by the model, with all threads stopped: before the
+ * event, all tallies are folded into the totals; after it, new allowances are granted. The model therefore always bases
+ * its decisions on exact totals, as if it had seen each event.
  *
- * Each tally also has a shard, which is its own part of each context's bytes. The tree of a snapshot is the sum over
+ * Each tally also has a shard, which holds its own part of each context's bytes. The tree of a snapshot is the sum of
  * the shards at a time when no thread is in the middle of an event.
  *
  * Several functions below require that no other thread is handling an event; gate.h says how to ensure that.
@@ -34,9 +34,9 @@ struct mf_tally {
 	uint32_t users;		     /* number of threads that use this tally */
 
 	/*
-	 * The tally's allowance: by how many bytes events may advance the clock (clock_room) and increase the total
-	 * (heap_room) while they are only counted in this tally. The model itself has to handle an event that exceeds
-	 * the allowance. A negative value allows no change.
+	 * The tally's allowance: the number of bytes by which events may advance the clock (clock_room) and increase
+	 * the total (heap_room) while they are counted only in this tally. An event that would exceed the allowance
+	 * must be handled by the model itself. A negative value allows no change.
 	 */
 	/*
 	 * number of bytes by which the clock may still advance before the model must handle an event; negative if the
@@ -55,9 +55,9 @@ struct mf_tally {
 	 */
 	uint64_t capture;
 	/*
-	 * the value that a free compares with the tree version stored for its context (struct mf_cell); other events
-	 * use @capture for this. It is normally equal to @capture. If a peak snapshot may have to be taken before a
-	 * free, it is MF_CAPTURE_NEVER, which never equals a context's version, so that the model handles the free.
+	 * the value against which a free checks the tree version stored for its context (struct mf_cell); other events
+	 * check against @capture. It is normally equal to @capture. If a peak snapshot may have to be taken before a
+	 * free, it is MF_CAPTURE_NEVER, which never equals a context's version, so the model handles the free.
 	 */
 	uint64_t capture_down;
 
@@ -78,7 +78,7 @@ struct mf_tally {
 	uint32_t stack_growths, stack_shrinks;
 	/* number of unused records of earlier byte counts (struct mf_past) in the chunk last_chunk */
 	uint16_t pasts_room;
-	uint8_t may_shrink;  /* true if no decrease in the total can require a peak snapshot */
+	uint8_t may_shrink;  /* true if the total may decrease by any amount without a peak snapshot */
 	uint8_t may_delay_free; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change in the number of bytes in the threads' stacks */
 	int64_t clock_granted, heap_granted;
@@ -114,8 +114,8 @@ void mf_tally_end_all(struct mf_store *store);
 
 /*
  * Call mf_tally_fold() before an event that the model handles itself: it adds all tallies to the totals and carries out
- * delayed frees. Call mf_tally_grant() after the event: it grants new allowances, which say how much each tally may
- * change before the model has to handle another event. Context: no other thread is handling an event.
+ * delayed frees. Call mf_tally_grant() after the event: it grants each tally a new allowance, which is how much the
+ * tally may change before the model must handle an event again. Context: no other thread is handling an event.
  */
 void mf_tally_fold(struct mf_store *store);
 void mf_tally_grant(struct mf_store *store);
@@ -134,13 +134,13 @@ void mf_tally_walk_delayed(const struct mf_store *store,
  * Withdraws the allowance of every tally, so that no thread can count events without the model. The next event is then
  * handled by the model, which takes the snapshot that is due. Used only if the time unit is milliseconds; called by the
  * aggregator, which watches the clock. A thread that is counting an event at the same time may undo the withdrawal, so
- * repeat the call after a while.
+ * call this again a little later.
  */
 void mf_tally_hurry(struct mf_store *store);
 
 /*
- * Returns the totals including the tallies, for reading while the program runs. The totals are exact if no event occurs
- * in the meantime. For @now, see mf_model_time().
+ * Returns the totals, including the tallies. May be called while the program runs; the totals are exact if no event
+ * occurs during the call. For @now, see mf_model_time().
  */
 struct mf_tally_totals {
 	uint64_t heap, extra, stacks;
@@ -152,7 +152,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 /* What a thread needs for an ordinary event: pointers into the store and copies of options. These never change. */
 struct mf_tally_ctx {
 	struct mf_tally *tally;
-	struct mf_cell *cells; /* the part of each context's bytes that is counted in @tally (its shard) */
+	struct mf_cell *cells; /* the shard of @tally: the part of each context's bytes that @tally counts */
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
 	struct mf_store *store;
@@ -194,11 +194,11 @@ static inline bool mf_tally_advance(struct mf_tally *tally, int64_t n)
 
 /*
  * Saves the current byte count of @context in a record for the newest tree version (see tree_version.h), so that the
- * context's bytes may then be changed. Call this if there is no such record yet. Returns false if the context is not
- * counted, or if there is no room for the record.
+ * count may then be changed. Call this if there is no such record yet. Returns false if the context is not counted, or
+ * if there is no room for the record.
  *
- * Saving requires a function call. A caller whose code must not contain function calls passes false for @keeps; this
- * function then only returns false.
+ * Saving requires a function call. A caller whose code must not contain function calls passes false for @keeps; nothing
+ * is saved then, and the result is always false.
  */
 static inline bool mf_tally_ctx_prepare(const struct mf_tally_ctx *ctx, uint32_t context, bool keeps)
 {
@@ -240,10 +240,10 @@ static inline bool mf_tally_stacks(const struct mf_tally_ctx *ctx, int64_t chang
  * mf_tally_alloc(), mf_tally_free() and so on do the same as mf_heap_alloc(), mf_heap_free() and so on in heap.h, but
  * count the event in the shard and tally of @ctx, and return true. A free copies the block to *@block.
  *
- * They change nothing and return false if the model has to handle the event. This is so if the event exceeds the
- * tally's allowance (the amounts by which the clock and the total may still change), if it may require a peak snapshot,
- * if the block is not, or cannot be, stored in slots (blocks.c), if its context is not counted, or if there is no room
- * to record the context's earlier byte count (as of the newest tree version).
+ * They change nothing and return false if the model has to handle the event, which is the case if: the event exceeds
+ * the tally's allowance (how far the clock and the total may still change); it may require a peak snapshot; the block
+ * is not, or cannot be, stored in slots (blocks.c); its context is not counted; or there is no room to record the
+ * context's earlier byte count (as of the newest tree version).
  *
  * If @keeps is false, they make no function calls, for callers whose code must not contain any. In that case, they also
  * return false if the earlier byte count has not been recorded yet, or if the block to be freed has more capacity than
@@ -300,14 +300,14 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	if (__builtin_expect(!slot, 0))
 		return false;
 	/*
-	 * The context number is decoded from bit MF_BLOCKS_CONTEXT_SHIFT of @first and the bits above it. If @slot
-	 * holds a usual block (one that fits into slots, see blocks.c) that begins at @address, its MF_BLOCKS_KIND bits
-	 * equal mf_blocks_place(), so the XOR clears them, and only the context remains. If the block has been shrunk,
-	 * MF_BLOCKS_SHRUNK also remains, which makes the number too large to be a context. The slots of such a block
-	 * are decoded by mf_blocks_parse() if @keeps is true; if @keeps is false, the model has to handle the free. In
-	 * all other cases, one of the MF_BLOCKS_KIND bits remains set or the slot is empty, so the number is invalid.
-	 * The block's size needs no check: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger
-	 * blocks are never stored in slots.
+	 * Decodes the context number from the bits of @first from MF_BLOCKS_CONTEXT_SHIFT upwards. If @slot holds a
+	 * usual block (one that fits into slots, see blocks.c) starting at @address, its MF_BLOCKS_KIND bits equal
+	 * mf_blocks_place(); the XOR clears them and leaves only the context. If the block has been shrunk,
+	 * MF_BLOCKS_SHRUNK is left as well, which makes the number too large for a context; mf_blocks_parse() then
+	 * decodes the slots if @keeps is true, and the model must handle the free if @keeps is false. In all other
+	 * cases, the slot is empty or one of the MF_BLOCKS_KIND bits is left set, so the number is invalid. The size
+	 * need not be checked: mf_blocks_rounded() is correct up to MF_BLOCKS_ROUNDED_MAX, and larger blocks are never
+	 * stored in slots.
 	 */
 	first = *slot ^ mf_blocks_place(&ctx->blocks, address);
 	second = slot[alone ? 1 : first & MF_BLOCKS_LONG];

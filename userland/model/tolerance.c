@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Computes how far the total may exceed the recorded peak without being a new peak. Massif computes this with three
-// operations on doubles: it converts the total, multiplies it, and divides by 100. Here they are done with integers.
+// Computes how far the total may exceed the recorded peak without counting as a new peak. Massif computes this with
+// three operations on doubles: it converts the total to a double, multiplies it, and divides by 100. Here the same is
+// done with integers.
 
 #include "model/tolerance.h"
 
@@ -90,8 +91,8 @@ static struct number divide_by_100(struct number a)
 	scaled = a.mantissa << QUOTIENT_SHIFT;
 	quotient = scaled / 100;
 	/*
-	 * Append a bit to the quotient that is 1 if the division left a remainder. The bit is below the rounding
-	 * position, and distinguishes a tie from more than half.
+	 * Append one more bit to the quotient: 1 if the division left a remainder, else 0. The bit is below the
+	 * rounding position, where it distinguishes an exact tie from a value above one half.
 	 */
 	return round_to_nearest((unsigned __int128)quotient << 1 | (scaled % 100 != 0),
 				a.exponent - QUOTIENT_SHIFT - 1);

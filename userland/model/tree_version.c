@@ -15,14 +15,15 @@
 #define PASTS_PER_EVENT 2u
 
 /*
- * Records of earlier byte counts that are no longer needed are deleted whenever the number of chunks in use has grown
- * by half plus this number since the last deletion.
+ * Records of earlier byte counts that are no longer needed are deleted once the number of chunks in use exceeds the
+ * number left after the last deletion by half of it plus this number.
  */
 #define FEW_CHUNKS 32u
 
 /*
- * While a reader relies on the records of earlier byte counts not being moved, the number of chunks in use may exceed
- * the limit header->prune_at by this many (64 MiB). Beyond that, the records are moved even though there is a reader.
+ * A reader may need the records of earlier byte counts to stay where they are. While it does, the number of chunks in
+ * use may exceed the limit header->prune_at by this many (64 MiB). Beyond that, the records are moved despite the
+ * reader.
  */
 #define PATIENCE_CHUNKS 16384u
 
@@ -109,7 +110,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 			/*
 			 * @captures contains the tree versions of the kept snapshots, oldest first. past->until is the
 			 * last version in which the context had the byte count in @past. Set @n to the number of kept
-			 * snapshots with that version or an older one.
+			 * snapshots whose version is not newer than past->until.
 			 */
 			while (n < n_captures && mf_tree_version_number(captures[n]) <= past->until)
 				n++;
@@ -141,9 +142,9 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 }
 
 /*
- * Deletes the records of the contexts' earlier byte counts (struct mf_past) that no kept snapshot needs. This moves
- * other records. While readers rely on the records not being moved, deletes nothing unless @urgent is true or too many
- * chunks are in use.
+ * Deletes the records of earlier byte counts (struct mf_past) that no kept snapshot needs, which moves other records.
+ * If readers currently rely on the records staying in place, does this only if @urgent is true or too many chunks are
+ * in use.
  */
 static void prune(struct mf_store *store, bool urgent)
 {
@@ -167,8 +168,8 @@ static void prune(struct mf_store *store, bool urgent)
 	for (uint32_t i = 1; i < header->n_tallies; i++)
 		prune_shard(store, mf_tally_of(store, i), captures, n);
 	/*
-	 * The next regular clean-up of the records of earlier byte counts is due when the number of chunks that hold
-	 * them has grown by half. So the total work of the clean-ups is proportional to the number of records written.
+	 * The next regular clean-up of the records of earlier byte counts is due once the number of chunks in use has
+	 * grown by half. This keeps the total work of all clean-ups proportional to the number of records written.
 	 */
 	header->prune_at = header->chunks_in_use + header->chunks_in_use / 2 + FEW_CHUNKS;
 	__atomic_store_n(&header->capture_moves, moves + 2, __ATOMIC_RELEASE);
@@ -193,9 +194,9 @@ static uint32_t find_chunk(struct mf_store *store)
 }
 
 /*
- * Returns a free chunk for records (struct mf_past) of contexts' earlier byte counts. If there is none, turns detailed
- * snapshots into snapshots without a tree until their records are no longer needed and a chunk becomes free. Returns 0
- * only if no snapshot has a tree any longer.
+ * Returns a free chunk for records (struct mf_past) of the contexts' earlier byte counts. If there is none, drops the
+ * trees of detailed snapshots until enough records are no longer needed for a chunk to become free. Returns 0 only if
+ * no snapshot has a tree left.
  */
 static uint32_t take_chunk(struct mf_store *store)
 {

@@ -77,10 +77,10 @@ static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *sto
 uint64_t mf_tree_version_take(struct mf_store *store);
 
 /*
- * Prepares for a change to the bytes that @context has in shard @shard (one tally's part of all contexts' bytes). If
- * they have not changed since the newest tree version was taken, saves them in a record (struct mf_past). Returns false
- * if the shard has no room for the record; the caller must then call mf_tree_version_keep_alone(). Context: the thread
- * that uses the shard.
+ * Prepares for a change to the byte count of @context in shard @shard (a shard is the share of every context's bytes
+ * that one tally counts). If that count has not changed since the newest tree version was taken, saves it in a record
+ * (struct mf_past). Returns false if the shard has no room for the record; the caller must then call
+ * mf_tree_version_keep_alone(). Context: the thread that uses the shard.
  */
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context);
 
@@ -98,9 +98,9 @@ void mf_tree_version_make_room(struct mf_store *store, uint32_t shard);
 
 /*
  * Between mf_tree_version_hold() and mf_tree_version_let_go(), the writer normally does not move the records of earlier
- * byte counts, so that a reader can find them while the program runs. There are two exceptions: a move may already be
- * in progress when the reader begins, and the writer does not wait for readers indefinitely. So check
- * mf_tree_version_moves(): its value is odd during a move, and different after it.
+ * byte counts, so a reader can follow them while the program runs. There are two exceptions: a move may already be in
+ * progress when the reader begins, and the writer does not wait indefinitely for readers. So compare
+ * mf_tree_version_moves() before and after reading: it is odd during a move, and has changed once a move is over.
  */
 void mf_tree_version_hold(const struct mf_store *store);
 void mf_tree_version_let_go(const struct mf_store *store);

@@ -28,8 +28,8 @@ struct mf_node {
 	uint32_t depth;	  /* number of frames from the root to this node, including the node's own */
 	uint32_t eldest;  /* the first child (children are callees); 0: none */
 	/*
-	 * The next child of the same parent. For children in the hash table: the child that was created earlier for the
-	 * same address. 0: none. See trie.c.
+	 * Link to another child: normally the parent's next child; for children in the hash table, the child created
+	 * before this one for the same address. 0 means none. See trie.c.
 	 */
 	uint32_t younger;
 };
@@ -41,7 +41,7 @@ struct mf_node {
 
 /*
  * Nodes are stored in the order in which the program first reached them, and a program often repeats a path. So the
- * node needed next is probably a few nodes ahead: prefetch that one.
+ * node needed next is probably the one a few places further on: prefetch it.
  */
 #define MF_TRIE_AHEAD 16u
 
@@ -62,10 +62,7 @@ uint32_t mf_trie_child(struct mf_store *store, uint32_t parent, struct mf_frame 
  */
 uint32_t mf_trie_find_child(const struct mf_store *store, uint32_t parent, struct mf_frame frame);
 
-/*
- * Returns whether @child is the child of @parent that represents the frame at @pc in the object that is currently
- * mapped there.
- */
+/* Returns whether @child is @parent's child for the frame at @pc in the object that is currently mapped there. */
 static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_t child, uint32_t parent,
 					   uint64_t pc)
 {
@@ -76,8 +73,9 @@ static inline bool mf_trie_is_mapped_child(const struct mf_store *store, uint32_
 }
 
 /*
- * Returns the child that was added to @node's parent after @node, or 0 if there is none. @node must not be a child that
- * is in the hash table.
+ * Returns the next child in the list of @node's parent, which is in order of creation, or 0 if @node is the last child
+ * in the list. If @node is in the hash table, returns instead the child that was created before @node for the same
+ * address, or 0 if there is none.
  */
 static inline uint32_t mf_trie_next(const struct mf_store *store, uint32_t node)
 {
@@ -129,9 +127,9 @@ uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
 uint32_t mf_trie_overflow(struct mf_store *store);
 
 /*
- * Adds the only frame of the overflow context, which is a text, to the table of objects, so that mf_trie_overflow()
- * need not add it. (The overflow context stands for all stacks that no longer fit into the store.) Call this in advance
- * if another thread may add objects while the trie is being changed.
+ * Adds the overflow context's only frame (a text) to the table of objects, so that mf_trie_overflow() need not do so.
+ * The overflow context stands for all stacks that no longer fit into the store. Call this in advance if another thread
+ * may add objects while the trie is being changed.
  */
 void mf_trie_prepare_overflow(struct mf_store *store);
 
@@ -161,8 +159,8 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 struct mf_cell {
 	uint64_t bytes;
 	/*
-	 * newest tree version (the contexts' bytes at a detailed snapshot, see tree_version.h) for which this context's
-	 * byte count was saved before it changed
+	 * the newest tree version for which this context's byte count was saved before it changed (a tree version is
+	 * the contexts' bytes at a detailed snapshot, see tree_version.h)
 	 */
 	uint64_t capture;
 };
