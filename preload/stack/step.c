@@ -19,8 +19,8 @@
 #define PAGE_SIZE (1ull << PAGE_BITS)
 
 /*
- * A cache of code addresses that were found by guessing a frame's caller. Each entry is one word: the address, and a
- * bit that is set if the address follows a call.
+ * A cache of the code addresses that were found when a frame's caller was guessed. Each entry is one word: the address,
+ * plus a bit that is set if the address follows a call instruction.
  */
 #define LINK_BITS 10u
 

@@ -34,8 +34,8 @@ enum mf_step {
 	MF_STEP_END,     /* the stack ends here */
 	MF_STEP_GUESSED, /* the caller was guessed; it and all further frames may be wrong */
 	/*
-	 * The rule has led to a stack other than the frame's, so the caller and all further frames may be wrong, as
-	 * after a guess.
+	 * The rule has led to a stack other than the frame's own, so the caller and all further frames may be wrong,
+	 * just as after a guess of the caller.
 	 */
 	MF_STEP_AWAY,
 	MF_STEP_LOST,    /* the caller cannot be found */
@@ -48,7 +48,7 @@ static inline bool mf_step_is_end(enum mf_step taken)
 	return taken == MF_STEP_END || taken == MF_STEP_LOST || taken == MF_STEP_ASTRAY;
 }
 
-/* Returns whether the step found a caller, but one that may be wrong. */
+/* Returns whether the step found a caller that may be wrong. */
 static inline bool mf_step_is_guessed(enum mf_step taken)
 {
 	return taken == MF_STEP_GUESSED || taken == MF_STEP_AWAY;
@@ -72,20 +72,20 @@ bool mf_step_is_there(uint64_t address, uint64_t known);
 bool mf_step_is_return_address(uint64_t pc);
 
 /*
- * Returns whether the step of the walk that led to @pc, with the result @taken, found only a link in the chain of frame
- * pointers, not a frame. A guess that follows a saved frame pointer can lead to such a link: a pair of words, the
- * second of which is not a return address. There is one exception. If an unwind rule has led to another stack, @pc may
- * be the word that makecontext() stored there as the return address of the outermost function. That word is the address
- * of the start of a function, so there is no call instruction before it, but it counts as the outermost frame, not as a
- * link.
+ * @taken is the result of the step of the walk that led to @pc. Returns whether that step found not a frame but only a
+ * link in the chain of frame pointers. This can happen when a guess follows a saved frame pointer: a link is a pair of
+ * words of which the second is not a return address. There is one exception. If an unwind rule has led to another
+ * stack, @pc may be the word that makecontext() stored there as the return address of the outermost function. That word
+ * is the address of the start of a function, so no call instruction precedes it, but it counts as the outermost frame,
+ * not as a link.
  */
 bool mf_step_is_link(enum mf_step taken, uint64_t pc);
 
 /*
  * Checks the words at @pc_slot and @fp_slot, which hold the caller's registers according to the unwind rule of a frame
- * at @sp. Call this if the words are not known to be on the thread's own stack, because the rule may be wrong or lead
- * to another stack. Returns MF_STEP_ASTRAY if a word cannot be read, MF_STEP_AWAY if the words are not on the frame's
- * stack, otherwise MF_STEP_DONE. @fp_slot is 0 if there is only @pc_slot. @exact: see struct mf_registers.
+ * at @sp. This is needed when the words are not known to be on the thread's own stack: the rule may be wrong, or may
+ * lead to another stack. Returns MF_STEP_ASTRAY if a word cannot be read, MF_STEP_AWAY if the words are not on the
+ * frame's stack, otherwise MF_STEP_DONE. @fp_slot is 0 if there is only @pc_slot. @exact: see struct mf_registers.
  */
 enum mf_step mf_step_check_words(uint64_t sp, bool exact, uint64_t pc_slot, uint64_t fp_slot);
 

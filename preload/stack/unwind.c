@@ -6,10 +6,10 @@
 // is not cached is unwound using all registers (full_walk.h). None of this allocates memory, waits for a lock or opens
 // a file.
 //
-// Successive stacks share most of their frames. So a walk can end when it reaches a frame that the previous walk also
-// reached, with the same registers, provided that all words that were read for that frame and its outer frames are
-// unchanged. These words are compared from that frame outwards, each only if those before it match. As a result,
-// nothing is read that a complete walk would not read, even on stacks that are freed and reused.
+// Successive stacks share most of their frames. So a walk can stop at a frame that the previous walk also reached with
+// the same registers, provided that all words that were read for that frame and its outer frames are unchanged. These
+// words are compared from that frame outwards, and the comparison stops at the first mismatch. As a result, nothing is
+// read that a complete walk would not read, even on stacks that are freed and reused.
 
 #include "unwind.h"
 
@@ -62,8 +62,8 @@ static bool lasts(const struct mf_walk_frame *frame)
 
 /*
  * Returns whether all words of the outermost @n frames of the previous walk are on the thread's own stack. If not, the
- * new walk must not compare these words with the current contents of memory once it has guessed a frame: a guess may
- * yield the address of one of the old frames, and that frame's stack may no longer be mapped.
+ * new walk must not compare these words with the current contents of memory after it has guessed a frame: the guess may
+ * happen to yield the address of one of the old frames, whose stack may no longer be mapped.
  */
 static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint32_t n)
 {
@@ -73,9 +73,9 @@ static __attribute__((noinline)) bool all_last(const struct mf_walk *walk, uint3
 }
 
 /*
- * Compares the outermost @n words that the walk has read with the current contents of the stack, starting with the
- * innermost of these words. Returns 0 if all are unchanged, otherwise the position of the innermost changed word,
- * counting from 1 for the outermost word.
+ * Compares the outermost @n words that the walk read with what the stack contains now, working outwards from the
+ * innermost of them. Returns 0 if none has changed, otherwise the position of the innermost changed word, where the
+ * outermost word is number 1.
  */
 static inline uint32_t find_changed(const struct mf_walk *walk, uint32_t n)
 {
@@ -105,8 +105,8 @@ static inline bool redirect(struct mf_walk *walk, uint32_t i, uint64_t pc)
 
 /*
  * If the stack differs from the previous one only in some return addresses, because the same functions were called from
- * different call sites in the same callers, updates these addresses in @walk and returns true. Otherwise returns false,
- * in which case no more than the outermost *@at frames are unchanged.
+ * different call sites in the same callers, updates these addresses in @walk and returns true. Otherwise returns false;
+ * at most the outermost *@at frames are unchanged then.
  */
 static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *caller, uint32_t *at)
 {
@@ -132,9 +132,9 @@ static inline bool goes_again(struct mf_walk *walk, const struct mf_registers *c
 }
 
 /*
- * Looks for the frame that @registers describe among the outermost *@at frames of the previous walk. If the frame is
- * one of them and all frames outside it are unchanged, returns true and sets *@at to the number of frames to keep.
- * Otherwise returns false and sets *@at to the number of outermost frames among which to look for the next frame.
+ * Looks for the frame described by @registers among the outermost *@at frames of the previous walk. If it is there, and
+ * all frames outside it are unchanged, returns true and sets *@at to the number of frames to keep. Otherwise returns
+ * false and sets *@at to the number of outermost frames to search next time.
  */
 static bool meets(const struct mf_walk *walk, const struct mf_registers *registers, bool is_guessed,
 		  uint32_t *at)
@@ -283,9 +283,9 @@ static __attribute__((noinline)) void walk_anew(struct mf_walk *walk, const stru
 			guessed = true;
 			/*
 			 * This step was a guess. Reuse the walk only if the guess is cached, because only cached
-			 * guesses are dropped when their code is unmapped. For a frame, the cached guess is the rule
-			 * for its code. For a link (an element of the chain of frame pointers that belongs to no
-			 * frame), it is the answer that the link's address is not a return address.
+			 * guesses are dropped when their code is unmapped. What is cached depends on the step: for a
+			 * frame, the rule for its code; for a link (an element of the chain of frame pointers that
+			 * belongs to no frame), the finding that its address is not a return address.
 			 */
 			repeatable &= (frame->is_link ? mf_rule_cache_keep_guesses : frame->rule != 0) &&
 				      taken != MF_STEP_ASTRAY;

@@ -19,9 +19,9 @@ struct mf_registers {
 };
 
 /*
- * MF_FRAME is the frame of the function that uses it. That function must have a frame pointer
- * (-fno-omit-frame-pointer). As long as the function has not returned, MF_CALLER_OF() can derive the registers that its
- * caller will have after the return.
+ * MF_FRAME is the frame address of the function in which it is used. That function must have a frame pointer
+ * (-fno-omit-frame-pointer). Until it returns, MF_CALLER_OF() can derive from that address the values that the
+ * registers will have in the function's caller after the return.
  */
 #if defined(__x86_64__)
 #define MF_FRAME __builtin_frame_address(0)
@@ -40,12 +40,13 @@ struct mf_registers {
 #define MF_CALLER MF_CALLER_OF(MF_FRAME)
 
 /*
- * A frame, and the words that were read to find its caller. Slots are the addresses of these words; 0 if there is no
- * such word. If the initial registers and all words are unchanged, the frames are the same, and no new walk is needed.
+ * A frame, and the words that were read to find its caller. Each slot is the address of one of these words, or 0 if
+ * there is no such word. If the initial registers and all words are unchanged, the frames are the same, and no new walk
+ * is needed.
  */
 struct mf_walk_frame {
 	uint64_t sp, pc, fp;
-	/* address of the return address to the caller; the word there is 0 if the frame is the outermost one */
+	/* address of the word that holds the return address; that word is 0 if the frame is the outermost one */
 	uint64_t pc_slot;
 	uint64_t fp_slot;    /* address of the caller's fp; 0 if the caller's fp is the same */
 	uint64_t other_slot; /* address of another word that was read to find the caller; 0 if there is none */
@@ -55,7 +56,7 @@ struct mf_walk_frame {
 	uint16_t rule : 11;  /* number of the frame's rule plus one; 0 if the rule is not cached */
 	bool exact : 1;
 	bool consumes_fp : 1; /* the frame pointer was used to find the caller */
-	/* the frames further out were found by means of @fp, so they can be reused only if @fp, too, is unchanged */
+	/* @fp was used to find the frames further out, so they can be reused only if @fp is also unchanged */
 	bool needs_fp : 1;
 	bool is_guessed : 1; /* the frame was found by a guess */
 	bool is_link : 1;    /* not a real frame, but a link in the chain of frame pointers that a guess has followed */

@@ -74,10 +74,7 @@ static int32_t walking_pid;
 struct reference {
 	unw_cursor_t cursor;
 	unw_context_t context;
-	/*
-	 * number of links in the chain of frame pointers that the walk has followed but that belong to no frame; see
-	 * mf_unwind()
-	 */
+	/* number of frame-pointer links that the walk has followed but that belong to no frame; see mf_unwind() */
 	uint32_t n_links;
 	uint64_t pc;	   /* address reached by the reference walk; 0 if the walk has ended */
 	uint64_t readable; /* an address in the last page that was found readable, or 0 */
@@ -106,7 +103,7 @@ struct verification {
 
 /*
  * Reads memory that may be unmapped; returns false if it is. process_vm_readv(2) is slow, but independent of the code
- * under test. If the kernel does not allow this call, mf_readable_word(), which the shim itself uses, tests the memory.
+ * under test. If the kernel does not allow this call, falls back to mf_readable_word(), which the shim itself uses.
  */
 static bool read_memory(uint64_t address, void *to, size_t size)
 {
@@ -245,8 +242,8 @@ static bool is_out_of_sight(uint64_t pc)
 
 /*
  * Returns whether an unwind entry begins at @pc. If so, the instruction before @pc is not a call. @info is zeroed
- * because, for an object without .eh_frame_hdr, libunwind compares @pc with fields of @info that it has not yet filled
- * in from the first entry.
+ * because, for an object without .eh_frame_hdr, libunwind compares @pc with fields of @info before it has read the
+ * first entry into them.
  */
 static bool is_start(uint64_t pc)
 {
@@ -362,9 +359,9 @@ static void step_by_rules(struct reference *reference)
 }
 
 /*
- * Unwinds one frame of code without unwind rules: follows the chain of frame pointers up to a possible return address.
- * libunwind's own method does not advance the stack pointer past the frame, and then looks for the next return address
- * in the wrong place.
+ * Unwinds one frame whose code has no unwind rules: follows the chain of frame pointers up to a possible return
+ * address. libunwind's own method does not advance the stack pointer past the frame, and then looks for the next return
+ * address in the wrong place.
  */
 static void step_by_frame_pointer(struct reference *reference)
 {
@@ -425,8 +422,8 @@ static bool begin(void)
 
 	/*
 	 * A forked child begins with one thread, which is not inside libunwind, so it must not keep the parent's count
-	 * of threads inside libunwind. If that count was not 0, one of libunwind's locks may stay locked forever, so
-	 * the child cannot verify stacks.
+	 * of threads inside libunwind. If that count was not 0, some of libunwind's locks may never be released in the
+	 * child, so the child must not verify stacks.
 	 */
 	if (walking_pid != header->pid) {
 		if (__atomic_load_n(&walking, __ATOMIC_RELAXED))
@@ -443,7 +440,8 @@ static bool begin(void)
 }
 
 /*
- * Appends @pc to the @n addresses in @pcs, and removes the shortest cycle of up to @longest addresses that it closes.
+ * Appends @pc to the @n addresses in @pcs. If this completes cycles of at most @longest addresses, removes the shortest
+ * of them.
  */
 static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 {
@@ -455,9 +453,8 @@ static uint32_t add(uint64_t *pcs, uint32_t n, uint64_t pc, uint32_t longest)
 }
 
 /*
- * Collects the stack as the options require: cycles of recursive calls are merged if requested, and the depth is
- * limited. Unless cycles are merged, those links in the chain of frame pointers that belong to no frame also count
- * towards the depth.
+ * Collects the stack as the options require: merges cycles of recursive calls if requested, and limits the depth.
+ * Unless cycles are merged, links in the chain of frame pointers that belong to no frame also count towards the depth.
  */
 static uint32_t collect(struct verification *v)
 {
