@@ -57,7 +57,7 @@ TEST_F_TIMEOUT(stack_limit, is_no_obstacle, 120)
 	int with_names = 0;
 
 	kib = variant->kib;
-	/* A shell that forks and calls exec, and a C++ program with inlined calls. */
+	/* Two programs under test: a shell that forks and execs, and a C++ program with inlined calls. */
 	snprintf(script, sizeof(script), "ulimit -s; (%s >/dev/null; exit 5); echo $?; ulimit -s",
 		 ctl_target("heap_map"));
 	ctl_run(&self->alone, NULL, limit_stack, (const char *const[]){ "/bin/sh", "-c", script, NULL });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Output files that cannot be written, under Valgrind's Massif and under massif-ctl: the program keeps its
-// status, existing files are kept, and there is a message.
+// Output files that cannot be written, under Valgrind's Massif and under massif-ctl: the program's exit status is
+// preserved, existing files are left alone, and a message is printed.
 //
 // If the error can be detected before the program runs, massif-ctl refuses to start, while Massif runs the program and
 // reports at the end that there is no profile. If the error occurs later, massif-ctl saves the file elsewhere. Massif
-// does not notice a full disk.
+// does not notice that a disk is full.
 
 #include <grp.h>
 #include <limits.h>

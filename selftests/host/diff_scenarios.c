@@ -47,8 +47,8 @@ SCENARIO(realloc_0_is_1, "diff_calls", ARGS("realloc_edges"),
 	 .options_are_new = true, .their_options = { ALL_TREES });
 
 /*
- * --heap and other options, most of which do not change the profiles of these programs. With --heap=no, massif-ctl
- * counts no blocks.
+ * These scenarios use --heap and other options, most of which do not affect the profiles of these programs. With
+ * --heap=no, massif-ctl counts no blocks.
  */
 SCENARIO(heap_no, "diff_shapes", ARGS("waves"), WITH("--heap=no"));
 SCENARIO(heap_no_all_trees, "diff_calls", ARGS("realloc_shrink"), WITH(ALL_TREES, "--heap=no"));

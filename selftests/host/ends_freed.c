@@ -34,9 +34,9 @@ FIXTURE_TEARDOWN(freed)
 }
 
 /*
- * Runs the program under both profilers, with --time-unit=B and @options. Returns how many snapshots Massif's file has
- * in addition to those of massif-ctl's file, because Massif makes the C or C++ library free its memory at the end.
- * Returns -1 if massif-ctl's file is not the beginning of Massif's file.
+ * Runs the program under both profilers, with --time-unit=B and @options. Returns the number of additional snapshots in
+ * Massif's file; they exist because Massif makes the C or C++ library free its memory at the end. Returns -1 if
+ * Massif's file does not begin with the contents of massif-ctl's file.
  */
 static int compare(struct _test_data_freed *self, const char *options[3], const char *const *program)
 {
@@ -152,8 +152,8 @@ TEST_F_TIMEOUT(freed, below_the_peak, 60)
 
 		ASSERT_LE(0, compare(self, options, program));
 		/*
-		 * stdio's buffer, which is allocated after the free, is larger than the freed block, so the end of the
-		 * program is a new peak unless the difference is within the tolerance.
+		 * stdio's buffer, which is allocated after the free, is larger than the freed block, so there is a new
+		 * peak at the end of the program unless the increase is within the tolerance.
 		 */
 		EXPECT_EQ(i < 2, ends_with_peak(self->files[OURS]));
 		forget(self);

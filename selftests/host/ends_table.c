@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// If a process uses the most memory at its end, the end must be recorded as the peak, with a tree and the correct time,
-// in every time unit and however the process ends.
+// If a process uses the most memory when it ends, its end must be recorded as the peak, with a tree and the correct
+// time, in every time unit and however the process ends.
 //
-// The program first allocates and frees small blocks for a while, so that snapshots are far apart, and then allocates
-// 300 MB between two of them.
+// The program first allocates and frees small blocks for a while, so that snapshots become infrequent; it then
+// allocates 300 MB between two snapshots.
 
 #include <signal.h>
 #include <stdlib.h>

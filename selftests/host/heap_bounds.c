@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(limits)
 
 FIXTURE_VARIANT(limits) {
 	const char *way, *n;
-	const char *variable; /* environment variable whose value, if set, is used instead of @n; for larger machines */
+	const char *variable; /* environment variable whose value, if set, replaces @n; meant for larger machines */
 	uint64_t live;	      /* percentage of the @n blocks that stay live */
 	uint64_t contexts;    /* minimum number of contexts in the profile */
 };
@@ -73,7 +73,10 @@ TEST_F_TIMEOUT(limits, nothing_is_lost, 300)
 	EXPECT_EQ(0, header->overflow);
 	EXPECT_LE(variant->contexts, header->n_contexts);
 
-	/* The C library allocates some blocks, too. */
+	/*
+	 * The sums may be slightly larger than the program's own blocks, because the C library allocates some blocks,
+	 * too.
+	 */
 	blocks = strtoull(n, NULL, 10) * variant->live / 100;
 	EXPECT_EQ(blocks, heap_session_count(&self->session, BYTES));
 	sums = heap_session_sum(&self->session);

@@ -84,9 +84,9 @@ static size_t take_files(const char *prefix, char *files[FILES_MAX])
 }
 
 /*
- * Reads and removes Valgrind's files, whose names begin with @prefix. To each file, adds the snapshot at the program's
- * end, as recorded in c.end.PID; if there is no such record, the file's last snapshot is assumed to show the end. See
- * diff_end_add().
+ * Reads and removes Valgrind's files, whose names begin with @prefix. Adds to each of them the snapshot at the
+ * program's end, as recorded in c.end.PID. If there is no such record, the last snapshot in Valgrind's file is assumed
+ * to be the one at the end. See diff_end_add().
  */
 static size_t take_their_files(const char *prefix, const char *const *options, char *files[FILES_MAX])
 {
@@ -256,7 +256,7 @@ static const char *const bare_ways[] = {
 	"spawn_bare", "spawnp_bare", "exec_at", "exec_number", "exec_at_number", "cleared",
 };
 
-/* Programs are followed regardless of their environment and of which exec function executes them. */
+/* Programs are followed whatever environment they are given and whichever exec or spawn function starts them. */
 TEST_F_TIMEOUT(children, traced_without_environment, 120)
 {
 	NEED_VALGRIND();
@@ -399,8 +399,8 @@ TEST_F_TIMEOUT(children, forked, 200)
 }
 
 /*
- * The child's first event is in a new thread. The child's profile is not compared with Massif's, because the thread's
- * table of TLS blocks has a different size: under massif-ctl, it contains an entry for the shim.
+ * The child's first event is in a new thread. The child's profile is not compared with Massif's, because the block with
+ * the thread's table of TLS blocks (its DTV) differs in size: under massif-ctl, the table has an entry for the shim.
  */
 TEST_F(children, forked_then_thread)
 {
@@ -643,8 +643,9 @@ TEST_F(children, killed)
 }
 
 /*
- * A forked child is killed while its parent continues. Massif leaves no file for a process killed by SIGKILL, so
- * massif-ctl's files are also compared with those of a Massif run whose child gets a different signal.
+ * A forked child is killed while its parent continues. Massif writes no file for a process that is killed by SIGKILL,
+ * so massif-ctl's files are also compared with those from a run under Massif in which the child is killed by a
+ * different signal.
  */
 TEST_F_TIMEOUT(children, killed_child, 60)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// The time unit "i", with the CPU time of each thread in ns as a substitute for the instruction counter, which this
-// machine may lack. The tests check that the threads' times are summed, that time never goes backwards, and that the
+// Tests the time unit "i". This machine may lack an instruction counter, so the CPU time of each thread in ns is
+// counted instead. The tests check that the threads' times are summed, that time never goes backwards, and that the
 // program keeps its descriptors. The substitute is either a kernel perf counter or a counter page provided by a test
-// process. The count in that page either advances without the kernel's involvement, or is read by the program with
-// rdpmc.
+// process. That process increases the count in the page until the program can execute rdpmc; from then on, the program
+// reads the count with rdpmc.
 
 #include <errno.h>
 #include <linux/perf_event.h>

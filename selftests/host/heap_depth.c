@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// --stacks=yes: the stack depth at each event equals Massif's at the same moment. Also tests which stacks are summed
-// and which do not count.
+// --stacks=yes: at each event, the stack depth must equal Massif's at the same point. Also tests which stacks are
+// included in the sum and which are ignored.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(depth, of_the_main_stack_is_massifs, 120)
 
 /*
  * With a second thread, massif-ctl and Massif count the same number of stack bytes except for CLONED_BYTES. Both count
- * main's stack, at the depth of main's last event, plus the thread's stack.
+ * the thread's stack plus main's stack; main's depth is that at main's last event.
  */
 TEST_F_TIMEOUT(depth, of_a_thread_is_massifs, 120)
 {
@@ -350,9 +350,9 @@ TEST_F(depth, of_coroutines_does_not_count)
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 3));
 		EXPECT_EQ(at_mark(self, 1), at_mark(self, 4));
 		/*
-		 * In the second run, the thread that started the coroutine makes one more mark (5) after the coroutine
-		 * has ended: it allocates a block in a frame of more than SMALL_STACK / 2 bytes on its own stack. This
-		 * frame adds to the thread's measured stack depth.
+		 * In the second run, after the coroutine has ended, the thread that started it makes one more mark (5)
+		 * by allocating a block in a frame of more than SMALL_STACK / 2 bytes on its own stack. This frame adds
+		 * to the thread's measured stack depth.
 		 */
 		if (i == 1)
 			EXPECT_LE(at_mark(self, 1) + SMALL_STACK / 2, at_mark(self, 5));

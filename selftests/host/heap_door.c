@@ -66,7 +66,7 @@ static void limit_softly(void)
 }
 
 /*
- * There are more processes than massif-ctl's soft limit on descriptors allows; the program's own limit is
+ * More processes are profiled than massif-ctl's soft limit on descriptors would allow; the program's own limit is
  * unchanged.
  */
 TEST_F_TIMEOUT(door, many, 120)
@@ -175,7 +175,9 @@ static void limit_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 }
 
-/* Connections from other users cannot use up the descriptors that massif-ctl needs for the profiled processes. */
+/*
+ * Other users cannot, by opening connections, exhaust the descriptors that massif-ctl needs for the profiled processes.
+ */
 TEST_F_TIMEOUT(door, crowd, 120)
 {
 	struct sockaddr_un address;

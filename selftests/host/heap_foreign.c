@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Real programs: their output, files and status are the same with and without massif, and each of their
-// processes has a complete profile.
+// Runs real programs: their output, files and exit status must be the same with and without massif, and each of their
+// processes must have a complete profile.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +199,7 @@ FIXTURE_VARIANT_ADD(foreign, redis)
 	.cmd = "redis-server ", .files = 3,
 };
 
-/* A master process and the workers that it forks. They are terminated while they serve requests. */
+/* A master process and the workers that it forks, all of which are terminated while serving requests. */
 FIXTURE_VARIANT_ADD(foreign, nginx)
 {
 	.program = "/usr/sbin/nginx", .package = "nginx-light",

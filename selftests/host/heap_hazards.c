@@ -83,9 +83,9 @@ TEST_F(hazards, another_library_at_the_same_place)
 }
 
 /*
- * The program allocates in code that belongs to no object, and then in a library that is mapped in place of this code.
- * massif recognises a known stack by the memory words that were read when the stack was unwound. These words are the
- * same both times, although the call stacks differ.
+ * The program allocates from code that belongs to no object, and then from a library that is mapped in place of that
+ * code. massif recognises a known stack by the memory words that were read when the stack was unwound. These words are
+ * the same in both cases, although the call stacks differ.
  */
 TEST_F(hazards, a_library_in_the_place_of_made_code)
 {
@@ -95,8 +95,8 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	/*
-	 * The program prints "fine" if the library was mapped at exactly the address previously occupied by the code
-	 * that belongs to no object. Otherwise the test proves nothing.
+	 * The program prints "fine" if the library was mapped at exactly the address where the code outside any object
+	 * had been. Otherwise the test proves nothing.
 	 */
 	EXPECT_STREQ("fine\n", self->result.out);
 
@@ -160,8 +160,8 @@ TEST_F_TIMEOUT(hazards, rules_that_are_wrong, 60)
 }
 
 /*
- * When a stack is unwound by following frame pointers, the word next to a saved frame pointer is not always a return
- * address. If it is not, the unwinder skips this frame pointer and continues.
+ * When a stack is unwound by following frame pointers, the word above a saved frame pointer is not always a return
+ * address. In that case, the unwinder skips this frame pointer and goes on.
  */
 TEST_F(hazards, links_that_are_no_frames)
 {

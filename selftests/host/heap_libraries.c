@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// However many libraries are loaded, at once or one after another, all bytes are shown under the right functions.
+// However many libraries are loaded, whether at the same time or one after another, all bytes are attributed to the
+// right functions.
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,9 +116,9 @@ TEST_F(libraries, the_same_again)
 }
 
 /*
- * The code of each library is searched for client requests. massif keeps unwind rules for up to 256 libraries, and
- * recognises up to 512 libraries that contain requests when they are loaded again. Beyond these limits, the profile
- * must still be correct.
+ * The code of each library is searched for client requests. massif keeps unwind rules for up to 256 libraries. It also
+ * remembers up to 512 libraries that contain requests, and recognises them when they are loaded again. Beyond these
+ * limits, the profile must still be correct.
  */
 TEST_F_TIMEOUT(libraries, at_once, 600)
 {

@@ -82,7 +82,10 @@ TEST_F(limits, of_what_it_executes)
 	compare(_metadata, self);
 }
 
-/* Limits the address space to 2 GiB, all of which would be used up if all of the session's memory were locked. */
+/*
+ * Limits the address space to 2 GiB. The limit is meant to keep the session small, so that the machine does not run out
+ * of memory if all of the session's memory is locked by mistake.
+ */
 static void limit_address_space(void)
 {
 	const struct rlimit limit = { 2u << 30, 2u << 30 }, lock = { RLIM_INFINITY, RLIM_INFINITY };
@@ -105,8 +108,8 @@ FIXTURE(room) {
 };
 
 /*
- * Who sets the resource limit: the program itself, or its parent, which sets either the soft limit or both limits. If
- * the hard limit is higher, the shim raises the soft limit.
+ * Who sets the resource limit: the program itself, or its parent. The parent sets either the soft limit alone or both
+ * limits. If the hard limit is higher than the soft limit, the shim raises the soft limit.
  */
 enum who {
 	PROGRAM,
@@ -126,7 +129,10 @@ FIXTURE_VARIANT_ADD(room, of_addresses_64_threads) { "as", "64", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_65_threads) { "as", "65", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_640_threads) { "as", "640", "64" };
 FIXTURE_VARIANT_ADD(room, of_addresses_of_its_parents) { "as", "65", "512", PARENT_SOFT };
-/* If the limit is 4096 MiB, the session takes a quarter of the address space; if it is 1024 MiB, half of it. */
+/*
+ * The session takes up a quarter of the address space if the limit is 4096 MiB, and half of it if the limit is 1024
+ * MiB.
+ */
 FIXTURE_VARIANT_ADD(room, of_many_addresses_that_cannot_be_raised) { "as", "65", "4096", PARENT, 1024 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_addresses_that_cannot_be_raised) { "as", "65", "1024", PARENT, 512 * 1024 };
 FIXTURE_VARIANT_ADD(room, of_data) { "data", "0", "64" };

@@ -131,7 +131,7 @@ TEST_F(own, malloc_below_new_is_not_traced)
 }
 
 /*
- * The program leaves first malloc and then realloc through longjmp(). After each longjmp(), it allocates 100 blocks of
+ * The program leaves malloc(), and later realloc(), with longjmp(). After each longjmp(), it allocates 100 blocks of
  * 1000 bytes.
  */
 TEST_F(own, malloc_that_is_left_by_longjmp)
@@ -201,9 +201,9 @@ TEST_F(own, chosen_when_loaded_is_told)
 }
 
 /*
- * A library that is loaded again is mapped from its file, without the jumps that the shim wrote into its allocation
- * functions. The shim writes them again before the library's constructor runs, so the 4444 bytes that the constructor
- * allocates are counted both times.
+ * When a library is loaded again, it is mapped afresh from its file, so its allocation functions lack the jumps that
+ * the shim wrote. The shim writes the jumps again before the library's constructor runs, so the 4444 bytes that the
+ * constructor allocates are counted after each load.
  */
 TEST_F(own, library_loaded_again)
 {

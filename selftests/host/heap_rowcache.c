@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Unwind rules cached for later programs: the cached rules are used and correct, and a file that is invalid or does not
+// Unwind rules cached for later programs: cached rules are used and are correct, and a file that is invalid or does not
 // belong to the user is ignored.
 //
-// To find out whether a file is used, the test forges a file: its rows say that each stack ends at once, so that the
-// stacks differ from libunwind's. With every other file, no stack may differ.
+// To find out whether a file is used, the test forges one whose rows say that every stack ends at once. If this file is
+// used, the stacks differ from libunwind's. With any other file, no stack may differ.
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -158,8 +158,8 @@ TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 }
 
 /*
- * A library that fakes the time: the program sees the same fake time as without massif, while the profile uses the real
- * time.
+ * With a library that fakes the time, the program sees the same fake time as without massif, while the profile uses the
+ * real time.
  */
 TEST(a_made_up_time)
 {

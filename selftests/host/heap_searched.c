@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// If an object contains no client request, massif caches this fact for later programs that use the object. An object
+// If an object contains no client requests, massif caches this fact for later programs that use the object. An object
 // whose contents have changed is searched again.
 //
-// To find out whether massif uses a cache file, the test forges one that claims that a program contains no client
-// request, although it does. If massif uses this file, the program's request has no effect.
+// To find out whether massif uses a cache file, the test forges one for a program that does contain a client request;
+// the forged file says that it contains none. If massif uses this file, the request has no effect.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -168,7 +168,7 @@ TEST_F(searched, is_used)
 	EXPECT_EQ(0, hears(self, "--unwind-cache=yes", "heap_ask"));
 	EXPECT_EQ(1, hears(self, "--unwind-cache=no", "heap_ask"));
 	/*
-	 * A cache file is ignored if the code size that it records differs from the size of the code in the program's
+	 * A cache file is ignored if the code size recorded in it differs from the size of the code in the program's
 	 * file.
 	 */
 	ASSERT_TRUE(put(bytes + 1));
@@ -218,8 +218,8 @@ TEST_F(searched, wherever_it_stands)
 
 		for (uint64_t at = 0; at + sizeof(sequence) <= n; at++) {
 			/*
-			 * Put the request's instructions at offsets around the end of the first piece that is read, at
-			 * both ends of the code, and at a few others.
+			 * Put the request's instructions at various offsets: around the end of the first piece that is
+			 * read, at both ends of the code, and at a few other places.
 			 */
 			if (at > 3 && at % 300007 && at + sizeof(sequence) != n &&
 			    (at < (1 << 20) - 40 || at > (1 << 20) + 3))

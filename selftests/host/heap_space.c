@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl notices when a process's address space is gone, and does so without an open descriptor in the process.
+// massif-ctl notices when a process's address space is gone, without keeping a descriptor open in that process.
 
 #include <stdlib.h>
 #include <string.h>

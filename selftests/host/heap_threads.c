@@ -33,8 +33,8 @@ FIXTURE_TEARDOWN(threads)
 }
 
 /*
- * The setting under test. BYTES uses bytes as the time unit, and prepare()'s usual values for the other settings. Every
- * other value selects another time unit or changes one of the other settings.
+ * The setting under test. BYTES stands for bytes as the time unit, with prepare()'s usual values for all other
+ * settings. Each of the other values either selects another time unit or changes one other setting.
  */
 enum wanted {
 	BYTES,

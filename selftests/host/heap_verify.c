@@ -77,7 +77,8 @@ FIXTURE_TEARDOWN(verify)
 FIXTURE_VARIANT(verify) {
 	const char *argv[8];
 	/*
-	 * the program to run, from selftests/targets; if NULL: @bench if it is set, else cc1 if @compiler, else argv[0]
+	 * the program to run, from selftests/targets; if NULL, run @bench if set, otherwise cc1 if @compiler is set,
+	 * otherwise argv[0]
 	 */
 	const char *target;
 	const char *bench;   /* the benchmark program to run */

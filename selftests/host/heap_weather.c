@@ -74,9 +74,9 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 		ASSERT_NE(NULL, xtree);
 		EXPECT_TRUE(ctl_is_massif_file(text));
 		/*
-		 * Find the processes that end with an allocation of 1 GiB, which triggers a last snapshot: the program
-		 * itself, and those of its descendants that allocate after fork(). In their profiles, the last snapshot
-		 * must agree with the execution tree.
+		 * Find the processes that end by allocating 1 GiB, which triggers a final snapshot: the program itself,
+		 * and any descendants that allocate after fork(). In their profiles, the final snapshot must agree with
+		 * the execution tree.
 		 */
 		if (is_large(text)) {
 			EXPECT_TRUE(massif_text_sums_agree(text, xtree)) {

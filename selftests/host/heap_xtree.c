@@ -62,7 +62,7 @@ FIXTURE_VARIANT_ADD(xtree, full_operators) {
 	"diff_new", "forms", "-q", .full = true, .has_pool = true };
 FIXTURE_VARIANT_ADD(xtree, full_demangled) { "heap_map", NULL, "-q", .full = true };
 
-/* Runs the program under both profilers. The names of the execution trees that they write end in @ending. */
+/* Runs the program under both profilers. Both write execution trees to files whose names end in @ending. */
 static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant,
 		const char *ending, const char *compress)
 {
@@ -81,7 +81,7 @@ static bool run(FIXTURE_DATA(xtree) *self, const FIXTURE_VARIANT(xtree) *variant
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out", memory, compress,
 		ours, variant->option, target, variant->argument);
-	/* massif-ctl must exit with the program's status, as Valgrind did in the run that is compared. */
+	/* massif-ctl must exit with the program's status, as Valgrind did in the run used for comparison. */
 	fine = ctl_exit_code(&self->result) == status;
 	self->ours = ctl_read_file(ours + strlen("--xtree-memory-file="));
 	self->theirs = ctl_read_file(theirs + strlen("--xtree-memory-file="));

@@ -291,8 +291,8 @@ static int verdict_of_layers(unsigned int layers)
 }
 
 /*
- * The module follows a chain of up to 32 types: at most 31 typedefs, and then the int. A function with an argument that
- * has more typedefs is treated as not matching the expected prototype.
+ * The module follows a chain of up to 32 types: at most 31 typedefs, and then the int. A function whose argument type
+ * has a longer typedef chain is treated as not matching the expected prototype.
  */
 TEST(typedefs_of_typedefs)
 {

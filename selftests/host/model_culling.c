@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which snapshots survive culling, and the minimum interval between later ones.
+// Which snapshots survive culling, and the minimum interval between snapshots after a culling.
 
 #include "kselftest_harness.h"
 #include "model/heap.h"
@@ -67,8 +67,7 @@ TEST(ties_go_from_the_lowest)
 
 /*
  * Culling keeps the first snapshot, the last one and the peak. The minimum interval between later snapshots becomes the
- * shortest time between two adjacent snapshots that were kept, ignoring pairs in which both snapshots are among those
- * three.
+ * shortest time between two adjacent snapshots that were kept, not counting pairs that consist of two of those three.
  */
 TEST(peak_stays)
 {
@@ -201,7 +200,7 @@ TEST_F(stream, equals_slow_model)
 		ASSERT_EQ(model->next_allowed, oracle.next_allowed);
 		if (model->cullings == cullings && i % 1000)
 			continue;
-		/* Trees are not compared, because in this test no context has bytes. */
+		/* Trees are not compared, because no bytes are attributed to any context in this test. */
 		difference = NULL;
 		if (mf_model_view(&store, views) != (uint32_t)oracle.n_snapshots)
 			difference = "another number of snapshots";

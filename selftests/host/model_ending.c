@@ -180,8 +180,8 @@ TEST(of_a_damaged_store_is_sound)
 		for (int j = 0; j < 20; j++)
 			bytes[oracle_below(&seed, sizeof(struct mf_model))] = (unsigned char)oracle_random(&seed);
 		/*
-		 * Also damage one of the fields that precede the snapshots in struct mf_model: such damage has the
-		 * greatest effect.
+		 * Also damage one of the fields that come before the snapshots in struct mf_model, because damage there
+		 * has the greatest effect.
 		 */
 		bytes[oracle_below(&seed, offsetof(struct mf_model, slots))] = (unsigned char)oracle_random(&seed);
 		n = end(i % 2 ? MF_END_TREE : MF_END_PEAK, 1000);
