@@ -76,8 +76,8 @@ static bool may_look_into(const struct cred *subject, struct task_struct *task, 
  * massif_access_attach() - check whether the session may attach to a task.
  * @mm: the task's address space.
  *
- * The file descriptor can be passed to another process, so both its opener and the caller need the right. As with
- * ptrace, security modules are consulted when the session attaches, but not later.
+ * The file descriptor can be passed to another process, so both the process that opened it and the caller must have
+ * permission. As with ptrace, security modules are consulted when the session attaches, but not later.
  *
  * Context: process context.
  */

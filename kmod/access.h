@@ -20,12 +20,12 @@ bool massif_access_asked(struct massif_session *session, struct massif_target *t
 bool massif_access_judge(struct massif_session *session, struct massif_target *target);
 
 /**
- * massif_access_lost() - check whether the session has lost the right to observe actions of current that affect target.
+ * massif_access_lost() - check whether the session has lost the right to observe what current does to target.
  *
- * Called for each record, so the result is cached until the thread's credentials change. If another process or a kernel
- * thread changes the target, the record reveals only addresses in the target. It is therefore enough to reuse the
- * result of the most recent check made for one of the target's own threads. A resync requested by the consumer reveals
- * more, so massif_access_asked() performs that check instead.
+ * Called for each record, so the result is cached until the thread's credentials change. If the change is made by
+ * another process or by a kernel thread, the record reveals nothing but addresses in the target, so the result of the
+ * most recent check of one of the target's own threads is good enough. A resync requested by the consumer reveals more;
+ * massif_access_asked() does the check for it.
  *
  * Context: hook, with any lock held; takes no lock and does not sleep.
  */

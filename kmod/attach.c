@@ -100,7 +100,7 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	return true;
 }
 
-/* Undoes enter() if the attach fails later: removes the process from the tables. */
+/* Undoes enter() when a later step of the attach fails: removes the process from the tables. */
 static void leave(struct beginning *b)
 {
 	struct massif_process *process;
@@ -116,8 +116,8 @@ static void leave(struct beginning *b)
 }
 
 /*
- * True if @session may take a process away from the session @other. Without this right, a process could hide from a
- * privileged profiler by enrolling itself in a session of its own.
+ * True if @session may take over a process from the session @other. If this were never allowed, a process could hide
+ * from a privileged profiler by enrolling itself in a session of its own.
  */
 static bool may_take(const struct massif_session *session, const struct massif_session *other)
 {
@@ -156,8 +156,8 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 
 	/*
 	 * A process or target that is being taken over may belong to another session, which must not be freed in the
-	 * meantime. If the process (b->pid) is taken over, RCU keeps its session alive. If the target is taken over, a
-	 * reference keeps its session alive until massif_lifecycle_taken() drops it.
+	 * meantime. If a process (b->pid) is taken over, RCU keeps its session alive. If a target is taken over, a
+	 * reference to its session does so, until massif_lifecycle_taken() drops that reference.
 	 */
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
@@ -221,8 +221,8 @@ static int nobody(const struct massif_session *session)
 }
 
 /*
- * Begins an attach: checks the permission and adds the process to the session and the tables. The caller holds the
- * process's exec_update_lock, so the process cannot execute another program meanwhile.
+ * Begins an attach: checks permission and adds the process to the session and the tables. The caller holds the
+ * process's exec_update_lock, so the process cannot execute another program in the meantime.
  */
 static int begin(struct massif_session *session, struct beginning *b)
 {
@@ -305,8 +305,8 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
 	}
 	/*
 	 * If this drops the last user of the address space, the address space is torn down, and a hook writes the EXIT
-	 * record. The drop is asynchronous, because the program can delay the teardown for any length of time (AIO on a
-	 * file of its own file system).
+	 * record. The drop is asynchronous, because the program can delay the teardown indefinitely (for example with
+	 * AIO on a file in a file system that it serves itself).
 	 */
 	mmput_async(b->mm);
 	return err;

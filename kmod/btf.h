@@ -32,8 +32,8 @@ enum massif_btf_verdict {
  * - "NAME *", "NAME **": a pointer to struct NAME, without the word struct
  * - "*": any pointer
  *
- * "..." at the end stands for further arguments, each of a type that fits into a register, up to MASSIF_BTF_WORDS in
- * total.
+ * "..." at the end stands for any further arguments, each of a type that fits into a register. There may be at most
+ * MASSIF_BTF_WORDS arguments in all.
  */
 struct massif_btf_row {
 	const char *name;

@@ -30,9 +30,9 @@ static bool unlimited(const struct massif_session *session)
 
 /**
  * massif_charge() - charge pages to the user who opened the device.
- * @pages: all pages of the session.
+ * @pages: number of pages that the session needs in total.
  * Context: any; takes no lock.
- * Return: 0, or -EDQUOT if the user would exceed the caller's RLIMIT_MEMLOCK.
+ * Return: 0, or -EDQUOT if that user's total would exceed the caller's RLIMIT_MEMLOCK.
  */
 int massif_charge(struct massif_session *session, unsigned long pages)
 {

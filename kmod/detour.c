@@ -20,12 +20,13 @@
 /*
  * ftrace can replace the first instruction of each hooked function with a call. We have it call massif_detour_entry
  * (compat/detour_64.S), which tests whether the address space concerned may be a target. If it cannot be one, the
- * function continues at once, so that the cost to the rest of the system is only about ten instructions per call.
- * Otherwise the call goes to a wrapper, which calls the enter handler, the rest of the function and the leave handler.
+ * function continues at once, so the cost to the rest of the system is only about ten instructions per call. Otherwise
+ * control passes to a wrapper, which calls the enter handler, the rest of the function and the leave handler.
  *
- * A wrapper is left when its function returns. The function may sleep so long that the hooks are disarmed in the
- * meantime. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper has been left.
- * A wrapper takes the reference as its first action; disarming waits for threads that have not got that far.
+ * A wrapper does not return before its function does. The function may sleep for so long that the hooks are disarmed in
+ * the meantime. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper is
+ * about to return. A wrapper takes the reference as its first action; disarming waits for threads that have not yet
+ * taken it.
  *
  * A call enters its detour only once: the wrapper calls the address after the first instruction of the function.
  */
@@ -129,9 +130,10 @@ KEEPS bool massif_detour_wants_grow(void)
 
 /*
  * Called instead of handle_mm_fault(vma, addr, flags, regs) if the address space may be a target; calls the original
- * function, which may free vma. regs is NULL if the kernel is populating pages rather than handling an access by a
- * thread. Such pages are reported by on_populate(), or when the counters change. But if threads collect their changes to
- * the counters, a worker's change is reported by the span of the fault in any case (see changed_alone() in rss_span.c).
+ * function, which may free vma. If regs is NULL, the kernel is populating pages rather than handling an access by a
+ * thread; such pages are reported by on_populate(), or when the counters change. There is one exception: on kernels
+ * where threads collect their changes to the counters, a kernel worker's change is always reported by the span of the
+ * fault, even if regs is NULL (see changed_alone() in rss_span.c).
  */
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs)
@@ -174,7 +176,7 @@ static void __used tell_assembler(void)
 	TELL("vma_mm", offsetof(struct vm_area_struct, vm_mm));
 }
 
-/* Finds the address of the function's first instruction, if ftrace can replace it. */
+/* Finds the address of the function's first instruction. Fails if ftrace cannot replace that instruction. */
 static int find_site(const char *symbol, unsigned long *site)
 {
 	bool owned;

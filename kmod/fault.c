@@ -330,7 +330,7 @@ int massif_fault_get(char *dead, size_t size)
 /**
  * massif_fault_put() - disarm the hooks if no other session uses them.
  *
- * Once the call for the last session has returned, no handler is running and none will run.
+ * When it has returned after being called for the last session, no handler is running and none will run again.
  *
  * Context: process context; sleeps.
  */

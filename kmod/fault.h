@@ -13,8 +13,8 @@ void massif_fault_put(void);
 void massif_fault_touch(unsigned long addr);
 
 /*
- * For hook tests (hooktest.c): the number of tests currently running, and functions to begin or end a test, to find a
- * hook that has not fired, and to note a page fault.
+ * For hook tests (hooktest.c): the number of tests currently running, and functions that begin or end a test, find a
+ * hook that has not fired, and note that a page fault has occurred.
  */
 extern atomic_t massif_fault_tests;
 void massif_fault_test(struct mm_struct *mm, int by);

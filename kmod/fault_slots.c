@@ -8,8 +8,8 @@
 struct massif_fault_slot massif_fault_slots[1 << MASSIF_FAULT_SLOT_BITS] ____cacheline_aligned;
 
 /**
- * massif_fault_slot_served() - check whether any other task has a fault slot for @mm, or may be about to enter @mm in
- * its slot. A task holds a fault slot while it handles a page fault.
+ * massif_fault_slot_served() - check whether any other task holds a fault slot for @mm, or may be about to store @mm in
+ * the slot that it holds. A task holds a fault slot while it handles a page fault.
  * Context: any; takes no lock.
  */
 bool massif_fault_slot_served(const struct mm_struct *mm)

@@ -90,9 +90,9 @@ static __always_inline struct massif_fault_slot *massif_fault_slot_take(void)
 }
 
 /*
- * Stores the page fault's span and its address space, @mm, in current's fault slot. Other tasks read the slots to find
- * out whether a fault may be changing an address space's counters of resident pages, so current must call this before
- * it changes the counters of @mm.
+ * Stores the page fault's span and its address space, @mm, in current's fault slot. Must be called before current
+ * changes @mm's counters of resident pages, because other tasks read the slots to find out whether a fault may be
+ * changing them.
  */
 static __always_inline void massif_fault_slot_serve(struct massif_fault_slot *slot, struct mm_struct *mm,
 					      struct massif_rss_span *span)

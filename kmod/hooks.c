@@ -79,8 +79,8 @@ static int arm(const char **dead)
 	int err;
 
 	/*
-	 * Also checks the prototypes of functions that only some sessions hook, so that SETUP succeeds or fails alike
-	 * for all sessions.
+	 * Checks the prototypes of all functions, including those that only some sessions hook, so that SETUP either
+	 * succeeds for all sessions or fails for all.
 	 */
 	*dead = massif_prototype_other();
 	if (*dead)

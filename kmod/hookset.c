@@ -11,7 +11,8 @@
  * massif_hookset_get() - add a user to a set of hooks, and arm the hooks if it is the first user.
  * @dead: on -ENODEV, set to the name of the hook that cannot be armed.
  * @size: size of @dead in bytes.
- * Context: process context; sleeps. Never waits for the memory of a user process, because all sessions need set->lock.
+ * Context: process context; sleeps. Never handles a fault on user memory or takes mmap_lock: either could take
+ * arbitrarily long, and all sessions need set->lock.
  * Return: 0; -ENODEV; -EINTR after a fatal signal; or an error that is not caused by a particular hook, such as
  *	-ENOMEM.
  */

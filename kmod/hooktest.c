@@ -22,9 +22,9 @@
  */
 
 /*
- * The function at which a removal of mappings can no longer fail (MASSIF_HOOK_REMOVE) has two callers, munmap and mmap
- * with MAP_FIXED, and could be inlined into either. This bit of @seen is set if the hook has fired for MAP_FIXED, which
- * replaces mappings.
+ * MASSIF_HOOK_REMOVE hooks the function that the kernel calls when a removal of mappings can no longer fail. That
+ * function has two callers, munmap and mmap with MAP_FIXED, and could have been inlined into either of them. This bit
+ * of @seen is set if the hook has fired for MAP_FIXED, which replaces mappings.
  */
 #define REPLACE	MASSIF_HOOK_COUNT
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Handles processors that are taken offline and come back. */
+/* Handles CPU hotplug: processors that go offline and come back online. */
 #ifndef MASSIF_PROCESSOR_H
 #define MASSIF_PROCESSOR_H
 

@@ -12,7 +12,7 @@
 #include "mapping.h"
 
 /*
- * Called if kernel functions may still call this module because their direct calls could not be unregistered. From then
+ * Called when direct calls could not be unregistered, so that kernel functions may still call this module. From then
  * on, the module can never be unloaded, and the set of functions can never be armed again.
  */
 static __maybe_unused void keep(struct massif_direct *direct)

@@ -17,8 +17,8 @@ static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 }
 
 /*
- * Arguments of __do_munmap(mm, start, len, ...), on kernels without the maple tree. The function has not checked them
- * yet.
+ * Arguments of __do_munmap(mm, start, len, ...), on kernels without the maple tree. When the hook runs, the function
+ * has not validated them yet.
  */
 static __maybe_unused void decode_unmap_mm(const unsigned long *arg, struct massif_change *change)
 {
@@ -54,7 +54,10 @@ static __maybe_unused void decode_brk_addr(const unsigned long *arg, struct mass
 	change->vm_flags = VM_READ | VM_WRITE | ARG(2);
 }
 
-/* Arguments of do_brk_flags(iterator, vma, addr, len, flags). In 7.2 flags is a struct, also passed in a register. */
+/*
+ * Arguments of do_brk_flags(iterator, vma, addr, len, flags). Since Linux 7.2, flags is a struct, which is also passed
+ * in a register.
+ */
 static __maybe_unused void decode_brk(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -90,7 +93,7 @@ static __maybe_unused void decode_grow(const unsigned long *arg, struct massif_c
 	decode_vma(change, (struct vm_area_struct *)ARG(0));
 }
 
-/* Arguments of vma_merge_extend(iterator, vma, delta), by which mremap extends a mapping at its end. */
+/* Arguments of vma_merge_extend(iterator, vma, delta), which mremap uses to extend a mapping at its end. */
 static __maybe_unused void decode_extend(const unsigned long *arg, struct massif_change *change)
 {
 	decode_vma(change, (struct vm_area_struct *)ARG(1));

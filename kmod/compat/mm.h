@@ -6,7 +6,7 @@
 #include <linux/mm.h>
 
 /*
- * Since 6.3, commit 1c71222e5f23, a mapping's flags are changed by wrapper functions, which check the lock.
+ * Since 6.3 (commit 1c71222e5f23), a mapping's flags must be changed through wrapper functions, which check the lock.
  */
 static inline void massif_vma_flags_set(struct vm_area_struct *vma, unsigned long flags)
 {

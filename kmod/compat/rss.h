@@ -15,15 +15,15 @@
 #endif
 
 /*
- * The kernel counts an address space's resident pages at two levels: in shared counters of the address space, and in
- * collected changes, which have not yet been added to the shared counters. Before 6.2 each thread collects up to 64
- * pages, and more if a fault also maps the neighbouring pages of a file. Since 6.2 each processor collects up to 32
- * pages, or up to two pages per processor of the system if that is more. The resident set is the sum of both levels.
- * Before 6.2 the rss_stat tracepoint reports only changes to the shared counters; since 6.2 it reports all changes.
+ * The kernel counts an address space's resident pages at two levels: in counters shared by the whole address space, and
+ * in collected changes that have not yet been added to the shared counters. Before 6.2, each thread collects up to 64
+ * pages, and more if a fault also maps the neighbouring pages of a file. Since 6.2, each processor collects up to 32
+ * pages, or up to two pages per processor in the system if that is more. The resident set is the sum of both levels.
+ * Before 6.2, the rss_stat tracepoint reports only changes to the shared counters; since 6.2, it reports all changes.
  *
- * The base (struct massif_rss_base) stores the counter values that were read last. Noting a change means storing a
- * counter's current value in the base. The difference from the previously stored value is the change that current, or
- * one processor, has made. A base must be all zero before massif_rss_base_alloc().
+ * The base (struct massif_rss_base) holds the counter values that were read most recently. To note a change, a
+ * counter's current value is stored in the base. The difference from the value stored before is the change made by
+ * current, or by one processor. A base must be all zero before massif_rss_base_alloc().
  */
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
@@ -59,9 +59,9 @@ static inline long massif_rss_shared(struct mm_struct *mm, int member)
 }
 
 /*
- * Called by the probe of the tracepoint rss_stat. If no lock is needed, notes in @base the counter change that current
- * has made, stores the change in *@change (in pages) and returns true. Otherwise returns false; the caller then takes
- * the lock and calls massif_rss_note().
+ * Called by the probe on the rss_stat tracepoint. If no lock is needed, notes in @base the change that current has made
+ * to the counter, stores the change in *@change (in pages) and returns true. Otherwise returns false; the caller must
+ * then take the lock and call massif_rss_note().
  */
 static inline bool massif_rss_note_quickly(struct massif_rss_base *base, struct mm_struct *mm, int member,
 					   long *change)
@@ -229,8 +229,8 @@ static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struc
 
 /*
  * Updates @base after processor @cpu has gone offline. The kernel has added that processor's pending changes to the
- * shared counters and set its counts to 0, so this does the same with the values in @base. Calls to this function and
- * to massif_rss_note() for the same base are serialised.
+ * shared counters and reset its own counts to 0; this function makes the corresponding changes in @base. Calls to this
+ * function and to massif_rss_note() for the same base are serialised.
  */
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
 {

@@ -115,9 +115,9 @@ static bool is_mremap(int nr)
 }
 
 /**
- * massif_task_in_free_mmap() - check whether current is in an mmap() that cannot replace mappings.
+ * massif_task_in_free_mmap() - check whether current is in an mmap() that cannot replace existing mappings.
  *
- * Always false for 32-bit threads, which have more than one system call for mmap().
+ * Always returns false for 32-bit threads, which have more than one mmap system call.
  */
 bool massif_task_in_free_mmap(void)
 {

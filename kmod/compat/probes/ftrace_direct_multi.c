@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compiles if the kernel's ftrace supports direct calls from several functions through one ftrace_ops (since 5.16,
+// Compiles if the kernel's ftrace allows one ftrace_ops to register direct calls for several functions (since 5.16,
 // commit f64dd4627ec6; under other names since 6.4).
 #include <linux/ftrace.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Compiles if a page fault that makes a stack grow takes mmap_lock for writing (since 6.5, commit c2508ec5a58d, and in
-// stable series from 6.1 on).
+// Compiles if the kernel takes mmap_lock for writing in a page fault that grows a stack (since 6.5, commit
+// c2508ec5a58d, and in stable series from 6.1 on).
 #include <linux/mm.h>
 
 void *probe(struct mm_struct *mm);

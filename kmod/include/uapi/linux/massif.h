@@ -34,11 +34,11 @@
  * Waiting. poll() returns POLLIN if at least consumer->watermark bytes are unread (0 and 1 both mean any record), or if
  * an urgent record is unread (EXIT, END, or a LOST that reports changes that were not seen). It returns POLLHUP if the
  * session has had at least one process, and now has no process and no target: read the ring to its end once more and
- * stop. Wake-ups are asynchronous, so also read the ring after a timeout of your own.
+ * stop. Wake-ups are asynchronous, so also use a timeout, and read the ring when it expires.
  *
  * Order. Records are in the order of the events, and seq counts them. A record about a mapping is written
  * while mmap_lock of the address space is held, so replaying a target's records in ring order gives its
- * mappings. seq has a gap exactly where records were lost. time_ns is CLOCK_MONOTONIC.
+ * mappings. seq has a gap wherever, and only where, records were lost. time_ns is CLOCK_MONOTONIC.
  *
  * Targets. A target is an address space, not a process: vfork and CLONE_VM share one, exec creates a new one.
  * Target numbers are not reused in a session; 0 means no target. tid is the thread that caused the record.
@@ -120,8 +120,8 @@
  *	OTHER	the kernel has changed the counters for the thread, or for another thread
  *		(MASSIF_RF_EXTERNAL). The range is not known: len is 0.
  *	DRIFT	a change whose cause was not seen. Written only while no other change is in progress.
- *	BASE	rss is the present resident set, and replaces all earlier sums; change is 0. Follows each complete
- *		resync, and precedes EXIT.
+ *	BASE	rss is the current resident set, and replaces all earlier sums; change is 0. Written after each
+ *		complete resync, and before EXIT.
  *
  * rss does not yet include the changes of other threads that are handling a page fault. MOVE reports that mremap moves
  * the resident pages of [from, from + len) to addr; it follows the MAP of the destination. If a call moves several
@@ -229,8 +229,8 @@ struct massif_resync {
 	__u32 flags;		/* MASSIF_RESYNC_ALL: include targets that are in sync */
 	__u32 target;		/* target to resync; 0: all targets */
 	/*
-	 * The module stores here the number of targets that are still out of sync. If it is not 0, make room in the
-	 * ring and call again.
+	 * Set by the module to the number of targets that are still out of sync. If it is not 0, make room in the ring
+	 * and call again.
 	 */
 	__u32 remaining;
 };
@@ -280,10 +280,10 @@ struct massif_status {
 	__u64 records;		/* records written to the ring */
 	__u64 lost;		/* records not written because the ring was full */
 	__u64 missed;		/* calls of hooked functions that the kernel could not deliver to the module */
-	__u64 unseen;		/* number of times total_vm was found to have changed without a record */
+	__u64 unseen;		/* number of times total_vm had changed although no record of the change was written */
 	__u64 captures;		/* STACK records that hooks have requested */
 	__u64 captures_failed;	/* STACK records not written for lack of memory */
-	/* STACK records written without stack bytes, or not requested at all, because the ring had no room */
+	/* stacks not copied because the ring had no room: their STACK records have no bytes, or were not requested */
 	__u64 captures_limited;
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
 	__u64 known_used;	/* records, including STACK records, that refer to a cached stack */
@@ -312,7 +312,7 @@ struct massif_status {
 struct massif_hook_info {
 	__u32 size;
 	__u32 flags;		/* no flags are defined: must be 0 */
-	/* in: index at which the search for a hook begins, initially 0; out: index of the hook found */
+	/* in: index at which to start searching for a hook, initially 0; out: index of the hook found */
 	__u32 index;
 	/* The module fills in the fields below. */
 	__u32 kind;
@@ -409,7 +409,8 @@ enum massif_record_type {
 #define MASSIF_RF_EXTERNAL	(1U << 0)
 #define MASSIF_RF_IN_EXEC	(1U << 1)	/* written during exec: the registers are the old program's */
 #define MASSIF_RF_NO_CAPTURE	(1U << 2)	/* the stack could not be copied: no memory or no room */
-#define MASSIF_RF_NO_TOTAL	(1U << 3)	/* total_vm is not the sum of the reported mappings: do not compare */
+/* total_vm is not the sum of the reported mappings: do not compare the two */
+#define MASSIF_RF_NO_TOTAL	(1U << 3)
 #define MASSIF_RF_KNOWN		(1U << 4)	/* the record's field capture is the number of a cached stack */
 #define MASSIF_RF_GONE		(1U << 5)	/* in an UNMAP record: all GONE records of this unmapping precede it */
 
@@ -597,7 +598,7 @@ struct massif_rec_move {
 #define MASSIF_X86_64_REGS	17
 
 /* Bits of massif_rec_stack.stack_flags: why stack bytes are missing. */
-#define MASSIF_STACK_TRUNCATED	(1U << 0)	/* stack bytes truncated at max_stack_bytes */
+#define MASSIF_STACK_TRUNCATED	(1U << 0)	/* the stack bytes were truncated to max_stack_bytes */
 #define MASSIF_STACK_FAULTED	(1U << 1)	/* the stack copy ends where memory could not be read */
 #define MASSIF_STACK_GONE	(1U << 2)	/* no registers or bytes: the thread ended or called exec first */
 #define MASSIF_STACK_NO_MEMORY	(1U << 4)	/* out of memory: no stack bytes and perhaps no registers were copied */
@@ -615,8 +616,8 @@ struct massif_rec_stack {
 	__u64 sp;		/* stack pointer: address of the first stack byte */
 	__u64 bytes;
 	/*
-	 * How many times executable code of the target had been (or may have been) unmapped by the time of the first
-	 * record that has this stack.
+	 * Number of times executable code of the target had been (or may have been) unmapped before the first record
+	 * with this stack was written.
 	 */
 	__u32 code_gen;
 	__u32 known;		/* number of the cached stack that matches the thread's stack, or 0 if there is none */
