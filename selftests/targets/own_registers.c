@@ -234,9 +234,9 @@ static void make_state(void)
 		memcpy(probe_state_in + i, &word, 8);
 	}
 	/*
-	 * Keep the first 32 bytes, which contain the x87 control and status words and MXCSR, with two exceptions: in
-	 * MXCSR the rounding mode, the exception masks and flush-to-zero are random, and the x87 tag word says that all
-	 * eight registers are in use.
+	 * Leave the first 32 bytes, which contain the x87 control and status words and MXCSR, as they are, except for
+	 * two fields: MXCSR gets a random rounding mode, random exception masks and a random flush-to-zero bit, and the
+	 * x87 tag word marks all eight registers as in use.
 	 */
 	memcpy(probe_state_in, own_state, 32);
 	mxcsr = (uint32_t)any() & 0xffbf & 0xffc0;

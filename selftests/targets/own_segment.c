@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Calls its own malloc with 1 KiB of stack left, as gcc -fsplit-stack does. Prints how many bytes below the stack were
-// overwritten.
+// Calls its own malloc when only 1 KiB of stack is left, as code compiled with gcc -fsplit-stack does. Prints how many
+// bytes below the stack were overwritten.
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// pages_hidden HOW: maps a page through a library whose file is not found at its path. According to HOW, the file is
-// "deleted", "replaced" by another file, or in a mount "namespace" of this program's own.
+// pages_hidden HOW: maps a page through a library whose file cannot be found at its path. HOW says why: the file has
+// been "deleted", has been "replaced" with another file, or is in a mount "namespace" that only this program can see.
 
 #include <dlfcn.h>
 #include <fcntl.h>

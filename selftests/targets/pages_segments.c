@@ -12,8 +12,8 @@ extern const char text[];
 __asm__(".text\n.globl text\ntext: .fill 2 << 20, 1, 0x90\n");
 
 /*
- * Returns the bytes of all mappings in /proc/self/maps that have @name, and of the unnamed mappings directly after
- * them.
+ * Returns the total size in bytes of all mappings in /proc/self/maps that are named @name and of the unnamed mappings
+ * that directly follow them.
  */
 static long mapped(const char *name)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// pages_stacks [ROUNDS [threads]]: maps and unmaps pages from the same call sites, with the same and with different
-// callers, through code that is mapped and unmapped. Deterministic, except with "threads", where four threads do this.
+// pages_stacks [ROUNDS [threads]]: maps and unmaps pages from the same call sites, sometimes with the same callers and
+// sometimes with different ones, through code that is itself mapped and unmapped. Deterministic, except with "threads",
+// where four threads do this concurrently.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -120,8 +121,8 @@ static void *work(void *alone)
 		if (alone && i % 512 == 256)
 			by_library(folder, i / 512);
 		/*
-		 * By now each stack has occurred at least once since code was mapped, so it can be in the module's
-		 * stack cache.
+		 * By now each stack has occurred at least once since code was last mapped, so the module's stack cache
+		 * may contain it.
 		 */
 		if (i % 256 == 64)
 			wait_for_stack_cache();

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A random program: what it allocates, resizes and frees, how much, when, and through which calls.
+ * A program that allocates, resizes and frees blocks at random: the blocks' sizes, the order of the calls and the call
+ * chains are all random.
  *
- * It is interpreted rather than compiled: PROGRAM SEED EVENTS RULES. The same arguments always produce the same
- * program; a smaller EVENTS produces only the first part of it. RULES are letters: r, no realloc; p, no realloc of NULL
- * and no posix_memalign; s, no call chain of more than SHORT_CHAIN functions; f, free everything at the end; a digit,
- * let many chains end with recursive calls of the function that has this number; -, no rule.
+ * The program is interpreted, not compiled. Its command line is PROGRAM SEED EVENTS RULES. The same arguments always
+ * produce the same program; a smaller EVENTS produces only the first part of it. RULES are letters: r, no realloc; p,
+ * no call of posix_memalign and no realloc of NULL; s, no call chain of more than SHORT_CHAIN functions; f, free
+ * everything at the end; a digit, end many call chains with recursive calls of the function that has this number; -, no
+ * rule.
  *
  * The file that includes this one defines the functions that the chains consist of, in a table named functions. Each
  * calls the next function of the chain, or the allocator if it is the last.
  *
- * Block sizes are restricted. In one case Massif's count of extra bytes depends on its allocator's free lists: a free
- * block is handed out whole if splitting it would leave less than 32 bytes. That allocator adds 32 bytes to each block
- * and rounds up to a multiple of 16. The size of the space from which it cuts blocks is a multiple of 32. So if each
- * block's size, rounded up to 16, is a multiple of 32, then so is every hole, every sum of adjacent holes and every
- * remainder of a hole: none is between 0 and 32. There is no other restriction: sizes modulo 32 can be anything from 17
- * to 31, or 0. Alignments above 16 would cut blocks at other addresses, so they are not used. Threads are not used
- * either, because their libraries allocate on their own.
+ * Block sizes are restricted, because in one case the number of extra bytes that Massif counts depends on its
+ * allocator's free lists: if splitting a free block would leave less than 32 bytes, the whole block is handed out.
+ * Massif's allocator adds 32 bytes to each block and rounds the result up to a multiple of 16, and it cuts blocks from
+ * spaces whose size is a multiple of 32. So if every block size, rounded up to 16, is a multiple of 32, then every
+ * hole, every sum of adjacent holes and every remainder of a hole is a multiple of 32 as well, and none lies between 0
+ * and 32. Sizes modulo 32 can therefore be 0 or anything from 17 to 31; there is no other restriction. Alignments above
+ * 16 are not used, because blocks would then be cut at other addresses. Nor are threads, because their libraries
+ * allocate memory of their own.
  */
 #ifndef MASSIF_SELFTESTS_RANDOM_ENGINE_H
 #define MASSIF_SELFTESTS_RANDOM_ENGINE_H
@@ -121,11 +124,11 @@ static struct program {
 	unsigned int mood_left;
 	unsigned int n_slots, n_chains, chain_max;
 	uint32_t functions; /* bit set of the functions that the program uses */
-	/* number of the function with whose recursive calls many call chains end; negative if there is none */
+	/* number of the function whose recursive calls end many of the call chains; negative if there is none */
 	int recursing;
 	uint8_t slop;	    /* size of each block: a multiple of 32, minus 0 to slop - 1 bytes; slop is at most 16 */
 	uint16_t large;	    /* factor for the block sizes in the phase MOOD_LARGE */
-	/* plain: the program calls no function that Valgrind implements by calling another allocation function */
+	/* plain: the program calls none of the allocation functions that Valgrind implements by calling another one */
 	bool resizes, plain;
 	struct block slots[SLOTS];
 	struct chain chains[CHAINS];

@@ -35,7 +35,7 @@
 static char text[16384];
 static int log_file;
 static unsigned int moment;
-static int warming;	/* set during the first call of tell(), which makes all the code that tell() needs resident */
+static int warming; /* set during the first call of tell(), made only so that all the code it uses becomes resident */
 static volatile char sink;
 /* a page that sync_counters() touches and discards in this thread, so that the kernel updates the shared counters */
 static __thread char *scratch;
@@ -80,8 +80,8 @@ static void read_from(const char *at, size_t pages)
 }
 
 /*
- * Removes a page from memory, because kernels before 6.2 add a thread's new pages to the shared counters only when the
- * thread removes pages.
+ * Removes a page from memory. Before 6.2, the kernel adds a thread's new pages to the shared counters only when the
+ * thread removes pages, so this makes it do so.
  */
 static void sync_counters(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// symbols_replaced LIBRARY WAYS COMMAND: opens the library and allocates in it, then executes a shell command, which
-// may change, replace or remove the files of the program and the library. WAYS: c, close the library first; f, fork
-// afterwards; n, execute the command at once, without giving massif-ctl time to look at the files; s, stop massif-ctl
-// until the program has ended.
+// symbols_replaced LIBRARY WAYS COMMAND: opens the library and calls its code to allocate memory, then executes a
+// shell command, which may change, replace or remove the files of the program and the library. WAYS: c, close the
+// library first; f, fork afterwards; n, execute the command at once, without giving massif-ctl time to look at the
+// files; s, stop massif-ctl until the program has ended.
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ __attribute__((noinline)) static void of_program(size_t size)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Stops massif-ctl for a second, so that the program has ended when massif-ctl continues. */
+/* Stops massif-ctl for a second, so that the program will have ended by the time massif-ctl continues. */
 static void stop_parent(void)
 {
 	char command[64];

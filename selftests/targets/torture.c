@@ -3,8 +3,7 @@
 //
 // torture SEED STEPS [WORD...]: threads=N, fork, vfork, storm, share, killed, traced, vdso, uprobe, only=OPERATION,
 // exec (executes itself twice at the end), exec-by-thread. Without any WORD, performs random operations.
-// torture_counts.h describes the files in $TORTURE_MAPS. EXECS is the number of execs of a process, including the one
-// that started it; it is 0 in a forked child.
+// torture_counts.h describes the files in $TORTURE_MAPS.
 #include "torture_engine.h"
 #include "torture_lives.h"
 #include "torture_maps.h"

@@ -25,9 +25,8 @@
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
 
 /*
- * An operation returns 0 if the kernel has performed it or has failed as expected, and an errno if this kernel or
- * process cannot perform it at all. If @rare is not 0, the operation is executed in only one of every @rare turns, on
- * average.
+ * An operation returns 0 if it has succeeded or has failed as expected, and an errno if this kernel or process cannot
+ * perform it at all. If @rare is not 0, the operation is executed only once in every @rare turns, on average.
  */
 struct op {
 	const char *name;
@@ -140,9 +139,10 @@ static void save_maps(void)
 }
 
 /*
- * Marks a moment: saves the maps to a file, and then maps a page at an address that encodes the moment's number, which
- * is also in the file's name. When the test reads the record of that mapping, it compares the saved maps with the
- * mappings that it knows from the records. No other thread may change this address space at the same time.
+ * Saves the maps of one moment (torture_counts.h) to a file, then maps a page at an address that encodes the moment's
+ * number, which is also part of the file's name. When the test reads the record of that mapping, it compares the saved
+ * maps with the mappings that it knows from the records. No other thread may change this address space at the same
+ * time.
  */
 static void moment(void)
 {

@@ -313,8 +313,8 @@ static void with_tracer(void)
 	}
 	inject(pid, SYS_mmap, 0, some(), RW, ANON | MAP_POPULATE, -1, 0);
 	/*
-	 * In three ways, access pages below the child's stack, which may make it grow. This stack is the child's copy
-	 * of the MAP_GROWSDOWN mapping that the tracer created before the fork.
+	 * Access pages below the child's stack in three different ways, which may make the stack grow. This stack is
+	 * the child's copy of the MAP_GROWSDOWN mapping that the tracer created before the fork.
 	 */
 	ptrace(PTRACE_POKEDATA, pid, stack - 2 * PAGE, 1);
 	to = (struct iovec){ stack - 5 * PAGE, sizeof(zeros) };

@@ -13,7 +13,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-static long grown; /* bytes that this program itself has added to the heap, besides those that malloc has added */
+static long grown; /* number of bytes by which this program itself has grown the heap, in addition to malloc */
 
 static int map_fixed(void)
 {
@@ -149,8 +149,8 @@ static int lock(void)
 }
 
 /*
- * Uses madvise() on two parts of the arena: to choose whether a forked child inherits the first part, and whether it
- * sees the second part zeroed.
+ * Uses madvise() to choose whether a forked child inherits one part of the arena, and whether it sees another part
+ * zeroed.
  */
 static int not_for_children(void)
 {

@@ -112,8 +112,8 @@ static int fill_faults(void)
 }
 
 /*
- * Here munmap and mremap take a long time, because they block until the thread that reads the userfaultfd has handled
- * their event.
+ * Here munmap() and mremap() take a long time: they block until the thread that reads the userfaultfd has handled the
+ * event that they cause.
  */
 static int slow_unmap(void)
 {
@@ -139,8 +139,8 @@ static int slow_unmap(void)
 	faults_end = true;
 	pthread_join(reader, NULL);
 	/*
-	 * Once the userfaultfd is closed, other threads may reuse the page that mremap() moved to the arena
-	 * (torture_engine.h).
+	 * Closing the userfaultfd also ends its hold on the page that mremap() moved to the arena (torture_engine.h).
+	 * From here on, other threads may reuse that page.
 	 */
 	close(fd);
 	/*
@@ -289,9 +289,9 @@ static int at_the_limit(void)
 }
 
 /*
- * Creates as many mappings as vm.max_map_count, which the test has set to a low value, permits. A call that needs one
- * more mapping then fails halfway, and the range that MAP_FIXED or mremap was to replace may or may not have been
- * unmapped by then.
+ * Creates as many mappings as vm.max_map_count permits; the test has set it to a low value. A call that needs one more
+ * mapping then fails halfway; by that point, the range that MAP_FIXED or mremap was to replace may or may not have been
+ * unmapped.
  */
 static int too_many(void)
 {
@@ -344,8 +344,9 @@ static int move_marks(void)
 	prctl(PR_SET_MM, PR_SET_MM_BRK, brk_was, 0, 0);
 
 	/*
-	 * Sets the kernel's start of the stack to the current stack pointer's page; the module does not read stacks
-	 * beyond that address. Afterwards the start is restored to the position of argc, or near it.
+	 * Use prctl() to set the start of the stack, as recorded by the kernel, to the page that the stack pointer is
+	 * in; the module does not read stacks beyond that address. Afterwards, restore the start to the position of
+	 * argc, or close to it.
 	 */
 	prctl(PR_SET_MM, PR_SET_MM_START_STACK, stack_was & ~(PAGE - 1), 0, 0);
 	map_fixed();

@@ -234,7 +234,7 @@ static void run_strict(void)
 	work(1, 3000, 50000);
 }
 
-/* Allocates in generated code in which the frame pointer does not lead to a return address. */
+/* Allocates in generated code whose frame pointer does not lead to a return address. */
 static void allocate_in_made_code(unsigned char *page)
 {
 	/*

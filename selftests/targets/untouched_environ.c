@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Inspects the initial stack, like programs that write their title there or that look for the auxiliary vector after
-// the environment. Then overwrites the environment's strings and continues.
+// Inspects the initial stack, as do programs that write their title there or that look for the auxiliary vector
+// after the environment. Then overwrites the environment strings and continues.
 
 #define _GNU_SOURCE
 #include <elf.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Sets errno before each call to the allocator and checks it afterwards. Signals interrupt the calling threads, which
-// also have to wait for one another whenever one of them has a new call stack or reaches a new peak.
+// Sets errno before each call to the allocator and checks it afterwards. Meanwhile, signals interrupt the calling
+// threads, which also have to wait for one another whenever one of them allocates with a new call stack or reaches a
+// new peak.
 
 #include <errno.h>
 #include <pthread.h>
