@@ -64,8 +64,9 @@ static void *map(void *at, size_t len, int prot, int flags)
 }
 
 /*
- * Measures mmap followed by munmap in a hole of a larger mapping. @around is the protection of the larger mapping; the
- * new mapping has PROT_READ | PROT_WRITE. If the protections are the same, the kernel merges the two mappings.
+ * Measures an mmap into a hole in a larger mapping, followed by a munmap. @around is the protection of the larger
+ * mapping; the new mapping has PROT_READ | PROT_WRITE. If the protections are the same, the kernel merges the two
+ * mappings.
  */
 static void pairs(FILE *out, const char *state, const char *path, int around)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // Runs a command and measures the resources it uses: measure [--below] RESULT command arguments...
 //
-// Writes a JSON object to the file RESULT: exit status, CPU seconds used by the command and all its descendants, wall
-// seconds, and peak resident memory in KiB.
+// Writes a JSON object to the file RESULT: exit status, CPU seconds used by the command and all its descendants,
+// wall-clock seconds, and peak resident memory in KiB.
 //
-// With --below, the command is a profiler that starts the program, and the peak is that of the program. The object then
-// also contains the profiler's own peak and, for the time from the program's end to the profiler's end, the wall
-// seconds and the profiler's CPU seconds.
+// With --below, the command is a profiler that starts the program, and the peak is the program's. The object then also
+// contains the profiler's own peak, and the wall-clock time and the profiler's CPU time, in seconds, between the end of
+// the program and the end of the profiler.
 
 #include <errno.h>
 #include <poll.h>

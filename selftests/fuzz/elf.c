@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the aggregator's reading of unwind rules and symbol names from ELF files. Each input is used as an ELF file.
+// Fuzzes the code with which the aggregator reads unwind rules and symbol names from ELF files. Each input is used as
+// an ELF file.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -37,7 +38,10 @@ static void search_summary(const struct mf_elf_summary *summary, uint64_t places
 		}
 }
 
-/* Damages @summary as a compromised child of massif-ctl could, at pseudo-random offsets that depend on the file. */
+/*
+ * Corrupts @summary in the way that a compromised child of massif-ctl could, at pseudo-random offsets that depend on
+ * the file.
+ */
 static void damage_summary(struct mf_elf_summary *summary, size_t size)
 {
 	uint64_t seed = summary->entry ^ summary->rules_bytes, unused[PLACES];

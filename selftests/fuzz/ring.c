@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the part of pages mode that reads the ring, with records that the module would not write.
+// Fuzzes the part of pages mode that reads the ring, using records that the module would never write.
 //
-// An input is a list of records. Each is a recipe of four bytes and then the record's words, most of which are encoded
-// in one byte. Most records are well-formed, so that the code after the format checks is reached. The others have a
-// header of raw input bytes.
+// An input is a list of records. Each record consists of a four-byte recipe followed by the record's words, most of
+// which are encoded in one byte. Most records are well-formed, so that the code behind the format checks is reached.
+// The headers of the others are raw bytes taken from the input.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -56,8 +56,8 @@ struct recipe {
 	uint8_t target; /* low four bits: number of the target; high four bits: id of the stack */
 	uint8_t flags;
 	/*
-	 * low six bits of this byte: number of words by which the record is longer than the minimum for its type; if
-	 * this byte is 0x80 or more, a sequence number is also skipped
+	 * the low six bits give the number of words by which the record is longer than the minimum for its type; if
+	 * this byte is 0x80 or more, a sequence number is skipped as well
 	 */
 	uint8_t more;
 };
@@ -115,8 +115,8 @@ static void put_right(struct massif_record *record)
 }
 
 /*
- * Limits the numbers of pages, because pages mode loops over all pages. On a real machine, the size of its memory
- * limits them.
+ * Limits the numbers of pages, because pages mode loops over all pages. On a real machine, they are limited by the
+ * amount of memory.
  */
 static void bound_pages(struct massif_rec_resident *resident)
 {

@@ -84,10 +84,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ask(&object, UINT64_MAX);
 	table = bytes + (header == 0xffff ? frames : header);
 	/*
-	 * Every group of four bytes may be a code address in the object's unwind tables, so look up the rules from that
-	 * address on. In the search table of .eh_frame_hdr, the address of a function is relative to the start of
-	 * .eh_frame_hdr. If the object has no .eh_frame_hdr, try the address relative to the start of .eh_frame, and
-	 * relative to the four bytes themselves.
+	 * Any group of four bytes may be a code address in the object's unwind tables, so look up the row for that
+	 * address and the rows after it. In the search table of .eh_frame_hdr, a function's address is relative to the
+	 * start of .eh_frame_hdr. If the object has no .eh_frame_hdr, try the address relative to the start of
+	 * .eh_frame and relative to the four bytes themselves.
 	 */
 	for (size_t at = 0, n = 0; at + 4 <= input.left && n < PLACES_MAX; at += 4, n++) {
 		int32_t distance;

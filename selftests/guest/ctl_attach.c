@@ -579,7 +579,7 @@ static bool times_are_among(const char *first, const char *second)
 	return true;
 }
 
-/* A snapshot command during the attach writes a file. The final file repeats everything that this file contains. */
+/* A snapshot command issued during the attach writes a file. The final file must repeat everything in that file. */
 TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 {
 	unsigned long first, second;
@@ -694,7 +694,10 @@ TEST_F_TIMEOUT(attach, with_children, SECONDS)
 		close(fd);
 		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
 		EXPECT_EQ(0, status);
-		/* The subshell (:) has a profile; with --trace-children, so do the programs true and sleep. */
+		/*
+		 * The subshell, which runs only the command ":", has a profile; with --trace-children, so do the
+		 * programs true and sleep.
+		 */
 		EXPECT_EQ(traced ? 3 : 1, ctl_find_files("massif.out", NULL));
 		if (traced) {
 			char *text = read_profile(_metadata, self->target);

@@ -96,7 +96,10 @@ static void expect_leak(struct __test_metadata *_metadata, const char *last)
 {
 	unsigned long heap = ctl_number(last, "mem_heap_B=");
 
-	/* The heap cannot reach the cgroup's memory limit, because the cgroup's memory includes the shim's own. */
+	/*
+	 * The heap can never grow to the cgroup's memory limit, because the shim's memory is charged to the cgroup as
+	 * well.
+	 */
 	EXPECT_LT(LIMIT / 100 * 80, heap);
 	EXPECT_LT(heap / 100 * 90, bytes_at(last, ": leak (ctl_oom.c:")) {
 		TH_LOG("%lu bytes:\n%s", heap, last);
@@ -121,8 +124,8 @@ TEST_F_TIMEOUT(oom, of_pages, SECONDS)
 }
 
 /*
- * Before the OOM kill, the kernel writes some pages to disk and reads them back, so the peak is not necessarily at the
- * end.
+ * Before the OOM kill, the kernel reclaims some pages and later reads them back, so the program's resident memory does
+ * not necessarily peak at the end.
  */
 TEST_F_TIMEOUT(oom, of_resident_pages, SECONDS)
 {

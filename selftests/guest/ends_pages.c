@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// In pages mode, if a process's mapped memory is at its maximum when the process ends, the peak shows that maximum,
-// however the process ends.
+// In pages mode, if a process's mapped memory is at its maximum when the process ends, the recorded peak equals that
+// maximum, no matter how the process ends.
 
 #include <signal.h>
 #include <stdlib.h>

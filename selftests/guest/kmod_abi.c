@@ -436,8 +436,7 @@ TEST_F(opened, a_process_is_in_one_session_at_most)
 	ASSERT_EQ(0, kmod_session_open(&second, RING, STACK));
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &second.fd)));
 	/*
-	 * The child process closes the session's own descriptor, so it must use a copy of the descriptor to enrol
-	 * again.
+	 * The child process closes the session's original descriptor, so it must use a duplicate of it to enrol again.
 	 */
 	same = dup(self->session.fd);
 	EXPECT_EQ(EBUSY, exit_status(kmod_session_call(&self->session, enrol_again, &same)));

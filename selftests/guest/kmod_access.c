@@ -157,8 +157,9 @@ static void change_and_map(const struct change *change, int told, int asked)
 }
 
 /*
- * What the session's records reported: whether there were mappings of the lengths BEFORE, AFTER, BACK and CHILDS, and
- * how many times a process forked, exited, or left the session because the session was no longer allowed to observe it.
+ * What the session's records reported: whether mappings of the lengths BEFORE, AFTER, BACK and CHILDS were made; how
+ * many times a process forked or exited; and how many times a process left the session because the session was no
+ * longer allowed to observe it.
  */
 struct seen {
 	bool before, after, back, childs;
@@ -498,8 +499,9 @@ static int attach_without_room(void)
 	int tries = 0;
 
 	/*
-	 * Each call of this function creates a namespace in a new process. The kernel releases a namespace only some
-	 * time after its process has ended, so until then the limit on user namespaces may be reached.
+	 * Each call of this function creates a user namespace in a new process. The kernel does not release a namespace
+	 * until some time after its process has ended, so creating one may fail for a while because the limit on user
+	 * namespaces has been reached.
 	 */
 	while (unshare(CLONE_NEWUSER)) {
 		if (errno != ENOSPC || ++tries == 100)
@@ -539,8 +541,8 @@ static bool limit_namespaces(const char *limit)
 }
 
 /*
- * If attaching fails because the ring is full, the module keeps no reference to the process's credentials. If it did,
- * the limit on user namespaces would eventually be exceeded.
+ * If attaching fails because the ring is full, the module must not keep a reference to the process's credentials.
+ * Leaked references would eventually exhaust the limit on user namespaces.
  */
 TEST_F_TIMEOUT(access, attach_without_room_keeps_nothing, 120)
 {
@@ -638,9 +640,9 @@ static int count_ends(const struct massif_record *rec, void *arg)
 #define RACES	200
 
 /*
- * Runs as an unprivileged user. RACES times, starts a process that executes @program, which gains privileges, and
- * attaches to the process. The delay before attaching varies, so that some attempts come before the exec and some after
- * it. Returns 0, or the number of the step that failed.
+ * Runs as an unprivileged user. Does the following RACES times: starts a process that executes @program, which gains
+ * privileges when it is executed, and attaches to that process. The delay before attaching varies, so that some
+ * attempts come before the exec and some after it. Returns 0, or the number of the step that failed.
  */
 static int attach_amid_exec(const char *program)
 {
@@ -664,7 +666,7 @@ static int attach_amid_exec(const char *program)
 				return 2;
 		race.attached += !err;
 		race.refused += !!err;
-		/* If the process was attached to before the exec, wait for its END record. */
+		/* If the process had been attached to before the exec, wait for its END record. */
 		for (tries = 0; !err && race.ends < race.attached && tries < 5000; tries++) {
 			const struct massif_record *rec;
 

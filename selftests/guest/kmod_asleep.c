@@ -21,8 +21,8 @@
 #define RING	(16 << 20)
 #define PAGE	4096ul
 /*
- * A kretprobe can follow 256 calls at once (CALLS in kmod/probe.c). MANY is a larger number of calls, and BEYOND is the
- * number of calls that the kretprobe cannot follow.
+ * A kretprobe can track up to 256 calls at a time (CALLS in kmod/probe.c). MANY is a number of calls above that limit,
+ * and BEYOND is how far it exceeds the limit.
  */
 #define MANY	300
 #define BEYOND	(MANY - 256)
@@ -140,8 +140,9 @@ static void read_all(struct kmod_session *session, struct kmod_model *model)
 }
 
 /*
- * Returns whether the model of process @pid that was built from the records equals the process's /proc/PID/maps. If a
- * session has attached to a process twice, the process has two targets; the later one is used.
+ * Returns whether the mappings of process @pid in @model, which was built from the records, equal those in
+ * /proc/PID/maps. If a session has attached to the process twice, the process has two targets, and the later one is
+ * used.
  */
 static bool equals_maps(struct kmod_model *model, pid_t pid)
 {
@@ -164,8 +165,8 @@ static bool equals_maps(struct kmod_model *model, pid_t pid)
 
 /*
  * A session ends and the module is unloaded while two mmap() calls are sleeping. Later, the process that made one of
- * the calls is killed, and the other call succeeds. Unloading must wait for calls that are executing in a wrapper
- * function of the module, but not for calls whose return is watched by a kretprobe.
+ * the calls is killed, and the other call succeeds. Unloading must wait for calls that are executing in one of the
+ * module's wrapper functions, but not for calls whose return a kretprobe is waiting to intercept.
  */
 TEST_F_TIMEOUT(asleep, when_the_module_is_to_go, 60)
 {
@@ -211,7 +212,7 @@ static pid_t start_resync(struct kmod_session *session)
 	return pid;
 }
 
-/* Kills the process. Returns whether it was still running before and ended within five seconds. */
+/* Kills the process. Returns whether it was still running beforehand and ended within five seconds. */
 static bool can_be_killed(pid_t *pid)
 {
 	if (waitpid(*pid, NULL, WNOHANG))

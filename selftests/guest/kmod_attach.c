@@ -395,8 +395,8 @@ static int wait_for_others(char **page, uint64_t features)
 }
 
 /*
- * Waits for the next message of the userfaultfd. Returns whether it is an @event, which means that a process is
- * blocked.
+ * Waits for the next message from the userfaultfd. Returns whether it reports an @event, that is, whether such an event
+ * has blocked a process.
  */
 static bool await(int fd, uint8_t event, struct uffd_msg *message)
 {
@@ -522,8 +522,8 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(self->session.fd);
 		/*
-		 * If exec succeeds, the script's interpreter, sleep, gets the script's path as its argument and fails,
-		 * because a path is not a number.
+		 * If exec succeeds, sleep, which is the script's interpreter, is given the script's path as its
+		 * argument and fails, because a path is not a number.
 		 */
 		execl(script, script, NULL);
 		_exit(2);
@@ -551,7 +551,10 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	close(fd);
 }
 
-/* The child exists, but its parent is blocked until the userfaultfd event is handled. */
+/*
+ * Attaches to a process in the middle of a fork: the child exists, but its parent stays blocked until the userfaultfd
+ * event is handled.
+ */
 TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 {
 	int told[2], theirs = -1, fd;

@@ -449,7 +449,10 @@ static bool op_fork(int nth, unsigned int n)
 	return pid > 0;
 }
 
-/* Runs an operation in a child process in which the @n-th memory allocation or copy from or to user space fails. */
+/*
+ * Runs an operation in a child process, in which the @n-th memory allocation or user-space copy (in either direction)
+ * is made to fail.
+ */
 static bool in_a_child(void (*run)(void), unsigned int n)
 {
 	pid_t pid = fork();

@@ -3,12 +3,12 @@
 // reach new code are kept and mutated further.
 //
 // A program is a list of calls that one process executes, each encoded in four bytes. The process makes ioctls and, as
-// a member of its own sessions, calls such as mmap, fork and exec. The test needs a kernel with KCOV, which reports the
-// code reached, such as the debug kernel. An error stops that kernel or appears in its log. `make fuzz-kernel` runs it
-// for an hour.
+// a member of its own sessions, calls such as mmap, fork and exec. The test needs a kernel with KCOV, such as the debug
+// kernel, so that the code reached can be recorded. An error either stops the kernel or appears in the kernel log.
+// `make fuzz-kernel` runs the test for an hour.
 //
-// MASSIF_FUZZ_SECONDS is the duration (default 20), MASSIF_FUZZ_SEED the first seed. The offsets reached in the module
-// are written to the file MASSIF_FUZZ_REACHED, for vm/coverage.sh.
+// MASSIF_FUZZ_SECONDS is the duration (default 20), and MASSIF_FUZZ_SEED the first seed. The offsets reached in the
+// module are written to the file MASSIF_FUZZ_REACHED, for vm/coverage.sh.
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>

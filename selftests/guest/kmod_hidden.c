@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests profiled processes that leave a session, because it may no longer observe them or because root has attached to
-// them. Many processes leave at once, and some share an address space.
+// Tests what happens when profiled processes leave a session, either because it may no longer observe them or because
+// root has attached to them. Many processes leave at once, and some share an address space.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -187,8 +187,8 @@ static int watch_exec(void)
 }
 
 /*
- * Two processes share an address space. The address space stops being dumpable, so the session may no longer observe
- * it. If one of the two processes then calls exec, the session does not follow that process into its new address space.
+ * Two processes share an address space, which then becomes non-dumpable, so the session may no longer observe it. If
+ * one of the two processes later calls exec, the session must not follow it into its new address space.
  */
 TEST(what_is_hidden_executes_unseen)
 {
@@ -345,8 +345,8 @@ static struct shared *share(void)
 }
 
 /*
- * The module removes processes from a session when the session may no longer observe them. The time that this takes
- * does not depend on how many other processes the session has.
+ * When a session is no longer permitted to observe some processes, the module removes them from it. The time that this
+ * takes must not depend on how many other processes the session has.
  */
 TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 {
@@ -387,8 +387,8 @@ static int lose_crowd(struct shared *shared, int ready)
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
 	/*
-	 * The EXIT record may be written only after the session's last target has been removed, in which case
-	 * kmod_session_drain() has not read it. So read once more.
+	 * The EXIT record is sometimes written only after the session's last target has been removed. In that case
+	 * kmod_session_drain() has missed it, so read once more.
 	 */
 	usleep(100 * 1000);
 	read_all(&session, &seen);

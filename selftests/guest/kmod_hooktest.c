@@ -19,9 +19,9 @@
 #define RING	(256 << 10)
 
 /*
- * Argument bits of act(). The child always triggers the hooks for mmap() and munmap(). Each bit adds a call that
- * triggers another hook: brk() (DO_BRK), an mremap() that grows a mapping in place (DO_GROW), or one that moves a
- * mapping (DO_MOVE).
+ * Argument bits of act(). The child always triggers the mmap() and munmap() hooks. Each bit adds one more call, which
+ * triggers another hook: DO_BRK adds a brk(), DO_GROW an mremap() that grows a mapping in place, and DO_MOVE an
+ * mremap() that moves a mapping.
  */
 #define DO_BRK	1
 #define DO_GROW	2
@@ -229,8 +229,8 @@ TEST_F(hooktest, of_faults)
 }
 
 /*
- * SETUP does not touch the caller's memory, so a caller cannot block others with userfaultfd or FUSE. The caller's
- * resource limits must not make the hook test fail either.
+ * SETUP does not touch the caller's memory, so a caller cannot use userfaultfd or FUSE to block others. Nor may the
+ * caller's resource limits make the hook test fail.
  */
 TEST_F_TIMEOUT(hooktest, setup_touches_no_memory, 60)
 {

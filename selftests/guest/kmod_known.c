@@ -357,8 +357,8 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 }
 
 /*
- * An mremap that moves a mapping has a separate STACK record, even if the module recognises the stack. In that case,
- * the STACK record contains the stack's number in the stack cache.
+ * An mremap that moves a mapping gets a STACK record of its own, even if the module finds the stack in its stack cache.
+ * In that case, the STACK record contains the stack's number in the cache.
  */
 TEST_F_TIMEOUT(known, of_a_move, 60)
 {
