@@ -150,7 +150,7 @@ static struct tracee *tracee_of(struct trace *trace, pid_t tid)
 	tracee = zalloc(sizeof(*tracee));
 	tracee->tid = tid;
 	tracee->pid = process_of(tid);
-	/* The system calls of a new thread are counted if those of the other threads of its process are. */
+	/* A new thread's system calls are counted if those of the other threads in its process are being counted. */
 	for (struct tracee *other = trace->tracees; other; other = other->next)
 		if (other->pid == tracee->pid)
 			tracee->watched = other->watched;
@@ -247,8 +247,8 @@ static bool is_massif_ctls(const struct trace *trace, const struct tracee *trace
 }
 
 /*
- * Keeps a thread's event for next_event(). Threads of massif-ctl are continued at once, because the thread that reads
- * the ring may wait for another thread, which in turn waits for the helper process.
+ * Saves a thread's event for next_event(). Threads of massif-ctl are resumed at once: the thread that reads the ring
+ * may be waiting for another thread, which in turn is waiting for the helper process.
  */
 static void take_note(struct trace *trace, struct tracee *tracee, int status)
 {
@@ -297,8 +297,8 @@ static void ask_for_dump(struct trace *trace, unsigned int moment)
 }
 
 /*
- * Stops all threads of @self's process, reads the process's maps from /proc, and makes massif-ctl write a dump of the
- * mappings that it knows about. Returns false if a thread cannot be stopped now.
+ * Stops all threads of @self's process, reads the process's maps from /proc, and has massif-ctl dump the mappings known
+ * to it. Returns false if a thread cannot be stopped now.
  */
 static bool moment(struct trace *trace, struct tracee *self)
 {

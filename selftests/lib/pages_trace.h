@@ -43,8 +43,8 @@ struct trace_set {
  *
  * Each process that has executed a program, and each process forked by it, is stopped at certain points: at its 16th,
  * 32nd, 64th, ... system call. At each point, all threads of the process are stopped, its maps are read, and massif-ctl
- * is asked to dump the mappings that it knows about to @dump, the file named by $MASSIF_DUMP_INTERVALS. So one of these
- * points comes early in the sequence of the process's system calls, and one in the second half.
+ * is asked to write the mappings known to it to @dump, the file named by $MASSIF_DUMP_INTERVALS. Because the numbers
+ * double, one point comes early in the process's life, and another comes in the second half of its system calls.
  *
  * *@set is set to the maps of each process at its exit and at all these points. Free it with trace_set_free().
  */

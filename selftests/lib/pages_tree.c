@@ -11,12 +11,12 @@
 
 #define DEPTH_MAX 1024
 
-/* A line of the tree, and whether it is known that the line's stack was called from ld.so's start code or from main. */
+/* A line of the tree, and whether it is known that the line's stack was called from ld.so's startup code or from main. */
 struct line {
 	uint64_t bytes;	   /* bytes of the line without those of its child lines in the tree */
 	/*
-	 * @loader: this line or one of its ancestors in the tree names a function of ld.so's start code; @main: this
-	 * line names main
+	 * @loader: this line or one of its ancestors in the tree contains the name of one of ld.so's startup functions;
+	 * @main: this line is for main or (below main)
 	 */
 	bool loader, main;
 	char text[256];

@@ -18,8 +18,8 @@ struct pages_tree {
 	/* bytes that @exec, @loader and @in_main do not count, such as those of the tree lines [lost] and [no stack] */
 	uint64_t other;
 	/*
-	 * text of the tree line for the outermost frame of one stack; of the stacks counted in @other, this is the one
-	 * with the most bytes
+	 * text of the tree line for the outermost frame of one stack, the one with the most bytes among those counted
+	 * in @other
 	 */
 	char worst[256];
 };

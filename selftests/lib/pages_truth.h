@@ -13,7 +13,10 @@
 /* Returns whether this kernel reports resident pages. */
 bool mf_truth_has_resident(void);
 
-/* Returns the options that massif-ctl uses in pages mode with --time-unit=B. @what selects the pages to count. */
+/*
+ * Returns the options as massif-ctl sets them by default in pages mode, but with --time-unit=B. @what selects the pages
+ * to count.
+ */
 struct mf_pages_options mf_truth_options(enum mf_pages_what what);
 
 /* Returns the process @pid of the session, or NULL. */

@@ -117,8 +117,8 @@ static unsigned int pick_frequency(uint64_t *state)
 }
 
 /*
- * The number of tree lines in a massif.out file is a product of the values of three options. Choose these so that some
- * cases have all lines, but no case has too many.
+ * The number of tree lines in a massif.out file grows with --depth and --max-snapshots and shrinks with
+ * --detailed-freq. Choose the values so that some cases have every line but no case has too many.
  */
 static void add_sizes(struct random_case *the, uint64_t *state)
 {
@@ -154,15 +154,14 @@ static void add_numbers(struct random_case *the, uint64_t *state)
 }
 
 /*
- * Adds names for --alloc-fn and --ignore-fn. Leaves out combinations for which the two profilers differ on purpose
+ * Adds names for --alloc-fn and --ignore-fn. Avoids combinations for which the two profilers differ on purpose
  * (Documentation/differences.rst):
  * - functions with inlined calls at a call site: Valgrind 3.19 compares only the outer name, while newer versions and
  *   massif-ctl compare all of them;
- * - reallocs while some blocks are ignored. Even without --ignore-fn, a block is ignored if its chain of allocation
- *   functions is longer than the captured part of the stack, so a case has either reallocs or such chains, but not
- *   both;
+ * - reallocs when some blocks are ignored. Even without --ignore-fn, a block is ignored if its chain of allocation
+ *   functions is longer than the captured part of the stack. So no case has both reallocs and such chains;
  * - the captured length of a chain that ends in posix_memalign or realloc(NULL, n), because Valgrind's versions of
- *   these call its memalign and malloc.
+ *   these call its own memalign and malloc.
  */
 static void add_functions(struct random_case *the, uint64_t *state, const struct target *target,
 			  char *rules)

@@ -14,7 +14,9 @@
 
 #define WALKS_THEIRS_MAX 1024u
 
-/* Attribute for a function that must not be inlined or cloned, and whose tail calls must not be turned into jumps. */
+/*
+ * Attribute for a function that must not be inlined or cloned, and in which tail calls must not be turned into jumps.
+ */
 #define FRAME __attribute__((noipa, optimize("no-optimize-sibling-calls")))
 
 /*
@@ -27,7 +29,7 @@ struct walks_comparison {
 };
 
 struct walks {
-	struct walks_comparison compared; /* result of the last comparison of the shim's walk with libunwind's */
+	struct walks_comparison compared; /* result of the last comparison between the shim's walk and libunwind's */
 	uint32_t depth;			  /* maximum depth of a walk */
 	/*
 	 * Numbers of wrong stacks, counted separately for walks that reuse frames of the previous walk and for the
@@ -40,7 +42,10 @@ struct walks {
 	 */
 	uint32_t hits, recalls;
 	uint32_t n_remembered;
-	/* number of unwinding steps that recovered all registers; steps by cached unwind rules need not do so */
+	/*
+	 * number of unwinding steps that recovered all registers; steps that use cached unwind rules need not recover
+	 * all of them
+	 */
 	uint32_t complete_steps;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs torture in a session and compares all records with the maps that it saves.
+// Runs the torture program in a session and compares all records with the maps that the program saves.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

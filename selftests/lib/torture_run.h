@@ -16,9 +16,9 @@ struct torture_run {
 	struct kmod_model model;
 	char maps[PATH_MAX];		/* the directory that $TORTURE_MAPS names */
 	struct torture_counts counts;	/* the torture program's own counts */
-	/* number of copies of /proc/self/maps, saved while the program ran, whose mappings match the model's */
+	/* number of copies of /proc/self/maps, saved while the program ran, that match the mappings in the model */
 	uint64_t moments;
-	/* number of copies of /proc/self/maps, saved at an exit or exec, whose mappings match the model's */
+	/* number of copies of /proc/self/maps, saved at each exit and exec, that match the mappings in the model */
 	uint64_t saved;
 	uint64_t totals; /* number of records whose total_vm was compared with the model's number of pages */
 	char wrong[512];		/* description of the first error */
@@ -29,14 +29,14 @@ int torture_run_open(struct torture_run *run);
 void torture_run_close(struct torture_run *run);
 
 /*
- * Runs argv[0] in the session of @run, until all its processes have ended. Returns the status of argv[0] in the
- * format of waitpid(2), or -errno.
+ * Runs argv[0] in the session of @run, and waits until all its processes have ended. Returns the status of argv[0] in
+ * the format of waitpid(2), or -errno.
  */
 int torture_run(struct torture_run *run, char *const argv[], int timeout_ms);
 
 /*
- * Returns whether the records were exact: all totals and maps agree, no record was lost, and no process was missed. If
- * not, run->wrong describes the first error.
+ * Returns whether the records were exact, that is, all totals and maps agreed, no record was lost, and no process was
+ * missed. If not, run->wrong describes the first error.
  */
 bool torture_run_exact(struct torture_run *run);
 

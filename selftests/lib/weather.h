@@ -10,7 +10,9 @@
 struct weather {
 	/* true if the disturbance needs a thread in the profiled process that waits for pages from a userfaultfd */
 	bool faults;
-	/* number of calls to @blow needed to cause every variant of this disturbance */
+	/*
+	 * number of calls to @blow, the callback below, that are needed to go through every variant of this disturbance
+	 */
 	unsigned int rounds;
 	/*
 	 * Prepares the machine to disturb @member, a profiled process that is busy changing its memory. Returns NULL on
@@ -25,8 +27,7 @@ struct weather {
 	 */
 	void (*serve)(struct member *member);
 	/*
-	 * Returns how many times this disturbance has had its intended effect on the profiled process since the
-	 * disturbance began.
+	 * Returns how many times this disturbance has had its intended effect on the profiled process since it began.
 	 */
 	long (*effects)(void);
 	/* Restores the machine's original state. Returns false if that fails. */

@@ -141,8 +141,8 @@ static void eat_all(unsigned int how)
 }
 
 /*
- * Uses part or most of the control group's memory limit, becomes a profiled process, and uses more memory until the OOM
- * killer kills it.
+ * Uses some or most of the control group's memory limit, becomes a profiled process, and then uses more memory until
+ * the OOM killer kills it.
  */
 static void be_killed(struct member *member, unsigned int how)
 {
@@ -173,7 +173,7 @@ static void blow_killer(struct member *member, unsigned int round)
 		be_killed(member, round);
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		effects++;
-	/* Kill the children of the process that was killed. */
+	/* The process has ended; now kill its children, too. */
 	if (round % WAYS == WAYS - 1)
 		weather_group_put(KILLER, "cgroup.kill", "1");
 }

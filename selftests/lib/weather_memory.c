@@ -127,8 +127,8 @@ static const char *begin_merging(struct member *member)
 }
 
 /*
- * Writing 2 to KSM's file `run` separates all merged pages. This process takes the page faults that separate them, but
- * in the address space of the profiled process.
+ * Writing 2 to KSM's file `run` unmerges all merged pages. The page faults that unmerge them are taken by this process,
+ * but in the address space of the profiled process.
  */
 static void blow_merging(struct member *member, unsigned int round)
 {
@@ -172,8 +172,8 @@ static const char *begin_collapse(struct member *member)
 }
 
 /*
- * Switches between huge pages for all page faults and huge pages only where madvise() requests them. With the latter,
- * page faults leave small pages for khugepaged to collapse.
+ * Alternates between using huge pages for all page faults and using them only where madvise() requests them. In the
+ * latter case, page faults leave small pages for khugepaged to collapse.
  */
 static void blow_collapse(struct member *member, unsigned int round)
 {

@@ -18,9 +18,9 @@ static void wake(bool now)
 }
 
 /*
- * Writing '0' to the device makes later mmap() calls sleep. 'k' does the same, but if a thread is killed during that
- * sleep, its mmap() call still succeeds before the thread ends. '1' wakes up all sleepers and makes later calls return
- * without sleeping.
+ * Writing '0' to the device makes subsequent mmap() calls sleep. 'k' does the same, except that if a thread is killed
+ * while it sleeps, its mmap() call still succeeds before the thread exits. '1' wakes all sleepers and lets subsequent
+ * calls return without sleeping.
  */
 static ssize_t sleep_write(struct file *file, const char __user *text, size_t size, loff_t *at)
 {

@@ -24,7 +24,7 @@
 
 #include "selftests/search/end_state.h"
 
-/* Time in milliseconds that daemons left behind by the command get to finish their work. */
+/* Time in milliseconds allowed for daemons left behind by the command to finish their work. */
 #define GRACE_MS    3000
 #define TICK_MS	    10
 #define PROCESSES   4096

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code that hostile programs are built from: unusual arguments, floating point, code without unwind rules. */
+/* Building blocks of hostile programs: unusual arguments, floating point, code without unwind rules. */
 #ifndef MASSIF_SELFTESTS_CALLS_H
 #define MASSIF_SELFTESTS_CALLS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pieces of code that hostile programs in C++ are built from: operators, exceptions, thread-local objects. When
- * compiled as C, they do nothing.
+ * Building blocks of hostile C++ programs: operators, exceptions, thread-local objects. When compiled as C, they do
+ * nothing.
  */
 #ifndef MASSIF_SELFTESTS_CLASSES_H
 #define MASSIF_SELFTESTS_CLASSES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pieces of code that hostile programs are built from: setting resource limits. The output with massif is compared with
- * the output without it. Amounts printed after "about:" may differ by 1%.
+ * Building blocks of hostile programs: setting resource limits. The output with massif is compared with the output
+ * without it. Amounts printed after "about:" may differ by 1%.
  */
 #ifndef MASSIF_SELFTESTS_LIMITS_H
 #define MASSIF_SELFTESTS_LIMITS_H
@@ -114,7 +114,7 @@ UNUSED static uint64_t piece_file_size(unsigned int p)
 	return mix(seen_limits(), churn(p, 300));
 }
 
-/* Allocates until malloc() fails, frees everything, and repeats that once. */
+/* Allocates until malloc() fails, then frees everything; does this twice. */
 UNUSED static uint64_t piece_no_memory(unsigned int p)
 {
 	static void *blocks[4096];

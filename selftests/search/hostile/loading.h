@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pieces of code that hostile programs are built from: libraries that are loaded and unloaded. plug.so is built from
- * plug.c with the same compiler as the program.
+ * Building blocks of hostile programs: libraries that are loaded and unloaded. plug.so is built from plug.c with the
+ * same compiler as the program.
  */
 #ifndef MASSIF_SELFTESTS_LOADING_H
 #define MASSIF_SELFTESTS_LOADING_H

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script, build, that builds it
+ * make SEED NUMBER DIRECTORY: writes a hostile program, main.c, and a shell script named build that compiles it
  *
- * A program is a sequence of pieces of code, selected at random from the array pieces[], with random parameters.
- * Changes made by a piece (to floating-point modes, limits, handlers, sandboxes) stay in effect for the following
- * pieces. Some pieces run in a thread, a coroutine, a signal handler or a forked child. Between the pieces, the program
- * calls randomly generated functions that allocate. The compiler, its flags, the linker and the program's own allocator
- * are random, too.
+ * A program is a sequence of pieces of code, selected at random from the array pieces[] and given random parameters.
+ * The changes that a piece makes (to floating-point modes, limits, handlers, sandboxes) stay in effect for the pieces
+ * after it. Some pieces run in a thread, a coroutine, a signal handler or a forked child. Between the pieces, the
+ * program calls randomly generated functions that allocate. The compiler, its flags, the linker and the program's own
+ * allocator are random, too.
  *
  * The environment variable HOSTILE_EXCEPT lists pieces to leave out, separated by spaces; "misaligned" stands for
- * misaligned stacks. Use the variable to find other errors while a known error has not yet been fixed.
+ * misaligned stacks. Use it to look for other errors until a known error is fixed.
  */
 
 #include <stdbool.h>
@@ -21,14 +21,14 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum when {
-	EARLY,	/* the piece of code comes first in the generated program, because it inspects the initial state */
+	EARLY,	/* a piece of code that must come first in the program, because it inspects the initial state */
 	ANY,
 	/*
-	 * the piece of code may be anywhere in the generated program, but the program has at most one SELDOM piece,
-	 * because such a piece makes many other pieces impossible
+	 * a piece of code that may come anywhere between the EARLY and the LAST ones, like an ANY piece, but that rules
+	 * out many other pieces after it. So a program has at most one such piece, or none if it has its own allocator.
 	 */
 	SELDOM,
-	LAST,	/* the piece of code comes last in the sequence of pieces that makes up the generated program */
+	LAST,	/* a piece of code that must come last in the program */
 };
 
 enum needs {
@@ -45,8 +45,8 @@ enum needs {
 	DEFAULT_FP = 4,
 	MAIN_STACK = 8,	  /* the piece of code needs a larger stack than a coroutine has */
 	/*
-	 * the piece of code needs a lot of memory; in the generated program it must not come after a SELDOM piece,
-	 * because such a piece may have limited the available memory
+	 * the piece of code needs a lot of memory, so it must not come after a SELDOM piece, which may have limited the
+	 * available memory
 	 */
 	MEMORY = 16,
 };
@@ -161,7 +161,7 @@ static FILE *create(const char *directory, const char *name)
 	return file;
 }
 
-/* Writes a function of a random shape, which allocates and calls functions written earlier. */
+/* Writes a function of random shape that allocates and calls functions written before it. */
 static void write_function(FILE *file, unsigned int number)
 {
 	static const char *const attributes[] = {
@@ -232,8 +232,8 @@ static void write_runners(FILE *file)
 }
 
 /*
- * The value of HOSTILE_OWN (as in own.h) for an allocator whose malloc() switches stacks by means of system calls.
- * Pieces of code marked LAST restrict system calls, so a program with this allocator must not contain any of them.
+ * The value of HOSTILE_OWN (see own.h) for an allocator whose malloc() switches stacks by means of system calls. Pieces
+ * of code marked LAST restrict system calls, so a program with this allocator must not contain any such piece.
  */
 #define OWN_STACK 4
 

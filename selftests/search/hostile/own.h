@@ -18,7 +18,7 @@
  */
 #define OWN_LEAF  1
 #define OWN_POOL  2 /* an allocator that has a lock and a free list; its functions call each other */
-#define OWN_JUMP  3 /* an allocator like OWN_POOL, but malloc() exits by longjmp() on request */
+#define OWN_JUMP  3 /* an allocator like OWN_POOL, but on request malloc() calls longjmp() instead of returning */
 #define OWN_STACK 4 /* an allocator like OWN_POOL, but malloc() works on a separate stack */
 #define OWN_NEXT  5 /* an allocator that puts a header before the C library's blocks */
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Pieces of code that hostile programs are built from: children, descriptors, environment, and other properties of a
- * process.
- */
+/* Building blocks of hostile programs: children, descriptors, the environment, and other properties of a process. */
 #ifndef MASSIF_SELFTESTS_PROCESSES_H
 #define MASSIF_SELFTESTS_PROCESSES_H
 
@@ -137,8 +134,8 @@ UNUSED static uint64_t piece_spawns(unsigned int p)
 }
 
 /*
- * Returns a checksum of the environment variables in their order, of entries of the auxiliary vector, and of settings
- * that prctl() reads. Also prints the number of variables and the number of gaps between their strings. check-hostile
+ * Returns a checksum of the environment variables (in order), of entries of the auxiliary vector, and of settings that
+ * prctl() reads. Also prints the number of variables and the number of gaps between their strings. check-hostile
  * compares the results of a run under massif with those of a run without massif.
  */
 UNUSED static uint64_t piece_environment(unsigned int p)

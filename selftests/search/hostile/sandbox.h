@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Pieces of code that hostile programs are built from: sandboxes, which forbid certain actions for the rest of the
- * program.
- */
+/* Building blocks of hostile programs: sandboxes, which forbid certain actions for the rest of the program. */
 #ifndef MASSIF_SELFTESTS_SANDBOX_H
 #define MASSIF_SELFTESTS_SANDBOX_H
 
@@ -18,7 +15,7 @@
 #include "processes.h"
 #include "state.h"
 
-/* Frees enough memory for malloc() to manage without system calls later, when they are forbidden. */
+/* Frees enough memory that malloc() will not need system calls once they are forbidden. */
 UNUSED static void prepare_heap(void)
 {
 	static void *blocks[600];
@@ -80,7 +77,7 @@ UNUSED static uint64_t piece_chroot(unsigned int p)
 	return mix(sum, (uint64_t)wait_for(pid));
 }
 
-/* From now on, permits only the system calls that malloc() needs. Any other call causes @action. */
+/* From now on, permits only the system calls that malloc() needs. Any other system call results in @action. */
 UNUSED static int forbid(uint32_t action)
 {
 #define ALLOW(number)                                                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code that hostile programs are built from: signals and their handlers. */
+/* Building blocks of hostile programs: signals and their handlers. */
 #ifndef MASSIF_SELFTESTS_SIGNALS_H
 #define MASSIF_SELFTESTS_SIGNALS_H
 
@@ -21,7 +21,7 @@ UNUSED static void count_only(int signal)
 	ticks = ticks + 1;
 }
 
-/* A signal handler that allocates. Therefore, it must not be used for signals that can interrupt allocations. */
+/* A signal handler that allocates, so it must not be used for signals that can interrupt an allocation. */
 UNUSED static void allocate(int signal)
 {
 	handler_sum = mix(handler_sum, churn((unsigned int)signal, 20));
@@ -153,8 +153,8 @@ UNUSED static void on_event(union sigval value)
 }
 
 /*
- * Sets a timer whose function runs in new threads that have signals blocked. The C library starts these threads from a
- * helper thread that has a small stack.
+ * Sets a timer that runs a function in a new thread each time it expires, with signals blocked. The C library starts
+ * these threads from a helper thread that has a small stack.
  */
 UNUSED static uint64_t piece_timer_threads(unsigned int p)
 {

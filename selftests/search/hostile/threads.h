@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pieces of code that hostile programs are built from: threads, stacks, coroutines. */
+/* Building blocks of hostile programs: threads, stacks and coroutines. */
 #ifndef MASSIF_SELFTESTS_THREADS_H
 #define MASSIF_SELFTESTS_THREADS_H
 
