@@ -13,8 +13,8 @@ bool mf_readable_word(uint64_t address);
 bool mf_readable_text(const char *text);
 
 /*
- * Can the array @texts be read up to and including its final NULL, and all strings that the array points to? Makes one
- * system call per page if the strings are in ascending order in memory.
+ * Returns whether the array @texts, up to and including its final NULL, and all strings that it points to can be read.
+ * Makes one system call per page if the strings are in ascending order in memory.
  */
 bool mf_readable_texts(char *const *texts);
 

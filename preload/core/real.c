@@ -99,9 +99,9 @@ static void fail(const char *symbol)
 }
 
 /*
- * Returns whether @function is a definition outside the shim. In an executable that is not position-independent,
- * @function can be the address of an entry in the procedure linkage table (an undefined symbol). Such an entry jumps to
- * a definition elsewhere, namely the shim's.
+ * Returns whether @function is defined outside the shim. In an executable that is not position-independent, @function
+ * can be the address of an entry in the procedure linkage table (of an undefined symbol). Such an entry does not count,
+ * because it jumps to a definition elsewhere: the shim's.
  */
 static bool is_theirs(void *function)
 {

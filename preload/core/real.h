@@ -43,8 +43,8 @@
 	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *))
 
 /*
- * Functions that the C++ library's operators would call if the shim were not loaded: the program's own definitions, if
- * it has any.
+ * The functions that the C++ library's operators new and delete would call if the shim were not loaded: the program's
+ * own definitions, if it has any.
  */
 #define MF_REAL_PROGRAM(X)                                                  \
 	X(program_malloc, "malloc", void *, (size_t))                       \

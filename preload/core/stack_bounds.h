@@ -36,7 +36,7 @@ bool mf_stack_bounds_reaches(uint64_t address);
 
 /*
  * Returns the bounds of the current thread's stack, extended down to @sp if @sp is on that stack. The thread's stack
- * pointer must be at @sp or below.
+ * pointer must not be above @sp.
  */
 const struct mf_stack_bounds *mf_stack_bounds_at(uint64_t sp);
 

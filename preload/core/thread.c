@@ -20,7 +20,7 @@
 #include "thread_memory.h"
 #include "xstate.h"
 
-/* Number of private states in the shim's static data. More are mapped in chunks when they are needed. */
+/* Number of threads' private states in the shim's static data. If more are needed, they are mapped in chunks. */
 #define PRIVATES_FIRST 256u
 #define CHUNK_BYTES    65536u
 
@@ -72,8 +72,8 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->entry = NULL;
 	thread->memo.room = private->room;
 	/*
-	 * Mark the thread's caches as out of date, so that they are emptied before they are first used: set a
-	 * generation other than the current one.
+	 * Mark the thread's caches as out of date by setting a generation other than the current one, so that they are
+	 * emptied before they are first used.
 	 */
 	thread->generation = mf_objects_generation() - 1;
 }
@@ -162,8 +162,8 @@ static bool find_fresh(void)
 		return false;
 	mf_own_memory_add(CHUNK_BYTES);
 	/*
-	 * Unlock the memory, because after mlockall(MCL_FUTURE) it would count against the program's RLIMIT_MEMLOCK. In
-	 * a sandbox, skip this: it may forbid munlock(), because malloc never calls it.
+	 * Unlock the memory, because after mlockall(MCL_FUTURE) it would count against the program's RLIMIT_MEMLOCK.
+	 * Skip this in a sandbox, which may forbid munlock() because malloc never calls it.
 	 */
 	if (!mf_seccomp_is_on())
 		syscall(SYS_munlock, chunk, CHUNK_BYTES);

@@ -101,17 +101,16 @@ struct mf_thread_private {
 };
 
 /*
- * The variables that each thread has in thread-local storage. They are in the static TLS block, because accessing them
- * must not allocate. The struct is small, because the static TLS block takes space from every thread's stack, and
- * stacks can be small.
+ * The shim's thread-local variables. They are in the static TLS block, so that accessing them does not allocate. The
+ * struct is kept small, because the static TLS block takes up part of each thread's stack, which may itself be small.
  */
 struct mf_thread_local {
 	volatile uint8_t inside; /* MF_INSIDE_... bits; 0 if the next event is to be counted immediately */
 	uint8_t shortcut;     /* which fast path the thread's events may try: one of enum mf_fastpath */
 	bool binds_deep;      /* the thread is inside dlopen() with RTLD_DEEPBIND; see deepbind.c */
 	/*
-	 * The malloc() call inside the C++ library's operator new has returned a block, which was not counted; see
-	 * mf_slowpath_absorb().
+	 * The malloc() call made by the C++ library's operator new has returned a block, and that block has not been
+	 * counted yet; see mf_slowpath_absorb().
 	 */
 	bool is_absorbed;
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
@@ -127,7 +126,7 @@ enum mf_inside {
 	MF_INSIDE_OWN = 4,
 };
 
-/* Which fast path the events of a thread may try before the slow path; see fastpath.h. */
+/* The fast path, if any, that a thread's events try before the slow path; see fastpath.h. */
 enum mf_fastpath {
 	MF_FASTPATH_NONE,
 	MF_FASTPATH_ALONE,  /* the fast path for a thread that, as far as it knows, is the only thread in the process */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 // Allocates the threads' states.
 //
-// A state is large but mostly untouched. States are in a region of the session memory that is mapped once at the
-// start. So a new thread needs no mapping, which could fail because of RLIMIT_DATA, RLIMIT_AS or RLIMIT_MEMLOCK (after
-// mlockall(MCL_FUTURE)). The region is shared memory because RLIMIT_DATA counts all private memory. As a consequence,
-// fork does not copy it. A forked child begins with empty states in a region of its own; the data that it needs from
-// its parent is in struct mf_thread_private.
+// A state is large but mostly untouched. States are in a region of the session memory that is mapped once, at the
+// start, so nothing has to be mapped for a new thread. A new mapping could fail because of RLIMIT_DATA, RLIMIT_AS or
+// (after mlockall(MCL_FUTURE)) RLIMIT_MEMLOCK. The region is shared memory because RLIMIT_DATA counts all private
+// memory. As a consequence, fork does not copy it: a forked child begins with empty states in a region of its own, and
+// the data that it needs from its parent is in struct mf_thread_private.
 //
-// The first states have a memo with room for the stacks of a large program. In a program with hundreds of threads,
-// most of them run the same code, so the remaining states have a smaller memo.
+// The first states each have a memo with room for the stacks of a large program. In a program with hundreds of threads,
+// most threads run the same code, so the remaining states have smaller memos.
 
 #include "thread_memory.h"
 

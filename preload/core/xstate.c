@@ -29,7 +29,9 @@
 #define CPUID_XSAVEC (1u << 1)	/* CPUID leaf 13, subleaf 1, eax: the processor supports the XSAVEC instruction */
 
 #define OWN_STACK_BYTES (128u << 10)
-/* the thread has no stack from the shim, or it is in use; the assembly below repeats this number */
+/*
+ * the thread has no stack allocated by the shim, or that stack is in use; the assembly below contains the same number
+ */
 #define OWN_STACK_NONE	1u
 
 /*

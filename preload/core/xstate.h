@@ -11,9 +11,9 @@
 typedef uint64_t mf_xstate_function(const void *data, uint64_t more);
 
 /*
- * Returns @function(@data, @more). The function may call the C library: it runs with an aligned stack and a clear
- * direction flag. Afterwards the extended state and the flag are restored. General-purpose registers change as in any
- * call.
+ * Calls @function(@data, @more) and returns its result. The function may call the C library: it runs with an aligned
+ * stack and a clear direction flag. Afterwards, the extended state and the flag are restored. Caller-saved
+ * general-purpose registers are clobbered, as in any call.
  */
 uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t more);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counts events in the model, while all other threads are kept from counting. This is slower than counting an event in
- * the thread's own tally, and is done for the events that a tally cannot count: those that may lead to a snapshot, and
- * those whose block is not in its usual slot of the table of blocks.
+ * Counts events directly in the model, while no other thread may count. This is slower than counting in the thread's
+ * own tally, and is used for events that a tally cannot count: those that may lead to a snapshot, and those whose block
+ * is not in its usual slot of the table of blocks.
  *
  * In all these functions, @thread is the calling thread. Context: the thread is inside the shim (mf_thread_local.inside
- * has MF_INSIDE_SHIM), and not between mf_gate_enter() and mf_gate_leave().
+ * has MF_INSIDE_SHIM set), and not between mf_gate_enter() and mf_gate_leave().
  */
 #ifndef MASSIF_PRELOAD_EXCLUSIVE_H
 #define MASSIF_PRELOAD_EXCLUSIVE_H
@@ -24,7 +24,9 @@
 void mf_exclusive_alloc(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context);
 void mf_exclusive_made(struct mf_thread *thread, uint64_t address, size_t size, uint32_t context);
 
-/* @node: trie node of the stack that called free(); not used without a ledger (mf_ledger_free()). */
+/*
+ * @node: trie node of the stack that called free(). It is ignored if the session has no ledger (see mf_ledger_free()).
+ */
 void mf_exclusive_free(struct mf_thread *thread, uint64_t address, uint32_t node);
 
 /* Counts the deferred events of signal handlers that interrupted the shim. Preserves errno. */

@@ -68,10 +68,9 @@ MF_INLINE struct mf_fastpath_result leave(struct mf_thread *thread, void *pointe
 }
 
 /*
- * alloc_keeping() and free_keeping() retry an event that could not be counted. The probable reason is that the bytes of
- * its context must first be saved for the latest detailed snapshot, so these functions save them. With
- * --peak-inaccuracy=0, one event in ten needs this. Both functions are tail-called, so the caller need not save
- * registers.
+ * alloc_keeping() and free_keeping() retry an event that could not be counted, most likely because the bytes of its
+ * context must first be saved for the latest detailed snapshot; these functions save them. With --peak-inaccuracy=0,
+ * one event in ten needs this. Both functions are tail-called, so the caller need not save registers.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_keeping(struct mf_thread *thread, void *pointer, size_t size, uint32_t context, bool shared)
@@ -123,10 +122,10 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
 }
 
 /*
- * Counts an allocation whose context was not found by the first guess. The earlier stacks of a thread are kept in its
- * memo, a tree of nodes (memo.h). A table in the memo maps the caller's registers to a node; the first guess is that
- * the current stack begins with that node. If the guess was right, but several stacks in the memo begin with that node,
- * @node points to it. If the guess was wrong, @node is NULL.
+ * Counts an allocation whose context was not found by the first guess. A thread's memo (memo.h) is a tree of nodes that
+ * hold its earlier stacks. A table in the memo maps the caller's registers to a node; the first guess is that the
+ * current stack begins with that node. @node is that node if the guess was right but several stacks in the memo begin
+ * with it, and NULL if the guess was wrong.
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,

@@ -20,10 +20,10 @@ struct mf_fastpath_result {
 };
 
 /*
- * mf_fastpath_alloc() counts a block of @size bytes at @pointer that an entry point is about to return; @frame is
- * MF_FRAME in that entry point. mf_fastpath_free() counts the free of a block that is about to be freed. If the
- * result's @done is 0, nothing was changed and the slow path (slowpath.h) must handle the event. If @done is 1 for a
- * free, the block came from the real allocator, not from the early arena.
+ * mf_fastpath_alloc() counts the allocation of a block of @size bytes at @pointer, which an entry point is about to
+ * return; @frame is that entry point's MF_FRAME. mf_fastpath_free() counts the free of a block, just before the block
+ * is freed. If the result's @done is 0, nothing has been changed, and the slow path (slowpath.h) must handle the event.
+ * If @done is 1 for a free, the block came from the real allocator, not from the early arena.
  */
 #ifdef __x86_64__
 struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame);

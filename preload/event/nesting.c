@@ -105,7 +105,7 @@ struct search {
 	 * hook's frame
 	 */
 	bool is_skipped;
-	/* @steps records everything that the result of the walk depends on, so the result can be kept in a memo */
+	/* @steps lists everything that the walk's result depends on, so the result can be stored in a memo */
 	bool repeatable;
 	uint32_t n;
 	struct step steps[MF_NESTING_WORDS];
@@ -114,9 +114,9 @@ struct search {
 
 /*
  * Drops the marks (addresses of hooks' frames) that lie inside @frame, which extends from its own stack pointer to that
- * of @outer. Those hooks were left without returning (for example by longjmp()): otherwise @frame could not occupy
- * their part of the stack. But if the walk has guessed a frame, the marks are kept, because it may have skipped frames:
- * in code that has neither unwind rules nor a frame pointer, the walk follows a caller's frame pointer.
+ * of @outer. Since @frame occupies that part of the stack, those hooks must have been left without returning (for
+ * example by longjmp()). But if the walk has guessed a frame, it may have skipped frames, so the marks are kept: in
+ * code that has neither unwind rules nor a frame pointer, the walk follows a caller's frame pointer.
  */
 static void drop_covered(struct search *search, const struct mf_walk_frame *frame, const struct mf_registers *outer)
 {
@@ -271,9 +271,9 @@ bool mf_nesting_search(struct mf_thread *thread, const struct mf_registers *call
 		nested = !search.behind_signal;
 	else
 		/*
-		 * The walk ended without reaching a hook's frame. If the walk has guessed a frame or found none, it may
-		 * have missed the hook. So test whether the frame of a hook that has not returned lies just above the
-		 * last frame found.
+		 * The walk ended without reaching a hook's frame. If the walk has guessed a frame, or has found no
+		 * frame at all, it may have missed the hook. So check whether the frame of a hook that has not returned
+		 * lies just above the last frame found.
 		 */
 		nested = (search.is_guess || search.last_sp == caller->sp) && is_near(&search);
 	if (nested && search.repeatable && search.found)

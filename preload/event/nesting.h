@@ -3,13 +3,13 @@
  * Detects nested events: an allocation function of the program calls another one, directly or indirectly, and
  * only the outer call is counted (hook.h).
  *
- * Only the stack shows whether an event is nested. A function can be left without returning (longjmp, an exception),
- * and the next event may then be deeper on the same stack; or the function's work may run on another stack
- * (-fsplit-stack, a coroutine) while this one is used for something else. So the stack is walked from the event
- * outwards, and the event is nested only if the walk reaches the frame of a hook. There is one mark for each hook that
- * may still be on a stack; without marks, no walk is needed.
+ * Only the stack shows whether an event is nested. A function may be left without returning (longjmp, an exception),
+ * and the next event may then occur even deeper on the same stack without being nested. Or the function may do its work
+ * on another stack (-fsplit-stack, a coroutine) while this one is used for something else. So the stack is walked
+ * outwards from the event, and the event is nested only if the walk reaches the frame of a hook. There is one mark for
+ * each hook whose frame may still be on a stack; if there are no marks, no walk is needed.
  *
- * Events of a signal handler are never nested, whatever the handler interrupted. If the walk cannot continue (code
+ * Events in a signal handler are never nested, whatever the handler interrupted. If the walk cannot continue (code
  * without unwind tables), the event counts as nested if a mark lies at most 1 MiB above the last frame found.
  */
 #ifndef MASSIF_PRELOAD_NESTING_H
@@ -26,8 +26,8 @@
 struct mf_thread;
 
 /*
- * Maximum number of marks for a thread; each is for one hook that has not returned. A further mark replaces the oldest
- * one, and events nested in the oldest hook are then counted.
+ * Maximum number of marks per thread; each stands for one hook that has not returned. If a thread already has this
+ * many, a new mark replaces the oldest, and events nested in the hook that lost its mark are then counted.
  */
 #define MF_NESTING_MARKS 4u
 #define MF_NESTING_MEMOS 16u
@@ -45,10 +45,9 @@ struct mf_nesting_word {
 };
 
 /*
- * Records that an event was found to be nested in a call of a hooked function, and the stack words that prove it. A
- * later event with the same caller is nested, too, if all these words are unchanged at the same distances from the
- * caller's stack pointer. This holds even if that stack pointer is different, because unwind rules do not depend on the
- * addresses of the stack.
+ * Records that an event was nested in a call of a hooked function, along with the stack words that prove this. A later
+ * event with the same caller is nested as well if all these words are unchanged at the same distances from the caller's
+ * stack pointer. The stack pointer itself may differ, because unwind rules do not depend on the addresses of the stack.
  */
 struct mf_nesting_memo {
 	uint64_t pc; /* the caller's code address; 0 if this memo is not valid; accessed atomically */
@@ -86,8 +85,8 @@ void mf_nesting_enter_also(struct mf_nesting *nesting, const struct mf_nesting_m
 void mf_nesting_leave_one(struct mf_nesting *nesting, uint64_t place);
 
 /*
- * Removes the mark (the address of the frame) of the innermost hook on the current stack, because an exception is
- * propagating through that hook.
+ * Called when an exception is propagating through the innermost hook on the current stack. Removes that hook's mark
+ * (the address of its frame).
  */
 void mf_nesting_unwound(void);
 
@@ -102,9 +101,9 @@ static inline uint64_t mf_nesting_load(uint64_t address)
 }
 
 /*
- * Adds a mark to @nesting. A mark is the address of the frame of a hook that has not returned; here, the hook with the
- * frame @frame is about to call the original function. If the hook is resizing a block, @block is that block, which is
- * not in the table of blocks during the resize; otherwise @block is NULL.
+ * Adds a mark to @nesting. A mark is the address of the frame of a hook that has not yet returned. The hook whose frame
+ * is @frame is about to call the original function. If that hook is resizing a block, @block is the block, which is not
+ * in the table of blocks during the resize; otherwise, @block is NULL.
  */
 static inline void mf_nesting_enter(struct mf_nesting *nesting, const void *frame, const struct mf_block *block)
 {
