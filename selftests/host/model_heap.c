@@ -732,7 +732,7 @@ TEST(blocks_that_touch)
 		EXPECT_FALSE(mf_blocks_take(&store, blocks[gone].address, &block));
 		EXPECT_TRUE(mf_blocks_take(&store, blocks[!gone].address, &block));
 		EXPECT_FALSE(blocks_differ(&blocks[!gone], &block));
-		/* Both blocks have been removed: no block is found any more, and the slots of both are free again. */
+		/* Both blocks have been removed: lookups no longer find either, and both slots are free again. */
 		for (uint64_t address = blocks[0].address; address < blocks[0].address + 96; address += 16)
 			EXPECT_FALSE(mf_blocks_take(&store, address, &block));
 		EXPECT_EQ(0, *mf_blocks_slot(&store, blocks[0].address));
@@ -781,7 +781,10 @@ TEST(sticky_capacity)
 	}
 }
 
-/* Addresses with more than 48 bits cannot be stored: their blocks are lost and counted as lost. */
+/*
+ * Addresses with more than 48 bits cannot be stored: blocks at such addresses are not recorded, but are counted as
+ * lost.
+ */
 TEST(beyond_the_table)
 {
 	ASSERT_EQ(0, start(&plain));

@@ -3,7 +3,7 @@
 // gives, for each context, the bytes that the context had when the snapshot was taken.
 //
 // The expected values come from the simple model (model_oracle.h), which processes the same events. The writer is
-// either another process, which is killed at a random time, or is single-stepped through an event.
+// either a separate process that is killed at a random time, or one that is single-stepped through an event.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -48,8 +48,9 @@ static uint32_t n_known;
 static uint64_t sizes[BLOCKS]; /* sizes of live blocks; 0: not live */
 
 /*
- * An event. From the same seed, the writer process and the simple model generate the same events. If @size is 0, block
- * @i is freed; otherwise call stack number @context allocates it with, or resizes it to, @size bytes.
+ * An event. Given the same seed, the writer process and the simple model generate the same events. If @size is 0, the
+ * event frees block @i. Otherwise, it allocates block @i with @size bytes, or resizes it to that size, from the call
+ * stack with number @context.
  */
 struct event {
 	uint32_t i, tally;
@@ -86,10 +87,10 @@ static uint32_t context_of(int number)
 }
 
 /*
- * Carries out all delayed frees before @event is counted. mf_tally_settle() carries out the delayed free of the event's
- * own tally. If that fails, or if the free of another tally is delayed, mf_tally_fold() adds all tallies to the totals
- * and carries out the delayed frees. The shim does the same before a second thread starts, because a free may be
- * delayed only while the program has a single thread.
+ * Carries out all delayed frees before @event is counted. mf_tally_settle() carries out the delayed free, if any, of
+ * the tally to which the event belongs. If that fails, or if another tally has a delayed free, mf_tally_fold() adds all
+ * tallies to the totals and carries out all delayed frees. The shim does the same before a second thread starts,
+ * because frees may be delayed only while the program is single-threaded.
  */
 static void settle(const struct event *event)
 {
@@ -191,9 +192,9 @@ static void let_go(void)
 #endif
 
 /*
- * Rare effects of an event: it creates a new tree version, culls snapshots, or prunes old tree versions, which moves
- * records between chunks. rare[i][j] is the number of the first event at or after starts[i] with effect j, or EVENTS if
- * there is none.
+ * Events that have a rare effect: they create a new tree version, cull snapshots, or prune old tree versions, which
+ * moves records between chunks. rare[i][j] is the number of the first event at or after starts[i] that has effect j, or
+ * EVENTS if there is none.
  */
 enum rare { CAPTURE, CULLING, PRUNING, RARE_COUNT };
 

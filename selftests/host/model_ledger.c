@@ -135,8 +135,8 @@ TEST_F(ledger, full)
 	uint32_t last = 0;
 
 	/*
-	 * The first free creates two entries: one for the stack that frees the block, and one for the stack that
-	 * allocated it. The entries of freeing stacks therefore begin with the ledger's second entry.
+	 * The first free creates two entries: the first one for the stack that allocated the block, and the second one
+	 * for the stack that frees it. So the entries for freeing stacks begin at the ledger's second entry.
 	 */
 	for (uint64_t i = 2; i < room; i++)
 		mf_ledger_free(&self->store, node(self, (int)i), &block);

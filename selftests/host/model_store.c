@@ -143,7 +143,10 @@ TEST(address_space_limit)
 	EXPECT_EQ(0, store.header->full);
 }
 
-/* With RLIMIT_FSIZE, the file is smaller, or creating the store fails with an error; no SIGXFSZ is raised. */
+/*
+ * With RLIMIT_FSIZE, either the store's file is made smaller or creating the store fails with an error. In neither case
+ * is SIGXFSZ raised.
+ */
 TEST(file_size_limit)
 {
 	struct rlimit limit = { GIB, RLIM_INFINITY };
@@ -407,10 +410,10 @@ TEST(cycles)
 		memcpy(chunks + i * 4096ull, &i, sizeof(i));
 	ASSERT_EQ(0, read_all(&store));
 	/*
-	 * Set all bits of the records of earlier byte counts, so that each record seems to be newer than any tree
-	 * version. A reader goes from the newest record to older ones until it finds one that is older than its tree
-	 * version. Here it finds none, so it follows the links between the chunks of records until it has followed as
-	 * many as there are chunks.
+	 * Set all bits of the records of earlier byte counts, so that every record appears to be newer than any tree
+	 * version. A reader goes back from the newest record until it finds one that is older than its tree version.
+	 * Here there is none, so it keeps following the links between chunks of records until it has followed as many
+	 * links as there are chunks.
 	 */
 	for (uint32_t i = 1; i < store.header->n_chunks; i++)
 		memset(chunks + i * 4096ull + 16, 0xff, 4096 - 16);

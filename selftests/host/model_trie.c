@@ -135,7 +135,7 @@ TEST(empty_stack)
 	EXPECT_EQ(0, mf_trie_frames(&store, context, &frame, 1));
 }
 
-/* Reads no more than the requested number of innermost frames; contexts that do not exist have no frames. */
+/* Reads no more than the requested number of innermost frames. A context that does not exist has no frames. */
 TEST(bounded_reading)
 {
 	struct mf_frame frames[8], read[8] = { 0 };
@@ -218,8 +218,9 @@ TEST(families)
 }
 
 /*
- * A search by address alone finds a child only if the child's object is the one currently mapped there. It finds no
- * child whose object was mapped there earlier, and none whose object is unknown and would first have to be looked up.
+ * A search by address alone finds a child only if the child's object is the one currently mapped at that address. It
+ * does not find a child whose object was mapped there earlier, or whose object is not yet known and would have to be
+ * looked up first.
  */
 TEST(mapped_children)
 {
@@ -256,7 +257,10 @@ TEST(mapped_children)
 	}
 }
 
-/* Once nodes or contexts run out, known stacks are still counted; new ones are lost, and are counted as lost. */
+/*
+ * Once nodes or contexts run out, blocks from known stacks are still counted. Blocks from new stacks are lost, and are
+ * counted as lost.
+ */
 TEST(full)
 {
 	struct mf_model *model;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damaged massif.out files: our ms_print prints the same as Valgrind's, the reference, and refuses the same files. In
- * addition, it refuses files with malformed numbers or with times out of order.
+ * Damaged massif.out files: our ms_print must print the same output as Valgrind's ms_print, the reference, and reject
+ * the same files. In addition, it rejects files with malformed numbers or with times out of order.
  *
- * MASSIF_FUZZ_N is the number of files (default 2000), MASSIF_FUZZ_SEED the first seed. A file for which the
- * two differ is kept in the current directory.
+ * MASSIF_FUZZ_N is the number of files (default 2000), MASSIF_FUZZ_SEED the first seed. Any file on which the two
+ * differ is kept in the current directory.
  */
 
 #include <errno.h>
@@ -233,8 +233,8 @@ static bool save(const char *path, const struct bytes *file)
 }
 
 /*
- * Runs our ms_print only, which must print a message and nothing else. Valgrind's ms_print may draw nonsense for a long
- * time.
+ * Runs only our ms_print, which must print an error message and nothing else. Valgrind's ms_print might spend a long
+ * time drawing nonsense.
  */
 static bool is_refused(const char *const *args, unsigned int *refused)
 {

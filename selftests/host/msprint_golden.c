@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Valid massif.out files, both random and real, and files that each test one behaviour: our ms_print prints the same as
- * Valgrind's, the reference, byte for byte, with every option.
+ * For valid massif.out files (random ones, real ones, and ones that each test one behaviour), our ms_print prints
+ * exactly the same bytes as Valgrind's ms_print, the reference, with every option.
  */
 
 #include <inttypes.h>
@@ -80,7 +80,7 @@ static void write_gaps(FILE *file)
 		msprint_write_snapshot(file, i, i * i * 10, totals[i], 0, 0, "empty");
 }
 
-/* Values for labels at which the number of digits or the unit changes; there is one file per unit and value. */
+/* Label values at which the number of digits or the unit changes; there is one file per unit and value. */
 static const uint64_t label_values[] = {
 	1, 999, 1000, 1023, 1024, 9999, 10239, 10240, 102399, 102400, 999948, 999949, 1023948,
 	1023999, 1024000, 3599949, 3599999, 3600000, 3600001, 359999999, 36000000000,
@@ -110,7 +110,10 @@ static void write_rows(FILE *file)
 				       "empty");
 }
 
-/* Above 2^53, a peak divisible by the number of rows is drawn with integers, and any other peak with doubles. */
+/*
+ * Above 2^53, a peak divisible by the number of rows is drawn using integer arithmetic, and any other peak using
+ * doubles.
+ */
 static void write_exact_rows(FILE *file)
 {
 	const uint64_t row = UINT64_C(450359962737049601);
@@ -413,7 +416,10 @@ static void write_large(FILE *file, const char *after)
 	fputs(after, file);
 }
 
-/* A file larger than ms_print's memory limit. It has many trees, so small that one buffer holds several of them. */
+/*
+ * A file larger than ms_print's memory limit. It contains many trees, which are so small that one buffer holds several
+ * of them.
+ */
 static void write_large_number(FILE *file, const char *after)
 {
 	unsigned int i;
@@ -475,7 +481,7 @@ TEST_F_TIMEOUT(golden, more_than_is_kept_in_memory, 600)
 }
 
 /*
- * The script is run by perl, which has deep call stacks and is always available, because it runs Valgrind's ms_print.
+ * The script is run by perl, which has deep call stacks and is always available, because Valgrind's ms_print needs it.
  */
 static const char script[] =
 	"my @a; push @a, 'x' x ($_ * 7) for 1 .. 1500; my %h = map { $_ => [1 .. 9] } 1 .. 400;"

@@ -40,8 +40,8 @@ static char *make_real_profile(void)
 }
 
 /*
- * Appends a copy of the snapshot at @from, with the number @number and a time that is later than that of all snapshots
- * with lower numbers.
+ * Appends a copy of the snapshot at @from. The copy gets the number @number and a time later than that of every
+ * lower-numbered snapshot.
  */
 static void write_snapshot(FILE *file, const char *from, const char *end, unsigned long number)
 {

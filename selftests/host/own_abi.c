@@ -64,8 +64,9 @@ static const char *const options[] = {
 };
 
 /*
- * With each option, the program must exit with status 0 and have the same output as without massif. The program prints
- * the registers that it finds changed, or the results of computations, which are wrong if a register was changed.
+ * With each option, the program must exit with status 0 and produce the same output as without massif. The program
+ * prints either the registers that it finds changed, or the results of computations that go wrong if a register is
+ * changed.
  */
 TEST_F_TIMEOUT(abi, is_kept, 120)
 {
@@ -92,7 +93,7 @@ static const struct {
 	{ "own_ipa_frames", NULL }, { "own_ipa_avx2", "avx2" }, { "own_ipa_avx512", "avx512" },
 };
 
-/* However the program is compiled, the same blocks are counted. */
+/* The same blocks are counted no matter how the program was compiled. */
 TEST(counts_the_same)
 {
 	struct heap_session_sums expected = { 0 }, sums;

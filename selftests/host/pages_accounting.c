@@ -20,7 +20,7 @@ static const struct mf_model_options options = {
 	.max_snapshots = 20,
 	.detailed_freq = 3,
 	.time_unit = MF_TIME_BYTES,
-	.heap_admin = 8, /* this option must have no effect in pages mode */
+	.heap_admin = 8, /* --heap-admin, which must have no effect in pages mode */
 	.alignment = 16,
 };
 

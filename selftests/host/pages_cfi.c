@@ -96,8 +96,8 @@ TEST(one_description)
 }
 
 /*
- * The augmentation letter S, which marks a signal frame, comes without data, so the string may contain it any
- * number of times.
+ * The augmentation letter S, which marks a signal frame, has no associated data, so it may occur any number of times in
+ * the string.
  */
 TEST(augmentations_of_any_length)
 {
@@ -156,8 +156,8 @@ static struct mf_cfi rules_with(const void *program, size_t n)
 	if (!builder || !bytes)
 		abort();
 	/*
-	 * Copy the section that make() built, except for the three bytes of instructions at the end of its FDE, which
-	 * the test replaces. The last byte copied is the size of the FDE's augmentation data.
+	 * Copy the section that make() built, without the last three bytes: these are the instructions at the end of
+	 * the FDE, and the test supplies its own. The last byte copied is the size of the FDE's augmentation data.
 	 */
 	memcpy(bytes, section.bytes, before);
 	memcpy(bytes + fde, &length, sizeof(length));
@@ -231,8 +231,8 @@ TEST(states_remembered)
 		EXPECT_EQ(numbers[i] > ROOM, left.end[-1] == MF_CFI_STOP_OPCODE);
 		EXPECT_EQ(numbers[i] > ROOM ? ROOM + 1 : 2 * ROOM, left.end - left.at);
 		/*
-		 * If the unwind tables come from a hostile child, mf_cfi_find() also refuses tables that remember too
-		 * many states.
+		 * If the unwind tables come from a hostile child, mf_cfi_find() also rejects tables that save too many
+		 * states.
 		 */
 		memset((uint8_t *)(uintptr_t)left.at, REMEMBER, (size_t)(left.end - left.at));
 		EXPECT_FALSE(mf_cfi_find(&cfi, CODE + 50, &found));
@@ -241,7 +241,7 @@ TEST(states_remembered)
 }
 
 /*
- * Sequences of CFA instructions whose last instruction may be unsafe. The first @kept bytes must be passed on to
+ * Sequences of CFA instructions whose last instruction may be unsafe. Only the first @kept bytes may be passed on to
  * libunwind.
  */
 static const struct {

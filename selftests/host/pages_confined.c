@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// In pages mode, a privileged massif-ctl does not itself read the objects of the programs that it profiles; its
-// unprivileged children do. If an object makes the child that reads it fail, a stack with a function of this object
-// loses only the callers of the function.
+// In pages mode, a privileged massif-ctl does not read the objects of profiled programs itself; its unprivileged
+// children do this. If an object makes the child that is reading it fail, stacks that contain a function of that object
+// lose only that function's callers.
 //
 // This program replaces pread(), read() and mmap(). In the test's own process, the replacements count their calls. In a
-// child, they perform the action that the last byte of the file selects. The program also replaces fork(), to make it
+// child, they perform the action selected by the last byte of the file. The program also replaces fork(), to make it
 // fail.
 
 #include <dlfcn.h>
@@ -258,8 +258,8 @@ static void forget_files(void)
 }
 
 /*
- * The unwind rules, the bytes of the code to which a signal handler returns, and the entry point: children read
- * all of these.
+ * Three things are read from objects, always by child processes: the unwind rules, the bytes of the code to which a
+ * signal handler returns, and the entry point.
  */
 TEST_F_TIMEOUT(confined, objects_are_not_read_here, 120)
 {
@@ -305,8 +305,8 @@ static int take_in_library(void)
 }
 
 /*
- * Unwind rules that would crash libunwind or make it loop. Only the callers of the object's function are missing from
- * the stack.
+ * Unwind rules that would crash libunwind or make it loop. The only effect must be that the callers of the object's
+ * function are missing from the stack.
  */
 TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 {
@@ -341,7 +341,9 @@ TEST_F_TIMEOUT(confined, rules_that_harm_their_reader, 60)
 	EXPECT_EQ(0, n_told);
 }
 
-/* A file that takes over, crashes or delays the child that reads it is reported; other files are not affected. */
+/*
+ * If a file takes over, crashes or delays the child that is reading it, this is reported; other files are not affected.
+ */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 {
 	static const struct {
@@ -365,8 +367,8 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 
 		forget_files();
 		/*
-		 * The time limit for reading a file. It is shorter than the default in cases that use up all of it, but
-		 * long enough for reading libc on a slow machine.
+		 * The time limit for reading a file. In cases that may reach the limit, it is shorter than the default,
+		 * but long enough to read libc on a slow machine.
 		 */
 		files.options.patience_ms = cases[i].evil == LOOPS || cases[i].evil == FLOODS ? 5000 : 0;
 		n_told = 0;
@@ -404,8 +406,8 @@ TEST_F_TIMEOUT(confined, files_that_harm_their_reader, 240)
 }
 
 /*
- * There is a limit on the total time spent reading files. If earlier files have used up much of it, a file that delays
- * its reader gets only what is left.
+ * The total time spent reading files is limited. If earlier files have used up much of it, a file that delays the child
+ * reading it gets only what is left.
  */
 TEST_F_TIMEOUT(confined, files_that_harm_their_reader_one_after_another, 60)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Limits for reading an ELF file in pages mode: files at the limit, one above it, and ten times as large. Also tests
-// build ids.
+// Limits for reading an ELF file in pages mode: tests files that are exactly at a limit, one above it, and ten times as
+// large. Also tests build ids.
 
 #include <elf.h>
 #include <fcntl.h>
@@ -149,8 +149,8 @@ TEST_F(file, bytes_of_notes)
 }
 
 /*
- * Build ids of all lengths. If the length is not a multiple of four, the padding after the build id is missing, as with
- * some linkers.
+ * Build ids of all lengths. If the length is not a multiple of four, there is no padding after the build id; some
+ * linkers omit it, too.
  */
 TEST_F(file, bytes_of_a_build_id)
 {
@@ -251,9 +251,9 @@ TEST_F_TIMEOUT(file, bytes_of_rules, 120)
 }
 
 /*
- * Writes .eh_frame_hdr with @n entries for different addresses. All entries point to a single FDE, which covers all
- * addresses and has the maximum number of instructions. Returns how many bytes of unwind rules massif-ctl keeps for
- * each entry.
+ * Writes an .eh_frame_hdr with @n entries for different addresses. All entries point to a single FDE, which covers all
+ * the addresses and has the maximum number of instructions. Returns the number of bytes of unwind rules that massif-ctl
+ * keeps per entry.
  */
 static uint64_t write_listed(FILE *out, uint32_t n)
 {

@@ -86,8 +86,8 @@ static uint64_t tree(kernel_t *kernel)
 }
 
 /*
- * Returns the number of pages counted for the stack whose outer frames are those of @site and whose innermost frame is
- * the placeholder with the text @kind, such as "[anonymous pages]".
+ * Returns the number of pages attributed to the stack whose outer frames are those of @site and whose innermost frame
+ * is the placeholder named @kind, such as "[anonymous pages]".
  */
 static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 {
@@ -101,7 +101,7 @@ static uint64_t charged(kernel_t *kernel, uint32_t site, const char *kind)
 
 /*
  * Checks that the bytes of all contexts add up to the total, and that at most PAGES mapped pages are counted as not
- * resident. This must hold at all times, even in the middle of an unmapping.
+ * resident. This must hold at all times, even while a range is being unmapped.
  */
 static bool sums_up(kernel_t *kernel)
 {
@@ -286,9 +286,9 @@ TEST_F(resident, random_calls_equal_pages)
 }
 
 /*
- * When attaching to a process, massif-ctl learns only how many pages are resident, not their addresses. It assigns them
- * to mappings that have pages not known to be resident. If other pages of such a mapping become resident later, the
- * totals are still right, even after the mapping has been removed.
+ * When massif-ctl attaches to a process, it learns only how many pages are resident, not their addresses. It assigns
+ * them to mappings in which some pages are not known to be resident. If other pages of such a mapping become resident
+ * later, the totals are still right, even after the mapping has been removed.
  */
 TEST_F(resident, what_was_there_before_finds_a_place)
 {
@@ -404,8 +404,8 @@ TEST_F(resident, an_unmapping_that_another_tells_of)
 }
 
 /*
- * The other thread adds exactly as many pages as were unmapped, so neither thread's record shows a change; but
- * there is a record of the end of the unmapping.
+ * The other thread adds exactly as many pages as were unmapped, so neither thread's record shows a change. The end of
+ * the unmapping is recorded nevertheless.
  */
 TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 {
@@ -422,7 +422,7 @@ TEST_F(resident, an_unmapping_that_nothing_is_told_of)
 	EXPECT_EQ(mf_model_of(&self->ours->store)->heap, 50 * PAGE);
 }
 
-/* a number of pages so large that malloc() has to request memory from the kernel for a list of all of them */
+/* number of pages, chosen so large that malloc() must request memory from the kernel to allocate a list of them */
 #define MANY (1u << 17)
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whatever the ring contains, and whatever file takes the place of the device, there may be an error message but no
-// crash.
+// Whatever the ring contains, and whatever file is used in place of the device, massif-ctl may print an error message
+// but must not crash.
 
 #include <errno.h>
 #include <stdlib.h>

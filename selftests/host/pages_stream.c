@@ -198,7 +198,7 @@ TEST_F(stream, a_stack_that_never_comes)
 
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* No stack arrived for capture 1: the thread is already in its next system call, which has capture 2. */
+	/* Capture 1 never gets a stack: the thread is already in its next system call, whose stack is capture 2. */
 	self->stream.capture = 2;
 	stream_map(&self->stream, 2, 110, 1, MASSIF_MAP_MMAP, 17);
 	stream_stack(&self->stream, 2, 0x2222, 8);
@@ -246,8 +246,8 @@ static uint64_t in_all(FIXTURE_DATA(stream) * self)
 }
 
 /*
- * Writes records: ten pages are mapped, four of them are touched, and then all ten are reported as gone. According to
- * the last record, the number of resident pages has changed by only -2, as if another thread had added two pages in the
+ * Writes these records: ten pages are mapped, four of them are touched, and then all ten are removed. According to the
+ * last record, the number of resident pages has dropped by only 2, as if another thread had added two pages in the
  * meantime.
  */
 static void touch_and_tell(FIXTURE_DATA(stream) * self)
@@ -259,8 +259,9 @@ static void touch_and_tell(FIXTURE_DATA(stream) * self)
 }
 
 /*
- * An UNMAP record says whether all records about the removal of its pages precede it. If not, pages whose removal has
- * not been reported (two here) remain in the total, because a later record can report the removal.
+ * An UNMAP record says whether all records about the removal of its pages precede it. If they do not, pages whose
+ * removal has not been reported yet (two here) stay in the total, because a later record may still report their
+ * removal.
  */
 TEST_F(stream, an_unmapping_says_whether_its_pages_have_gone)
 {
@@ -434,7 +435,10 @@ TEST_F(stream, loss_is_of_whom_it_is_told)
 	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 15, pages);
 	self->stream.capture = 1;
 	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	/* The record of the child's mapping is lost. The record of the parent's stack arrives. */
+	/*
+	 * The record of a mapping by the child is lost, which leaves a gap in the sequence numbers. The first record
+	 * after the gap is the one with the parent's stack.
+	 */
 	self->stream.seq += 1;
 	stream_stack(&self->stream, 2, 0x1111, 8);
 	self->stream.capture = 0;
@@ -549,8 +553,8 @@ TEST_F(stream, the_ring_wraps)
 }
 
 /*
- * massif-ctl limits the number of records that it holds until their stacks arrive, and enforces this limit even if the
- * module exceeds its own.
+ * massif-ctl limits the number of records that it holds back until their stacks arrive, and enforces this limit even if
+ * the module violates its own limit.
  */
 TEST_F(stream, waiting_has_an_end)
 {

@@ -107,8 +107,8 @@ FIXTURE_TEARDOWN(stack)
 }
 
 /*
- * Frame 0 is not compared: the stack was captured in take(), but not at the address at which take() called backtrace().
- * The walk's other addresses are return addresses minus one.
+ * Frame 0 is not compared: both stacks were captured in take(), but at different addresses in it. All other addresses
+ * in the walk are return addresses minus one.
  */
 TEST_F(stack, equals_backtrace_through_libc)
 {
@@ -296,8 +296,8 @@ static __attribute__((noinline)) int call_code_in_code(void)
 }
 
 /*
- * The return addresses of the callers of the generated code, which has no unwind rules. backtrace() would stop in the
- * generated code, so see_outside() records the addresses before it calls that code.
+ * The return addresses in the callers of the generated code. The generated code has no unwind rules, so backtrace()
+ * would stop there; see_outside() therefore records the addresses before it calls that code.
  */
 static void *outside[FRAMES];
 static int n_outside;
@@ -337,9 +337,10 @@ TEST_F(stack, goes_on_by_frame_pointers)
 		EXPECT_EQ(walked.addresses[1], (uint64_t)code + 5);
 		EXPECT_FALSE(walked.guessed[1]);
 		/*
-		 * Expected frames, innermost first: take(); the generated code at code + 0; in call_code_in_code()
-		 * only, its caller, the generated code at code + 64; call_code() or call_code_in_code(); see_outside();
-		 * and the callers of see_outside() that backtrace() reported.
+		 * Expected frames, innermost first: take(); the generated code at code + 0; if called by
+		 * call_code_in_code(), also the generated code at code + 64, which calls the code at code + 0;
+		 * call_code() or call_code_in_code(); see_outside(); and the callers of see_outside(), as reported by
+		 * backtrace().
 		 */
 		ASSERT_EQ(n, first + 2 + (uint32_t)n_outside - 1);
 		for (uint32_t j = 2; j < n; j++)
@@ -557,7 +558,7 @@ TEST_F(stack, is_not_known_where_the_copy_ends)
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	ASSERT_EQ(walked.end, MF_UNWIND_CUT);
 	EXPECT_EQ(mf_unwinder_trace(unwinder), NULL);
-	/* A stack that was cut off because stack copies have a maximum size counts as complete. */
+	/* A stack that was truncated because of the size limit on stack copies is treated as complete. */
 	cut.at_limit = true;
 	mf_unwinder_walk(unwinder, &cut, FRAMES, &walked);
 	EXPECT_NE(mf_unwinder_trace(unwinder), NULL);

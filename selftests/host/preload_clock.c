@@ -136,7 +136,7 @@ TEST_F(clock, is_what_the_kernel_counted_and_the_hardware_since)
 		{ 48, 0x123456789a, 7, 0x12345678a1 },
 		{ 48, TOP_48 - 1, 0, TOP_48 - 1 },
 		{ 48, TOP_48, TOP_48, 0 },
-		/* The counter's initial state: it overflows after this many counts. */
+		/* The counter's initial value, chosen so that it overflows after TOP_48 - 1 counts. */
 		{ 48, TOP_48 + 1, TOP_48 - 1, 0 },
 		{ 48, TOP_48 + 1001, TOP_48 - 1, 1000 },
 		{ 48, BITS_48, 5, 4 },
@@ -172,7 +172,10 @@ TEST_F(clock, asks_for_the_counter_that_the_kernel_names)
 	}
 }
 
-/* If the machine counts more events than it has counters, the events take turns, so page.index is 0 at times. */
+/*
+ * If there are more events to count than the machine has counters, the kernel multiplexes them, so page.index is 0 some
+ * of the time.
+ */
 TEST_F(clock, without_a_counter_at_the_moment_is_the_kernels_count)
 {
 	page.index = 0;

@@ -67,7 +67,7 @@ typedef long function(long a, long b);
 long hook(long a, long b, long c, struct seen *seen);
 void hook_entry(void);
 
-/* The target of redirected calls; the detour has pushed rbp and an argument. */
+/* Redirected calls arrive here, after the detour has pushed rbp and an argument. */
 __asm__(".text\n.globl hook_entry\n.type hook_entry, @function\nhook_entry:\n"
 	"pop %rcx\npop %rbp\njmp hook\n");
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Jumps written into code reach their target wherever they and the target are, and leave everything else unchanged.
+// Jumps that are written into code reach their targets, wherever the code and the targets are located, and leave
+// everything else unchanged.
 
 #include <errno.h>
 #include <pthread.h>
@@ -127,8 +128,8 @@ TEST(code_on_two_pages)
 }
 
 /*
- * Several writes to code form a group. All writes of a group reuse the mapping of the code that the group looked up
- * last. At the end of the group, this mapping is forgotten.
+ * Several writes to code can form a group. Within a group, a write reuses the mapping that the group looked up last if
+ * it contains the code. At the end of the group, this mapping is forgotten.
  */
 TEST(several_writes)
 {

@@ -104,7 +104,10 @@ static FRAME int turn_small(int n)
 	return turn(n - 1) + room[0];
 }
 
-/* Its frame is as large as that of turn_small(), but it also saves %rbp, so the unwind rules differ. */
+/*
+ * The frame of turn_saving() is as large as that of turn_small(), but turn_saving() also saves %rbp, so the unwind
+ * rules differ.
+ */
 static FRAME int turn_saving(int n)
 {
 	int value = passed;
@@ -190,9 +193,9 @@ static FRAME int turn(int n)
 
 /*
  * Calls turn(TURNS) @times times. Each entry of turns[] is the number of the call site that turn() uses at one depth of
- * the stack. Before every third call, the last replacements are undone; before each of the other calls, one to three
- * entries are replaced with random numbers less than @kinds, so that a few frames change. Returns the number of wrong
- * stacks: those that do not have @n frames or, if @n is 0, those that differ from libunwind's.
+ * the stack. So that only a few frames change between calls, one to three entries are replaced before each call with
+ * random numbers less than @kinds; before every third call, the previous replacements are undone instead. Returns the
+ * number of wrong stacks: those that do not have @n frames or, if @n is 0, those that differ from libunwind's.
  */
 static FRAME uint32_t turn_about(int times, uint32_t kinds, uint32_t n)
 {
@@ -225,9 +228,14 @@ TEST(other_ways_to_the_same_place)
 static void make_code(void)
 {
 	static const uint8_t codes[][40] = {
-		/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret */
+		/*
+		 * made[0], which calls its first argument with its second argument:
+		 * push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %esi,%edi; call *%rax; pop %rbp; ret
+		 */
 		{ 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
-		/* A nop and then the code above, which is now at a different address, but has the same frame size. */
+		/*
+		 * A nop followed by the code above. The code is now at a different offset, but has the same frame size.
+		 */
 		{ 0x90, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 },
 		/*
 		 * The same code as the first function, but with a larger frame: sub $32,%rsp is added, and leave
@@ -242,8 +250,8 @@ static void make_code(void)
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0x59, 0x5d, 0xc3 },
 		/*
-		 * The preceding function's code with a larger frame: sub $32,%rsp is added, and leave replaces the last
-		 * pop %rbp.
+		 * The same code as in the preceding function, but with a larger frame: sub $32,%rsp is added, and leave
+		 * replaces the last pop %rbp.
 		 */
 		{ 0x48, 0x89, 0xf8, 0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0, 0x55, 0x48, 0x89, 0xe5,
 		  0x48, 0x83, 0xec, 0x20, 0xff, 0x37, 0x55, 0x48, 0x89, 0xe5, 0x89, 0xf7, 0xff, 0xd0,
@@ -263,9 +271,9 @@ static void make_code(void)
 }
 
 /*
- * The shim guesses the frames of code without unwind tables. Like the callers of other frames, those of a guessed frame
- * are recognised from the previous walk, but only if guesses are cached (mf_rule_cache_keep_guesses). They are cached
- * if the shim notices each time an object is loaded or unloaded.
+ * The shim guesses the frames of code without unwind tables. The caller of such a frame can be recognised from the
+ * previous walk, as with other frames, but only if guesses are cached (mf_rule_cache_keep_guesses). They are cached if
+ * the shim notices every load and unload of an object.
  */
 TEST(ways_through_made_code)
 {
@@ -304,8 +312,8 @@ TEST(ways_through_made_code)
 }
 
 /*
- * A JIT's code may save the frame pointer anywhere in its frame and point to that place: the chain continues, but
- * the next word is not a return address.
+ * A JIT's code may save the old frame pointer anywhere in its frame and set the frame pointer to that address. The
+ * chain of frame pointers is then intact, but the word after the saved one is not a return address.
  */
 TEST(links_that_are_no_frames)
 {
