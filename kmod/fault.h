@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The hooks on page faults and on the counters of resident pages, armed while a session follows resident pages. */
+/* The hooks on page faults and on the counters of resident pages, armed while a session tracks resident pages. */
 #ifndef MASSIF_FAULT_H
 #define MASSIF_FAULT_H
 

@@ -183,11 +183,11 @@ void massif_lifecycle_taken(struct massif_target *target)
 }
 
 /**
- * massif_lifecycle_may_join() - check that a process may become a member with this address space.
+ * massif_lifecycle_may_join() - check whether a process may become a member with this address space.
  *
- * No process may join a hidden target, so that the loops that remove its members terminate. Nor may a process join a
- * target of another session: when another session takes over an address space, the processes that use it briefly remain
- * members of @session.
+ * No process may join a hidden target; otherwise the loops that remove its members might not terminate. Nor may a
+ * process join a target of another session: when another session takes over an address space, the processes that use it
+ * remain members of @session for a short time.
  *
  * Context: massif_table_lock is held.
  */
@@ -210,7 +210,7 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	found = massif_target_find(task->mm);
 	/*
-	 * Since parent was found, it may have left the session, or the session may have been closed. The child's own
+	 * After parent was found, it may have left the session, or the session may have been closed. The child's own
 	 * address space may already be a target, if another session that is now being closed has attached to the child.
 	 */
 	ok = !list_empty(&parent->list) &&
@@ -264,7 +264,7 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 		goto out;
 	/*
 	 * Use the parent's target that was found above. Looking it up again could find the target of another session
-	 * that has taken the parent over meanwhile.
+	 * that has taken over the parent in the meantime.
 	 */
 	write_fork(process, of_parent, new);
 	if (target && !massif_return_work_resync(target, child, MASSIF_RESYNC_FORK))
@@ -274,10 +274,10 @@ out:
 }
 
 /*
- * Called at an exec of @process. If the session was no longer allowed to observe the process's previous address space
- * (target->hidden), returns the reason (MASSIF_END_*) why the process leaves the session. Otherwise returns 0. If no
- * other process shared the old address space, the process had already left the session when that address space was
- * destroyed.
+ * Called when @process has executed a program. If the session had lost the right to observe the process's old address
+ * space (target->hidden), returns the reason (MASSIF_END_*) for which the process leaves the session; otherwise returns
+ * 0. If no other process shared the old address space, the process has already left the session: it did so when that
+ * address space was destroyed.
  */
 static u32 hidden_before(const struct massif_process *process)
 {
@@ -291,7 +291,8 @@ static u32 hidden_before(const struct massif_process *process)
 }
 
 /*
- * Returns the reason (MASSIF_END_*) why the program that current now executes may not be observed, or 0 if it may be.
+ * Returns the reason (MASSIF_END_*) why the session is not allowed to observe the program that current now executes, or
+ * 0 if it is allowed.
  */
 static u32 forbidden(struct massif_session *session, const struct linux_binprm *bprm)
 {
@@ -303,8 +304,8 @@ static u32 forbidden(struct massif_session *session, const struct linux_binprm *
 }
 
 /*
- * Tracepoint sched_process_exec: runs in the process itself, when the new program is loaded and before its
- * first instruction.
+ * Tracepoint sched_process_exec: runs in the process that executes a program, after the new program has been loaded and
+ * before its first instruction.
  */
 static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *bprm)
@@ -354,7 +355,7 @@ out:
 	kfree(rec);
 }
 
-/* Tracepoint sched_process_exit: runs in each thread that ends. The process ends with its last thread. */
+/* Tracepoint sched_process_exit: runs in each exiting thread. The process ends with its last thread. */
 static void on_exit(void *unused, struct task_struct *task)
 {
 	struct massif_process *process;

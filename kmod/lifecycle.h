@@ -22,8 +22,8 @@ extern const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECY
 void massif_lifecycle_hide(struct massif_target *target);
 
 /*
- * A session with more privileges takes over a process or target from another session. All these functions are called
- * with massif_table_lock held, except massif_lifecycle_taken(), which is called without any lock.
+ * Functions with which a session that has more privileges takes over a process or target from another session. All are
+ * called with massif_table_lock held, except massif_lifecycle_taken(), which is called without any lock.
  */
 void massif_lifecycle_take(struct massif_process *process);
 void massif_lifecycle_take_target(struct massif_target *target);

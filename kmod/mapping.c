@@ -21,17 +21,17 @@
 
 /*
  * All hooked functions change mappings with mmap_lock held for writing, so the values read here are stable. The record
- * of a change is in the ring before the next change to the same address space can begin, and ring order is the order of
- * changes. There are two exceptions:
+ * of a change is in the ring before the next change to the same address space can begin, so the order of records in the
+ * ring is the order of changes. There are two exceptions:
  *
- * The kernel's munmap function downgrades the lock to a read lock before it changes total_vm. Some kernels keep the
- * lock until the function returns. Other kernels drop it earlier, and their MAP_FIXED does not use the munmap function.
- * On those kernels, the range is noted when munmap or mmap is entered, and reported by MASSIF_HOOK_REMOVE. That hook is
- * on a function that both munmap and an mmap with MAP_FIXED call while they hold the write lock.
+ * First, the kernel's munmap function downgrades the lock to a read lock before it changes total_vm. Some kernels keep
+ * the lock until the function returns. Other kernels drop it earlier, and their MAP_FIXED does not use the munmap
+ * function. On those kernels, the range is noted on entry to munmap or mmap, and reported by MASSIF_HOOK_REMOVE. That
+ * hook is on a function that both munmap and an mmap with MAP_FIXED call while they hold the write lock.
  *
- * On some kernels, stacks grow under the read lock (massif_mm_shared_growth).
+ * Second, on some kernels, stacks grow under the read lock (massif_mm_shared_growth).
  *
- * kretprobe handlers run with preemption off. If kretprobes are disarmed while a hooked function runs, its leave
+ * kretprobe handlers run with preemption disabled. If kretprobes are disarmed while a hooked function runs, its leave
  * handler is never called. Therefore no reference is held between the two handlers: only the pointer to the address
  * space and the target's serial number are kept. Objects found under RCU are used only under RCU.
  */
@@ -76,8 +76,8 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		return;
 	}
 	/*
-	 * If stacks can grow while mmap_lock is held only for reading, total_vm may include the growth of another stack
-	 * that has not been reported yet. So compute this record's total, and do not compare it with total_vm.
+	 * If a stack can grow while mmap_lock is held only for reading, total_vm may already include the growth of
+	 * another stack, not yet reported. So compute the total for this record, and do not compare it with total_vm.
 	 */
 	if (shared && target->counted)
 		total = target->last_total + pages;
@@ -129,8 +129,8 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 	massif_record_write(target->session, target, &rec.h, false);
 
 	/*
-	 * If the target is out of sync, the work that copies the stack for a record also resyncs the target. An UNMAP
-	 * record has no stack, so queue a resync.
+	 * If the target is out of sync, the queued work that copies the stack for a record also resyncs the target. An
+	 * UNMAP record has no stack, so queue a resync explicitly.
 	 */
 	if (unlikely(!massif_target_synced(target)) &&
 	    !(rec.h.flags & (MASSIF_RF_EXTERNAL | MASSIF_RF_IN_EXEC)) &&

@@ -18,7 +18,7 @@
 /* The armed kretprobes. Allocated individually, because massif_kprobe_free() may have to leak one of them. */
 static struct kretprobe *probes[MASSIF_HOOK_COUNT];
 static int armed;
-/* Number of calls missed by the kretprobes of earlier sessions, which have been disarmed since. */
+/* Number of calls missed by kretprobes that were armed for earlier sessions and have since been disarmed. */
 static u64 missed_before;
 
 /**
@@ -129,10 +129,9 @@ err:
 }
 
 /**
- * massif_probe_missed() - get the number of calls to hooked functions missed by the kretprobes since the module was
- * loaded.
+ * massif_probe_missed() - get the number of calls that the kretprobes have missed since the module was loaded.
  *
- * The number never decreases. The hooks must be armed by the caller.
+ * The number never decreases. The caller must have armed the hooks.
  *
  * Context: any.
  */

@@ -8,7 +8,7 @@
 #include "session.h"
 #include "target.h"
 
-/* Hashed by pid. Changed under massif_table_lock, read under RCU in every fork, exec and exit. */
+/* Hashed by pid. Changed under massif_table_lock, read under RCU on every fork, exec and exit. */
 static DEFINE_HASHTABLE(table, 8);
 
 /**

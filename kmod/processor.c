@@ -17,7 +17,7 @@
  */
 static int state = -1;
 
-/* CPU hotplug callback, called before any thread runs on the processor. */
+/* CPU hotplug callback for a processor that is coming online; called before any thread runs on it. */
 static int comes(unsigned int cpu)
 {
 	struct massif_target *target;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Starts and stops following the resident pages of a target, looks for drift, and writes BASE, DRIFT and MOVE records.
+// Starts and stops tracking the resident pages of a target, looks for drift, and writes BASE, DRIFT and MOVE records.
 #include <linux/massif.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -25,8 +25,8 @@
 #define SPANS_BETWEEN_SUMS	64
 
 /*
- * Maximum delay between a counter change and its report by the rss_stat tracepoint: a virtual processor may be stopped
- * in between.
+ * Maximum delay between a counter change and its report by the rss_stat tracepoint. Allows for a hypervisor that stops
+ * the virtual processor between the two.
  */
 #define UNNOTED_PATIENCE	HZ
 
@@ -47,9 +47,9 @@ void massif_mm_filter(struct mm_struct *mm, int by)
 }
 
 /**
- * massif_resident_find() - find the target of @mm if its resident pages are followed.
+ * massif_resident_find() - find the target of @mm if its resident pages are being tracked.
  * @mm: may be NULL.
- * Context: RCU read-side section, outside of which the result must not be used.
+ * Context: RCU read-side section; do not use the result outside it.
  * Return: the target or NULL.
  */
 struct massif_target *massif_resident_find(struct mm_struct *mm)
@@ -58,7 +58,7 @@ struct massif_target *massif_resident_find(struct mm_struct *mm)
 }
 
 /**
- * massif_resident_init() - initialise a new target's state for following resident pages.
+ * massif_resident_init() - initialise the state that a new target needs for tracking its resident pages.
  */
 void massif_resident_init(struct massif_resident *resident)
 {
@@ -80,13 +80,14 @@ static int count_all(struct mm_struct *mm, long *rss)
 }
 
 /*
- * Returns true if the module has counted all changes to the kernel's counters of resident pages. If these counters
+ * Returns true if the module has counted all changes to the kernel's counters of resident pages. If these counters then
  * still differ from the sums reported to the consumer, the module has missed a change, and the difference is drift.
- * Returns false while the rss_stat tracepoint may still report a change: the kernel changes a counter a moment before
- * it calls rss_stat. If the change is made by another process (by UFFDIO_COPY, for example), no span (an interval in
- * which a task changes resident pages, see rss_span.h) indicates that a report is still to come. If the report has not
- * arrived within UNNOTED_PATIENCE, or if @last is true, counts the missing changes here and returns true: they are then
- * drift.
+ *
+ * Returns false while the rss_stat tracepoint may still report a change, because the kernel changes a counter slightly
+ * before it calls rss_stat. Usually a span (an interval in which a task changes resident pages, see rss_span.h) shows
+ * that such a report is still to come, but not if the change is made by another process (by UFFDIO_COPY, for example).
+ * If the report has not arrived within UNNOTED_PATIENCE, or if @last is true, counts the missing changes here and
+ * returns true: they are then drift.
  */
 static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
 {
@@ -105,8 +106,8 @@ static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool
 }
 
 /*
- * Reports a difference between the kernel's counters and the reported sums, unless a change that is yet to be reported
- * explains it. @last: the next record is a BASE record, which gives the consumer the current sums.
+ * Reports a difference between the kernel's counters and the reported sums, unless a change that has not yet been
+ * reported explains it. @last: true if the next record is a BASE record, which gives the consumer the current sums.
  */
 static void look_for_drift(struct massif_target *target, struct mm_struct *mm, bool last)
 {
@@ -135,9 +136,9 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 		return;
 	/*
 	 * A thread may have changed a counter, in a page fault or in another span (an interval in which it may change
-	 * the resident set), without having reported the change yet. The checks below then find its fault slot or its
-	 * span, because the thread keeps the slot or span until after the report, and it cannot report without
-	 * resident.lock, which we hold.
+	 * the resident set), but not yet have reported the change. The checks below then find its fault slot or its
+	 * span: the thread keeps these until it has made the report, and it cannot report without resident.lock, which
+	 * we hold.
 	 */
 	smp_mb();
 	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target) ||
@@ -153,8 +154,9 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
  * massif_resident_look_for_drift() - report a difference between the kernel's counters and the reported sums.
  * @mm: the target's address space.
  *
- * Compares only if no thread is changing the counters, and if each change that rss_stat reports has been reported.
- * A difference then means that some change was not seen, and is written as a DRIFT record.
+ * Compares only if no thread is changing the counters, and if every change that the rss_stat tracepoint reports has
+ * been passed on to the consumer. A difference then means that the module has missed a change; it is written as a DRIFT
+ * record.
  *
  * Context: RCU read-side section; resident.lock is held.
  */
@@ -165,7 +167,7 @@ void massif_resident_look_for_drift(struct massif_target *target, struct mm_stru
 }
 
 /**
- * massif_resident_attach() - start following the resident pages of a target.
+ * massif_resident_attach() - start tracking the resident pages of a target.
  * @mm: the target's address space, either current's or one to which the caller holds a reference.
  * Context: process context; takes mmap_lock for writing; may sleep.
  * Return: false if no MMU notifier could be registered, for lack of memory or because of a signal; the caller
@@ -201,9 +203,9 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
 		/*
-		 * This release pairs with the acquire in massif_rss_span_enter(): if a span that is beginning sees the
-		 * new value of massif_resident_epoch, the counters were read (above) before the span began, so the
-		 * values read include none of its changes.
+		 * This release pairs with the acquire in massif_rss_span_enter(). If a new span sees the new value of
+		 * massif_resident_epoch, the counters were read (above) before that span began, so the values include
+		 * none of its changes.
 		 */
 		smp_store_release(&massif_resident_epoch, resident->epoch);
 		massif_mm_filter(mm, 1);
@@ -235,8 +237,8 @@ void massif_resident_hide(struct massif_target *target)
 }
 
 /**
- * massif_resident_detach() - stop following the resident pages of a target.
- * Context: the thread that removed the target from the table, without massif_table_lock.
+ * massif_resident_detach() - stop tracking the resident pages of a target.
+ * Context: called by the thread that removed the target from the table, without massif_table_lock held.
  */
 void massif_resident_detach(struct massif_target *target)
 {
@@ -270,12 +272,12 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm)
 }
 
 /**
- * massif_resident_move() - write a MOVE record for the mremap call that current is in.
+ * massif_resident_move() - write a MOVE record for the mremap() call that current is executing.
  * @to: address of the new mapping.
- * @len: length of the new mapping, bytes.
+ * @len: length of the new mapping, in bytes.
  *
- * If the length stays the same and the destination is given, the kernel may move several mappings in one call (since
- * 6.17), keeping the distances between them. This function is then called once for each mapping.
+ * If the length is unchanged and the caller specifies the destination, the kernel (since 6.17) may move several
+ * mappings in one call, keeping the distances between them. This function is then called once for each mapping.
  *
  * Context: hook, RCU read-side section.
  */
@@ -298,7 +300,7 @@ void massif_resident_move(struct massif_target *target, unsigned long to, unsign
 }
 
 /**
- * massif_resident_deinit() - free the state used to follow the resident pages of a target, once no hook can find the
+ * massif_resident_deinit() - free the state used to track the resident pages of a target, once no hook can find the
  * target any more.
  */
 void massif_resident_deinit(struct massif_resident *resident)

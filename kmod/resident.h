@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Resident pages of a target: the kernel's counters, and the sums reported to the consumer. Drift is a
- * difference between the two.
+ * Resident pages of a target: the kernel's counters, and the sums reported to the consumer. If the two differ, the
+ * difference is called drift.
  */
 #ifndef MASSIF_RESIDENT_H
 #define MASSIF_RESIDENT_H
@@ -33,7 +33,7 @@ struct massif_rss_notifier;
 struct mm_struct;
 
 /*
- * A target's state for following its resident pages. All zero, and not attached, unless the session has asked for
+ * A target's state for tracking its resident pages. Not used, and attached is false, unless the session has asked for
  * resident pages.
  */
 struct massif_resident {
@@ -54,15 +54,17 @@ struct massif_resident {
 	struct massif_rss_base base;	/* counter values when they were last read */
 	long reported[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
 	/*
-	 * Number of further spans with a counter change that must end before the kernel's counters are next compared
-	 * with the reported sums. (A span is an interval in which a task may change the resident set; see rss_span.h.)
+	 * Countdown to the next comparison of the kernel's counters with the reported sums: the number of spans with a
+	 * counter change that have yet to end. (A span is an interval in which a task may change the resident set; see
+	 * rss_span.h.)
 	 */
 	unsigned int until_drift;
-	unsigned long unnoted_since;	/* jiffies when a change was first found that rss_stat had not reported; 0: none */
+	unsigned long unnoted_since;	/* jiffies when a change not reported by rss_stat was first found; 0: none */
 	/*
-	 * The value that the global massif_resident_epoch had after the module incremented it on starting to follow
-	 * this target's resident pages. On kernels before 6.2, the global value is stored at the start of each page
-	 * fault. If the stored value is lower than this one, the fault began before the target was followed.
+	 * The module increments the global massif_resident_epoch when it starts to track a target's resident pages;
+	 * this is the value after the increment for this target. On kernels before 6.2, the global value is stored at
+	 * the start of each page fault. If the stored value is lower than this one, the fault began before this target
+	 * was tracked.
 	 */
 	u64 epoch;
 
@@ -78,8 +80,8 @@ void massif_resident_base(struct massif_target *target, struct mm_struct *mm);
 void massif_resident_move(struct massif_target *target, unsigned long to, unsigned long len);
 
 /*
- * Number of targets whose resident pages the module has started to follow since it was loaded. Used to recognise a span
- * that began before its target was followed.
+ * Number of targets, since the module was loaded, whose resident pages it has begun to track. Used to recognise a span
+ * that began before its target was tracked.
  */
 extern u64 massif_resident_epoch;
 
@@ -101,7 +103,7 @@ static inline atomic_t *massif_mm_filter_of(const struct mm_struct *mm)
 				       (BIT(MASSIF_CROWD_BITS) - 1)];
 }
 
-/* True if mm is certainly not a target whose resident pages are followed. */
+/* True if mm is certainly not a target whose resident pages are being tracked. */
 static inline bool massif_resident_unlikely(const struct mm_struct *mm)
 {
 	return likely(!atomic_read(massif_mm_filter_of(mm)));

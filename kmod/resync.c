@@ -27,7 +27,7 @@ struct part {
 	u32 reason;
 	u8 *buf;		/* buffer of PART_BYTES bytes in which the records of one part are assembled */
 	unsigned long start;	/* address at which the next part of the list of mappings begins */
-	/* No mappings remain after the most recently assembled part, so it completes the resync. */
+	/* There are no more mappings after the part that was assembled last, so that part completes the resync. */
 	bool last;
 };
 
@@ -92,8 +92,8 @@ static bool write_part(struct part *part)
 
 /*
  * True if another thread may change total_vm while mmap_lock is held for reading. A munmap that has downgraded the lock
- * has already removed its mappings, but may not have updated total_vm yet; it does so before it drops the lock. No new
- * munmap can start, because it would need the write lock.
+ * has already removed its mappings, but may update total_vm later, before it drops the lock. No new munmap can start,
+ * because it would need the write lock.
  */
 static bool in_motion(const struct massif_target *target)
 {

@@ -157,8 +157,8 @@ void massif_target_remove_all(struct massif_session *session);
 struct massif_target *massif_target_find(struct mm_struct *mm);
 
 /*
- * Returns the target of @mm if the module follows its resident pages as well as its mappings, otherwise NULL. Locking
- * as for massif_target_find().
+ * Returns the target of @mm if the module tracks its resident pages as well as its mappings, otherwise NULL. Locking as
+ * for massif_target_find().
  */
 static inline struct massif_target *massif_target_find_resident(struct mm_struct *mm)
 {
