@@ -354,8 +354,8 @@ static void follow(struct mf_accounting *a)
 
 /*
  * Removes the bytes that are mapped but not resident. The resident pages are removed when the module reports their
- * removal, which may be before or after this. Pages are not counted as blocks here, and the caller attempts one
- * snapshot for all parts of the unmapped range.
+ * removal, which may happen before or after this call. Pages are not counted as blocks here. The caller attempts a
+ * single snapshot for all parts of the unmapped range.
  */
 static void part_left_resident(const struct mf_interval *part, struct removal *removal)
 {
@@ -379,8 +379,8 @@ static int settle(struct mf_accounting *a)
 }
 
 /*
- * As in Massif, a region is removed page by page. We check for a peak before removing the first page, and try to take a
- * snapshot after removing it. No snapshot is attempted for the other pages.
+ * As in Massif, a region is removed page by page: before the first page is removed, we check for a peak; after it is
+ * removed, we try to take a snapshot. No snapshot is attempted after the other pages.
  */
 static void part_left(const struct mf_interval *part, void *data)
 {
@@ -424,8 +424,8 @@ static int map_resident(struct mf_accounting *a, const struct mf_interval *inter
 		attempt(a, MF_OCCASION_ALLOC, removal->time_ns);
 	}
 	/*
-	 * The new mapping may have replaced another one to which resident pages had been assigned by a guess, because
-	 * their real addresses are unknown. These pages now have no address, so place them at free mapped addresses.
+	 * The new mapping may have replaced one to which resident pages had been assigned by guesswork, since their
+	 * real addresses are unknown. These pages now have no address, so move them to unoccupied mapped addresses.
 	 */
 	return code || !removal->begun ? code : settle(a);
 }

@@ -74,8 +74,8 @@ struct mf_accounting {
 	/* the resident pages; not used if only mappings are accounted (MF_PAGES_VIRTUAL) */
 	struct mf_resident resident;
 	/*
-	 * Mappings made before the profile began are still being listed. No snapshot is taken meanwhile: it would show
-	 * a state that never existed.
+	 * The list of mappings made before the profile began is still incomplete. Until it is complete, no snapshot is
+	 * taken, because it would show a state that never existed.
 	 */
 	bool taking_over;
 

@@ -22,9 +22,9 @@ int mf_dump_intervals(const char *path, const struct mf_pages_process *process, 
 		      const struct mf_space *space, struct mf_error *err);
 
 /*
- * Returns whether a test is requesting a dump of the mappings (mf_dump_intervals()). A test does so by creating the
- * file "@path.now", which contains one word. If so, copies the word to @moment; the word identifies the dump for the
- * test.
+ * Returns whether a test is requesting a dump of the mappings (mf_dump_intervals()), and if so, copies the word that
+ * identifies the dump to @moment. A test requests a dump by creating the file "@path.now", which contains this one
+ * word.
  */
 bool mf_dump_is_wanted(const char *path, char moment[MF_DUMP_MOMENT_MAX]);
 

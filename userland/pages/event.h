@@ -37,8 +37,8 @@ struct mf_event {
 	uint32_t flags;	  /* flags of the event's record: MASSIF_RF_* */
 	uint32_t thread;  /* thread that caused the event, or 0 for no particular thread */
 	/*
-	 * Number of the stack copy that was made during the event's system call. An UNMAP event needs no stack; its
-	 * number is that of another record of the same system call.
+	 * Number of the stack copy made during the event's system call. An UNMAP event needs no stack; its number is
+	 * copied from another record of the same system call.
 	 */
 	uint32_t capture;
 	uint32_t known;	  /* number of the cached stack that the module has recognised, or 0 for none */

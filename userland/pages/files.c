@@ -9,8 +9,8 @@
 #include <time.h>
 
 /*
- * Once unreadable files have taken LOST_MS in total, each further file gets only HURRIED_MS, so that they cannot hold
- * up a session for long.
+ * Once LOST_MS has been spent on unreadable files in total, each further file is allowed only HURRIED_MS, so that such
+ * files cannot hold up a session for long.
  */
 #define LOST_MS	   20000
 #define HURRIED_MS 1000u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The files that the session's processes map, each with a number. A file is opened when its code is mapped. It is read
- * as ELF only when needed, by an unprivileged process.
+ * The files that the session's processes map, each with a number. A file is opened when its code is mapped. It is
+ * parsed as ELF only when needed, and an unprivileged process does the parsing.
  */
 #ifndef MASSIF_PAGES_FILES_H
 #define MASSIF_PAGES_FILES_H

@@ -29,8 +29,8 @@
 #define KNOWN_BYTES (8u << 20)
 
 /*
- * Number of frames recorded beyond the depth of the report, to replace the alloc-fns that the report removes, as in
- * Massif.
+ * Number of frames recorded in addition to the report's depth, to make up for allocation functions that are removed
+ * from the report, as in Massif.
  */
 #define FRAMES_BEYOND_DEPTH 50
 
@@ -308,8 +308,8 @@ int mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 	/* Test for a hang-up before reading the ring: no record can follow a hang-up. */
 	bool hung_up = mf_ring_hung_up(&pages->ring);
 	/*
-	 * Also check for a dump request before reading the ring. The test that requests a dump has stopped the program,
-	 * so the ring contains everything up to the dump.
+	 * Check for a dump request before reading the ring as well. The test that requests a dump has stopped the
+	 * program first, so the ring contains every event up to the request.
 	 */
 	char moment[MF_DUMP_MOMENT_MAX];
 	bool dumps = pages->common.dump_path && mf_dump_is_wanted(pages->common.dump_path, moment);

@@ -101,7 +101,10 @@ enum mf_pages_state {
 	MF_PAGES_TAKEN,	   /* another session has taken over the process: the profile is complete up to the takeover */
 };
 
-/* An interval in which events were lost, from from_ns to to_ns (CLOCK_MONOTONIC), and their number. */
+/*
+ * An interval in which events were lost, and the number of lost events. The interval is from from_ns to to_ns
+ * (CLOCK_MONOTONIC).
+ */
 struct mf_pages_loss {
 	uint64_t from_ns, to_ns;
 	uint64_t count;

@@ -176,9 +176,9 @@ static bool has_room(const struct mf_resident *r)
 }
 
 /*
- * Adds @page to @list, which is one of the lists of resident pages that are not in any window (struct mf_window: a
- * block of 16 pages, each recorded at its address). The page still counts as resident. If memory runs out, the page is
- * dropped and no longer counts; the next RESIDENT record corrects the total.
+ * Adds @page to @list, one of the lists of resident pages that are not in any window. (A window, struct mf_window, is a
+ * block of 16 pages, each recorded at its address.) The page still counts as resident. If out of memory, drops the
+ * page, which then no longer counts; the next RESIDENT record corrects the total.
  */
 static void keep_outside(struct mf_resident *r, struct mf_page_list *list, const struct mf_page *page)
 {
@@ -217,8 +217,8 @@ static int fill(struct mf_resident *r, struct mf_page page, uint64_t start, uint
 }
 
 /*
- * Records resident pages like fill(), but only at mapped addresses. If @file is not NULL, uses only mappings of files
- * (if *@file is true) or only anonymous mappings (if it is false).
+ * Records resident pages like fill(), but only at mapped addresses. If @file is NULL, uses all mappings; otherwise uses
+ * only file mappings if *@file is true, or only anonymous mappings if it is false.
  */
 static int fill_mapped(struct mf_resident *r, const struct mf_page *page, uint64_t start,
 		       uint64_t end, const bool *file, uint64_t *n)
@@ -260,8 +260,8 @@ static int fill_anywhere(struct mf_resident *r, struct mf_page page, uint64_t n)
 }
 
 /*
- * Finds a new address for @page, which another page or a mapping has displaced and which is not counted at the moment.
- * The new address is near the old one or, if there is no room there, anywhere.
+ * Finds a new address for @page, whose old address is occupied by another page or is not mapped. @page must not be
+ * counted at this point. The new address is near the old one or, if there is no room there, anywhere.
  */
 static int resettle(struct mf_resident *r, struct mf_page page)
 {
@@ -434,9 +434,9 @@ static void go_from(struct mf_resident *r, unsigned int counter, uint64_t start,
 }
 
 /*
- * Called when @thread (0: every thread) has finished unmapping. If the module has not reported the removal of a page by
- * now, the page is still resident. Its recorded address was therefore wrong; in reality the page is mapped at some
- * other address.
+ * Called when @thread (0: every thread) has finished unmapping. If the module has still not reported the removal of a
+ * page, the page is still resident. Its recorded address must therefore have been wrong: the page is actually mapped at
+ * some other address.
  */
 static void stop_going(struct mf_resident *r, uint32_t thread)
 {
@@ -481,8 +481,8 @@ static uint32_t site_of_words(struct mf_resident *r, const struct massif_rec_res
 }
 
 /*
- * Records that @n more pages of the kernel's counter @counter (MASSIF_RSS_*) are resident, as reported by @record.
- * Their stack is @site, or a placeholder (MF_WORDS_*) if @site is 0.
+ * Records that, according to @record, @n more pages of the kernel's counter @counter (MASSIF_RSS_*) are resident. They
+ * are charged to the stack @site or, if @site is 0, to a placeholder (MF_WORDS_*).
  */
 static int come(struct mf_resident *r, const struct massif_rec_resident *record,
 		unsigned int counter, uint32_t site, uint64_t n)
@@ -613,10 +613,10 @@ struct leaving {
 };
 
 /*
- * Called for pages whose mapping is being removed. Normally the module will report the removal of each page later. If
- * it has already reported the removals in this range, or if the page's address was uncertain, we assume that the page
- * is really at another address, and later choose one for it: when threads map and unmap at the same time, the module
- * may attribute pages to the wrong thread.
+ * Called for pages whose mapping is being removed. Normally, the module will report the removal of each page later. But
+ * when threads map and unmap at the same time, the module may attribute pages to the wrong thread. So if it has already
+ * reported the removals in this range, or if a page's address was uncertain, we assume that the page is really
+ * elsewhere and later choose an address for it.
  */
 static bool leave(struct mf_window *window, uint16_t pages, void *data)
 {

@@ -46,12 +46,12 @@ struct mf_page_list {
 
 /*
  * The resident pages of an address space. After each RESIDENT record, the number of pages for each of the kernel's
- * counters equals the value of that counter in the record. A page whose address is unknown is recorded at an address
- * where a page of its kind could be, and is marked uncertain. If the address is later needed for a page whose address
- * is certain, or the mapping there is removed or replaced, the uncertain page is moved to another address.
+ * counters equals that counter's value in the record. A page whose address is unknown is recorded at an address where a
+ * page of its kind could be, and is marked as uncertain. It is moved elsewhere if that address turns out to hold
+ * another page, or if the mapping there is removed or replaced.
  *
- * Contexts are those in the store of @accounting. A site is the trie node of a stack. The context of a page is a child
- * of a site in the trie: its innermost frame is a pseudo-frame that names the kind of page.
+ * All contexts are in the store of @accounting. A site is the trie node of a stack. The context of a page is a child of
+ * a site in the trie; its innermost frame is a pseudo-frame that names the kind of page.
  */
 struct mf_resident {
 	struct mf_accounting *accounting;
@@ -86,8 +86,8 @@ void mf_resident_init(struct mf_resident *resident, struct mf_accounting *accoun
 void mf_resident_deinit(struct mf_resident *resident);
 
 /*
- * Call before each event that is not a RESIDENT record. Since @thread caused the event, any earlier unmapping by that
- * thread has finished. Returns 0 or -ENOMEM.
+ * Call this before each event that is not a RESIDENT record. @thread is the thread that caused the event, which means
+ * that any earlier unmapping by this thread has finished. Returns 0 or -ENOMEM.
  */
 int mf_resident_turn(struct mf_resident *resident, uint32_t thread);
 

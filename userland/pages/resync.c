@@ -65,9 +65,9 @@ static void compare_files(struct mf_accounting *a, const struct mf_resync_vma *v
 }
 
 /*
- * Adds a mapping to the profile to fill the hole @start..@end, a part of @vma that the profile lacks. After a fork, the
- * mapping gets the context of the parent's mapping at @start, if there is one. If a mapping of the parent begins or
- * ends inside the hole, the new mapping ends there, and the rest of the hole is left unfilled.
+ * Adds a mapping to the profile to fill the hole @start..@end, which is a part of @vma that the profile lacks. After a
+ * fork, the new mapping takes the context of the parent's mapping at @start, if any, and ends at the first boundary of
+ * a parent mapping inside the hole; the rest of the hole is left unfilled.
  */
 static int fill(struct mf_accounting *a, const struct mf_resync *resync,
 		const struct mf_resync_vma *vma, uint64_t start, uint64_t end, uint64_t time_ns)
@@ -119,8 +119,8 @@ static int remove_between(struct mf_accounting *a, uint64_t start, uint64_t end,
 }
 
 /*
- * Placeholder frames, one for each reason for a resync, for pages that are resident after the resync but whose first
- * touch was not recorded.
+ * Placeholder frames, one for each reason for a resync. They are used for pages that turn out to be resident after a
+ * resync but whose first touch was not recorded.
  */
 static const char *const base_words[] = {
 	[MF_RESYNC_EXEC] = MF_WORDS_EXEC,
@@ -163,7 +163,8 @@ int mf_resync_apply(struct mf_accounting *a, const struct mf_resync *resync, uin
 			a->resident.base_words = base_words[resync->reason];
 		mf_space_deinit(&a->inherited);
 		/*
-		 * Just before the program's first instruction, check again whether a snapshot is due, as Massif does.
+		 * Massif checks once more whether a snapshot is due just before the program executes its first
+		 * instruction. Do the same here.
 		 */
 		if (resync->reason == MF_RESYNC_EXEC)
 			mf_model_attempt(&a->store, mf_accounting_time(a, time_ns));

@@ -18,10 +18,10 @@ struct mf_resync_vma {
 };
 
 enum mf_resync_reason {
-	MF_RESYNC_EXEC,	  /* the kernel started a program: the list shows its first mappings */
-	MF_RESYNC_FORK,	  /* the process was forked: the list shows the inherited mappings */
-	MF_RESYNC_LOST,	  /* records were lost: the list shows all mappings that exist now */
-	MF_RESYNC_ATTACH, /* massif-ctl attached: the list shows the existing mappings */
+	MF_RESYNC_EXEC,	  /* the kernel started a program: the list of mappings shows the program's first ones */
+	MF_RESYNC_FORK,	  /* the process was created by a fork: the list of mappings shows the inherited ones */
+	MF_RESYNC_LOST,	  /* records were lost: the list of mappings shows all that exist now */
+	MF_RESYNC_ATTACH, /* massif-ctl attached: the list of mappings shows those that already existed */
 };
 
 /* A part of the kernel's list of mappings: all mappings between @start and @end, sorted by address. */

@@ -179,7 +179,7 @@ static bool valid(uint64_t start, uint64_t end)
 	return start < end && !((start | end) & PAGE_MASK);
 }
 
-/* The three parts of a tree that was split at both ends of a range. */
+/* The three parts into which a tree has been split at the two ends of a range. */
 struct cut {
 	uint32_t low, middle, high;
 };

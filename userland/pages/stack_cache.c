@@ -241,8 +241,8 @@ bool mf_stack_cache_is_unsent(struct mf_stack_cache *known, uint32_t number, uin
 	struct stack *entry = &known->stacks[number];
 
 	/*
-	 * If the module made the stack copy before we sent the cached stack, it may have the cached stack by now, so do
-	 * not send it again.
+	 * If the module made this stack copy before we sent the stack to its cache, the cache may contain the stack by
+	 * now, so do not send the stack again.
 	 */
 	if (entry->sent_ns && entry->code_gen == code_gen && time_ns <= entry->sent_ns)
 		return false;

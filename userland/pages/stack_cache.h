@@ -23,8 +23,8 @@ struct mf_stack_cache *mf_stack_cache_create(void);
 void mf_stack_cache_destroy(struct mf_stack_cache *known);
 
 /*
- * Returns the number of the cached stack that equals @stack: all words and registers that were read to unwind the
- * cached stack are the same in @stack. Returns MF_KNOWN_NONE if there is none.
+ * Returns the number of the cached stack that matches @stack, meaning that every word and register that was read to
+ * unwind the cached stack has the same value in @stack. Returns MF_KNOWN_NONE if there is none.
  */
 uint32_t mf_stack_cache_find(const struct mf_stack_cache *known, const struct mf_user_stack *stack);
 
@@ -52,10 +52,10 @@ struct massif_stack_cache_stack *mf_stack_cache_describe(const struct mf_stack_c
 					     uint32_t target, uint32_t code_gen);
 
 /*
- * Returns whether the cached stack @number must be sent to the module (again). At time @time_ns, the module copied a
- * stack equal to this one, and put @code_gen into the STACK record (linux/massif.h); so the module did not have the
- * cached stack at that time. It must be sent unless it has been sent since then for the same @code_gen. If the result
- * is true, records that it was sent at time @now_ns. Times are CLOCK_MONOTONIC.
+ * Returns whether the cached stack @number must be sent to the module, possibly again. At time @time_ns, the module
+ * copied a stack equal to this one and put @code_gen into the STACK record (linux/massif.h), so it did not have the
+ * cached stack then. The stack must be sent unless it has been sent since @time_ns for the same @code_gen. If it must
+ * be sent, records that it was sent at time @now_ns. Times are CLOCK_MONOTONIC.
  */
 bool mf_stack_cache_is_unsent(struct mf_stack_cache *known, uint32_t number, uint32_t code_gen, uint64_t time_ns,
 		     uint64_t now_ns);

@@ -276,10 +276,9 @@ int mf_target_lost(struct mf_target *target, const struct massif_rec_lost *lost,
 	struct mf_event *event;
 
 	/*
-	 * The LOST record does not refer to a single target: it reports lost records of targets that have ended, or a
-	 * forked child that could not be followed because memory ran out. If this target's EXIT record was lost, this
-	 * target is one of those that have ended. The loss is therefore noted for this target as well, unless its EXIT
-	 * record has been processed.
+	 * The LOST record is not about one particular target: it reports lost records of targets that have ended, or a
+	 * forked child that could not be followed because memory ran out. This target may have ended with its EXIT
+	 * record lost. So the loss is recorded for this target too, unless its EXIT record has been processed.
 	 */
 	if (!lost->h.target && lost->reason != MASSIF_LOST_MISSED) {
 		if (!target->exited)

@@ -79,7 +79,7 @@ struct mf_target {
 	bool in_sync;
 	bool resyncing;			/* a resync is in progress: its last part has not arrived yet */
 	bool exited;			/* the target's EXIT record has been accounted for */
-	/* The target's program was executed by a profiled process, rather than launched, attached to or forked. */
+	/* The target was created when a profiled process executed a program, not by a launch, an attach or a fork. */
 	bool executed;
 	enum mf_pages_state left;	/* how the process left this target; MF_PAGES_RUNNING if it has not */
 	bool reported;			/* the target's profile has ended, and mf_pages_next_ended() has returned it */

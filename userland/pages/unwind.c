@@ -26,7 +26,10 @@
 /* Number of addresses whose rules are cached. The stacks of large programs share most of their outer frames. */
 #define CACHE_ADDRESSES 1024
 
-/* Assumed maximum size of a function, used to decide whether a direct call may have led to an address. */
+/*
+ * Assumed maximum size of a function, used to decide whether an address may lie in the function that a direct call has
+ * called.
+ */
 #define FUNCTION_BYTES (64u << 10)
 
 /*
@@ -225,9 +228,9 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 	if (read_stack(u, address, value) || read_rules(u, address, value))
 		return 0;
 	/*
-	 * If code has no rules, libunwind reads it to see whether it exists and whether it is a signal frame or a PLT
-	 * entry. All this is already known or not used, so return 0 instead of the code: reading it would require a
-	 * child process.
+	 * If code has no rules, libunwind reads it to check that it exists and whether it is a signal frame or a PLT
+	 * entry. The answers are already known or are not used, so return 0 instead of the code: reading it would
+	 * require a child process.
 	 */
 	if (u->no_rules && !u->shows_code && address - u->ip < CODE_BYTES && is_in_binary(u, address)) {
 		*value = 0;
@@ -406,9 +409,10 @@ static bool may_be_signal_frame(struct mf_unwinder *u, const struct mf_interval 
 }
 
 /*
- * Returns whether signal handlers return to @ip. libunwind's unw_is_signal_frame() is not used: in some versions of
- * libunwind it refers to the current frame, in others to the frame that the last unw_step() left. The code at @ip is
- * compared only if it may be a signal frame, because reading it requires a child process.
+ * Returns whether @ip is an address to which signal handlers return. libunwind's unw_is_signal_frame() is not used,
+ * because in some versions of libunwind it refers to the current frame and in others to the frame that the last
+ * unw_step() left. Reading the code at @ip requires a child process, so the code is compared only if the frame may be a
+ * signal frame.
  */
 static bool is_signal_frame(struct mf_unwinder *u, uint64_t ip)
 {
@@ -570,9 +574,9 @@ static void finish(struct mf_unwinder *u, const struct mf_walk *walk)
 	uint32_t given = 1u << REG_SP | 1u << (u->stack->n_regs - 1);
 
 	/*
-	 * A stack copy that was not cut at its size limit ends at the end of the stack's mapping or at unreadable
-	 * memory. If the walk ended there, another stack may contain the same words and continue beyond that point, so
-	 * the walk's result must not be cached.
+	 * If a stack copy was not truncated at the size limit, it ends at the end of the stack's mapping or at
+	 * unreadable memory. If the walk ended there, another stack may contain the same words and continue beyond that
+	 * point, so the result of the walk must not be cached.
 	 */
 	u->trace_cut |= walk->end == MF_UNWIND_CUT && !u->stack->at_limit;
 	for (uint8_t i = 0; i < MF_TRACE_REGS_MAX; i++)

@@ -50,8 +50,9 @@ struct mf_walk {
 	 */
 	uint64_t addresses[MF_UNWIND_FRAMES_MAX];
 	/*
-	 * Whether the frame was found through the frame pointer of the previous frame, whose code has no unwind rules.
-	 * It may not be the direct caller of that frame: functions that do not set up a frame pointer are missed.
+	 * Whether this frame was found by following the frame pointer of the previous frame because that frame's code
+	 * has no unwind rules. The frame may not be the previous frame's direct caller: functions that do not set up a
+	 * frame pointer are missed.
 	 */
 	bool guessed[MF_UNWIND_FRAMES_MAX];
 };
@@ -82,9 +83,9 @@ void mf_unwinder_destroy(struct mf_unwinder *unwinder);
 void mf_unwinder_flush(struct mf_unwinder *unwinder);
 
 /*
- * Walks @stack, up to @max frames (at most MF_UNWIND_FRAMES_MAX). If there are registers, at least one frame is found.
- * Through code without unwind rules, the walk follows frame pointers as long as they lead to plausible callers, and
- * marks such frames as guessed.
+ * Walks @stack and finds up to @max frames (at most MF_UNWIND_FRAMES_MAX), and at least one if @stack includes
+ * registers. In code without unwind rules, follows frame pointers as long as they lead to plausible callers, and marks
+ * the frames found in this way as guessed.
  */
 void mf_unwinder_walk(struct mf_unwinder *unwinder, const struct mf_user_stack *stack, uint32_t max,
 		      struct mf_walk *walk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stacks for which queued events are waiting. The copy of a stack may arrive long after the records of these
- * events, or never. It can be unwound only as long as the mappings are the same as when it was copied.
+ * The stacks that queued events are waiting for. The copy of a stack may arrive long after the records of these events,
+ * or not at all. It can be unwound only as long as the mappings are the same as when it was copied.
  */
 #ifndef MASSIF_PAGES_WAIT_H
 #define MASSIF_PAGES_WAIT_H
