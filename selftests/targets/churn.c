@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Maps, touches and unmaps continuously; the first argument is the number of threads (default 1).
+// Maps, touches and unmaps memory continuously; the first argument is the number of threads (default 1).
 //
-// When a mapping is removed, most of its pages are resident, and all other mappings are small. So during each
-// munmap(), the process briefly has more resident than mapped pages.
+// When a mapping is removed, most of its pages are resident, and all other mappings are small. So during each munmap(),
+// the process briefly has more pages resident than it has mapped.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -90,7 +90,7 @@ static void execute(const char *path, uint32_t seed)
 	_exit(99);
 }
 
-/* Creates children, every second of which executes the program again. Returns the sum of their exit statuses. */
+/* Creates children; every other child executes the program again. Returns the sum of their exit statuses. */
 static int have_children(const char *path)
 {
 	int sum = 0, status;

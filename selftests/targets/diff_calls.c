@@ -230,7 +230,7 @@ static void align_wide(void)
 	see(valloc(40));
 }
 
-/* Allocates a block in a hole that is 16 bytes larger. Massif's allocator uses the whole hole for the block. */
+/* Allocates a block in a hole 16 bytes larger than the block. Massif's allocator uses the whole hole for the block. */
 static void hole(void)
 {
 	void *block = see(malloc(96));

@@ -221,8 +221,8 @@ static int end_exit_now_in_handler(void)
 {
 	signal(SIGSEGV, handle_exit_now);
 	/*
-	 * These expressions are on one line, because Valgrind shows the line of the instruction before the faulting
-	 * one.
+	 * Keep these two expressions on one line: Valgrind shows the source line of the instruction that precedes the
+	 * faulting one.
 	 */
 	return see(malloc(100)), *(volatile int *)16;
 }

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-// diff_frames with an older DWARF version, more inlining and fixed addresses.
+// diff_frames, compiled with an older DWARF version, more inlining and fixed addresses (see build.mk).
 
 #include "diff_frames.c"

@@ -144,7 +144,7 @@ static void mutual(void)
 	even(number);
 }
 
-/* Allocation functions of the program that the test names with --alloc-fn. */
+/* Allocation functions of this program; the test passes their names with --alloc-fn. */
 static NOINLINE void *wrap(size_t size)
 {
 	void *block = malloc(size);

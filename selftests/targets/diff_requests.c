@@ -123,7 +123,7 @@ static void pool(void)
 	end(memory);
 	end(memory + 100);
 
-	/* Resizes a block that serves as a pool: it contains another block, which is reported by a client request. */
+	/* Resize a block that is used as a pool: it contains another block, which is reported by a client request. */
 	memory = malloc(200000);
 	make(memory, 300);
 	memory = realloc(memory, 300000);
@@ -344,7 +344,7 @@ static void commands(void)
 	free(block);
 }
 
-/* A block that a client request announces to massif before main() runs. */
+/* A block that the program reports with a client request before main() runs. */
 static void *early;
 
 __attribute__((constructor)) static void before(void)

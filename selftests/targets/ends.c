@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // ends HOW MS BLOCKS [SIZE [drop]]: allocates and frees small blocks for MS milliseconds, then allocates BLOCKS blocks
-// of SIZE bytes (default 1 MB) without a pause. It keeps all of them, or with "drop" all but the last, until it ends.
-// HOW selects how it ends.
+// of SIZE bytes (default 1 MB) without pausing. It keeps these blocks until it ends; with "drop", it frees the last of
+// them before it ends. HOW selects how it ends.
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_bounds stacks N | blocks N | places N: creates more stacks, blocks or addresses than typical programs do.
 //
-// stacks: allocates N blocks, each from a different stack. blocks: allocates N blocks, then frees every other one.
-// places: announces N blocks through client requests; their addresses are spread over the whole address space.
+// stacks: allocates N blocks, each with a different call stack. blocks: allocates N blocks, then frees every other one.
+// places: announces N blocks through client requests, at addresses spread over the whole address space.
 
 #include <stdint.h>
 #include <stdio.h>

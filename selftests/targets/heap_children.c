@@ -279,7 +279,7 @@ static int stay(char **argv)
 	return 95;
 }
 
-/* The parent and its forked child both continue with the blocks that the parent had allocated. */
+/* The parent and its forked child both go on using the blocks that the parent had allocated. */
 static int forked(char **argv)
 {
 	pid_t pid = fork();
@@ -322,8 +322,8 @@ static struct waiting {
 } children[4];
 
 /*
- * Forks a child that waits for a byte from the parent and then calls @then. The parent may change its heap before it
- * sends the byte. This function does not allocate.
+ * Forks a child, which waits for a byte from the parent and then calls @then. Until it sends the byte, the parent may
+ * change its heap. This function itself does not allocate.
  */
 static struct waiting *fork_waiting(void (*then)(void))
 {
@@ -493,8 +493,8 @@ static int idle(char **argv)
 #define MANY 40
 
 /*
- * Creates many children that have profiles at the same time. argv[0] is the limit on descriptors that must be in
- * effect.
+ * Creates many children that have profiles at the same time. argv[0], the program's second argument, is the limit on
+ * open descriptors that the test expects to be in effect.
  */
 static int many(char **argv)
 {
@@ -595,8 +595,8 @@ static void tell_result(const char *what, int error)
 }
 
 /*
- * Passes arguments to exec that the kernel cannot read, in each position, and then arguments that end at the last
- * readable byte.
+ * Calls exec functions and posix_spawn with a path, arguments or an environment that the kernel cannot read, and then
+ * with a path and an environment that end at the last readable byte.
  */
 static int misused(char **argv)
 {

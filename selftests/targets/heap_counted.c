@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // heap_counted WAY [N]: a program whose instructions the shim counts with rdpmc. A signal handler emulates rdpmc by
 // returning the thread's CPU time in ns; see selftests/lib/counter_broker.h. Prints its pid, its CPU time, the number
-// of counter reads, and how many more descriptors are open than at the start.
+// of times the counter was read, and the increase in the number of open descriptors since the start.
 
 #include <dirent.h>
 #include <errno.h>

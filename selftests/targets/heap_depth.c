@@ -28,8 +28,8 @@
 static void *kept[64];
 
 /*
- * Marks point @i of the run: allocates a block of a unique size and, if $POINTS is set, requests a snapshot in the same
- * stack frame, from Valgrind or massif.
+ * Marks point @i of the run by allocating a block of a unique size. If $POINTS is set, also asks Valgrind or massif for
+ * a snapshot, in the same stack frame.
  */
 NOINLINE static void mark(int i)
 {
@@ -93,7 +93,7 @@ static void points(void)
 }
 
 /*
- * Flags that threads wait for in a loop. The loop calls no functions, so that a thread's stack remains as it was at its
+ * Flags on which threads wait in a loop. The loop calls no functions, so that a thread's stack stays as it was at its
  * last event.
  */
 static int waiting, done;

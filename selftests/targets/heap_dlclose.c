@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_dlclose LIBRARY-A LIBRARY-B: opens, uses and closes one library, then the other, which the dynamic linker maps
-// at the same address. Their blocks stay live.
+// heap_dlclose LIBRARY-A LIBRARY-B: opens, uses and closes the first library, then does the same with the second, which
+// the dynamic linker maps at the same address. Blocks allocated by both stay live.
 
 #include <dlfcn.h>
 #include <stdio.h>

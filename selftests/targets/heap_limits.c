@@ -88,8 +88,8 @@ static void execute(void)
 }
 
 /*
- * Checks that a program started with posix_spawn has its parent's limits. The shell waits before it prints them, because
- * they are corrected only after posix_spawn has returned.
+ * Checks that a program started with posix_spawn has its parent's limits. The shell waits before it prints its limits,
+ * because they are corrected only after posix_spawn has returned in the parent.
  */
 static int spawned(void)
 {

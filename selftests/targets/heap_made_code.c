@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// heap_made_code LIBRARY: unloads the library, maps a copy of its code at the same address, and allocates in this
-// copy, which belongs to no object. Then allocates in the library itself, loaded at that address again. The words on
-// the stack are the same, but the call stacks differ.
+// heap_made_code LIBRARY: unloads the library, maps a copy of its code at the same address, and allocates in this copy,
+// which belongs to no object. Then loads the library itself at that address again and allocates in it. Both times the
+// stack contains the same words, but the call stacks differ.
 
 #include <dlfcn.h>
 #include <link.h>

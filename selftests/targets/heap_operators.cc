@@ -42,7 +42,7 @@ static void leave()
 	std::longjmp(out, 1);
 }
 
-/* A new-handler that removes the limit which made the first attempt fail. */
+/* A new-handler that lifts the limit that caused the first attempt to fail. */
 static void lift_limit()
 {
 	calls++;

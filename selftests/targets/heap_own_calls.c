@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Defines functions with the names of the C library's system call functions and prints every call to them. There must
-// be no such call.
+// Defines functions with the same names as the C library's system call functions, and prints every call to them. The
+// test expects no such calls.
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -85,7 +85,7 @@ static int forked(char **argv)
 	return code;
 }
 
-/* Forks a child, which forks again before its first event. */
+/* Forks a child, which itself forks before it has allocated or freed anything. */
 static int forked_twice(char **argv)
 {
 	pid_t pid = fork();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A coroutine whose stack grows in pieces (gcc -fsplit-stack): __morestack calls functions on a new piece.
+// A coroutine with a segmented stack (gcc -fsplit-stack): when a function needs more room, __morestack calls it on a
+// new segment.
 
 #include <stdlib.h>
 #include <ucontext.h>

@@ -24,7 +24,7 @@ FUNCTION("hostile_not", "");
 /* The CFA is an expression that jumps back to its own start. */
 FUNCTION("hostile_loop", ".cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff");
 
-/* The CFA is an expression that divides the smallest number by -1, which makes the processor trap. */
+/* The CFA is an expression that divides the most negative integer by -1, which makes the processor trap. */
 FUNCTION("hostile_division", ".cfi_escape 0x0f, 12, 0x0f, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x09, 0xff, 0x1b");
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_escapes WAY: jumps or switches out of a call of the program's own allocator before the call returns, or re-enters
-// the allocator, in one of the ways below. The allocator's functions call each other. The size of each block shows
-// where it was allocated.
+// own_escapes WAY: leaves a call of the program's own allocator before it returns, by a jump or a stack switch, or
+// re-enters the allocator, in one of the ways below. The allocator's functions call each other. The size of each block
+// identifies the place where it was allocated.
 
 #include <setjmp.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* the next call of malloc() first calls this function, and clears the pointer so that later calls do not */
+/* function that the next malloc() calls first, or NULL; malloc() clears this pointer, so later calls do not call it */
 static void (*in_malloc)(void);
 
 static _Alignas(64) unsigned char arena[64 << 20];
@@ -155,7 +155,10 @@ static void by_siglongjmp(int flags)
 	deep(10, 900, 1001);
 }
 
-/* A signal handler allocates and returns to the allocator, whose functions then call each other. */
+/*
+ * Runs in malloc(). A signal handler interrupts it and allocates; when the handler has returned, malloc() calls
+ * calloc().
+ */
 static void calling_itself(void)
 {
 	interrupt();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// own_plugin FLAGS LIBRARY: loads a library from the program's directory, and lets it allocate.
+// own_plugin FLAGS LIBRARY: loads a library from the program's directory and has it allocate memory.
 
 #include <dlfcn.h>
 #include <limits.h>
