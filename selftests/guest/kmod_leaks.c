@@ -78,8 +78,8 @@ static void look_at(FIXTURE_DATA(leaks) *self, const char *what, const void *byt
 }
 
 /*
- * Stores in @start and @end which bytes of a record are not searched for kernel addresses. They contain the program's
- * own data, or signed numbers, which look like kernel addresses if they are negative.
+ * Sets *@start and *@end to the range of bytes in a record that must not be searched for kernel addresses, because it
+ * contains the program's own data, or signed numbers, which look like kernel addresses if they are negative.
  */
 static void own_part(const struct massif_record *rec, size_t *start, size_t *end)
 {

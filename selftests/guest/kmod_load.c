@@ -159,7 +159,8 @@ static void sessions(struct __test_metadata *_metadata, int count)
 static const char *const prefixes[] = { "mm_struct", "pid", "kmalloc-" };
 
 #define SESSIONS	60	/* sessions between two counts of the kernel's objects */
-#define COUNTS		2	/* number of these periods in which a cache must grow for the test to fail */
+/* The test fails if a cache grows in this many consecutive periods of SESSIONS sessions. */
+#define COUNTS		2
 
 /* Number of objects in use in each slab cache whose name begins with one of @prefixes. */
 struct caches {
@@ -181,8 +182,9 @@ static bool may_hold_ours(const char *cache)
 }
 
 /*
- * Shrinks a cache and returns the number of its objects. A slab that a processor has reserved counts as full (512
- * objects for kmalloc-8), so this takes the minimum of several readings.
+ * Shrinks a cache and returns the number of objects in it. All objects of a slab that a processor has reserved are
+ * counted as in use (512 objects for kmalloc-8), which inflates the count, so this takes the minimum of several
+ * readings.
  */
 static long objects_of(const char *cache)
 {
@@ -252,8 +254,9 @@ static bool grew(const struct caches *before, const struct caches *now, long cou
 }
 
 /*
- * Memory that each session leaks makes a cache grow in each period. The rest of the system may grow once, too: on the
- * debug kernel, kmalloc-128 grew by 137 objects in one period and by none in the next.
+ * If each session leaks memory, a cache grows in every period. Activity elsewhere in the system can also make a cache
+ * grow, but not in every period: on the debug kernel, kmalloc-128 grew by 137 objects in one period and by none in the
+ * next.
  */
 TEST_F_TIMEOUT(load, sessions_leave_nothing, 300)
 {

@@ -26,8 +26,8 @@ struct worker {
 };
 
 /*
- * Maps a range and unmaps every second page, with one system call per page. This leaves @count mappings that cannot
- * merge.
+ * Maps a range and unmaps every other page, with one system call per page. This leaves @count mappings that cannot be
+ * merged.
  */
 static void many_mappings(int count)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests the memory of sessions: it is limited, and it is released immediately. No operation takes unbounded time.
+// Tests that the memory of sessions is limited and is released as soon as they are closed, and that no operation takes
+// unbounded time.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -228,8 +229,8 @@ static char *unfilled_stack(void)
 }
 
 /*
- * Calls brk on a stack whose memory is never provided, so that copying the stack blocks. *@arg is the file that the
- * memory belongs to, or -1 for userfaultfd.
+ * Calls brk while running on a stack whose memory is never provided, so that copying the stack blocks. *@arg is the
+ * file that backs the memory, or -1 for userfaultfd.
  */
 static int sleep_in_the_copy(void *arg)
 {
@@ -280,7 +281,10 @@ static int be_user_and_close_below_a_sleeper(int told, int asked, bool in_file)
 	if (waitpid(pid, NULL, WNOHANG))
 		return 5;
 	kill(pid, SIGKILL);
-	/* Even when killed, a process that waits for a FUSE file keeps waiting until the FUSE server has ended. */
+	/*
+	 * A process that is waiting for a FUSE file does not end when it is killed, but only when the FUSE server has
+	 * ended.
+	 */
 	if (in_file)
 		kill(server, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -562,8 +566,8 @@ static pid_t start_member(int fd)
 
 /*
  * Runs as an unprivileged user. Opens as many sessions as the locked-memory limit allows, with one profiled process
- * each, closes them all, and opens as many again. The second round fails if closing the first sessions has not released
- * all their memory. Returns 0, or the number of the step that failed.
+ * each, closes them all, and then opens the same number again. If closing the first sessions did not release all their
+ * memory, the second round fails. Returns 0, or the number of the step that failed.
  */
 static int have_many_sessions(void)
 {

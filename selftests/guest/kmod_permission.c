@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks that massif.ko decides by the same rules as ptrace whether a caller may attach to a process.
+// Checks that massif.ko applies the same rules as ptrace when it decides whether a caller may attach to a process.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

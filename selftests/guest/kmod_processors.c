@@ -16,9 +16,9 @@
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 /*
- * BEFORE is the number of pages touched each time before processor 1 goes offline. BEHIND is the number of pages
- * touched at the end. Both are so small that the kernel keeps the changes to the resident counts in the processor's own
- * counters and does not yet add them to the totals.
+ * BEFORE is the number of pages touched each time before processor 1 is taken offline, and BEHIND is the number of
+ * pages touched at the end. Both are small enough for the kernel to keep the changes to the resident counts in the
+ * processor's own counters for the time being, rather than adding them to the totals.
  */
 #define BEFORE		5
 #define BEHIND		9
@@ -73,8 +73,8 @@ static int touch_and_take_off(void *arg)
 
 struct touched {
 	/*
-	 * @single: number of RESIDENT records that come from a page fault in the test's pages and add exactly one page.
-	 * @other: number of such records that do not add exactly one page, plus the number of all DRIFT records.
+	 * @single: number of RESIDENT records for page faults in the test's pages that add exactly one page.
+	 * @other: number of such records that add any other number of pages, plus the number of all DRIFT records.
 	 */
 	int single, other;
 };

@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(prototype)
 
 static const struct {
 	const char *expect;
-	const char *dead;	/* the hook that SETUP reports as failing; NULL: the prototype is acceptable */
+	const char *dead;	/* the hook that SETUP must report as failing; NULL if it must accept the prototype */
 } expectations[] = {
 	{ "exit_mmap=void(mm_struct *)", NULL },
 	{ "exit_mmap=void(*)", NULL },

@@ -46,10 +46,14 @@ struct replay {
 	uint64_t captures, stacks;
 	uint64_t moves;
 	uint64_t lost;
-	uint64_t wrong;		/* number of records whose rss differs from the previous rss plus the change */
 	/*
-	 * number of GONE records (pages removed) whose changes to the resident counts are all 0, because the changes in
-	 * other records already include, or will include, the removed pages
+	 * number of errors: an rss that is not the sum of the previous rss and the change in the record, a change in a
+	 * BASE record, or no change in a record other than BASE and GONE
+	 */
+	uint64_t wrong;
+	/*
+	 * number of GONE records (pages removed) in which all changes to the resident counts are 0, because the removed
+	 * pages are included in the changes of earlier or later records
 	 */
 	uint64_t empty;
 };
@@ -315,7 +319,8 @@ static int unmap_one(void *arg)
 struct unmapping {
 	int unmaps;
 	bool told_before;	/* true if a flag in the UNMAP record says that the records of its pages precede it */
-	int gone_before, gone_behind;	/* pages reported as gone by records before and after the UNMAP record */
+	/* numbers of pages that the records before and after the UNMAP record report as no longer resident */
+	int gone_before, gone_behind;
 };
 
 static int take_unmapping(const struct massif_record *rec, void *arg)
@@ -335,7 +340,8 @@ static int take_unmapping(const struct massif_record *rec, void *arg)
 }
 
 /*
- * Whether the pages' records come before or after the UNMAP record depends on the kernel. The UNMAP record says which.
+ * Whether the pages' records come before or after the UNMAP record depends on the kernel. A flag in the UNMAP record
+ * tells which is the case.
  */
 TEST(pages_go_before_their_mapping_or_behind_it)
 {

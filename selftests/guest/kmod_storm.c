@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Disturbs the kernel, or a member of a session. The profiled process must keep running, and the accounting of its
-// memory must stay exact.
+// Disturbs the kernel or a process that is a member of a session. The profiled process must keep running, and the
+// accounting of its memory must remain exact.
 //
-// MASSIF_STORM is the duration of each kind of disturbance in seconds (default 3).
+// MASSIF_STORM is the duration, in seconds, of each kind of disturbance (default 3).
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,8 +19,8 @@
  */
 #define SECONDS_MORE	90
 /*
- * Minimum total number of rounds of work that the threads of the profiled process must complete. For a kernel that is
- * slowed down by its checks, this number is divided by the same factor by which the time limits are multiplied.
+ * Minimum total number of rounds of work that the threads of the profiled process must complete. For a kernel slowed
+ * down by its debugging checks, this number is divided by the factor by which the time limits are multiplied.
  */
 #define ROUNDS		100
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Checks that the records account exactly for rare operations, each tested in a run of its own, and for any number of
-// random operations.
+// Checks that the records account exactly for rare operations, each tested in its own run, and for a sequence of random
+// operations, which can have any length.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -14,7 +14,10 @@
 
 #define FUNCTION	"mmap_region"
 
-/* Loads a live patch. EINVAL means that the kernel does not support it; a patch that was not built is an error. */
+/*
+ * Loads a live patch. Returns 0 or -errno: -EINVAL if the kernel does not support live patching, and -EIO if the patch
+ * was not built, because the fixture would take -ENOENT to mean that the kernel lacks support.
+ */
 static int start_patch(const char *function)
 {
 	int err = kmod_module_load_own("massif_patch");
@@ -177,8 +180,8 @@ TEST_F_TIMEOUT(tracers, that_come_later, 120)
 }
 
 /*
- * A function can have only one ftrace direct call. If massif.ko uses kretprobes, it leaves the direct call to other
- * tracers, even during a session.
+ * A function can have only one ftrace direct call. When massif.ko uses kretprobes instead, it leaves the direct call
+ * free for other tracers, even during a session.
  */
 TEST_F_TIMEOUT(tracers, that_come_later_than_kretprobes, 120)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Checks that a kprobe is not reused after the kernel has failed to unregister it.
 //
-// Unregistering needs memory in order to remove the function from ftrace's filter. If no memory is available, the
-// kernel keeps the probe in its lists forever. The test closes sessions while the n-th allocation fails. The module
-// cannot be unloaded afterwards (tests.conf: stays). Needs a kernel with /proc/PID/fail-nth, such as the debug kernel.
+// Unregistering needs memory in order to remove the function from ftrace's filter. If none is available, the kernel
+// keeps the probe in its lists forever. The test makes the n-th allocation fail while sessions are being closed. The
+// module cannot be unloaded afterwards (tests.conf: stays). Needs a kernel with /proc/PID/fail-nth, such as the debug
+// kernel.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -49,7 +49,7 @@ FIXTURE_VARIANT(worker)
 FIXTURE_VARIANT_ADD(worker, in_detours) { "", true };
 FIXTURE_VARIANT_ADD(worker, in_kretprobes) { "detours=0", false };
 
-/* Points to the test's fixture, for the profiled programs, which are functions that run in a child of the test. */
+/* The test's fixture, for use by the profiled programs: these are functions that run in a child of the test. */
 static FIXTURE_DATA(worker) *fixture;
 
 FIXTURE_SETUP(worker)
@@ -84,7 +84,9 @@ static int count_pages(const struct massif_record *rec, void *arg)
 	return 0;
 }
 
-/* Runs @run as a profiled process, and counts the faults of its worker. Returns the exit status, or -1. */
+/*
+ * Runs @run as a profiled process, and counts the pages that its kernel worker touches. Returns the exit status, or -1.
+ */
 static int follow(FIXTURE_DATA(worker) *self, int (*run)(void *arg))
 {
 	struct massif_setup setup = { .ring_bytes = 1 << 20, .flags = MASSIF_SETUP_RESIDENT };
@@ -151,9 +153,9 @@ static int read_by_io_uring(void *arg)
 }
 
 /*
- * Before Linux 6.2, each thread collects its changes to the counters of resident pages, and adds them to the shared
- * counters after every 64 events. Without detours, a worker's changes are reported only then. Returns the maximum
- * number of pages that are not reported while the worker lives.
+ * Before Linux 6.2, each thread collects its changes to the counters of resident pages and adds them to the shared
+ * counters after every 64 events. Without detours, a worker's changes are reported only at those times. Returns the
+ * maximum number of pages that remain unreported while the worker is alive.
  */
 static long kept_back(bool has_addresses)
 {

@@ -139,7 +139,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	EXPECT_EQ(state_of(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
 	/*
-	 * When massif-ctl continues after having been stopped, it reads the ring and gets a resync. Then everything
+	 * When massif-ctl resumes after being stopped, it reads the ring and receives a resync. After that, everything
 	 * works as before.
 	 */
 	sleep(1);

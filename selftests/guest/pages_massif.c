@@ -28,7 +28,10 @@ struct snapshot {
 	int64_t root;
 	/* for each function, the total bytes of the tree's entries for frames of this function */
 	int64_t at[FUNCTIONS];
-	/* true if the tree contains one of the functions of the target program pages_calls that functions[] lists */
+	/*
+	 * true if the tree contains any of the functions listed in functions[], which belong to the target program
+	 * pages_calls
+	 */
 	bool ours;
 };
 
@@ -180,7 +183,10 @@ TEST_F_TIMEOUT(massif, ignored_functions_do_not_count, 150)
 		EXPECT_EQ(self->ours.snapshots[i].at[2], 0);
 }
 
-/* If 20 new pages replace 20 mapped ones, Massif counts all 40; pages mode counts only those that are mapped. */
+/*
+ * When 20 new pages replace 20 mapped ones, Massif counts all 40, whereas pages mode counts only those that are still
+ * mapped.
+ */
 TEST_F_TIMEOUT(massif, what_is_replaced_goes, 150)
 {
 	const struct profile *ours = &self->ours, *theirs = &self->theirs;

@@ -97,8 +97,8 @@ static void check_report(struct __test_metadata *_metadata, pid_t pid)
 }
 
 /*
- * Runs the program. For each of its @n_profiles profiles, massif-ctl's mappings when the process ends must equal the
- * kernel's. During the run, they must be equal at @n_moments moments or more, counted over all profiles.
+ * Runs the program. For each of its @n_profiles profiles, massif-ctl's mappings must equal the kernel's when the
+ * process ends. During the run, they must be equal in at least @n_moments comparisons, counted over all profiles.
  */
 static void check(struct __test_metadata *_metadata, FIXTURE_DATA(programs) * self,
 		  const char *in, size_t n_profiles, size_t n_moments)

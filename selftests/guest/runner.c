@@ -12,8 +12,8 @@
 #include "kselftest_harness.h"
 
 /*
- * Name of the test that this test, "runner", writes and then runs with run-batch.sh as the only test of a nested batch.
- * tests.conf lists both tests.
+ * Name of the nested test. The test "runner" (this file) writes it, and then runs it with run-batch.sh as the only test
+ * of a nested batch. tests.conf lists both tests.
  */
 #define INNER	"runner_inner"
 
