@@ -67,9 +67,10 @@ typedef void delete_sized_aligned_type(void *pointer, size_t size, align_val_t a
 typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, const void *nothrow);
 
 /*
- * Defines the plain operator @symbol, which has the type @type. @arguments: the names of @parameters. If the allocation
- * fails, the operator calls the C++ library's version, whose allocations (for new-handlers, exceptions and the block)
- * are counted like any malloc(). @missing: the statement to execute instead if there is no C++ library.
+ * Defines the plain operator @symbol of type @type. @arguments: the names of the parameters in @parameters. If the
+ * allocation fails, the operator calls the C++ library's version of itself; the allocations made by that call (by
+ * new-handlers, for exceptions and for the block) are counted like any malloc(). @missing: the statement to execute
+ * instead of that call if there is no C++ library.
  */
 #define NEW(symbol, type, parameters, arguments, missing)                            \
 	void *symbol parameters;                                                     \
@@ -100,9 +101,9 @@ NEW(_ZnwmRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (
 NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow), return NULL)
 
 /*
- * Called before the library's aligned operator new. Returns whether the library's next allocation is the program's
- * block. It is not if the operator is going to throw, because the next allocation is then the exception object. Also
- * returns false if the library itself called this operator, as when operator new[] calls operator new.
+ * Called before the library's aligned operator new. Returns whether the library's next allocation will be the program's
+ * block. Returns false if the operator is going to throw, because the next allocation is then the exception object.
+ * Also returns false if the library itself called this operator, as when operator new[] calls operator new.
  */
 static bool begin_library_new(size_t size, align_val_t alignment)
 {

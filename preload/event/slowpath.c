@@ -103,7 +103,10 @@ MF_ALIGNED_STACK bool mf_slowpath_is_nested(const void *frame)
 static __attribute__((noinline)) bool defer_or_absorb(const void *pointer, struct mf_deferred event,
 						      const struct mf_registers *caller)
 {
-	/* An event inside one of the program's own allocation functions is part of that function's event. */
+	/*
+	 * An event inside one of the program's own allocation functions is not counted separately, because that
+	 * function's own event covers it.
+	 */
 	if (mf_thread_local.inside & MF_INSIDE_OWN && is_nested(caller))
 		return true;
 	if (mf_slowpath_is_absorbing())
@@ -415,8 +418,8 @@ static __attribute__((noinline)) uint32_t find_node(struct mf_thread *thread,
 }
 
 /*
- * @caller is used only if an optional feature that is on in @session needs it, or if mf_thread_local.inside is not 0
- * because the thread is already inside the shim or an allocation function.
+ * @caller is used only if an optional feature that is enabled in @session needs it, or if mf_thread_local.inside is not
+ * 0 because the thread is already inside the shim or an allocation function.
  */
 MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller, int session)
 {

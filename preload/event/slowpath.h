@@ -36,10 +36,10 @@ void mf_slowpath_deferred(struct mf_thread *thread);
 
 /*
  * Call these before and after the C++ library's operator new or delete, which calls malloc() or free(). The thread's
- * first event between the two calls is part of the operator and is not counted. If that allocation fails, all later
- * events are counted as usual, because they may come from new-handlers.
+ * first event between the two calls is part of the operator and is not counted. If it is an allocation that fails, all
+ * later events are counted as usual, because they may come from new-handlers.
  *
- * mf_slowpath_absorb() returns false, and does nothing, if the thread's events are not currently being counted.
+ * mf_slowpath_absorb() does nothing and returns false if the thread's events are not currently being counted.
  * mf_slowpath_absorbed() returns whether the block still has to be counted.
  */
 bool mf_slowpath_absorb(void);

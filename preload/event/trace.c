@@ -102,7 +102,7 @@ MF_ALIGNED_STACK void mf_trace_line(const char *format, ...)
 	int saved = errno;
 	va_list args;
 
-	/* If the C++ library's operator new calls malloc(), report only one call. */
+	/* If the C++ library's operator new calls malloc(), report the two calls as one. */
 	if (!mf_session_is_active() || mf_thread_local.inside & MF_INSIDE_LIBRARY)
 		return;
 	/*

@@ -32,9 +32,9 @@ int mf_code_detour_prepare(struct mf_code_detour *detour, void *site, size_t siz
 int mf_code_detour_replace(struct mf_code_detour *detour, void *site, const void *target, const void *datum);
 
 /*
- * For an object that has been loaded again at its old address. mf_code_detour_is_placed(): is the jump already in
- * place? mf_code_detour_fits(): is the function still the same as when @detour was made, so that the jump can be placed
- * again?
+ * For an object that has been loaded again at its old address. mf_code_detour_is_placed() returns whether the jump is
+ * already in place. mf_code_detour_fits() returns whether the function is still the same as when @detour was made, so
+ * that the jump can be placed again.
  */
 bool mf_code_detour_is_placed(const struct mf_code_detour *detour);
 bool mf_code_detour_fits(const struct mf_code_detour *detour, size_t size);

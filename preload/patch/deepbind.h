@@ -8,9 +8,9 @@
 #include "core/definitions.h"
 
 /*
- * mf_deepbind_is_wanted(): is the current thread's dlopen() loading with RTLD_DEEPBIND? Call mf_deepbind_done() after
- * all objects of that dlopen() have been handled, because the C library may later load objects for itself without
- * calling the shim's dlopen().
+ * mf_deepbind_is_wanted() returns whether the current thread is in a dlopen() call with RTLD_DEEPBIND. Call
+ * mf_deepbind_done() once all objects loaded by that dlopen() have been handled, because the C library may later load
+ * objects for its own use without calling the shim's dlopen().
  */
 bool mf_deepbind_is_wanted(void);
 void mf_deepbind_done(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Hooks that replace the program's own allocation functions.
 //
-// All code here, and the fast path of an event (fastpath.c), is compiled to use only general-purpose registers, which
-// the assembly saves, and makes no direct calls to code outside the shim. All other code is called through
+// All code here, and the fast path for events (fastpath.c), is compiled to use only general-purpose registers, which
+// the assembly saves, and makes no direct calls to code outside the shim. Anything else must be called through
 // mf_xstate_call().
 
 #include "hook.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Handles objects that are loaded.
+// Handles newly loaded objects.
 //
-// The dynamic linker has a function in which debuggers can set a breakpoint: it does nothing, and is called whenever
-// the list of objects is about to change or has changed (r_brk of struct r_debug, see link.h). When it is called for
-// new objects, they have been mapped but not yet relocated, and their constructors have not run. The shim overwrites
-// the function's only instruction with a jump to its own function. A debugger can still set a breakpoint there later.
+// The dynamic linker provides an empty function in which debuggers can set a breakpoint (r_brk of struct r_debug, see
+// link.h). It is called just before and just after the list of objects changes. When it is called for new objects, they
+// have been mapped but not yet relocated, and their constructors have not run. The shim overwrites the function's only
+// instruction with a jump to its own function. A debugger can still set a breakpoint there later.
 
 #include "object_loaded.h"
 

@@ -21,8 +21,8 @@
 #define MF_PATCH_BYTES MF_JUMP_BYTES
 
 /*
- * Between mf_patch_begin() and mf_patch_end(), writes reuse the mapping that was last read from /proc/self/maps, so
- * nothing else may change the protection of mappings. At other times, each write reads /proc/self/maps.
+ * Between mf_patch_begin() and mf_patch_end(), a write may reuse the mapping that was last read from /proc/self/maps,
+ * so no other code may change the protection of mappings during that time. Otherwise, each write reads /proc/self/maps.
  */
 void mf_patch_begin(void);
 void mf_patch_end(void);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// Client requests: finds them in the program's code, redirects them, and answers them.
+// Client requests: finds them in the program's code, redirects them, and handles them.
 //
-// The instruction sequence of a request is too long to appear by chance. But a program may contain it as data, in a
-// segment with both code and data. If a segment may mix constants with code, only ranges that the unwind table
-// describes are treated as code.
+// The instruction sequence of a request is too long to occur by chance, but it may occur as data in a segment that
+// contains both code and constants. If a segment may contain constants, only ranges covered by the unwind table are
+// treated as code.
 //
-// In a large program this search is the longest part of the start-up, because it reads every page of code. Objects
+// In a large program, this search is the longest part of startup, because it reads every page of code. So objects
 // without requests are recorded in a file for later runs (rowcache.h).
 //
-// An object that is loaded again is often mapped at its old address. Its sites are then the same, and their
-// trampolines are reused.
+// An object that is loaded again is often mapped at its old address. The requests in it are then at the same addresses,
+// and their trampolines are reused.
 
 #include "requests.h"
 
@@ -52,8 +52,9 @@ static uint32_t n_origins;
 static bool wanted;
 
 /*
- * Handles a client request and returns its result. If the request is for another Valgrind tool, or if the process is
- * not profiled, returns @unheard, the default result, which the request would return outside Valgrind.
+ * Handles a client request and returns its result. If the request is meant for another Valgrind tool, or if the process
+ * is not being profiled, returns @unheard, the request's default result, that is, what it returns when the program is
+ * not running under Valgrind.
  */
 static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard)
 {
@@ -181,7 +182,7 @@ static const uint8_t *find_request(struct code *code, const uint8_t *at)
 	return NULL;
 }
 
-/* Returns whether the trampolines in @list match the client requests in @code exactly. */
+/* Returns whether @list has a trampoline for each client request in @code and no other trampolines. */
 static bool are_known(const struct mf_trampoline *list, struct code *code)
 {
 	const uint8_t *at = code->at;
@@ -225,10 +226,10 @@ static void count_missed(uint32_t n, int code)
 	uint8_t inside = mf_thread_local.inside;
 
 	/*
-	 * Count, in this process's session memory, the @n client requests that could not be redirected. Objects that
-	 * were loaded at startup are searched before the session becomes active, but its memory is already mapped then.
-	 * Later, in a forked child, mf_thread_get() first gets the child a session of its own, or returns NULL if there
-	 * is none.
+	 * In this process's session memory, count the @n client requests that could not be redirected. Objects that
+	 * were loaded at startup are searched before the session becomes active, but its memory is already mapped by
+	 * then. If a forked child loads an object later, mf_thread_get() first gets the child a session of its own; if
+	 * it returns NULL, there is none in which to count.
 	 */
 	mf_thread_local.inside = true;
 	if (!mf_session_is_active() || mf_thread_get()) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Takes over the allocation functions that the program itself defines.
 //
-// A definition in the executable takes precedence over the shim's, and a library may be bound to its own. So each
-// definition is found in its object's symbol tables and redirected to a hook at its first instruction; this catches
-// all callers. The hook calls the original function (code_detour.h) and counts its arguments and result. The program's
-// memory stays with the program's allocator: blocks allocated earlier can be freed, and the allocator's own statistics
-// remain correct.
+// A definition in the executable takes precedence over the shim's, and a library's references may be bound to the
+// library's own definitions. So each definition is found in its object's symbol tables, and its first instruction is
+// redirected to a hook; this catches all callers. The hook calls the original function (code_detour.h) and counts its
+// arguments and result. The program's memory stays with the program's allocator: blocks allocated earlier can be freed,
+// and the allocator's own statistics remain correct.
 //
 // Allocation functions call each other; such inner calls are not counted (nesting.h).
 //
@@ -13,7 +13,7 @@
 // program has other definitions, the first instruction of each of the shim's functions is replaced with a jump that
 // leads to the next definition. So a library's operator new runs, and the C++ library's operator delete calls the
 // program's functions. If the program defines only C++ operators, malloc() and the like are not redirected to the C
-// library: the shim's functions call it anyway, and a hook would slow down every event, since it saves registers.
+// library: the shim's functions call it anyway, and a hook, which has to save registers, would slow down every event.
 
 #include "takeover.h"
 
@@ -93,8 +93,8 @@ static const struct function {
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
 /*
- * A definition of an allocation function that is taken over, or a function of the shim that is redirected to such a
- * definition.
+ * Either a definition of an allocation function that the shim takes over, or one of the shim's own functions that is
+ * redirected to the next definition.
  */
 struct taken {
 	struct mf_hook hook;
@@ -102,7 +102,10 @@ struct taken {
 	struct mf_code_detour detour;
 	/* the jump that redirects this function (to its hook or to a replacement) has not been written yet */
 	bool is_new;
-	/* redirecting this function is optional: without the jump, the shim's function has the same effect */
+	/*
+	 * redirecting this function of the shim is optional: if the jump to the next definition cannot be written, the
+	 * shim's function has the same effect as that definition
+	 */
 	bool is_dispensable;
 };
 
@@ -117,13 +120,13 @@ static bool is_any_of_c; /* at least one function that was taken over is not a C
 static struct {
 	void *ours; /* the shim's definition of the function */
 	/*
-	 * First definition of the function after the shim's, ignoring any definition in the executable. NULL if there
-	 * is none.
+	 * The next definition of the function after the shim's, ignoring any definition in the executable. NULL if
+	 * there is none.
 	 */
 	void *next;
 	bool next_is_system;
 	bool next_uncounted; /* @next is in an object that the user has excluded from counting */
-	bool next_is_built;  /* @next does nothing but call other allocation functions, and these calls are counted */
+	bool next_is_built;  /* @next only calls other allocation functions, and those calls are counted instead */
 } known[FUNCTIONS];
 
 /*
@@ -430,9 +433,9 @@ void mf_takeover_arrived(const struct dl_phdr_info *object)
 
 /*
  * Returns true if the shim's version of functions[i] need not be redirected because it merely calls the next
- * definition. If calls are reported (mf_session_traces), a redirection is needed nevertheless. Otherwise a C++ operator
- * of the program might call the shim's function, and by the time mf_slowpath_alloc() detected that this call is nested,
- * the call would already have been reported.
+ * definition. If calls are reported (mf_session_traces), it must be redirected nevertheless: otherwise, when one of the
+ * program's C++ operators calls the shim's function, the call would already have been reported by the time
+ * mf_slowpath_alloc() detected that it is nested.
  */
 static bool calls_next(uint32_t i)
 {

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 /*
- * mf_takeover_arrived() takes over the allocation functions of a new object. mf_takeover_done() completes this after
- * the last new object. Calls to the functions are then counted like calls to the C library's; their behaviour does not
- * change. Called by object_loaded.c.
+ * mf_takeover_arrived() takes over the allocation functions of a newly loaded object; mf_takeover_done() completes this
+ * once all new objects have arrived. From then on, calls to these functions are counted like calls to the C library's;
+ * their behaviour does not change. Called by object_loaded.c.
  */
 void mf_takeover_arrived(const struct dl_phdr_info *object);
 void mf_takeover_done(void);
