@@ -24,9 +24,9 @@
 #define MAX_NAMES	4
 
 /*
- * The work queued for one thread on behalf of one target. There is only one such object, however many records a system
- * call causes, so that the records share one stack copy. Only the thread itself, or its parent before the thread first
- * runs, looks up or changes the object.
+ * The work queued for one thread on behalf of one target. There is only one such object, no matter how many records a
+ * system call produces, so that these records share one stack copy. Only the thread itself, or its parent before the
+ * thread first runs, looks up or changes the object.
  */
 struct massif_return_work {
 	struct callback_head work;
@@ -122,7 +122,7 @@ static void pay(struct massif_return_work *visit)
 	if (fatal_signal_pending(current)) {
 		/*
 		 * The thread is being killed: do not delay its exit with more work. If another process shares the
-		 * address space, a resync will supply the names of the mappings that this thread should have reported.
+		 * address space, a resync will report the names of the mappings that this thread would have reported.
 		 */
 		if (visit->nr_names)
 			massif_target_unnamed(target);
@@ -246,9 +246,9 @@ void massif_return_work_name(struct massif_target *target, unsigned long addr, u
 }
 
 /**
- * massif_return_work_resync() - queue a resync, to be written before a thread runs in user mode.
+ * massif_return_work_resync() - queue a resync, to be written before a thread next runs in user mode.
  * @task: current, or a thread that has not run yet.
- * @reason: MASSIF_RESYNC_*; a reason that is already set is kept.
+ * @reason: MASSIF_RESYNC_*; ignored if a reason has already been set.
  * Context: hook, RCU read-side section.
  * Return: false if nothing was queued.
  */

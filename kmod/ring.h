@@ -13,7 +13,7 @@
 enum massif_ring_use {
 	MASSIF_RING_URGENT,	/* for LOST, EXIT and END records: small records that may use the whole ring */
 	MASSIF_RING_ORDINARY,
-	/* for stack copies, the least important records: they must leave the largest part of the ring free */
+	/* for stack copies: as the least important records, they must leave more of the ring free than other records */
 	MASSIF_RING_STACK,
 };
 
@@ -79,8 +79,8 @@ static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massi
 }
 
 /*
- * Bytes that the consumer has not read yet. The consumer writes the tail, so it is not trusted: an impossible
- * value counts as a full ring.
+ * Number of bytes that the consumer has not read yet. The tail is written by the consumer and is therefore not trusted:
+ * if its value is impossible, the ring is treated as full.
  */
 static inline u64 massif_ring_unread(struct massif_ring *ring)
 {
@@ -123,7 +123,7 @@ static inline bool massif_ring_readable(struct massif_ring *ring)
 		return false;
 	/*
 	 * An unread urgent record (LOST, EXIT or END) makes the ring readable regardless of the watermark. The last
-	 * urgent record is still unread if its end lies among the unread bytes before head.
+	 * urgent record is unread if it ends between tail and head.
 	 */
 	return used >= min(watermark, ring->bytes / 2) ||
 	       READ_ONCE(ring->head) - READ_ONCE(ring->urgent) < used;

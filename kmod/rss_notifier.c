@@ -38,7 +38,7 @@ static struct massif_target *target_of(struct mmu_notifier *notifier)
 }
 
 /*
- * Called before the pages in a range are removed. Only marks the beginning of a removal by current; never blocks, and
+ * Called before the pages in a range are removed. It only notes that current has begun a removal; it never blocks and
  * never vetoes the removal.
  */
 static int range_start(struct mmu_notifier *notifier, const struct mmu_notifier_range *range)
@@ -81,7 +81,8 @@ static const struct mmu_notifier_ops operations = {
 };
 
 /**
- * massif_rss_notifier_create() - register a notifier on an address space, not yet connected to a target.
+ * massif_rss_notifier_create() - register a notifier on an address space. The notifier is not yet connected to a
+ * target.
  * @mm: current's address space, or one to which the caller holds a reference.
  *
  * The caller keeps mmap_lock until it has called massif_rss_notifier_aim(), so that no munmap sees the
@@ -106,8 +107,8 @@ struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 
 /**
  * massif_rss_notifier_aim() - connect the notifier to a target that is in the table, or disconnect it.
- * @target: NULL to disconnect.
- * Context: massif_table_lock is held. A callback that has read the target uses it under RCU.
+ * @target: the target, or NULL to disconnect.
+ * Context: massif_table_lock is held. Callbacks read and use the target within one RCU read-side section.
  */
 void massif_rss_notifier_aim(struct massif_rss_notifier *rss_notifier, struct massif_target *target)
 {

@@ -102,8 +102,8 @@ static __always_inline void massif_rss_record_change(struct massif_target *targe
 		return;
 	massif_rss_record_fill(&rec, target, place);
 	/*
-	 * A record of removed pages (GONE) has no stack, like UNMAP: the pages are subtracted from the stacks to which
-	 * they were charged when they became resident.
+	 * Like an UNMAP record, a GONE record (removed pages) has no stack: the pages are subtracted from the stacks to
+	 * which they were charged when they became resident.
 	 */
 	if (place->cause != MASSIF_RESIDENT_GONE)
 		massif_stack_explain(&rec.h, target, false);

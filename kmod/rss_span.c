@@ -19,9 +19,9 @@ bool massif_rss_faults_have_spans;
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
 /*
- * Set when task_work that ends a span (an interval in which a task may change the resident set) is queued for the first
- * time. From then on, a thread may be executing its callback run(), so massif_rss_spans_exit() must wait before the
- * module is unloaded.
+ * Set the first time that task_work which ends a span (an interval in which a task may change the resident set) is
+ * queued. From then on, a thread may be executing the callback run(), so massif_rss_spans_exit() must wait for it
+ * before the module is unloaded.
  */
 static bool used;
 
@@ -200,9 +200,9 @@ static bool worth_telling(const struct massif_rss_span *span, const struct massi
 }
 
 /*
- * Ends a span (an interval in which a task's changes to the resident set are collected) that is in the target's list,
- * and reports @change, the changes collected in it; @change is NULL if there is nothing to report. Returns the span if
- * the caller must free it, or NULL if the target keeps the struct to reuse it for its next span.
+ * Ends a span that is in the target's list, and reports @change, the changes collected in the span; @change is NULL if
+ * there is nothing to report. (A span is an interval in which a task's changes to the resident set are collected.)
+ * Returns the span if the caller must free it, or NULL if the target keeps the struct for reuse.
  */
 static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif_target *target,
 				 const struct massif_place *place, const long *change)
@@ -353,9 +353,9 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 }
 
 /*
- * True if current has begun a span (an interval in which it may change the resident set) for @mm's target, and
- * task_work will end that span when current returns to user mode. Spans of other tasks are ignored; otherwise, a user
- * whose spans remain queued could slow down the page faults of all other users.
+ * True if current has begun a span (an interval in which it may change the resident set) for @mm's target that
+ * task_work will end when current returns to user mode. Other tasks' spans are ignored, so that a user who leaves many
+ * spans queued cannot slow down the page faults of all other users.
  */
 static noinline bool has_queued(struct mm_struct *mm)
 {
@@ -388,9 +388,9 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	int i;
 
 	/*
-	 * Several tasks can hash to one fault slot. The slot's ->queued is the number of spans, over all these tasks,
-	 * that end on return to user mode. So check whether current itself has such a span. A fault inside a fault does
-	 * not begin a span, because massif_fault_slot_take() returns NULL for it.
+	 * Several tasks can hash to the same fault slot, and the slot's ->queued counts the spans of all of them that
+	 * end on return to user mode. So check whether current itself has such a span. A fault inside another fault
+	 * does not begin a span, because massif_fault_slot_take() returns NULL for it.
 	 */
 	if (unlikely(atomic_long_read(&massif_fault_slot_of_current()->queued)) && has_queued(mm))
 		return false;
@@ -409,8 +409,8 @@ bool massif_rss_span_enter(struct massif_rss_span *span, struct mm_struct *mm, u
 	span->slot = slot;
 	span->mm = mm;
 	/*
-	 * This acquire of massif_resident_epoch pairs with the release in massif_resident_attach(): if the span sees
-	 * the new epoch, the counters that massif_resident_attach() has read include none of the span's changes.
+	 * This acquire of massif_resident_epoch pairs with the release in massif_resident_attach(): if the new epoch is
+	 * read here, the counter values that massif_resident_attach() has read include none of the span's changes.
 	 */
 	if (MASSIF_RSS_BY_THREAD)
 		span->epoch = smp_load_acquire(&massif_resident_epoch);
@@ -455,7 +455,7 @@ bool massif_rss_span_leave(struct massif_rss_span *span)
  * massif_rss_span_touch() - begin a span for pages that current is about to make resident.
  * @place: the range and the cause.
  *
- * The span ends when current returns to user mode. If current has a span already, reports its changes so far, and
+ * The span ends when current returns to user mode. If current already has a span, reports the changes in it so far, and
  * continues it with the new range.
  *
  * Context: hook, RCU read-side section; takes resident.lock.
@@ -495,9 +495,9 @@ static struct massif_place place_of(unsigned long start, unsigned long end)
 }
 
 /*
- * Tries to begin a span for current, which has none, without a lock or an allocation. It uses the span embedded in the
- * target (spans.taker), which only one task can use at a time. That task is called the taker. Returns false if another
- * task is the taker.
+ * Tries to begin a span for current, which must not have one, without taking a lock or allocating memory. Uses the span
+ * embedded in the target (spans.taker). Only one task, called the taker, can use that span at a time; if another task
+ * is the taker, returns false.
  */
 static __always_inline bool become_taker(struct massif_target *target)
 {
@@ -617,8 +617,9 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 		tell(target, &nowhere, change, false);
 	} else if (current->flags & MASSIF_PF_WORKER) {
 		/*
-		 * If a worker collects counts and adds them to the shared counters outside any span, the span of each
-		 * fault has already reported its count.
+		 * A worker that collects counts may add them to the shared counters outside any span. If all faults
+		 * have spans, these counts need not be reported here, because the span of each fault has already
+		 * reported the fault's count.
 		 */
 		if (!MASSIF_RSS_BY_THREAD || !READ_ONCE(massif_rss_faults_have_spans))
 			tell(target, &nowhere, change, false);
@@ -636,8 +637,8 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 }
 
 /*
- * Notes a counter change, and charges it to current's span. span: current's span; if NULL, looks for current's span in
- * the target's list.
+ * Notes the change of a counter in resident.base, and charges it to current's span. span: current's span; if NULL,
+ * looks for current's span in the target's list.
  */
 static noinline void changed(struct massif_target *target, struct mm_struct *mm, int member,
 			     struct massif_rss_span *span)
@@ -668,14 +669,14 @@ static noinline void changed(struct massif_target *target, struct mm_struct *mm,
 }
 
 /**
- * massif_rss_span_changed() - add to current's span a change that current has made to a counter of resident pages.
+ * massif_rss_span_changed() - current has changed a counter of resident pages: add the change to current's span.
  * @member: the counter, MM_ANONPAGES etc.
  *
  * The span is the interval in which current handles a page fault or removes pages, or one that lasts until current
  * returns to user mode.
  *
- * Most changes are made in page faults, and since 6.2 the kernel calls the tracepoint for each of them. So a change in
- * a page fault is added without a lock if possible (massif_rss_note_quickly()).
+ * Most changes are made in page faults, and since 6.2 the kernel calls the tracepoint for each of them. So a change
+ * made in a page fault is added without taking a lock if possible (massif_rss_note_quickly()).
  *
  * Context: tracepoint rss_stat; may take resident.lock.
  */
@@ -696,9 +697,9 @@ void massif_rss_span_changed(struct mm_struct *mm, int member)
 			span = &target->resident.spans.taker;
 		/*
 		 * If span is NULL, or the change cannot be noted without a lock, call changed(), which takes
-		 * resident.lock and stores the change in resident.base. If current has no span in the target's list
-		 * either, changed() also increments spans.unreported, which tells the check for drift (which compares
-		 * the kernel's counters with the reported sums) that a report is still to come.
+		 * resident.lock and notes the change in resident.base. If current has no span in the target's list
+		 * either, changed() also increments spans.unreported. The check for drift, which compares the kernel's
+		 * counters with the reported sums, then knows that a change has yet to be reported.
 		 */
 		if (likely(span && massif_rss_note_quickly(&target->resident.base, mm, member, &by)))
 			span->change[member] += by;

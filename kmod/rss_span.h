@@ -45,21 +45,21 @@ struct massif_rss_span {
 	struct task_struct *task;
 	bool own;			/* the task runs in the target's address space, so ->collected is valid */
 	/*
-	 * the span does not end when the task finishes removing a range, but later: when a page fault has been handled,
-	 * or on return to user mode
+	 * the span does not end as soon as the task has finished removing a range, but only when a page fault has been
+	 * handled, or on return to user mode
 	 */
 	bool lasts;
 	/* at least one counter change made by this task has already been attributed to another task */
 	bool robbed;
 	unsigned int depth;		/* nesting depth of the range removals that the task has in progress */
-	/* the address range and the cause to report for counter changes made while the task removes no pages */
+	/* address range and cause to report for counter changes made while the task is not removing a range of pages */
 	struct massif_place place;
 	/* counter changes since the span (see above) began or since cut() last reset them, in pages */
 	long change[NR_MM_COUNTERS];
 	/*
-	 * The changes, in pages, that the task has made but that the kernel has not yet added to the shared counters
-	 * (compat/rss.h). The values are those at the time when the span began or was last cut (cut() in rss_span.c
-	 * reads the span's change so far). Used on kernels before 6.2.
+	 * The changes, in pages, that the task had made but the kernel had not yet added to the shared counters
+	 * (compat/rss.h) when the span began or was last cut (cut() in rss_span.c reads the change made in the span so
+	 * far). Used on kernels before 6.2.
 	 */
 	long collected[NR_MM_COUNTERS];
 
@@ -104,8 +104,8 @@ struct massif_rss_spans {
 };
 
 /*
- * True while each page fault of a thread or worker has a span, because the page fault handler is hooked by a detour.
- * Set when the hooks are armed.
+ * True while the page fault handler is hooked by a detour, in which case every page fault of a thread or worker has a
+ * span. Set when the hooks are armed.
  */
 extern bool massif_rss_faults_have_spans;
 

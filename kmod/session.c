@@ -203,7 +203,7 @@ void massif_session_wake(struct massif_session *session)
  * massif_session_over() - check whether the session has had at least one member, and now has neither members nor
  * targets.
  *
- * Nothing can write a record any more then.
+ * From then on, nothing can write a record.
  *
  * Context: any; takes no lock.
  */

@@ -122,7 +122,7 @@ static size_t copy_bytes(struct massif_rec_stack *rec, size_t fixed, unsigned lo
 	return got;
 }
 
-/* Writes the STACK record with its stack bytes if the ring has room for them, otherwise without. */
+/* Writes the STACK record. Includes the stack bytes only if the ring has room for them. */
 static void write_stack(struct massif_target *target, struct massif_rec_stack *rec, size_t fixed)
 {
 	struct massif_session *session = target->session;

@@ -346,10 +346,11 @@ static int tell_one(struct massif_stack_cache_table *table, const struct massif_
 }
 
 /**
- * massif_stack_cache_tell() - add stacks that the consumer has unwound to the cache, for MASSIF_IOC_KNOWN.
+ * massif_stack_cache_tell() - add to the cache stacks that the consumer has unwound, for MASSIF_IOC_KNOWN.
  * @known: the consumer's argument; taken is set to the number of stacks added.
  *
- * Does not check that the targets exist: an entry of another target only wastes the consumer's own space.
+ * Does not check that the targets exist: an entry for a target that does not exist only wastes the consumer's own
+ * space.
  *
  * Context: process context of the consumer; may sleep.
  * Return: 0; -EINVAL for invalid data; -EOPNOTSUPP if the session has no cache; -EFAULT; -ENOMEM; -ENOSPC if

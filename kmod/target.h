@@ -44,7 +44,8 @@ struct massif_target {
 	struct massif_session *session;	/* the session; valid while the target is in the table or has work queued */
 	u64 serial;			/* number of the target, unique among all targets of all sessions */
 	u32 id;
-	u32 tgid;			/* process for which the target was created, in the opener's pid namespace */
+	/* pid of the process the target was created for, in the opener's pid namespace */
+	u32 tgid;
 	/*
 	 * Reason (MASSIF_RESYNC_*) to report for the first resync; if 0, the reason passed to massif_resync() is
 	 * reported.
@@ -65,9 +66,9 @@ struct massif_target {
 	u64 lost;			/* records lost since the last LOST record; protected by session->ring.lock */
 
 	/*
-	 * lost_gen counts the events after which the consumer's view of the target may be wrong. synced_gen
-	 * is the value that lost_gen had when the last complete resync began. The target is in sync while the
-	 * two are equal.
+	 * lost_gen counts the events that may have made the consumer's view of the target wrong. synced_gen is the
+	 * value that lost_gen had when the most recent complete resync began. The target is in sync while the two are
+	 * equal.
 	 */
 	atomic_t lost_gen;
 	int synced_gen;
@@ -76,25 +77,26 @@ struct massif_target {
 	atomic_t code_gen;
 
 	/*
-	 * Serialises resyncs of the target. If a resync stopped because the ring was full, resync_next is the
-	 * address where it stopped, and resync_gen the value of lost_gen when it began. The next resync
-	 * continues there if lost_gen is still the same.
+	 * Serialises resyncs of the target. If a resync stopped because the ring was full, resync_next is the address
+	 * at which it stopped, and resync_gen is the value that lost_gen had when it began. The next resync continues
+	 * from there if lost_gen has not changed since.
 	 */
 	struct mutex resync_lock;	/* protects synced_gen, resync_next and resync_gen */
 	unsigned long resync_next;
 	int resync_gen;
 
 	/*
-	 * Written with mmap_lock held. If counted is set, last_total is the value of total_vm after the last
-	 * record. If total_vm differs when the next change begins, the hooks have missed a change.
+	 * Written with mmap_lock held. If counted is set, last_total is total_vm as of the last record. If total_vm is
+	 * different when the next change begins, the hooks have missed a change.
 	 */
 	bool counted;
 	unsigned long last_total;	/* value of total_vm after the last record, in pages */
-	atomic_t unmapping;		/* number of threads in the kernel's munmap function, which changes total_vm */
+	/* number of threads that are executing the kernel's munmap function, and may change total_vm */
+	atomic_t unmapping;
 
 	/*
-	 * The range that the thread holding mmap_lock for writing is about to remove. Set when the function that
-	 * removes it is entered, used by the hook MASSIF_HOOK_REMOVE.
+	 * The range that the thread holding mmap_lock for writing is about to remove. Set on entry to the function that
+	 * removes the range; used by the hook MASSIF_HOOK_REMOVE.
 	 */
 	struct {
 		/*
@@ -127,17 +129,18 @@ struct massif_target {
 };
 
 /*
- * All targets, hashed by mm. Changed under massif_table_lock, read under RCU in every hook. Most look-ups
- * find nothing.
+ * All targets, hashed by mm. Changed under massif_table_lock; looked up under RCU by every hook. Most look-ups find
+ * nothing.
  */
 #define MASSIF_TARGET_BITS	8
 #define MASSIF_TARGET_SHIFT	8
 extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
 
 /*
- * The hash chain for mm. Every call of a hooked function in the whole system tests in assembly whether its chain is
- * empty (compat/detour_64.S), so the hash must be computable from the pointer in one register. One byte of the pointer
- * is enough: struct mm_struct objects are several hundred bytes apart.
+ * The hash chain for mm. Every call of a hooked function, anywhere in the system, first runs assembly code that tests
+ * whether the chain of the address space concerned is empty (compat/detour_64.S), so the hash must be computable from
+ * the pointer in one register. One byte of the pointer is enough, because struct mm_struct objects are several hundred
+ * bytes apart.
  */
 static __always_inline struct hlist_head *massif_target_chain(const struct mm_struct *mm)
 {
