@@ -12,8 +12,8 @@
 void mf_cachedir_locate(char *path, size_t size);
 
 /*
- * Open the directory @path; mf_cachedir_make() creates it if needed. Return a descriptor, which the caller closes, or
- * -errno. The directory must belong to the user and must not be writable by others.
+ * Both functions open the directory @path; mf_cachedir_make() also creates it if needed. They return a descriptor,
+ * which the caller closes, or -errno. The directory must belong to the user and must not be writable by others.
  */
 int mf_cachedir_open(const char *path);
 int mf_cachedir_make(const char *path);

@@ -88,7 +88,7 @@ static void close_between(unsigned int first, unsigned int last)
 
 /*
  * Moves @socket and @file to their fixed numbers and closes all other descriptors. The others are closed first, because
- * there might be no free descriptor number otherwise.
+ * otherwise there might be no free descriptor number for the move.
  */
 static void close_others(int socket, int file)
 {

@@ -47,7 +47,7 @@ static int64_t now_ms(void)
 }
 
 /*
- * Enlarges the buffer *@bytes, which has room for *@room bytes, if a result of @size bytes fills it. Returns 0,
+ * Enlarges the buffer *@bytes if a result of @size bytes fills it. The buffer has room for *@room bytes. Returns 0,
  * -ENOMEM, or -EFBIG if the result is larger than @most bytes.
  */
 static int grow(uint8_t **bytes, size_t size, size_t *room, size_t most)

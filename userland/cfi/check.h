@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Checks which call frame instructions are safe to pass to libunwind. libunwind was not written for hostile input: an
- * endless loop in an expression makes it hang, it uses unchecked register numbers as array indexes, and it remembers an
- * unlimited number of states.
+ * endless loop in an expression makes it hang, it uses unchecked register numbers as array indexes, and it sets no
+ * limit on the number of remembered states.
  */
 #ifndef MASSIF_CFI_CHECK_H
 #define MASSIF_CFI_CHECK_H
@@ -19,7 +19,7 @@
 enum mf_cfi_kind {
 	MF_CFI_PLAIN,	/* an instruction that is safe for libunwind and does not change the row's code address */
 	MF_CFI_ADVANCE, /* an instruction that adds @operand, in units of the code alignment, to the code address */
-	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, encoded like addresses in FDEs, has not been read yet */
+	MF_CFI_SET_LOC, /* DW_CFA_set_loc; its operand, an address encoded like those in FDEs, is still to be read */
 	MF_CFI_STOP,	/* MF_CFI_STOP_OPCODE, which we put in place of an instruction that is not safe for libunwind */
 	MF_CFI_UNSAFE,	/* an instruction that is unknown, truncated, or not safe for libunwind */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Evaluates DWARF expressions (DWARF 5, section 2.5): the operations that may occur in unwind rules.
+// Evaluates DWARF expressions (DWARF 5, section 2.5). Supports only the operations that may occur in unwind rules.
 
 #include "expression.h"
 

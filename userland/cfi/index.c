@@ -31,7 +31,7 @@ struct common {
 	uint64_t address; /* link-time address of the CIE, or its offset in the section */
 	bool known;	  /* this cache entry is in use */
 	bool useless;	  /* the CIE is damaged or unsupported */
-	/* 1 + the offset in builder->rules at which the translated CIE was written; 0 if it was not written yet */
+	/* 1 + the offset in builder->rules at which the translated CIE was written; 0 if it has not been written yet */
 	uint32_t written;
 };
 
@@ -364,7 +364,9 @@ void mf_cfi_add_listed(struct mf_cfi_builder *b, uint64_t start, uint64_t addres
 		write_fde(b, common, &fde);
 }
 
-/* Compares two entries by start address, and those with the same start by their order in the file. */
+/*
+ * Compares two entries by start address; entries with the same start address are compared by their order in the file.
+ */
 static int by_start(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;

@@ -45,9 +45,9 @@ struct mf_program_state {
 };
 
 /*
- * For the code address @pc, which @description covers, returns where the CFA and the registers @wanted (DWARF numbers)
- * are. A register without a rule is MF_PLACE_KEPT; the return address is at CFA - 8. The result also holds for all
- * addresses in [@*start, @*end).
+ * Finds out where the CFA and the registers @wanted (DWARF numbers) are at the code address @pc, which must be covered
+ * by @description. A register without a rule is MF_PLACE_KEPT; the return address is at CFA - 8. The result also holds
+ * for all addresses in [*@start, *@end).
  */
 struct mf_program_state mf_program_run(const struct mf_description *description,
 				       const uint8_t wanted[MF_PROGRAM_REGISTERS], uint64_t pc, uint64_t *start,

@@ -106,7 +106,7 @@ static bool set_cfa(struct mf_cfi_rule *rule, const struct mf_place *place)
 	return fits(offset, INT32_MIN, INT32_MAX);
 }
 
-/* The registers whose values in the caller a struct mf_cfi_rule describes. */
+/* The registers for which a struct mf_cfi_rule says how to find the caller's values. */
 static const uint8_t wanted[MF_PROGRAM_REGISTERS] = { MF_DWARF_RBP, MF_DWARF_RA };
 
 static struct mf_cfi_rule rule_of(const struct mf_program_state *state)

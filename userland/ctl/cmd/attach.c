@@ -198,8 +198,8 @@ static int record(struct attachment *a)
 		       (int)strcspn(a->process.cmd, "\n"), a->process.cmd,
 		       a->timer < 0 ? "; Ctrl-C detaches" : "");
 	/*
-	 * Without the control socket, other commands cannot read the running profile. The profile itself is
-	 * unaffected.
+	 * If the control socket cannot be opened, other commands cannot read the running profile, but the profile
+	 * itself is unaffected.
 	 */
 	if (mf_control_open(&control_ops, &a->recording, &a->control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);

@@ -37,8 +37,8 @@ enum {
 	STATUS_LOST = 125, /* exit status if an output file could not be written anywhere */
 	TRIES = 20,	   /* attempts to read a consistent profile while the process runs */
 	/*
-	 * each of the first LOOSE_TRIES attempts to read the session fails if any event occurs during the attempt;
-	 * later attempts tolerate most events
+	 * number of attempts to read the session that fail if any event occurs during the attempt; later attempts
+	 * tolerate most events
 	 */
 	LOOSE_TRIES = 10,
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */

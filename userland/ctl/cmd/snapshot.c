@@ -73,8 +73,8 @@ static int parse(int argc, char **argv, struct request *request, struct mf_error
 }
 
 /*
- * Appends to the message in @err, which asks the user to choose a profile, one line for each aggregator: the pid and
- * command line of the process that it lists first. Stops when the message is full.
+ * The message in @err asks the user to choose a profile. Appends one line to it for each aggregator, with the pid and
+ * command line of the first process that the aggregator lists. Stops when the message is full.
  */
 static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
 {

@@ -34,8 +34,8 @@ enum {
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
 /*
- * Connects to the abstract socket @name without blocking, and checks that the socket belongs to this user (root trusts
- * any user's). Returns a descriptor or -errno; -EAGAIN if the queue is full.
+ * Connects to the abstract socket @name without blocking, and checks that the socket belongs to this user (if this user
+ * is root, it may belong to anyone). Returns a descriptor or -errno; -EAGAIN if the queue is full.
  */
 static int connect_at_once(const char *name)
 {

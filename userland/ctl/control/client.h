@@ -19,7 +19,7 @@ struct mf_profiled {
 	uint64_t bytes;
 	int64_t ms;
 	char *cmd;
-	/* true for the first process that its instance of massif-ctl lists, which is normally the one that it launched */
+	/* true for the process that its massif-ctl lists first, normally the one that this massif-ctl launched */
 	int is_first;
 };
 

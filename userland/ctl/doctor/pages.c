@@ -139,7 +139,10 @@ static void choose_word(const char *line, char word[32])
 		 start ? start + 1 : "");
 }
 
-/* Reports that the kernel refuses unsigned modules, unless the module is already loaded. @text names the reason. */
+/*
+ * Reports that the kernel refuses unsigned modules or, if the module is already loaded, that it is loaded nevertheless.
+ * @text names the reason for the refusal.
+ */
 static void keep_out(const struct mf_patient *patient, struct mf_finding *finding,
 		     const char *text)
 {

@@ -66,9 +66,9 @@ struct mf_outfile_source {
 };
 
 /*
- * Writes @path. If that fails, writes a new file with mode 0600 and an unguessable name in $TMPDIR or /tmp; *@saved is
- * then its name, which the caller frees, and the message in @err names both files. Otherwise *@saved is NULL. Returns
- * 0, or -errno if no file was written.
+ * Writes @path. If that fails, writes a new file with mode 0600 and an unguessable name in $TMPDIR or /tmp instead;
+ * *@saved is then set to its name, which the caller must free, and the message in @err names both files. Otherwise,
+ * *@saved is NULL. Returns 0, or -errno if neither file was written.
  */
 int mf_outfile_write(const char *path, const struct mf_outfile_source *source, char **saved,
 		     struct mf_error *err);

@@ -57,8 +57,8 @@ void mf_outputs_destroy(struct mf_outputs *outputs)
 }
 
 /*
- * Sets the device, inode and base of @claim; base points into @path. Returns false if @path is a special file or its
- * directory cannot be examined.
+ * Sets the device, inode and base of @claim from @path; base then points into the string @path. Returns false if @path
+ * is a special file or if its directory cannot be examined.
  */
 static bool locate(const char *path, struct claim *claim)
 {

@@ -240,7 +240,8 @@ static void answer_joining(struct mf_heap_family *family, struct mf_heap_process
 
 /*
  * Serves MF_JOIN_EXECUTED: a process of the family has executed a program. As in Massif, no file is written for the
- * program that the process ran before. Returns ENOTCONN if this function has already sent the answer, or -errno.
+ * program that the process was running before. Returns ENOTCONN if this function has sent the answer itself, or
+ * -errno, which the caller sends as the answer.
  */
 static int serve_executed(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
@@ -273,7 +274,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	ret = follow(family, made, join_request->pid);
 	if (ret) {
 		mf_heap_process_destroy(made);
-		return ret; /* the process that executed the program has already ended */
+		return ret; /* the process has already ended */
 	}
 	if (old)
 		mf_shared_profile_drop(&family->processes, old);
@@ -283,7 +284,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	mf_statistics_begin(family->options, made->pid);
 	mf_mapped_executed(&made->mapped, made->pid);
 	mf_heap_process_start(made);
-	/* If sending fails, the process has ended, which its pidfd will report. */
+	/* If sending fails, the process has ended; its pidfd will report that. */
 	answer_joining(family, made, fd, trace_target(family->options));
 	if (!made->space.number)
 		check_later(made);
@@ -356,7 +357,7 @@ static int serve_executing(struct mf_heap_family *family, int fd, const struct m
 
 /*
  * Serves MF_JOIN_GO_ON: the process is about to change its profile, so children that share the profile need copies.
- * Most children soon execute another program or end, so mf_shared_profile_answer() first gives them time to do so.
+ * Most children soon execute another program or exit, so mf_shared_profile_answer() first gives them time to do either.
  * Returns 0 if it took over the connection.
  */
 static int serve_go_on(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
@@ -498,8 +499,8 @@ static void serve_inotify(struct mf_heap_family *family)
 		while ((process = find_watched(family, number))) {
 			process->space.number = 0;
 			/*
-			 * Do nothing for a child that has not sent its first message yet: when that message arrives,
-			 * begin_child() will see that the child's address space is no longer watched.
+			 * Ignore a child that has not sent its first message yet: when that message arrives,
+			 * begin_child() will notice that the child's address space is no longer being watched.
 			 */
 			if (process->pid && !process->ended)
 				lose_mapping(family, process);
@@ -579,8 +580,8 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 }
 
 /*
- * Returns the process that joined first among those that have ended, not counting the launched process; NULL if there
- * is none.
+ * Of the processes that have ended, other than the launched one, returns the one that joined first; NULL if there is
+ * none.
  */
 static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
 {
@@ -668,8 +669,8 @@ static bool is_unborn(const struct mf_heap_family *family)
 }
 
 /*
- * Waits, up to a time limit, for newly forked children and programs that are being executed to join the run. They may
- * outlive the launched program; if so, they count as survivors.
+ * Waits, up to a time limit, until newly forked children, and processes that are executing a new program, have joined
+ * the run. They may outlive the launched program; if so, they count as survivors.
  */
 static void await_joining(struct mf_heap_family *family)
 {

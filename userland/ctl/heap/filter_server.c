@@ -114,8 +114,8 @@ void mf_filter_server_destroy(struct mf_filter_server *filter_server)
 	if (!filter_server)
 		return;
 	/*
-	 * If the thread was stopped because massif-ctl forked, leave the store as it is: the child process has started
-	 * the thread again, and so still answers the program's queries.
+	 * If the thread was stopped because massif-ctl forked, leave the store as it is: the child process has
+	 * restarted the thread, so the program's queries are still being answered.
 	 */
 	if (filter_server->started) {
 		mf_filter_server_stop(filter_server);

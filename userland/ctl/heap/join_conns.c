@@ -97,8 +97,8 @@ static void serve(struct mf_join_conns *conns, struct mf_join_conn *guest)
 }
 
 /*
- * If there are too many connections from other users, closes the oldest one, provided it has sent no request, so that
- * other users cannot use up all descriptors.
+ * If there are too many connections from other users, closes the oldest of them, provided that it has not sent a
+ * request. This keeps other users from using up all descriptors.
  */
 static void limit_strangers(struct mf_join_conns *conns)
 {

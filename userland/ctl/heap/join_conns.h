@@ -16,11 +16,11 @@ struct mf_join_conn {
 	/* true if the user is to be told once the process has written its monitor command's file */
 	bool is_announced;
 	/*
-	 * descriptor of a copy of the monitor command's file, in case the process cannot write the file itself; -1 if
-	 * there is no copy; owned
+	 * descriptor of a copy of the monitor command's file, for use if the process cannot write the file itself, or
+	 * -1 if there is no copy; owned
 	 */
 	int contents;
-	bool is_stranger; /* the peer is neither this user nor root */
+	bool is_stranger; /* the peer runs as neither this user nor root */
 };
 
 /*

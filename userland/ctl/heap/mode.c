@@ -112,8 +112,8 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	if (!mf_options_look_inside(run->options))
 		return 0;
 	/*
-	 * @obstacle, the reason why the shim cannot be loaded, applies only to the launched program: programs that join
-	 * later have already loaded the shim.
+	 * @obstacle is the reason why the shim cannot be loaded. It applies only to the launched program: programs that
+	 * join later have already loaded the shim.
 	 */
 	if (!obstacle) {
 		state->shim = true;

@@ -34,8 +34,8 @@ static const struct {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 /*
- * Returns the index of the command that begins with the @length characters of @word, or N_COMMANDS if there is none.
- * The commands differ in their first letters.
+ * Returns the index of the command that begins with the @length characters of @word, or N_COMMANDS if there is none. At
+ * most one command can match, because no two commands start with the same letter.
  */
 static size_t find(const char *word, size_t length)
 {

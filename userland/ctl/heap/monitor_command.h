@@ -8,9 +8,10 @@
 #include "ctl/files/outputs.h"
 
 /*
- * Executes a monitor command for @process, which waits for the answer on the connection @guest. If the command produces
- * a file, sends its contents to the process, which writes the file; guest->contents keeps a copy. Returns EINPROGRESS,
- * -ENOSYS if there is no such command, -ESRCH if @process is NULL because the process has ended, or another -errno.
+ * Executes a monitor command for @process, which is waiting for the answer on the connection @guest. If the command
+ * produces a file, sends the file's contents to the process, which writes the file itself, and keeps a copy in
+ * guest->contents. Returns EINPROGRESS, -ENOSYS if there is no such command, -ESRCH if @process is NULL because the
+ * process has ended, or another -errno.
  */
 int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request);
 

@@ -24,7 +24,8 @@ struct mf_origin {
 
 /*
  * Stores in @store how the profile was started: massif-ctl's directory, options and socket address, and the program's
- * command line. If they do not fit, nothing is stored, and massif-ctl rescue uses only its own command line.
+ * command line. If they do not fit, nothing is stored, and massif-ctl rescue has to rely on the options on its own
+ * command line.
  */
 void mf_origin_note(struct mf_store *store, const struct mf_options *options, const char *cmd,
 		    const char *address);

@@ -31,8 +31,8 @@ struct mf_heap_process {
 	uint64_t budget;
 	const struct mf_heap_process *source; /* the process whose store this one shares, or NULL if it has its own */
 	/*
-	 * the value of header->went_on (the number of forks that massif-ctl does not know about) at the time this
-	 * process began to share a store; unused if the store is not shared
+	 * the value that header->went_on, the number of forks unknown to massif-ctl, had when this process began to
+	 * share a store; unused if the store is not shared
 	 */
 	uint32_t went_on;
 	pid_t pid;	/* process id; 0 if not known yet */
@@ -48,11 +48,14 @@ struct mf_heap_process {
 	 */
 	bool executes;
 	bool departs;	/* already running another program, which has not joined the run yet */
-	bool cut_off;	/* the profile ends before the program does */
+	bool cut_off;	/* the program was killed by SIGKILL, or is still running when the profile ends */
 	struct mf_mapped mapped; /* open files of the store's objects */
-	/* answers the program's queries about contexts; NULL if neither --ignore-fn nor --alloc-fn is given */
+	/*
+	 * the server that answers the program's queries about contexts; NULL if neither --ignore-fn nor --alloc-fn is
+	 * given
+	 */
 	struct mf_filter_server *filter_server;
-	/* number of files written by the program's monitor commands that have %n in their names */
+	/* number of files with %n in their names that the program's monitor commands have written */
 	unsigned int n_xtrees;
 
 	/* The following fields are used for processes that joined: */

@@ -103,7 +103,9 @@ void mf_mappings_free(struct mf_mappings *mappings)
 	*mappings = (struct mf_mappings){ 0 };
 }
 
-/* Returns the address at which the process has mapped the session's byte at @offset, or 0 if it has not. */
+/*
+ * Returns the address at which the process has mapped the session's byte at @offset, or 0 if that byte is not mapped.
+ */
 static uint64_t place_of(const struct mf_mappings *mappings, uint64_t offset)
 {
 	for (size_t i = 0; i < mappings->count; i++) {

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "model/store.h"
 
-/* A mapping of the session, or of a part of it, in the address space of the profiled process. */
+/* A mapping of the session's memory, or of part of it, in the address space of the profiled process. */
 struct mf_mapping {
 	uint64_t start, end; /* addresses of the mapping in the process */
 	uint64_t offset;     /* offset of @start in the session's file, in bytes */
@@ -42,10 +42,10 @@ int mf_replica_open(struct mf_store *store, pid_t pid, const struct mf_mappings 
 void mf_replica_refresh(void);
 
 /*
- * Returns whether the pages copied since the last refresh are consistent with each other. If @all is true, any event
- * since the refresh makes them inconsistent. If @all is false, only an event that moves the contexts' saved byte counts
- * (struct mf_past, see model/tree_version.h) to another place in the store makes them inconsistent. Code that reads the
- * replica tolerates other changes, but it would miss a saved byte count that was moved.
+ * Returns whether the pages copied since the last refresh are consistent with each other. If @all is true, they are
+ * inconsistent if any event has occurred since then. If @all is false, they are inconsistent only if an event has moved
+ * the contexts' saved byte counts (struct mf_past, see model/tree_version.h) to another place in the store. Code that
+ * reads the replica tolerates all other changes, but it would miss a saved byte count that was moved.
  */
 bool mf_replica_is_current(bool all);
 
