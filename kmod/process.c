@@ -147,7 +147,7 @@ void massif_process_release(struct massif_process *process)
 }
 
 /**
- * massif_process_remove() - remove a member, which is still counted in nr_processes.
+ * massif_process_remove() - remove a member of a session, but leave it counted in nr_processes.
  *
  * massif_session_over() stays false until the caller has written the member's last record and called
  * massif_process_discount().

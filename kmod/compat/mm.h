@@ -64,8 +64,8 @@ static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages
 #endif
 
 /*
- * Makes [addr, addr + len) part of current's heap, and replaces any mapping there. Returns -EOPNOTSUPP on
- * kernels that do not export the function (since 7.0).
+ * Makes [addr, addr + len) part of the current process's heap, and replaces any mapping there. Returns -EOPNOTSUPP on
+ * kernels that do not export vm_brk_flags() (7.0 and later).
  */
 static inline int massif_mm_brk(unsigned long addr, unsigned long len)
 {

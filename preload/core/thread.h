@@ -57,7 +57,8 @@ struct mf_thread {
 	struct mf_walk walk;
 	uint64_t merged[MF_DEPTH_MAX];
 	/*
-	 * Cache of the call stacks of the thread's events. Must be the last member, because the memo's pool follows it.
+	 * Cache of the call stacks of the thread's events. Must be the last member, because its pool is stored directly
+	 * after it.
 	 */
 	struct mf_memo memo;
 };

@@ -21,8 +21,8 @@ struct known {
 };
 
 /*
- * A group of entries for objects. @next: the next group; atomic. More groups are mapped when needed. They are never
- * unmapped, since readers take no lock.
+ * A group of entries for objects. @next is the next group and is accessed atomically. More groups are mapped when
+ * needed. They are never unmapped, since readers take no lock.
  */
 struct group {
 	struct known known[64];

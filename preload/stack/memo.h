@@ -270,9 +270,9 @@ mf_memo_recall_root(struct mf_memo *memo, uint64_t sp, uint64_t pc)
 }
 
 /*
- * Looks up a stack whose first node, @node, is known. Guesses each further node and checks the guess. If the stack that
- * is predicted to come next begins with @node, its nodes are the guesses. Otherwise, the guess is each node's most
- * recently found child. Returns the context of the stack if all guesses are right, otherwise 0.
+ * Looks up a stack whose first node, @node, is known. Guesses each subsequent node and checks the guess. If the
+ * predicted next stack begins with @node, its nodes are the guesses. Otherwise, the guess is each node's most recently
+ * found child. Returns the context of the stack if all guesses are right, otherwise 0.
  */
 static inline __attribute__((always_inline)) uint32_t
 mf_memo_recall_below(struct mf_memo *memo, const struct mf_memo_node *node, uint64_t sp)

@@ -95,10 +95,10 @@ struct mf_walk {
  * Walks the stack, starting at @caller: at least one frame and at most @depth frames (up to MF_DEPTH_MAX). Frames that
  * are the same as in the previous walk keep their trie nodes. Allocates nothing and never waits for a lock.
  *
- * Frame pointers are needed only in code without unwind tables. There, the walk guesses that the saved frame pointer
- * leads to the next frame. If the guess leads to a pair of words that is part of the chain of frame pointers but
- * belongs to no real frame (a link), the link is included in the walk with @is_link set. It counts towards @depth. The
- * innermost frame is never a link.
+ * Frame pointers are needed only in code without unwind tables, where the walk guesses that the saved frame pointer
+ * leads to the next frame. The guess may instead lead to a link, a pair of words that is part of the chain of frame
+ * pointers but belongs to no real frame. Links are included in the walk with @is_link set, and count towards @depth.
+ * The innermost frame is never a link.
  */
 void mf_unwind(struct mf_walk *walk, const struct mf_registers *caller, uint32_t depth);
 

@@ -642,9 +642,9 @@ static bool sets_up_without_cache(struct scene *scene, int err)
 }
 
 /*
- * SETUP has to arm the hooks, because no other session is open. So it can also fail after it has created the stack
- * cache. With detours, SETUP then usually falls back to kretprobes and succeeds; without detours, it fails. When it is
- * repeated without an injected failure, it succeeds.
+ * No other session is open, so SETUP has to arm the hooks. This can fail as well, after SETUP has already created the
+ * stack cache. With detours, SETUP then usually falls back to kretprobes and succeeds; without detours, it fails. When
+ * it is repeated without an injected failure, it succeeds.
  */
 TEST_F_TIMEOUT(faults, of_a_setup_that_arms, 900)
 {

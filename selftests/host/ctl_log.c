@@ -144,7 +144,10 @@ FIXTURE_VARIANT(log) {
 #define COMPARE(name, ...) FIXTURE_VARIANT_ADD(log, name) { .comparison = { __VA_ARGS__ } }
 #define ON(...) .options = { __VA_ARGS__ }
 
-/* Our list of built-in allocation functions is that of a newer Valgrind, so the comparison begins after that list. */
+/*
+ * The list of built-in allocation functions in our log comes from a newer Valgrind, so the logs are compared only from
+ * the line after it.
+ */
 COMPARE(steps_example, "heap_example", ON("-v", "-v"), .from = "ignore-fns:");
 COMPARE(steps_culled, "heap_example", ON("-v", "-v", "--max-snapshots=10"), .from = "ignore-fns:");
 COMPARE(steps_skipped, "diff_shapes", "churn_long", ON("-v", "-v", "--max-snapshots=11"),

@@ -33,7 +33,9 @@ static bool write_damaged(size_t size)
 	return file && !fclose(file) && done;
 }
 
-/* Copies to @object the 20-byte build id in the first @size bytes of @whole. Returns whether there is one. */
+/*
+ * Finds the 20-byte build id in the first @size bytes of @whole and copies it to @object. Returns whether there is one.
+ */
 static bool find_build_id(size_t size, struct mf_object *object)
 {
 	static const unsigned char note[] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A library to be preloaded into a program under Valgrind's Massif. When the program ends, it writes the live bytes and
-// the tree to the file $DIFF_END, in which a final %p becomes the pid.
+// A library to be preloaded into a program under Valgrind's Massif. When the program ends, the library has Massif write
+// the live bytes and the tree to the file $DIFF_END, in which a final %p becomes the pid.
 //
-// When a program ends, Valgrind makes it call the C++ library function that frees that library's own memory. This
-// replacement frees nothing, so there is no event.
+// When a program ends, Valgrind makes it call the C++ library function that frees that library's own memory. The
+// library in this file replaces this function with one that frees nothing, so there is no event.
 
 #include <stdio.h>
 #include <stdlib.h>

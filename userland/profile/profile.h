@@ -38,7 +38,7 @@ enum mf_tree_kind {
 
 struct mf_profile_snapshot {
 	int64_t time;		/* time of the snapshot, in the profile's time unit */
-	uint64_t heap_bytes;	/* bytes requested by live blocks, or mapped bytes */
+	uint64_t heap_bytes;	/* heap mode: bytes requested by live blocks; pages mode: mapped or resident bytes */
 	uint64_t extra_bytes;	/* overhead of the allocator */
 	uint64_t stack_bytes;
 	enum mf_tree_kind tree;
@@ -55,14 +55,14 @@ struct mf_profile {
 	const char *desc; /* the options: the text after "desc: ", e.g. "--time-unit=B" or "(none)" */
 	const char *cmd;  /* the program's command line: the text after "cmd: " */
 	enum mf_time_unit time_unit;
-	bool pages; /* a pages-mode profile; its trees have a different text at the root */
+	bool pages; /* this is a pages-mode profile, whose trees have a different text in their root line */
 	enum mf_pages_what what; /* what a pages-mode profile counts */
 	const struct mf_object *objects; /* all objects; number 0 is the unknown object */
 	size_t n_objects;
 	/*
-	 * Copies the frames of context @number of @source to @frames, which has room for MF_PROFILE_FRAMES_MAX. Returns
-	 * the number of frames. A callback is used instead of an array of contexts, because there may be too many
-	 * contexts to keep in memory.
+	 * Callback that copies the frames of context @number of @source to @frames, which has room for
+	 * MF_PROFILE_FRAMES_MAX. Returns the number of frames. This is a callback rather than an array of contexts,
+	 * because there may be too many contexts to keep in memory.
 	 */
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;

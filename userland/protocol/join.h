@@ -46,19 +46,19 @@ enum mf_join_verb {
 	 */
 	MF_JOIN_WITHOUT,
 	/*
-	 * sent by a child that was forked by a signal handler in the middle of an event: the child asks for the session
-	 * memory of its parent, whose pid is in the path field, and maps it privately, so that finishing the event does
-	 * not change the parent's session
+	 * sent by a child that a signal handler forked in the middle of an event: asks for the session memory of the
+	 * child's parent, whose pid is in the path field. The child maps that memory privately, so that finishing the
+	 * event does not change the parent's session.
 	 */
 	MF_JOIN_BORROW,
 	/*
 	 * sent by a process that shares no page with massif-ctl (struct mf_join_page): it is about to call exec, and
-	 * waits for the answer before it does
+	 * waits for the answer first
 	 */
 	MF_JOIN_EXECUTES,
 	/*
-	 * a call to exec has failed, so the process continues with its old program; a process that shares a page with
-	 * massif-ctl (struct mf_join_page) does not wait for the answer; any other process does
+	 * a call to exec has failed, so the process continues with its old program; the process waits for the answer
+	 * unless it shares a page with massif-ctl (struct mf_join_page)
 	 */
 	MF_JOIN_STAYS,
 	/*

@@ -142,8 +142,8 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 }
 
 /*
- * Collects the current byte counts of all contexts in @store as a tree. @bytes is working memory with one element for
- * each context.
+ * Collects the current byte counts of all contexts in @store as a tree. @bytes is a scratch array with one element per
+ * context.
  */
 static int collect_present_tree(const struct mf_store *store, struct mf_collection *collection,
 				uint64_t *bytes, struct mf_profile_snapshot *snapshot)
@@ -169,8 +169,8 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 }
 
 /*
- * Fills @views with the snapshots of the profile. If @end requires a last snapshot at the end of the profile, @views
- * includes it. Returns the number of snapshots, or -errno.
+ * Fills @views with the profile's snapshots, including a final one at the end of the profile if @end requires it.
+ * Returns the number of snapshots, or -errno.
  */
 static int view_snapshots(const struct mf_store *store, struct mf_end end,
 			  struct mf_snapshot_view *views)

@@ -74,7 +74,7 @@ struct mf_filter {
 	struct mf_symbolizer *symbolizer;
 	uint32_t capture_max;
 	struct names alloc_fns, ignore_fns;
-	/* the outermost frames of the stack that is_main_near() examined last, outermost first */
+	/* the outermost frames of the stack most recently examined by is_main_near(), outermost first */
 	struct mf_frame bottom[EXPECTED_OUTER];
 	uint32_t n_bottom;
 	bool bottom_has_main;
@@ -245,7 +245,7 @@ static bool make_room(struct mf_filter *filter, uint32_t number)
 }
 
 /*
- * Determines one group of the facts that the filter needs about frame @at of @context, unless they are known already.
+ * Determines one group of facts about frame @at of @context that the filter needs, unless they are already known.
  * @known is the bit that marks the group as known. Returns the bits of all known facts about the frame, or -ENOMEM.
  */
 static int ask(struct mf_filter *filter, const struct mf_context *context, uint32_t at, uint8_t known)
@@ -368,7 +368,7 @@ static struct mf_frame outer_frame(const struct mf_context *context, uint32_t i)
 	return context->frames[context->n_frames - 1 - i];
 }
 
-/* Returns whether the outermost frames of @context are the same as in the stack that was examined last. */
+/* Returns whether the outermost frames of @context are the same as those of the most recently examined stack. */
 static bool is_known_bottom(const struct mf_filter *filter, const struct mf_context *context)
 {
 	if (!filter->n_bottom || context->n_frames < filter->n_bottom)

@@ -3,8 +3,8 @@
  * The filter: which frames of a recorded stack a report shows.
  *
  * Allocation functions are removed from the innermost end, and functions below main from the outermost end; of the
- * remaining frames the innermost `depth` are kept. The kept frames are always contiguous. If none is kept, the blocks
- * of the stack are ignored.
+ * remaining frames, the innermost `depth` are kept. The kept frames are always contiguous. If no frame is kept, the
+ * blocks allocated with this stack are ignored.
  */
 #ifndef MASSIF_REPORT_FILTER_H
 #define MASSIF_REPORT_FILTER_H

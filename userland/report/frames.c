@@ -13,8 +13,11 @@
 #define POSITIONS 256u
 
 struct mf_frames {
-	uint32_t *same; /* maps each object to the one that represents all objects with the same code: one that is still
-			 * loaded, or else the first */
+	/*
+	 * maps each object to the representative of all objects with the same code: an object that is still loaded, or,
+	 * if there is none, the first
+	 */
+	uint32_t *same;
 	size_t n_objects;
 	struct mf_frame *list;
 	uint32_t count, room;
@@ -22,7 +25,8 @@ struct mf_frames {
 	struct last {
 		struct mf_frame frame;
 		uint32_t next; /* number of @frame plus one, or 0 if there is no frame */
-	} last[POSITIONS]; /* the frame most recently seen at each position of a stack */
+	/* for each position in a stack, modulo POSITIONS: the frame most recently passed to mf_frames_intern_at() */
+	} last[POSITIONS];
 };
 
 static int compare_code(const struct mf_object *a, const struct mf_object *b)

@@ -31,8 +31,8 @@ void mf_frames_destroy(struct mf_frames *frames);
 uint32_t mf_frames_intern(struct mf_frames *frames, struct mf_frame frame);
 
 /*
- * Like mf_frames_intern(), for the frame at @position of a stack, counted from the outermost frame. It is faster,
- * because successive stacks usually share most of their outer frames.
+ * Like mf_frames_intern(), for the frame at @position of a stack, counted from the outermost frame, but faster, because
+ * successive stacks usually share most of their outer frames.
  */
 uint32_t mf_frames_intern_at(struct mf_frames *frames, struct mf_frame frame, uint32_t position);
 

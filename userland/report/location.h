@@ -23,12 +23,12 @@ bool mf_location_is_below_main(const char *function);
 const char *mf_location_function(const char *function, const struct mf_report_options *options);
 
 /*
- * Prints `0x<PC>: <function> (<file>:<line>)` without a newline; unknown parts are omitted as in Massif. @pc is printed
- * unchanged: callers pass the return address minus one where Massif shows that.
+ * Prints `0x<PC>: <function> (<file>:<line>)` without a newline; unknown parts are omitted, as in Massif. @pc is
+ * printed unchanged: where Massif shows the return address minus one, the caller passes that.
  *
- * Only the base name of the file is printed, unless options->fullpath_after contains strings. In that case the
- * directory is printed as well, after the first of these strings that occurs in it has been removed, along with
- * everything before it, and then a leading "./".
+ * Only the base name of the file is printed unless options->fullpath_after contains strings. If it does, the directory
+ * is printed as well, after removing everything up to the end of the first of these strings that occurs in it, and then
+ * a leading "./".
  */
 void mf_location_print(FILE *out, uint64_t pc, const struct mf_location *location,
 		       const struct mf_report_options *options);

@@ -167,8 +167,8 @@ static int print_tree(struct writer *w, uint64_t total, const char *root, struct
 }
 
 /*
- * Sets the bytes of the tree's nodes from @s, and returns their sum. Sets *@heap to the snapshot's heap bytes, which
- * are also derived from the tree, so that no entry can be larger than the total.
+ * Sets the byte counts of the tree's nodes from @s, and returns the sum of these counts. Sets *@heap to the snapshot's
+ * heap bytes, which are also derived from the tree, so that no entry can be larger than the total.
  */
 static uint64_t weigh(struct writer *w, const struct mf_profile_snapshot *s, uint64_t *heap)
 {

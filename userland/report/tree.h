@@ -49,8 +49,8 @@ uint64_t mf_tree_cut(uint64_t total, uint64_t extra, uint64_t stacks, double thr
 
 /*
  * Returns the entries under @node in *@children, which the caller frees. They are sorted by bytes in descending order,
- * then by address in ascending order. Entries of fewer than @cut bytes are merged into one entry, which is sorted by
- * its sum and comes before other entries with the same number of bytes. Returns 0 or -ENOMEM.
+ * then by address in ascending order. Entries of fewer than @cut bytes are merged into one entry. It takes its place
+ * according to its total, and comes first among entries with the same number of bytes. Returns 0 or -ENOMEM.
  */
 int mf_tree_children(struct mf_tree *tree, uint32_t node, uint64_t cut,
 		     struct mf_tree_child **children, size_t *n_children, struct mf_error *err);

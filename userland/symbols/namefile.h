@@ -22,7 +22,10 @@
 #define MF_NAMEFILE_BYTES_MAX	(4u << 20)
 #define MF_NAMEFILE_RECORDS_MAX (1u << 15)
 
-/* A text is an offset into the file's text area; 0 means there is no text, which is not the same as "". */
+/*
+ * Each text is stored as an offset into the file's text area; 0 means that there is no text, which is not the same as
+ * "".
+ */
 struct mf_namefile_position {
 	uint32_t function; /* name of an inlined function */
 	uint32_t directory, file;

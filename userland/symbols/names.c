@@ -221,8 +221,8 @@ static struct mf_location *load_locations(struct mf_names_file *file,
 }
 
 /*
- * Sets *@function to the printed form of @symbol, which is the name in @record. Returns false if the demangled name was
- * not saved. It is not computed here, because the demangler may only run in the process that reads the files
+ * Sets *@function to the printed form of @symbol, the name stored in @record. Returns false if the demangled name was
+ * not saved. It is not computed here, because the demangler may run only in the process that reads the files
  * (parser.h).
  */
 static bool show(const struct mf_names_file *file, const struct mf_namefile_record *record, const char *symbol,
@@ -332,8 +332,8 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 	for (size_t i = 0; i < answer->n_locations; i++) {
 		const struct mf_location *location = &answer->locations[i];
 		/*
-		 * Every location but the last is in an inlined function. The last one is in the function that contains
-		 * the inlined code; its name is answer->symbol.
+		 * All locations except the last belong to inlined functions. The last belongs to the function into
+		 * which they were inlined; its name is answer->symbol.
 		 */
 		bool inlined = i + 1 < answer->n_locations;
 
@@ -347,8 +347,8 @@ static void add_answer(struct mf_namefile_draft *draft, const struct mf_names_fi
 }
 
 /*
- * Builds a name file from all answers with a known function. If @others is true, includes saved answers that were not
- * used in this run. Returns NULL if there are no such answers, if the name file would be too large, or if out of
+ * Builds a name file from all answers whose function is known. If @others is true, also includes saved answers that
+ * this run did not use. Returns NULL if there are no such answers, if the name file would be too large, or if out of
  * memory.
  */
 static struct mf_namefile *make_namefile(const struct mf_names_file *file, bool others, size_t *size)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The names that one symbolizer found, for use by the next symbolizer: forked processes share their code, so its debug
- * information need not be read again for each output file. With a name file (namefile.h), the next run uses the names,
- * too.
+ * Names found by one symbolizer, for use by the next: forked processes share their code, so the debug information need
+ * not be read again for each output file. With a name file (namefile.h), the next run can use the names, too.
  *
- * Names are kept only for files with a build id, since another file with the same name need not contain the same code.
- * For each file, only one thread at a time may call these functions.
+ * Names are kept only for files with a build id, since another file of the same name need not contain the same code.
+ * Only one thread at a time may call these functions for a given file.
  */
 #ifndef MASSIF_SYMBOLS_NAMES_H
 #define MASSIF_SYMBOLS_NAMES_H
@@ -62,9 +61,9 @@ void mf_names_save(const struct mf_names *names);
 struct mf_names_file *mf_names_file(struct mf_names *names, const struct mf_object *object);
 
 /*
- * Tells @file that the names to be kept from now on are read from the files in @sources. NULL means that names are also
- * read from unknown files, so they must not be saved for later runs. In this function and those below, @file may be
- * NULL.
+ * Tells @file that the names to be kept from now on come from the files in @sources. NULL means that some of them also
+ * come from unknown files, so these names must not be saved for later runs. In this function and those below, @file may
+ * be NULL.
  */
 void mf_names_made_from(struct mf_names_file *file, const struct mf_sources *sources);
 

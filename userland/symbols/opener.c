@@ -128,8 +128,8 @@ static int open_by_build_id(struct mf_opener *opener, const uint8_t *bytes, size
 }
 
 /*
- * Opens the debug file @name, to which the debug link of the object refers. @place selects one of the directories that
- * GDB's documentation lists for such files; they depend on the directory of the object.
+ * Opens the debug file @name, which the object's debug link refers to. @place selects one of the directories that GDB's
+ * documentation lists for such files; which directories these are depends on the directory of the object.
  */
 static int open_by_link(struct mf_opener *opener, const char *name, uint32_t place)
 {

@@ -339,7 +339,10 @@ static void open_reader(struct mf_parser *parser)
 	parser->state.why = image->why;
 }
 
-/* Starts a child, or a reader in this process, if there is none yet. Returns false if no answers can be obtained. */
+/*
+ * Starts a child, or opens a reader in this process, unless there is already one of either. Returns false if no answers
+ * can be obtained.
+ */
 static bool is_ready(struct mf_parser *parser)
 {
 	int code;

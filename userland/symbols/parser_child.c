@@ -18,7 +18,7 @@
 #include "symbols/wire.h"
 
 #define FLUSH_BYTES 32768u /* collected answers are sent when their total size in bytes reaches this limit */
-/* collected answers are also sent when this many milliseconds have passed since answers were last sent */
+/* after an answer, all collected answers are also sent if the last sending was at least this many milliseconds ago */
 #define FLUSH_MS    20
 
 /*

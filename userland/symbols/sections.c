@@ -80,9 +80,9 @@ void mf_sections_hide(Elf *elf)
 }
 
 /*
- * Decompresses @section if it is compressed with zlib. Returns memory from malloc(), or NULL if the section is not
- * compressed or is damaged. The section is read although libelf has mapped the file, because pages of the mapping would
- * stay resident until the file is closed.
+ * Decompresses @section if it is compressed with zlib. Returns the contents in memory allocated with malloc(), or NULL
+ * if the section is not compressed or is damaged. Although libelf has mapped the file, the section is read with
+ * pread(), because pages of the mapping would stay resident until the file is closed.
  */
 static uint8_t *inflate(Elf *elf, int fd, Elf_Scn *section, const GElf_Shdr *place, uint64_t *size)
 {

@@ -64,7 +64,7 @@ struct mf_symbolizer {
 	/* what is known about each frame: a hash table (open addressing) with the frame as its key */
 	struct answer *answers;
 	size_t n_answers, room; /* room: size of the hash table of answers, a power of two */
-	uint64_t questions; /* number of lookups so far */
+	uint64_t questions; /* number of lookups of names in files so far: the clock for @used in struct module */
 	struct mf_arena arena;
 };
 
@@ -289,7 +289,7 @@ static void set_function(struct module *module, struct answer *answer, const str
 	answer->function = module->function;
 }
 
-/* Sets the locations of @answer. @module may be NULL; @n is at least 1. */
+/* Fills in the locations in @answer. @module may be NULL; @n is at least 1. */
 static void set_locations(struct mf_symbolizer *s, struct module *module, struct answer *answer,
 			  const struct mf_position *positions, size_t n)
 {
@@ -601,7 +601,7 @@ static int compare_answers(const void *left, const void *right, void *symbolizer
 
 	if (of_a != of_b)
 		return of_a < of_b ? -1 : 1;
-	/* Addresses of the same compilation unit are adjacent, so that the unit's tables are read only once. */
+	/* Keep addresses from the same compilation unit adjacent, so that the unit's tables are read only once. */
 	return a->frame.pc < b->frame.pc ? -1 : a->frame.pc > b->frame.pc;
 }
 

@@ -41,9 +41,9 @@ struct mf_symbolizer_options {
 	 */
 	void (*unreadable)(const char *path, const char *why);
 	/*
-	 * If not NULL: called when a process that reads files could drop only the privileges in @confined
-	 * (MF_CONFINED_*), because the kernel refused to drop the others. May be called from any thread, and more than
-	 * once.
+	 * If not NULL: called when a process that reads files was able to drop only some of its privileges, namely
+	 * those in @confined (MF_CONFINED_*), because the kernel refused to drop the others. May be called from any
+	 * thread, and more than once.
 	 */
 	void (*loose)(unsigned int confined);
 	unsigned int patience_ms; /* time limit for one file; 0: MF_PARSER_PATIENCE_S */

@@ -73,7 +73,8 @@ static bool *find_code_sections(struct mf_symtab *table, Elf *elf, size_t *n_sec
 }
 
 /*
- * Symbols of hand-written assembly are sometimes marked as data, so objects in code sections count as functions, too.
+ * Symbols in hand-written assembly are sometimes marked as data, so a data symbol (STT_OBJECT) in a code section counts
+ * as a function, too.
  */
 static bool is_function(const GElf_Sym *symbol)
 {
@@ -306,8 +307,8 @@ static uint32_t count_below(const struct mf_symtab_interval *interval, uint64_t 
 }
 
 /*
- * Returns the symbol that contains @address. Where symbols overlap, the earlier one is considered to end where the next
- * one begins; any part of it beyond the end of the next symbol belongs to no symbol. Symbols with the same start are
+ * Returns the symbol that contains @address. If two symbols overlap, the first is taken to end where the second begins;
+ * if the first extends past the end of the second, that last part belongs to no symbol. Symbols with the same start are
  * sorted by size; among aliases, the one that is shown comes first. So only symbols with the nearest start need to be
  * examined.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Protects against mapped files that are truncated.
+// Protects against mapped files being truncated.
 //
-// libelf maps the files it reads, and libdw the files it finds by itself. If a compiler rewrote a mapped library in
-// place, SIGBUS would kill massif-ctl, and the profile would be lost. Reading the files completely instead of mapping
-// them would cost 5 % of massif-ctl's time.
+// libelf maps the files it reads, and libdw maps the files that it finds on its own. If a compiler rewrote a mapped
+// library in place, massif-ctl would be killed by SIGBUS, and the profile would be lost. Reading the files into memory
+// instead of mapping them would cost 5 % of massif-ctl's time.
 
 #include "symbols/truncation.h"
 

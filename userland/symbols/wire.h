@@ -36,7 +36,7 @@ struct mf_wire_opened {
 	 * objects share (made by dwz)
 	 */
 	uint32_t shares;
-	char why[116];	   /* why names are missing, or empty if none are */
+	char why[116];	   /* the reason why names are missing; empty if no names are missing */
 };
 
 /* The reply to a child's request to open a file; if @code is 0, the message carries the file's descriptor. */
