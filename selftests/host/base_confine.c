@@ -278,7 +278,7 @@ TEST_F(confined, can_do_nothing_else)
 	EXPECT_EQ(0, kill(other, 0));
 }
 
-/* Checks what /proc shows of a confined child: its ids, capabilities and seccomp filter. */
+/* Checks what /proc reports about a confined child: its ids, capabilities and seccomp filter. */
 TEST_F(confined, seen_from_outside)
 {
 	char path[64], text[8192] = "";

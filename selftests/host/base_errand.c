@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work done in an unprivileged child: the caller gets its result. If the child crashes, loops or returns too much, the
-// caller gets an error and is not affected otherwise.
+// Work done in an unprivileged child, whose result is returned to the caller. If the child crashes, loops or returns
+// too much data, the caller gets an error but is otherwise unaffected.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -205,9 +205,9 @@ TEST_F_TIMEOUT(control, at_a_fixed_point, SECONDS)
 	ASSERT_EQ(1, ctl_find_files("massif.out.", name));
 	final = ctl_read_file(name);
 	/*
-	 * A command wrote the file c.all during the run. The final file has one more snapshot than c.all: the one taken
-	 * when the program ended. Because the heap only grew, this last snapshot is the peak, and it equals the
-	 * detailed snapshot that a command wrote to c.detailed.
+	 * A command wrote the file c.all during the run. The final file has one snapshot more than c.all, namely the
+	 * one taken when the program ended. Since the heap only ever grew, this last snapshot is the peak, and it must
+	 * equal the detailed snapshot that a command wrote to c.detailed.
 	 */
 	end = ctl_read_file("c.detailed");
 	ASSERT_NE(NULL, end);

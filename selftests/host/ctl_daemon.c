@@ -27,7 +27,7 @@ enum {
 	STEPS = 60000 / STEP_MS,
 };
 
-/* With these options no snapshot is culled, so the last snapshot in a file shows the last event. */
+/* Options for massif-ctl with which no snapshot is culled, so that the last snapshot in a file shows the last event. */
 #define OPTIONS	     "--time-unit=B", "--max-snapshots=1000"
 #define OPTIONS_TEXT "--time-unit=B --max-snapshots=1000"
 
@@ -237,9 +237,9 @@ static bool is_mapped(pid_t pid, const char *path)
 }
 
 /*
- * Counts the descriptors of process @pid that are pipes, terminals or files other than /dev/null. Files that @daemon
- * has mapped are not counted: massif-ctl keeps them open for their symbol names, and they stay in use as long as the
- * daemon runs anyway.
+ * Counts the descriptors of process @pid that are pipes, terminals or files other than /dev/null. Does not count files
+ * that @daemon has mapped: massif-ctl keeps them open for their symbol names, and while the daemon runs they stay in
+ * use anyway.
  */
 static size_t count_held(pid_t pid, pid_t daemon)
 {
@@ -307,7 +307,10 @@ TEST_F_TIMEOUT(daemon, holds_nothing, SECONDS)
 	end_daemon(_metadata, self);
 }
 
-/* A shell waits until all ends of a pipe are closed, so the massif-ctl in the background must not hold any. */
+/*
+ * A shell waits until every write end of a pipe is closed, so a massif-ctl running in the background must not hold one
+ * open.
+ */
 TEST_F_TIMEOUT(daemon, pipes_end, SECONDS)
 {
 	static const char *const scripts[] = {
@@ -424,7 +427,7 @@ TEST_F_TIMEOUT(daemon, told_to_stop, SECONDS)
 		/* The profile ends while the daemon still runs, so its last snapshot must have a tree. */
 		EXPECT_NE(0, strncmp(ctl_last(text, "heap_tree="), "empty", 5));
 		free(text);
-		/* The profiled daemon keeps running although the massif-ctl that profiled it has ended. */
+		/* The profiled daemon keeps running even after the massif-ctl that profiled it has ended. */
 		kill(self->daemon, SIGUSR1);
 		EXPECT_EQ(self->daemon, await_number());
 		kill(self->daemon, SIGTERM);

@@ -162,7 +162,7 @@ static char *with_our_name(const char *text)
 	return result;
 }
 
-/* Removes the line that says where an option comes from, which only massif-ctl prints. */
+/* Removes the line, printed only by massif-ctl, that says where an option comes from. */
 static void remove_origin(char *text)
 {
 	char *line = strstr(text, "massif-ctl: This was set in ");

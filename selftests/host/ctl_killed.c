@@ -109,7 +109,7 @@ TEST_F(killed, has_everything)
 	ctl_result_free(&printed);
 }
 
-/* The file is also complete if a signal other than SIGKILL kills the program. */
+/* The file is complete not only after SIGKILL, but also if another signal kills the program. */
 TEST_F(killed, by_others_too)
 {
 	int status;
@@ -146,8 +146,8 @@ TEST_F_TIMEOUT(killed, at_any_moment, 120)
 }
 
 /*
- * Children that massif-ctl follows are killed while they start. Whenever they are killed, their massif.out files must
- * be readable.
+ * Children that massif-ctl follows are killed while they are starting. At whatever point they are killed, their
+ * massif.out files must be readable.
  */
 TEST_F_TIMEOUT(killed, while_they_begin, 120)
 {

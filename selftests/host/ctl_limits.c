@@ -205,8 +205,8 @@ static int serve_nothing(void *data, struct mf_join_conn *guest, const struct mf
 }
 
 /*
- * Starts a process of another user that makes @n connections and, when it reads a byte from @order, reports how
- * many are still open.
+ * Starts a process that runs as another user and makes @n connections. After each one it writes a byte to @report and
+ * waits for a byte from @order. At the end, it reports how many of the connections are still open.
  */
 static pid_t start_stranger(const struct sockaddr_un *address, socklen_t size, int n, int order, int report)
 {
@@ -339,8 +339,8 @@ static char *command_line(const char *words)
 }
 
 /*
- * If a process executes another program, the "cmd:" line of the profile shows at most MF_JOIN_ARGS_MAX bytes of the
- * program's command line, counting all its words and their terminating NULs.
+ * If a process executes another program, the "cmd:" line of the profile shows no more than MF_JOIN_ARGS_MAX bytes of
+ * the program's command line, including the terminating NUL of each word.
  */
 TEST_F(limits, bytes_of_a_command)
 {
@@ -375,7 +375,7 @@ TEST_F(limits, bytes_of_a_command)
 		EXPECT_STREQ("", self->result.err);
 		line = command_line(words);
 		ASSERT_NE(NULL, line);
-		/* Each NUL is printed as a space, except the last one. A command that was truncated ends in "...". */
+		/* Each NUL except the last is printed as a space. A command that was truncated ends in "...". */
 		EXPECT_EQ(i ? MF_JOIN_ARGS_MAX + strlen("...") : MF_JOIN_ARGS_MAX - 1, strlen(line));
 		EXPECT_EQ(i > 0, !strcmp(line + strlen(line) - 3, "..."));
 		EXPECT_EQ(0, strncmp(line + head, arguments[0], MF_JOIN_ARGS_MAX - head - 1));
@@ -398,8 +398,8 @@ static bool go_deep(size_t length)
 		size_t left = length - strlen(here) - 1;
 
 		/*
-		 * A directory name has at most 100 letters. What remains of the path after it must be either empty or
-		 * at least two bytes long (a slash and a letter). So if 100 letters would leave one byte, use only 98.
+		 * A directory name is at most 100 letters long. The rest of the path must be either empty or at least
+		 * two bytes long (a slash and a letter), so if a name of 100 letters would leave one byte, use only 98.
 		 */
 		left = left > 100 ? (left - 100 < 2 ? 98 : 100) : left;
 		memset(name, 'd', left);

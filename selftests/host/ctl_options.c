@@ -324,7 +324,7 @@ TEST(refusals)
 	}
 }
 
-/* An existing option is suggested for an unknown one if at most a quarter of the letters are wrong. */
+/* For an unknown option, a similar existing option is suggested if no more than a quarter of the letters differ. */
 TEST(suggestions)
 {
 	static const struct {
@@ -360,8 +360,8 @@ TEST(suggestions)
 }
 
 /*
- * massif-ctl looks for a similar option only if the unknown option is not too long. The options in this test are about
- * as long as this limit, or several times as long, and no option is suggested for them.
+ * massif-ctl looks for a similar option only if the unknown option is not too long. The options in this test are either
+ * about as long as the limit or several times as long, and no option is suggested for any of them.
  */
 TEST(suggestions_for_long_words)
 {

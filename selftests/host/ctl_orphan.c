@@ -20,8 +20,8 @@ enum {
 	SECONDS = 900,
 	RUNS = 25,
 	/*
-	 * additional time that a program may take if massif-ctl is killed. A program waits longer than this if
-	 * massif-ctl runs but does not answer.
+	 * additional time that a program may take if massif-ctl is killed; less than the time for which a program waits
+	 * if massif-ctl is running but does not answer
 	 */
 	SLACK_MS = 6000,
 };

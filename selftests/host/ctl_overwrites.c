@@ -201,7 +201,10 @@ TEST_F_TIMEOUT(run, has_all_files, 120)
 		EXPECT_TRUE(text && ctl_is_massif_file(text));
 		free(text);
 	}
-	/* The file name given by the user is used for the process that the user started. */
+	/*
+	 * The file name given by the user is reserved for the process that the user started. The messages about the
+	 * files of other processes must say so.
+	 */
 	snprintf(first, sizeof(first), "'%s' is reserved for the profile of process ",
 		 variant->kept ? variant->kept : "");
 	if (variant->said && !variant->trees) {

@@ -266,7 +266,7 @@ TEST_F_TIMEOUT(reference, every_option_is_known, SECONDS)
 	for (const char *at = self->theirs.out; (at = next_option(at, name, sizeof(name))); n++) {
 		/*
 		 * Append an invalid value if the option takes a value. Do not append one to an option that takes none:
-		 * even Massif does not know an option such as -h=x.
+		 * Massif itself does not recognise an option such as -h=x.
 		 */
 		char with_value[80], unknown[128];
 

@@ -243,8 +243,8 @@ static bool type(const struct terminal *terminal, const char *keys)
 	} while (0)
 
 /*
- * Runs @scenario on a terminal in a process of its own. Returns 0 if it succeeds, -1 if a signal ended the process, and
- * otherwise the exit status, which identifies the line in this file of the NEED() that failed.
+ * Runs @scenario on a terminal in a separate process. Returns 0 if it succeeds and -1 if a signal ended the process.
+ * Otherwise returns the exit status, which the failing NEED() computes from its line number.
  */
 static int on_terminal(void (*scenario)(const struct terminal *terminal, struct job *job))
 {
@@ -266,8 +266,8 @@ static int on_terminal(void (*scenario)(const struct terminal *terminal, struct 
 }
 
 /*
- * Ctrl-C signals both massif-ctl and the program: the program receives only one SIGINT, and massif-ctl waits for it to
- * end.
+ * Ctrl-C sends SIGINT to both massif-ctl and the program. massif-ctl does not forward it, so the program receives only
+ * one SIGINT; massif-ctl waits for the program to end.
  */
 static void interrupt(const struct terminal *terminal, struct job *job)
 {
