@@ -170,8 +170,8 @@ __attribute__((constructor)) static void start(void)
 	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)
 		return;
 	/*
-	 * libunwind cannot be loaded any earlier, because the dynamic linker must be ready to load another object. The
-	 * C library's constructor has not run yet: loading libunwind runs it, and passes it @environ as the
+	 * libunwind cannot be loaded before this point, because the dynamic linker must be ready to load another
+	 * object. The C library's constructor has not run yet; loading libunwind runs it and passes it @environ as the
 	 * environment. So set @environ first.
 	 */
 	environ = mf_environment();

@@ -77,9 +77,9 @@ static bool survivor_was_alone;
 static pthread_t surviving_thread;
 
 /*
- * Prepares to freeze the session memory, which must not change until a forked child has its own copy. Once it is
- * frozen, an event must first close the gate, which ends the freeze. (The gate is the lock that keeps other threads
- * from changing their tallies.) Context: the caller holds the gate.
+ * Prepares to freeze the session memory, which must not change until a forked child has its own copy. While it is
+ * frozen, any event must close the gate before it does anything else, and this ends the freeze. (The gate is the lock
+ * that keeps other threads from changing their tallies.) Context: the caller holds the gate.
  */
 static void freeze(struct mf_thread *thread)
 {
@@ -192,9 +192,9 @@ static void parent(void)
 }
 
 /*
- * Called in the child if a signal handler interrupted an event and forked. The child is not profiled, but it will
- * finish the interrupted event once the handler returns, and that would change the parent's session memory. The child
- * therefore maps that memory privately.
+ * Called in the child if a signal handler interrupted an event and forked. The child is not profiled, but once the
+ * handler returns, it will finish the interrupted event, which would change the parent's session memory. So the child
+ * maps that memory privately.
  */
 static void go_on_unseen(void)
 {
@@ -250,8 +250,9 @@ static void child(void)
 	}
 	memset(&fork_state, 0, sizeof(fork_state));
 	/*
-	 * For each thread of the parent, close the descriptors that a child forked by that thread would need to get a
-	 * session, and free the saved copy of its state: other threads may also have been in the middle of forking.
+	 * Other threads of the parent may also have been in the middle of forking. So for each of the parent's threads,
+	 * close the descriptors that a child of that thread would have needed to get a session, and free the saved copy
+	 * of the thread's state.
 	 */
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		mf_join_forget(&private->child);

@@ -4,9 +4,9 @@
 #define MASSIF_PRELOAD_FORK_H
 
 /*
- * Registers the fork handlers. Must be called before the program registers its own. The program's prepare handlers then
- * run before the shim's, and the program's parent and child handlers run after the shim's, so all of the program's
- * handlers may allocate.
+ * Registers the fork handlers. Must be called before the program registers its own: the program's prepare handlers then
+ * run before the shim's, and its parent and child handlers run after the shim's, so all of the program's handlers can
+ * safely allocate.
  */
 void mf_fork_start(void);
 

@@ -33,9 +33,9 @@
 #define ANY_SESSION (1ull << 40)
 
 /*
- * Limits that the shim has set. A child that shares this process's memory also shares this table, but has limits of its
- * own. So an entry applies to a process only if the process's current limit equals @set. In the entry of a limit that
- * the shim has not set, @shown and @set are zero.
+ * Limits that the shim has set. A child that shares this process's memory also shares this table, but has its own
+ * limits. An entry therefore applies to a process only if the process's current limit equals @set. For a limit that the
+ * shim has not set, @shown and @set are zero.
  */
 static struct limit {
 	enum __rlimit_resource resource;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Hides the shim's share of address space and data from the program's limits (RLIMIT_AS, RLIMIT_DATA). */
+/* Keeps the shim's own address space and data from counting against the program's limits (RLIMIT_AS, RLIMIT_DATA). */
 #ifndef MASSIF_PRELOAD_LIMITS_H
 #define MASSIF_PRELOAD_LIMITS_H
 
@@ -27,7 +27,7 @@ void mf_limits_settle(void);
 void mf_limits_executing(bool begins);
 
 /*
- * Sets the limits of process @pid, a child that is already executing a program and has no session, to the values that
+ * Process @pid is a child that is already executing a program and has no session. Sets its limits to the values that
  * the program sees, that is, without the shim's share.
  */
 void mf_limits_spawned(pid_t pid);

@@ -52,8 +52,8 @@ EXPORT int mlockall(int flags)
 	int saved = errno, code = 0;
 
 	/*
-	 * Call the real mlockall() if there is no session memory that must stay unlocked, or if memory that is already
-	 * mapped is not to be locked. Also call it if the flags are invalid, so that it fails as usual.
+	 * Call the real mlockall() if there is no session memory (which must stay unlocked), or if the call does not
+	 * lock memory that is already mapped. Also call it if the flags are invalid, so that it fails as usual.
 	 */
 	if (!mf_session_store.header || !(flags & MCL_CURRENT) ||
 	    flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))

@@ -71,8 +71,8 @@ static struct mf_frame frame_at(uint64_t pc, uint32_t object)
 }
 
 /*
- * Returns whether frame @i is the innermost frame of @walk and was interrupted by a client request. Its pc is then the
- * address of the next instruction rather than a return address.
+ * Returns whether frame @i is the innermost frame of @walk, and the stack was walked for a client request in that
+ * frame. If so, the frame's pc is the address of the next instruction, not a return address.
  */
 static bool is_own(const struct mf_walk *walk, uint32_t i)
 {
@@ -80,8 +80,9 @@ static bool is_own(const struct mf_walk *walk, uint32_t i)
 }
 
 /*
- * Returns the address of frame @i of @walk in the form of a return address. If a signal interrupted the frame, the
- * address of the interruption is treated as a return address, as Massif does, except in the innermost frame.
+ * Returns the pc of frame @i of @walk for use as a return address, from which 1 is subtracted later. If a signal
+ * interrupted the frame, its pc is used as if it were a return address, as in Massif. In an innermost frame with a
+ * client request, 1 is added to make up for the later subtraction.
  */
 static uint64_t pc_of(const struct mf_walk *walk, uint32_t i)
 {
@@ -160,8 +161,8 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 }
 
 /*
- * Like find_nodes(), but starts at frame *@known, below @node, and also determines and compares the frames' objects.
- * Must be called without the trie's lock, because it may need the dynamic linker's lock.
+ * Like find_nodes(), but starts below @node with frame *@known, and also looks up the frames' objects and compares
+ * them. Must be called without the trie's lock, because it may take the dynamic linker's lock.
  */
 static __attribute__((noinline)) uint32_t find_nodes_by_objects(struct mf_thread *thread, uint32_t node,
 								uint32_t *known)
@@ -206,7 +207,7 @@ static uint32_t make_nodes(struct mf_thread *thread, uint32_t known, uint32_t no
 	return node;
 }
 
-/* Returns the context of the stack in thread->walk. */
+/* Returns the context of the stack that was walked last (thread->walk), adding it to the trie if it is new. */
 static uint32_t insert_walk(struct mf_thread *thread)
 {
 	const struct mf_store_header *header = mf_session_store.header;
@@ -215,8 +216,9 @@ static uint32_t insert_walk(struct mf_thread *thread)
 	if (__builtin_expect(known < thread->walk.n, 0))
 		node = find_nodes_by_objects(thread, node, &known);
 	/*
-	 * If the stack has a context already, return it without taking the trie's lock. The lock is needed, however, if
-	 * massif-ctl's filter server may still be deciding whether the context counts, or if the stack must be logged.
+	 * If the stack already has a context, return it without taking the trie's lock. However, the lock is needed if
+	 * massif-ctl's filter server may still be deciding whether the context is to be counted, or if the stack must
+	 * be logged.
 	 */
 	if (known == thread->walk.n && !header->consults && header->logs_steps < MF_LOG_FILTERING) {
 		context = mf_trie_find_context(&mf_session_store, node);

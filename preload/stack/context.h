@@ -10,7 +10,7 @@
 
 /*
  * Adds the pseudo-objects, which stand for stacks that cannot be determined or stored. Called once, while the process
- * has one thread. Pseudo-objects are not added on demand, because adding an object takes the scan lock, and a thread
+ * is still single-threaded. They cannot be added on demand, because adding an object takes the scan lock, and a thread
  * that holds the trie's lock must not wait for the scan lock.
  */
 void mf_stack_start(void);

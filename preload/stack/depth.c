@@ -78,7 +78,7 @@ static uint64_t find_low(uint64_t descriptor)
 }
 #else
 /*
- * On processors other than x86-64 the thread's descriptor is not at the thread pointer, so only the main stack's bounds
+ * Except on x86-64, the thread pointer does not point to the thread's descriptor, so only the bounds of the main stack
  * are known.
  */
 static uint64_t find_low(uint64_t descriptor)
@@ -89,7 +89,7 @@ static uint64_t find_low(uint64_t descriptor)
 
 /*
  * Returns the base of @thread's stack: the frame of the function with which the C library started the thread. If the
- * walk does not get that far, returns @descriptor, which is a few KiB further out.
+ * walk does not reach that frame, returns @descriptor, which is a few KiB above it.
  */
 static uint64_t find_base(struct mf_thread *thread, const struct mf_registers *caller,
 			  uint64_t descriptor)

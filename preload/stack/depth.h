@@ -24,8 +24,8 @@ struct mf_depth {
 	uint64_t base, low; /* bounds of the thread's own stack; 0 if unknown */
 	uint64_t bytes;	    /* depth of the stack in bytes when the model last counted it */
 	/*
-	 * Value of @bytes at a fork, when the parent's session memory was frozen so that the child could get a copy;
-	 * see fork.c.
+	 * The value that @bytes had at the fork, when the parent's session memory was frozen so that the child could
+	 * get a copy; see fork.c.
 	 */
 	uint64_t frozen;
 };
@@ -34,8 +34,8 @@ struct mf_depth {
 void mf_depth_start(void);
 
 /*
- * Returns by how many bytes the depth of @thread's stack has changed since the model last counted it; 0 if @caller is
- * on another stack.
+ * Returns the number of bytes by which the depth of @thread's stack has changed since the model last counted it; 0 if
+ * @caller is on another stack.
  */
 int64_t mf_depth_change(struct mf_thread *thread, const struct mf_registers *caller);
 

@@ -41,8 +41,8 @@ static inline __attribute__((always_inline)) void capture(struct mf_full_walk *c
 
 /*
  * Reads the word at @address if it is readable. @data points to the frame's stack pointer. If the system call that
- * tests memory is forbidden, assumes that addresses close to the stack pointer are readable, as mf_step_check_words()
- * does.
+ * tests whether memory is readable is forbidden, assumes that addresses close to the stack pointer are readable, as
+ * mf_step_check_words() does.
  */
 static bool read_word(uint64_t address, uint64_t *word, void *data)
 {

@@ -24,7 +24,7 @@
 #define IN_VAIN_MAX  1023u
 /* number of unsuccessful look-ups after which the share of stacks that are looked up is halved */
 #define IN_VAIN_LONG 64u
-/* Number of unsuccessful look-ups after which the memo is emptied, because a small table is faster to search. */
+/* The memo is emptied after this many unsuccessful look-ups, because searching a small table is faster. */
 #define IN_VAIN_KEPT 256u
 
 _Static_assert(WORDS_MAX / GROUP <= UINT8_MAX, "groups are counted in a byte");
@@ -141,9 +141,9 @@ static inline void add(struct words *words, uint64_t address, uint64_t value)
 }
 
 /*
- * Collects the stack words that the walk depends on. A saved frame pointer is added only if an outer frame uses it, and
- * just before the words of that outer frame. With this order, the words collected so far always determine which word
- * comes next.
+ * Collects the stack words that the walk depends on. A saved frame pointer is included only if an outer frame uses it,
+ * and then it is placed just before that frame's words. With this order, the words collected so far always determine
+ * which word comes next.
  */
 static void collect(struct words *words, const struct mf_walk *walk)
 {

@@ -43,11 +43,11 @@ struct mf_memo_group {
  * Nodes are allocated sequentially in the pool. When the pool is full, the memo is emptied.
  *
  * Programs mostly repeat what they did last, so some guesses are tried before the hash table. The first node of a stack
- * is guessed from the table of roots, which is indexed by a hash of the initial registers: of all first nodes with the
- * same hash, the guess is the one that was found most recently. If that node has children, the rest is guessed from the
- * order of earlier stacks: the stack that came next the last time the preceding stack was found is expected to come
- * next again. If that stack does not begin with the same node, the most recently found child of each node is tried
- * instead. Stacks with only one node need no such guess, so they are left out when the order of stacks is recorded.
+ * is guessed from the table of roots, which is indexed by a hash of the initial registers and holds the most recently
+ * found first node for each hash. If that node has children, the rest of the stack is guessed from the order of earlier
+ * stacks: whichever stack followed the preceding stack last time is expected to follow it again. If the expected stack
+ * begins with a different node, the most recently found child of each node is tried instead. Stacks with only one node
+ * need no such guess, so they are left out when the order of stacks is recorded.
  */
 struct mf_memo {
 	uint32_t room; /* size in words of the pool for nodes: a power of two, at least MF_MEMO_ROOM_LEAST */
@@ -61,15 +61,15 @@ struct mf_memo {
 	uint32_t score;
 	uint32_t asked;
 	/*
-	 * While @score is 0, the memo looks up only one in @pause + 1 stacks. @pause + 1 is a power of two, and @asked
-	 * counts the stacks: a stack is looked up if all bits of @asked that are set in @pause are 0. @in_vain: number
-	 * of stacks that have been looked up but not found since @score fell to 0.
+	 * While @score is 0, the memo looks up only one of every @pause + 1 stacks. @pause + 1 is a power of two.
+	 * @asked counts the stacks; a stack is looked up if @asked & @pause is 0. @in_vain: number of stacks that have
+	 * been looked up but not found since @score fell to 0.
 	 */
 	uint32_t pause, in_vain;
 	uint32_t last;			/* pool index of the last node of the most recently found stack */
 	/*
-	 * Pool index of the last node of the stack that is likely to come next: the one that came next after the
-	 * previous occurrence of the most recently found stack. 0 if unknown.
+	 * Pool index of the last node of the stack that is expected next: the one that followed the previous occurrence
+	 * of the most recently found stack. 0 if unknown.
 	 */
 	uint32_t guess;
 	/*
@@ -95,7 +95,10 @@ static inline uint64_t *mf_memo_pool(const struct mf_memo *memo)
 	return (uint64_t *)(uintptr_t)(memo + 1);
 }
 
-/* Returns the memo's hash table, which uses open addressing. Each slot is a node's pool index << 32 | tag. */
+/*
+ * Returns the memo's hash table, which uses open addressing. Each slot holds a node's pool index in its upper 32 bits
+ * and a tag in its lower 32 bits.
+ */
 static inline uint64_t *mf_memo_slots(const struct mf_memo *memo)
 {
 	return mf_memo_pool(memo) + memo->room;
@@ -114,9 +117,9 @@ static inline size_t mf_memo_size(uint32_t room)
  */
 struct mf_memo_node {
 	/*
-	 * The node's key in the hash table is this pair. First node of a stack: the caller's sp and pc. Any other node:
-	 * @above is MF_MEMO_CHILD_OF | the parent's number, and @value is the value of the stack word at the parent's
-	 * @branch.
+	 * The pair (@above, @value) is the node's key in the hash table. For the first node of a stack, these are the
+	 * caller's sp and pc. For any other node, @above is MF_MEMO_CHILD_OF | the parent's number, and @value is the
+	 * value of the stack word at the parent's @branch.
 	 */
 	uint64_t above, value;
 	/*
@@ -191,7 +194,7 @@ mf_memo_are_same(const struct mf_memo_group *group, uint32_t i, uint64_t sp)
 	       mf_memo_word(sp, (int32_t)(offsets >> 32)) == group->values[i + 1];
 }
 
-/* Returns whether the words on the stack still have the values that @node holds. */
+/* Returns whether the stack words that are recorded in @node still have the recorded values. */
 static inline __attribute__((always_inline)) bool
 mf_memo_is_unchanged(const struct mf_memo_node *node, uint64_t sp)
 {
@@ -220,7 +223,7 @@ static inline uint32_t mf_memo_place(const struct mf_memo *memo, const struct mf
 }
 
 /*
- * Called if the current stack is not among those that the memo predicted from the previous stacks. Returns whether the
+ * Called if the current stack is not one of those that the memo predicted from the previous stacks. Returns whether the
  * stack should be looked up in the memo's hash table.
  */
 static inline bool mf_memo_looks(struct mf_memo *memo)
@@ -229,7 +232,7 @@ static inline bool mf_memo_looks(struct mf_memo *memo)
 }
 
 /*
- * Called if the current stack is not among those that the memo predicted from the previous stacks. Returns whether the
+ * Called if the current stack is not one of those that the memo predicted from the previous stacks. Returns whether the
  * memo's hash table was searched for the stack, even if the stack was not found.
  */
 static inline bool mf_memo_has_looked(const struct mf_memo *memo)

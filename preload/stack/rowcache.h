@@ -15,8 +15,8 @@
 
 /*
  * If massif-ctl has specified a directory of unwind rule files, reads the files for the objects in @store. Called once,
- * before the program runs, because later calls are not possible: by then, a sandbox might forbid opening files, and the
- * program could see the descriptor while a file is open.
+ * before the program runs. Later would be too late: a sandbox might forbid opening files, and the program could see the
+ * descriptor while a file is open.
  */
 void mf_rowcache_open(struct mf_store *store);
 
