@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads an ELF file for unwinding: segments, unwind table, build id, bytes. */
+/* Reads an ELF file for unwinding: its segments, unwind table, build id and raw contents. */
 #ifndef MASSIF_ELF_FILE_H
 #define MASSIF_ELF_FILE_H
 

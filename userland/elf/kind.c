@@ -78,8 +78,8 @@ static const char *last_part(const char *path)
 }
 
 /*
- * Returns whether @path is the dynamic loader @loader or a symbolic link to it. Like a statically linked program, the
- * loader has no interpreter; unlike one, it loads the shim when it is executed as a program.
+ * Returns whether @path is the dynamic loader @loader or a symbolic link to it. The loader has no interpreter, and so
+ * looks like a statically linked program; but when it is executed as a program, it does load the shim.
  */
 static bool is_loader(const char *path, const char *loader)
 {

@@ -9,7 +9,7 @@ enum mf_program_kind {
 	MF_PROGRAM_STATIC,     /* statically linked: no loader, so no shim */
 	MF_PROGRAM_PRIVILEGED, /* gains privileges on exec, so the loader ignores the shim */
 	MF_PROGRAM_MACHINE,    /* a program for another architecture */
-	MF_PROGRAM_LOADER,     /* uses another C library's loader */
+	MF_PROGRAM_LOADER,     /* needs the loader of a C library other than massif-ctl's */
 	MF_PROGRAM_UNKNOWN,    /* unreadable, or not an ELF file; the kernel decides what to do with it */
 };
 

@@ -22,7 +22,7 @@
 
 #define SEGMENTS_MAX 64
 #define CHUNK	     (1u << 20) /* code is searched for client requests in pieces of at most this many bytes */
-#define SPAN_MAX    (1ull << 32) /* limit of link-time addresses, which are 32 bits wide in row files */
+#define SPAN_MAX    (1ull << 32) /* limit on link-time addresses, which are 32 bits wide in row files */
 
 struct segments {
 	uint64_t start, end; /* range of the link-time addresses of all segments */

@@ -116,9 +116,9 @@ static struct mf_block unpack_at(const struct mf_store *store, uint64_t address,
 }
 
 /*
- * Converts a usual block (one that is stored in slots) to a wide block (one that is stored in a chain outside the
- * slots). @slot is the block's first slot, which is also the slot for @address. Afterwards, it refers to a chain that
- * contains only this block. If the block had a second slot, that slot becomes free.
+ * Converts a usual block (one stored in slots) to a wide block (one stored in a chain outside the slots). @slot is the
+ * block's first slot, which is also the slot for @address. Afterwards, @slot refers to a chain that contains only this
+ * block. If the block had a second slot, that slot becomes free.
  */
 static bool make_wide(struct mf_store *store, uint32_t *slot, uint64_t address)
 {

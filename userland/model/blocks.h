@@ -242,8 +242,9 @@ static inline void mf_blocks_clear(uint32_t *slot, uint32_t first)
 /*
  * Like mf_blocks_clear(), for a program with one thread. @second is the value that was read from slot[1], the next
  * granule's slot. That slot belongs to this block only if the block is long (MF_BLOCKS_LONG). The addresses accessed
- * here do not depend on loaded values, so later loads need not wait for them. If a signal handler has meanwhile
- * allocated or freed a block in the next granule, slot[1] keeps the value that the handler stored.
+ * here do not depend on loaded values, so the processor knows them early and need not delay later loads. If a signal
+ * handler has meanwhile allocated or freed a block in the next granule, slot[1] keeps the value that the handler
+ * stored.
  */
 static inline void mf_blocks_clear_alone(uint32_t *slot, uint32_t first, uint32_t second)
 {
@@ -322,8 +323,8 @@ static inline struct mf_usual_block mf_blocks_parse_fresh(uint32_t first, uint32
 }
 
 /*
- * Decodes the slots of a block that may have surplus capacity: if a realloc shrank the block, its capacity is greater
- * than that of a new block of the same size.
+ * Decodes the slots of a block that may have surplus capacity. After a realloc that shrank it, a block has more
+ * capacity than a new block of the same size would have.
  */
 static inline struct mf_usual_block mf_blocks_parse(uint32_t first, uint32_t second)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Adds the end of a profile to a copy of the profile's model. The end is the last event, and may need a last snapshot.
+// Adds the end of a profile to a copy of the profile's model. The end counts as the last event, and may require a last
+// snapshot.
 
 #include "model/ending.h"
 

@@ -30,8 +30,8 @@ struct mf_ending {
 	/* the profile's snapshots, not including any that is taken at its end */
 	struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
 	/*
-	 * the log entries created while the end is being added to @model; calling mf_log_view() on the member @store
-	 * returns them. The profile's earlier log entries are not copied.
+	 * the log entries created while the end of the profile is being added to @model; mf_log_view() on the member
+	 * @store returns them. The profile's earlier log entries are not copied.
 	 */
 	struct mf_step steps[3 * MF_SNAPSHOTS_MAX + 16];
 };

@@ -40,8 +40,8 @@ static void wake(uint32_t *word)
 }
 
 /*
- * Returns how long to wait at most for the filter server's answer, in milliseconds: less if there is currently no
- * server, and 0 if the server has died.
+ * Returns the maximum time to wait for the filter server's answer, in milliseconds. The time is shorter if there is
+ * currently no server, and 0 if the server has died.
  */
 static int patience(const struct mf_store_header *header)
 {

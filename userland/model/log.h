@@ -43,16 +43,16 @@ enum mf_step_kind {
 	/* a culling removed a snapshot in round @count; @span is the time between its neighbours */
 	MF_STEP_VICTIM,
 	/*
-	 * snapshots @number - 1 and @number must both be kept, so the culling ignored this pair when it computed the
-	 * new interval between snapshots
+	 * the culling ignored the pair of snapshots @number - 1 and @number when it computed the new interval between
+	 * snapshots, because both must be kept
 	 */
 	MF_STEP_PAIR_SKIPPED,
 	MF_STEP_CULLED,	      /* out of @count snapshots, @number were removed */
 	MF_STEP_SURVIVOR,
 	/*
-	 * a culling set the minimum interval between later snapshots to @span. This is the shortest time between two
+	 * a culling set the minimum interval between future snapshots to @span: the shortest time between two
 	 * neighbouring snapshots (@number - 1 and @number), or least_interval (struct mf_model_options) if that is
-	 * longer.
+	 * longer
 	 */
 	MF_STEP_INTERVAL,
 	MF_STEP_ALLOC,	      /* an allocation begins: @heap bytes, and @extra bytes of slop */
@@ -65,9 +65,9 @@ enum mf_step_kind {
 	MF_STEP_STACK,	      /* a change to a stack's size begins; @heap is the signed change in bytes */
 	MF_STEP_STACK_END,
 	/*
-	 * a stack was captured for a call of the allocation function @entry. Logged right before the MF_STEP_ALLOC
-	 * step. For a realloc, logged before the MF_STEP_REALLOC step, unless the block shrinks: then it is logged
-	 * after that step, because a possible peak must be recorded before the stack becomes a new context.
+	 * a stack was captured for a call of the allocation function @entry. Logged right before the MF_STEP_ALLOC step
+	 * or, for a realloc, before the MF_STEP_REALLOC step. If a realloc shrinks the block, logged after that step
+	 * instead, because a possible peak must be recorded before the stack becomes a new context.
 	 */
 	MF_STEP_CAPTURE,
 };

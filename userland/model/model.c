@@ -80,9 +80,9 @@ static void log_step(struct mf_store *store, struct mf_step step)
 }
 
 /*
- * A snapshot's span is the time between its two neighbours. The snapshot with the smallest span is found by a knockout
- * tournament. Entry n of winners[] is the winner of entries 2n and 2n + 1, or the earlier one if there is a tie; the
- * entries from @size on are the snapshots themselves.
+ * A snapshot's span is the time between its two neighbours. A knockout tournament finds the snapshot with the smallest
+ * span. Entry n of winners[] is the winner between entries 2n and 2n + 1, or the earlier of the two in a tie; entries
+ * @size and up are the snapshots themselves.
  */
 static void play(struct mf_model *model, uint32_t n)
 {
@@ -100,9 +100,9 @@ static void play_all(struct mf_model *model, uint32_t size)
 }
 
 /*
- * Sets the span of snapshot @i (the time between its neighbours) and replays its matches in the tournament that finds
- * the snapshot with the smallest span. The winner so far is kept in a variable, so each round reads only the opponent's
- * span.
+ * Sets the span of snapshot @i (the time between its neighbours), and replays the matches of @i in the tournament,
+ * which finds the snapshot with the smallest span. The current winner is kept in a variable, so that each match has to
+ * read only the opponent's span.
  */
 static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64_t span)
 {
@@ -121,7 +121,7 @@ static void change_span(struct mf_model *model, uint32_t size, uint32_t i, int64
 	}
 }
 
-/* Returns the time between the neighbours of snapshot @i, or INT64_MAX if that snapshot must stay. */
+/* Returns the time between the two neighbours of snapshot @i, or INT64_MAX if that snapshot must be kept. */
 static int64_t span_of(const struct mf_model *model, const uint16_t *order, uint32_t count,
 		       uint32_t peak, uint32_t i)
 {
@@ -444,7 +444,10 @@ static void take_over(struct mf_store *copy, const struct mf_snapshot_view *view
 			peak = i;
 	}
 	publish(model, 0, n, peak);
-	/* The list of snapshots is full if the program was killed between a snapshot and the culling after it. */
+	/*
+	 * The list of snapshots is full if the program was killed after taking a snapshot but before the culling that
+	 * follows.
+	 */
 	if (n == model->options.max_snapshots)
 		cull(copy);
 }

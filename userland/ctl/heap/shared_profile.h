@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A profile that a process shares with the children that it forked. Nothing is copied at the fork, because most
- * children soon execute another program or end. A child gets a profile of its own when one of the processes is about
- * to change the profile, or when the parent ends.
+ * A profile that a process shares with its forked children. Nothing is copied at the fork, because most children soon
+ * execute another program or exit. A child gets its own profile when one of the processes is about to change the
+ * profile, or when the parent ends.
  *
  * In all these functions, @list is the list of the profiled processes.
  */
@@ -38,9 +38,8 @@ void mf_shared_profile_drop(struct mf_heap_process **list, struct mf_heap_proces
 void mf_shared_profile_ask(struct mf_heap_process *process, int fd);
 
 /*
- * If @process is waiting for the answer to MF_JOIN_GO_ON, sends the answer as soon as no child shares the profile of
- * @process any longer. When the time @process->go_on_until is reached, children that still share it get copies. @now:
- * mf_timekeeper_now().
+ * If @process is waiting for the answer to MF_JOIN_GO_ON, sends it once no child shares the profile of @process any
+ * more. Children that still share it at the time @process->go_on_until are given copies. @now: mf_timekeeper_now().
  */
 void mf_shared_profile_answer(struct mf_heap_process **list, struct mf_heap_process *process, int64_t now);
 

@@ -48,10 +48,10 @@ int mf_space_watch_add(int inotify, struct mf_space *space)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	/*
-	 * The page that massif-ctl shares with the watched process is a mapping of @file. massif-ctl's own mapping
-	 * keeps @file open for writing, so massif-ctl causes no inotify event when it closes its descriptor. The
-	 * watched process gets a second open file description of the same file. When the kernel closes that
-	 * description, inotify reports it and ends the watch. The watch also ends if massif-ctl unmaps the page.
+	 * The page that massif-ctl shares with the watched process is a mapping of @file. The watched process gets an
+	 * open file description of its own for this file; when the kernel closes that description, inotify reports this
+	 * and ends the watch. massif-ctl's own mapping keeps @file open for writing, so there is no event when
+	 * massif-ctl closes its descriptor. The watch also ends if massif-ctl unmaps the page.
 	 */
 	number = inotify_add_watch(inotify, path, IN_CLOSE_WRITE | IN_ONESHOT);
 	if (number >= 0)

@@ -12,7 +12,8 @@ int64_t mf_timekeeper_now(void);
 
 /*
  * If the next snapshot is due, sets the flag in @store that makes the program take it. Returns the number of
- * milliseconds until the next call, or -1 if none is needed, because the unit of time is not milliseconds.
+ * milliseconds until the next call is needed, or -1 if the unit of time is not milliseconds, in which case no further
+ * call is needed.
  */
 int mf_timekeeper_look(struct mf_store *store);
 

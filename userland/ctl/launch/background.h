@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Moves massif-ctl into the background: a child in a session of its own continues the profiles without the parent's
- * terminal, pipes and working directory.
+ * Moves massif-ctl into the background: a child in a session of its own carries on with the profiles, detached from the
+ * parent's terminal, pipes and working directory.
  */
 #ifndef MASSIF_CTL_BACKGROUND_H
 #define MASSIF_CTL_BACKGROUND_H

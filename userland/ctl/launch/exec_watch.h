@@ -15,8 +15,8 @@ struct mf_exec_watch {
 };
 
 /*
- * Starts watching @pid. @path is the program that the process was started with, even if it has executed another one
- * since; NULL stands for the current program.
+ * Starts watching @pid for execs. @path is the program with which the process was started, even if it has since
+ * executed another one; NULL means the program that it is executing now.
  */
 void mf_exec_watch_init(struct mf_exec_watch *watch, pid_t pid, const char *path);
 void mf_exec_watch_deinit(struct mf_exec_watch *watch);

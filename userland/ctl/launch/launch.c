@@ -53,8 +53,8 @@ void mf_launch_lift_limit(struct mf_launch *launch)
 	most.rlim_cur = most.rlim_max;
 	/*
 	 * Raise massif-ctl's hard limit on address space only if massif-ctl runs as root. The session is sized for
-	 * massif-ctl's new limit, and the program has to map the session too, but an unprivileged shim could not raise
-	 * the program's limit that far.
+	 * massif-ctl's new limit, and the program has to map the session, too. Without privileges, the shim could not
+	 * raise the program's limit that far.
 	 */
 	if (geteuid() || setrlimit(RLIMIT_AS, &none))
 		setrlimit(RLIMIT_AS, &most);

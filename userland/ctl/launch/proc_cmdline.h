@@ -8,8 +8,8 @@
 #include "ctl/heap/join_server.h"
 
 /*
- * Returns the command line of process @pid as a profile shows it. The caller frees it; NULL if out of memory.
- * @join_request is the message in which the process asked massif-ctl to profile it.
+ * Returns the command line of process @pid in the form in which profiles show it, or NULL if out of memory. The caller
+ * must free it. @join_request is the message in which the process asked massif-ctl to profile it.
  */
 char *mf_proc_cmdline(pid_t pid, const struct mf_request *join_request);
 

@@ -54,10 +54,10 @@ bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *
 }
 
 /*
- * Returns whether a signal must be forwarded to the program. The kernel sends terminal signals (Ctrl-C, hang-up, window
- * size change) to the whole foreground process group, so the program receives them, too. The same applies to signals
- * that the program sends to its own process group. SIGALRM from a timer that was set before massif-ctl was executed is
- * meant for the program.
+ * Returns whether a signal must be forwarded to the program. Signals that the program receives anyway are not
+ * forwarded: terminal signals (Ctrl-C, hang-up, window size change), which the kernel sends to the whole foreground
+ * process group, and signals that the program sends to its own process group. SIGALRM from a timer that was set before
+ * massif-ctl was executed is meant for the program, so it is forwarded.
  */
 static bool concerns_program(const struct signalfd_siginfo *info, pid_t pid)
 {

@@ -38,7 +38,10 @@ void mf_signals_release(struct mf_signals *signals);
 /* Reads the next pending signal. Returns false if there is none. */
 bool mf_signals_next(const struct mf_signals *signals, struct signalfd_siginfo *info);
 
-/* Forwards the signal described by @info to @pid, unless the program itself received it. */
+/*
+ * Forwards the signal described by @info to @pid, if it concerns the program and the program has not received it
+ * directly.
+ */
 void mf_signals_forward(const struct signalfd_siginfo *info, pid_t pid);
 
 /* Stops this process with @signal, as if @signal were not blocked. Returns when the process is continued. */

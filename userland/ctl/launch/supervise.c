@@ -80,7 +80,7 @@ static void follow_stop(struct watch *watch, int signal)
 	if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
 		return;
 	mf_signals_stop_self(signal);
-	/* A shell continues the whole process group; another sender may have continued massif-ctl only. */
+	/* A shell continues the whole process group; another sender may have continued only massif-ctl. */
 	look(watch);
 	if (watch->stopped)
 		kill(watch->pid, SIGCONT);

@@ -30,8 +30,8 @@ struct mf_supervision {
 };
 
 /*
- * Numbers of minor page faults of the program and of the children that it has waited for. They are used to estimate
- * whether most of the memory was used by the program or by its children. Both are 0 if unknown.
+ * Numbers of minor page faults of the program, and of the children that it has waited for. They are used to estimate
+ * which of them used most of the memory. Both numbers are 0 if unknown.
  */
 struct mf_faults {
 	uint64_t own, children;

@@ -39,7 +39,7 @@ struct account {
 	size_t n;
 };
 
-/* Prints the last component of the path that @title begins with. */
+/* Prints the program's name: the last component of the path at the start of @title, which is a command line. */
 static void print_program(FILE *out, const char *title)
 {
 	size_t length = strcspn(title, " "), start = length;
@@ -50,8 +50,8 @@ static void print_program(FILE *out, const char *title)
 }
 
 /*
- * Predicts the name of the output file of process @pid; NULL on error. The caller frees it. If the pattern has no %p,
- * the launched program's file has that name, and the pid is appended for other processes.
+ * Predicts the name of the output file of process @pid; NULL on error. The caller frees it. If the pattern contains no
+ * %p, only the launched program's file gets the name that the pattern yields; for other processes, the pid is appended.
  */
 static char *foresee(const struct mf_options *options, pid_t pid)
 {

@@ -20,9 +20,9 @@ struct mf_mode;
 struct mf_run;
 
 /*
- * Continues the profiles of the surviving processes until they end, and writes their files: in this process if
- * --wait=yes, otherwise in a background child. If there is a child, the function returns in both processes. Returns
- * true in the process that has completed the profiles.
+ * Keeps profiling the surviving processes until they end, then writes their files. If --wait=yes, this process does so;
+ * otherwise a background child does, and the function returns in both processes. Returns true in the process that has
+ * completed the profiles.
  */
 bool mf_survivor_follow(struct mf_run *run, const struct mf_mode *mode);
 

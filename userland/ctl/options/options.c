@@ -94,7 +94,10 @@ static int parse_alignment(const struct option *option, struct mf_options *optio
 	uint32_t *place = place_of(option, options);
 	int64_t number;
 
-	/* Massif stores the alignment in an unsigned 32-bit integer, and reports numbers that do not fit as invalid. */
+	/*
+	 * Massif stores the alignment in an unsigned 32-bit integer, and rejects as invalid any number that does not
+	 * fit.
+	 */
 	if (!mf_number_parse_integer(value, &number) || number < 0 || number > UINT32_MAX)
 		return mf_error_set(err, -EINVAL, "Invalid integer value '%.400s'", value);
 	if (number < option->min || number > option->max || (number & (number - 1)))

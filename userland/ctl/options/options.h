@@ -73,7 +73,7 @@ struct mf_options {
 	struct mf_outputs *outputs; /* the output files of this run; owned */
 
 	char *desc; /* the options as given, for the profile's desc line, or "(none)"; owned */
-	char **owned; /* option words that were rewritten, such as --massif:depth=5; array and words are owned */
+	char **owned; /* option words that were rewritten, such as --massif:depth=5; both array and words are owned */
 	size_t n_owned;
 	const char **alloc_fns, **ignore_fns, **fullpath_after; /* arrays that the lists in @report point to; owned */
 	/* for each name in report.alloc_fns and report.ignore_fns, whether it matched any function; owned */

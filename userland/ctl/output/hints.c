@@ -43,8 +43,8 @@ static void say_short(const struct mf_options *options, int64_t took_ms)
 }
 
 /*
- * If the program is a compiler driver or a shell script, most of the memory is used by the programs that it starts. No
- * hint is needed if the children have written profiles of their own.
+ * Gives a hint if most of the memory was used by programs that this one started, as is usual for a compiler driver or a
+ * shell script, and if these have not written profiles of their own.
  */
 static void say_others(const struct mf_options *options, const struct mf_faults *faults)
 {

@@ -66,7 +66,7 @@ void mf_output_make_name(struct mf_output_name *name, const char *path, size_t l
 	name->text[i] = '\0';
 }
 
-/* Prints the summary line of a run. Its format is documented in massif-ctl(1), "Messages", so do not change it. */
+/* Prints the summary line of a run. massif-ctl(1), "Messages", documents the line's format, which must not change. */
 static void say_written(const struct mf_output_of *of, const struct mf_profile *profile,
 			const char *file)
 {
@@ -201,8 +201,8 @@ static int check_file(const char *pattern, const char *option, bool *own, struct
 	int ret;
 
 	/*
-	 * The program has no pid yet, so %p is not expanded. If %p is part of a directory's name, the file cannot be
-	 * checked.
+	 * The program has no pid yet, so %p is not expanded. If %p is part of a directory's name, it is therefore too
+	 * early to check the file.
 	 */
 	ret = mf_outname_expand(pattern, 0, 1, &name, &reason);
 	if (ret) {

@@ -247,7 +247,7 @@ static void tell_steps(const struct mf_options *options, const struct mf_store *
 	const struct mf_step *steps = mf_log_view(store, &n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* Copy the entry of the log, because the program could change it between the check and the use. */
+		/* Copy the log entry, because the program could change it between the check and the use. */
 		struct mf_step step = steps[i];
 
 		if (step.kind == MF_STEP_CAPTURE) {

@@ -11,8 +11,8 @@
 #include "model/store.h"
 
 /*
- * Prints the functions that --alloc-fn and --ignore-fn select, and the built-in allocation functions (-v). Call this
- * before the program's first event.
+ * Prints the functions selected by --alloc-fn and --ignore-fn, as well as the built-in allocation functions (with -v).
+ * Call this before the program's first event.
  */
 void mf_statistics_begin(const struct mf_options *options, pid_t pid);
 

@@ -19,7 +19,7 @@
 #include "model/model.h"
 
 enum {
-	REMARK_BYTES = 1024, /* size of the buffer for a remark that lists all lost events */
+	REMARK_BYTES = 1024, /* size of a buffer for the remark that lists all losses of events */
 	HURRY = 5,	     /* how much massif-ctl lowers its nice value */
 };
 
