@@ -76,8 +76,8 @@ static void end(struct massif_process *process, u32 reason)
 }
 
 /*
- * For a target that its session may no longer observe, returns the reason (MASSIF_END_*) why its members leave the
- * session.
+ * Returns the reason (MASSIF_END_*) for which the members of @target are removed from its session, which may no longer
+ * observe @target.
  */
 static u32 reason_of(const struct massif_target *target)
 {

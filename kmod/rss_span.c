@@ -324,8 +324,8 @@ static void abandon(struct massif_rss_span *span, struct massif_target *target)
 }
 
 /*
- * Queues task_work that ends @span, which current has just begun, when current returns to user mode. Returns false if
- * the thread or the session is ending.
+ * Queues task_work that ends @span when current returns to user mode. The caller has just begun @span for current.
+ * Returns false if the thread or the session is ending.
  */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {

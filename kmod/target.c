@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Targets: address spaces followed by the module. The table of all targets, and their references.
+// The table of all targets (the address spaces that the module follows), and the reference counting of targets.
 #include <linux/cred.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>

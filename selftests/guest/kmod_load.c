@@ -52,7 +52,10 @@ static int churn_for_ever(void *arg)
 	return 0;
 }
 
-/* Maps and unmaps memory forever, with pauses, because arming the hooks involves waiting for every processor. */
+/*
+ * Maps and unmaps memory in an endless loop. Sleeps after each iteration, because arming the hooks involves waiting for
+ * every processor.
+ */
 static int churn_now_and_then(void)
 {
 	for (;;) {

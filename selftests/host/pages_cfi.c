@@ -297,8 +297,8 @@ TEST(instructions)
 		mf_cfi_deinit(&cfi);
 
 		/*
-		 * Write the same instructions into rules that have already been built, as a hostile child process could
-		 * do.
+		 * Overwrite rules that have already been built with the same instructions, as a hostile child process
+		 * could.
 		 */
 		cfi = rules_with((const uint8_t[24]){ 0 }, n);
 		ASSERT_TRUE(mf_cfi_find(&cfi, CODE + 50, &found));

@@ -48,7 +48,8 @@ static FRAME int wander_variable(int n)
 }
 
 /*
- * Builds the same frames repeatedly, with several call sites each; sometimes inner frames change, sometimes outer ones.
+ * Calls the same few functions recursively, from different call sites, and walks the stack again and again. From one
+ * walk to the next, sometimes inner frames change and sometimes outer ones.
  */
 static FRAME int wander(int n)
 {

@@ -322,8 +322,8 @@ static struct waiting {
 } children[4];
 
 /*
- * Forks a child, which waits for a byte from the parent and then calls @then. Until it sends the byte, the parent may
- * change its heap. This function itself does not allocate.
+ * Forks a child that waits for a byte from the parent and then calls @then. The parent may change its own heap before
+ * it sends the byte. This function does not allocate memory itself.
  */
 static struct waiting *fork_waiting(void (*then)(void))
 {

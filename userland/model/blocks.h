@@ -82,8 +82,7 @@ static inline uint64_t mf_blocks_key(uint64_t address)
 #define MF_BLOCKS_CONTEXT_BITS	22
 #define MF_BLOCKS_SHRUNK	(1u << 29) /* flag: the capacity is greater than that of a new block of this size */
 /*
- * bit position of the context in the first slot of a shrunk block (MF_BLOCKS_SHRUNK) whose size is not in a second slot
- * (MF_BLOCKS_LONG)
+ * bit position of the context in the first slot of a block for which MF_BLOCKS_SHRUNK is set and MF_BLOCKS_LONG is not
  */
 #define MF_BLOCKS_SHRUNK_SHIFT	13
 #define MF_BLOCKS_SHRUNK_BITS	16

@@ -154,7 +154,7 @@ struct mf_store_header {
 	int32_t missed_error;	  /* error (-errno) for the first of the functions that could not be patched */
 	uint64_t missed_address;
 	char missed_name[MF_STORE_NAME_MAX];
-	char somalloc[MF_STORE_PATTERN_MAX]; /* pattern of object names, including its NUL */
+	char somalloc[MF_STORE_PATTERN_MAX]; /* NUL-terminated wildcard pattern for sonames */
 
 	/* The comparison of stacks with libunwind's results, if massif-ctl requests it; see preload/stack/verify.h. */
 	/* enum mf_verify: whether stacks are compared with libunwind's and, if not, the reason */
@@ -182,7 +182,7 @@ struct mf_store_header {
 
 	/* Fields used to query whether a context is to be counted; see filter_client.h. */
 	uint32_t consults; /* the shim must ask the filter server whether to count the blocks of a new context */
-	/* the context for which the shim is waiting to be told whether it is counted, or 0; used as a futex */
+	/* the context about which the shim has asked the filter server and awaits an answer, or 0; used as a futex */
 	uint32_t question;
 	uint32_t answer;   /* whether the context in @question is to be counted: enum mf_answer; used as a futex */
 	uint32_t may_not_wait; /* the program may not make futex system calls, so it polls for answers */

@@ -69,7 +69,10 @@ char *mf_doctor_read_line(const char *path)
 	return mf_take(line, NULL);
 }
 
-/* Runs in a child: executes massif-ctl itself, with its output file at descriptor @out and its messages at @err. */
+/*
+ * Called in a child process. Executes massif-ctl, which writes its output file to the descriptor @out and its messages
+ * to @err.
+ */
 static void run_trial(const char *mode, int out, int err) __attribute__((noreturn));
 
 static void run_trial(const char *mode, int out, int err)
