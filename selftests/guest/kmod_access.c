@@ -157,9 +157,9 @@ static void change_and_map(const struct change *change, int told, int asked)
 }
 
 /*
- * What the session's records reported: whether mappings of the lengths BEFORE, AFTER, BACK and CHILDS were made; how
- * many times a process forked or exited; and how many times a process left the session because the session was no
- * longer allowed to observe it.
+ * What the test has read from the session's records: whether mappings of the lengths BEFORE, AFTER, BACK and CHILDS
+ * were made; how many times a process forked or exited; and how many times a process left the session because the
+ * session was no longer allowed to observe it.
  */
 struct seen {
 	bool before, after, back, childs;

@@ -195,8 +195,8 @@ TEST_F(accounting, ignored_pages_count_nowhere)
 }
 
 /*
- * As in Massif, the snapshot taken during a large unmapping is only one page smaller; the next snapshot shows the rest
- * of the decrease.
+ * As in Massif, a large unmapping is counted page by page, and a snapshot is attempted after the first page. So that
+ * snapshot has a total that is only one page less than before, and the next snapshot shows the rest of the decrease.
  */
 TEST_F(accounting, a_big_unmapping_shows_one_page_first)
 {
