@@ -37,6 +37,7 @@ TEST(recursion)
 TEST(depth_limits)
 {
 	static const uint32_t limits[] = { 1, 2, 80, 255, 256 };
+	static const uint32_t beyond[] = { MF_DEPTH_MAX + 1, 10 * MF_DEPTH_MAX, 100000 };
 
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
 		walks.depth = limits[i];
@@ -45,10 +46,12 @@ TEST(depth_limits)
 		EXPECT_SAME(400);
 	}
 	/* A depth above the maximum is reduced to the maximum. */
-	walks.depth = 100000;
-	recurse(400);
-	EXPECT_EQ(MF_DEPTH_MAX, walks.compared.n_ours);
-	EXPECT_EQ(0, memcmp(walks.compared.ours, walks.compared.theirs, MF_DEPTH_MAX * sizeof(uint64_t)));
+	for (size_t i = 0; i < sizeof(beyond) / sizeof(*beyond); i++) {
+		walks.depth = beyond[i];
+		recurse(400);
+		EXPECT_EQ(MF_DEPTH_MAX, walks.compared.n_ours);
+		EXPECT_EQ(0, memcmp(walks.compared.ours, walks.compared.theirs, MF_DEPTH_MAX * sizeof(uint64_t)));
+	}
 }
 
 static FRAME int compare_integers(const void *a, const void *b)
