@@ -100,18 +100,21 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 	return true;
 }
 
-/* Undoes enter() when a later step of the attach fails: removes the process from the tables. */
+/*
+ * Undoes enter() when a later step of the attach fails, because the process is ending, or whoever called ENROL or
+ * ATTACH is being killed: removes the process from the tables, and writes its last records.
+ */
 static void leave(struct beginning *b)
 {
 	struct massif_process *process;
 
 	rcu_read_lock();
 	process = massif_process_find(b->pid);
-	if (process && process->session == b->target->session && massif_process_remove(process))
-		massif_process_discount(b->target->session);
-	rcu_read_unlock();
+	if (process && process->session == b->target->session)
+		massif_lifecycle_end(process);
 	if (!b->shared)
-		massif_target_remove(b->target);
+		massif_lifecycle_exit(b->target);
+	rcu_read_unlock();
 	massif_target_put(b->target);
 }
 
@@ -139,11 +142,12 @@ static bool may_take_target(const struct massif_session *session, const struct m
  */
 static int enter(struct massif_session *session, struct task_struct *leader, struct beginning *b)
 {
-	struct massif_target *target, *shared, *taken = NULL;
+	struct massif_target *target, *shared, *taken;
 	struct massif_process *process, *other;
 	char comm[TASK_COMM_LEN];
 	unsigned long irq;
 	int err = -ENOMEM;
+	bool takes;
 
 	get_task_comm(comm, leader);
 	process = massif_process_create(b->pid, session, GFP_KERNEL_ACCOUNT);
@@ -162,20 +166,15 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	shared = massif_target_find(b->mm);
-	if (b->type == MASSIF_REC_ATTACH && shared && may_take_target(session, shared)) {
-		taken = shared;
-		massif_lifecycle_take_target(taken);
+	taken = b->type == MASSIF_REC_ATTACH && shared && may_take_target(session, shared) ? shared : NULL;
+	if (taken)
 		shared = NULL;
-	}
 	other = massif_process_find(b->pid);
-	if (b->type == MASSIF_REC_ATTACH && other && may_take(session, other->session)) {
-		massif_lifecycle_take(other);
-		other = NULL;
-	}
+	takes = b->type == MASSIF_REC_ATTACH && other && may_take(session, other->session);
 	err = 0;
 	if (session->dead)
 		err = -ENXIO;
-	else if (other || (shared && !massif_lifecycle_may_join(session, shared)))
+	else if ((other && !takes) || (shared && !massif_lifecycle_may_join(session, shared)))
 		err = -EBUSY;
 	if (!err && !shared)
 		massif_target_number(target, session);
@@ -185,9 +184,15 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	 */
 	if (!err && !write_beginning(b, process, shared ?: target, comm))
 		err = -ENOSPC;
-	if (!err && !shared)
-		err = massif_target_insert(target, session);
+	/* Nothing below can fail, so a process is taken from another session only if this one gets it. */
 	if (!err) {
+		if (taken)
+			massif_lifecycle_take_target(taken);
+		if (takes)
+			massif_lifecycle_take(other);
+		/* The address space is no target any more, so that inserting one cannot fail. */
+		if (!shared)
+			massif_target_insert(target, session);
 		b->shared = shared;
 		b->target = massif_target_get(shared ?: target);
 		/* Inserting the process cannot fail: it is in no table, and the session's file is open. */
@@ -196,11 +201,11 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	rcu_read_unlock();
-	if (taken)
-		massif_lifecycle_taken(taken);
 	if (err)
 		goto err_free;
 
+	if (taken)
+		massif_lifecycle_taken(taken);
 	if (shared)
 		massif_target_free(target);
 	return 0;

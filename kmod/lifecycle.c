@@ -95,6 +95,26 @@ static void write_last(struct massif_target *target)
 }
 
 /**
+ * massif_lifecycle_end() - remove a member that is ending from its session, and write END.
+ * Context: RCU read-side section.
+ */
+void massif_lifecycle_end(struct massif_process *process)
+{
+	end(process, MASSIF_END_EXIT);
+}
+
+/**
+ * massif_lifecycle_exit() - remove a target from the table, unless that has been done, and write EXIT.
+ * Context: the caller has a reference, and is in an RCU read-side section; does not sleep.
+ */
+void massif_lifecycle_exit(struct massif_target *target)
+{
+	if (massif_target_remove(target))
+		write_last(target);
+	massif_session_wake(target->session);
+}
+
+/**
  * massif_lifecycle_hide() - remove a target and its members, because the session may no longer observe the target.
  *
  * Writes END for each member and EXIT for the target. massif_access_lost() decides what may be observed.
@@ -112,9 +132,7 @@ void massif_lifecycle_hide(struct massif_target *target)
 	 */
 	while ((process = massif_process_first(target)))
 		end(process, reason_of(target));
-	if (massif_target_remove(target))
-		write_last(target);
-	massif_session_wake(target->session);
+	massif_lifecycle_exit(target);
 	rcu_read_unlock();
 }
 
@@ -365,7 +383,7 @@ static void on_exit(void *unused, struct task_struct *task)
 	rcu_read_lock();
 	process = massif_process_find(task_tgid(task));
 	if (process)
-		end(process, MASSIF_END_EXIT);
+		massif_lifecycle_end(process);
 	rcu_read_unlock();
 }
 

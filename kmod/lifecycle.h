@@ -19,6 +19,8 @@ struct massif_lifecycle_event {
 
 extern const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECYCLE_COUNT];
 
+void massif_lifecycle_end(struct massif_process *process);
+void massif_lifecycle_exit(struct massif_target *target);
 void massif_lifecycle_hide(struct massif_target *target);
 
 /*

@@ -16,6 +16,13 @@
 
 bool massif_rss_faults_have_spans;
 
+/*
+ * Maximum number of spans in a target's list. Hooks search the list with interrupts off, and a program can have any
+ * number of threads that wait inside a span (mlock of a range that userfaultfd fills, for example). Changes of further
+ * tasks are reported without an address (changed_alone()).
+ */
+#define SPANS_MAX	256
+
 static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
 
 /*
@@ -220,6 +227,7 @@ static struct massif_rss_span *leave(struct massif_rss_span *span, struct massif
 		tell(target, place, change, false);
 	raw_spin_lock_irqsave(&resident->lock, irq);
 	list_del(&span->list);
+	resident->spans.count--;
 	if (tells)
 		massif_rss_record_ended(target);
 	if (!resident->spans.spare) {
@@ -287,31 +295,41 @@ static void start(struct massif_rss_span *span, struct massif_target *target,
 		span->collected[i] = span->own ? massif_rss_collected(i) : 0;
 	}
 	list_add(&span->list, &target->resident.spans.list);
+	target->resident.spans.count++;
 }
 
-/* Adds a new span of current to the list. Returns NULL if out of memory. */
+/* Adds a new span of current to the list. Returns NULL if out of memory, or if the list has SPANS_MAX spans. */
 static struct massif_rss_span *add(struct massif_target *target, const struct massif_place *place)
 {
 	struct massif_resident *resident = &target->resident;
 	struct massif_rss_span *span;
 	unsigned long irq;
+	bool room;
 
 	raw_spin_lock_irqsave(&resident->lock, irq);
-	span = resident->spans.spare;
-	resident->spans.spare = NULL;
-	if (span)
+	room = resident->spans.count < SPANS_MAX;
+	span = room ? resident->spans.spare : NULL;
+	if (span) {
+		resident->spans.spare = NULL;
 		start(span, target, place);
+	}
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
-	if (span)
+	if (span || !room)
 		return span;
 
 	span = kmalloc(sizeof(*span), GFP_ATOMIC | __GFP_NOWARN);
 	if (!span)
 		return NULL;
 	raw_spin_lock_irqsave(&resident->lock, irq);
-	start(span, target, place);
+	/* Other tasks may have added spans in the meantime. */
+	room = resident->spans.count < SPANS_MAX;
+	if (room)
+		start(span, target, place);
 	raw_spin_unlock_irqrestore(&resident->lock, irq);
-	return span;
+	if (room)
+		return span;
+	kfree(span);
+	return NULL;
 }
 
 /*
@@ -629,6 +647,13 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			span->change[member] = by;
 		else if (span)
 			abandon(span, target);
+		/*
+		 * Without a span, report the change at once, unless the thread is adding its collected counts to the
+		 * shared counters. The spans of its page faults have already reported those. If other counts are among
+		 * them, a DRIFT record follows.
+		 */
+		else if (!MASSIF_RSS_BY_THREAD || by != massif_rss_collected(member))
+			tell(target, &nowhere, change, false);
 	}
 	/*
 	 * In the remaining case, current is an exiting user thread that is adding its collected counts (compat/rss.h)

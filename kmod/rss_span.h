@@ -95,6 +95,7 @@ struct massif_rss_spans {
 	 * struct, and the spans of page faults. Protected by resident.lock.
 	 */
 	struct list_head list;
+	unsigned int count;		/* number of spans in the list; protected by resident.lock */
 	struct massif_rss_span *spare;	/* free span kept for the next use; protected by resident.lock */
 	/*
 	 * Number of counter changes that are stored in resident.base (compat/rss.h) but not reported yet, and that were

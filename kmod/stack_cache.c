@@ -51,9 +51,10 @@ struct entry {
 	struct massif_stack_cache_word words[];
 };
 
+/* Bytes that an entry occupies, including those by which the allocator rounds up. */
 static u32 bytes_of(const struct entry *entry)
 {
-	return struct_size(entry, words, entry->nr_words);
+	return ksize(entry);
 }
 
 /**

@@ -366,10 +366,11 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 }
 
 /*
- * Runs in an unprivileged process. When it has written to @ready, root attaches to that process's children, which
- * then belong to root's session.
+ * Runs in an unprivileged process. When it has written to @ready, root tries to attach to that process's children in
+ * vain, and writes to @tried. When this process has written to @ready again, root attaches to its children, which then
+ * belong to root's session.
  */
-static int lose_crowd(struct shared *shared, int ready)
+static int lose_crowd(struct shared *shared, int ready, int tried)
 {
 	struct kmod_session session;
 	struct seen seen = { 0 };
@@ -383,6 +384,13 @@ static int lose_crowd(struct shared *shared, int ready)
 	if (!hear(told[0], 1))
 		return 21;
 	shared->pid = pid;
+	say(ready);
+	/* Root's first attempt, for which its ring has no room, must not take any process out of this session. */
+	if (!hear(tried, 1))
+		return 25;
+	read_all(&session, &seen);
+	if (seen.ends[MASSIF_END_TAKEN] || seen.exits)
+		return 26;
 	say(ready);
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
@@ -403,16 +411,24 @@ TEST_F_TIMEOUT(hidden, root_takes_an_address_space_of_many, 120)
 {
 	struct shared *shared = share();
 	struct kmod_session session;
-	int ready[2];
+	int ready[2], tried[2];
 	pid_t pid;
 
 	ASSERT_NE(MAP_FAILED, shared);
 	ASSERT_EQ(0, kmod_session_open(&session, RING, 0));
 	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(tried));
 	pid = fork();
 	if (!pid)
-		_exit(lose_crowd(shared, ready[1]));
+		_exit(lose_crowd(shared, ready[1], tried[0]));
 	close(ready[1]);
+	close(tried[0]);
+	ASSERT_TRUE(hear(ready[0], 1));
+	/* The module treats a ring with an invalid tail as full. */
+	session.consumer->tail = 1;
+	EXPECT_EQ(-ENOSPC, kmod_session_attach(session.fd, shared->pid));
+	session.consumer->tail = 0;
+	say(tried[1]);
 	ASSERT_TRUE(hear(ready[0], 1));
 	EXPECT_EQ(0, kmod_session_attach(session.fd, shared->pid));
 	EXPECT_EQ(0, exit_status(pid));

@@ -24,6 +24,7 @@
 #define TARGETS	128
 #define MARKS	0x600000000000ull
 #define MARK	0x10000ull
+#define SPANS	256	/* SPANS_MAX in rss_span.c */
 
 /* Resident page counts of one target, from its most recent RESIDENT record. */
 struct resident {
@@ -158,13 +159,23 @@ FIXTURE_VARIANT(resident)
 {
 	const char *word;	/* argument of the program; NULL: none */
 	int moments;
+	const char *number;	/* the program's second argument; NULL: none */
 	bool swaps;		/* true if the program needs swap space */
+	/*
+	 * true if so many threads change pages at once that some changes are reported without an address, or, before
+	 * Linux 6.2, by a DRIFT record
+	 */
+	bool crowded;
 };
 
-FIXTURE_VARIANT_ADD(resident, one_thread) { NULL, 24, false };
-FIXTURE_VARIANT_ADD(resident, four_threads) { "threads", 31, false };
-FIXTURE_VARIANT_ADD(resident, one_thread_swaps) { NULL, 24, true };
-FIXTURE_VARIANT_ADD(resident, four_threads_swap) { "threads", 31, true };
+FIXTURE_VARIANT_ADD(resident, one_thread) { NULL, 24 };
+FIXTURE_VARIANT_ADD(resident, four_threads) { "threads", 31 };
+FIXTURE_VARIANT_ADD(resident, one_thread_swaps) { NULL, 24, .swaps = true };
+FIXTURE_VARIANT_ADD(resident, four_threads_swap) { "threads", 31, .swaps = true };
+/* As many threads as can have spans in a list (SPANS; the main thread needs one, too), more, ten times as many. */
+FIXTURE_VARIANT_ADD(resident, waiting_threads) { "waiting", 27, "255" };
+FIXTURE_VARIANT_ADD(resident, one_waiting_thread_more) { "waiting", 27, "257", .crowded = true };
+FIXTURE_VARIANT_ADD(resident, ten_times_as_many_waiting_threads) { "waiting", 27, "2560", .crowded = true };
 
 FIXTURE_SETUP(resident)
 {
@@ -243,7 +254,7 @@ static int compare(const struct replay *replay, const char *path)
 
 TEST_F_TIMEOUT(resident, adds_up, 120)
 {
-	char *argv[] = { self->program, (char *)variant->word, NULL };
+	char *argv[] = { self->program, (char *)variant->word, (char *)variant->number, NULL };
 	struct massif_status status;
 	pid_t pid;
 	int code;
@@ -263,6 +274,11 @@ TEST_F_TIMEOUT(resident, adds_up, 120)
 		EXPECT_LT(0, self->replay->swapped);
 	} else if (!variant->word) {
 		EXPECT_EQ(0, self->replay->empty);
+	}
+	if (!variant->crowded) {
+		EXPECT_EQ(0, self->replay->drifted);
+	} else {
+		EXPECT_GE(SPANS, self->replay->causes[MASSIF_RESIDENT_POPULATE]);
 	}
 	EXPECT_LT(0, self->replay->moves);
 	ASSERT_EQ(0, kmod_session_status(&self->session, &status));

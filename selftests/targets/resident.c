@@ -5,13 +5,16 @@
 // /proc/self/status, Rss from /proc/self/smaps_rollup and VmSwap, in pages; and the name of the step. Just before that,
 // it maps a page at MARKS + the line's number * 64 KiB, so that a reader of the records can tell at which point among
 // them the counters were read. If that page is mapped several times, the last time counts. With "threads", the steps
-// run in four threads at once, and lines are written between rounds.
+// run in four threads at once, and lines are written between rounds. With "waiting" and a number, that many threads first
+// wait for a page at the same time, each in a call of mlock.
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -518,6 +521,77 @@ static void with_threads(void)
 	tell("joined");
 }
 
+static char *waited_for;	/* pages that a userfaultfd provides, one for each waiting thread */
+
+static void *wait_for_page(void *arg)
+{
+	size_t number = (size_t)(uintptr_t)arg;
+	char *page = waited_for + number * PAGE;
+
+	sync_counters();
+	if (mlock(page, PAGE) || munlock(page, PAGE))
+		die("mlock");
+	sync_counters();
+	return NULL;
+}
+
+static void register_pages(int fd, size_t pages)
+{
+	struct uffdio_register range = {
+		.range = { (uintptr_t)waited_for, pages * PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffdio_api api = { .api = UFFD_API };
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		die("userfaultfd");
+}
+
+/*
+ * Has @count threads wait inside mlock at the same time, then provides their pages: the first half with UFFDIO_COPY,
+ * the rest by unregistering them, so that the kernel provides them in the threads' own calls.
+ */
+static void with_waiting(size_t count)
+{
+	pthread_t *threads = calloc(count, sizeof(*threads));
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	static char content[PAGE] __attribute__((aligned(PAGE)));
+	struct uffdio_range range;
+	struct uffd_msg message;
+	pthread_attr_t attr;
+
+	waited_for = map_small(count, 0);
+	register_pages(fd, count);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10);
+	for (size_t i = 0; i < count; i++)
+		if (!threads || pthread_create(&threads[i], &attr, wait_for_page, (void *)(uintptr_t)i))
+			die("pthread_create");
+	for (size_t i = 0; i < count; i++)
+		if (read(fd, &message, sizeof(message)) != sizeof(message))
+			die("userfaultfd");
+	tell("waiting");
+	for (size_t i = 0; i < count / 2; i++) {
+		struct uffdio_copy copy = {
+			.dst = (uintptr_t)waited_for + i * PAGE,
+			.src = (uintptr_t)content,
+			.len = PAGE,
+		};
+
+		if (ioctl(fd, UFFDIO_COPY, &copy))
+			die("UFFDIO_COPY");
+	}
+	range = (struct uffdio_range){ (uintptr_t)waited_for, count * PAGE };
+	if (ioctl(fd, UFFDIO_UNREGISTER, &range))
+		die("UFFDIO_UNREGISTER");
+	for (size_t i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	tell("provided");
+	munmap(waited_for, count * PAGE);
+	tell("gone");
+	close(fd);
+}
+
 /* Repeats the steps, so that the program runs longer. */
 static void again(void)
 {
@@ -540,6 +614,8 @@ int main(int argc, char **argv)
 	warming = 1;
 	tell("");
 	warming = 0;
+	if (argc > 2 && !strcmp(argv[1], "waiting"))
+		with_waiting(strtoul(argv[2], NULL, 10));
 	for (size_t i = 0; i < STEPS; i++) {
 		if (steps[i].run)
 			steps[i].run();
