@@ -101,7 +101,7 @@ check:
 
 # What needs no other program, no guest and no network: each file is the test of one part.
 UNIT_TESTS := base_* cfi_* kmod_btf limits_table model_[cestl]* model_heap ctl_options ctl_outfile ctl_program msprint_errors \
-	pages_* preload_* report report_filter report_tree style symbols_files symbols_limits symbols_namefile symbols_parser \
+	pages_* preload_* recording_file report report_filter report_tree style symbols_files symbols_limits symbols_namefile symbols_parser \
 	symbols_symtab unwind_*
 
 #: test             the unit tests, built and run here in less than a minute (the first make downloads their harness)

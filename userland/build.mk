@@ -4,7 +4,7 @@
 LIBMASSIF_SRCS := $(filter-out userland/ctl/%,$(wildcard userland/*/*.c))
 LIBMASSIF      := $(O)/libmassif.a
 # Asked once, and only where something is linked. libiberty has no file for pkg-config.
-LIBMASSIF_LIBS  = $(eval LIBMASSIF_LIBS := $(shell $(PKG_CONFIG) --libs libdw libelf libunwind-generic libunwind liblzma libdeflate) \
+LIBMASSIF_LIBS  = $(eval LIBMASSIF_LIBS := $(shell $(PKG_CONFIG) --libs libdw libelf libunwind-generic libunwind liblzma libdeflate libzstd zlib) \
 			-liberty -lpthread -ldl -lm)$(LIBMASSIF_LIBS)
 
 CTL_SRCS := $(wildcard userland/ctl/*.c userland/ctl/*/*.c)

@@ -6,13 +6,34 @@
 #include <string.h>
 
 #include "report/callgrind_file.h"
+#include "report/collapsed.h"
 #include "report/massif_file.h"
+#include "report/pprof.h"
+#include "report/speedscope.h"
 #include "report/xtree_massif.h"
 
 const struct mf_writer mf_writers[MF_FORMATS] = {
-	[MF_FORMAT_MASSIF] = { "massif", ".ms", mf_massif_file_write, mf_xtree_massif_write },
-	[MF_FORMAT_CALLGRIND] = { "callgrind", NULL, NULL, mf_callgrind_file_write },
+	[MF_FORMAT_MASSIF] = { .name = "massif", .mark = ".ms", .write_profile = mf_massif_file_write,
+			       .write_xtree = mf_xtree_massif_write,
+			       .meaning = "all snapshots, as massif-ctl run writes them; for ms_print and "
+					  "massif-visualizer" },
+	[MF_FORMAT_CALLGRIND] = { .name = "callgrind", .write_xtree = mf_callgrind_file_write },
+	[MF_FORMAT_COLLAPSED] = { .name = "collapsed", .write_moment = mf_collapsed_write,
+				  .meaning = "a line for each stack; for flamegraph.pl and other drawers of flame graphs" },
+	[MF_FORMAT_SPEEDSCOPE] = { .name = "speedscope", .write_moment = mf_speedscope_write,
+				   .meaning = "for speedscope" },
+	[MF_FORMAT_PPROF] = { .name = "pprof", .write_moment = mf_pprof_write,
+			      .meaning = "for go tool pprof" },
 };
+
+enum mf_format mf_writers_find(const char *name)
+{
+	enum mf_format format = 0;
+
+	while (format < MF_FORMATS && strcmp(mf_writers[format].name, name) != 0)
+		format++;
+	return format;
+}
 
 enum mf_format mf_writers_xtree_format(const char *name)
 {

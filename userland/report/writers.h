@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The table of report formats. A writer writes either a profile (memory over time) or an execution tree (memory at one
- * point in time); a format may have writers for both or for only one of them.
+ * point in time), or the live bytes of each stack in one snapshot of a profile; a format need not have writers for all
+ * of these.
  */
 #ifndef MASSIF_REPORT_WRITERS_H
 #define MASSIF_REPORT_WRITERS_H
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "profile/profile.h"
+#include "report/moment.h"
 #include "report/options.h"
 #include "report/xtree.h"
 #include "symbols/symbolizer.h"
@@ -17,6 +19,9 @@
 enum mf_format {
 	MF_FORMAT_MASSIF,
 	MF_FORMAT_CALLGRIND,
+	MF_FORMAT_COLLAPSED,
+	MF_FORMAT_SPEEDSCOPE,
+	MF_FORMAT_PPROF,
 	MF_FORMATS,
 };
 
@@ -34,6 +39,9 @@ struct mf_writer {
 	int (*write_xtree)(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			   const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			   struct mf_error *err);
+	/* Writes the tree of one detailed snapshot. */
+	int (*write_moment)(FILE *out, const struct mf_moment *moment, struct mf_error *err);
+	const char *meaning; /* for --help: the programs that read the format; NULL if export does not offer it */
 };
 
 extern const struct mf_writer mf_writers[MF_FORMATS];
@@ -43,5 +51,8 @@ extern const struct mf_writer mf_writers[MF_FORMATS];
  * another format (struct mf_writer.mark), such as ".ms". The % sequences in @name must already have been expanded.
  */
 enum mf_format mf_writers_xtree_format(const char *name);
+
+/* Returns the format called @name, or MF_FORMATS. */
+enum mf_format mf_writers_find(const char *name);
 
 #endif

@@ -194,7 +194,7 @@ static struct module *find_code(struct mf_symbolizer *s, struct mf_frame frame, 
 {
 	const struct mf_object *object = &s->objects[frame.object];
 
-	if (object->kind != MF_OBJECT_FILE && object->kind != MF_OBJECT_VDSO)
+	if (s->options.closed || (object->kind != MF_OBJECT_FILE && object->kind != MF_OBJECT_VDSO))
 		return NULL;
 	*address = frame.pc - object->bias;
 	return find_module(s, frame.object);
@@ -289,6 +289,12 @@ static void set_function(struct module *module, struct answer *answer, const str
 	answer->function = module->function;
 }
 
+/* Fills in what a location of a frame in @object says about the object. */
+static void set_object(struct mf_location *location, const struct mf_object *object)
+{
+	location->object = object->kind == MF_OBJECT_UNKNOWN ? NULL : object->path;
+}
+
 /* Fills in the locations in @answer. @module may be NULL; @n is at least 1. */
 static void set_locations(struct mf_symbolizer *s, struct module *module, struct answer *answer,
 			  const struct mf_position *positions, size_t n)
@@ -305,7 +311,7 @@ static void set_locations(struct mf_symbolizer *s, struct module *module, struct
 		if (function)
 			locations[i].function = join(arena, "", function, strlen(function));
 		locations[i].line = positions[i].line;
-		locations[i].object = object->kind == MF_OBJECT_UNKNOWN ? NULL : object->path;
+		set_object(&locations[i], object);
 		if (positions[i].path)
 			set_file(arena, &locations[i], &positions[i]);
 	}
@@ -543,6 +549,26 @@ static void find_locations(struct mf_symbolizer *s, struct answer *answer)
 	answer->function_known = true;
 	if (!recall_locations(module, address, answer))
 		ask_one(s, module, answer, address, wanted);
+}
+
+bool mf_symbolizer_give(struct mf_symbolizer *s, struct mf_frame frame, struct mf_location *locations, size_t n)
+{
+	struct answer *answer = frame.object < s->n_objects ? find_answer(s, frame) : NULL;
+	const struct mf_object *object;
+
+	if (!answer)
+		return false;
+	object = &s->objects[frame.object];
+	for (size_t i = 0; i < n; i++)
+		set_object(&locations[i], object);
+	if (object->kind == MF_OBJECT_NOTE)
+		locations[0] = (struct mf_location){ .note = object->path };
+	answer->function_known = true;
+	answer->function = locations[n - 1].function;
+	answer->offset = locations[n - 1].offset;
+	answer->locations = locations;
+	answer->n_locations = n;
+	return true;
 }
 
 size_t mf_symbolizer_resolve(struct mf_symbolizer *s, struct mf_frame frame,

@@ -47,6 +47,7 @@ struct mf_symbolizer_options {
 	 */
 	void (*loose)(unsigned int confined);
 	unsigned int patience_ms; /* time limit for one file; 0: MF_PARSER_PATIENCE_S */
+	bool closed; /* read no files: only the names passed to mf_symbolizer_give() are known */
 	bool unconfined; /* read the files in this process instead of in a child; for fuzzers and for comparison */
 };
 
@@ -65,6 +66,14 @@ void mf_symbolizer_destroy(struct mf_symbolizer *symbolizer);
  */
 size_t mf_symbolizer_resolve(struct mf_symbolizer *symbolizer, struct mf_frame frame,
 			     const struct mf_location **locations);
+
+/*
+ * Makes the symbolizer answer with @locations for @frame, for names that were found earlier. There are @n of them, at
+ * least one; the members @object and @note are filled in. The strings and @locations must outlive the symbolizer.
+ * Returns false if out of memory.
+ */
+bool mf_symbolizer_give(struct mf_symbolizer *symbolizer, struct mf_frame frame, struct mf_location *locations,
+			size_t n);
 
 /*
  * mf_symbolizer_prepare() looks up all frames announced with mf_symbolizer_want(), reading several files at a time.

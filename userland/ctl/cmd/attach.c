@@ -22,7 +22,7 @@
 #include "ctl/options/number.h"
 #include "ctl/options/options.h"
 #include "ctl/output/output.h"
-#include "ctl/pages/recording.h"
+#include "ctl/pages/session.h"
 #include "ctl/launch/pidproc.h"
 #include "ctl/launch/signals.h"
 #include "symbols/truncation.h"
@@ -44,7 +44,7 @@ struct attachment {
 	const struct mf_options *options;
 	struct mf_pidproc process;
 	struct mf_signals signals;
-	struct mf_recording recording;
+	struct mf_pages_session session;
 	struct mf_control *control; /* server of the control socket, or NULL if the socket could not be opened */
 	int timer;
 };
@@ -143,13 +143,13 @@ static bool must_stop(struct attachment *a)
 
 static void list(void *data, FILE *out)
 {
-	mf_recording_list(data, out);
+	mf_pages_session_list(data, out);
 }
 
 static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 		    struct mf_error *err)
 {
-	return mf_recording_snapshot(data, verb, pid, out, err);
+	return mf_pages_session_snapshot(data, verb, pid, out, err);
 }
 
 static const struct mf_control_ops control_ops = { .list = list, .snapshot = snapshot };
@@ -160,16 +160,16 @@ static int follow(struct attachment *a, struct mf_error *err)
 	struct pollfd polled[] = {
 		{ .fd = a->signals.fd, .events = POLLIN },
 		{ .fd = a->timer, .events = POLLIN },
-		{ .fd = mf_pages_fd(a->recording.pages), .events = POLLIN },
+		{ .fd = mf_pages_fd(a->session.pages), .events = POLLIN },
 		{ .fd = mf_control_fd(a->control), .events = POLLIN },
 	};
 	const int n = sizeof(polled) / sizeof(polled[0]);
 	int ret;
 
-	while (!a->recording.first_ended && !mf_pages_done(a->recording.pages)) {
+	while (!a->session.first_ended && !mf_pages_done(a->session.pages)) {
 		if (poll(polled, (nfds_t)n, MF_PAGES_POLL_MS) < 0 && errno != EINTR)
 			return mf_error_set(err, -errno, "poll: %s", strerror(errno));
-		ret = mf_recording_drain(&a->recording, err);
+		ret = mf_pages_session_drain(&a->session, err);
 		if (ret)
 			return ret;
 		if (polled[3].revents)
@@ -187,7 +187,7 @@ static int record(struct attachment *a)
 	struct mf_error err;
 	int ret;
 
-	ret = mf_pages_join(a->recording.pages, pid, &err);
+	ret = mf_pages_join(a->session.pages, pid, &err);
 	/* If the process is still alive, its pid cannot have been reused before the attach. */
 	if (!ret && !mf_pidproc_is_alive(&a->process))
 		ret = mf_error_set(&err, -ESRCH, "process %d has just ended", (int)pid);
@@ -201,15 +201,15 @@ static int record(struct attachment *a)
 	 * If the control socket cannot be opened, other commands cannot read the running profile, but the profile
 	 * itself is unaffected.
 	 */
-	if (mf_control_open(&control_ops, &a->recording, &a->control, &err))
+	if (mf_control_open(&control_ops, &a->session, &a->control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
 	ret = follow(a, &err);
 	mf_control_close(mf_take(a->control, NULL));
 	if (ret)
 		refuse(&err);
-	if (!ret && !a->recording.first_ended && mf_pages_count(a->recording.pages))
+	if (!ret && !a->session.first_ended && mf_pages_count(a->session.pages))
 		mf_message_say(MF_MESSAGE_DETAIL, "detaching from process %d", (int)pid);
-	mf_recording_end(&a->recording);
+	mf_pages_session_end(&a->session);
 	return ret ? STATUS_REFUSED : 0;
 }
 
@@ -228,9 +228,9 @@ static int attach(struct mf_options *options, const struct request *request)
 	    mf_pidproc_open(&process, request->pid, &err))
 		return refuse(&err);
 	mf_logfile_name(&log, request->pid);
-	if (mf_recording_open(&a.recording, options, NULL, process.cmd, &err) ||
+	if (mf_pages_session_open(&a.session, options, NULL, process.cmd, &err) ||
 	    make_timer(request->duration, &timer, &err) || mf_signals_take(&a.signals, &err)) {
-		mf_recording_close(&a.recording);
+		mf_pages_session_close(&a.session);
 		return refuse(&err);
 	}
 	mf_truncation_endure();
@@ -239,7 +239,7 @@ static int attach(struct mf_options *options, const struct request *request)
 	status = record(&a);
 	if (mf_outputs_are_lost(options->outputs))
 		status = STATUS_LOST;
-	mf_recording_close(&a.recording);
+	mf_pages_session_close(&a.session);
 	mf_signals_release(&a.signals);
 	return status;
 }

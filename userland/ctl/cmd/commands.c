@@ -15,6 +15,21 @@
 const struct mf_command mf_commands[] = {
 	{ "run", "run [options] [--] program arguments...", "run a program and profile it",
 	  mf_command_run, .has_options = true },
+	{ "record", "record [options] [--] program arguments...", "run a program and record its whole profile",
+	  mf_command_record, .has_options = true },
+	{ "export", "export [--to=FORMAT] [options] FILE", "write a recorded profile for another program",
+	  mf_command_export,
+	  "  Writes the recording FILE (massif-ctl record) in another format to standard output, or to the file\n"
+	  "  given with -o. FORMAT is one of\n"
+	  "    massif      all snapshots, as massif-ctl run writes them (the default); for ms_print and\n"
+	  "                massif-visualizer\n"
+	  "    collapsed   a line for each stack, for flamegraph.pl and other programs that draw flame graphs\n"
+	  "    speedscope  for speedscope\n"
+	  "    pprof       for go tool pprof\n"
+	  "  All but massif contain one snapshot: the peak, or with --at=end the last one that has a tree, or with\n"
+	  "  --at=N snapshot N. If several processes were recorded, --pid=PID chooses one. The options about\n"
+	  "  trees apply as if they had been given to massif-ctl record: --threshold, --depth, --alloc-fn,\n"
+	  "  --show-below-main, --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },
 	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process; needs massif.ko",
 	  mf_command_attach,
 	  "  Records every change of the memory mappings of process PID, with its call stack. Memory that was\n"

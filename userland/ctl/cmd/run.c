@@ -13,6 +13,7 @@
 #include "ctl/output/statistics.h"
 #include "command.h"
 #include "ctl/options/defaults.h"
+#include "ctl/files/recorder.h"
 #include "ctl/output/hints.h"
 #include "ctl/output/logfile.h"
 #include "ctl/message/message.h"
@@ -115,6 +116,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	mode->ended(run);
 	mf_hints_say(run->options, &facts);
 	mf_survivor_follow(run, mode);
+	mf_recorder_say(run->options->recorder);
 	mf_control_close(control);
 	return run->status;
 }

@@ -39,6 +39,7 @@ static const struct {
 	[MF_OUTPUT_PROFILE] = { "the profile", "--massif-out-file" },
 	[MF_OUTPUT_XTREE] = { "the execution tree", "--xtree-memory-file" },
 	[MF_OUTPUT_LOG] = { "the log", "--log-file" },
+	[MF_OUTPUT_RECORDING] = { "the recording", "--record" },
 };
 
 struct mf_outputs *mf_outputs_create(void)

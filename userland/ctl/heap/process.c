@@ -569,6 +569,8 @@ static struct mf_output_of output_of(const struct mf_heap_process *process)
 		.cmd = process->cmd,
 		.name = process->name.text,
 		.pid = process->pid,
+		.took_ms = (uint64_t)age_ms(process),
+		.lost = store_of(process)->header->events_lost,
 		.end = end_of(process),
 	};
 }

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "valgrind_options.h"
 #include "ctl/message/message.h"
+#include "ctl/files/recorder.h"
 #include "nearest.h"
 #include "number.h"
 #include "ctl/message/unnamed.h"
@@ -234,6 +235,14 @@ static int parse_item(const struct option *option, struct mf_options *options, c
 	return 0;
 }
 
+/* Parses --record, whose value, a file name, may be omitted. */
+static int parse_record(const struct option *option, struct mf_options *options, const char *value,
+			struct mf_error *err)
+{
+	options->record_file = value ?: MF_RECORDER_FILE;
+	return 0;
+}
+
 /* Parses an option that takes no value, such as -v and -q: adds the number option->max to the option's target field. */
 static int parse_step(const struct option *option, struct mf_options *options, const char *value,
 		      struct mf_error *err)
@@ -413,6 +422,10 @@ static const struct option table[] = {
 	{ .name = "--xtree-compress-strings", .parse = parse_boolean, .place = AT(xtree_compress),
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "replace repeated names in the execution tree by numbers" },
+	{ .name = "--record", .parse = parse_record, .flags = OPTION_CORE | OPTION_BARE,
+	  .values = "file", .initial = "none; without a file " MF_RECORDER_FILE,
+	  .meaning = "also write a recording of the whole profile, for massif-ctl show, diff and "
+		     "export; it holds all processes of the run" },
 	{ .name = "--num-callers", .parse = parse_integer, .place = AT(no_effect),
 	  .min = 1, .max = 500, .flags = OPTION_CORE,
 	  .values = "1..500", .initial = "12",
@@ -603,6 +616,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 				.unreadable = mf_unnamed_say, .loose = mf_unnamed_say_loose },
 		.held = mf_held_create(MF_HELD_MAX),
 		.outputs = mf_outputs_create(),
+		.recorder = mf_recorder_create(),
 		.alloc_fns = calloc(room, sizeof(char *)),
 		.ignore_fns = calloc(room, sizeof(char *)),
 		.fullpath_after = calloc(room, sizeof(char *)),
@@ -618,7 +632,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 	options->report.fullpath_after.items = options->fullpath_after;
 	if (!options->alloc_fns || !options->ignore_fns || !options->fullpath_after ||
 	    !options->owned || !options->words || !options->matched || !options->symbolizer.names ||
-	    !options->held || !options->outputs) {
+	    !options->held || !options->outputs || !options->recorder) {
 		mf_options_deinit(options);
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -630,6 +644,7 @@ void mf_options_deinit(struct mf_options *options)
 	mf_names_destroy(options->symbolizer.names);
 	mf_held_destroy(options->held);
 	mf_outputs_destroy(options->outputs);
+	mf_recorder_destroy(options->recorder);
 	free(options->desc);
 	free(options->matched);
 	free(options->alloc_fns);

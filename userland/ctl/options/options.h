@@ -70,7 +70,9 @@ struct mf_options {
 	struct mf_held *held; /* files that processes of this run have mapped; owned */
 	const char **words; /* all option words as given; the array is owned, but not the words */
 	size_t n_words;
+	const char *record_file; /* name of the recording, not yet expanded (may contain %); NULL: none is made */
 	struct mf_outputs *outputs; /* the output files of this run; owned */
+	struct mf_recorder *recorder; /* the recording of this run; owned */
 
 	char *desc; /* the options as given, for the profile's desc line, or "(none)"; owned */
 	char **owned; /* option words that were rewritten, such as --massif:depth=5; both array and words are owned */

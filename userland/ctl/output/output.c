@@ -13,7 +13,9 @@
 #include "ctl/files/outfile.h"
 #include "ctl/files/outname.h"
 #include "ctl/files/outputs.h"
+#include "ctl/files/recorder.h"
 #include "ctl/message/quantity.h"
+#include "model/model.h"
 #include "model/tally.h"
 #include "report/collect.h"
 #include "report/writers.h"
@@ -102,11 +104,10 @@ static int fill_profile(FILE *out, void *data, struct mf_error *err)
 
 /* Writes a profile's massif.out file; takes the parameters of mf_outputs_write() and returns its result. */
 static int write_profile(const struct mf_options *options, const struct mf_profile *profile,
-			 const char *path, pid_t pid, char **name, struct mf_error *err)
+			 struct mf_symbolizer *symbolizer, const char *path, pid_t pid, char **name,
+			 struct mf_error *err)
 {
-	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
-	struct mf_symbolizer_options names = options->symbolizer;
-	struct profile_source contents = { .options = options, .profile = profile };
+	struct profile_source contents = { .options = options, .profile = profile, .symbolizer = symbolizer };
 	char stem[32];
 	const struct mf_outfile_source source = {
 		.fill = fill_profile,
@@ -114,14 +115,8 @@ static int write_profile(const struct mf_options *options, const struct mf_profi
 		.mode = profile->pages ? MODE_PAGES : MODE_HEAP,
 		.stem = stem,
 	};
-	int ret;
 
 	snprintf(stem, sizeof(stem), "massif.out.%d", (int)pid);
-	names.progress = tell_names;
-	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &names, &symbolizer, err);
-	if (ret)
-		return ret;
-	contents.symbolizer = symbolizer;
 	return mf_outputs_write(options->outputs, MF_OUTPUT_PROFILE, path, pid, &source, name, err);
 }
 
@@ -136,11 +131,59 @@ static void describe(struct mf_profile *profile, const struct mf_options *option
 	profile->time_unit = options->model.time_unit;
 }
 
+/* What the recording says about the process. @end is the end of its profile. */
+static struct mf_facts facts_of(const struct mf_profile *profile, const struct mf_output_of *of,
+				const struct mf_model *end)
+{
+	struct mf_tally_totals totals = mf_tally_look(of->store, of->end.now);
+
+	return (struct mf_facts){
+		.pid = (uint64_t)of->pid,
+		.name = of->name,
+		.cmd = profile->cmd,
+		.desc = profile->desc,
+		.time_unit = profile->time_unit,
+		.pages = profile->pages,
+		.what = profile->what,
+		.cut_off = of->end.rule == MF_END_TREE,
+		.took_ms = of->took_ms,
+		.end_time = totals.time,
+		.end_heap = totals.heap,
+		.end_extra = totals.extra,
+		.end_stacks = totals.stacks,
+		.allocations = end->heap_allocs,
+		.frees = end->heap_frees,
+		.reallocations = end->heap_reallocs,
+		.lost = of->lost,
+	};
+}
+
+/* Adds the profile to the recording of this run, if there is one. */
+static int record_profile(const struct mf_options *options, const struct mf_output_of *of,
+			  const struct mf_profile *profile, struct mf_symbolizer *symbolizer,
+			  struct mf_error *err)
+{
+	mf_auto_free struct mf_ending *ending = NULL;
+	struct mf_facts facts;
+
+	if (!options->record_file)
+		return 0;
+	ending = calloc(1, sizeof(*ending));
+	if (!ending)
+		return mf_error_set(err, -ENOMEM, "out of memory for the recording");
+	mf_ending_make(ending, of->store, of->end);
+	facts = facts_of(profile, of, &ending->model);
+	return mf_recorder_add(options->recorder, options->outputs, options->record_file, &facts, profile, symbolizer,
+			       of->pages ? MODE_PAGES : MODE_HEAP, err);
+}
+
 /* Collects the profile and writes it. */
 static int write_store(const struct mf_options *options, const struct mf_output_of *of,
 		       struct mf_error *err)
 {
 	__attribute__((cleanup(mf_collection_release))) struct mf_collection collection = { 0 };
+	__attribute__((cleanup(destroy_symbolizer))) struct mf_symbolizer *symbolizer = NULL;
+	struct mf_symbolizer_options names = options->symbolizer;
 	struct mf_profile *profile = &collection.profile;
 	mf_auto_free char *path = NULL, *name = NULL, *desc = NULL;
 	int ret;
@@ -156,11 +199,15 @@ static int write_store(const struct mf_options *options, const struct mf_output_
 	describe(profile, options, of);
 	if (desc)
 		profile->desc = desc;
-	ret = write_profile(options, profile, path, of->pid, &name, err);
+	names.progress = tell_names;
+	ret = mf_symbolizer_create(profile->objects, profile->n_objects, &names, &symbolizer, err);
+	if (ret)
+		return ret;
+	ret = write_profile(options, profile, symbolizer, path, of->pid, &name, err);
 	if (ret)
 		return ret;
 	say_written(of, profile, name);
-	return 0;
+	return record_profile(options, of, profile, symbolizer, err);
 }
 
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,
@@ -181,6 +228,7 @@ static const struct {
 } files[] = {
 	{ MF_OUTPUT_PROFILE, "--massif-out-file", offsetof(struct mf_options, out_file) },
 	{ MF_OUTPUT_XTREE, "--xtree-memory-file", offsetof(struct mf_options, xtree_file) },
+	{ MF_OUTPUT_RECORDING, "--record", offsetof(struct mf_options, record_file) },
 };
 
 #define FILES (sizeof(files) / sizeof(files[0]))
@@ -236,6 +284,7 @@ int mf_output_check(const struct mf_options *options, bool *own, struct mf_error
 
 void mf_output_reserve(const struct mf_options *options, pid_t pid)
 {
+	mf_recorder_set_pid(options->recorder, pid);
 	for (size_t i = 0; i < FILES; i++) {
 		const char *pattern = pattern_of(options, i);
 		mf_auto_free char *name = NULL;

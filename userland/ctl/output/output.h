@@ -38,6 +38,8 @@ struct mf_output_of {
 	pid_t pid;
 	bool pages;	    /* true in pages mode; the file is then readable only by its owner */
 	const char *remark; /* a remark that is appended to the desc line of the file, or NULL */
+	uint64_t took_ms;   /* how long the process has been profiled */
+	uint64_t lost;	    /* number of events that were lost */
 	struct mf_end end;  /* the end of the profile, or the current time if the process is still running */
 };
 

@@ -8,7 +8,7 @@
 
 #include "ctl/message/message.h"
 #include "ctl/launch/mode.h"
-#include "recording.h"
+#include "session.h"
 #include "pages/pages.h"
 
 enum {
@@ -17,7 +17,7 @@ enum {
 
 static int drain(void *data, struct mf_error *err)
 {
-	return mf_recording_drain(data, err);
+	return mf_pages_session_drain(data, err);
 }
 
 static int enrol(void *data)
@@ -27,36 +27,36 @@ static int enrol(void *data)
 
 static bool is_done(void *data)
 {
-	struct mf_recording *recording = data;
+	struct mf_pages_session *session = data;
 
-	return mf_pages_done(recording->pages) || !mf_pages_count(recording->pages);
+	return mf_pages_done(session->pages) || !mf_pages_count(session->pages);
 }
 
 static int prepare(struct mf_run *run, struct mf_error *err)
 {
-	struct mf_recording *recording = calloc(1, sizeof(*recording));
+	struct mf_pages_session *session = calloc(1, sizeof(*session));
 	int ret;
 
-	if (!recording)
+	if (!session)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	run->state = recording;
+	run->state = session;
 	if (run->program->kind == MF_PROGRAM_PRIVILEGED)
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "%s gains privileges (set-uid, set-gid or capabilities), so it is not "
 			       "profiled; run it as a user who already has them",
 			       run->program->image ? run->program->image : run->program->path);
-	ret = mf_recording_open(recording, run->options, run->program->path, run->cmd, err);
+	ret = mf_pages_session_open(session, run->options, run->program->path, run->cmd, err);
 	if (ret)
 		return ret;
-	recording->keeps_first = true;
+	session->keeps_first = true;
 	run->launch.enrol = enrol;
 	run->launch.enrol_error = mf_pages_enrol_error;
-	run->launch.enrol_data = recording->pages;
-	run->supervision.fd = mf_pages_fd(recording->pages);
+	run->launch.enrol_data = session->pages;
+	run->supervision.fd = mf_pages_fd(session->pages);
 	run->supervision.period_ms = MF_PAGES_POLL_MS;
 	run->supervision.drain = drain;
 	run->supervision.is_done = is_done;
-	run->supervision.data = recording;
+	run->supervision.data = session;
 	return 0;
 }
 
@@ -73,16 +73,16 @@ static int64_t now_ms(void)
 }
 
 /* Reads records until the launched program's profile is complete, because its last record may arrive late. */
-static void read_on(struct mf_recording *recording)
+static void read_on(struct mf_pages_session *session)
 {
 	int64_t end = now_ms() + END_PATIENCE_MS;
 	struct mf_error err;
 
-	while (!recording->first_ended && !mf_pages_done(recording->pages) && now_ms() < end) {
-		struct pollfd polled = { .fd = mf_pages_fd(recording->pages), .events = POLLIN };
+	while (!session->first_ended && !mf_pages_done(session->pages) && now_ms() < end) {
+		struct pollfd polled = { .fd = mf_pages_fd(session->pages), .events = POLLIN };
 
 		poll(&polled, 1, MF_PAGES_POLL_MS);
-		if (mf_recording_drain(recording, &err)) {
+		if (mf_pages_session_drain(session, &err)) {
 			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 			return;
 		}
@@ -91,26 +91,26 @@ static void read_on(struct mf_recording *recording)
 
 static void ended(struct mf_run *run)
 {
-	struct mf_recording *recording = run->state;
+	struct mf_pages_session *session = run->state;
 
-	if (!recording->broken)
-		read_on(recording);
-	mf_recording_end_first(recording, mf_run_was_cut_off(run));
+	if (!session->broken)
+		read_on(session);
+	mf_pages_session_end_first(session, mf_run_was_cut_off(run));
 }
 
 static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)
 {
-	const struct mf_recording *recording = run->state;
+	const struct mf_pages_session *session = run->state;
 	size_t n = 0;
 
 	/*
 	 * If reading the module's records failed, or if the records do not include the end of the first process, they
 	 * are incomplete and do not reliably show which processes are still running, so report none.
 	 */
-	if (!recording->first_ended || recording->broken)
+	if (!session->first_ended || session->broken)
 		return 0;
-	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
-		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
+	for (size_t i = 0; i < mf_pages_count(session->pages); i++) {
+		const struct mf_pages_process *process = mf_pages_process(session->pages, i);
 
 		if (process->state != MF_PAGES_RUNNING)
 			continue;
@@ -127,19 +127,19 @@ static void pause_threads(struct mf_run *run)
 
 static int resume(struct mf_run *run, struct mf_error *err)
 {
-	struct mf_recording *recording = run->state;
+	struct mf_pages_session *session = run->state;
 
-	return mf_pages_forked(recording->pages, err);
+	return mf_pages_forked(session->pages, err);
 }
 
 static void finish(struct mf_run *run)
 {
-	struct mf_recording *recording = run->state;
+	struct mf_pages_session *session = run->state;
 	size_t left = survivors(run, NULL, NULL);
 
 	mf_survivor_say_cut_off(left);
-	mf_recording_end(recording);
-	if (!recording->first_ended)
+	mf_pages_session_end(session);
+	if (!session->first_ended)
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "massif.ko recorded nothing about %s, so no file is written for it",
 			       run->program->path);
@@ -149,7 +149,7 @@ static void cleanup(struct mf_run *run)
 {
 	if (!run->state)
 		return;
-	mf_recording_close(run->state);
+	mf_pages_session_close(run->state);
 	free(run->state);
 }
 
@@ -157,7 +157,7 @@ static void list(void *data, FILE *out)
 {
 	struct mf_run *run = data;
 
-	mf_recording_list(run->state, out);
+	mf_pages_session_list(run->state, out);
 }
 
 static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
@@ -165,7 +165,7 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 {
 	struct mf_run *run = data;
 
-	return mf_recording_snapshot(run->state, verb, pid, out, err);
+	return mf_pages_session_snapshot(run->state, verb, pid, out, err);
 }
 
 const struct mf_mode mf_mode_pages = {

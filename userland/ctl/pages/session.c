@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // A pages mode session, and the files that are written from it.
 
-#include "recording.h"
+#include "session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -92,27 +92,29 @@ static void end_replaced(const struct mf_pages_process *process)
 			       (int)process->pid, process->comm);
 }
 
-static const char *cmd_of(const struct mf_recording *recording,
+static const char *cmd_of(const struct mf_pages_session *session,
 			  const struct mf_pages_process *process)
 {
-	return process->cmd ? process->cmd : recording->cmd;
+	return process->cmd ? process->cmd : session->cmd;
 }
 
-static struct mf_output_of output_of(const struct mf_recording *recording,
+static struct mf_output_of output_of(const struct mf_pages_session *session,
 				     const struct mf_pages_process *process, uint64_t at_ns,
 				     struct mf_output_name *name)
 {
-	*name = recording->name;
+	*name = session->name;
 	if (process->path)
 		mf_output_make_name(name, process->path, strlen(process->path));
 	else if (process->cmd)
 		mf_output_make_name(name, process->cmd, strcspn(process->cmd, " "));
 	return (struct mf_output_of){
 		.store = process->store,
-		.cmd = cmd_of(recording, process),
+		.cmd = cmd_of(session, process),
 		.name = name->text,
 		.pid = process->pid,
 		.pages = true,
+		.took_ms = moment(process, at_ns),
+		.lost = process->lost,
 		.end = { .now = (int64_t)moment(process, at_ns) },
 	};
 }
@@ -121,10 +123,10 @@ static struct mf_output_of output_of(const struct mf_recording *recording,
  * A process from which massif-ctl detached may have been idle for a while, so its profile ends at the time of the
  * detach.
  */
-static uint64_t end_of(const struct mf_recording *recording, const struct mf_pages_process *process)
+static uint64_t end_of(const struct mf_pages_session *session, const struct mf_pages_process *process)
 {
-	if (process->state == MF_PAGES_STOPPED && recording->end_ns > process->end_ns)
-		return recording->end_ns;
+	if (process->state == MF_PAGES_STOPPED && session->end_ns > process->end_ns)
+		return session->end_ns;
 	return process->end_ns;
 }
 
@@ -143,12 +145,12 @@ static void say_cut(const struct mf_pages_process *process)
 			       (int)process->pid, process->comm);
 }
 
-static void end_process(struct mf_recording *recording, const struct mf_pages_process *process,
+static void end_process(struct mf_pages_session *session, const struct mf_pages_process *process,
 			bool killed)
 {
 	struct mf_output_name name;
 	struct mf_output_of output =
-		output_of(recording, process, end_of(recording, process), &name);
+		output_of(session, process, end_of(session, process), &name);
 	char losses[REMARK_BYTES];
 	struct mf_error err;
 
@@ -168,42 +170,42 @@ static void end_process(struct mf_recording *recording, const struct mf_pages_pr
 			       (int)process->pid, process->comm);
 		return;
 	default:
-		output.end.rule = mf_output_end_rule(recording->options,
+		output.end.rule = mf_output_end_rule(session->options,
 						     process->state != MF_PAGES_EXITED || killed);
 		say_cut(process);
-		mf_statistics_end(recording->options, process->store, output.end, process->pid);
+		mf_statistics_end(session->options, process->store, output.end, process->pid);
 		say_quality(process);
 		output.remark = describe_losses(process, losses);
-		if (mf_output_write(recording->options, &output, &err))
+		if (mf_output_write(session->options, &output, &err))
 			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	}
 }
 
 /* Writes the files of all processes whose profiles are complete. */
-static void write_ended(struct mf_recording *recording)
+static void write_ended(struct mf_pages_session *session)
 {
 	struct mf_pages_process *process;
 
-	while ((process = mf_pages_next_ended(recording->pages))) {
-		recording->first_ended |= process->launched && !process->followed;
-		if (process->launched && process->state == MF_PAGES_EXITED && recording->keeps_first) {
-			recording->first = process;
+	while ((process = mf_pages_next_ended(session->pages))) {
+		session->first_ended |= process->launched && !process->followed;
+		if (process->launched && process->state == MF_PAGES_EXITED && session->keeps_first) {
+			session->first = process;
 			continue;
 		}
-		end_process(recording, process, false);
-		mf_pages_release(recording->pages, process);
+		end_process(session, process, false);
+		mf_pages_release(session->pages, process);
 	}
 }
 
-void mf_recording_end_first(struct mf_recording *recording, bool killed)
+void mf_pages_session_end_first(struct mf_pages_session *session, bool killed)
 {
-	struct mf_pages_process *process = mf_take(recording->first, NULL);
+	struct mf_pages_process *process = mf_take(session->first, NULL);
 
-	recording->keeps_first = false;
+	session->keeps_first = false;
 	if (!process)
 		return;
-	end_process(recording, process, killed);
-	mf_pages_release(recording->pages, process);
+	end_process(session, process, killed);
+	mf_pages_release(session->pages, process);
 }
 
 static bool skips(void *data, const char *path, const char *args, size_t n_bytes)
@@ -216,7 +218,7 @@ static void say_unreadable(const char *path, const char *why)
 	mf_message_say(MF_MESSAGE_PROBLEM, "call stacks may be cut off at the code of '%s': %s", path, why);
 }
 
-int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
+int mf_pages_session_open(struct mf_pages_session *session, const struct mf_options *options,
 		      const char *path, const char *cmd, struct mf_error *err)
 {
 	struct mf_pages_options pages = {
@@ -234,11 +236,11 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
 		pages.filter = &options->report;
 		pages.names = &options->symbolizer;
 	}
-	*recording = (struct mf_recording){ .options = options, .cmd = cmd };
-	mf_output_make_name(&recording->name, path ?: cmd, path ? strlen(path) : strcspn(cmd, " "));
+	*session = (struct mf_pages_session){ .options = options, .cmd = cmd };
+	mf_output_make_name(&session->name, path ?: cmd, path ? strlen(path) : strcspn(cmd, " "));
 	pages.model.heap_admin = 0;
 	pages.model.logs_steps = mf_statistics_log_level(options);
-	return mf_pages_open(&pages, &recording->pages, err);
+	return mf_pages_open(&pages, &session->pages, err);
 }
 
 /*
@@ -246,44 +248,44 @@ int mf_recording_open(struct mf_recording *recording, const struct mf_options *o
  * program copies it again each time the stack occurs, so any delay here slows down the program. Call this only after
  * the first records have arrived; if the priority were raised earlier, the program would inherit it.
  */
-static void hurry(struct mf_recording *recording)
+static void hurry(struct mf_pages_session *session)
 {
-	if (recording->hurries)
+	if (session->hurries)
 		return;
-	recording->hurries = true;
-	recording->nice = getpriority(PRIO_PROCESS, 0);
-	(void)setpriority(PRIO_PROCESS, 0, recording->nice - HURRY);
+	session->hurries = true;
+	session->nice = getpriority(PRIO_PROCESS, 0);
+	(void)setpriority(PRIO_PROCESS, 0, session->nice - HURRY);
 }
 
 /* Restores this thread's usual priority. Call this when no profiled program has to wait for the thread any more. */
-static void hurry_no_more(struct mf_recording *recording)
+static void hurry_no_more(struct mf_pages_session *session)
 {
-	if (recording->hurries)
-		(void)setpriority(PRIO_PROCESS, 0, recording->nice);
-	recording->hurries = false;
+	if (session->hurries)
+		(void)setpriority(PRIO_PROCESS, 0, session->nice);
+	session->hurries = false;
 }
 
-int mf_recording_drain(struct mf_recording *recording, struct mf_error *err)
+int mf_pages_session_drain(struct mf_pages_session *session, struct mf_error *err)
 {
 	int ret;
 
-	hurry(recording);
-	ret = mf_pages_drain(recording->pages, err);
+	hurry(session);
+	ret = mf_pages_drain(session->pages, err);
 
-	recording->broken |= ret != 0;
-	write_ended(recording);
+	session->broken |= ret != 0;
+	write_ended(session);
 	return ret;
 }
 
-void mf_recording_end(struct mf_recording *recording)
+void mf_pages_session_end(struct mf_pages_session *session)
 {
 	struct mf_error err;
 
-	hurry_no_more(recording);
-	recording->end_ns = now_ns();
-	if (mf_pages_end(recording->pages, &err))
+	hurry_no_more(session);
+	session->end_ns = now_ns();
+	if (mf_pages_end(session->pages, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
-	write_ended(recording);
+	write_ended(session);
 }
 
 static int64_t age_ms(const struct mf_pages_process *process)
@@ -291,32 +293,32 @@ static int64_t age_ms(const struct mf_pages_process *process)
 	return (int64_t)moment(process, now_ns());
 }
 
-static void print_one(const struct mf_recording *recording, const struct mf_pages_process *process,
+static void print_one(const struct mf_pages_session *session, const struct mf_pages_process *process,
 		      FILE *out)
 {
 	if (process->state == MF_PAGES_RUNNING)
 		mf_control_print_profile(out, process->pid, "pages",
 					 mf_model_of(process->store)->heap, age_ms(process),
-					 cmd_of(recording, process));
+					 cmd_of(session, process));
 }
 
-void mf_recording_list(const struct mf_recording *recording, FILE *out)
+void mf_pages_session_list(const struct mf_pages_session *session, FILE *out)
 {
-	size_t n = mf_pages_count(recording->pages);
+	size_t n = mf_pages_count(session->pages);
 
 	/* List the first process first, because commands without --pid refer to it. */
 	for (int first = 1; first >= 0; first--) {
 		for (size_t i = 0; i < n; i++) {
 			const struct mf_pages_process *process =
-				mf_pages_process(recording->pages, i);
+				mf_pages_process(session->pages, i);
 
 			if (process->launched == first)
-				print_one(recording, process, out);
+				print_one(session, process, out);
 		}
 	}
 }
 
-int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
+int mf_pages_session_snapshot(const struct mf_pages_session *session, enum mf_control_verb verb,
 			  pid_t pid, FILE *out, struct mf_error *err)
 {
 	static const enum mf_output_part parts[MF_CONTROL_VERBS] = {
@@ -327,15 +329,15 @@ int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_
 
 	if (verb == MF_CONTROL_XTMEMORY || verb == MF_CONTROL_XTMEMORY_MS)
 		return mf_error_set(err, -EOPNOTSUPP, "an execution tree needs heap mode");
-	for (size_t i = 0; i < mf_pages_count(recording->pages); i++) {
-		const struct mf_pages_process *process = mf_pages_process(recording->pages, i);
+	for (size_t i = 0; i < mf_pages_count(session->pages); i++) {
+		const struct mf_pages_process *process = mf_pages_process(session->pages, i);
 		struct mf_output_name name;
-		const struct mf_output_of output = output_of(recording, process, now_ns(), &name);
+		const struct mf_output_of output = output_of(session, process, now_ns(), &name);
 
 		if (process->state != MF_PAGES_RUNNING ||
 		    (pid ? process->pid != pid : !process->launched))
 			continue;
-		return mf_output_print(recording->options, &output, parts[verb], out, err);
+		return mf_output_print(session->options, &output, parts[verb], out, err);
 	}
 	if (!pid)
 		return mf_error_set(err, -ESRCH, "error: cannot take snapshot before execution has "
@@ -343,16 +345,16 @@ int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_
 	return mf_error_set(err, -ESRCH, "process %d is no longer profiled", (int)pid);
 }
 
-void mf_recording_close(struct mf_recording *recording)
+void mf_pages_session_close(struct mf_pages_session *session)
 {
 	uint64_t most, bytes;
 
-	if (recording->pages) {
-		mf_pages_ring_use(recording->pages, &most, &bytes);
+	if (session->pages) {
+		mf_pages_ring_use(session->pages, &most, &bytes);
 		mf_message_say(MF_MESSAGE_DETAIL,
 			       "of the ring's %" PRIu64 " KiB, %" PRIu64 " were in use at most",
 			       bytes / 1024, most / 1024);
 	}
-	mf_pages_close(recording->pages);
-	*recording = (struct mf_recording){ 0 };
+	mf_pages_close(session->pages);
+	*session = (struct mf_pages_session){ 0 };
 }

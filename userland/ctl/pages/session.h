@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A pages mode session, and the files that are written from it; used by run and attach. */
-#ifndef MASSIF_CTL_RECORDING_H
-#define MASSIF_CTL_RECORDING_H
+#ifndef MASSIF_CTL_SESSION_H
+#define MASSIF_CTL_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,13 +14,13 @@
 #include "ctl/output/output.h"
 #include "pages/pages.h"
 
-struct mf_recording {
+struct mf_pages_session {
 	const struct mf_options *options;
 	const char *cmd; /* command line of the first process, as shown in the massif.out file */
 	struct mf_output_name name; /* name of the program that the first process runs */
 	struct mf_pages *pages;
 	bool first_ended; /* the first process's profile is complete */
-	/* keep the first process's profile until mf_recording_end_first(), whose caller knows how it ended */
+	/* keep the first process's profile until mf_pages_session_end_first(), whose caller knows how it ended */
 	bool keeps_first;
 	/* the first process, if it has ended and its profile is still kept; otherwise NULL */
 	struct mf_pages_process *first;
@@ -34,24 +34,24 @@ struct mf_recording {
  * Opens the session. @path is the first process's program, or NULL if that is the first word of @cmd. @options, @path
  * and @cmd must outlive it. Returns 0, or -errno with advice in @err.
  */
-int mf_recording_open(struct mf_recording *recording, const struct mf_options *options,
+int mf_pages_session_open(struct mf_pages_session *session, const struct mf_options *options,
 		      const char *path, const char *cmd, struct mf_error *err);
 
 /* Processes pending records and writes the files of all complete profiles. Returns 0 or -errno. */
-int mf_recording_drain(struct mf_recording *recording, struct mf_error *err);
+int mf_pages_session_drain(struct mf_pages_session *session, struct mf_error *err);
 
 /* Writes the first process's file if its profile is complete. @killed says whether SIGKILL ended the process. */
-void mf_recording_end_first(struct mf_recording *recording, bool killed);
+void mf_pages_session_end_first(struct mf_pages_session *session, bool killed);
 
 /* Ends the profiles of running processes and writes their files. Reports errors itself. */
-void mf_recording_end(struct mf_recording *recording);
+void mf_pages_session_end(struct mf_pages_session *session);
 
 /* The following two functions implement the callbacks in struct mf_control_ops. */
-void mf_recording_list(const struct mf_recording *recording, FILE *out);
-int mf_recording_snapshot(const struct mf_recording *recording, enum mf_control_verb verb,
+void mf_pages_session_list(const struct mf_pages_session *session, FILE *out);
+int mf_pages_session_snapshot(const struct mf_pages_session *session, enum mf_control_verb verb,
 			  pid_t pid, FILE *out, struct mf_error *err);
 
-/* Closes the session. Accepts an all-zero structure, and one for which mf_recording_open() failed. */
-void mf_recording_close(struct mf_recording *recording);
+/* Closes the session. Accepts an all-zero structure, and one for which mf_pages_session_open() failed. */
+void mf_pages_session_close(struct mf_pages_session *session);
 
 #endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+// Recordings of real programs: exported as massif.out files, they equal the files that the same runs wrote, for any
+// options about trees; in other formats, their sums equal those of the snapshot.
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define PERL	"/usr/bin/perl"
+#define SCRIPT	"my %h; $h{$_} = $_ . ('x' x ($_ % 100)) for 1 .. 3000; delete $h{$_} for 1 .. 1000; " \
+		"my @l = map { [$_, \"y$_\"] } 1 .. 2000;"
+
+FIXTURE(recording) {
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(recording)
+{
+	ctl_remove_files("massif.");
+	ctl_remove_files("out.");
+	/* The comparison needs runs that allocate the same blocks at the same code addresses. */
+	personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE);
+	setenv("PERL_HASH_SEED", "0", 1);
+}
+
+FIXTURE_TEARDOWN(recording)
+{
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.");
+	ctl_remove_files("out.");
+}
+
+/* Runs @argv; returns its exit status, and keeps its output until the next run. */
+#define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))
+
+static bool same(const char *text, const char *path)
+{
+	char *contents = ctl_read_file(path);
+	bool equal = contents && strcmp(text, contents) == 0;
+
+	free(contents);
+	return equal;
+}
+
+static const char *const options[] = {
+	"--threshold=1.0", "--threshold=5", "--threshold=0", "--threshold=100", "--depth=1", "--depth=3", "--depth=200",
+	"--alloc-fn=Perl_safesysmalloc", "--show-below-main=yes", "--sym-offsets=yes", "--fullpath-after=/",
+	"--keep-debuginfo=no",
+};
+
+TEST_F(recording, equals_the_file_of_the_run)
+{
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--time-unit=B", "--massif-out-file=out.1",
+			 PERL, "-e", SCRIPT));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "massif.rec"));
+	EXPECT_TRUE(same(self->result.out, "out.1"));
+	EXPECT_TRUE(ctl_is_massif_file(self->result.out));
+	/* The options are in the file as well, as if they had been given to the run. */
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		TH_LOG("%s", options[i]);
+		ASSERT_EQ(0, RUN("massif-ctl", "run", "-q", "--time-unit=B", "--massif-out-file=out.1", options[i],
+				 PERL, "-e", SCRIPT));
+		ASSERT_EQ(0, RUN("massif-ctl", "export", options[i], "massif.rec"));
+		EXPECT_TRUE(same(self->result.out, "out.1"));
+	}
+}
+
+/* Every process of the run is in the one recording, and has the file that the run wrote for it. */
+TEST_F(recording, holds_all_processes)
+{
+	char name[256], pid[32], path[64], *list;
+	size_t n = 0;
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--trace-children=yes",
+			 "--massif-out-file=out.%p", PERL, "-e",
+			 "for (1 .. 3) { fork or exec '" PERL "', '-e', 'my @a = (1) x 10000' } 1 while wait != -1"));
+	EXPECT_EQ(4, ctl_find_files("out.", name));
+	/* Which one is meant has to be said. */
+	EXPECT_EQ(1, RUN("massif-ctl", "export", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "several processes; choose one with --pid"));
+	list = strdup(self->result.err);
+	for (char *line = strtok(list, "\n"); line; line = strtok(NULL, "\n")) {
+		unsigned long number = ctl_number(line, "massif-ctl: ");
+
+		if (!number)
+			continue;
+		n++;
+		snprintf(pid, sizeof(pid), "--pid=%lu", number);
+		snprintf(path, sizeof(path), "out.%lu", number);
+		ASSERT_EQ(0, RUN("massif-ctl", "export", "massif.rec", pid));
+		EXPECT_TRUE(same(self->result.out, path));
+	}
+	EXPECT_EQ(4, n);
+	free(list);
+}
+
+/* Returns the sum of the tree of the peak in a massif.out file, with threshold 0. */
+static unsigned long long peak_of(const char *text)
+{
+	const char *peak = strstr(text, "heap_tree=peak\n");
+	unsigned long long bytes = 0;
+
+	if (peak)
+		sscanf(peak, "heap_tree=peak\nn%*u: %llu", &bytes);
+	return bytes;
+}
+
+static unsigned long long sum_of_lines(const char *text)
+{
+	unsigned long long sum = 0;
+
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		const char *space = memrchr(text, ' ', (size_t)(end - text));
+
+		sum += space ? strtoull(space, NULL, 10) : 0;
+	}
+	return sum;
+}
+
+TEST_F(recording, sums_are_those_of_the_snapshot)
+{
+	unsigned long long peak;
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.1", PERL, "-e",
+			 SCRIPT));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--threshold=0", "massif.rec"));
+	peak = peak_of(self->result.out);
+	EXPECT_LT(100000, peak);
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=collapsed", "massif.rec"));
+	EXPECT_EQ(peak, sum_of_lines(self->result.out));
+	EXPECT_EQ(0, strncmp(self->result.out, "main;", 5));
+}
+
+TEST_F(recording, speedscope_is_json_of_the_same_sum)
+{
+	char expected[64];
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.1", PERL, "-e",
+			 SCRIPT));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=speedscope", "-o", "out.json", "massif.rec"));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=collapsed", "massif.rec"));
+	snprintf(expected, sizeof(expected), "%llu\n", sum_of_lines(self->result.out));
+	ASSERT_EQ(0, RUN("jq", "[.profiles[0].weights[]] | add", "out.json"));
+	EXPECT_STREQ(expected, self->result.out);
+}
+
+static const struct {
+	const char *what, *words[4];
+	const char *says;
+} mistakes[] = {
+	{ "no file", { "export" }, "no recording specified" },
+	{ "no such file", { "export", "out.none" }, "cannot read 'out.none': No such file or directory" },
+	{ "another kind of file", { "export", "out.1" }, "cannot read 'out.1': it is not a recording" },
+	{ "a directory", { "export", "." }, "it is not a regular file" },
+	{ "no such format", { "export", "--to=x", "massif.rec" }, "there are massif, collapsed, speedscope, pprof" },
+	{ "no such process", { "export", "--pid=1", "massif.rec" }, "the recording has no process 1; it has:" },
+	{ "no process", { "export", "--pid=x", "massif.rec" }, "--pid=x: not a process id" },
+	{ "no such snapshot", { "export", "--to=collapsed", "--at=1000", "massif.rec" }, "there is no snapshot 1000" },
+	{ "no snapshot", { "export", "--at=x", "massif.rec" }, "use peak, end or the number of a snapshot" },
+	{ "no tree", { "export", "--to=collapsed", "--at=0", "massif.rec" }, "snapshot 0 has no tree" },
+	{ "an option of the run", { "export", "--time-unit=B", "massif.rec" }, "already recorded" },
+	{ "two files", { "export", "massif.rec", "out.1" }, "one file too many: 'out.1'" },
+};
+
+TEST_F(recording, mistakes_are_explained)
+{
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.1", PERL, "-e", "1"));
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		const char *const *words = mistakes[i].words;
+
+		TH_LOG("%s", mistakes[i].what);
+		EXPECT_EQ(1, RUN("massif-ctl", words[0], words[1], words[2], words[3]));
+		EXPECT_NE(NULL, strstr(self->result.err, mistakes[i].says)) {
+			TH_LOG("it says: %s", self->result.err);
+		}
+		EXPECT_STREQ("", self->result.out);
+	}
+}
+
+/* A recording of two processes that ends too early: the first is read, and a warning says so. */
+TEST_F(recording, keeps_what_is_whole)
+{
+	struct stat whole;
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.%p", PERL, "-e",
+			 "fork or exit; wait"));
+	ASSERT_EQ(0, stat("massif.rec", &whole));
+	ASSERT_EQ(0, truncate("massif.rec", whole.st_size - 1));
+	EXPECT_EQ(0, RUN("massif-ctl", "export", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "'massif.rec' is damaged: it ends within a section"));
+	EXPECT_TRUE(ctl_is_massif_file(self->result.out));
+	ASSERT_EQ(0, truncate("massif.rec", 100));
+	EXPECT_EQ(1, RUN("massif-ctl", "export", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "cannot read 'massif.rec': it ends within"));
+	ASSERT_EQ(0, truncate("massif.rec", 0));
+	EXPECT_EQ(1, RUN("massif-ctl", "export", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "it is not a recording"));
+}
+
+TEST_HARNESS_MAIN

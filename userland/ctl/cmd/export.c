@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl export: writes a recorded profile in the format of another program.
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "command.h"
+#include "ctl/files/outfile.h"
+#include "ctl/message/message.h"
+#include "ctl/query/query.h"
+#include "recording/reader.h"
+#include "report/writers.h"
+
+#define MODE 0600
+
+static int refuse(const struct mf_error *err)
+{
+	mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return 1;
+}
+
+struct export {
+	const struct mf_query *query;
+	struct mf_recorded *process;
+	const struct mf_writer *writer;
+};
+
+/* Appends the options given now to those of the run, as if all of them had been given then. */
+static int describe(struct mf_profile *profile, const struct mf_options *options, char **desc, struct mf_error *err)
+{
+	if (strcmp(options->desc, "(none)") == 0)
+		return 0;
+	if (strcmp(profile->desc, "(none)") == 0) {
+		profile->desc = options->desc;
+		return 0;
+	}
+	if (asprintf(desc, "%s %s", profile->desc, options->desc) < 0)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	profile->desc = *desc;
+	return 0;
+}
+
+static int fill(FILE *out, void *data, struct mf_error *err)
+{
+	const struct export *export = data;
+	const struct mf_report_options *options = &export->query->options.report;
+	struct mf_moment moment = {
+		.profile = &export->process->profile,
+		.options = options,
+		.symbolizer = export->process->symbolizer,
+	};
+
+	if (export->writer->write_profile)
+		return export->writer->write_profile(out, &export->process->profile, options,
+						     export->process->symbolizer, err);
+	moment.snapshot = mf_query_snapshot(export->query, moment.profile, err);
+	return moment.snapshot ? export->writer->write_moment(out, &moment, err) : -ESRCH;
+}
+
+static int write_to(const struct mf_query *query, struct export *export, struct mf_error *err)
+{
+	const struct mf_outfile_source source = { .fill = fill, .data = export, .mode = MODE, .stem = "massif.export" };
+	mf_auto_free char *saved = NULL;
+	int code;
+
+	if (!query->output || strcmp(query->output, "-") == 0)
+		return fill(stdout, export, err);
+	code = mf_outfile_write(query->output, &source, &saved, err);
+	if (saved)
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return code;
+}
+
+static int choose_writer(const struct mf_query *query, struct export *export, struct mf_error *err)
+{
+	enum mf_format format = mf_writers_find(query->to ? query->to : "massif");
+	char names[256] = "";
+
+	if (format < MF_FORMATS && mf_writers[format].meaning) {
+		export->writer = &mf_writers[format];
+		return 0;
+	}
+	for (size_t i = 0, n = 0; i < MF_FORMATS; i++)
+		if (mf_writers[i].meaning)
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", mf_writers[i].name);
+	return mf_error_set(err, -EINVAL, "--to=%.100s: there is no such format; there are %s", query->to, names);
+}
+
+static int export_file(struct mf_query *query)
+{
+	__attribute__((cleanup(mf_recording_release))) struct mf_recording recording = { 0 };
+	struct export export = { .query = query };
+	mf_auto_free char *desc = NULL;
+	struct mf_error err;
+
+	if (choose_writer(query, &export, &err) || mf_recording_read(query->files[0], &recording, &err))
+		return refuse(&err);
+	mf_query_say_damage(query, &recording);
+	export.process = mf_query_process(query, &recording, &err);
+	if (!export.process || describe(&export.process->profile, &query->options, &desc, &err) ||
+	    write_to(query, &export, &err))
+		return refuse(&err);
+	return 0;
+}
+
+int mf_command_export(int argc, char **argv)
+{
+	static const char *const allowed[] = { "--pid", "--at", "--to", "--output", "-o", NULL };
+	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
+	struct mf_error err;
+
+	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
+		return refuse(&err);
+	return export_file(&query);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the commands that read recordings have in common: their words, the process, the snapshot.
+
+#include "query.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ctl/message/message.h"
+#include "ctl/options/number.h"
+
+/* The profiling options that concern the trees of a finished profile. */
+static const char *const tree_options[] = {
+	"--threshold", "--depth", "--alloc-fn", "--show-below-main", "--sym-offsets", "--fullpath-after",
+	"--keep-debuginfo", "-q", "--quiet", "-v", "--verbose", "-h", "--help", NULL,
+};
+
+static bool is_among(const char *word, const char *const *names)
+{
+	size_t length = strcspn(word, "=");
+
+	for (; *names; names++)
+		if (strlen(*names) == length && strncmp(*names, word, length) == 0)
+			return true;
+	return false;
+}
+
+static int parse_pid(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	int64_t number;
+
+	if (!mf_number_parse_integer(text, &number) || number <= 0 || number > INT32_MAX)
+		return mf_error_set(err, -EINVAL, "--pid=%.200s: not a process id", text);
+	query->pid = (pid_t)number;
+	return 0;
+}
+
+static int parse_at(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	int64_t number;
+
+	if (strcmp(text, "peak") != 0 && strcmp(text, "end") != 0 &&
+	    (!mf_number_parse_integer(text, &number) || number < 0))
+		return mf_error_set(err, -EINVAL, "--at=%.200s: use peak, end or the number of a snapshot", text);
+	query->at = text;
+	return 0;
+}
+
+static int parse_to(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->to = text;
+	return 0;
+}
+
+static int parse_output(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->output = text;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*parse)(const char *text, struct mf_query *query, struct mf_error *err);
+} own_options[] = {
+	{ "--pid", parse_pid },
+	{ "--at", parse_at },
+	{ "--to", parse_to },
+	{ "--output", parse_output },
+	{ "-o", parse_output },
+};
+
+#define OWN_OPTIONS (sizeof(own_options) / sizeof(own_options[0]))
+
+/*
+ * Parses argv[*@i] if it is an option of the commands that read recordings; its value is in the same word, after =, or
+ * in the next. Returns 1 if it was parsed, 0 if it is another option, or -EINVAL.
+ */
+static int parse_own(struct mf_query *query, int argc, char **argv, int *i, const char *const *allowed,
+		     struct mf_error *err)
+{
+	const char *word = argv[*i], *value = strchr(word, '=');
+
+	for (size_t k = 0; k < OWN_OPTIONS; k++) {
+		const char *name = own_options[k].name;
+		size_t length = strlen(name);
+
+		if (strncmp(word, name, length) != 0 || (word[length] && word[length] != '=') ||
+		    !is_among(name, allowed))
+			continue;
+		if (!value && *i + 1 < argc)
+			value = argv[++*i];
+		else
+			value = value ? value + 1 : NULL;
+		if (!value)
+			return mf_error_set(err, -EINVAL, "%s needs a value", name);
+		return own_options[k].parse(value, query, err) ?: 1;
+	}
+	return 0;
+}
+
+static int parse_words(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
+		       int *n_words, struct mf_error *err)
+{
+	bool only_files = false;
+
+	for (int i = 0; i < argc; i++) {
+		int code;
+
+		if (!only_files && strcmp(argv[i], "--") == 0) {
+			only_files = true;
+			continue;
+		}
+		if (only_files || argv[i][0] != '-') {
+			if (query->n_files == n_files)
+				return mf_error_set(err, -EINVAL, "one file too many: '%.600s'", argv[i]);
+			query->files[query->n_files++] = argv[i];
+			continue;
+		}
+		code = parse_own(query, argc, argv, &i, allowed, err);
+		if (code < 0)
+			return code;
+		if (code)
+			continue;
+		if (!is_among(argv[i], tree_options))
+			return mf_error_set(err, -EINVAL, "Bad option: %.400s\nIt has no effect on a profile that is "
+							  "already recorded.\nUse --help for more information.",
+					    argv[i]);
+		query->words[(*n_words)++] = argv[i];
+	}
+	if (query->n_files < n_files)
+		return mf_error_set(err, -EINVAL, "no recording specified\nUse --help for more information.");
+	return 0;
+}
+
+int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
+		   struct mf_error *err)
+{
+	int n_words = 0, used, code;
+
+	*query = (struct mf_query){ 0 };
+	code = mf_options_init(&query->options, argc, err);
+	if (code)
+		return code;
+	query->words = calloc((size_t)argc + 1, sizeof(*query->words));
+	if (!query->words)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	code = parse_words(query, argc, argv, n_files, allowed, &n_words, err);
+	if (!code)
+		code = mf_options_parse(&query->options, n_words, query->words, &used, err);
+	if (!code)
+		mf_message_set_level(query->options.verbosity);
+	return code;
+}
+
+void mf_query_release(struct mf_query *query)
+{
+	mf_options_deinit(&query->options);
+	free(query->words);
+}
+
+static void list_processes(const struct mf_recording *recording, FILE *out)
+{
+	for (size_t i = 0; i < recording->n_processes; i++) {
+		const struct mf_facts *facts = &recording->processes[i]->facts;
+
+		fprintf(out, "\n  %8" PRIu64 "  ", facts->pid);
+		for (size_t k = 0; k < 80 && facts->cmd[k]; k++)
+			putc((unsigned char)facts->cmd[k] < ' ' || facts->cmd[k] == 0x7f ? '?' : facts->cmd[k], out);
+	}
+}
+
+struct mf_recorded *mf_query_process(const struct mf_query *query, const struct mf_recording *recording,
+				     struct mf_error *err)
+{
+	mf_auto_free char *list = NULL;
+	size_t size;
+	FILE *out;
+
+	/* If a pid was used again, the last process that had it is the one that is meant. */
+	for (size_t i = recording->n_processes; i-- > 0;)
+		if (recording->n_processes == 1 ? !query->pid || recording->processes[i]->facts.pid == (uint64_t)query->pid :
+						  recording->processes[i]->facts.pid == (uint64_t)query->pid)
+			return recording->processes[i];
+	out = open_memstream(&list, &size);
+	if (out) {
+		list_processes(recording, out);
+		fclose(out);
+	}
+	if (query->pid)
+		mf_error_set(err, -ESRCH, "the recording has no process %d; it has:%.800s", (int)query->pid,
+			     list ? list : "");
+	else
+		mf_error_set(err, -ESRCH, "the recording has several processes; choose one with --pid:%.800s",
+			     list ? list : "");
+	return NULL;
+}
+
+static const struct mf_profile_snapshot *last_with_tree(const struct mf_profile *profile)
+{
+	for (size_t i = profile->n_snapshots; i-- > 0;)
+		if (profile->snapshots[i].tree != MF_TREE_EMPTY)
+			return &profile->snapshots[i];
+	return NULL;
+}
+
+static const struct mf_profile_snapshot *peak_of(const struct mf_profile *profile)
+{
+	for (size_t i = 0; i < profile->n_snapshots; i++)
+		if (profile->snapshots[i].tree == MF_TREE_PEAK)
+			return &profile->snapshots[i];
+	return last_with_tree(profile);
+}
+
+const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_profile *profile,
+						    struct mf_error *err)
+{
+	const struct mf_profile_snapshot *found;
+	int64_t number;
+
+	if (!query->at || strcmp(query->at, "peak") == 0) {
+		found = peak_of(profile);
+	} else if (strcmp(query->at, "end") == 0) {
+		found = last_with_tree(profile);
+	} else {
+		mf_number_parse_integer(query->at, &number);
+		if ((uint64_t)number >= profile->n_snapshots) {
+			mf_error_set(err, -ESRCH, "there is no snapshot %" PRId64 "; the profile has %zu, numbered from 0",
+				     number, profile->n_snapshots);
+			return NULL;
+		}
+		found = &profile->snapshots[number];
+		if (found->tree == MF_TREE_EMPTY) {
+			mf_error_set(err, -ESRCH, "snapshot %" PRId64 " has no tree", number);
+			return NULL;
+		}
+	}
+	if (!found)
+		mf_error_set(err, -ESRCH, "the profile has no snapshot with a tree");
+	return found;
+}
+
+void mf_query_say_damage(const struct mf_query *query, const struct mf_recording *recording)
+{
+	if (recording->damage)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "'%s' is damaged: %s; what follows its first %zu process%s is left out",
+			       query->files[0], recording->damage, recording->n_processes,
+			       recording->n_processes == 1 ? "" : "es");
+}

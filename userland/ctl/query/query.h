@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the commands that read recordings have in common: their words, the process, the snapshot. */
+#ifndef MASSIF_CTL_QUERY_H
+#define MASSIF_CTL_QUERY_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "ctl/options/options.h"
+#include "recording/reader.h"
+
+#define MF_QUERY_FILES_MAX 2u
+
+/* The words of a command. The texts are those of the command line. */
+struct mf_query {
+	const char *files[MF_QUERY_FILES_MAX];
+	size_t n_files;
+	pid_t pid;		  /* --pid: the process to choose; 0: none was given */
+	const char *at;		  /* --at: the snapshot to choose */
+	const char *to;		  /* --to: the format to write */
+	const char *output;	  /* -o, --output: the file to write; NULL: standard output */
+	struct mf_options options; /* has the options that concern trees; owned */
+	char **words;		  /* the words that were left for the options; owned */
+};
+
+/*
+ * Reads the words of a command that takes @n_files files. @allowed has the names of the options above that the command
+ * takes, and ends with NULL. Returns 0, or -EINVAL with a message for the user. Release the query in either case.
+ */
+int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
+		   struct mf_error *err);
+void mf_query_release(struct mf_query *query);
+
+/*
+ * Chooses a process of @recording: the one that --pid names, or the only one. Returns NULL, with a message that lists
+ * the processes, if that is not clear.
+ */
+struct mf_recorded *mf_query_process(const struct mf_query *query, const struct mf_recording *recording,
+				     struct mf_error *err);
+
+/*
+ * Chooses a snapshot with a tree: the peak by default; --at=end: the last one; --at=N: snapshot number N. Returns NULL,
+ * with a message, if there is none.
+ */
+const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_profile *profile,
+						    struct mf_error *err);
+
+/* Prints a warning if a part of @recording could not be read. */
+void mf_query_say_damage(const struct mf_query *query, const struct mf_recording *recording);
+
+#endif

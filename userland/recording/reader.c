@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0
+// Reads recordings.
+
+#include "recording/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+static int no_memory(struct mf_error *err)
+{
+	return mf_error_set(err, -ENOMEM, "out of memory");
+}
+
+static struct mf_cursor cursor_of(const struct mf_recorded *process, enum mf_section_type type)
+{
+	const uint8_t *data = process->sections[type].data;
+
+	return (struct mf_cursor){ data, data + process->sections[type].size, false };
+}
+
+static void take_object(struct mf_cursor *cursor, struct mf_object *object)
+{
+	const void *build_id;
+
+	object->kind = (enum mf_object_kind)mf_cursor_at_most(cursor, MF_OBJECT_NOTE);
+	object->start = mf_cursor_unsigned(cursor);
+	object->end = object->start + mf_cursor_unsigned(cursor);
+	object->bias = mf_cursor_unsigned(cursor);
+	object->path = mf_cursor_text(cursor);
+	object->build_id_size = (uint8_t)mf_cursor_at_most(cursor, MF_BUILD_ID_MAX);
+	build_id = mf_cursor_take(cursor, object->build_id_size);
+	if (build_id)
+		memcpy(object->build_id, build_id, object->build_id_size);
+	object->unloaded = mf_cursor_at_most(cursor, 1);
+	object->device = mf_cursor_unsigned(cursor);
+	object->inode = mf_cursor_unsigned(cursor);
+	object->modified_ns = mf_cursor_signed(cursor);
+	if (object->kind != MF_OBJECT_UNKNOWN && !object->path)
+		cursor->bad = true;
+}
+
+static bool take_objects(struct mf_recorded *process)
+{
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_OBJECTS);
+	size_t n = mf_cursor_count(&cursor, 10);
+
+	process->objects = calloc(n + 1, sizeof(*process->objects));
+	if (!process->objects)
+		return false;
+	for (size_t i = 0; i < n && !cursor.bad; i++)
+		take_object(&cursor, &process->objects[i]);
+	process->profile.objects = process->objects;
+	process->profile.n_objects = n;
+	return !cursor.bad && n && process->objects[0].kind == MF_OBJECT_UNKNOWN;
+}
+
+static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
+{
+	const struct mf_recorded *process = source;
+	uint32_t node = number < process->profile.n_contexts ? process->contexts[number] : 0, n = 0;
+
+	for (; node && n < MF_PROFILE_FRAMES_MAX; node = process->nodes[node].parent)
+		frames[n++] = process->frames[process->nodes[node].frame];
+	return n;
+}
+
+static bool take_frames(struct mf_recorded *process, struct mf_cursor *cursor)
+{
+	size_t n = mf_cursor_count(cursor, 2);
+	uint64_t pc = 0;
+
+	process->frames = calloc(n + 1, sizeof(*process->frames));
+	if (!process->frames)
+		return false;
+	process->n_frames = n;
+	for (size_t i = 0; i < n && !cursor->bad; i++) {
+		process->frames[i].object = (uint32_t)mf_cursor_at_most(cursor, process->profile.n_objects - 1);
+		pc += (uint64_t)mf_cursor_signed(cursor);
+		process->frames[i].pc = pc;
+	}
+	return !cursor->bad;
+}
+
+/* The root, node 0, is not in the file. */
+static bool take_nodes(struct mf_recorded *process, struct mf_cursor *cursor)
+{
+	size_t n = mf_cursor_count(cursor, 2) + 1;
+
+	if (n > UINT32_MAX || (n > 1 && !process->n_frames))
+		return false;
+	process->nodes = calloc(n, sizeof(*process->nodes));
+	if (!process->nodes)
+		return false;
+	process->n_nodes = n;
+	for (size_t i = 1; i < n && !cursor->bad; i++) {
+		uint64_t back = mf_cursor_at_most(cursor, i);
+
+		/* A node that is its own parent would make stacks endless. */
+		if (!back)
+			return false;
+		process->nodes[i].parent = (uint32_t)(i - back);
+		process->nodes[i].frame = (uint32_t)mf_cursor_at_most(cursor, process->n_frames - 1);
+	}
+	return !cursor->bad;
+}
+
+static bool take_contexts(struct mf_recorded *process, struct mf_cursor *cursor)
+{
+	size_t n = mf_cursor_count(cursor, 1);
+	int64_t node = 0;
+
+	process->contexts = calloc(n + 1, sizeof(*process->contexts));
+	if (!process->contexts)
+		return false;
+	process->profile.n_contexts = n;
+	for (size_t i = 0; i < n && !cursor->bad; i++) {
+		node = (int64_t)((uint64_t)node + (uint64_t)mf_cursor_signed(cursor));
+		if (node < 0 || (uint64_t)node >= process->n_nodes)
+			return false;
+		process->contexts[i] = (uint32_t)node;
+	}
+	process->profile.read_context = read_context;
+	process->profile.source = process;
+	return !cursor->bad;
+}
+
+static bool take_stacks(struct mf_recorded *process)
+{
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_STACKS);
+
+	return take_frames(process, &cursor) && take_nodes(process, &cursor) && take_contexts(process, &cursor);
+}
+
+/* Reads the names of one frame. @texts has @n_texts elements, of which the first is NULL. */
+static bool take_names_of(struct mf_recorded *process, struct mf_cursor *cursor, const char *const *texts,
+			  size_t n_texts, struct mf_frame frame)
+{
+	size_t n = mf_cursor_count(cursor, 4);
+	uint64_t offset = mf_cursor_unsigned(cursor);
+	struct mf_location *locations;
+
+	if (!n)
+		return false;
+	locations = mf_arena_alloc(&process->names, n * sizeof(*locations));
+	for (size_t i = 0; locations && i < n && !cursor->bad; i++) {
+		locations[i].function = texts[mf_cursor_at_most(cursor, n_texts - 1)];
+		locations[i].directory = texts[mf_cursor_at_most(cursor, n_texts - 1)];
+		locations[i].file = texts[mf_cursor_at_most(cursor, n_texts - 1)];
+		locations[i].line = (unsigned int)mf_cursor_at_most(cursor, UINT32_MAX);
+	}
+	if (!locations || cursor->bad)
+		return false;
+	locations[n - 1].offset = offset;
+	return mf_symbolizer_give(process->symbolizer, frame, locations, n);
+}
+
+static bool take_names(struct mf_recorded *process)
+{
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_NAMES);
+	size_t n = mf_cursor_count(&cursor, 1);
+	mf_auto_free const char **texts = calloc(n + 1, sizeof(*texts));
+
+	if (!texts)
+		return false;
+	for (size_t i = 1; i <= n; i++)
+		texts[i] = mf_cursor_text(&cursor);
+	for (size_t i = 0; i < process->n_frames; i++)
+		if (cursor.bad || !take_names_of(process, &cursor, texts, n + 1, process->frames[i]))
+			return false;
+	return true;
+}
+
+/* Leaves of all snapshots that have been read. */
+struct leaves {
+	struct mf_leaf *list;
+	size_t count, room;
+};
+
+static bool add_leaf(struct leaves *leaves, struct mf_leaf leaf)
+{
+	if (leaves->count == leaves->room) {
+		size_t room = leaves->room ? leaves->room * 2 : 1024;
+		struct mf_leaf *list = reallocarray(leaves->list, room, sizeof(*list));
+
+		if (!list)
+			return false;
+		leaves->list = list;
+		leaves->room = room;
+	}
+	leaves->list[leaves->count++] = leaf;
+	return true;
+}
+
+/* @bytes_before has the bytes of each context in the tree that was read before. */
+static bool take_leaves(struct mf_recorded *process, struct mf_cursor *cursor, struct mf_profile_snapshot *snapshot,
+			uint64_t *bytes_before, struct leaves *leaves)
+{
+	uint64_t context = 0;
+
+	snapshot->n_seen = mf_cursor_at_most(cursor, process->profile.n_contexts);
+	snapshot->n_leaves = mf_cursor_count(cursor, 2);
+	for (size_t i = 0; i < snapshot->n_leaves && !cursor->bad; i++) {
+		uint64_t step = mf_cursor_at_most(cursor, snapshot->n_seen), bytes;
+
+		context += step;
+		if ((i && !step) || context >= snapshot->n_seen)
+			return false;
+		bytes = bytes_before[context] + (uint64_t)mf_cursor_signed(cursor);
+		bytes_before[context] = bytes;
+		if (!add_leaf(leaves, (struct mf_leaf){ .context = (uint32_t)context, .bytes = bytes }))
+			return false;
+	}
+	return !cursor->bad;
+}
+
+static bool take_each_snapshot(struct mf_recorded *process, struct mf_cursor *cursor, size_t n,
+			       uint64_t *bytes_before, struct leaves *leaves)
+{
+	uint64_t time = 0;
+
+	for (size_t i = 0; i < n && !cursor->bad; i++) {
+		struct mf_profile_snapshot *snapshot = &process->snapshots[i];
+
+		time += (uint64_t)mf_cursor_signed(cursor);
+		snapshot->time = (int64_t)time;
+		snapshot->heap_bytes = mf_cursor_unsigned(cursor);
+		snapshot->extra_bytes = mf_cursor_unsigned(cursor);
+		snapshot->stack_bytes = mf_cursor_unsigned(cursor);
+		snapshot->tree = (enum mf_tree_kind)mf_cursor_at_most(cursor, MF_TREE_PEAK);
+		if (snapshot->tree != MF_TREE_EMPTY &&
+		    !take_leaves(process, cursor, snapshot, bytes_before, leaves))
+			return false;
+	}
+	return !cursor->bad;
+}
+
+static bool take_snapshots(struct mf_recorded *process)
+{
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_SNAPSHOTS);
+	size_t n = mf_cursor_count(&cursor, 5), used = 0;
+	mf_auto_free uint64_t *bytes_before = calloc(process->profile.n_contexts + 1, sizeof(*bytes_before));
+	struct leaves leaves = { 0 };
+	bool ok;
+
+	process->snapshots = calloc(n + 1, sizeof(*process->snapshots));
+	ok = bytes_before && process->snapshots &&
+	     take_each_snapshot(process, &cursor, n, bytes_before, &leaves);
+	process->leaves = leaves.list;
+	if (!ok)
+		return false;
+	/* All leaves have been read, so that their array no longer moves. */
+	for (size_t i = 0; i < n; i++) {
+		process->snapshots[i].leaves = leaves.list ? leaves.list + used : NULL;
+		used += process->snapshots[i].n_leaves;
+	}
+	process->profile.snapshots = process->snapshots;
+	process->profile.n_snapshots = n;
+	return true;
+}
+
+static bool take_facts(struct mf_recorded *process)
+{
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_PROCESS);
+	struct mf_facts *facts = &process->facts;
+	struct mf_profile *profile = &process->profile;
+
+	mf_facts_take(&cursor, facts);
+	if (cursor.bad || facts->time_unit > MF_TIME_BYTES || facts->what > MF_PAGES_BOTH || facts->pages > 1)
+		return false;
+	facts->name = facts->name ?: "?";
+	facts->cmd = facts->cmd ?: "?";
+	facts->desc = facts->desc ?: "(none)";
+	profile->cmd = facts->cmd;
+	profile->desc = facts->desc;
+	profile->time_unit = (enum mf_time_unit)facts->time_unit;
+	profile->pages = facts->pages;
+	profile->what = (enum mf_pages_what)facts->what;
+	return true;
+}
+
+/* Makes a profile of the sections of a process, which are all there. */
+static int take_process(struct mf_recorded *process, struct mf_error *err)
+{
+	const struct mf_symbolizer_options names = { .closed = true };
+	int code;
+
+	if (!take_facts(process) || !take_objects(process) || !take_stacks(process) || !take_snapshots(process))
+		return mf_error_set(err, -EBADMSG, "the contents of a section are invalid");
+	code = mf_symbolizer_create(process->objects, process->profile.n_objects, &names, &process->symbolizer, err);
+	if (code)
+		return code;
+	return take_names(process) ? 0 : mf_error_set(err, -EBADMSG, "the names are invalid");
+}
+
+static void release_process(struct mf_recorded *process)
+{
+	if (!process)
+		return;
+	mf_symbolizer_destroy(process->symbolizer);
+	mf_arena_deinit(&process->names);
+	for (size_t i = 0; i < MF_SECTION_TYPES; i++)
+		free(process->sections[i].data);
+	free(process->objects);
+	free(process->frames);
+	free(process->nodes);
+	free(process->contexts);
+	free(process->snapshots);
+	free(process->leaves);
+	free(process);
+}
+
+/* Reads the sections of the next process. Returns 1; 0 at the end of the file; or -errno. */
+static int read_sections(struct mf_cursor *file, struct mf_recorded *process, struct mf_error *err)
+{
+	bool begun = false;
+	int code;
+
+	for (;;) {
+		uint8_t *data;
+		uint32_t type;
+		size_t size;
+
+		code = mf_section_read(file, &type, &data, &size, err);
+		if (code < 0)
+			return code;
+		if (!code)
+			return begun ? mf_error_set(err, -ENODATA, "it ends within a process") : 0;
+		begun = true;
+		if (!type || type >= MF_SECTION_TYPES || process->sections[type].data) {
+			free(data);
+			/* A type that this version does not know is skipped; one that occurs twice is a mistake. */
+			if (!type || type < MF_SECTION_TYPES)
+				return mf_error_set(err, -EBADMSG, "a section is not where it should be");
+			continue;
+		}
+		process->sections[type].data = data;
+		process->sections[type].size = size;
+		if (type == MF_SECTION_END)
+			break;
+	}
+	for (uint32_t type = MF_SECTION_PROCESS; type < MF_SECTION_TYPES; type++)
+		if (!process->sections[type].data)
+			return mf_error_set(err, -EBADMSG, "a process lacks a section");
+	return 1;
+}
+
+/* Reads the next process. Returns 1; 0 at the end of the file; or -errno. */
+static int read_process(struct mf_cursor *file, struct mf_recording *recording, struct mf_error *err)
+{
+	struct mf_recorded **processes, *process = calloc(1, sizeof(*process));
+	int code;
+
+	if (!process)
+		return no_memory(err);
+	code = read_sections(file, process, err);
+	if (code > 0)
+		code = take_process(process, err) ?: 1;
+	if (code <= 0) {
+		release_process(process);
+		return code;
+	}
+	processes = reallocarray(recording->processes, recording->n_processes + 1, sizeof(process));
+	if (!processes) {
+		release_process(process);
+		return no_memory(err);
+	}
+	recording->processes = processes;
+	processes[recording->n_processes++] = process;
+	return 1;
+}
+
+static int read_all(struct mf_cursor *file, struct mf_recording *recording, struct mf_error *err)
+{
+	int code = mf_section_check_magic(file, err);
+
+	if (code)
+		return code;
+	do {
+		code = read_process(file, recording, err);
+	} while (code > 0);
+	if (!code && !recording->n_processes)
+		return mf_error_set(err, -ENODATA, "it is empty: nothing was recorded");
+	/* What was read before a mistake is kept. */
+	if (code && code != -ENOMEM && recording->n_processes) {
+		recording->damage = strdup(err->text);
+		code = recording->damage ? 0 : no_memory(err);
+	}
+	return code;
+}
+
+/* Reads a whole file, or what there is of it if it becomes shorter meanwhile, into @file. */
+static int load(const char *path, struct mf_bytes *file, struct mf_error *err)
+{
+	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint8_t part[65536];
+	struct stat status;
+	ssize_t got;
+
+	if (fd < 0 || fstat(fd, &status))
+		return mf_error_set(err, -errno, "%s", strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return mf_error_set(err, -EINVAL, "it is not a regular file");
+	while ((got = read(fd, part, sizeof(part))) > 0)
+		mf_bytes_add(file, part, (size_t)got);
+	if (got < 0)
+		return mf_error_set(err, -errno, "%s", strerror(errno));
+	return file->failed ? no_memory(err) : 0;
+}
+
+int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err)
+{
+	struct mf_bytes file = { 0 };
+	struct mf_error why;
+	int code;
+
+	*recording = (struct mf_recording){ 0 };
+	code = load(path, &file, &why);
+	if (!code) {
+		struct mf_cursor cursor = { file.data, file.data + file.size, false };
+
+		code = read_all(&cursor, recording, &why);
+	}
+	mf_bytes_deinit(&file);
+	if (!code)
+		return 0;
+	mf_recording_release(recording);
+	return mf_error_set(err, code, "cannot read '%.600s': %.300s", path, why.text);
+}
+
+void mf_recording_release(struct mf_recording *recording)
+{
+	for (size_t i = 0; i < recording->n_processes; i++)
+		release_process(recording->processes[i]);
+	free(recording->processes);
+	free(recording->damage);
+	*recording = (struct mf_recording){ 0 };
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Reads recordings. Whatever is in the file, the profiles that are read contain no invalid references. */
+#ifndef MASSIF_RECORDING_READER_H
+#define MASSIF_RECORDING_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "recording/facts.h"
+#include "recording/section.h"
+#include "symbols/arena.h"
+#include "symbols/symbolizer.h"
+
+/* A process of a recording. It must not be moved, because its profile points into it. */
+struct mf_recorded {
+	struct mf_facts facts;
+	struct mf_profile profile;
+	struct mf_symbolizer *symbolizer; /* knows the recorded names, and reads no other file */
+
+	/* The contents of the sections, to which texts point, and what was made of them. */
+	struct {
+		uint8_t *data;
+		size_t size;
+	} sections[MF_SECTION_TYPES];
+	struct mf_object *objects;
+	struct mf_frame *frames;
+	struct mf_recorded_node {
+		uint32_t parent, frame;
+	} *nodes;
+	uint32_t *contexts; /* node of each context's innermost frame; 0: none */
+	size_t n_frames, n_nodes;
+	struct mf_profile_snapshot *snapshots;
+	struct mf_leaf *leaves;
+	struct mf_arena names;
+};
+
+struct mf_recording {
+	struct mf_recorded **processes; /* in the order in which they ended */
+	size_t n_processes;
+	char *damage; /* why the rest of the file cannot be read; NULL if all of it was read */
+};
+
+/*
+ * Reads the recording in the file @path. If only its end is missing or damaged, reads the processes before that, and
+ * sets recording->damage. Returns 0, or -errno with a message in @err: -EINVAL if the file is no recording.
+ */
+int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err);
+void mf_recording_release(struct mf_recording *recording);
+
+#endif

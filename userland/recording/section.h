@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The sections of a recording file, each with its type, its lengths and a checksum, compressed with zstd.
+ *
+ * massif.rec(5) describes the format. All numbers of the file's head and of the sections' heads are little-endian.
+ */
+#ifndef MASSIF_RECORDING_SECTION_H
+#define MASSIF_RECORDING_SECTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/bytes.h"
+
+#define MF_SECTION_MAGIC   "massif.rec\r\n"
+#define MF_SECTION_VERSION 1u
+
+/* The largest section that is read, in bytes after decompression. */
+#define MF_SECTION_MAX (1ull << 30)
+
+/* A process begins with MF_SECTION_PROCESS and ends with MF_SECTION_END. Readers skip types that they do not know. */
+enum mf_section_type {
+	MF_SECTION_PROCESS = 1, /* facts about the process and the run */
+	MF_SECTION_OBJECTS,	/* the table of mapped objects */
+	MF_SECTION_STACKS,	/* frames, and the stacks made of them */
+	MF_SECTION_NAMES,	/* functions, files and lines of the frames */
+	MF_SECTION_SNAPSHOTS,	/* all kept snapshots, and their trees */
+	MF_SECTION_END,		/* empty: the process is complete */
+	MF_SECTION_TYPES,
+};
+
+/* Adds the head that every file begins with to @file. */
+void mf_section_add_magic(struct mf_bytes *file);
+
+/* Compresses @contents and adds them to @file as a section. Returns 0 or -ENOMEM. */
+int mf_section_add(struct mf_bytes *file, enum mf_section_type type, const struct mf_bytes *contents);
+
+/*
+ * Checks the head of a file. Returns 0; -EINVAL if it is another kind of file; -ENOTSUP if it was written by a later
+ * version of massif.
+ */
+int mf_section_check_magic(struct mf_cursor *file, struct mf_error *err);
+
+/*
+ * Reads the next section of a file. *@contents is what it holds, to be freed by the caller. Returns 1; 0 at the end of
+ * the file; -ENODATA if the file ends within a section; -EBADMSG if the section is damaged; -ENOMEM; -E2BIG if it is
+ * larger than MF_SECTION_MAX.
+ */
+int mf_section_read(struct mf_cursor *file, uint32_t *type, uint8_t **contents, size_t *size,
+		    struct mf_error *err);
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+// Writes a profile, with everything that is known of it, as a process of a recording.
+
+#include "recording/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "recording/section.h"
+#include "report/index.h"
+
+/* Numbers the distinct frames of a profile, and the nodes of a tree of its stacks. Node 0 is the root. */
+struct stacks {
+	struct mf_index frame_index; /* frame number by (pc, object) */
+	struct mf_index node_index;  /* node number by (parent, frame) */
+	struct mf_frame *frames;
+	struct node {
+		uint32_t parent, frame;
+	} *nodes;
+	uint32_t n_frames, room_frames, n_nodes, room_nodes;
+	uint32_t *contexts; /* node of each context's innermost frame */
+};
+
+static void stacks_deinit(struct stacks *stacks)
+{
+	mf_index_deinit(&stacks->frame_index);
+	mf_index_deinit(&stacks->node_index);
+	free(stacks->frames);
+	free(stacks->nodes);
+	free(stacks->contexts);
+}
+
+/* Makes room for one more element in *@array. Returns false if out of memory. */
+static bool grow(void **array, uint32_t count, uint32_t *room, size_t size)
+{
+	uint32_t more = *room ? *room * 2 : 1024;
+	void *larger;
+
+	if (count < *room)
+		return true;
+	larger = reallocarray(*array, more, size);
+	if (!larger)
+		return false;
+	*array = larger;
+	*room = more;
+	return true;
+}
+
+static bool intern_frame(struct stacks *stacks, struct mf_frame frame, uint32_t *number)
+{
+	uint32_t *value = mf_index_put(&stacks->frame_index, frame.pc, frame.object, stacks->n_frames);
+
+	if (!value || !grow((void **)&stacks->frames, stacks->n_frames, &stacks->room_frames, sizeof(*stacks->frames)))
+		return false;
+	*number = *value;
+	if (*value == stacks->n_frames)
+		stacks->frames[stacks->n_frames++] = frame;
+	return true;
+}
+
+static bool intern_node(struct stacks *stacks, uint32_t parent, uint32_t frame, uint32_t *number)
+{
+	uint32_t *value = mf_index_put(&stacks->node_index, parent, frame, stacks->n_nodes);
+
+	if (!value || !grow((void **)&stacks->nodes, stacks->n_nodes, &stacks->room_nodes, sizeof(*stacks->nodes)))
+		return false;
+	*number = *value;
+	if (*value == stacks->n_nodes)
+		stacks->nodes[stacks->n_nodes++] = (struct node){ parent, frame };
+	return true;
+}
+
+/* Numbers the frames of all stacks of @profile. Returns false if out of memory. */
+static bool collect_stacks(const struct mf_profile *profile, struct stacks *stacks)
+{
+	struct mf_frame frames[MF_PROFILE_FRAMES_MAX];
+	uint32_t root;
+
+	stacks->contexts = calloc(profile->n_contexts + 1, sizeof(*stacks->contexts));
+	/* No frame has this number, so the root is no other node's child. */
+	if (!stacks->contexts || !intern_node(stacks, UINT32_MAX, UINT32_MAX, &root))
+		return false;
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		uint32_t n = profile->read_context(profile->source, (uint32_t)i, frames), node = root;
+
+		while (n-- > 0) {
+			uint32_t frame;
+
+			if (!intern_frame(stacks, frames[n], &frame) || !intern_node(stacks, node, frame, &node))
+				return false;
+		}
+		stacks->contexts[i] = node;
+	}
+	return true;
+}
+
+static void add_objects(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	mf_bytes_add_unsigned(bytes, profile->n_objects);
+	for (size_t i = 0; i < profile->n_objects; i++) {
+		const struct mf_object *object = &profile->objects[i];
+
+		mf_bytes_add_unsigned(bytes, object->kind);
+		mf_bytes_add_unsigned(bytes, object->start);
+		mf_bytes_add_unsigned(bytes, object->end - object->start);
+		mf_bytes_add_unsigned(bytes, object->bias);
+		mf_bytes_add_text(bytes, object->path);
+		mf_bytes_add_unsigned(bytes, object->build_id_size);
+		mf_bytes_add(bytes, object->build_id, object->build_id_size);
+		mf_bytes_add_unsigned(bytes, object->unloaded);
+		mf_bytes_add_unsigned(bytes, object->device);
+		mf_bytes_add_unsigned(bytes, object->inode);
+		mf_bytes_add_signed(bytes, object->modified_ns);
+	}
+}
+
+/* Most numbers differ little from the one before, and small numbers need fewer bytes. */
+static void add_stacks(struct mf_bytes *bytes, const struct mf_profile *profile, const struct stacks *stacks)
+{
+	uint64_t pc = 0;
+	uint32_t node = 0;
+
+	mf_bytes_add_unsigned(bytes, stacks->n_frames);
+	for (uint32_t i = 0; i < stacks->n_frames; i++) {
+		mf_bytes_add_unsigned(bytes, stacks->frames[i].object);
+		mf_bytes_add_signed(bytes, (int64_t)(stacks->frames[i].pc - pc));
+		pc = stacks->frames[i].pc;
+	}
+	/* The root is not written. A parent always has a smaller number than its children. */
+	mf_bytes_add_unsigned(bytes, stacks->n_nodes - 1);
+	for (uint32_t i = 1; i < stacks->n_nodes; i++) {
+		mf_bytes_add_unsigned(bytes, i - stacks->nodes[i].parent);
+		mf_bytes_add_unsigned(bytes, stacks->nodes[i].frame);
+	}
+	mf_bytes_add_unsigned(bytes, profile->n_contexts);
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		mf_bytes_add_signed(bytes, (int64_t)stacks->contexts[i] - node);
+		node = stacks->contexts[i];
+	}
+}
+
+/* Numbers texts from 1, in the order in which they first occur; NULL is 0. */
+struct texts {
+	struct mf_index index;
+	const char **list;
+	uint32_t count, room;
+	bool failed;
+};
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = 0;
+
+	for (; *text; text++)
+		hash = mf_hash(hash, (unsigned char)*text);
+	return hash;
+}
+
+static uint32_t number_text(struct texts *texts, const char *text)
+{
+	uint64_t hash;
+
+	if (!text)
+		return 0;
+	hash = hash_text(text);
+	/* Different texts with the same hash are told apart by the second key. */
+	for (uint32_t i = 0; !texts->failed; i++) {
+		uint32_t *value = mf_index_put(&texts->index, hash, i, texts->count);
+
+		if (!value || !grow((void **)&texts->list, texts->count, &texts->room, sizeof(*texts->list))) {
+			texts->failed = true;
+		} else if (*value == texts->count) {
+			texts->list[texts->count++] = text;
+			return texts->count;
+		} else if (strcmp(texts->list[*value], text) == 0) {
+			return *value + 1;
+		}
+	}
+	return 0;
+}
+
+static void add_names_of(struct mf_bytes *bytes, struct texts *texts, const struct mf_location *locations, size_t n)
+{
+	mf_bytes_add_unsigned(bytes, n);
+	mf_bytes_add_unsigned(bytes, locations[n - 1].offset);
+	for (size_t i = 0; i < n; i++) {
+		mf_bytes_add_unsigned(bytes, number_text(texts, locations[i].function));
+		mf_bytes_add_unsigned(bytes, number_text(texts, locations[i].directory));
+		mf_bytes_add_unsigned(bytes, number_text(texts, locations[i].file));
+		mf_bytes_add_unsigned(bytes, locations[i].line);
+	}
+}
+
+static int add_names(struct mf_bytes *bytes, const struct stacks *stacks, struct mf_symbolizer *symbolizer)
+{
+	struct mf_bytes frames = { 0 };
+	struct texts texts = { 0 };
+
+	for (uint32_t i = 0; i < stacks->n_frames; i++)
+		mf_symbolizer_want(symbolizer, stacks->frames[i]);
+	mf_symbolizer_prepare(symbolizer);
+	for (uint32_t i = 0; i < stacks->n_frames; i++) {
+		const struct mf_location *locations;
+		size_t n = mf_symbolizer_resolve(symbolizer, stacks->frames[i], &locations);
+
+		add_names_of(&frames, &texts, locations, n);
+	}
+	mf_bytes_add_unsigned(bytes, texts.count);
+	for (uint32_t i = 0; i < texts.count; i++)
+		mf_bytes_add_text(bytes, texts.list[i]);
+	mf_bytes_add(bytes, frames.data, frames.size);
+	bytes->failed |= frames.failed || texts.failed;
+	mf_bytes_deinit(&frames);
+	mf_index_deinit(&texts.index);
+	free(texts.list);
+	return bytes->failed ? -ENOMEM : 0;
+}
+
+/* Adds the leaves of @snapshot. @bytes_before has the bytes of each context in the tree that was added before. */
+static void add_leaves(struct mf_bytes *bytes, const struct mf_profile_snapshot *snapshot, uint64_t *bytes_before)
+{
+	uint32_t context = 0;
+
+	mf_bytes_add_unsigned(bytes, snapshot->n_seen);
+	mf_bytes_add_unsigned(bytes, snapshot->n_leaves);
+	for (size_t i = 0; i < snapshot->n_leaves; i++) {
+		const struct mf_leaf *leaf = &snapshot->leaves[i];
+
+		mf_bytes_add_unsigned(bytes, leaf->context - context);
+		mf_bytes_add_signed(bytes, (int64_t)(leaf->bytes - bytes_before[leaf->context]));
+		bytes_before[leaf->context] = leaf->bytes;
+		context = leaf->context;
+	}
+}
+
+static int add_snapshots(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	uint64_t *bytes_before = calloc(profile->n_contexts + 1, sizeof(*bytes_before));
+	int64_t time = 0;
+
+	if (!bytes_before)
+		return -ENOMEM;
+	mf_bytes_add_unsigned(bytes, profile->n_snapshots);
+	for (size_t i = 0; i < profile->n_snapshots; i++) {
+		const struct mf_profile_snapshot *snapshot = &profile->snapshots[i];
+
+		mf_bytes_add_signed(bytes, snapshot->time - time);
+		mf_bytes_add_unsigned(bytes, snapshot->heap_bytes);
+		mf_bytes_add_unsigned(bytes, snapshot->extra_bytes);
+		mf_bytes_add_unsigned(bytes, snapshot->stack_bytes);
+		mf_bytes_add_unsigned(bytes, snapshot->tree);
+		if (snapshot->tree != MF_TREE_EMPTY)
+			add_leaves(bytes, snapshot, bytes_before);
+		time = snapshot->time;
+	}
+	free(bytes_before);
+	return bytes->failed ? -ENOMEM : 0;
+}
+
+/* Adds @contents as a section, and empties them for the next one. */
+static int close_section(struct mf_bytes *file, enum mf_section_type type, struct mf_bytes *contents)
+{
+	int code = mf_section_add(file, type, contents);
+
+	contents->size = 0;
+	return code;
+}
+
+static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const struct mf_facts *facts,
+		       const struct mf_profile *profile, struct stacks *stacks, struct mf_symbolizer *symbolizer)
+{
+	int code;
+
+	if (!collect_stacks(profile, stacks))
+		return -ENOMEM;
+	mf_facts_add(contents, facts);
+	code = close_section(file, MF_SECTION_PROCESS, contents);
+	if (code)
+		return code;
+	add_objects(contents, profile);
+	code = close_section(file, MF_SECTION_OBJECTS, contents);
+	if (code)
+		return code;
+	add_stacks(contents, profile, stacks);
+	code = close_section(file, MF_SECTION_STACKS, contents);
+	if (code)
+		return code;
+	code = add_snapshots(contents, profile);
+	if (!code)
+		code = close_section(file, MF_SECTION_SNAPSHOTS, contents);
+	if (code)
+		return code;
+	code = add_names(contents, stacks, symbolizer);
+	if (!code)
+		code = close_section(file, MF_SECTION_NAMES, contents);
+	return code ?: close_section(file, MF_SECTION_END, contents);
+}
+
+int mf_recording_add(struct mf_bytes *file, const struct mf_facts *facts, const struct mf_profile *profile,
+		     struct mf_symbolizer *symbolizer, struct mf_error *err)
+{
+	struct mf_bytes contents = { 0 };
+	struct stacks stacks = { 0 };
+	int code = add_process(file, &contents, facts, profile, &stacks, symbolizer);
+
+	stacks_deinit(&stacks);
+	mf_bytes_deinit(&contents);
+	return code ? mf_error_set(err, code, "out of memory for the recording") : 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Writes a profile, with everything that is known of it, as a process of a recording. */
+#ifndef MASSIF_RECORDING_WRITER_H
+#define MASSIF_RECORDING_WRITER_H
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "base/bytes.h"
+#include "recording/facts.h"
+#include "symbols/symbolizer.h"
+
+/*
+ * Adds the sections of one process to @file: @facts, and @profile with unpruned trees. @symbolizer was created with the
+ * profile's objects; the names of all frames are looked up. Returns 0 or -ENOMEM.
+ */
+int mf_recording_add(struct mf_bytes *file, const struct mf_facts *facts, const struct mf_profile *profile,
+		     struct mf_symbolizer *symbolizer, struct mf_error *err);
+
+#endif

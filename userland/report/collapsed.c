@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+// Writes collapsed stacks, the input of flamegraph.pl and similar programs.
+
+#include "report/collapsed.h"
+
+#include <inttypes.h>
+
+#include "report/massif_file.h"
+
+struct writer {
+	FILE *out;
+	const struct mf_report_options *options;
+};
+
+/* A semicolon would begin another call, and a line break another stack. */
+static void print_name(FILE *out, const char *name)
+{
+	for (; *name; name++)
+		putc(*name == ';' ? ':' : *name == '\n' || *name == '\r' ? ' ' : *name, out);
+}
+
+static int print_stack(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err)
+{
+	const struct writer *w = data;
+	char text[32];
+
+	while (n-- > 0) {
+		print_name(w->out, mf_call_name(&calls[n], w->options, text));
+		putc(n ? ';' : ' ', w->out);
+	}
+	fprintf(w->out, "%" PRIu64 "\n", bytes);
+	return 0;
+}
+
+int mf_collapsed_write(FILE *out, const struct mf_moment *moment, struct mf_error *err)
+{
+	struct writer w = { out, moment->options };
+
+	return mf_moment_each(moment, print_stack, &w, err) ?: mf_massif_file_end(out, err);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The stacks of one detailed snapshot, with the names of their frames and their live bytes. */
+#ifndef MASSIF_REPORT_MOMENT_H
+#define MASSIF_REPORT_MOMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "report/options.h"
+#include "symbols/symbolizer.h"
+
+/* A snapshot of a profile, and how to show its stacks. @symbolizer was created with the profile's objects. */
+struct mf_moment {
+	const struct mf_profile *profile;
+	const struct mf_profile_snapshot *snapshot; /* has a tree */
+	const struct mf_report_options *options;
+	struct mf_symbolizer *symbolizer;
+};
+
+/* One call of a stack. An inlined call has the frame of the function into which it was inlined. */
+struct mf_call {
+	struct mf_frame frame;
+	const struct mf_location *location;
+};
+
+/*
+ * Calls @each for every stack that has live bytes and is not ignored, in the order of contexts. @calls are the calls
+ * that reports show (filter.h), the innermost first; they are valid during the call of @each. Stops if @each returns
+ * anything but 0, and returns that; otherwise returns 0 or -ENOMEM.
+ */
+int mf_moment_each(const struct mf_moment *moment,
+		   int (*each)(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err),
+		   void *data, struct mf_error *err);
+
+/* Returns the name to show for @call: its function, or the file that contains its code, or its address in @text. */
+const char *mf_call_name(const struct mf_call *call, const struct mf_report_options *options, char text[static 32]);
+
+#endif
