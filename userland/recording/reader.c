@@ -258,8 +258,12 @@ static bool take_snapshots(struct mf_recorded *process)
 		process->snapshots[i].leaves = leaves.list ? leaves.list + used : NULL;
 		used += process->snapshots[i].n_leaves;
 	}
+	/* The last one is the end, which is no snapshot of the profile. */
+	if (!n || process->snapshots[n - 1].tree == MF_TREE_EMPTY)
+		return false;
 	process->profile.snapshots = process->snapshots;
-	process->profile.n_snapshots = n;
+	process->profile.n_snapshots = n - 1;
+	process->end = &process->snapshots[n - 1];
 	return true;
 }
 

@@ -17,6 +17,8 @@
 struct mf_recorded {
 	struct mf_facts facts;
 	struct mf_profile profile;
+	/* what the process held at the end, with a tree, whether or not the profile has a snapshot of it */
+	const struct mf_profile_snapshot *end;
 	struct mf_symbolizer *symbolizer; /* knows the recorded names, and reads no other file */
 
 	/* The contents of the sections, to which texts point, and what was made of them. */

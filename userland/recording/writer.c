@@ -218,14 +218,22 @@ static int add_names(struct mf_bytes *bytes, const struct stacks *stacks, struct
 	return bytes->failed ? -ENOMEM : 0;
 }
 
-/* Adds the leaves of @snapshot. @bytes_before has the bytes of each context in the tree that was added before. */
-static void add_leaves(struct mf_bytes *bytes, const struct mf_profile_snapshot *snapshot, uint64_t *bytes_before)
+/*
+ * Adds the leaves of @snapshot. @bytes_before has the bytes of each of the @n_contexts contexts in the tree that was
+ * added before.
+ */
+static void add_leaves(struct mf_bytes *bytes, const struct mf_profile_snapshot *snapshot, uint64_t *bytes_before,
+		       size_t n_contexts)
 {
+	size_t n_seen = snapshot->n_seen < n_contexts ? snapshot->n_seen : n_contexts, n = snapshot->n_leaves;
 	uint32_t context = 0;
 
-	mf_bytes_add_unsigned(bytes, snapshot->n_seen);
-	mf_bytes_add_unsigned(bytes, snapshot->n_leaves);
-	for (size_t i = 0; i < snapshot->n_leaves; i++) {
+	/* If the program still runs, its end may have been read later than the profile, and have more contexts. */
+	while (n && snapshot->leaves[n - 1].context >= n_seen)
+		n--;
+	mf_bytes_add_unsigned(bytes, n_seen);
+	mf_bytes_add_unsigned(bytes, n);
+	for (size_t i = 0; i < n; i++) {
 		const struct mf_leaf *leaf = &snapshot->leaves[i];
 
 		mf_bytes_add_unsigned(bytes, leaf->context - context);
@@ -235,16 +243,18 @@ static void add_leaves(struct mf_bytes *bytes, const struct mf_profile_snapshot 
 	}
 }
 
-static int add_snapshots(struct mf_bytes *bytes, const struct mf_profile *profile)
+/* The end of the profile is in the list as one more snapshot, the last one. */
+static int add_snapshots(struct mf_bytes *bytes, const struct mf_profile *profile,
+			 const struct mf_profile_snapshot *end)
 {
 	uint64_t *bytes_before = calloc(profile->n_contexts + 1, sizeof(*bytes_before));
 	int64_t time = 0;
 
 	if (!bytes_before)
 		return -ENOMEM;
-	mf_bytes_add_unsigned(bytes, profile->n_snapshots);
-	for (size_t i = 0; i < profile->n_snapshots; i++) {
-		const struct mf_profile_snapshot *snapshot = &profile->snapshots[i];
+	mf_bytes_add_unsigned(bytes, profile->n_snapshots + 1);
+	for (size_t i = 0; i <= profile->n_snapshots; i++) {
+		const struct mf_profile_snapshot *snapshot = i < profile->n_snapshots ? &profile->snapshots[i] : end;
 
 		mf_bytes_add_signed(bytes, snapshot->time - time);
 		mf_bytes_add_unsigned(bytes, snapshot->heap_bytes);
@@ -252,7 +262,7 @@ static int add_snapshots(struct mf_bytes *bytes, const struct mf_profile *profil
 		mf_bytes_add_unsigned(bytes, snapshot->stack_bytes);
 		mf_bytes_add_unsigned(bytes, snapshot->tree);
 		if (snapshot->tree != MF_TREE_EMPTY)
-			add_leaves(bytes, snapshot, bytes_before);
+			add_leaves(bytes, snapshot, bytes_before, profile->n_contexts);
 		time = snapshot->time;
 	}
 	free(bytes_before);
@@ -269,7 +279,8 @@ static int close_section(struct mf_bytes *file, enum mf_section_type type, struc
 }
 
 static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const struct mf_facts *facts,
-		       const struct mf_profile *profile, struct stacks *stacks, struct mf_symbolizer *symbolizer)
+		       const struct mf_profile *profile, const struct mf_profile_snapshot *end,
+		       struct stacks *stacks, struct mf_symbolizer *symbolizer)
 {
 	int code;
 
@@ -287,7 +298,7 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	code = close_section(file, MF_SECTION_STACKS, contents);
 	if (code)
 		return code;
-	code = add_snapshots(contents, profile);
+	code = add_snapshots(contents, profile, end);
 	if (!code)
 		code = close_section(file, MF_SECTION_SNAPSHOTS, contents);
 	if (code)
@@ -299,11 +310,11 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 }
 
 int mf_recording_add(struct mf_bytes *file, const struct mf_facts *facts, const struct mf_profile *profile,
-		     struct mf_symbolizer *symbolizer, struct mf_error *err)
+		     const struct mf_profile_snapshot *end, struct mf_symbolizer *symbolizer, struct mf_error *err)
 {
 	struct mf_bytes contents = { 0 };
 	struct stacks stacks = { 0 };
-	int code = add_process(file, &contents, facts, profile, &stacks, symbolizer);
+	int code = add_process(file, &contents, facts, profile, end, &stacks, symbolizer);
 
 	stacks_deinit(&stacks);
 	mf_bytes_deinit(&contents);

@@ -17,6 +17,17 @@ const struct mf_command mf_commands[] = {
 	  mf_command_run, .has_options = true },
 	{ "record", "record [options] [--] program arguments...", "run a program and record its whole profile",
 	  mf_command_record, .has_options = true },
+	{ "show", "show [options] FILE", "show what a recording says, on one screen",
+	  mf_command_show,
+	  "  Prints the program, its peak, what it held at the end, a curve of its memory over time, and the ten\n"
+	  "  sites that held most at the peak. If several processes were recorded, lists them; --pid=PID shows one.\n"
+	  "    --by=site|function|place|file|library|stack   what a row of the table is\n"
+	  "    --sort=peak|end   the column by which the table is sorted\n"
+	  "    --leaks           the same as --sort=end: what is held at the end comes first\n"
+	  "    --at=peak|end|N   the moment that the first column shows\n"
+	  "    --top=N           number of rows\n"
+	  "    --filter=REGEX    only rows that match this extended regular expression\n"
+	  "  On a terminal, long output goes to $MASSIF_PAGER, $PAGER or less. With NO_COLOR set, there are no colours.\n" },
 	{ "export", "export [--to=FORMAT] [options] FILE", "write a recorded profile for another program",
 	  mf_command_export,
 	  "  Writes the recording FILE (massif-ctl record) in another format to standard output, or to the file\n"
@@ -26,7 +37,7 @@ const struct mf_command mf_commands[] = {
 	  "    collapsed   a line for each stack, for flamegraph.pl and other programs that draw flame graphs\n"
 	  "    speedscope  for speedscope\n"
 	  "    pprof       for go tool pprof\n"
-	  "  All but massif contain one snapshot: the peak, or with --at=end the last one that has a tree, or with\n"
+	  "  All but massif contain one snapshot: the peak, or with --at=end the end, or with\n"
 	  "  --at=N snapshot N. If several processes were recorded, --pid=PID chooses one. The options about\n"
 	  "  trees apply as if they had been given to massif-ctl record: --threshold, --depth, --alloc-fn,\n"
 	  "  --show-below-main, --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },

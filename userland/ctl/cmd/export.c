@@ -56,7 +56,7 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 	if (export->writer->write_profile)
 		return export->writer->write_profile(out, &export->process->profile, options,
 						     export->process->symbolizer, err);
-	moment.snapshot = mf_query_snapshot(export->query, moment.profile, err);
+	moment.snapshot = mf_query_snapshot(export->query, export->process, err);
 	return moment.snapshot ? export->writer->write_moment(out, &moment, err) : -ESRCH;
 }
 

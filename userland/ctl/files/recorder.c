@@ -93,8 +93,8 @@ static int append(const struct mf_recorder *recorder, const struct mf_bytes *byt
 }
 
 int mf_recorder_add(struct mf_recorder *recorder, struct mf_outputs *outputs, const char *pattern,
-		    struct mf_facts *facts, const struct mf_profile *profile, struct mf_symbolizer *symbolizer,
-		    mode_t mode, struct mf_error *err)
+		    struct mf_facts *facts, const struct mf_profile *profile, const struct mf_profile_snapshot *end,
+		    struct mf_symbolizer *symbolizer, mode_t mode, struct mf_error *err)
 {
 	struct mf_bytes bytes = { 0 };
 	struct utsname machine;
@@ -110,7 +110,7 @@ int mf_recorder_add(struct mf_recorder *recorder, struct mf_outputs *outputs, co
 	facts->written_s = (uint64_t)time(NULL);
 	if (!recorder->path)
 		mf_section_add_magic(&bytes);
-	code = mf_recording_add(&bytes, facts, profile, symbolizer, err);
+	code = mf_recording_add(&bytes, facts, profile, end, symbolizer, err);
 	if (!code)
 		code = recorder->path ? append(recorder, &bytes, err) :
 					create(recorder, outputs, pattern, &bytes, mode, err);

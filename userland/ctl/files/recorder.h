@@ -29,8 +29,8 @@ void mf_recorder_set_pid(struct mf_recorder *recorder, pid_t pid);
  * or -errno if the process could not be added.
  */
 int mf_recorder_add(struct mf_recorder *recorder, struct mf_outputs *outputs, const char *pattern,
-		    struct mf_facts *facts, const struct mf_profile *profile, struct mf_symbolizer *symbolizer,
-		    mode_t mode, struct mf_error *err);
+		    struct mf_facts *facts, const struct mf_profile *profile, const struct mf_profile_snapshot *end,
+		    struct mf_symbolizer *symbolizer, mode_t mode, struct mf_error *err);
 
 /* Prints a line that names the recording, if there is one. */
 void mf_recorder_say(const struct mf_recorder *recorder);

@@ -163,18 +163,23 @@ static int record_profile(const struct mf_options *options, const struct mf_outp
 			  const struct mf_profile *profile, struct mf_symbolizer *symbolizer,
 			  struct mf_error *err)
 {
+	__attribute__((cleanup(mf_collection_release))) struct mf_collection end = { 0 };
 	mf_auto_free struct mf_ending *ending = NULL;
 	struct mf_facts facts;
+	int ret;
 
 	if (!options->record_file)
 		return 0;
+	ret = mf_collect_present(of->store, of->end.now, true, &end, err);
+	if (ret)
+		return ret;
 	ending = calloc(1, sizeof(*ending));
 	if (!ending)
 		return mf_error_set(err, -ENOMEM, "out of memory for the recording");
 	mf_ending_make(ending, of->store, of->end);
 	facts = facts_of(profile, of, &ending->model);
-	return mf_recorder_add(options->recorder, options->outputs, options->record_file, &facts, profile, symbolizer,
-			       of->pages ? MODE_PAGES : MODE_HEAP, err);
+	return mf_recorder_add(options->recorder, options->outputs, options->record_file, &facts, profile,
+			       end.profile.snapshots, symbolizer, of->pages ? MODE_PAGES : MODE_HEAP, err);
 }
 
 /* Collects the profile and writes it. */

@@ -62,10 +62,72 @@ static int parse_output(const char *text, struct mf_query *query, struct mf_erro
 	return 0;
 }
 
+static int parse_by(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	char names[128] = "";
+
+	for (size_t i = 0, n = 0; i < MF_SITES_BYS; i++) {
+		if (strcmp(text, mf_sites_by_names[i]) == 0) {
+			query->by = (enum mf_sites_by)i;
+			query->by_given = true;
+			return 0;
+		}
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", mf_sites_by_names[i]);
+	}
+	return mf_error_set(err, -EINVAL, "--by=%.200s: use one of %s", text, names);
+}
+
+static int parse_sort(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	if (strcmp(text, "peak") != 0 && strcmp(text, "end") != 0)
+		return mf_error_set(err, -EINVAL, "--sort=%.200s: use peak or end", text);
+	query->sort = strcmp(text, "end") == 0;
+	return 0;
+}
+
+static int parse_leaks(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->leaks = true;
+	return 0;
+}
+
+static int parse_top(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	int64_t number;
+
+	if (!mf_number_parse_integer(text, &number) || number < 1 || number > INT32_MAX)
+		return mf_error_set(err, -EINVAL, "--top=%.200s: it needs a number of rows, at least 1", text);
+	query->top = (uint32_t)number;
+	return 0;
+}
+
+static int parse_filter(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	char why[256];
+	int code;
+
+	if (query->filter)
+		regfree(&query->regex);
+	query->filter = NULL;
+	code = regcomp(&query->regex, text, REG_EXTENDED | REG_NOSUB);
+	if (code) {
+		regerror(code, &query->regex, why, sizeof(why));
+		return mf_error_set(err, -EINVAL, "--filter=%.400s: %s", text, why);
+	}
+	query->filter = text;
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*parse)(const char *text, struct mf_query *query, struct mf_error *err);
+	bool bare; /* it takes no value */
 } own_options[] = {
+	{ "--by", parse_by },
+	{ "--sort", parse_sort },
+	{ "--leaks", parse_leaks, .bare = true },
+	{ "--top", parse_top },
+	{ "--filter", parse_filter },
 	{ "--pid", parse_pid },
 	{ "--at", parse_at },
 	{ "--to", parse_to },
@@ -91,6 +153,9 @@ static int parse_own(struct mf_query *query, int argc, char **argv, int *i, cons
 		if (strncmp(word, name, length) != 0 || (word[length] && word[length] != '=') ||
 		    !is_among(name, allowed))
 			continue;
+		if (own_options[k].bare)
+			return value ? mf_error_set(err, -EINVAL, "%s takes no value", name) :
+				       own_options[k].parse(NULL, query, err) ?: 1;
 		if (!value && *i + 1 < argc)
 			value = argv[++*i];
 		else
@@ -160,6 +225,8 @@ void mf_query_release(struct mf_query *query)
 {
 	mf_options_deinit(&query->options);
 	free(query->words);
+	if (query->filter)
+		regfree(&query->regex);
 }
 
 static void list_processes(const struct mf_recording *recording, FILE *out)
@@ -199,48 +266,48 @@ struct mf_recorded *mf_query_process(const struct mf_query *query, const struct 
 	return NULL;
 }
 
-static const struct mf_profile_snapshot *last_with_tree(const struct mf_profile *profile)
+static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
 {
-	for (size_t i = profile->n_snapshots; i-- > 0;)
-		if (profile->snapshots[i].tree != MF_TREE_EMPTY)
-			return &profile->snapshots[i];
-	return NULL;
+	return snapshot->heap_bytes + snapshot->extra_bytes + snapshot->stack_bytes;
 }
 
-static const struct mf_profile_snapshot *peak_of(const struct mf_profile *profile)
+const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process)
 {
-	for (size_t i = 0; i < profile->n_snapshots; i++)
-		if (profile->snapshots[i].tree == MF_TREE_PEAK)
-			return &profile->snapshots[i];
-	return last_with_tree(profile);
+	const struct mf_profile *profile = &process->profile;
+	const struct mf_profile_snapshot *largest = process->end;
+
+	for (size_t i = 0; i < profile->n_snapshots; i++) {
+		const struct mf_profile_snapshot *snapshot = &profile->snapshots[i];
+
+		if (snapshot->tree == MF_TREE_PEAK)
+			return snapshot;
+		if (snapshot->tree != MF_TREE_EMPTY && total_of(snapshot) > total_of(largest))
+			largest = snapshot;
+	}
+	return largest;
 }
 
-const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_profile *profile,
+const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_recorded *process,
 						    struct mf_error *err)
 {
-	const struct mf_profile_snapshot *found;
+	const struct mf_profile *profile = &process->profile;
 	int64_t number;
 
-	if (!query->at || strcmp(query->at, "peak") == 0) {
-		found = peak_of(profile);
-	} else if (strcmp(query->at, "end") == 0) {
-		found = last_with_tree(profile);
-	} else {
-		mf_number_parse_integer(query->at, &number);
-		if ((uint64_t)number >= profile->n_snapshots) {
-			mf_error_set(err, -ESRCH, "there is no snapshot %" PRId64 "; the profile has %zu, numbered from 0",
-				     number, profile->n_snapshots);
-			return NULL;
-		}
-		found = &profile->snapshots[number];
-		if (found->tree == MF_TREE_EMPTY) {
-			mf_error_set(err, -ESRCH, "snapshot %" PRId64 " has no tree", number);
-			return NULL;
-		}
+	if (!query->at || strcmp(query->at, "peak") == 0)
+		return mf_query_peak(process);
+	if (strcmp(query->at, "end") == 0)
+		return process->end;
+	mf_number_parse_integer(query->at, &number);
+	if ((uint64_t)number >= profile->n_snapshots) {
+		mf_error_set(err, -ESRCH, "there is no snapshot %" PRId64 "; the profile has %zu, numbered from 0",
+			     number, profile->n_snapshots);
+		return NULL;
 	}
-	if (!found)
-		mf_error_set(err, -ESRCH, "the profile has no snapshot with a tree");
-	return found;
+	if (profile->snapshots[number].tree == MF_TREE_EMPTY) {
+		mf_error_set(err, -ESRCH, "snapshot %" PRId64 " has no tree", number);
+		return NULL;
+	}
+	return &profile->snapshots[number];
 }
 
 void mf_query_say_damage(const struct mf_query *query, const struct mf_recording *recording)

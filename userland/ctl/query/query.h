@@ -3,12 +3,16 @@
 #ifndef MASSIF_CTL_QUERY_H
 #define MASSIF_CTL_QUERY_H
 
+#include <regex.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "ctl/options/options.h"
 #include "recording/reader.h"
+#include "report/sites.h"
 
 #define MF_QUERY_FILES_MAX 2u
 
@@ -19,6 +23,13 @@ struct mf_query {
 	pid_t pid;		  /* --pid: the process to choose; 0: none was given */
 	const char *at;		  /* --at: the snapshot to choose */
 	const char *to;		  /* --to: the format to write */
+	bool by_given;
+	enum mf_sites_by by;	  /* --by: by what sites are told apart */
+	unsigned int sort;	  /* --sort: the column by which a table is sorted */
+	bool leaks;		  /* --leaks: what is held at the end comes first */
+	uint32_t top;		  /* --top: how many rows a table has; 0: not given */
+	const char *filter;	  /* --filter: only sites that match; compiled in @regex */
+	regex_t regex;
 	const char *output;	  /* -o, --output: the file to write; NULL: standard output */
 	struct mf_options options; /* has the options that concern trees; owned */
 	char **words;		  /* the words that were left for the options; owned */
@@ -40,11 +51,14 @@ struct mf_recorded *mf_query_process(const struct mf_query *query, const struct 
 				     struct mf_error *err);
 
 /*
- * Chooses a snapshot with a tree: the peak by default; --at=end: the last one; --at=N: snapshot number N. Returns NULL,
- * with a message, if there is none.
+ * Chooses a snapshot with a tree: the peak by default; --at=end: the end; --at=N: snapshot number N. Returns NULL, with
+ * a message, if there is none.
  */
-const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_profile *profile,
+const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_recorded *process,
 						    struct mf_error *err);
+
+/* Returns the snapshot of the peak; if there is none, that with the largest total that has a tree. */
+const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process);
 
 /* Prints a warning if a part of @recording could not be read. */
 void mf_query_say_damage(const struct mf_query *query, const struct mf_recording *recording);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl show: its figures and tables for programs whose blocks are known.
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+FIXTURE(show) {
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(show)
+{
+	ctl_remove_files("massif.");
+	unsetenv("COLUMNS");
+	unsetenv("NO_COLOR");
+	setenv("LC_ALL", "C.UTF-8", 1);
+	CTL_RUN(&self->result, "massif-ctl", "record", "-q", "--record=massif.rec", ctl_target("heap_example"));
+	ASSERT_EQ(0, ctl_exit_code(&self->result));
+}
+
+FIXTURE_TEARDOWN(show)
+{
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.");
+}
+
+/* Runs @argv; returns its exit status, and keeps its output until the next run. */
+#define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))
+#define HAS(text) (strstr(self->result.out, text) != NULL)
+
+/* The example of Massif's manual: 20,000 bytes at the peak in three places, all but 10,000 freed. */
+TEST_F(show, says_peak_end_and_sites)
+{
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	EXPECT_TRUE(HAS("\npeak               19.71 KB  (19.53 KB requested, 184 B overhead) at "));
+	EXPECT_TRUE(HAS("\nheld at the end    9.789 KB  (9.766 KB requested, 24 B overhead)\n"));
+	EXPECT_TRUE(HAS("\ncalls                    13 allocations, 0 reallocations, 10 frees\n"));
+	EXPECT_TRUE(HAS("      peak        end   share  site\n"));
+	EXPECT_TRUE(HAS("\n  9.766 KB        0 B  50.00%  main (heap_example.c:"));
+	EXPECT_TRUE(HAS("\n  7.812 KB   7.812 KB  40.00%  g (heap_example.c:"));
+	EXPECT_TRUE(HAS("\n  1.953 KB   1.953 KB  10.00%  f (heap_example.c:"));
+	EXPECT_TRUE(HAS("  19.53 KB   9.766 KB 100.00%  in all\n"));
+	EXPECT_TRUE(HAS("█"));
+}
+
+static const struct {
+	const char *option;
+	const char *says;
+} views[] = {
+	{ "--by=function", "  9.766 KB        0 B  50.00%  main\n" },
+	{ "--by=file", "  19.53 KB   9.766 KB 100.00%  heap_example.c\n" },
+	{ "--by=library", "selftests/targets/heap_example\n" },
+	{ "--by=stack", "g (heap_example.c:" },
+	{ "--leaks", "  7.812 KB   7.812 KB  80.00%" },
+	{ "--sort=end", "  7.812 KB   7.812 KB  80.00%" },
+	{ "--top=1", " more\n" },
+	{ "--filter=^main ", "  9.766 KB        0 B 100.00%  main (heap_example.c:" },
+	{ "--filter=nothing", "       0 B        0 B   0.00%  in all\n" },
+	{ "--at=end", "       end        end   share  site\n" },
+};
+
+TEST_F(show, has_other_views)
+{
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		EXPECT_EQ(0, RUN("massif-ctl", "show", views[i].option, "massif.rec"));
+		EXPECT_TRUE(HAS(views[i].says)) {
+			TH_LOG("%s: '%s' is not in:\n%s", views[i].option, views[i].says, self->result.out);
+		}
+	}
+}
+
+static const struct {
+	const char *option;
+	const char *says;
+} mistakes[] = {
+	{ "--by=x", "use one of site, function, place, file, library, stack" },
+	{ "--sort=x", "use peak or end" },
+	{ "--top=0", "it needs a number of rows, at least 1" },
+	{ "--filter=(", "--filter=(: " },
+	{ "--leaks=yes", "--leaks takes no value" },
+	{ "--at=x", "use peak, end or the number of a snapshot" },
+	{ "--to=pprof", "Bad option: --to=pprof" },
+};
+
+TEST_F(show, mistakes_are_explained)
+{
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		EXPECT_EQ(1, RUN("massif-ctl", "show", mistakes[i].option, "massif.rec"));
+		EXPECT_NE(NULL, strstr(self->result.err, mistakes[i].says)) {
+			TH_LOG("%s: it says %s", mistakes[i].option, self->result.err);
+		}
+		EXPECT_STREQ("", self->result.out);
+	}
+}
+
+/* Without a terminal: no colours, 80 columns or as many as COLUMNS says, and other characters where UTF-8 is not used. */
+TEST_F(show, suits_what_it_is_printed_to)
+{
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	EXPECT_FALSE(HAS("\033"));
+	for (const char *line = self->result.out, *end; (end = strchr(line, '\n')); line = end + 1)
+		if (!strstr(line, "options") && strncmp(line, "process", 7) != 0)
+			EXPECT_GE(3 * 80, end - line);
+	setenv("LC_ALL", "C", 1);
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	for (const char *at = self->result.out; *at; at++)
+		ASSERT_LE(0, *at);
+	setenv("COLUMNS", "200", 1);
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	EXPECT_TRUE(HAS("##########"));
+}
+
+TEST_HARNESS_MAIN

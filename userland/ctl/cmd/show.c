@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl show: what a recording says, on one screen.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "command.h"
+#include "ctl/message/message.h"
+#include "ctl/message/quantity.h"
+#include "ctl/query/curve.h"
+#include "ctl/query/query.h"
+#include "ctl/query/site_table.h"
+#include "ctl/query/terminal.h"
+#include "recording/reader.h"
+
+#define ROWS 8 /* height of the curve */
+
+static int refuse(const struct mf_error *err)
+{
+	mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return 1;
+}
+
+static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
+{
+	return snapshot->heap_bytes + snapshot->extra_bytes + snapshot->stack_bytes;
+}
+
+static void print_text(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+}
+
+static void print_heading(const struct mf_terminal *terminal, const struct mf_facts *facts)
+{
+	fputs(mf_terminal_bold(terminal), terminal->out);
+	print_text(terminal->out, facts->cmd);
+	fprintf(terminal->out, "%s\n", mf_terminal_plain(terminal));
+	fprintf(terminal->out, "process %" PRIu64 ", profiled for %s%s; massif %s, Linux %s\n", facts->pid,
+		mf_quantity_time((int64_t)(facts->took_ms < INT64_MAX ? facts->took_ms : 0), MF_TIME_MS).text,
+		facts->cut_off ? ", killed or still running" : "", facts->version ?: "?", facts->kernel ?: "?");
+	if (strcmp(facts->desc, "(none)") != 0) {
+		fputs("options: ", terminal->out);
+		print_text(terminal->out, facts->desc);
+		putc('\n', terminal->out);
+	}
+	putc('\n', terminal->out);
+}
+
+/* Prints a total and its parts, those that are not 0. */
+static void print_total(FILE *out, const char *what, const struct mf_profile_snapshot *snapshot, bool both)
+{
+	fprintf(out, "%-16s %10s  (%s", what, mf_quantity_bytes(total_of(snapshot)).text,
+		mf_quantity_bytes(snapshot->heap_bytes).text);
+	fputs(both ? " resident" : " requested", out);
+	if (snapshot->extra_bytes)
+		fprintf(out, ", %s %s", mf_quantity_bytes(snapshot->extra_bytes).text,
+			both ? "mapped only" : "overhead");
+	if (snapshot->stack_bytes)
+		fprintf(out, ", %s stacks", mf_quantity_bytes(snapshot->stack_bytes).text);
+	putc(')', out);
+}
+
+static void print_figures(const struct mf_terminal *terminal, const struct mf_recorded *process)
+{
+	const struct mf_profile_snapshot *peak = mf_query_peak(process);
+	const struct mf_facts *facts = &process->facts;
+	bool both = process->profile.what == MF_PAGES_BOTH;
+	FILE *out = terminal->out;
+
+	print_total(out, "peak", peak, both);
+	fprintf(out, " at %s\n", mf_quantity_time(peak->time, process->profile.time_unit).text);
+	print_total(out, "held at the end", process->end, both);
+	putc('\n', out);
+	if (!facts->pages)
+		fprintf(out, "calls            %10" PRIu64 " allocations, %" PRIu64 " reallocations, %" PRIu64 " frees\n",
+			facts->allocations, facts->reallocations, facts->frees);
+	if (facts->lost)
+		fprintf(out, "%" PRIu64 " events were lost: the figures are too low\n", facts->lost);
+	putc('\n', out);
+}
+
+static int show_process(const struct mf_query *query, const struct mf_terminal *terminal,
+			struct mf_recorded *process, struct mf_error *err)
+{
+	struct mf_site_table table = {
+		.query = query,
+		.sides = { { process, query->at ? mf_query_snapshot(query, process, err) : mf_query_peak(process) },
+			   { process, process->end } },
+		.titles = { query->at && strcmp(query->at, "peak") != 0 ? query->at : "peak", "end" },
+		.sort = query->leaks ? 1 : query->sort,
+		.by = query->by_given ? query->by : MF_SITES_BY_SITE,
+	};
+
+	if (!table.sides[0].snapshot)
+		return -ESRCH;
+	print_heading(terminal, &process->facts);
+	print_figures(terminal, process);
+	mf_curve_draw(terminal, &process->profile, ROWS);
+	return mf_site_table_print(terminal, &table, err);
+}
+
+/* The processes of a recording that has several, those with the highest peaks first. */
+static int compare_processes(const void *left, const void *right)
+{
+	const struct mf_recorded *a = *(struct mf_recorded *const *)left, *b = *(struct mf_recorded *const *)right;
+	uint64_t peak_of_a = total_of(mf_query_peak(a)), peak_of_b = total_of(mf_query_peak(b));
+
+	return peak_of_a < peak_of_b ? 1 : -(peak_of_a > peak_of_b);
+}
+
+static void show_processes(const struct mf_terminal *terminal, const struct mf_recording *recording)
+{
+	FILE *out = terminal->out;
+
+	qsort(recording->processes, recording->n_processes, sizeof(*recording->processes), compare_processes);
+	fprintf(out, "%s%10s %10s %8s  process%s\n", mf_terminal_bold(terminal), "peak", "end", "pid",
+		mf_terminal_plain(terminal));
+	for (size_t i = 0; i < recording->n_processes; i++) {
+		const struct mf_recorded *process = recording->processes[i];
+		mf_auto_free char *cmd = strdup(process->facts.cmd);
+
+		for (char *at = cmd; at && *at; at++)
+			*at = (unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at;
+		fprintf(out, "%10s %10s %8" PRIu64 "  ", mf_quantity_bytes(total_of(mf_query_peak(process))).text,
+			mf_quantity_bytes(total_of(process->end)).text, process->facts.pid);
+		mf_terminal_print_cut(terminal, cmd ? cmd : "?", terminal->width - 32);
+		putc('\n', out);
+	}
+	fprintf(out, "\n%zu processes were recorded; --pid=PID shows one of them.\n", recording->n_processes);
+}
+
+static int show_file(struct mf_query *query)
+{
+	__attribute__((cleanup(mf_recording_release))) struct mf_recording recording = { 0 };
+	struct mf_recorded *process = NULL;
+	struct mf_terminal terminal;
+	struct mf_error err;
+	int code = 0;
+
+	if (mf_recording_read(query->files[0], &recording, &err))
+		return refuse(&err);
+	mf_query_say_damage(query, &recording);
+	if (query->pid || recording.n_processes == 1) {
+		process = mf_query_process(query, &recording, &err);
+		if (!process || !mf_query_snapshot(query, process, &err))
+			return refuse(&err);
+	}
+	mf_terminal_open(&terminal);
+	if (process)
+		code = show_process(query, &terminal, process, &err);
+	else
+		show_processes(&terminal, &recording);
+	if (mf_terminal_close(&terminal, &err) || code)
+		return refuse(&err);
+	return 0;
+}
+
+int mf_command_show(int argc, char **argv)
+{
+	static const char *const allowed[] = { "--pid", "--at", "--by", "--sort", "--leaks", "--filter", "--top", NULL };
+	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
+	struct mf_error err;
+
+	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
+		return refuse(&err);
+	return show_file(&query);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Prints a table of sites: which code holds how much, at one or two moments. */
+#ifndef MASSIF_CTL_SITE_TABLE_H
+#define MASSIF_CTL_SITE_TABLE_H
+
+#include "base/error.h"
+#include "ctl/query/query.h"
+#include "ctl/query/terminal.h"
+#include "recording/reader.h"
+#include "report/sites.h"
+
+struct mf_site_table {
+	const struct mf_query *query; /* how many rows, which of them, the options about trees */
+	struct {
+		struct mf_recorded *process;
+		const struct mf_profile_snapshot *snapshot;
+	} sides[MF_SITES_SIDES];
+	const char *titles[MF_SITES_SIDES];
+	unsigned int sort; /* the side by which the rows are sorted */
+	enum mf_sites_by by;
+};
+
+/* Returns 0, or -errno with a message. */
+int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+// Adds up the live bytes of a profile's stacks by what their innermost calls have in common.
+
+#include "report/sites.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "report/location.h"
+
+const char *const mf_sites_by_names[MF_SITES_BYS] = {
+	[MF_SITES_BY_SITE] = "site",
+	[MF_SITES_BY_FUNCTION] = "function",
+	[MF_SITES_BY_PLACE] = "place",
+	[MF_SITES_BY_FILE] = "file",
+	[MF_SITES_BY_LIBRARY] = "library",
+	[MF_SITES_BY_STACK] = "stack",
+};
+
+/*
+ * Adds @text to a label. Control characters, also those that UTF-8 encodes in two bytes (0xc2, 0x80 to 0x9f), become
+ * question marks, because labels are printed to terminals.
+ */
+static void put(struct mf_bytes *label, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text, next = (unsigned char)text[1];
+
+		if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+			mf_bytes_add(label, "?", 1);
+			text++;
+		} else {
+			mf_bytes_add(label, c < ' ' || c == 0x7f ? "?" : text, 1);
+		}
+	}
+}
+
+static void put_function(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call)
+{
+	char text[32];
+
+	put(label, mf_call_name(call, moment->options, text));
+}
+
+static void put_file(struct mf_bytes *label, const struct mf_call *call)
+{
+	const struct mf_location *location = call->location;
+
+	put(label, location->file ?: location->object ?: "?");
+}
+
+/* Adds " (file:line)" or, without debug information, " (in object)". */
+static void put_position(struct mf_bytes *label, const struct mf_call *call, bool with_line)
+{
+	char line[16];
+
+	if (call->location->note)
+		return;
+	put(label, call->location->file ? " (" : " (in ");
+	put_file(label, call);
+	if (call->location->file && with_line) {
+		snprintf(line, sizeof(line), ":%u", call->location->line);
+		put(label, line);
+	}
+	put(label, ")");
+}
+
+static void label_site(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+{
+	put_function(label, moment, &calls[0]);
+	put_position(label, &calls[0], true);
+}
+
+static void label_function(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls,
+			   size_t n)
+{
+	put_function(label, moment, &calls[0]);
+	if (!calls[0].location->file)
+		put_position(label, &calls[0], false);
+}
+
+/* An address is different in each run, so code without names is told apart by its object only. */
+static void label_place(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+{
+	if (calls[0].location->function || calls[0].location->note)
+		put_function(label, moment, &calls[0]);
+	else
+		put(label, "???");
+	put_position(label, &calls[0], false);
+}
+
+static void label_file(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+{
+	put(label, calls[0].location->note ?: "");
+	if (!calls[0].location->note)
+		put_file(label, &calls[0]);
+}
+
+static void label_library(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls,
+			  size_t n)
+{
+	put(label, calls[0].location->note ?: calls[0].location->object ?: "?");
+}
+
+static void label_stack(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			put(label, " < ");
+		label_site(label, moment, &calls[i], 1);
+	}
+}
+
+static void (*const labellers[MF_SITES_BYS])(struct mf_bytes *label, const struct mf_moment *moment,
+					      const struct mf_call *calls, size_t n) = {
+	[MF_SITES_BY_SITE] = label_site,
+	[MF_SITES_BY_FUNCTION] = label_function,
+	[MF_SITES_BY_PLACE] = label_place,
+	[MF_SITES_BY_FILE] = label_file,
+	[MF_SITES_BY_LIBRARY] = label_library,
+	[MF_SITES_BY_STACK] = label_stack,
+};
+
+static struct mf_site *new_site(struct mf_sites *sites)
+{
+	char *label = mf_arena_alloc(&sites->arena, sites->text.size);
+
+	if (!label)
+		return NULL;
+	if (sites->count == sites->room) {
+		size_t room = sites->room ? sites->room * 2 : 256;
+		struct mf_site *list = reallocarray(sites->list, room, sizeof(*list));
+
+		if (!list)
+			return NULL;
+		sites->list = list;
+		sites->room = room;
+	}
+	memcpy(label, sites->text.data, sites->text.size);
+	sites->list[sites->count] = (struct mf_site){ .label = label };
+	return &sites->list[sites->count++];
+}
+
+/* Returns the site whose label is in sites->text, or NULL if out of memory. */
+static struct mf_site *find_site(struct mf_sites *sites)
+{
+	const char *text = (const char *)sites->text.data;
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < sites->text.size; i++)
+		hash = mf_hash(hash, sites->text.data[i]);
+	/* Different labels with the same hash are told apart by the second key. */
+	for (uint32_t i = 0;; i++) {
+		uint32_t *number = mf_index_put(&sites->index, hash, i, (uint32_t)sites->count);
+
+		if (!number)
+			return NULL;
+		if (*number == sites->count)
+			return new_site(sites);
+		if (strcmp(sites->list[*number].label, text) == 0)
+			return &sites->list[*number];
+	}
+}
+
+struct addition {
+	struct mf_sites *sites;
+	const struct mf_moment *moment;
+	enum mf_sites_by by;
+	unsigned int side;
+};
+
+static int add_stack(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err)
+{
+	const struct addition *addition = data;
+	struct mf_sites *sites = addition->sites;
+	struct mf_site *site;
+
+	sites->text.size = 0;
+	labellers[addition->by](&sites->text, addition->moment, calls, n);
+	mf_bytes_add(&sites->text, "", 1);
+	site = sites->text.failed ? NULL : find_site(sites);
+	if (!site)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	site->bytes[addition->side] += bytes;
+	return 0;
+}
+
+int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by, unsigned int side,
+		 struct mf_error *err)
+{
+	struct addition addition = { sites, moment, by, side };
+
+	return mf_moment_each(moment, add_stack, &addition, err);
+}
+
+void mf_sites_deinit(struct mf_sites *sites)
+{
+	free(sites->list);
+	mf_index_deinit(&sites->index);
+	mf_arena_deinit(&sites->arena);
+	mf_bytes_deinit(&sites->text);
+	*sites = (struct mf_sites){ 0 };
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Adds up the live bytes of a profile's stacks by what their innermost calls have in common: the call site, the
+ * function, the source file or the library.
+ */
+#ifndef MASSIF_REPORT_SITES_H
+#define MASSIF_REPORT_SITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "report/index.h"
+#include "report/moment.h"
+#include "symbols/arena.h"
+
+enum mf_sites_by {
+	MF_SITES_BY_SITE,     /* function, file and line of the innermost call */
+	MF_SITES_BY_FUNCTION, /* function, and the object if the function has no file */
+	MF_SITES_BY_PLACE,    /* function and file, without the line: for comparing two builds */
+	MF_SITES_BY_FILE,
+	MF_SITES_BY_LIBRARY,
+	MF_SITES_BY_STACK,    /* all calls, the innermost first */
+	MF_SITES_BYS,
+};
+
+/* The names of the ways above, as in --by. */
+extern const char *const mf_sites_by_names[MF_SITES_BYS];
+
+/* The profiles or snapshots whose bytes are added up side by side. */
+#define MF_SITES_SIDES 2u
+
+struct mf_site {
+	const char *label; /* without control characters */
+	uint64_t bytes[MF_SITES_SIDES];
+};
+
+/* Zero-initialise it. */
+struct mf_sites {
+	struct mf_site *list;
+	size_t count, room;
+	struct mf_index index; /* number of a site by the hash of its label; see sites.c */
+	struct mf_arena arena; /* the labels */
+	struct mf_bytes text;  /* the label that is being made */
+};
+
+/*
+ * Adds the bytes of @moment to bytes[@side] of the sites, adding sites that are new. May be called for several moments,
+ * also of different profiles. Returns 0 or -ENOMEM.
+ */
+int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by, unsigned int side,
+		 struct mf_error *err);
+
+void mf_sites_deinit(struct mf_sites *sites);
+
+#endif
