@@ -110,9 +110,8 @@ TEST_F(show, suits_what_it_is_printed_to)
 	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
 	for (const char *at = self->result.out; *at; at++)
 		ASSERT_LE(0, *at);
-	setenv("COLUMNS", "200", 1);
-	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
-	EXPECT_TRUE(HAS("##########"));
+	EXPECT_TRUE(HAS("|"));
+	EXPECT_TRUE(HAS("#\n"));
 }
 
 TEST_HARNESS_MAIN
