@@ -94,6 +94,7 @@ void mf_exclusive_alloc(struct mf_thread *thread, uint64_t address, size_t size,
 	int64_t now = begin(thread, 1);
 
 	account_alloc(address, size, context, now);
+	mf_tally_note_alloc(thread->ctx.tally, address);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_alloc(&mf_session_store, context, size);
 	end(now);
@@ -118,9 +119,11 @@ void mf_exclusive_free(struct mf_thread *thread, uint64_t address, uint32_t node
 	int64_t now = begin(thread, 1);
 	struct mf_block block;
 
-	if (mf_heap_free_block(&mf_session_store, address, &block, now) &&
-	    mf_session_has(MF_SESSION_LEDGER))
-		mf_ledger_free(&mf_session_store, node, &block);
+	if (mf_heap_free_block(&mf_session_store, address, &block, now)) {
+		mf_tally_note_free(&mf_session_store, thread->ctx.tally, &block);
+		if (mf_session_has(MF_SESSION_LEDGER))
+			mf_ledger_free(&mf_session_store, node, &block);
+	}
 	end(now);
 	errno = saved;
 }
@@ -179,6 +182,8 @@ void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, 
 		now = begin(thread, 0);
 	}
 	account_realloc(old, address, size, context, now);
+	mf_tally_note_free(&mf_session_store, thread->ctx.tally, old);
+	mf_tally_note_alloc(thread->ctx.tally, address);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_realloc(&mf_session_store, context, old, size);
 	end_resizing(thread);

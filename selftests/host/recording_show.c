@@ -40,6 +40,7 @@ TEST_F(show, says_peak_end_and_sites)
 	EXPECT_TRUE(HAS("\npeak               19.71 KB  (19.53 KB requested, 184 B overhead) at "));
 	EXPECT_TRUE(HAS("\nheld at the end    9.789 KB  (9.766 KB requested, 24 B overhead)\n"));
 	EXPECT_TRUE(HAS("\ncalls                    13 allocations, 0 reallocations, 10 frees\n"));
+	EXPECT_TRUE(HAS("\nallocated          19.53 KB  in 13 blocks, 0.00% of them temporary (0)\n"));
 	EXPECT_TRUE(HAS("      peak        end   share  site\n"));
 	EXPECT_TRUE(HAS("\n  9.766 KB        0 B  50.00%  main (heap_example.c:"));
 	EXPECT_TRUE(HAS("\n  7.812 KB   7.812 KB  40.00%  g (heap_example.c:"));
@@ -59,6 +60,9 @@ static const struct {
 	{ "--leaks", "  7.812 KB   7.812 KB  80.00%" },
 	{ "--sort=end", "  7.812 KB   7.812 KB  80.00%" },
 	{ "--top=1", " more\n" },
+	{ "--sort=calls", "\n        10   9.766 KB          0  76.92%  main (heap_example.c:" },
+	{ "--sort=allocated", "\n         2   7.812 KB          0  40.00%  g (heap_example.c:" },
+	{ "--sort=temporary", "\n        13   19.53 KB          0   0.00%  in all\n" },
 	{ "--filter=^main ", "  9.766 KB        0 B 100.00%  main (heap_example.c:" },
 	{ "--filter=nothing", "       0 B        0 B   0.00%  in all\n" },
 	{ "--at=end", "       end        end   share  site\n" },
@@ -79,7 +83,7 @@ static const struct {
 	const char *says;
 } mistakes[] = {
 	{ "--by=x", "use one of site, function, place, file, library, stack" },
-	{ "--sort=x", "use peak or end" },
+	{ "--sort=x", "use peak, end, calls, allocated or temporary" },
 	{ "--top=0", "it needs a number of rows, at least 1" },
 	{ "--filter=(", "--filter=(: " },
 	{ "--leaks=yes", "--leaks takes no value" },

@@ -45,6 +45,7 @@ void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, i
 	if (is_counted(block)) {
 		model->heap_allocs++;
 		mf_trie_charge(store, block->context, (int64_t)block->size);
+		mf_trie_count(store, block->context, block->size);
 		mf_model_change(model, (int64_t)block->size, extra_of(model, block));
 		mf_model_attempt_on(store, MF_OCCASION_ALLOC, now);
 	} else {
@@ -156,6 +157,7 @@ static void exchange(struct mf_store *store, const struct mf_block *old,
 		return;
 	}
 	mf_trie_charge(store, block->context, (int64_t)block->size);
+	mf_trie_count(store, block->context, block->size);
 	if (is_counted(old)) {
 		mf_trie_charge(store, old->context, -(int64_t)old->size);
 		mf_model_change(model, (int64_t)block->size - (int64_t)old->size,

@@ -34,7 +34,8 @@ static const struct {
 	[MF_REGION_MODEL] = { 64 * KIB, 64 * KIB },
 	[MF_REGION_NODES] = { 1 * GIB, 2 * MIB },
 	[MF_REGION_NODE_HASH] = { 256 * MIB, 1 * MIB },
-	[MF_REGION_CONTEXT_BYTES] = { 4 * GIB, 16 * MIB },
+	[MF_REGION_CONTEXT_BYTES] = { 8 * GIB, 32 * MIB },
+	[MF_REGION_TEMPORARIES] = { 2 * GIB, 8 * MIB },
 	[MF_REGION_CONTEXT_NODES] = { 16 * MIB, 128 * KIB },
 	[MF_REGION_CAPTURES] = { 16 * GIB, 4 * MIB },
 	[MF_REGION_BLOCK_DIRECTORY] = { 256 * MIB, 256 * MIB },
@@ -43,7 +44,7 @@ static const struct {
 	[MF_REGION_OBJECTS] = { 64 * MIB, 256 * KIB },
 	[MF_REGION_STRINGS] = { 64 * MIB, 1 * MIB },
 	[MF_REGION_STEPS] = { 64 * MIB, 64 * KIB },
-	[MF_REGION_TALLIES] = { 8 * KIB, 8 * KIB },
+	[MF_REGION_TALLIES] = { 16 * KIB, 16 * KIB },
 	[MF_REGION_LEDGER] = { 1 * GIB, 1 * MIB },
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
@@ -52,7 +53,7 @@ static const struct {
 };
 
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
-_Static_assert(MF_SHARDS_MAX * sizeof(struct mf_tally) <= 8 * KIB, "the tallies outgrew theirs");
+_Static_assert(MF_SHARDS_MAX * sizeof(struct mf_tally) <= 16 * KIB, "the tallies outgrew theirs");
 _Static_assert(sizeof(struct mf_model) <= 64 * KIB, "the model outgrew its region");
 
 static uint64_t sum_of(const uint64_t *sizes)

@@ -127,6 +127,22 @@ static void add_up(struct mf_store *store)
 	}
 }
 
+void mf_tally_note_free(struct mf_store *store, struct mf_tally *tally, const struct mf_block *block)
+{
+	if (block->address == tally->last_alloc && block->context >= MF_CONTEXT_FIRST)
+		++*mf_trie_temporaries(store, 0, block->context);
+}
+
+bool mf_tally_was_last(const struct mf_store *store, uint64_t address)
+{
+	uint32_t n = tallies_in(store);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (mf_tally_of(store, i)->last_alloc == address)
+			return true;
+	return false;
+}
+
 void mf_tally_fold(struct mf_store *store)
 {
 	uint32_t n = tallies_in(store);
@@ -134,9 +150,12 @@ void mf_tally_fold(struct mf_store *store)
 	add_up(store);
 	for (uint32_t i = 0; i < n; i++) {
 		struct mf_tally *tally = mf_tally_of(store, i);
+		struct mf_block block;
 
 		if (!tally->delayed_free)
 			continue;
+		if (tally->delayed_free == tally->last_alloc && mf_blocks_find(store, tally->delayed_free, &block))
+			mf_tally_note_free(store, tally, &block);
 		store->header->events += mf_heap_free_delayed(store, tally->delayed_free);
 		tally->delayed_free = 0;
 	}

@@ -28,7 +28,7 @@
 #include "model/store.h"
 #include "model/trie.h"
 
-/* Aligned to two cache lines, since processors fetch lines in pairs. The first line contains what most events need. */
+/* Aligned to two cache lines, since processors fetch lines in pairs. The first two lines contain what most events need. */
 struct mf_tally {
 	_Alignas(128) uint32_t busy; /* nonzero while a thread is counting an event; serves as a lock, see gate.h */
 	uint32_t users;		     /* number of threads that use this tally */
@@ -82,12 +82,27 @@ struct mf_tally {
 	uint8_t may_delay_free; /* true if a free may be delayed until the next event */
 	int64_t stacks;	     /* change in the number of bytes in the threads' stacks */
 	int64_t clock_granted, heap_granted;
+	uint64_t last_alloc; /* address of the block that was allocated last; see mf_trie_temporaries() */
 	/* number of instructions not yet added to the totals, and the maximum that this number may reach */
 	int64_t instructions, instructions_room;
 
 	/* The list of chunks that hold the earlier byte counts recorded for this tally's shard; see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
 };
+
+/*
+ * Count a block as temporary if it was the last one allocated, or note the block at @address as that. For events that
+ * the model handles; the others do it themselves. Context: no other thread is handling an event.
+ */
+void mf_tally_note_free(struct mf_store *store, struct mf_tally *tally, const struct mf_block *block);
+
+/* Returns whether the block at @address is the last one that the threads of any tally have allocated. */
+bool mf_tally_was_last(const struct mf_store *store, uint64_t address);
+
+static inline void mf_tally_note_alloc(struct mf_tally *tally, uint64_t address)
+{
+	tally->last_alloc = address;
+}
 
 static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_t number)
 {
@@ -153,6 +168,7 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now);
 struct mf_tally_ctx {
 	struct mf_tally *tally;
 	struct mf_cell *cells; /* the shard of @tally: the part of each context's bytes that @tally counts */
+	uint64_t *temporaries; /* the same shard of the contexts' temporary allocations */
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
 	struct mf_store *store;
@@ -164,6 +180,7 @@ static inline struct mf_tally_ctx mf_tally_ctx_of(struct mf_store *store, uint32
 	return (struct mf_tally_ctx){
 		.tally = mf_tally_of(store, number),
 		.cells = mf_trie_cell(store, number, 0),
+		.temporaries = mf_trie_temporaries(store, number, 0),
 		.blocks = mf_blocks_of(store),
 		.heap_admin = mf_model_of(store)->options.heap_admin,
 		.store = store,
@@ -273,8 +290,11 @@ mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addre
 		return false;
 	mf_blocks_write_fresh(&ctx->blocks, slot, address, size, context);
 	cell->bytes += size;
+	cell->allocations++;
+	cell->allocated += size;
 	mf_tally_change(tally, (int64_t)size, net, net);
 	tally->allocs++;
+	tally->last_alloc = address;
 	return true;
 }
 
@@ -333,6 +353,8 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	cell->bytes -= usual.size;
 	mf_tally_change(tally, -(int64_t)usual.size, -net, net);
 	tally->frees++;
+	if (address == tally->last_alloc)
+		ctx->temporaries[usual.context]++;
 	return true;
 }
 
@@ -409,6 +431,11 @@ static inline bool mf_tally_realloc_end(const struct mf_tally_ctx *ctx, const st
 	    !mf_tally_ctx_may_charge(ctx, old->context) || !mf_blocks_put_usual(ctx->store, &block))
 		return false;
 	mf_tally_ctx_charge(ctx, context, (int64_t)size);
+	ctx->cells[context].allocations++;
+	ctx->cells[context].allocated += size;
+	if (old->address == tally->last_alloc)
+		ctx->temporaries[old->context]++;
+	tally->last_alloc = address;
 	mf_tally_ctx_charge(ctx, old->context, -(int64_t)old->size);
 	mf_tally_change(tally, (int64_t)(size - old->size), net, cost);
 	tally->reallocs++;

@@ -262,6 +262,23 @@ void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint6
 	}
 }
 
+void mf_trie_sum_counts(const struct mf_store *store, uint32_t first, uint32_t n, struct mf_trie_counts *counts)
+{
+	uint32_t n_tallies = store->header->n_tallies;
+
+	memset(counts, 0, n * sizeof(*counts));
+	for (uint32_t shard = 0; shard == 0 || (shard < n_tallies && shard < MF_SHARDS_MAX); shard++) {
+		const struct mf_cell *cells = mf_trie_cell(store, shard, first);
+		const uint64_t *temporaries = mf_trie_temporaries(store, shard, first);
+
+		for (uint32_t i = 0; i < n; i++) {
+			counts[i].allocations += __atomic_load_n(&cells[i].allocations, __ATOMIC_RELAXED);
+			counts[i].allocated += __atomic_load_n(&cells[i].allocated, __ATOMIC_RELAXED);
+			counts[i].temporaries += __atomic_load_n(&temporaries[i], __ATOMIC_RELAXED);
+		}
+	}
+}
+
 void mf_trie_ignore(struct mf_store *store, uint32_t node)
 {
 	nodes_of(store)[node].context = MF_CONTEXT_IGNORED;

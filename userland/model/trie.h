@@ -156,6 +156,11 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
  */
 #define MF_SHARDS_MAX 64u
 
+/*
+ * Events other than allocations and reallocations change only @bytes, and all that an event changes is in one cache
+ * line. Frees are not counted: their number is that of the allocations less that of the live blocks, which the table of
+ * blocks knows.
+ */
 struct mf_cell {
 	uint64_t bytes;
 	/*
@@ -163,6 +168,8 @@ struct mf_cell {
 	 * the contexts' bytes at a detailed snapshot, see tree_version.h)
 	 */
 	uint64_t capture;
+	/* number of blocks that the context has allocated since the start, by realloc as well, and their sizes added up */
+	uint64_t allocations, allocated;
 };
 
 static inline uint64_t mf_trie_contexts_max(const struct mf_store *store)
@@ -194,6 +201,33 @@ static inline void mf_trie_charge(struct mf_store *store, uint32_t context, int6
 		mf_tree_version_keep_alone(store, 0, context);
 	mf_trie_charge_shard(store, 0, context, bytes);
 }
+
+/* Counts a block of @bytes that @context has allocated, or that realloc has given it. The caller must be the only writer. */
+static inline void mf_trie_count(struct mf_store *store, uint32_t context, uint64_t bytes)
+{
+	struct mf_cell *cell = mf_trie_cell(store, 0, context);
+
+	cell->allocations++;
+	cell->allocated += bytes;
+}
+
+/*
+ * Returns the count of @context's temporary allocations in @shard: blocks that were freed (or reallocated) by the thread
+ * that allocated them before it allocated another. Their counts are apart from the cells, because most blocks are not
+ * temporary.
+ */
+static inline uint64_t *mf_trie_temporaries(const struct mf_store *store, uint32_t shard, uint32_t context)
+{
+	return (uint64_t *)store->regions[MF_REGION_TEMPORARIES] + shard * mf_trie_contexts_max(store) + context;
+}
+
+/* What a context has allocated since the start. */
+struct mf_trie_counts {
+	uint64_t allocations, allocated, temporaries;
+};
+
+/* Writes the counts of @n contexts, starting with @first, to @counts. */
+void mf_trie_sum_counts(const struct mf_store *store, uint32_t first, uint32_t n, struct mf_trie_counts *counts);
 
 /* Writes the live bytes of @n contexts, starting with @first, to @bytes. */
 void mf_trie_sum(const struct mf_store *store, uint32_t first, uint32_t n, uint64_t *bytes);

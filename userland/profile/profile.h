@@ -51,6 +51,14 @@ struct mf_profile_snapshot {
 	size_t n_seen; /* number of contexts that existed at the time of the snapshot */
 };
 
+/* What one context has allocated since the start, and how many of its blocks are live at the end. */
+struct mf_counts {
+	uint64_t allocations; /* blocks that it has allocated, by realloc as well */
+	uint64_t allocated;   /* the sum of their sizes */
+	uint64_t temporaries; /* those of them that their thread freed before it allocated another */
+	uint64_t live;
+};
+
 struct mf_profile {
 	const char *desc; /* the options: the text after "desc: ", e.g. "--time-unit=B" or "(none)" */
 	const char *cmd;  /* the program's command line: the text after "cmd: " */
@@ -67,6 +75,7 @@ struct mf_profile {
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;
 	size_t n_contexts;
+	const struct mf_counts *counts; /* the counts of each context, or NULL if they are not known */
 	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;
 };

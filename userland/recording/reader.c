@@ -267,6 +267,26 @@ static bool take_snapshots(struct mf_recorded *process)
 	return true;
 }
 
+static bool take_counts(struct mf_recorded *process)
+{
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_COUNTS);
+	size_t n = process->profile.n_contexts;
+
+	if (!process->sections[MF_SECTION_COUNTS].data)
+		return true;
+	process->counts = calloc(n + 1, sizeof(*process->counts));
+	if (!process->counts)
+		return false;
+	for (size_t i = 0; i < n && !cursor.bad; i++) {
+		process->counts[i].allocations = mf_cursor_unsigned(&cursor);
+		process->counts[i].allocated = mf_cursor_unsigned(&cursor);
+		process->counts[i].temporaries = mf_cursor_unsigned(&cursor);
+		process->counts[i].live = mf_cursor_unsigned(&cursor);
+	}
+	process->profile.counts = process->counts;
+	return !cursor.bad;
+}
+
 static bool take_facts(struct mf_recorded *process)
 {
 	struct mf_cursor cursor = cursor_of(process, MF_SECTION_PROCESS);
@@ -293,7 +313,8 @@ static int take_process(struct mf_recorded *process, struct mf_error *err)
 	const struct mf_symbolizer_options names = { .closed = true };
 	int code;
 
-	if (!take_facts(process) || !take_objects(process) || !take_stacks(process) || !take_snapshots(process))
+	if (!take_facts(process) || !take_objects(process) || !take_stacks(process) || !take_snapshots(process) ||
+	    !take_counts(process))
 		return mf_error_set(err, -EBADMSG, "the contents of a section are invalid");
 	code = mf_symbolizer_create(process->objects, process->profile.n_objects, &names, &process->symbolizer, err);
 	if (code)
@@ -313,6 +334,7 @@ static void release_process(struct mf_recorded *process)
 	free(process->frames);
 	free(process->nodes);
 	free(process->contexts);
+	free(process->counts);
 	free(process->snapshots);
 	free(process->leaves);
 	free(process);
@@ -348,7 +370,7 @@ static int read_sections(struct mf_cursor *file, struct mf_recorded *process, st
 			break;
 	}
 	for (uint32_t type = MF_SECTION_PROCESS; type < MF_SECTION_TYPES; type++)
-		if (!process->sections[type].data)
+		if (!process->sections[type].data && type != MF_SECTION_COUNTS)
 			return mf_error_set(err, -EBADMSG, "a process lacks a section");
 	return 1;
 }

@@ -33,6 +33,7 @@ struct mf_recorded {
 	} *nodes;
 	uint32_t *contexts; /* node of each context's innermost frame; 0: none */
 	size_t n_frames, n_nodes;
+	struct mf_counts *counts;
 	struct mf_profile_snapshot *snapshots;
 	struct mf_leaf *leaves;
 	struct mf_arena names;

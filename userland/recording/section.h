@@ -28,6 +28,7 @@ enum mf_section_type {
 	MF_SECTION_NAMES,	/* functions, files and lines of the frames */
 	MF_SECTION_SNAPSHOTS,	/* all kept snapshots, and their trees */
 	MF_SECTION_END,		/* empty: the process is complete */
+	MF_SECTION_COUNTS,	/* what each context has allocated; heap mode only */
 	MF_SECTION_TYPES,
 };
 

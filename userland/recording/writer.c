@@ -269,6 +269,16 @@ static int add_snapshots(struct mf_bytes *bytes, const struct mf_profile *profil
 	return bytes->failed ? -ENOMEM : 0;
 }
 
+static void add_counts(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		mf_bytes_add_unsigned(bytes, profile->counts[i].allocations);
+		mf_bytes_add_unsigned(bytes, profile->counts[i].allocated);
+		mf_bytes_add_unsigned(bytes, profile->counts[i].temporaries);
+		mf_bytes_add_unsigned(bytes, profile->counts[i].live);
+	}
+}
+
 /* Adds @contents as a section, and empties them for the next one. */
 static int close_section(struct mf_bytes *file, enum mf_section_type type, struct mf_bytes *contents)
 {
@@ -301,6 +311,12 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	code = add_snapshots(contents, profile, end);
 	if (!code)
 		code = close_section(file, MF_SECTION_SNAPSHOTS, contents);
+	if (code)
+		return code;
+	if (profile->counts) {
+		add_counts(contents, profile);
+		code = close_section(file, MF_SECTION_COUNTS, contents);
+	}
 	if (code)
 		return code;
 	code = add_names(contents, stacks, symbolizer);

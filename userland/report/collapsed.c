@@ -19,16 +19,16 @@ static void print_name(FILE *out, const char *name)
 		putc(*name == ';' ? ':' : *name == '\n' || *name == '\r' ? ' ' : *name, out);
 }
 
-static int print_stack(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err)
+static int print_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	const struct writer *w = data;
 	char text[32];
 
-	while (n-- > 0) {
-		print_name(w->out, mf_call_name(&calls[n], w->options, text));
-		putc(n ? ';' : ' ', w->out);
+	for (size_t i = stack->n; i-- > 0;) {
+		print_name(w->out, mf_call_name(&stack->calls[i], w->options, text));
+		putc(i ? ';' : ' ', w->out);
 	}
-	fprintf(w->out, "%" PRIu64 "\n", bytes);
+	fprintf(w->out, "%" PRIu64 "\n", stack->bytes);
 	return 0;
 }
 

@@ -374,6 +374,54 @@ int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
 	return code ? give_up(collection, code, err) : 0;
 }
 
+struct live {
+	const struct mf_store *store;
+	struct mf_counts *counts;
+	size_t n;
+};
+
+static void add_block(const struct mf_block *block, void *data)
+{
+	const struct live *live = data;
+
+	if (block->context - MF_CONTEXT_FIRST < live->n)
+		live->counts[block->context - MF_CONTEXT_FIRST].live++;
+}
+
+/* A block whose free was delayed until an event that never came. */
+static void subtract_block(const struct mf_block *block, void *data)
+{
+	const struct live *live = data;
+	struct mf_counts *counts;
+
+	if (block->context - MF_CONTEXT_FIRST >= live->n)
+		return;
+	counts = &live->counts[block->context - MF_CONTEXT_FIRST];
+	counts->live--;
+	counts->temporaries += mf_tally_was_last(live->store, block->address);
+}
+
+int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
+{
+	size_t n = collection->profile.n_contexts;
+	mf_auto_free struct mf_trie_counts *sums = calloc(n + 1, sizeof(*sums));
+	struct live live = { collection->store, allocate(collection, n, sizeof(*live.counts)), n };
+
+	if (!sums || !live.counts)
+		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
+	mf_trie_sum_counts(collection->store, MF_CONTEXT_FIRST, (uint32_t)n, sums);
+	for (size_t i = 0; i < n; i++)
+		live.counts[i] = (struct mf_counts){
+			.allocations = sums[i].allocations,
+			.allocated = sums[i].allocated,
+			.temporaries = sums[i].temporaries,
+		};
+	mf_blocks_walk(collection->store, add_block, &live);
+	mf_tally_walk_delayed(collection->store, subtract_block, &live);
+	collection->profile.counts = live.counts;
+	return 0;
+}
+
 void mf_collection_release(struct mf_collection *collection)
 {
 	for (size_t i = 0; i < collection->n_memory; i++)

@@ -39,6 +39,12 @@ int mf_collect(const struct mf_store *store, struct mf_end end, struct mf_collec
 int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
 		       struct mf_collection *collection, struct mf_error *err);
 
+/*
+ * Adds the counts of all contexts to a profile that was built by mf_collect(). The program has ended, or the counts are
+ * from slightly different points in time. Returns 0 or -ENOMEM.
+ */
+int mf_collect_counts(struct mf_collection *collection, struct mf_error *err);
+
 /* Builds a profile that contains only the objects of @store. */
 int mf_collect_objects(const struct mf_store *store, struct mf_collection *collection,
 		       struct mf_error *err);

@@ -85,8 +85,7 @@ static int prepare(struct walk *walk, struct mf_error *err)
 }
 
 static int walk_stacks(struct walk *walk,
-		       int (*each)(void *data, const struct mf_call *calls, size_t n, uint64_t bytes,
-				   struct mf_error *err),
+		       int (*each)(void *data, const struct mf_moment_stack *stack, struct mf_error *err),
 		       void *data, struct mf_error *err)
 {
 	const struct mf_moment *moment = walk->moment;
@@ -100,20 +99,21 @@ static int walk_stacks(struct walk *walk,
 
 		context.n_frames = profile->read_context(profile->source, leaf->context, walk->frames);
 		code = mf_filter_apply(walk->filter, &context, NULL, &span, err);
-		if (code || !span.count || !leaf->bytes)
+		if (code || !span.count)
 			continue;
 		walk->calls.count = 0;
 		for (uint32_t f = span.first; f < span.first + span.count; f++)
 			if (!add_frame(moment, &walk->calls, walk->frames[f]))
 				return mf_error_set(err, -ENOMEM, "out of memory");
-		code = each(data, walk->calls.list, walk->calls.count, leaf->bytes, err);
+		code = each(data, &(struct mf_moment_stack){ walk->calls.list, walk->calls.count, leaf->bytes,
+							     leaf->context }, err);
 	}
 	return code;
 }
 
 int mf_moment_each(const struct mf_moment *moment,
-		   int (*each)(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err),
-		   void *data, struct mf_error *err)
+		   int (*each)(void *data, const struct mf_moment_stack *stack, struct mf_error *err), void *data,
+		   struct mf_error *err)
 {
 	const struct mf_profile *profile = moment->profile;
 	struct walk *walk = calloc(1, sizeof(*walk));

@@ -25,14 +25,21 @@ struct mf_call {
 	const struct mf_location *location;
 };
 
+/* A stack of a moment. */
+struct mf_moment_stack {
+	const struct mf_call *calls; /* the calls that reports show (filter.h), the innermost first */
+	size_t n;
+	uint64_t bytes;
+	uint32_t context;
+};
+
 /*
- * Calls @each for every stack that has live bytes and is not ignored, in the order of contexts. @calls are the calls
- * that reports show (filter.h), the innermost first; they are valid during the call of @each. Stops if @each returns
- * anything but 0, and returns that; otherwise returns 0 or -ENOMEM.
+ * Calls @each for every stack of the snapshot that is not ignored, in the order of contexts. The stack is valid during
+ * the call of @each. Stops if @each returns anything but 0, and returns that; otherwise returns 0 or -ENOMEM.
  */
 int mf_moment_each(const struct mf_moment *moment,
-		   int (*each)(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err),
-		   void *data, struct mf_error *err);
+		   int (*each)(void *data, const struct mf_moment_stack *stack, struct mf_error *err), void *data,
+		   struct mf_error *err);
 
 /* Returns the name to show for @call: its function, or the file that contains its code, or its address in @text. */
 const char *mf_call_name(const struct mf_call *call, const struct mf_report_options *options, char text[static 32]);

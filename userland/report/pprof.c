@@ -53,6 +53,7 @@ enum {
 
 struct writer {
 	const struct mf_moment *moment;
+	const struct mf_counts *counts; /* the counts of each context, or NULL */
 	struct mf_bytes file;
 	struct mf_index strings; /* number of a string by its address; the same text may have several numbers */
 	uint32_t n_strings;
@@ -160,11 +161,12 @@ static void add_location(struct writer *w, uint32_t id, const struct mf_call *ca
 }
 
 /* Adds a stack. The calls of one frame, those that were inlined included, are one location. */
-static int add_stack(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err)
+static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	struct mf_bytes locations = { 0 }, values = { 0 }, sample = { 0 };
+	const struct mf_call *calls = stack->calls;
 	struct writer *w = data;
-	size_t first, end;
+	size_t n = stack->n, first, end;
 
 	for (first = 0; first < n; first = end) {
 		struct mf_frame frame = calls[first].frame;
@@ -188,7 +190,11 @@ static int add_stack(void *data, const struct mf_call *calls, size_t n, uint64_t
 		}
 		mf_bytes_add_unsigned(&locations, id);
 	}
-	mf_bytes_add_unsigned(&values, bytes);
+	if (w->counts) {
+		mf_bytes_add_unsigned(&values, w->counts[stack->context].allocations);
+		mf_bytes_add_unsigned(&values, w->counts[stack->context].allocated);
+	}
+	mf_bytes_add_unsigned(&values, stack->bytes);
 	add_message(&sample, SAMPLE_LOCATIONS, &locations);
 	add_message(&sample, SAMPLE_VALUES, &values);
 	add_message(&w->file, PROFILE_SAMPLE, &sample);
@@ -213,15 +219,27 @@ static void add_mapping(struct writer *w, uint32_t number, const struct mf_objec
 	add_message(&w->file, PROFILE_MAPPING, &message);
 }
 
+/* Adds a type of the samples' values. */
+static void add_type(struct writer *w, const char *type, const char *unit)
+{
+	struct mf_bytes message = { 0 };
+
+	add_number(&message, VALUE_TYPE, new_string(w, type));
+	add_number(&message, VALUE_UNIT, new_string(w, unit));
+	add_message(&w->file, PROFILE_SAMPLE_TYPE, &message);
+}
+
 static void add_head(struct writer *w)
 {
 	const struct mf_profile *profile = w->moment->profile;
-	struct mf_bytes message = { 0 };
 
 	new_string(w, "");
-	add_number(&message, VALUE_TYPE, new_string(w, "inuse_space"));
-	add_number(&message, VALUE_UNIT, new_string(w, "bytes"));
-	add_message(&w->file, PROFILE_SAMPLE_TYPE, &message);
+	if (w->counts) {
+		add_type(w, "alloc_objects", "count");
+		add_type(w, "alloc_space", "bytes");
+	}
+	/* pprof shows the last type if the user does not choose. */
+	add_type(w, "inuse_space", "bytes");
 	for (uint32_t i = 1; i < profile->n_objects; i++) {
 		const struct mf_object *object = &profile->objects[i];
 
@@ -251,13 +269,54 @@ static int compress_to(FILE *out, const struct mf_bytes *file, struct mf_error *
 	return mf_massif_file_end(out, err);
 }
 
+/*
+ * Fills @leaves, which has an element for each context, with the contexts that have allocated anything or have bytes in
+ * @snapshot. Returns how many these are.
+ */
+static size_t join_leaves(const struct mf_profile *profile, const struct mf_profile_snapshot *snapshot,
+			  struct mf_leaf *leaves)
+{
+	size_t n = 0, next = 0;
+
+	for (uint32_t i = 0; i < profile->n_contexts; i++) {
+		struct mf_leaf leaf = { .context = i };
+
+		if (next < snapshot->n_leaves && snapshot->leaves[next].context == i)
+			leaf = snapshot->leaves[next++];
+		if (leaf.bytes || profile->counts[i].allocations)
+			leaves[n++] = leaf;
+	}
+	return n;
+}
+
+/* Adds all stacks: those of the snapshot and, if there are counts, those that have allocated anything. */
+static int add_stacks(struct writer *w, struct mf_error *err)
+{
+	struct mf_profile_snapshot snapshot = *w->moment->snapshot;
+	struct mf_moment moment = *w->moment;
+	struct mf_leaf *leaves;
+	int code;
+
+	if (!w->counts)
+		return mf_moment_each(&moment, add_stack, w, err);
+	leaves = calloc(moment.profile->n_contexts + 1, sizeof(*leaves));
+	if (!leaves)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	snapshot.n_leaves = join_leaves(moment.profile, &snapshot, leaves);
+	snapshot.leaves = leaves;
+	moment.snapshot = &snapshot;
+	code = mf_moment_each(&moment, add_stack, w, err);
+	free(leaves);
+	return code;
+}
+
 int mf_pprof_write(FILE *out, const struct mf_moment *moment, struct mf_error *err)
 {
-	struct writer w = { .moment = moment };
+	struct writer w = { .moment = moment, .counts = moment->profile->counts };
 	int code;
 
 	add_head(&w);
-	code = mf_moment_each(moment, add_stack, &w, err);
+	code = add_stacks(&w, err);
 	if (!code && w.file.size > UINT32_MAX)
 		code = mf_error_set(err, -E2BIG, "the file would have more than 4 GiB");
 	if (!code)

@@ -173,19 +173,19 @@ struct addition {
 	unsigned int side;
 };
 
-static int add_stack(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err)
+static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	const struct addition *addition = data;
 	struct mf_sites *sites = addition->sites;
 	struct mf_site *site;
 
 	sites->text.size = 0;
-	labellers[addition->by](&sites->text, addition->moment, calls, n);
+	labellers[addition->by](&sites->text, addition->moment, stack->calls, stack->n);
 	mf_bytes_add(&sites->text, "", 1);
 	site = sites->text.failed ? NULL : find_site(sites);
 	if (!site)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	site->bytes[addition->side] += bytes;
+	site->bytes[addition->side] += stack->bytes;
 	return 0;
 }
 
@@ -195,6 +195,44 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 	struct addition addition = { sites, moment, by, side };
 
 	return mf_moment_each(moment, add_stack, &addition, err);
+}
+
+static uint64_t count_of(const struct mf_counts *counts, unsigned int value)
+{
+	return value == MF_SITES_ALLOCATIONS ? counts->allocations :
+	       value == MF_SITES_ALLOCATED   ? counts->allocated :
+					       counts->temporaries;
+}
+
+/* Each count is added up like the bytes of a snapshot. */
+int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
+			struct mf_error *err)
+{
+	const struct mf_profile *profile = moment->profile;
+	struct mf_profile_snapshot snapshot = { .n_seen = profile->n_contexts };
+	struct mf_moment counted = *moment;
+	struct mf_leaf *leaves;
+	int code = 0;
+
+	if (!profile->counts)
+		return 0;
+	leaves = calloc(profile->n_contexts + 1, sizeof(*leaves));
+	if (!leaves)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	counted.snapshot = &snapshot;
+	snapshot.leaves = leaves;
+	for (unsigned int value = MF_SITES_SIDES; value < MF_SITES_VALUES && !code; value++) {
+		snapshot.n_leaves = 0;
+		for (uint32_t i = 0; i < profile->n_contexts; i++) {
+			uint64_t count = count_of(&profile->counts[i], value);
+
+			if (count)
+				leaves[snapshot.n_leaves++] = (struct mf_leaf){ i, count };
+		}
+		code = mf_sites_add(sites, &counted, by, value, err);
+	}
+	free(leaves);
+	return code;
 }
 
 void mf_sites_deinit(struct mf_sites *sites)

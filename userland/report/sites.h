@@ -31,9 +31,17 @@ extern const char *const mf_sites_by_names[MF_SITES_BYS];
 /* The profiles or snapshots whose bytes are added up side by side. */
 #define MF_SITES_SIDES 2u
 
+/* The numbers of a site: besides the sides, what mf_sites_add_counts() adds up. */
+enum {
+	MF_SITES_ALLOCATIONS = MF_SITES_SIDES,
+	MF_SITES_ALLOCATED,
+	MF_SITES_TEMPORARIES,
+	MF_SITES_VALUES,
+};
+
 struct mf_site {
 	const char *label; /* without control characters */
-	uint64_t bytes[MF_SITES_SIDES];
+	uint64_t bytes[MF_SITES_VALUES];
 };
 
 /* Zero-initialise it. */
@@ -46,11 +54,15 @@ struct mf_sites {
 };
 
 /*
- * Adds the bytes of @moment to bytes[@side] of the sites, adding sites that are new. May be called for several moments,
- * also of different profiles. Returns 0 or -ENOMEM.
+ * Adds the bytes of @moment to bytes[@side] (less than MF_SITES_VALUES) of the sites, adding sites that are new. May be
+ * called for several moments, also of different profiles. Returns 0 or -ENOMEM.
  */
 int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by, unsigned int side,
 		 struct mf_error *err);
+
+/* Adds the counts of all contexts of the moment's profile, if it has counts. Returns 0 or -ENOMEM. */
+int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
+			struct mf_error *err);
 
 void mf_sites_deinit(struct mf_sites *sites);
 

@@ -22,20 +22,20 @@ struct writer {
 	size_t n;
 };
 
-static int take_stack(void *data, const struct mf_call *calls, size_t n, uint64_t bytes, struct mf_error *err)
+static int take_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	struct writer *w = data;
 
 	fputs(w->n ? ",\n[" : "[", w->samples);
-	while (n-- > 0) {
-		uint32_t number = mf_call_table_number(&w->table, &calls[n]);
+	for (size_t i = stack->n; i-- > 0;) {
+		uint32_t number = mf_call_table_number(&w->table, &stack->calls[i]);
 
 		if (number == UINT32_MAX)
 			return mf_error_set(err, -ENOMEM, "out of memory");
-		fprintf(w->samples, "%" PRIu32 "%s", number, n ? "," : "]");
+		fprintf(w->samples, "%" PRIu32 "%s", number, i ? "," : "]");
 	}
-	fprintf(w->weights, "%s%" PRIu64, w->n ? "," : "", bytes);
-	w->total += bytes;
+	fprintf(w->weights, "%s%" PRIu64, w->n ? "," : "", stack->bytes);
+	w->total += stack->bytes;
 	w->n++;
 	return 0;
 }

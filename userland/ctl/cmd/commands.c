@@ -22,7 +22,7 @@ const struct mf_command mf_commands[] = {
 	  "  Prints the program, its peak, what it held at the end, a curve of its memory over time, and the ten\n"
 	  "  sites that held most at the peak. If several processes were recorded, lists them; --pid=PID shows one.\n"
 	  "    --by=site|function|place|file|library|stack   what a row of the table is\n"
-	  "    --sort=peak|end   the column by which the table is sorted\n"
+	  "    --sort=peak|end|calls|allocated|temporary   the number by which the table is sorted\n"
 	  "    --leaks           the same as --sort=end: what is held at the end comes first\n"
 	  "    --at=peak|end|N   the moment that the first column shows\n"
 	  "    --top=N           number of rows\n"

@@ -65,6 +65,20 @@ static void print_total(FILE *out, const char *what, const struct mf_profile_sna
 	putc(')', out);
 }
 
+static void print_temporaries(FILE *out, const struct mf_profile *profile)
+{
+	uint64_t allocations = 0, allocated = 0, temporaries = 0;
+
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		allocations += profile->counts[i].allocations;
+		allocated += profile->counts[i].allocated;
+		temporaries += profile->counts[i].temporaries;
+	}
+	fprintf(out, "allocated        %10s  in %" PRIu64 " blocks, %.2f%% of them temporary (%" PRIu64 ")\n",
+		mf_quantity_bytes(allocated).text, allocations,
+		allocations ? 100 * (double)temporaries / (double)allocations : 0, temporaries);
+}
+
 static void print_figures(const struct mf_terminal *terminal, const struct mf_recorded *process)
 {
 	const struct mf_profile_snapshot *peak = mf_query_peak(process);
@@ -79,6 +93,8 @@ static void print_figures(const struct mf_terminal *terminal, const struct mf_re
 	if (!facts->pages)
 		fprintf(out, "calls            %10" PRIu64 " allocations, %" PRIu64 " reallocations, %" PRIu64 " frees\n",
 			facts->allocations, facts->reallocations, facts->frees);
+	if (process->profile.counts)
+		print_temporaries(out, &process->profile);
 	if (facts->lost)
 		fprintf(out, "%" PRIu64 " events were lost: the figures are too low\n", facts->lost);
 	putc('\n', out);
@@ -98,6 +114,8 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 
 	if (!table.sides[0].snapshot)
 		return -ESRCH;
+	if (table.sort >= MF_SITES_SIDES && !process->profile.counts)
+		return mf_error_set(err, -ENODATA, "pages mode records no calls; sort by peak or end");
 	print_heading(terminal, &process->facts);
 	print_figures(terminal, process);
 	mf_curve_draw(terminal, &process->profile, ROWS);

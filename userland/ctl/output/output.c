@@ -160,9 +160,10 @@ static struct mf_facts facts_of(const struct mf_profile *profile, const struct m
 
 /* Adds the profile to the recording of this run, if there is one. */
 static int record_profile(const struct mf_options *options, const struct mf_output_of *of,
-			  const struct mf_profile *profile, struct mf_symbolizer *symbolizer,
+			  struct mf_collection *collection, struct mf_symbolizer *symbolizer,
 			  struct mf_error *err)
 {
+	const struct mf_profile *profile = &collection->profile;
 	__attribute__((cleanup(mf_collection_release))) struct mf_collection end = { 0 };
 	mf_auto_free struct mf_ending *ending = NULL;
 	struct mf_facts facts;
@@ -171,6 +172,8 @@ static int record_profile(const struct mf_options *options, const struct mf_outp
 	if (!options->record_file)
 		return 0;
 	ret = mf_collect_present(of->store, of->end.now, true, &end, err);
+	if (!ret && !of->pages)
+		ret = mf_collect_counts(collection, err);
 	if (ret)
 		return ret;
 	ending = calloc(1, sizeof(*ending));
@@ -212,7 +215,7 @@ static int write_store(const struct mf_options *options, const struct mf_output_
 	if (ret)
 		return ret;
 	say_written(of, profile, name);
-	return record_profile(options, of, profile, symbolizer, err);
+	return record_profile(options, of, &collection, symbolizer, err);
 }
 
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,

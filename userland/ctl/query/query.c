@@ -79,10 +79,21 @@ static int parse_by(const char *text, struct mf_query *query, struct mf_error *e
 
 static int parse_sort(const char *text, struct mf_query *query, struct mf_error *err)
 {
-	if (strcmp(text, "peak") != 0 && strcmp(text, "end") != 0)
-		return mf_error_set(err, -EINVAL, "--sort=%.200s: use peak or end", text);
-	query->sort = strcmp(text, "end") == 0;
-	return 0;
+	static const char *const names[MF_SITES_VALUES] = {
+		[0] = "peak",
+		[1] = "end",
+		[MF_SITES_ALLOCATIONS] = "calls",
+		[MF_SITES_ALLOCATED] = "allocated",
+		[MF_SITES_TEMPORARIES] = "temporary",
+	};
+
+	for (unsigned int i = 0; i < MF_SITES_VALUES; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			query->sort = i;
+			return 0;
+		}
+	}
+	return mf_error_set(err, -EINVAL, "--sort=%.200s: use peak, end, calls, allocated or temporary", text);
 }
 
 static int parse_leaks(const char *text, struct mf_query *query, struct mf_error *err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints a table of sites: which code holds how much, at one or two moments.
+// Prints a table of sites: which code holds how much, at two moments, or has allocated how much.
 
 #include "site_table.h"
 
@@ -11,16 +11,49 @@
 
 #include "ctl/message/quantity.h"
 
+/* Sorts by one number; sites with the same number are sorted by the others. */
 static int compare(const void *left, const void *right, void *data)
 {
 	const struct mf_site *a = left, *b = right;
 	unsigned int first = *(const unsigned int *)data;
 
-	if (a->bytes[first] != b->bytes[first])
-		return a->bytes[first] < b->bytes[first] ? 1 : -1;
-	if (a->bytes[!first] != b->bytes[!first])
-		return a->bytes[!first] < b->bytes[!first] ? 1 : -1;
+	for (unsigned int i = 0; i < MF_SITES_VALUES; i++) {
+		unsigned int value = (first + i) % MF_SITES_VALUES;
+
+		if (a->bytes[value] != b->bytes[value])
+			return a->bytes[value] < b->bytes[value] ? 1 : -1;
+	}
 	return strcmp(a->label, b->label);
+}
+
+/* The columns of a table: numbers of a site, from the first to before the end. */
+struct columns {
+	unsigned int first, end;
+};
+
+static struct columns columns_of(const struct mf_site_table *table)
+{
+	return table->sort < MF_SITES_SIDES ? (struct columns){ 0, MF_SITES_SIDES } :
+					      (struct columns){ MF_SITES_SIDES, MF_SITES_VALUES };
+}
+
+static const char *title_of(const struct mf_site_table *table, unsigned int value)
+{
+	static const char *const counts[MF_SITES_VALUES] = {
+		[MF_SITES_ALLOCATIONS] = "calls",
+		[MF_SITES_ALLOCATED] = "allocated",
+		[MF_SITES_TEMPORARIES] = "temporary",
+	};
+
+	return value < MF_SITES_SIDES ? table->titles[value] : counts[value];
+}
+
+static void print_number(FILE *out, unsigned int value, uint64_t number)
+{
+	if (value == MF_SITES_ALLOCATIONS || value == MF_SITES_TEMPORARIES)
+		fprintf(out, "%10" PRIu64 " ", number);
+	else
+		fprintf(out, "%10s ", mf_quantity_bytes(number).text);
 }
 
 /* Removes the sites that do not match --filter. */
@@ -48,39 +81,51 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
+static void print_numbers(FILE *out, struct columns columns, const uint64_t *numbers)
+{
+	for (unsigned int value = columns.first; value < columns.end; value++)
+		print_number(out, value, numbers[value]);
+}
+
 static void print_rows(const struct mf_terminal *terminal, const struct mf_site_table *table,
 		       const struct mf_sites *sites)
 {
+	const struct columns columns = columns_of(table);
 	uint64_t whole = sum_of(sites, table->sort);
 	size_t n = table->query->top ? table->query->top : 10, rest = 0;
-	uint64_t left[MF_SITES_SIDES] = { 0 };
+	uint64_t left[MF_SITES_VALUES] = { 0 };
 	FILE *out = terminal->out;
 
-	fprintf(out, "%s%10s %10s %7s  %s%s\n", mf_terminal_bold(terminal), table->titles[0], table->titles[1],
-		"share", mf_sites_by_names[table->by], mf_terminal_plain(terminal));
+	fputs(mf_terminal_bold(terminal), out);
+	for (unsigned int value = columns.first; value < columns.end; value++)
+		fprintf(out, "%10s ", title_of(table, value));
+	fprintf(out, "%7s  %s%s\n", "share", mf_sites_by_names[table->by], mf_terminal_plain(terminal));
 	for (size_t i = 0; i < sites->count; i++) {
 		const struct mf_site *site = &sites->list[i];
 
 		if (i >= n || !site->bytes[table->sort]) {
-			for (unsigned int side = 0; side < MF_SITES_SIDES; side++)
-				left[side] += site->bytes[side];
+			for (unsigned int value = columns.first; value < columns.end; value++)
+				left[value] += site->bytes[value];
 			rest++;
 			continue;
 		}
-		fprintf(out, "%10s %10s %6.2f%%  ", mf_quantity_bytes(site->bytes[0]).text,
-			mf_quantity_bytes(site->bytes[1]).text, share_of(site->bytes[table->sort], whole));
+		print_numbers(out, columns, site->bytes);
+		fprintf(out, "%6.2f%%  ", share_of(site->bytes[table->sort], whole));
 		/* A stack is long, and worth its lines. */
 		if (table->by == MF_SITES_BY_STACK)
 			fputs(site->label, out);
 		else
-			mf_terminal_print_cut(terminal, site->label, terminal->width - 32);
+			mf_terminal_print_cut(terminal, site->label,
+					      terminal->width - 10 - 11 * (columns.end - columns.first));
 		putc('\n', out);
 	}
-	if (rest)
-		fprintf(out, "%10s %10s %6.2f%%  %zu more\n", mf_quantity_bytes(left[0]).text,
-			mf_quantity_bytes(left[1]).text, share_of(left[table->sort], whole), rest);
-	fprintf(out, "%10s %10s %6.2f%%  in all\n", mf_quantity_bytes(sum_of(sites, 0)).text,
-		mf_quantity_bytes(sum_of(sites, 1)).text, share_of(whole, whole));
+	if (rest) {
+		print_numbers(out, columns, left);
+		fprintf(out, "%6.2f%%  %zu more\n", share_of(left[table->sort], whole), rest);
+	}
+	for (unsigned int value = columns.first; value < columns.end; value++)
+		print_number(out, value, sum_of(sites, value));
+	fprintf(out, "%6.2f%%  in all\n", share_of(whole, whole));
 }
 
 int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err)
@@ -98,6 +143,8 @@ int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site
 		};
 
 		code = mf_sites_add(&sites, &moment, table->by, side, err);
+		if (!code && !side && table->sort >= MF_SITES_SIDES)
+			code = mf_sites_add_counts(&sites, &moment, table->by, err);
 	}
 	if (!code) {
 		filter_sites(table->query, &sites);

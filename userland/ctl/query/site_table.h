@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Prints a table of sites: which code holds how much, at one or two moments. */
+/* Prints a table of sites: which code holds how much, at two moments, or has allocated how much. */
 #ifndef MASSIF_CTL_SITE_TABLE_H
 #define MASSIF_CTL_SITE_TABLE_H
 
@@ -16,11 +16,14 @@ struct mf_site_table {
 		const struct mf_profile_snapshot *snapshot;
 	} sides[MF_SITES_SIDES];
 	const char *titles[MF_SITES_SIDES];
-	unsigned int sort; /* the side by which the rows are sorted */
+	unsigned int sort; /* the number of a site (MF_SITES_*) by which the rows are sorted */
 	enum mf_sites_by by;
 };
 
-/* Returns 0, or -errno with a message. */
+/*
+ * Prints the bytes of both sides or, if the rows are sorted by one of the counts, the counts. Returns 0, or -errno with
+ * a message.
+ */
 int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err);
 
 #endif
