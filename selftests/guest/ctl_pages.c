@@ -76,6 +76,30 @@ TEST_F_TIMEOUT(pages, one_process, SECONDS)
 	free(text);
 }
 
+/* The recording of a pages mode run is readable only by its owner, and has the same profile. */
+TEST_F_TIMEOUT(pages, recording, SECONDS)
+{
+	struct stat st;
+	char *text;
+
+	CTL_RUN(&self->result, "massif-ctl", "record", "-q", "--record=p.rec", "--massif-out-file=p.out", "--pages=both",
+		"sh", "-c", "echo out; exit 7");
+	EXPECT_EQ(7, ctl_exit_code(&self->result));
+	ctl_result_free(&self->result);
+	ASSERT_EQ(0, stat("p.rec", &st));
+	EXPECT_EQ(0600, st.st_mode & 0777);
+	text = ctl_read_file("p.out");
+	ASSERT_NE(NULL, text);
+	CTL_RUN(&self->result, "massif-ctl", "export", "p.rec");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ(text, self->result.out);
+	free(text);
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "show", "--by=library", "p.rec");
+	EXPECT_NE(NULL, strstr(self->result.out, " resident, "));
+	EXPECT_NE(NULL, strstr(self->result.out, "[exec]"));
+}
+
 /*
  * massif-ctl runs at a higher priority, because delays in massif-ctl slow the program down. The programs that it starts
  * do not inherit this priority.

@@ -159,7 +159,7 @@ static const struct {
 } mistakes[] = {
 	{ "no file", { "export" }, "no recording specified" },
 	{ "no such file", { "export", "out.none" }, "cannot read 'out.none': No such file or directory" },
-	{ "another kind of file", { "export", "out.1" }, "cannot read 'out.1': it is not a recording" },
+	{ "another kind of file", { "export", "/bin/sh" }, "cannot read '/bin/sh': it is not a recording" },
 	{ "a directory", { "export", "." }, "it is not a regular file" },
 	{ "no such format", { "export", "--to=x", "massif.rec" }, "there are massif, collapsed, speedscope, pprof" },
 	{ "no such process", { "export", "--pid=1", "massif.rec" }, "the recording has no process 1; it has:" },
@@ -181,6 +181,59 @@ TEST_F(recording, mistakes_are_explained)
 		EXPECT_EQ(1, RUN("massif-ctl", words[0], words[1], words[2], words[3]));
 		EXPECT_NE(NULL, strstr(self->result.err, mistakes[i].says)) {
 			TH_LOG("it says: %s", self->result.err);
+		}
+		EXPECT_STREQ("", self->result.out);
+	}
+}
+
+/*
+ * A massif.out file of Valgrind's Massif: the sum is that of its peak, and functions, files and lines are told apart.
+ */
+TEST_F(recording, reads_massif_out_files)
+{
+	unsigned long long peak;
+	char *text;
+
+	RUN("/usr/bin/valgrind", "-q", "--tool=massif", "--massif-out-file=out.1", ctl_target("heap_example"));
+	text = ctl_read_file("out.1");
+	ASSERT_NE(NULL, text);
+	peak = peak_of(text);
+	free(text);
+	EXPECT_LT(0, peak);
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=collapsed", "out.1"));
+	EXPECT_EQ(peak, sum_of_lines(self->result.out));
+	EXPECT_NE(NULL, strstr(self->result.out, "main;g 4000\n"));
+	EXPECT_NE(NULL, strstr(self->result.out, "main;f;g 4000\n"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "out.1"));
+	EXPECT_NE(NULL, strstr(self->result.out, "g (heap_example.c:"));
+	EXPECT_NE(NULL, strstr(self->result.out, "last tree"));
+	/* What it does not have. */
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--sort=calls", "out.1"));
+	EXPECT_NE(NULL, strstr(self->result.err, "the file has no calls"));
+	EXPECT_EQ(1, RUN("massif-ctl", "export", "out.1"));
+	EXPECT_NE(NULL, strstr(self->result.err, "already is a massif.out file"));
+}
+
+static const struct {
+	const char *text, *says;
+} bad_texts[] = {
+	{ "desc: x\n", "line 1: there is no cmd: " },
+	{ "desc: x\ncmd: y\ntime_unit: s\n", "line 3: the unit of time is not i, ms or B" },
+	{ "desc: x\ncmd: y\ntime_unit: B\n", "line 3: there are no snapshots" },
+	{ "desc: x\ncmd: y\ntime_unit: B\nsnapshot=0\ntime=1\nmem_heap_B=x\n", "line 6: mem_heap_B= has no number" },
+	{ "desc: x\ncmd: y\ntime_unit: B\nsnapshot=0\ntime=1\nmem_heap_B=1\nmem_heap_extra_B=1\nmem_stacks_B=0\n"
+	  "heap_tree=empty\n", "none of its snapshots has a tree" },
+	{ "desc: x\ncmd: y\ntime_unit: B\nsnapshot=0\ntime=1\nmem_heap_B=1\nmem_heap_extra_B=1\nmem_stacks_B=0\n"
+	  "heap_tree=peak\nn1: 1 root\n   n0: 1 0x1: f (g.c:1)\n", "line 11: it is no entry of a tree" },
+};
+
+TEST_F(recording, says_what_is_wrong_with_massif_out_files)
+{
+	for (size_t i = 0; i < sizeof(bad_texts) / sizeof(bad_texts[0]); i++) {
+		ctl_write_file("out.bad", bad_texts[i].text, 0644);
+		EXPECT_EQ(1, RUN("massif-ctl", "show", "out.bad"));
+		EXPECT_NE(NULL, strstr(self->result.err, bad_texts[i].says)) {
+			TH_LOG("%s: it says %s", bad_texts[i].says, self->result.err);
 		}
 		EXPECT_STREQ("", self->result.out);
 	}

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "recording/massif_text.h"
 
 static int no_memory(struct mf_error *err)
 {
@@ -124,8 +125,6 @@ static bool take_contexts(struct mf_recorded *process, struct mf_cursor *cursor)
 			return false;
 		process->contexts[i] = (uint32_t)node;
 	}
-	process->profile.read_context = read_context;
-	process->profile.source = process;
 	return !cursor->bad;
 }
 
@@ -287,15 +286,12 @@ static bool take_counts(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
-static bool take_facts(struct mf_recorded *process)
+/* Fills the profile's description from the facts, and what is missing in these. */
+static void take_over(struct mf_recorded *process)
 {
-	struct mf_cursor cursor = cursor_of(process, MF_SECTION_PROCESS);
 	struct mf_facts *facts = &process->facts;
 	struct mf_profile *profile = &process->profile;
 
-	mf_facts_take(&cursor, facts);
-	if (cursor.bad || facts->time_unit > MF_TIME_BYTES || facts->what > MF_PAGES_BOTH || facts->pages > 1)
-		return false;
 	facts->name = facts->name ?: "?";
 	facts->cmd = facts->cmd ?: "?";
 	facts->desc = facts->desc ?: "(none)";
@@ -304,6 +300,19 @@ static bool take_facts(struct mf_recorded *process)
 	profile->time_unit = (enum mf_time_unit)facts->time_unit;
 	profile->pages = facts->pages;
 	profile->what = (enum mf_pages_what)facts->what;
+	profile->read_context = read_context;
+	profile->source = process;
+}
+
+static bool take_facts(struct mf_recorded *process)
+{
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_PROCESS);
+	struct mf_facts *facts = &process->facts;
+
+	mf_facts_take(&cursor, facts);
+	if (cursor.bad || facts->time_unit > MF_TIME_BYTES || facts->what > MF_PAGES_BOTH || facts->pages > 1)
+		return false;
+	take_over(process);
 	return true;
 }
 
@@ -438,6 +447,29 @@ static int load(const char *path, struct mf_bytes *file, struct mf_error *err)
 	return file->failed ? no_memory(err) : 0;
 }
 
+/* Makes a process of a massif.out file, whose bytes it takes over. */
+static int read_text(struct mf_bytes *file, struct mf_recording *recording, struct mf_error *err)
+{
+	struct mf_recorded *process = calloc(1, sizeof(*process));
+	int code;
+
+	recording->processes = calloc(1, sizeof(*recording->processes));
+	mf_bytes_add(file, "", 1);
+	if (!process || !recording->processes || file->failed) {
+		free(process);
+		return no_memory(err);
+	}
+	recording->processes[recording->n_processes++] = process;
+	/* Names and paths point to the text, so it stays. */
+	process->sections[MF_SECTION_PROCESS].data = file->data;
+	*file = (struct mf_bytes){ 0 };
+	code = mf_massif_text_read(process, (char *)process->sections[MF_SECTION_PROCESS].data, err);
+	if (code)
+		return code;
+	take_over(process);
+	return 0;
+}
+
 int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err)
 {
 	struct mf_bytes file = { 0 };
@@ -446,7 +478,9 @@ int mf_recording_read(const char *path, struct mf_recording *recording, struct m
 
 	*recording = (struct mf_recording){ 0 };
 	code = load(path, &file, &why);
-	if (!code) {
+	if (!code && mf_massif_text_is((const char *)file.data, file.size)) {
+		code = read_text(&file, recording, &why);
+	} else if (!code) {
 		struct mf_cursor cursor = { file.data, file.data + file.size, false };
 
 		code = read_all(&cursor, recording, &why);

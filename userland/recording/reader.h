@@ -46,8 +46,9 @@ struct mf_recording {
 };
 
 /*
- * Reads the recording in the file @path. If only its end is missing or damaged, reads the processes before that, and
- * sets recording->damage. Returns 0, or -errno with a message in @err: -EINVAL if the file is no recording.
+ * Reads the recording in the file @path, or a massif.out file as if it were one (massif_text.h). If only the end of a
+ * recording is missing or damaged, reads the processes before that, and sets recording->damage. Returns 0, or -errno
+ * with a message in @err: -EINVAL if the file is neither.
  */
 int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err);
 void mf_recording_release(struct mf_recording *recording);

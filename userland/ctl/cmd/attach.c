@@ -16,6 +16,7 @@
 #include "ctl/options/time_units.h"
 #include "command.h"
 #include "ctl/control/server.h"
+#include "ctl/files/recorder.h"
 #include "ctl/options/defaults.h"
 #include "ctl/output/logfile.h"
 #include "ctl/message/message.h"
@@ -210,6 +211,7 @@ static int record(struct attachment *a)
 	if (!ret && !a->session.first_ended && mf_pages_count(a->session.pages))
 		mf_message_say(MF_MESSAGE_DETAIL, "detaching from process %d", (int)pid);
 	mf_pages_session_end(&a->session);
+	mf_recorder_say(a->options->recorder);
 	return ret ? STATUS_REFUSED : 0;
 }
 

@@ -60,6 +60,15 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 	return moment.snapshot ? export->writer->write_moment(out, &moment, err) : -ESRCH;
 }
 
+/* The merged entries of a massif.out file could not be written as they were, and the file is there already. */
+static int check_source(const struct export *export, struct mf_error *err)
+{
+	if (export->process->facts.version || !export->writer->write_profile)
+		return 0;
+	return mf_error_set(err, -EINVAL, "'%.600s' already is a massif.out file; ms_print --threshold shows less of it",
+			    export->query->files[0]);
+}
+
 static int write_to(const struct mf_query *query, struct export *export, struct mf_error *err)
 {
 	const struct mf_outfile_source source = { .fill = fill, .data = export, .mode = MODE, .stem = "massif.export" };
@@ -100,8 +109,8 @@ static int export_file(struct mf_query *query)
 		return refuse(&err);
 	mf_query_say_damage(query, &recording);
 	export.process = mf_query_process(query, &recording, &err);
-	if (!export.process || describe(&export.process->profile, &query->options, &desc, &err) ||
-	    write_to(query, &export, &err))
+	if (!export.process || check_source(&export, &err) ||
+	    describe(&export.process->profile, &query->options, &desc, &err) || write_to(query, &export, &err))
 		return refuse(&err);
 	return 0;
 }

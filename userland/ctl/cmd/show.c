@@ -40,9 +40,10 @@ static void print_heading(const struct mf_terminal *terminal, const struct mf_fa
 	fputs(mf_terminal_bold(terminal), terminal->out);
 	print_text(terminal->out, facts->cmd);
 	fprintf(terminal->out, "%s\n", mf_terminal_plain(terminal));
-	fprintf(terminal->out, "process %" PRIu64 ", profiled for %s%s; massif %s, Linux %s\n", facts->pid,
-		mf_quantity_time((int64_t)(facts->took_ms < INT64_MAX ? facts->took_ms : 0), MF_TIME_MS).text,
-		facts->cut_off ? ", killed or still running" : "", facts->version ?: "?", facts->kernel ?: "?");
+	if (facts->version)
+		fprintf(terminal->out, "process %" PRIu64 ", profiled for %s%s; massif %s, Linux %s\n", facts->pid,
+			mf_quantity_time((int64_t)(facts->took_ms < INT64_MAX ? facts->took_ms : 0), MF_TIME_MS).text,
+			facts->cut_off ? ", killed or still running" : "", facts->version, facts->kernel ?: "?");
 	if (strcmp(facts->desc, "(none)") != 0) {
 		fputs("options: ", terminal->out);
 		print_text(terminal->out, facts->desc);
@@ -88,9 +89,10 @@ static void print_figures(const struct mf_terminal *terminal, const struct mf_re
 
 	print_total(out, "peak", peak, both);
 	fprintf(out, " at %s\n", mf_quantity_time(peak->time, process->profile.time_unit).text);
-	print_total(out, "held at the end", process->end, both);
+	/* A massif.out file need not have a tree of the end. */
+	print_total(out, facts->version ? "held at the end" : "last tree", process->end, both);
 	putc('\n', out);
-	if (!facts->pages)
+	if (facts->version && !facts->pages)
 		fprintf(out, "calls            %10" PRIu64 " allocations, %" PRIu64 " reallocations, %" PRIu64 " frees\n",
 			facts->allocations, facts->reallocations, facts->frees);
 	if (process->profile.counts)
@@ -107,7 +109,8 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 		.query = query,
 		.sides = { { process, query->at ? mf_query_snapshot(query, process, err) : mf_query_peak(process) },
 			   { process, process->end } },
-		.titles = { query->at && strcmp(query->at, "peak") != 0 ? query->at : "peak", "end" },
+		.titles = { query->at && strcmp(query->at, "peak") != 0 ? query->at : "peak",
+			    process->facts.version ? "end" : "last tree" },
 		.sort = query->leaks ? 1 : query->sort,
 		.by = query->by_given ? query->by : MF_SITES_BY_SITE,
 	};
@@ -115,7 +118,8 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	if (!table.sides[0].snapshot)
 		return -ESRCH;
 	if (table.sort >= MF_SITES_SIDES && !process->profile.counts)
-		return mf_error_set(err, -ENODATA, "pages mode records no calls; sort by peak or end");
+		return mf_error_set(err, -ENODATA, "the file has no calls: it is of pages mode, or a massif.out file; "
+						   "sort by peak or end");
 	print_heading(terminal, &process->facts);
 	print_figures(terminal, process);
 	mf_curve_draw(terminal, &process->profile, ROWS);
