@@ -97,7 +97,7 @@ TEST_F_TIMEOUT(pages, recording, SECONDS)
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "massif-ctl", "show", "--by=library", "p.rec");
 	EXPECT_NE(NULL, strstr(self->result.out, " resident, "));
-	EXPECT_NE(NULL, strstr(self->result.out, "[exec]"));
+	EXPECT_NE(NULL, strstr(self->result.out, "[file pages]"));
 }
 
 /*

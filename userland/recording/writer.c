@@ -72,10 +72,43 @@ static bool intern_node(struct stacks *stacks, uint32_t parent, uint32_t frame, 
 	return true;
 }
 
+/* The path of a stack, from the outermost frame: its frames, and the nodes that they lead to. */
+struct path {
+	struct mf_frame frames[MF_PROFILE_FRAMES_MAX];
+	uint32_t nodes[MF_PROFILE_FRAMES_MAX];
+	uint32_t n;
+};
+
+/*
+ * Returns in *@node the node of a stack of @n frames, innermost first. @before is the path of the stack before, with
+ * which most stacks share their outer frames; it becomes that of this one.
+ */
+static bool intern_stack(struct stacks *stacks, struct path *before, const struct mf_frame *frames, uint32_t n,
+			 uint32_t *node)
+{
+	uint32_t same = 0;
+
+	while (same < n && same < before->n && before->frames[same].pc == frames[n - 1 - same].pc &&
+	       before->frames[same].object == frames[n - 1 - same].object)
+		same++;
+	*node = same ? before->nodes[same - 1] : 0;
+	for (uint32_t i = same; i < n; i++) {
+		uint32_t frame;
+
+		before->frames[i] = frames[n - 1 - i];
+		if (!intern_frame(stacks, before->frames[i], &frame) || !intern_node(stacks, *node, frame, node))
+			return false;
+		before->nodes[i] = *node;
+	}
+	before->n = n;
+	return true;
+}
+
 /* Numbers the frames of all stacks of @profile. Returns false if out of memory. */
 static bool collect_stacks(const struct mf_profile *profile, struct stacks *stacks)
 {
 	struct mf_frame frames[MF_PROFILE_FRAMES_MAX];
+	struct path path = { .n = 0 };
 	uint32_t root;
 
 	stacks->contexts = calloc(profile->n_contexts + 1, sizeof(*stacks->contexts));
@@ -83,15 +116,10 @@ static bool collect_stacks(const struct mf_profile *profile, struct stacks *stac
 	if (!stacks->contexts || !intern_node(stacks, UINT32_MAX, UINT32_MAX, &root))
 		return false;
 	for (size_t i = 0; i < profile->n_contexts; i++) {
-		uint32_t n = profile->read_context(profile->source, (uint32_t)i, frames), node = root;
+		uint32_t n = profile->read_context(profile->source, (uint32_t)i, frames);
 
-		while (n-- > 0) {
-			uint32_t frame;
-
-			if (!intern_frame(stacks, frames[n], &frame) || !intern_node(stacks, node, frame, &node))
-				return false;
-		}
-		stacks->contexts[i] = node;
+		if (!intern_stack(stacks, &path, frames, n, &stacks->contexts[i]))
+			return false;
 	}
 	return true;
 }
