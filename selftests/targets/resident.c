@@ -27,6 +27,7 @@
 #define MARK	0x10000ul
 #define THREADS 4
 #define ROUNDS	6
+#define STACK_PAGES 16ul
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -559,14 +560,21 @@ static void with_waiting(size_t count)
 	struct uffdio_range range;
 	struct uffd_msg message;
 	pthread_attr_t attr;
+	char *stacks;
 
 	waited_for = map_small(count, 0);
 	register_pages(fd, count);
+	/*
+	 * The stacks are in one mapping: with more than 2,047 mappings, lockdep's count of the locks that a kernel takes
+	 * to register an MMU notifier overflows.
+	 */
+	stacks = map_small(count * STACK_PAGES, 0);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 64 << 10);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		pthread_attr_setstack(&attr, stacks + i * STACK_PAGES * PAGE, STACK_PAGES * PAGE);
 		if (!threads || pthread_create(&threads[i], &attr, wait_for_page, (void *)(uintptr_t)i))
 			die("pthread_create");
+	}
 	for (size_t i = 0; i < count; i++)
 		if (read(fd, &message, sizeof(message)) != sizeof(message))
 			die("userfaultfd");
@@ -588,6 +596,7 @@ static void with_waiting(size_t count)
 		pthread_join(threads[i], NULL);
 	tell("provided");
 	munmap(waited_for, count * PAGE);
+	munmap(stacks, count * STACK_PAGES * PAGE);
 	tell("gone");
 	close(fd);
 }
