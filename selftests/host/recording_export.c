@@ -153,6 +153,48 @@ TEST_F(recording, speedscope_is_json_of_the_same_sum)
 	EXPECT_STREQ(expected, self->result.out);
 }
 
+/* Adds up the samples that "go tool pprof -raw" prints: allocations, their bytes, live bytes, and the locations. */
+static size_t sum_of_samples(const char *text, unsigned long long sums[3])
+{
+	const char *at = strstr(text, "\nSamples:\n"), *end = strstr(text, "\nLocations\n");
+	size_t n = 0;
+
+	/* The line after "Samples:" names the types. */
+	at = at ? strchr(at + strlen("\nSamples:\n"), '\n') : NULL;
+	for (; at && at < end; at = strchr(at + 1, '\n')) {
+		unsigned long long values[3];
+
+		if (sscanf(at, " %llu %llu %llu:", &values[0], &values[1], &values[2]) != 3)
+			continue;
+		for (int i = 0; i < 3; i++)
+			sums[i] += values[i];
+		n++;
+	}
+	return n;
+}
+
+TEST_F(recording, pprof_reads_it)
+{
+	unsigned long long sums[3] = { 0 }, peak;
+	char expected[64];
+
+	if (RUN("go", "version"))
+		SKIP(return, "go is not installed");
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.1", PERL, "-e",
+			 SCRIPT));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--threshold=0", "massif.rec"));
+	peak = peak_of(self->result.out);
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=pprof", "-o", "out.pb.gz", "massif.rec"));
+	ASSERT_EQ(0, RUN("go", "tool", "pprof", "-raw", "out.pb.gz"));
+	EXPECT_NE(NULL, strstr(self->result.out, "alloc_objects/count alloc_space/bytes inuse_space/bytes"));
+	EXPECT_NE(NULL, strstr(self->result.out, "/usr/bin/perl "));
+	EXPECT_LT(100, sum_of_samples(self->result.out, sums));
+	EXPECT_EQ(peak, sums[2]);
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	snprintf(expected, sizeof(expected), " in %llu blocks, ", sums[0]);
+	EXPECT_NE(NULL, strstr(self->result.out, expected));
+}
+
 static const struct {
 	const char *what, *words[4];
 	const char *says;
