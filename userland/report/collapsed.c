@@ -24,6 +24,9 @@ static int print_stack(void *data, const struct mf_moment_stack *stack, struct m
 	const struct writer *w = data;
 	char text[32];
 
+	/* A few stacks can be a long text: notice early that the disk is full. */
+	if (ferror(w->out))
+		return mf_massif_file_end(w->out, err);
 	for (size_t i = stack->n; i-- > 0;) {
 		print_name(w->out, mf_call_name(&stack->calls[i], w->options, text));
 		putc(i ? ';' : ' ', w->out);

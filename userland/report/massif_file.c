@@ -65,6 +65,19 @@ static void destroy_tree(struct mf_tree **tree)
 	mf_tree_destroy(*tree);
 }
 
+/* The stream remembers that a write failed, but not why: write again to get the error. */
+static int write_failed(FILE *out, struct mf_error *err)
+{
+	int code;
+
+	clearerr(out);
+	errno = 0;
+	putc('\n', out);
+	fflush(out);
+	code = errno ? errno : EIO;
+	return mf_error_set(err, -code, "cannot write the profile: %s", strerror(code));
+}
+
 static void begin_line(struct writer *w, unsigned int indent, size_t children, uint64_t bytes)
 {
 	fprintf(w->out, "%*sn%zu: %" PRIu64 " ", indent, "", children, bytes);
@@ -123,6 +136,9 @@ static int print_entries(struct writer *w, unsigned int indent, const struct mf_
 			print_merged(w, indent, entry);
 			continue;
 		}
+		/* Notice early that the disk is full. */
+		if (ferror(w->out))
+			return write_failed(w->out, err);
 		rc = mf_tree_children(w->tree, entry->node, w->cut, &below, &n_below, err);
 		if (rc)
 			return rc;
@@ -222,19 +238,6 @@ static int prepare_names(struct writer *w, struct mf_error *err)
 	return 0;
 }
 
-/* The stream remembers that a write failed, but not why: write again to get the error. */
-static int write_failed(FILE *out, struct mf_error *err)
-{
-	int code;
-
-	clearerr(out);
-	errno = 0;
-	putc('\n', out);
-	fflush(out);
-	code = errno ? errno : EIO;
-	return mf_error_set(err, -code, "cannot write the profile: %s", strerror(code));
-}
-
 static bool has_trees(const struct mf_profile *profile)
 {
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
@@ -273,7 +276,6 @@ static int write_profile(struct writer *w, struct mf_error *err)
 	mf_massif_file_print_head(w->out, "desc", profile->desc);
 	mf_massif_file_print_head(w->out, "cmd", profile->cmd);
 	mf_massif_file_print_head(w->out, "time_unit", time_units[profile->time_unit]);
-	/* Check for errors before each snapshot, so that a full disk is noticed early. */
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		if (ferror(w->out))
 			return write_failed(w->out, err);

@@ -13,11 +13,14 @@
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
-/* The table of calls comes first in the file, so the other parts are collected in memory. */
+/*
+ * The table of calls comes last in the file, when all of them have been numbered. The stacks, which can be many times as
+ * large as the recording, are written as they are read; only the weights are collected in memory.
+ */
 struct writer {
+	FILE *out, *weights;
 	const struct mf_moment *moment;
 	struct mf_call_table table;
-	FILE *samples, *weights;
 	uint64_t total;
 	size_t n;
 };
@@ -26,13 +29,16 @@ static int take_stack(void *data, const struct mf_moment_stack *stack, struct mf
 {
 	struct writer *w = data;
 
-	fputs(w->n ? ",\n[" : "[", w->samples);
+	/* Notice early that the disk is full. */
+	if (ferror(w->out))
+		return mf_massif_file_end(w->out, err);
+	fputs(w->n ? ",\n[" : "[", w->out);
 	for (size_t i = stack->n; i-- > 0;) {
 		uint32_t number = mf_call_table_number(&w->table, &stack->calls[i]);
 
 		if (number == UINT32_MAX)
 			return mf_error_set(err, -ENOMEM, "out of memory");
-		fprintf(w->samples, "%" PRIu32 "%s", number, i ? "," : "]");
+		fprintf(w->out, "%" PRIu32 "%s", number, i ? "," : "]");
 	}
 	fprintf(w->weights, "%s%" PRIu64, w->n ? "," : "", stack->bytes);
 	w->total += stack->bytes;
@@ -58,41 +64,44 @@ static void print_call(FILE *out, const struct mf_call *call, const struct mf_re
 	putc('}', out);
 }
 
-static int print_file(FILE *out, const struct writer *w, const char *samples, const char *weights,
-		      struct mf_error *err)
+static void print_head(FILE *out, const char *name)
 {
 	fputs("{\"$schema\":\"" SCHEMA "\",\"exporter\":\"massif " MASSIF_VERSION "\",\"name\":", out);
-	mf_json_print_text(out, w->moment->profile->cmd);
-	fputs(",\"activeProfileIndex\":0,\"shared\":{\"frames\":[\n", out);
+	mf_json_print_text(out, name);
+	fputs(",\"activeProfileIndex\":0,\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
+	mf_json_print_text(out, name);
+	fputs(",\"unit\":\"bytes\",\"startValue\":0,\"samples\":[\n", out);
+}
+
+static int print_rest(const struct writer *w, const char *weights, struct mf_error *err)
+{
+	fprintf(w->out, "],\n\"weights\":[%s],\"endValue\":%" PRIu64 "}],\"shared\":{\"frames\":[\n", weights, w->total);
 	for (size_t i = 0; i < w->table.count; i++) {
 		if (i)
-			fputs(",\n", out);
-		print_call(out, &w->table.calls[i], w->moment->options);
+			fputs(",\n", w->out);
+		print_call(w->out, &w->table.calls[i], w->moment->options);
 	}
-	fputs("\n]},\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
-	mf_json_print_text(out, w->moment->profile->cmd);
-	fprintf(out, ",\"unit\":\"bytes\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"samples\":[\n%s],\n\"weights\":[%s]}]}\n",
-		w->total, samples, weights);
-	return mf_massif_file_end(out, err);
+	fputs("\n]}}\n", w->out);
+	return mf_massif_file_end(w->out, err);
 }
 
 int mf_speedscope_write(FILE *out, const struct mf_moment *moment, struct mf_error *err)
 {
-	struct writer w = { .moment = moment };
-	char *samples = NULL, *weights = NULL;
-	size_t n_samples, n_weights;
-	int code = -ENOMEM;
+	struct writer w = { .out = out, .moment = moment };
+	char *weights = NULL;
+	size_t n_weights;
+	int code;
 
-	w.samples = open_memstream(&samples, &n_samples);
 	w.weights = open_memstream(&weights, &n_weights);
-	if (w.samples && w.weights)
-		code = mf_moment_each(moment, take_stack, &w, err);
+	if (!w.weights)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	print_head(out, moment->profile->cmd);
+	code = mf_moment_each(moment, take_stack, &w, err);
 	/* A stream in memory fails only for lack of memory, which closing it reports. */
-	if ((w.samples && fclose(w.samples)) || (w.weights && fclose(w.weights)) || code == -ENOMEM)
+	if (fclose(w.weights))
 		code = mf_error_set(err, -ENOMEM, "out of memory");
 	if (!code)
-		code = print_file(out, &w, samples, weights, err);
-	free(samples);
+		code = print_rest(&w, weights, err);
 	free(weights);
 	mf_call_table_deinit(&w.table);
 	return code;

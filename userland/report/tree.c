@@ -288,9 +288,12 @@ static bool expand(struct mf_tree *tree, uint32_t number)
 
 uint64_t mf_tree_cut(uint64_t total, uint64_t extra, uint64_t stacks, double threshold)
 {
+	double cut = (double)(total + extra + stacks) * threshold / 100;
+
 	if (total == 0 && threshold != 0)
 		return 1;
-	return (uint64_t)((double)(total + extra + stacks) * threshold / 100);
+	/* In a damaged file, the sum can be so large that it is rounded up to 2^64. */
+	return cut < 0x1p64 ? (uint64_t)cut : UINT64_MAX;
 }
 
 static int compare_children(const void *left, const void *right)
