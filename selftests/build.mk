@@ -166,8 +166,8 @@ SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather
 
 # What host/sanitized runs.
 SANITIZED_units := ctl_outfile kmod_btf model_heap model_ledger model_log model_snapshots model_store model_trie \
-	pages_accounting pages_cfi pages_ring pages_space pages_stream report_filter report_tree symbols_namefile \
-	symbols_symtab
+	pages_accounting pages_cfi pages_ring pages_space pages_stream recording_file report_filter report_tree \
+	symbols_namefile symbols_symtab
 
 sanitized-units: $(KSELFTEST)
 	@mkdir -p $(O)/sanitize/unit && cp -r $(O)/kselftest $(O)/sanitize/unit/

@@ -47,6 +47,7 @@ SANITIZED(pages_cfi);
 SANITIZED(pages_ring);
 SANITIZED(pages_space);
 SANITIZED(pages_stream);
+SANITIZED(recording_file);
 SANITIZED(report_filter);
 SANITIZED(report_tree);
 SANITIZED(symbols_namefile);

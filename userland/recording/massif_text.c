@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/printable.h"
 #include "report/index.h"
 
 /* An entry of the tree that is being read, on the path from the first level to the current line. */
@@ -183,6 +184,7 @@ static bool make_frame(struct text_reader *r, uint32_t number, char *text)
 	uint32_t *copies;
 	char *end = text;
 
+	mf_printable_clean(text);
 	if (strncmp(text, "0x", 2) == 0)
 		frame->pc = strtoull(text, &end, 16);
 	if (end == text || strncmp(end, ": ", 2) != 0) {

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/printable.h"
 #include "recording/massif_text.h"
+#include "symbols/positions.h"
 
 static int no_memory(struct mf_error *err)
 {
@@ -24,6 +26,19 @@ static struct mf_cursor cursor_of(const struct mf_recorded *process, enum mf_sec
 	return (struct mf_cursor){ data, data + process->sections[type].size, false };
 }
 
+/*
+ * Reads a text that is a name. Names with control characters exist only in files that are meant to deceive: in a report,
+ * they could begin a line or control the terminal. @cursor is in a section of the process, which can be written to.
+ */
+static const char *take_name(struct mf_cursor *cursor)
+{
+	char *name = (char *)mf_cursor_text(cursor);
+
+	if (name)
+		mf_printable_clean(name);
+	return name;
+}
+
 static void take_object(struct mf_cursor *cursor, struct mf_object *object)
 {
 	const void *build_id;
@@ -32,7 +47,7 @@ static void take_object(struct mf_cursor *cursor, struct mf_object *object)
 	object->start = mf_cursor_unsigned(cursor);
 	object->end = object->start + mf_cursor_unsigned(cursor);
 	object->bias = mf_cursor_unsigned(cursor);
-	object->path = mf_cursor_text(cursor);
+	object->path = take_name(cursor);
 	object->build_id_size = (uint8_t)mf_cursor_at_most(cursor, MF_BUILD_ID_MAX);
 	build_id = mf_cursor_take(cursor, object->build_id_size);
 	if (build_id)
@@ -41,7 +56,7 @@ static void take_object(struct mf_cursor *cursor, struct mf_object *object)
 	object->device = mf_cursor_unsigned(cursor);
 	object->inode = mf_cursor_unsigned(cursor);
 	object->modified_ns = mf_cursor_signed(cursor);
-	if (object->kind != MF_OBJECT_UNKNOWN && !object->path)
+	if (object->end < object->start || (object->kind != MF_OBJECT_UNKNOWN && !object->path))
 		cursor->bad = true;
 }
 
@@ -143,7 +158,8 @@ static bool take_names_of(struct mf_recorded *process, struct mf_cursor *cursor,
 	uint64_t offset = mf_cursor_unsigned(cursor);
 	struct mf_location *locations;
 
-	if (!n)
+	/* No writer finds more. Each of them is printed for each stack that contains the frame. */
+	if (!n || n > MF_POSITIONS_MAX)
 		return false;
 	locations = mf_arena_alloc(&process->names, n * sizeof(*locations));
 	for (size_t i = 0; locations && i < n && !cursor->bad; i++) {
@@ -167,7 +183,7 @@ static bool take_names(struct mf_recorded *process)
 	if (!texts)
 		return false;
 	for (size_t i = 1; i <= n; i++)
-		texts[i] = mf_cursor_text(&cursor);
+		texts[i] = take_name(&cursor);
 	for (size_t i = 0; i < process->n_frames; i++)
 		if (cursor.bad || !take_names_of(process, &cursor, texts, n + 1, process->frames[i]))
 			return false;
@@ -268,11 +284,12 @@ static bool take_snapshots(struct mf_recorded *process)
 
 static bool take_counts(struct mf_recorded *process)
 {
-	struct mf_cursor cursor = cursor_of(process, MF_SECTION_COUNTS);
 	size_t n = process->profile.n_contexts;
+	struct mf_cursor cursor;
 
 	if (!process->sections[MF_SECTION_COUNTS].data)
 		return true;
+	cursor = cursor_of(process, MF_SECTION_COUNTS);
 	process->counts = calloc(n + 1, sizeof(*process->counts));
 	if (!process->counts)
 		return false;
@@ -316,6 +333,12 @@ static bool take_facts(struct mf_recorded *process)
 	return true;
 }
 
+static void forget_section(struct mf_recorded *process, enum mf_section_type type)
+{
+	free(process->sections[type].data);
+	process->sections[type].data = NULL;
+}
+
 /* Makes a profile of the sections of a process, which are all there. */
 static int take_process(struct mf_recorded *process, struct mf_error *err)
 {
@@ -325,6 +348,10 @@ static int take_process(struct mf_recorded *process, struct mf_error *err)
 	if (!take_facts(process) || !take_objects(process) || !take_stacks(process) || !take_snapshots(process) ||
 	    !take_counts(process))
 		return mf_error_set(err, -EBADMSG, "the contents of a section are invalid");
+	/* These, which are the largest, have no texts that are still used. */
+	forget_section(process, MF_SECTION_STACKS);
+	forget_section(process, MF_SECTION_SNAPSHOTS);
+	forget_section(process, MF_SECTION_COUNTS);
 	code = mf_symbolizer_create(process->objects, process->profile.n_objects, &names, &process->symbolizer, err);
 	if (code)
 		return code;
@@ -440,11 +467,22 @@ static int load(const char *path, struct mf_bytes *file, struct mf_error *err)
 		return mf_error_set(err, -errno, "%s", strerror(errno));
 	if (!S_ISREG(status.st_mode))
 		return mf_error_set(err, -EINVAL, "it is not a regular file");
-	while ((got = read(fd, part, sizeof(part))) > 0)
+	while ((got = read(fd, part, sizeof(part))) > 0) {
 		mf_bytes_add(file, part, (size_t)got);
+		/* A file of another kind can be larger than memory: do not read all of it. */
+		if (file->size == (size_t)got && !mf_massif_text_is((const char *)file->data, file->size)) {
+			struct mf_cursor start = { file->data, file->data + file->size, false };
+			int code = mf_section_check_magic(&start, err);
+
+			if (code)
+				return code;
+		}
+	}
 	if (got < 0)
 		return mf_error_set(err, -errno, "%s", strerror(errno));
-	return file->failed ? no_memory(err) : 0;
+	if (file->failed)
+		return no_memory(err);
+	return file->size ? 0 : mf_error_set(err, -EINVAL, "it is not a recording: it is empty");
 }
 
 /* Makes a process of a massif.out file, whose bytes it takes over. */

@@ -113,10 +113,14 @@ int mf_section_read(struct mf_cursor *file, uint32_t *type, uint8_t **contents, 
 	stored = mf_cursor_take(file, (size_t)le64toh(head.stored));
 	if (le32toh(head.sum) != checksum(&head, stored))
 		return mf_error_set(err, -EBADMSG, "the checksum of a section is wrong");
+	*type = le32toh(head.type);
+	*contents = NULL;
+	*size = 0;
+	if (*type >= MF_SECTION_TYPES)
+		return 1;
 	if (le64toh(head.size) > MF_SECTION_MAX)
 		return mf_error_set(err, -E2BIG, "a section has %" PRIu64 " bytes, more than %llu",
 				    le64toh(head.size), MF_SECTION_MAX);
-	*type = le32toh(head.type);
 	*size = (size_t)le64toh(head.size);
 	return decompress(stored, (size_t)le64toh(head.stored), contents, *size, err);
 }

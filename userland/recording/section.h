@@ -45,9 +45,9 @@ int mf_section_add(struct mf_bytes *file, enum mf_section_type type, const struc
 int mf_section_check_magic(struct mf_cursor *file, struct mf_error *err);
 
 /*
- * Reads the next section of a file. *@contents is what it holds, to be freed by the caller. Returns 1; 0 at the end of
- * the file; -ENODATA if the file ends within a section; -EBADMSG if the section is damaged; -ENOMEM; -E2BIG if it is
- * larger than MF_SECTION_MAX.
+ * Reads the next section of a file. *@contents is what it holds, to be freed by the caller; NULL if the type is not
+ * known. Returns 1; 0 at the end of the file; -ENODATA if the file ends within a section; -EBADMSG if the section is
+ * damaged; -ENOMEM; -E2BIG if it is larger than MF_SECTION_MAX.
  */
 int mf_section_read(struct mf_cursor *file, uint32_t *type, uint8_t **contents, size_t *size,
 		    struct mf_error *err);

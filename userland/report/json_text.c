@@ -47,6 +47,8 @@ void mf_json_print_text(FILE *out, const char *text)
 			fputs("\\ufffd", out);
 		else if (*at < ' ' || *at == 0x7f)
 			fprintf(out, "\\u%04x", *at);
+		else if (*at == 0xc2 && at[1] < 0xa0)
+			fprintf(out, "\\u%04x", at[1]); /* control characters, too */
 		else if (*at == '"' || *at == '\\')
 			fprintf(out, "\\%c", *at);
 		else

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/printable.h"
 #include "report/location.h"
 
 const char *const mf_sites_by_names[MF_SITES_BYS] = {
@@ -21,22 +22,9 @@ const char *const mf_sites_by_names[MF_SITES_BYS] = {
 	[MF_SITES_BY_STACK] = "stack",
 };
 
-/*
- * Adds @text to a label. Control characters, also those that UTF-8 encodes in two bytes (0xc2, 0x80 to 0x9f), become
- * question marks, because labels are printed to terminals.
- */
 static void put(struct mf_bytes *label, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text, next = (unsigned char)text[1];
-
-		if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
-			mf_bytes_add(label, "?", 1);
-			text++;
-		} else {
-			mf_bytes_add(label, c < ' ' || c == 0x7f ? "?" : text, 1);
-		}
-	}
+	mf_bytes_add(label, text, strlen(text));
 }
 
 static void put_function(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call)
@@ -182,7 +170,12 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	sites->text.size = 0;
 	labellers[addition->by](&sites->text, addition->moment, stack->calls, stack->n);
 	mf_bytes_add(&sites->text, "", 1);
-	site = sites->text.failed ? NULL : find_site(sites);
+	if (sites->text.failed)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	/* Labels are printed to terminals. */
+	mf_printable_clean((char *)sites->text.data);
+	sites->text.size = strlen((const char *)sites->text.data) + 1;
+	site = find_site(sites);
 	if (!site)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	site->bytes[addition->side] += stack->bytes;

@@ -81,7 +81,8 @@ int mf_symbolizer_create(const struct mf_object *objects, size_t n_objects,
 	s->objects = objects;
 	s->n_objects = n_objects;
 	s->options = *options;
-	s->room = 1024;
+	/* Small, because a recording can contain thousands of short processes, each with a symbolizer. */
+	s->room = 64;
 	s->answers = calloc(s->room, sizeof(*s->answers));
 	s->module_of = calloc(n_objects + 1, sizeof(struct module *));
 	if (!s->answers || !s->module_of) {

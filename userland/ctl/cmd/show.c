@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/printable.h"
 #include "command.h"
 #include "ctl/message/message.h"
 #include "ctl/message/quantity.h"
@@ -31,8 +32,11 @@ static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
 
 static void print_text(FILE *out, const char *text)
 {
-	for (; *text; text++)
-		putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+	mf_auto_free char *copy = strdup(text);
+
+	if (copy)
+		mf_printable_clean(copy);
+	fputs(copy ?: "?", out);
 }
 
 static void print_heading(const struct mf_terminal *terminal, const struct mf_facts *facts)
@@ -40,10 +44,15 @@ static void print_heading(const struct mf_terminal *terminal, const struct mf_fa
 	fputs(mf_terminal_bold(terminal), terminal->out);
 	print_text(terminal->out, facts->cmd);
 	fprintf(terminal->out, "%s\n", mf_terminal_plain(terminal));
-	if (facts->version)
-		fprintf(terminal->out, "process %" PRIu64 ", profiled for %s%s; massif %s, Linux %s\n", facts->pid,
+	if (facts->version) {
+		fprintf(terminal->out, "process %" PRIu64 ", profiled for %s%s; massif ", facts->pid,
 			mf_quantity_time((int64_t)(facts->took_ms < INT64_MAX ? facts->took_ms : 0), MF_TIME_MS).text,
-			facts->cut_off ? ", killed or still running" : "", facts->version, facts->kernel ?: "?");
+			facts->cut_off ? ", killed or still running" : "");
+		print_text(terminal->out, facts->version);
+		fputs(", Linux ", terminal->out);
+		print_text(terminal->out, facts->kernel ?: "?");
+		putc('\n', terminal->out);
+	}
 	if (strcmp(facts->desc, "(none)") != 0) {
 		fputs("options: ", terminal->out);
 		print_text(terminal->out, facts->desc);
@@ -146,8 +155,8 @@ static void show_processes(const struct mf_terminal *terminal, const struct mf_r
 		const struct mf_recorded *process = recording->processes[i];
 		mf_auto_free char *cmd = strdup(process->facts.cmd);
 
-		for (char *at = cmd; at && *at; at++)
-			*at = (unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at;
+		if (cmd)
+			mf_printable_clean(cmd);
 		fprintf(out, "%10s %10s %8" PRIu64 "  ", mf_quantity_bytes(total_of(mf_query_peak(process))).text,
 			mf_quantity_bytes(total_of(process->end)).text, process->facts.pid);
 		mf_terminal_print_cut(terminal, cmd ? cmd : "?", terminal->width - 32);

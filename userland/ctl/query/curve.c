@@ -20,11 +20,15 @@ static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
 /* Returns the column of a time, from 0 to @columns - 1. */
 static size_t column_of(int64_t time, int64_t last, size_t columns)
 {
+	size_t column;
+
 	if (last <= 0 || time <= 0)
 		return 0;
 	if (time >= last)
 		return columns - 1;
-	return (size_t)((double)time / (double)last * (double)columns);
+	/* As doubles, large times can be equal that are not. */
+	column = (size_t)((double)time / (double)last * (double)columns);
+	return column < columns ? column : columns - 1;
 }
 
 /*

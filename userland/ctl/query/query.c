@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/printable.h"
 #include "ctl/message/message.h"
 #include "ctl/options/number.h"
 
@@ -244,10 +245,11 @@ static void list_processes(const struct mf_recording *recording, FILE *out)
 {
 	for (size_t i = 0; i < recording->n_processes; i++) {
 		const struct mf_facts *facts = &recording->processes[i]->facts;
+		mf_auto_free char *cmd = strndup(facts->cmd, 80);
 
-		fprintf(out, "\n  %8" PRIu64 "  ", facts->pid);
-		for (size_t k = 0; k < 80 && facts->cmd[k]; k++)
-			putc((unsigned char)facts->cmd[k] < ' ' || facts->cmd[k] == 0x7f ? '?' : facts->cmd[k], out);
+		if (cmd)
+			mf_printable_clean(cmd);
+		fprintf(out, "\n  %8" PRIu64 "  %s", facts->pid, cmd ?: "?");
 	}
 }
 
