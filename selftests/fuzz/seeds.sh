@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 to=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$to"/{caches,code,elf,msprint,names,ring,rules,store}
+mkdir -p "$to"/{caches,code,elf,msprint,names,recording,ring,rules,store}
 
 cat > "$work/program.c" <<'EOF'
 struct node { struct node *next; long value; };
@@ -132,3 +132,35 @@ record() {
 	record '\x03\x01\x00\x01\x02\x08\x00'			    # FORK
 	record '\x05\x01\x00\x01\x07'				    # EXIT
 } > "$to/ring/life"
+
+# Input for recording.c: the processes of a recording, section by section (massif.rec(5)).
+contents() {
+	local type=$1
+	shift
+	record "$@" > "$work/contents"
+	record "\\x0$type"
+	number "$(stat -c %s "$work/contents")"
+	cat "$work/contents"
+}
+# The facts of a process precede the rest, which all have in common.
+process() {
+	contents 1 "$1"
+	# nothing known; a program; a library that was unloaded; a note
+	contents 2 '\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x80\x20\x80\x20\x00\x03/p\x00\x04abcd\x00\x01\x02\x02\x01\x80\x40\x80\x20\x80\x40\x06/l.so\x00\x00\x01\x01\x03\x01\x03\x00\x00\x00\x07[heap]\x00\x00\x00\x00\x00\x00'
+	# four frames, four nodes, three contexts
+	contents 3 '\x04\x01\xa0\x40\x01\x20\x02\x80\x40\x03\xbf\x80\x01\x04\x01\x01\x01\x00\x02\x02\x04\x03\x03\x04\x02\x02'
+	# a snapshot without a tree, the peak, the end
+	contents 5 '\x03\x00\x00\x00\x00\x00\x64\x64\x08\x00\x02\x03\x02\x00\x78\x01\x50\x64\x3c\x08\x00\x01\x03\x02\x00\x00\x02\x0a'
+	# the counts of the contexts
+	contents 7 '\x03\xac\x02\x01\x01\x02\x80\x01\x00\x02\x01\x05\x00\x01'
+	# four texts; a frame with an inlined call, main, and two without names
+	contents 4 '\x04\x05main\x00\x02f\x00\x03in\x00\x04p.c\x00\x02\x04\x03\x00\x04\x07\x02\x00\x04\x09\x01\x02\x01\x00\x04\x14\x01\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00'
+	contents 6 ''
+}
+heap='\x07\x00\x07\x08\x02p\x00\x0b\x04p x\x00\x0f\x02\x22\x64\x2d\x03\x3b\x040.1\x00'
+pages='\x04\x00\x08\x0b\x02q\x00\x12\x01\x15\x02'
+{ record '\x00\x00'; process "$heap"; } > "$to/recording/heap"
+{ record '\x00\xa7'; process "$pages"; process "$heap"; } > "$to/recording/two"
+{ record '\x00\x08'; process "$pages"; } > "$to/recording/pages"
+{ record '\x01\x00'; cat "$to/msprint/plain"; } > "$to/recording/text"
+record '\x01\x00massif.rec\r\n\x01\x00\x00\x00' > "$to/recording/file"

@@ -32,6 +32,7 @@ FUZZER(code);
 FUZZER(elf);
 FUZZER(msprint);
 FUZZER(names);
+FUZZER(recording);
 FUZZER(ring);
 FUZZER(rules);
 FUZZER(store);

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+// Fuzzes the readers of recordings and of massif.out files, and everything that export and show make of what they read.
+//
+// An input begins with two bytes, which choose options of the reports. If bit 0 of the first is set, the rest is the
+// file. Otherwise the rest is a list of sections, each a type, a length and that many bytes of contents, which the
+// fuzzer compresses and seals: random bytes would never have the right checksum.
+
+#include "selftests/fuzz/fuzz.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "ctl/query/curve.h"
+#include "ctl/query/site_table.h"
+#include "recording/reader.h"
+#include "report/writers.h"
+
+#define SNAPSHOTS 3u	    /* so many snapshots of a process are written in each format */
+#define BYTES	  (1u << 18) /* output is not written further: a few stacks can have gigabytes of text */
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned int seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
+
+/* Where output goes. */
+struct sink {
+	size_t size;
+	bool is_full;
+	bool is_text; /* without control characters */
+	uint64_t number, sum; /* the number at the end of the current line, and those of all lines before */
+};
+
+static ssize_t take_output(void *cookie, const char *bytes, size_t size)
+{
+	struct sink *sink = cookie;
+
+	if (sink->size + size > BYTES) {
+		sink->is_full = true;
+		errno = ENOSPC;
+		return 0;
+	}
+	sink->size += size;
+	for (size_t i = 0; i < size; i++) {
+		fuzz_require(!sink->is_text || bytes[i] == '\n' || ((unsigned char)bytes[i] >= ' ' && bytes[i] != 0x7f));
+		if (bytes[i] == '\n')
+			sink->sum += sink->number;
+		sink->number = bytes[i] >= '0' && bytes[i] <= '9' ? 10 * sink->number + (uint64_t)(bytes[i] - '0') : 0;
+	}
+	return (ssize_t)size;
+}
+
+static FILE *open_sink(struct sink *sink)
+{
+	FILE *out = fopencookie(sink, "w", (cookie_io_functions_t){ .write = take_output });
+
+	if (!out)
+		abort();
+	return out;
+}
+
+static size_t look_at(const char *text)
+{
+	return text ? strlen(text) : 0;
+}
+
+/* Checks that a snapshot refers only to what the profile has. Returns the bytes of all stacks that have frames. */
+static uint64_t check_snapshot(const struct mf_profile *profile, const struct mf_profile_snapshot *snapshot)
+{
+	struct mf_frame frames[MF_PROFILE_FRAMES_MAX];
+	uint64_t sum = 0;
+
+	fuzz_require(snapshot->tree <= MF_TREE_PEAK && snapshot->n_seen <= profile->n_contexts);
+	fuzz_require(snapshot->tree != MF_TREE_EMPTY || !snapshot->n_leaves);
+	for (size_t i = 0; i < snapshot->n_leaves; i++) {
+		const struct mf_leaf *leaf = &snapshot->leaves[i];
+
+		fuzz_require(leaf->context < snapshot->n_seen && (!i || leaf->context > leaf[-1].context));
+		if (profile->read_context(profile->source, leaf->context, frames))
+			sum += leaf->bytes;
+	}
+	return sum;
+}
+
+static void check_contexts(const struct mf_recorded *process)
+{
+	const struct mf_profile *profile = &process->profile;
+	struct mf_frame frames[MF_PROFILE_FRAMES_MAX];
+
+	for (uint32_t i = 0; i < profile->n_contexts; i++) {
+		uint32_t n = profile->read_context(profile->source, i, frames);
+
+		fuzz_require(n <= MF_PROFILE_FRAMES_MAX);
+		for (uint32_t k = 0; k < n; k++)
+			fuzz_require(frames[k].object < profile->n_objects);
+	}
+	for (size_t i = 0; i < process->n_frames; i++) {
+		const struct mf_location *locations;
+		size_t n = mf_symbolizer_resolve(process->symbolizer, process->frames[i], &locations);
+
+		fuzz_require(n);
+		for (size_t k = 0; k < n; k++)
+			look_at(locations[k].function), look_at(locations[k].directory), look_at(locations[k].file);
+	}
+}
+
+static void check_process(const struct mf_recorded *process)
+{
+	const struct mf_profile *profile = &process->profile;
+	const struct mf_facts *facts = &process->facts;
+
+	fuzz_require(facts->name && profile->cmd && profile->desc);
+	look_at(facts->name), look_at(profile->cmd), look_at(profile->desc), look_at(facts->version),
+		look_at(facts->kernel);
+	fuzz_require(profile->time_unit <= MF_TIME_BYTES && profile->what <= MF_PAGES_BOTH);
+	fuzz_require(profile->n_objects && profile->objects[0].kind == MF_OBJECT_UNKNOWN);
+	for (size_t i = 0; i < profile->n_objects; i++) {
+		const struct mf_object *object = &profile->objects[i];
+
+		fuzz_require(object->kind <= MF_OBJECT_NOTE && object->start <= object->end);
+		fuzz_require(object->build_id_size <= MF_BUILD_ID_MAX);
+		fuzz_require(object->kind == MF_OBJECT_UNKNOWN || object->path);
+		look_at(object->path);
+	}
+	check_contexts(process);
+	for (size_t i = 0; i < profile->n_snapshots; i++)
+		check_snapshot(profile, &profile->snapshots[i]);
+	check_snapshot(profile, process->end);
+	fuzz_require(process->end->tree != MF_TREE_EMPTY);
+}
+
+static void write_moment(const struct mf_writer *writer, const struct mf_moment *moment, uint64_t sum)
+{
+	struct sink sink = { .is_text = writer != &mf_writers[MF_FORMAT_PPROF] };
+	FILE *out = open_sink(&sink);
+	struct mf_error err;
+	int code = writer->write_moment(out, moment, &err);
+
+	fuzz_require(!code || sink.is_full);
+	fuzz_require(code || writer != &mf_writers[MF_FORMAT_COLLAPSED] || sink.sum == sum);
+	fclose(out);
+}
+
+static void write_profile(const struct mf_writer *writer, const struct mf_recorded *process,
+			  const struct mf_report_options *options)
+{
+	struct mf_profile profile = process->profile;
+	struct sink sink = { .is_text = true };
+	FILE *out = open_sink(&sink);
+	struct mf_error err;
+
+	/* Massif's format has these as they are. */
+	profile.cmd = profile.desc = "";
+	if (profile.n_snapshots > SNAPSHOTS)
+		profile.n_snapshots = SNAPSHOTS;
+	fuzz_require(!writer->write_profile(out, &profile, options, process->symbolizer, &err) || sink.is_full);
+	fclose(out);
+}
+
+static void write_moments(struct mf_recorded *process, const struct mf_report_options *options)
+{
+	const struct mf_profile *profile = &process->profile;
+	size_t n = 0;
+
+	for (size_t i = 0; i <= profile->n_snapshots && n < SNAPSHOTS; i++) {
+		const struct mf_moment moment = {
+			.profile = profile,
+			.snapshot = i ? &profile->snapshots[i - 1] : process->end,
+			.options = options,
+			.symbolizer = process->symbolizer,
+		};
+		uint64_t sum;
+
+		if (moment.snapshot->tree == MF_TREE_EMPTY)
+			continue;
+		n++;
+		sum = check_snapshot(profile, moment.snapshot);
+		for (enum mf_format format = 0; format < MF_FORMATS; format++)
+			if (mf_writers[format].meaning && mf_writers[format].write_moment)
+				write_moment(&mf_writers[format], &moment, sum);
+	}
+}
+
+static const struct mf_profile_snapshot *first_tree(const struct mf_recorded *process)
+{
+	for (size_t i = 0; i < process->profile.n_snapshots; i++)
+		if (process->profile.snapshots[i].tree != MF_TREE_EMPTY)
+			return &process->profile.snapshots[i];
+	return process->end;
+}
+
+/* What massif-ctl show prints. */
+static void show(struct mf_recorded *process, const struct mf_report_options *options, uint8_t flags, uint8_t choice)
+{
+	struct sink sink = { .is_text = true };
+	const struct mf_terminal terminal = { .out = open_sink(&sink), .width = 80, .utf8 = true };
+	const struct mf_query query = { .options.report = *options };
+	const struct mf_site_table table = {
+		.query = &query,
+		.sides = { { process, first_tree(process) }, { process, process->end } },
+		.titles = { "first", "end" },
+		.sort = (flags >> 1) % MF_SITES_VALUES,
+		.by = (choice >> 5) % MF_SITES_BYS,
+	};
+	struct mf_error err;
+
+	mf_curve_draw(&terminal, &process->profile, 8);
+	fuzz_require(!mf_site_table_print(&terminal, &table, &err));
+	fclose(terminal.out);
+}
+
+static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
+{
+	struct mf_report_options options;
+
+	check_process(process);
+	mf_report_options_init(&options);
+	if (choice & 1)
+		options.threshold = 0;
+	if (choice & 2)
+		options.depth = 200;
+	options.show_below_main = choice & 4;
+	options.keep_unloaded = !(choice & 8);
+	options.sym_offsets = choice & 16;
+	for (enum mf_format format = 0; format < MF_FORMATS; format++)
+		if (mf_writers[format].meaning && mf_writers[format].write_profile)
+			write_profile(&mf_writers[format], process, &options);
+	write_moments(process, &options);
+	show(process, &options, flags, choice);
+}
+
+/* Takes the next section of an input. Returns its type. */
+static enum mf_section_type take_section(struct fuzz_input *input, struct mf_bytes *contents)
+{
+	uint8_t type = fuzz_u8(input) % (MF_SECTION_TYPES + 1);
+	size_t size = fuzz_u16(input);
+
+	*contents = (struct mf_bytes){ .data = (uint8_t *)input->at, .size = size < input->left ? size : input->left };
+	input->at += contents->size;
+	input->left -= contents->size;
+	return type;
+}
+
+static void add_sections(struct mf_bytes *file, struct fuzz_input *input)
+{
+	struct mf_bytes contents;
+
+	mf_section_add_magic(file);
+	while (input->left) {
+		enum mf_section_type type = take_section(input, &contents);
+
+		if (mf_section_add(file, type, &contents))
+			abort();
+	}
+}
+
+/* Most mutations change the contents of one section, and its length accordingly. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned int seed)
+{
+	struct fuzz_input input = { data, size };
+	struct mf_bytes contents = { 0 };
+	uint8_t *copy, *rest;
+	size_t n = 0, most;
+
+	for (fuzz_u16(&input); input.left; n++)
+		take_section(&input, &contents);
+	if (!n || data[0] & 1 || seed % 8 == 0 || size > room)
+		return LLVMFuzzerMutate(data, size, room);
+	input = (struct fuzz_input){ data, size };
+	fuzz_u16(&input);
+	for (n = seed / 8 % n + 1; n; n--)
+		take_section(&input, &contents);
+	most = room - size + contents.size;
+	copy = malloc(room + 1);
+	rest = malloc(input.left + 1);
+	if (!copy || !rest)
+		abort();
+	memcpy(rest, input.at, input.left);
+	memcpy(copy, contents.data, contents.size);
+	contents.size = LLVMFuzzerMutate(copy, contents.size, most < UINT16_MAX ? most : UINT16_MAX);
+	memcpy(contents.data, copy, contents.size);
+	memcpy(contents.data + contents.size, rest, input.left);
+	/* If the section was cut off, what there is of it is all of it now. */
+	if (contents.data - data >= 5) {
+		contents.data[-2] = (uint8_t)contents.size;
+		contents.data[-1] = (uint8_t)(contents.size >> 8);
+	}
+	size = (size_t)(contents.data - data) + contents.size + input.left;
+	free(copy);
+	free(rest);
+	return size;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input input = { data, size };
+	uint8_t flags = fuzz_u8(&input), choice = fuzz_u8(&input);
+	struct mf_recording recording;
+	struct mf_bytes file = { 0 };
+	struct mf_error err = { 0 };
+	char path[64];
+	int fd;
+
+	if (flags & 1)
+		mf_bytes_add(&file, input.at, input.left);
+	else
+		add_sections(&file, &input);
+	fd = fuzz_file(file.data, file.size);
+	mf_bytes_deinit(&file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (mf_recording_read(path, &recording, &err)) {
+		fuzz_require(err.text[0] && !recording.processes);
+	} else {
+		fuzz_require(recording.n_processes);
+		for (size_t i = 0; i < recording.n_processes && i < SNAPSHOTS; i++)
+			use(recording.processes[i], flags, choice);
+	}
+	mf_recording_release(&recording);
+	close(fd);
+	return 0;
+}
