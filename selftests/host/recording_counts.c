@@ -99,7 +99,7 @@ static const struct {
 };
 
 /* In a program with threads, the dynamic linker allocates blocks for each of them, which are left out. */
-TEST_F(counts, of_known_programs)
+TEST_F_TIMEOUT(counts, of_known_programs, 120)
 {
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		struct sums sums;
@@ -143,7 +143,7 @@ static unsigned long long number_after(const char *text, const char *label)
  * Memcheck counts a realloc as an allocation and a free, too. It shows the allocations, the frees and the bytes of all
  * blocks since the start, and the blocks that are left.
  */
-TEST_F(counts, equal_those_of_memcheck)
+TEST_F_TIMEOUT(counts, equal_those_of_memcheck, 300)
 {
 	for (size_t i = 0; i < sizeof(real) / sizeof(real[0]); i++) {
 		const char *const *argv = real[i];

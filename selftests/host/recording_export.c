@@ -57,7 +57,7 @@ static const char *const options[] = {
 	"--keep-debuginfo=no",
 };
 
-TEST_F(recording, equals_the_file_of_the_run)
+TEST_F_TIMEOUT(recording, equals_the_file_of_the_run, 180)
 {
 	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--time-unit=B", "--massif-out-file=out.1",
 			 PERL, "-e", SCRIPT));
@@ -75,7 +75,7 @@ TEST_F(recording, equals_the_file_of_the_run)
 }
 
 /* Every process of the run is in the one recording, and has the file that the run wrote for it. */
-TEST_F(recording, holds_all_processes)
+TEST_F_TIMEOUT(recording, holds_all_processes, 120)
 {
 	char name[256], pid[32], path[64], *list;
 	size_t n = 0;
@@ -173,7 +173,7 @@ static size_t sum_of_samples(const char *text, unsigned long long sums[3])
 	return n;
 }
 
-TEST_F(recording, pprof_reads_it)
+TEST_F_TIMEOUT(recording, pprof_reads_it, 120)
 {
 	unsigned long long sums[3] = { 0 }, peak;
 	char expected[64];
@@ -213,7 +213,7 @@ static const struct {
 	{ "two files", { "export", "massif.rec", "out.1" }, "one file too many: 'out.1'" },
 };
 
-TEST_F(recording, mistakes_are_explained)
+TEST_F_TIMEOUT(recording, mistakes_are_explained, 120)
 {
 	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.1", PERL, "-e", "1"));
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
@@ -231,7 +231,7 @@ TEST_F(recording, mistakes_are_explained)
 /*
  * A massif.out file of Valgrind's Massif: the sum is that of its peak, and functions, files and lines are told apart.
  */
-TEST_F(recording, reads_massif_out_files)
+TEST_F_TIMEOUT(recording, reads_massif_out_files, 120)
 {
 	unsigned long long peak;
 	char *text;

@@ -34,7 +34,7 @@ FIXTURE_TEARDOWN(show)
 #define HAS(text) (strstr(self->result.out, text) != NULL)
 
 /* The example of Massif's manual: 20,000 bytes at the peak in three places, all but 10,000 freed. */
-TEST_F(show, says_peak_end_and_sites)
+TEST_F_TIMEOUT(show, says_peak_end_and_sites, 120)
 {
 	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
 	EXPECT_TRUE(HAS("\npeak               19.71 KB  (19.53 KB requested, 184 B overhead) at "));
@@ -68,7 +68,7 @@ static const struct {
 	{ "--at=end", "       end        end   share  site\n" },
 };
 
-TEST_F(show, has_other_views)
+TEST_F_TIMEOUT(show, has_other_views, 120)
 {
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		EXPECT_EQ(0, RUN("massif-ctl", "show", views[i].option, "massif.rec"));
@@ -91,7 +91,7 @@ static const struct {
 	{ "--to=pprof", "Bad option: --to=pprof" },
 };
 
-TEST_F(show, mistakes_are_explained)
+TEST_F_TIMEOUT(show, mistakes_are_explained, 120)
 {
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
 		EXPECT_EQ(1, RUN("massif-ctl", "show", mistakes[i].option, "massif.rec"));
@@ -103,7 +103,7 @@ TEST_F(show, mistakes_are_explained)
 }
 
 /* Without a terminal: no colours, 80 columns or as many as COLUMNS says, and other characters where UTF-8 is not used. */
-TEST_F(show, suits_what_it_is_printed_to)
+TEST_F_TIMEOUT(show, suits_what_it_is_printed_to, 120)
 {
 	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
 	EXPECT_FALSE(HAS("\033"));

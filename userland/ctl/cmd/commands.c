@@ -28,6 +28,17 @@ const struct mf_command mf_commands[] = {
 	  "    --top=N           number of rows\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
 	  "  On a terminal, long output goes to $MASSIF_PAGER, $PAGER or less. With NO_COLOR set, there are no colours.\n" },
+	{ "diff", "diff [options] OLD NEW", "show what has changed between two recordings",
+	  mf_command_diff,
+	  "  Compares peak, end and calls, and the sites that hold memory at the peak. Sites are matched by function\n"
+	  "  and file, not by address or line, so that a program can be compared with an older build.\n"
+	  "    --by=place|site|function|file|library|stack   what a row of the table is\n"
+	  "    --at=peak|end     the moment whose sites are compared\n"
+	  "    --min=SIZE        hide smaller changes (4K, 1M)\n"
+	  "    --top=N           number of rows, 20 by default\n"
+	  "    --filter=REGEX    only rows that match this extended regular expression\n"
+	  "    --tolerance=PCT   growth of peak and end up to this percentage is none\n"
+	  "  The exit status is 0 if neither the peak nor the end has grown, 1 if one has, 2 if something is wrong.\n" },
 	{ "export", "export [--to=FORMAT] [options] FILE", "write a recorded profile for another program",
 	  mf_command_export,
 	  "  Writes the recording FILE (massif-ctl record) in another format to standard output, or to the file\n"

@@ -107,7 +107,7 @@ static int export_file(struct mf_query *query)
 
 	if (choose_writer(query, &export, &err) || mf_recording_read(query->files[0], &recording, &err))
 		return refuse(&err);
-	mf_query_say_damage(query, &recording);
+	mf_query_say_damage(query->files[0], &recording);
 	export.process = mf_query_process(query, &recording, &err);
 	if (!export.process || check_source(&export, &err) ||
 	    describe(&export.process->profile, &query->options, &desc, &err) || write_to(query, &export, &err))

@@ -175,7 +175,7 @@ static int show_file(struct mf_query *query)
 
 	if (mf_recording_read(query->files[0], &recording, &err))
 		return refuse(&err);
-	mf_query_say_damage(query, &recording);
+	mf_query_say_damage(query->files[0], &recording);
 	if (query->pid || recording.n_processes == 1) {
 		process = mf_query_process(query, &recording, &err);
 		if (!process || !mf_query_snapshot(query, process, &err))

@@ -56,3 +56,26 @@ bool mf_number_parse_decimal(const char *text, double *value)
 	*value = negative ? -number : number;
 	return true;
 }
+
+bool mf_number_parse_size(const char *text, uint64_t *value)
+{
+	static const char suffixes[] = "KMGT";
+	uint64_t number = 0;
+	const char *p = text, *suffix;
+
+	if (!is_digit(*p))
+		return false;
+	for (; is_digit(*p); p++) {
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*p - '0'), &number))
+			return false;
+	}
+	suffix = *p ? strchr(suffixes, *p) : NULL;
+	if (suffix) {
+		if (__builtin_mul_overflow(number, 1ull << 10 * (suffix - suffixes + 1), &number))
+			return false;
+		p++;
+	}
+	*value = number;
+	return *p == '\0';
+}

@@ -113,6 +113,20 @@ static int parse_top(const char *text, struct mf_query *query, struct mf_error *
 	return 0;
 }
 
+static int parse_min(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	if (mf_number_parse_size(text, &query->min))
+		return 0;
+	return mf_error_set(err, -EINVAL, "--min=%.200s: it needs a size, such as 100, 4K or 1M", text);
+}
+
+static int parse_tolerance(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	if (mf_number_parse_decimal(text, &query->tolerance) && query->tolerance >= 0)
+		return 0;
+	return mf_error_set(err, -EINVAL, "--tolerance=%.200s: it needs a percentage", text);
+}
+
 static int parse_filter(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	char why[256];
@@ -140,6 +154,8 @@ static const struct {
 	{ "--leaks", parse_leaks, .bare = true },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
+	{ "--min", parse_min },
+	{ "--tolerance", parse_tolerance },
 	{ "--pid", parse_pid },
 	{ "--at", parse_at },
 	{ "--to", parse_to },
@@ -209,7 +225,8 @@ static int parse_words(struct mf_query *query, int argc, char **argv, size_t n_f
 		query->words[(*n_words)++] = argv[i];
 	}
 	if (query->n_files < n_files)
-		return mf_error_set(err, -EINVAL, "no recording specified\nUse --help for more information.");
+		return mf_error_set(err, -EINVAL, "%s\nUse --help for more information.",
+				    query->n_files ? "no second recording specified" : "no recording specified");
 	return 0;
 }
 
@@ -323,11 +340,21 @@ const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query
 	return &profile->snapshots[number];
 }
 
-void mf_query_say_damage(const struct mf_query *query, const struct mf_recording *recording)
+void mf_query_filter(const struct mf_query *query, struct mf_sites *sites)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sites->count; i++)
+		if (!query->filter || regexec(&query->regex, sites->list[i].label, 0, NULL, 0) == 0)
+			sites->list[kept++] = sites->list[i];
+	sites->count = kept;
+}
+
+void mf_query_say_damage(const char *path, const struct mf_recording *recording)
 {
 	if (recording->damage)
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "'%s' is damaged: %s; what follows its first %zu process%s is left out",
-			       query->files[0], recording->damage, recording->n_processes,
+			       path, recording->damage, recording->n_processes,
 			       recording->n_processes == 1 ? "" : "es");
 }

@@ -28,6 +28,8 @@ struct mf_query {
 	unsigned int sort;	  /* --sort: the column by which a table is sorted */
 	bool leaks;		  /* --leaks: what is held at the end comes first */
 	uint32_t top;		  /* --top: how many rows a table has; 0: not given */
+	uint64_t min;		  /* --min: smaller changes are not shown, in bytes */
+	double tolerance;	  /* --tolerance: growth that is none, in per cent */
 	const char *filter;	  /* --filter: only sites that match; compiled in @regex */
 	regex_t regex;
 	const char *output;	  /* -o, --output: the file to write; NULL: standard output */
@@ -60,7 +62,10 @@ const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query
 /* Returns the snapshot of the peak; if there is none, that with the largest total that has a tree. */
 const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process);
 
-/* Prints a warning if a part of @recording could not be read. */
-void mf_query_say_damage(const struct mf_query *query, const struct mf_recording *recording);
+/* Prints a warning if a part of @recording, which is in the file @path, could not be read. */
+void mf_query_say_damage(const char *path, const struct mf_recording *recording);
+
+/* Removes the sites that do not match --filter. */
+void mf_query_filter(const struct mf_query *query, struct mf_sites *sites);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,17 +53,6 @@ static void print_number(FILE *out, unsigned int value, uint64_t number)
 		fprintf(out, "%10" PRIu64 " ", number);
 	else
 		fprintf(out, "%10s ", mf_quantity_bytes(number).text);
-}
-
-/* Removes the sites that do not match --filter. */
-static void filter_sites(const struct mf_query *query, struct mf_sites *sites)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < sites->count; i++)
-		if (!query->filter || regexec(&query->regex, sites->list[i].label, 0, NULL, 0) == 0)
-			sites->list[kept++] = sites->list[i];
-	sites->count = kept;
 }
 
 static uint64_t sum_of(const struct mf_sites *sites, unsigned int side)
@@ -147,7 +135,7 @@ int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site
 			code = mf_sites_add_counts(&sites, &moment, table->by, err);
 	}
 	if (!code) {
-		filter_sites(table->query, &sites);
+		mf_query_filter(table->query, &sites);
 		if (sites.count)
 			qsort_r(sites.list, sites.count, sizeof(*sites.list), compare, &sort);
 		print_rows(terminal, table, &sites);
