@@ -101,6 +101,17 @@ static void add_claim(struct mf_bytes *file, uint32_t type, uint64_t size)
 	mf_bytes_add(file, &section, sizeof(section));
 }
 
+/* What is not read is not written either. The contents are never looked at. */
+TEST(too_large_to_be_written)
+{
+	struct mf_bytes file = { 0 }, contents = { .size = MF_SECTION_MAX + 1 };
+
+	EXPECT_EQ(-E2BIG, mf_section_add(&file, MF_SECTION_NAMES, &contents));
+	contents.size = MF_SECTION_MAX * 10;
+	EXPECT_EQ(-E2BIG, mf_section_add(&file, MF_SECTION_NAMES, &contents));
+	EXPECT_EQ(0, file.size);
+}
+
 TEST(largest_section)
 {
 	static const struct {

@@ -45,8 +45,11 @@ int mf_section_add(struct mf_bytes *file, enum mf_section_type type, const struc
 {
 	size_t room = ZSTD_compressBound(contents->size), stored;
 	struct head head = { .type = htole32(type), .size = htole64(contents->size) };
-	uint8_t *data = malloc(room);
+	uint8_t *data;
 
+	if (contents->size > MF_SECTION_MAX)
+		return -E2BIG;
+	data = malloc(room);
 	if (!data || contents->failed) {
 		free(data);
 		return -ENOMEM;

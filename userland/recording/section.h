@@ -35,7 +35,7 @@ enum mf_section_type {
 /* Adds the head that every file begins with to @file. */
 void mf_section_add_magic(struct mf_bytes *file);
 
-/* Compresses @contents and adds them to @file as a section. Returns 0 or -ENOMEM. */
+/* Compresses @contents and adds them to @file as a section. Returns 0, -ENOMEM, or -E2BIG above MF_SECTION_MAX. */
 int mf_section_add(struct mf_bytes *file, enum mf_section_type type, const struct mf_bytes *contents);
 
 /*

@@ -362,5 +362,7 @@ int mf_recording_add(struct mf_bytes *file, const struct mf_facts *facts, const 
 
 	stacks_deinit(&stacks);
 	mf_bytes_deinit(&contents);
+	if (code == -E2BIG)
+		return mf_error_set(err, code, "the profile is too large for a recording: a section has more than 1 GiB");
 	return code ? mf_error_set(err, code, "out of memory for the recording") : 0;
 }

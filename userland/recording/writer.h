@@ -12,7 +12,7 @@
 /*
  * Adds the sections of one process to @file: @facts, and @profile with unpruned trees. @end is what the process held at
  * the end, with a tree, whether or not the profile has a snapshot of it; its contexts are those of @profile.
- * @symbolizer was created with the profile's objects; the names of all frames are looked up. Returns 0 or -ENOMEM.
+ * @symbolizer was created with the profile's objects; the names of all frames are looked up. Returns 0, -ENOMEM or -E2BIG.
  */
 int mf_recording_add(struct mf_bytes *file, const struct mf_facts *facts, const struct mf_profile *profile,
 		     const struct mf_profile_snapshot *end, struct mf_symbolizer *symbolizer, struct mf_error *err);

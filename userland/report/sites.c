@@ -228,6 +228,16 @@ int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, 
 	return code;
 }
 
+void mf_sites_keep(struct mf_sites *sites, const regex_t *regex)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sites->count; i++)
+		if (!regex || regexec(regex, sites->list[i].label, 0, NULL, 0) == 0)
+			sites->list[kept++] = sites->list[i];
+	sites->count = kept;
+}
+
 void mf_sites_deinit(struct mf_sites *sites)
 {
 	free(sites->list);

@@ -6,6 +6,7 @@
 #ifndef MASSIF_REPORT_SITES_H
 #define MASSIF_REPORT_SITES_H
 
+#include <regex.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,6 +64,9 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 /* Adds the counts of all contexts of the moment's profile, if it has counts. Returns 0 or -ENOMEM. */
 int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
 			struct mf_error *err);
+
+/* Removes the sites whose labels do not match @regex; NULL keeps all. */
+void mf_sites_keep(struct mf_sites *sites, const regex_t *regex);
 
 void mf_sites_deinit(struct mf_sites *sites);
 

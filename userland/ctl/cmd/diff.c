@@ -181,7 +181,7 @@ static int compare(struct comparison *c, struct mf_error *err)
 	}
 	if (code)
 		return code;
-	mf_query_filter(c->query, &c->sites);
+	mf_sites_keep(&c->sites, mf_query_filter(c->query));
 	if (c->sites.count)
 		qsort(c->sites.list, c->sites.count, sizeof(*c->sites.list), compare_sites);
 	return 0;

@@ -340,16 +340,6 @@ const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query
 	return &profile->snapshots[number];
 }
 
-void mf_query_filter(const struct mf_query *query, struct mf_sites *sites)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < sites->count; i++)
-		if (!query->filter || regexec(&query->regex, sites->list[i].label, 0, NULL, 0) == 0)
-			sites->list[kept++] = sites->list[i];
-	sites->count = kept;
-}
-
 void mf_query_say_damage(const char *path, const struct mf_recording *recording)
 {
 	if (recording->damage)

@@ -65,7 +65,10 @@ const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *proces
 /* Prints a warning if a part of @recording, which is in the file @path, could not be read. */
 void mf_query_say_damage(const char *path, const struct mf_recording *recording);
 
-/* Removes the sites that do not match --filter. */
-void mf_query_filter(const struct mf_query *query, struct mf_sites *sites);
+/* Returns the expression of --filter, or NULL. */
+static inline const regex_t *mf_query_filter(const struct mf_query *query)
+{
+	return query->filter ? &query->regex : NULL;
+}
 
 #endif

@@ -135,7 +135,7 @@ int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site
 			code = mf_sites_add_counts(&sites, &moment, table->by, err);
 	}
 	if (!code) {
-		mf_query_filter(table->query, &sites);
+		mf_sites_keep(&sites, mf_query_filter(table->query));
 		if (sites.count)
 			qsort_r(sites.list, sites.count, sizeof(*sites.list), compare, &sort);
 		print_rows(terminal, table, &sites);
