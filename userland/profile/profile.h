@@ -51,6 +51,12 @@ struct mf_profile_snapshot {
 	size_t n_seen; /* number of contexts that existed at the time of the snapshot */
 };
 
+/* Returns all the bytes of @snapshot. */
+static inline uint64_t mf_profile_total(const struct mf_profile_snapshot *snapshot)
+{
+	return snapshot->heap_bytes + snapshot->extra_bytes + snapshot->stack_bytes;
+}
+
 /* What one context has allocated since the start, and how many of its blocks are live at the end. */
 struct mf_counts {
 	uint64_t allocations; /* blocks that it has allocated, by realloc as well */
@@ -79,5 +85,12 @@ struct mf_profile {
 	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;
 };
+
+/*
+ * Returns the snapshot of the peak; if there is none, that with the largest total that has a tree. @end is a snapshot,
+ * with a tree, of what was held at the end; it need not be among those of the profile.
+ */
+const struct mf_profile_snapshot *mf_profile_peak(const struct mf_profile *profile,
+						  const struct mf_profile_snapshot *end);
 
 #endif

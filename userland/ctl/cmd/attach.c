@@ -16,6 +16,7 @@
 #include "ctl/options/time_units.h"
 #include "command.h"
 #include "ctl/control/server.h"
+#include "ctl/check/checker.h"
 #include "ctl/files/recorder.h"
 #include "ctl/options/defaults.h"
 #include "ctl/output/logfile.h"
@@ -30,6 +31,7 @@
 
 enum {
 	STATUS_REFUSED = 1,
+	STATUS_OVER = 1, /* the process is over a budget */
 	STATUS_LOST = 125,	   /* exit status if an output file could not be written anywhere */
 	DURATION_MAX = 1000000000, /* largest value that --duration accepts, in seconds */
 };
@@ -186,6 +188,7 @@ static int record(struct attachment *a)
 {
 	pid_t pid = a->process.pid;
 	struct mf_error err;
+	bool kept;
 	int ret;
 
 	ret = mf_pages_join(a->session.pages, pid, &err);
@@ -212,7 +215,8 @@ static int record(struct attachment *a)
 		mf_message_say(MF_MESSAGE_DETAIL, "detaching from process %d", (int)pid);
 	mf_pages_session_end(&a->session);
 	mf_recorder_say(a->options->recorder);
-	return ret ? STATUS_REFUSED : 0;
+	kept = mf_checker_say(a->options->checker);
+	return ret ? STATUS_REFUSED : kept ? 0 : STATUS_OVER;
 }
 
 static int attach(struct mf_options *options, const struct request *request)

@@ -29,6 +29,7 @@ int mf_command_run(int argc, char **argv);
 int mf_command_record(int argc, char **argv);
 int mf_command_show(int argc, char **argv);
 int mf_command_diff(int argc, char **argv);
+int mf_command_check(int argc, char **argv);
 int mf_command_export(int argc, char **argv);
 int mf_command_attach(int argc, char **argv);
 int mf_command_rescue(int argc, char **argv);

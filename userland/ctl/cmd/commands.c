@@ -52,6 +52,21 @@ const struct mf_command mf_commands[] = {
 	  "  --at=N snapshot N. If several processes were recorded, --pid=PID chooses one. The options about\n"
 	  "  trees apply as if they had been given to massif-ctl record: --threshold, --depth, --alloc-fn,\n"
 	  "  --show-below-main, --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },
+	{ "check", "check [options] FILE", "compare a recording with budgets, for tests and CI",
+	  mf_command_check,
+	  "  Prints a line for each budget and process, and for a budget that is exceeded the sites that have most.\n"
+	  "    --max-peak=SIZE, --max-end=SIZE           bytes held at the peak, at the end (64K, 1M)\n"
+	  "    --max-allocations=N, --max-allocated=SIZE   blocks allocated since the start, and their sizes\n"
+	  "    --max-temporary=N|N%       blocks freed before their thread allocated another\n"
+	  "    --max-leak-sites=N         sites that hold bytes at the end\n"
+	  "    --budget=FILE              budgets for programs, functions, files and libraries; a line is\n"
+	  "                               [program PATTERN] [function|file|library PATTERN] MEASURE LIMIT,\n"
+	  "                               such as: library libxml2.so* peak 64M\n"
+	  "    --suppressions=FILE        known leaks, in the format of LeakSanitizer or Valgrind\n"
+	  "    --format=text|tap|junit    what is printed;  -o FILE  where\n"
+	  "    --pid=PID                  check only this process of the recording\n"
+	  "  The exit status is 0 if no budget is exceeded, 1 if one is, 2 if something is wrong. massif-ctl run\n"
+	  "  takes the budgets, too, and checks them when the program has ended.\n" },
 	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process; needs massif.ko",
 	  mf_command_attach,
 	  "  Records every change of the memory mappings of process PID, with its call stack. Memory that was\n"

@@ -35,9 +35,14 @@ static int refuse(const struct mf_error *err)
 	return STATUS_ERROR;
 }
 
-static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
+static uint64_t peak_of(const struct comparison *c, int side)
 {
-	return snapshot->heap_bytes + snapshot->extra_bytes + snapshot->stack_bytes;
+	return mf_profile_total(mf_query_peak(c->sides[side]));
+}
+
+static uint64_t end_of(const struct comparison *c, int side)
+{
+	return mf_profile_total(c->sides[side]->end);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -94,9 +99,8 @@ static void print_totals(const struct mf_terminal *terminal, const struct compar
 {
 	const struct mf_facts *old = &c->sides[OLD]->facts, *new = &c->sides[NEW]->facts;
 
-	print_total(terminal, "peak", total_of(mf_query_peak(c->sides[OLD])), total_of(mf_query_peak(c->sides[NEW])),
-		    true);
-	print_total(terminal, "held at the end", total_of(c->sides[OLD]->end), total_of(c->sides[NEW]->end), true);
+	print_total(terminal, "peak", peak_of(c, OLD), peak_of(c, NEW), true);
+	print_total(terminal, "held at the end", end_of(c, OLD), end_of(c, NEW), true);
 	/* A massif.out file has no calls, and neither has pages mode. */
 	if (old->allocations && new->allocations) {
 		print_total(terminal, "allocations", old->allocations, new->allocations, false);
@@ -195,8 +199,8 @@ static bool has_grown(const struct mf_query *query, uint64_t old, uint64_t new)
 
 static bool is_grown(const struct comparison *c)
 {
-	return has_grown(c->query, total_of(mf_query_peak(c->sides[OLD])), total_of(mf_query_peak(c->sides[NEW]))) ||
-	       has_grown(c->query, total_of(c->sides[OLD]->end), total_of(c->sides[NEW]->end));
+	return has_grown(c->query, peak_of(c, OLD), peak_of(c, NEW)) ||
+	       has_grown(c->query, end_of(c, OLD), end_of(c, NEW));
 }
 
 static int diff(struct comparison *c)

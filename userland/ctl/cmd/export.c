@@ -78,9 +78,8 @@ static int write_to(const struct mf_query *query, struct export *export, struct 
 	if (!query->output || strcmp(query->output, "-") == 0)
 		return fill(stdout, export, err);
 	code = mf_outfile_write(query->output, &source, &saved, err);
-	if (saved)
-		mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
-	return code;
+	/* It was written, but not where it was asked for. */
+	return saved ? -EIO : code;
 }
 
 static int choose_writer(const struct mf_query *query, struct export *export, struct mf_error *err)

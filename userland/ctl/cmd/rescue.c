@@ -41,6 +41,7 @@ enum {
 	 * tolerate most events
 	 */
 	LOOSE_TRIES = 10,
+	RESCUED_FILES = 3, /* the profile, the execution tree, the recording */
 	EXTRA_WORDS = 4096, /* maximum number of original options, which are stored in the session */
 };
 
@@ -53,7 +54,7 @@ struct rescue {
 	struct mf_pidproc process;
 	struct mf_mappings mappings;
 	struct mf_origin origin;
-	char *names[2]; /* output file names, made absolute; owned */
+	char *names[RESCUED_FILES]; /* output file names, made absolute; owned */
 	bool own_user;	/* whether the process belongs to this user */
 };
 
@@ -98,7 +99,8 @@ static char *anchor(const char *directory, const char *name)
 static int take_options(struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
 	struct mf_options *options = rescue->options;
-	const char *out_file = options->out_file, *xtree_file = options->xtree_file;
+	const char **files[RESCUED_FILES] = { &options->out_file, &options->xtree_file, &options->record_file };
+	const char *names[RESCUED_FILES] = { options->out_file, options->xtree_file, NULL };
 	const struct mf_model *model = mf_model_of(store);
 	int used, ret = mf_origin_read(store, &rescue->origin);
 
@@ -111,16 +113,15 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	ret = mf_options_parse(options, (int)rescue->origin.n_options, rescue->origin.options, &used, err);
 	if (ret)
 		return ret;
-	if (rescue->own_user && rescue->origin.directory) {
-		rescue->names[0] = anchor(rescue->origin.directory, options->out_file);
-		rescue->names[1] = anchor(rescue->origin.directory, options->xtree_file);
-		if (!rescue->names[0] || !rescue->names[1])
-			return mf_error_set(err, -ENOMEM, "out of memory");
-		out_file = rescue->names[0];
-		xtree_file = rescue->names[1];
+	for (size_t i = 0; i < RESCUED_FILES; i++) {
+		if (rescue->own_user && rescue->origin.directory && *files[i]) {
+			rescue->names[i] = anchor(rescue->origin.directory, *files[i]);
+			if (!rescue->names[i])
+				return mf_error_set(err, -ENOMEM, "out of memory");
+			names[i] = rescue->names[i];
+		}
+		*files[i] = names[i];
 	}
-	options->out_file = out_file;
-	options->xtree_file = xtree_file;
 	options->log_file = NULL;
 	options->log_fd = STDERR_FILENO;
 	options->wanted = MF_OPTIONS_RUN;
@@ -453,8 +454,8 @@ static void release(struct rescue *rescue)
 	mf_pidproc_close(&rescue->process);
 	mf_mappings_free(&rescue->mappings);
 	mf_origin_free(&rescue->origin);
-	free(rescue->names[0]);
-	free(rescue->names[1]);
+	for (size_t i = 0; i < RESCUED_FILES; i++)
+		free(rescue->names[i]);
 	free(rescue->words);
 }
 
@@ -485,6 +486,8 @@ int mf_command_rescue(int argc, char **argv)
 				      "Use --help for more information.");
 		return refuse(&err);
 	}
+	/* Files with budgets could be anywhere, and another user could have chosen them. */
+	options.without_budgets = true;
 	status = rescue_process(&rescue);
 	if (!status && mf_outputs_are_lost(options.outputs))
 		return STATUS_LOST;

@@ -12,6 +12,7 @@
 #include "ctl/options/time_units.h"
 #include "ctl/output/statistics.h"
 #include "command.h"
+#include "ctl/check/checker.h"
 #include "ctl/options/defaults.h"
 #include "ctl/files/recorder.h"
 #include "ctl/output/hints.h"
@@ -25,6 +26,7 @@
 
 enum {
 	STATUS_REFUSED = 1,	    /* exit status if the options are invalid, or massif itself failed */
+	STATUS_OVER = 1,	    /* the program has ended with 0, but is over a budget */
 	STATUS_LOST = 125,	    /* exit status if an output file could not be written anywhere */
 	/* exit statuses for a program that cannot be executed and for one that is not found; same values as env(1) */
 	STATUS_NOT_EXECUTABLE = 126,
@@ -126,7 +128,7 @@ static int run_program(struct mf_run *run)
 	const struct mf_mode *mode = mf_options_has_pages(run->options) ? &mf_mode_pages :
 									  &mf_mode_heap;
 	struct mf_error err;
-	bool refused;
+	bool refused, kept;
 	int ret, status;
 
 	ret = mf_signals_take(&run->signals, &err);
@@ -146,8 +148,11 @@ static int run_program(struct mf_run *run)
 	}
 	status = accompany(run, mode);
 	mode->cleanup(run);
+	kept = mf_checker_say(run->options->checker);
 	if (mf_outputs_are_lost(run->options->outputs))
 		return STATUS_LOST;
+	if (!kept && WIFEXITED(status) && !WEXITSTATUS(status))
+		return STATUS_OVER;
 	return end_like(status);
 }
 

@@ -25,11 +25,6 @@ static int refuse(const struct mf_error *err)
 	return 1;
 }
 
-static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
-{
-	return snapshot->heap_bytes + snapshot->extra_bytes + snapshot->stack_bytes;
-}
-
 static void print_text(FILE *out, const char *text)
 {
 	mf_auto_free char *copy = strdup(text);
@@ -64,7 +59,7 @@ static void print_heading(const struct mf_terminal *terminal, const struct mf_fa
 /* Prints a total and its parts, those that are not 0. */
 static void print_total(FILE *out, const char *what, const struct mf_profile_snapshot *snapshot, bool both)
 {
-	fprintf(out, "%-16s %10s  (%s", what, mf_quantity_bytes(total_of(snapshot)).text,
+	fprintf(out, "%-16s %10s  (%s", what, mf_quantity_bytes(mf_profile_total(snapshot)).text,
 		mf_quantity_bytes(snapshot->heap_bytes).text);
 	fputs(both ? " resident" : " requested", out);
 	if (snapshot->extra_bytes)
@@ -135,13 +130,16 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	return mf_site_table_print(terminal, &table, err);
 }
 
+static uint64_t peak_of(const struct mf_recorded *process)
+{
+	return mf_profile_total(mf_query_peak(process));
+}
+
 /* The processes of a recording that has several, those with the highest peaks first. */
 static int compare_processes(const void *left, const void *right)
 {
 	const struct mf_recorded *a = *(struct mf_recorded *const *)left, *b = *(struct mf_recorded *const *)right;
-	uint64_t peak_of_a = total_of(mf_query_peak(a)), peak_of_b = total_of(mf_query_peak(b));
-
-	return peak_of_a < peak_of_b ? 1 : -(peak_of_a > peak_of_b);
+	return peak_of(a) < peak_of(b) ? 1 : -(peak_of(a) > peak_of(b));
 }
 
 static void show_processes(const struct mf_terminal *terminal, const struct mf_recording *recording)
@@ -157,8 +155,8 @@ static void show_processes(const struct mf_terminal *terminal, const struct mf_r
 
 		if (cmd)
 			mf_printable_clean(cmd);
-		fprintf(out, "%10s %10s %8" PRIu64 "  ", mf_quantity_bytes(total_of(mf_query_peak(process))).text,
-			mf_quantity_bytes(total_of(process->end)).text, process->facts.pid);
+		fprintf(out, "%10s %10s %8" PRIu64 "  ", mf_quantity_bytes(peak_of(process)).text,
+			mf_quantity_bytes(mf_profile_total(process->end)).text, process->facts.pid);
 		mf_terminal_print_cut(terminal, cmd ? cmd : "?", terminal->width - 32);
 		putc('\n', out);
 	}

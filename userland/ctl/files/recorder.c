@@ -106,7 +106,6 @@ int mf_recorder_add(struct mf_recorder *recorder, struct mf_outputs *outputs, co
 	if (!uname(&machine))
 		snprintf(kernel, sizeof(kernel), "%s %s", machine.release, machine.machine);
 	facts->kernel = kernel;
-	facts->version = MASSIF_VERSION;
 	facts->written_s = (uint64_t)time(NULL);
 	if (!recorder->path)
 		mf_section_add_magic(&bytes);

@@ -61,6 +61,7 @@ struct mf_options {
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
 	bool wait;		  /* wait for processes that outlive the program */
+	bool without_budgets;	  /* skip the options with budgets and suppressions */
 	bool command_line_only;	  /* take no default options from files or the environment */
 	uint32_t no_effect;	  /* dummy target for options that are ignored */
 	struct mf_model_options model;
@@ -73,6 +74,7 @@ struct mf_options {
 	const char *record_file; /* name of the recording, not yet expanded (may contain %); NULL: none is made */
 	struct mf_outputs *outputs; /* the output files of this run; owned */
 	struct mf_recorder *recorder; /* the recording of this run; owned */
+	struct mf_checker *checker; /* the budgets, and whether the processes keep to them; owned */
 
 	char *desc; /* the options as given, for the profile's desc line, or "(none)"; owned */
 	char **owned; /* option words that were rewritten, such as --massif:depth=5; both array and words are owned */

@@ -15,6 +15,7 @@
 #include "ctl/files/outputs.h"
 #include "ctl/files/recorder.h"
 #include "ctl/message/quantity.h"
+#include "ctl/output/recording.h"
 #include "model/model.h"
 #include "model/tally.h"
 #include "report/collect.h"
@@ -43,11 +44,11 @@ static struct summit summit_of(const struct mf_profile *profile, uint64_t held, 
 	struct summit summit = { 0 };
 
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
-		const struct mf_profile_snapshot *s = &profile->snapshots[i];
-		uint64_t total = s->heap_bytes + s->extra_bytes + s->stack_bytes;
+		const struct mf_profile_snapshot *snapshot = &profile->snapshots[i];
+		uint64_t total = mf_profile_total(snapshot);
 
 		if (total > summit.bytes)
-			summit = (struct summit){ total, s->time };
+			summit = (struct summit){ total, snapshot->time };
 	}
 	/* The total at the end may be higher than the recorded peak, by up to --peak-inaccuracy. */
 	return held > summit.bytes ? (struct summit){ held, end } : summit;
@@ -131,60 +132,6 @@ static void describe(struct mf_profile *profile, const struct mf_options *option
 	profile->time_unit = options->model.time_unit;
 }
 
-/* What the recording says about the process. @end is the end of its profile. */
-static struct mf_facts facts_of(const struct mf_profile *profile, const struct mf_output_of *of,
-				const struct mf_model *end)
-{
-	struct mf_tally_totals totals = mf_tally_look(of->store, of->end.now);
-
-	return (struct mf_facts){
-		.pid = (uint64_t)of->pid,
-		.name = of->name,
-		.cmd = profile->cmd,
-		.desc = profile->desc,
-		.time_unit = profile->time_unit,
-		.pages = profile->pages,
-		.what = profile->what,
-		.cut_off = of->end.rule == MF_END_TREE,
-		.took_ms = of->took_ms,
-		.end_time = totals.time,
-		.end_heap = totals.heap,
-		.end_extra = totals.extra,
-		.end_stacks = totals.stacks,
-		.allocations = end->heap_allocs,
-		.frees = end->heap_frees,
-		.reallocations = end->heap_reallocs,
-		.lost = of->lost,
-	};
-}
-
-/* Adds the profile to the recording of this run, if there is one. */
-static int record_profile(const struct mf_options *options, const struct mf_output_of *of,
-			  struct mf_collection *collection, struct mf_symbolizer *symbolizer,
-			  struct mf_error *err)
-{
-	const struct mf_profile *profile = &collection->profile;
-	__attribute__((cleanup(mf_collection_release))) struct mf_collection end = { 0 };
-	mf_auto_free struct mf_ending *ending = NULL;
-	struct mf_facts facts;
-	int ret;
-
-	if (!options->record_file)
-		return 0;
-	ret = mf_collect_present(of->store, of->end.now, true, &end, err);
-	if (!ret && !of->pages)
-		ret = mf_collect_counts(collection, err);
-	if (ret)
-		return ret;
-	ending = calloc(1, sizeof(*ending));
-	if (!ending)
-		return mf_error_set(err, -ENOMEM, "out of memory for the recording");
-	mf_ending_make(ending, of->store, of->end);
-	facts = facts_of(profile, of, &ending->model);
-	return mf_recorder_add(options->recorder, options->outputs, options->record_file, &facts, profile,
-			       end.profile.snapshots, symbolizer, of->pages ? MODE_PAGES : MODE_HEAP, err);
-}
-
 /* Collects the profile and writes it. */
 static int write_store(const struct mf_options *options, const struct mf_output_of *of,
 		       struct mf_error *err)
@@ -215,7 +162,7 @@ static int write_store(const struct mf_options *options, const struct mf_output_
 	if (ret)
 		return ret;
 	say_written(of, profile, name);
-	return record_profile(options, of, &collection, symbolizer, err);
+	return mf_output_record(options, of, &collection, symbolizer, profile->pages ? MODE_PAGES : MODE_HEAP, err);
 }
 
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,

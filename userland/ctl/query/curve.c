@@ -12,11 +12,6 @@
 #define LABEL 10 /* columns for the labels at the left */
 #define STEPS 8	 /* heights that a character can have */
 
-static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
-{
-	return snapshot->heap_bytes + snapshot->extra_bytes + snapshot->stack_bytes;
-}
-
 /* Returns the column of a time, from 0 to @columns - 1. */
 static size_t column_of(int64_t time, int64_t last, size_t columns)
 {
@@ -43,7 +38,7 @@ static void sample(const struct mf_profile *profile, uint64_t *values, size_t co
 
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		size_t column = column_of(profile->snapshots[i].time, last, columns);
-		uint64_t total = total_of(&profile->snapshots[i]);
+		uint64_t total = mf_profile_total(&profile->snapshots[i]);
 
 		for (; next <= column; next++)
 			values[next] = before;

@@ -51,6 +51,12 @@ static int parse_at(const char *text, struct mf_query *query, struct mf_error *e
 	return 0;
 }
 
+static int parse_format(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->format = text;
+	return 0;
+}
+
 static int parse_to(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->to = text;
@@ -144,7 +150,7 @@ static int parse_filter(const char *text, struct mf_query *query, struct mf_erro
 	return 0;
 }
 
-static const struct {
+static const struct own_option {
 	const char *name;
 	int (*parse)(const char *text, struct mf_query *query, struct mf_error *err);
 	bool bare; /* it takes no value */
@@ -161,6 +167,7 @@ static const struct {
 	{ "--to", parse_to },
 	{ "--output", parse_output },
 	{ "-o", parse_output },
+	{ "--format", parse_format },
 };
 
 #define OWN_OPTIONS (sizeof(own_options) / sizeof(own_options[0]))
@@ -218,7 +225,7 @@ static int parse_words(struct mf_query *query, int argc, char **argv, size_t n_f
 			return code;
 		if (code)
 			continue;
-		if (!is_among(argv[i], tree_options))
+		if (!is_among(argv[i], tree_options) && !is_among(argv[i], allowed))
 			return mf_error_set(err, -EINVAL, "Bad option: %.400s\nIt has no effect on a profile that is "
 							  "already recorded.\nUse --help for more information.",
 					    argv[i]);
@@ -296,25 +303,9 @@ struct mf_recorded *mf_query_process(const struct mf_query *query, const struct 
 	return NULL;
 }
 
-static uint64_t total_of(const struct mf_profile_snapshot *snapshot)
-{
-	return snapshot->heap_bytes + snapshot->extra_bytes + snapshot->stack_bytes;
-}
-
 const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process)
 {
-	const struct mf_profile *profile = &process->profile;
-	const struct mf_profile_snapshot *largest = process->end;
-
-	for (size_t i = 0; i < profile->n_snapshots; i++) {
-		const struct mf_profile_snapshot *snapshot = &profile->snapshots[i];
-
-		if (snapshot->tree == MF_TREE_PEAK)
-			return snapshot;
-		if (snapshot->tree != MF_TREE_EMPTY && total_of(snapshot) > total_of(largest))
-			largest = snapshot;
-	}
-	return largest;
+	return mf_profile_peak(&process->profile, process->end);
 }
 
 const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_recorded *process,

@@ -32,8 +32,9 @@ struct mf_query {
 	double tolerance;	  /* --tolerance: growth that is none, in per cent */
 	const char *filter;	  /* --filter: only sites that match; compiled in @regex */
 	regex_t regex;
+	const char *format;	  /* --format: how verdicts are written; NULL: not given */
 	const char *output;	  /* -o, --output: the file to write; NULL: standard output */
-	struct mf_options options; /* has the options that concern trees; owned */
+	struct mf_options options; /* has the options that concern trees, and the budgets; owned */
 	char **words;		  /* the words that were left for the options; owned */
 };
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Budgets: limits for what programs, or parts of them, allocate and hold. */
+#ifndef MASSIF_CTL_BUDGET_H
+#define MASSIF_CTL_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What a budget limits. */
+enum mf_measure {
+	MF_MEASURE_PEAK,
+	MF_MEASURE_END,		/* bytes held at the end */
+	MF_MEASURE_ALLOCATIONS, /* blocks allocated since the start */
+	MF_MEASURE_ALLOCATED,	/* the sum of their sizes */
+	MF_MEASURE_TEMPORARY,	/* temporary blocks, or their share of all */
+	MF_MEASURE_LEAK_SITES,	/* sites that hold bytes at the end and are not suppressed */
+	MF_MEASURES,
+};
+
+enum mf_measure_unit {
+	MF_UNIT_BYTES,
+	MF_UNIT_COUNT,
+	MF_UNIT_COUNT_OR_PERCENT,
+};
+
+extern const struct mf_measure_kind {
+	const char *name;
+	enum mf_measure_unit unit;
+	bool counted; /* known only if the allocations of each stack were counted */
+} mf_measure_kinds[MF_MEASURES];
+
+/* The calls of a stack that a budget's pattern is compared with. */
+enum mf_budget_part {
+	MF_PART_ALL, /* no pattern: all stacks */
+	MF_PART_FUNCTION,
+	MF_PART_FILE,
+	MF_PART_LIBRARY,
+	MF_PARTS,
+};
+
+struct mf_budget {
+	char *text;    /* the budget, as reports show it, such as "function parse_* peak 64M" */
+	char *program; /* pattern for the names of processes; NULL: all */
+	enum mf_budget_part part;
+	char *pattern; /* the stacks that count: those with such a call; NULL if @part is MF_PART_ALL */
+	enum mf_measure measure;
+	bool percent;  /* @limit is a percentage */
+	double limit;  /* bytes, blocks or sites, or per cent */
+};
+
+/* Zero-initialise it. */
+struct mf_budgets {
+	struct mf_budget *list;
+	size_t count, room;
+};
+
+/* Adds a budget for all of every process: @measure, at most @limit. Returns 0, or -EINVAL with a reason in @err. */
+int mf_budgets_add(struct mf_budgets *budgets, enum mf_measure measure, const char *limit, struct mf_error *err);
+
+/*
+ * Adds the budgets in the file @path. Each line is
+ *
+ *	[program PATTERN] [function PATTERN | file PATTERN | library PATTERN] MEASURE LIMIT
+ *
+ * A word that contains blanks is put in double quotes. What follows a # is a comment. Returns 0, or -errno with a message
+ * that names the line.
+ */
+int mf_budgets_read(struct mf_budgets *budgets, const char *path, struct mf_error *err);
+
+void mf_budgets_deinit(struct mf_budgets *budgets);
+
+#endif

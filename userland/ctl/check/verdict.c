@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+// Verdicts: whether processes keep to their budgets.
+
+#include "verdict.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pattern.h"
+#include "base/printable.h"
+#include "ctl/message/quantity.h"
+#include "report/location.h"
+#include "report/sites.h"
+
+#define SITES_SHOWN 5u
+
+static bool matches(const char *pattern, const char *text)
+{
+	return text && mf_pattern_matches(pattern, strlen(pattern), text, strlen(text));
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_of_part(const struct mf_budget *budget, const struct mf_call *call,
+		       const struct mf_report_options *options)
+{
+	const struct mf_location *location = call->location;
+
+	switch (budget->part) {
+	case MF_PART_FUNCTION:
+		return matches(budget->pattern, mf_location_function(location->function, options));
+	case MF_PART_FILE:
+		return matches(budget->pattern, location->file);
+	case MF_PART_LIBRARY:
+		/* A pattern with a slash is for the whole path. */
+		return matches(budget->pattern, strchr(budget->pattern, '/') ? location->object :
+									       base_name(location->object));
+	default:
+		return true;
+	}
+}
+
+/* A measurement: the stacks that count for a budget, of those that have any of what is measured. */
+struct measurement {
+	const struct mf_check *check;
+	const struct mf_budget *budget;
+	const struct mf_check_process *process;
+	struct mf_leaf *leaves; /* the stacks that count, with bytes or numbers of blocks */
+	size_t n_leaves;
+	uint64_t sum;
+};
+
+static bool counts(const struct measurement *m, const struct mf_moment_stack *stack)
+{
+	if (m->budget->measure == MF_MEASURE_LEAK_SITES && mf_suppressions_match(&m->check->suppressions, stack))
+		return false;
+	if (m->budget->part == MF_PART_ALL)
+		return true;
+	for (size_t i = 0; i < stack->n; i++)
+		if (is_of_part(m->budget, &stack->calls[i], m->process->options))
+			return true;
+	return false;
+}
+
+static int take_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	struct measurement *m = data;
+
+	if (!counts(m, stack))
+		return 0;
+	m->leaves[m->n_leaves++] = (struct mf_leaf){ stack->context, stack->bytes };
+	m->sum += stack->bytes;
+	return 0;
+}
+
+static uint64_t count_of(const struct mf_counts *counts, enum mf_measure measure)
+{
+	return measure == MF_MEASURE_ALLOCATIONS ? counts->allocations :
+	       measure == MF_MEASURE_ALLOCATED	 ? counts->allocated :
+						   counts->temporaries;
+}
+
+/* Lists the stacks that have any of @measure in @leaves, which has room for all contexts. Returns how many these are. */
+static size_t list_leaves(const struct mf_check_process *process, enum mf_measure measure, struct mf_leaf *leaves)
+{
+	const struct mf_profile *profile = process->profile;
+	const struct mf_profile_snapshot *snapshot;
+	size_t n = 0;
+
+	if (!mf_measure_kinds[measure].counted) {
+		snapshot = measure == MF_MEASURE_PEAK ? mf_profile_peak(profile, process->end) : process->end;
+		if (snapshot->n_leaves)
+			memcpy(leaves, snapshot->leaves, snapshot->n_leaves * sizeof(*leaves));
+		return snapshot->n_leaves;
+	}
+	for (uint32_t i = 0; i < profile->n_contexts; i++)
+		if (count_of(&profile->counts[i], measure))
+			leaves[n++] = (struct mf_leaf){ i, count_of(&profile->counts[i], measure) };
+	return n;
+}
+
+/* Measures @measure for the stacks that the budget is for. */
+static int measure_stacks(struct measurement *m, enum mf_measure measure, struct mf_error *err)
+{
+	const struct mf_check_process *process = m->process;
+	mf_auto_free struct mf_leaf *leaves = calloc(process->profile->n_contexts + 1, sizeof(*leaves));
+	const struct mf_profile_snapshot snapshot = {
+		.leaves = leaves,
+		.n_leaves = leaves ? list_leaves(process, measure, leaves) : 0,
+		.n_seen = process->profile->n_contexts,
+	};
+	const struct mf_moment moment = { process->profile, &snapshot, process->options, process->symbolizer };
+
+	m->sum = 0;
+	m->n_leaves = 0;
+	if (!leaves)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	return mf_moment_each(&moment, take_stack, m, err);
+}
+
+static int compare_sites(const void *left, const void *right)
+{
+	const struct mf_site *a = left, *b = right;
+
+	if (a->bytes[0] != b->bytes[0])
+		return a->bytes[0] < b->bytes[0] ? 1 : -1;
+	return strcmp(a->label, b->label);
+}
+
+static void print_site(FILE *out, const struct mf_site *site, enum mf_measure_unit unit)
+{
+	if (unit == MF_UNIT_BYTES)
+		fprintf(out, "%10s  %s\n", mf_quantity_bytes(site->bytes[0]).text, site->label);
+	else
+		fprintf(out, "%10" PRIu64 "  %s\n", site->bytes[0], site->label);
+}
+
+/* Returns the sites of the measured stacks, those with most first, in lines. */
+static char *print_sites(const struct mf_sites *sites, enum mf_measure_unit unit)
+{
+	mf_auto_free char *text = NULL;
+	uint64_t rest = 0;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < sites->count; i++) {
+		if (i < SITES_SHOWN)
+			print_site(out, &sites->list[i], unit);
+		else
+			rest += sites->list[i].bytes[0];
+	}
+	if (sites->count > SITES_SHOWN) {
+		struct mf_site others = { .label = "in other places", .bytes = { rest } };
+
+		print_site(out, &others, unit);
+	}
+	return fclose(out) == 0 ? mf_take(text, NULL) : NULL;
+}
+
+/* Adds up the measured stacks by sites. */
+static int find_sites(const struct measurement *m, struct mf_sites *sites, struct mf_error *err)
+{
+	const struct mf_check_process *process = m->process;
+	const struct mf_profile_snapshot snapshot = {
+		.leaves = m->leaves,
+		.n_leaves = m->n_leaves,
+		.n_seen = process->profile->n_contexts,
+	};
+	const struct mf_moment moment = { process->profile, &snapshot, process->options, process->symbolizer };
+	int code = mf_sites_add(sites, &moment, MF_SITES_BY_SITE, 0, err);
+
+	if (!code && sites->count)
+		qsort(sites->list, sites->count, sizeof(*sites->list), compare_sites);
+	return code;
+}
+
+/* Returns what all of a process has of @measure, apart from stacks that are not shown; see --ignore-fn. */
+static uint64_t whole_of(const struct mf_check_process *process, enum mf_measure measure)
+{
+	uint64_t sum = 0;
+
+	if (measure == MF_MEASURE_PEAK)
+		return mf_profile_total(mf_profile_peak(process->profile, process->end));
+	if (measure == MF_MEASURE_END)
+		return mf_profile_total(process->end);
+	for (size_t i = 0; i < process->profile->n_contexts; i++)
+		sum += count_of(&process->profile->counts[i], measure);
+	return sum;
+}
+
+/* Returns the budget's measure of the process, of which the stacks in @m have a part or all. */
+static int find_value(struct measurement *m, const struct mf_sites *sites, double *value, struct mf_error *err)
+{
+	const struct mf_budget *budget = m->budget;
+	bool is_whole = budget->part == MF_PART_ALL;
+	uint64_t number = is_whole && budget->measure != MF_MEASURE_LEAK_SITES ? whole_of(m->process, budget->measure) :
+										 m->sum;
+	int code = 0;
+
+	if (budget->measure == MF_MEASURE_LEAK_SITES)
+		number = sites->count;
+	*value = (double)number;
+	if (!budget->percent)
+		return 0;
+	if (!is_whole)
+		code = measure_stacks(m, MF_MEASURE_ALLOCATIONS, err);
+	m->sum = is_whole ? whole_of(m->process, MF_MEASURE_ALLOCATIONS) : m->sum;
+	*value = m->sum ? 100 * *value / (double)m->sum : 0;
+	return code;
+}
+
+static int measure(struct measurement *m, struct mf_verdict *verdict, struct mf_error *err)
+{
+	__attribute__((cleanup(mf_sites_deinit))) struct mf_sites sites = { 0 };
+	enum mf_measure_unit unit = mf_measure_kinds[m->budget->measure].unit;
+	int code = measure_stacks(m, m->budget->measure, err);
+
+	if (m->budget->measure == MF_MEASURE_LEAK_SITES)
+		unit = MF_UNIT_BYTES;
+	if (!code)
+		code = find_sites(m, &sites, err);
+	if (!code)
+		code = find_value(m, &sites, &verdict->measured, err);
+	if (code)
+		return code;
+	verdict->over = verdict->measured > m->budget->limit;
+	if (!verdict->over)
+		return 0;
+	verdict->sites = print_sites(&sites, unit);
+	return verdict->sites ? 0 : mf_error_set(err, -ENOMEM, "out of memory");
+}
+
+/* Returns why the budget's measure is not known of the process, or NULL. */
+static const char *why_unknown(const struct mf_budget *budget, const struct mf_check_process *process)
+{
+	bool is_peak = budget->measure == MF_MEASURE_PEAK && budget->part == MF_PART_ALL;
+
+	if (!process->facts->version && !is_peak)
+		return "a massif.out file has only the peak as a whole; check a recording (massif-ctl record)";
+	if (mf_measure_kinds[budget->measure].counted && !process->profile->counts)
+		return "in pages mode, allocations are not counted";
+	return NULL;
+}
+
+static bool make_room(struct mf_verdicts *verdicts)
+{
+	size_t room = verdicts->room ? verdicts->room * 2 : 16;
+	struct mf_verdict *list;
+
+	if (verdicts->count < verdicts->room)
+		return true;
+	list = reallocarray(verdicts->list, room, sizeof(*list));
+	if (!list)
+		return false;
+	verdicts->list = list;
+	verdicts->room = room;
+	return true;
+}
+
+static char *name_of(const struct mf_facts *facts)
+{
+	bool is_known = facts->pid && facts->name && *facts->name;
+	char *name = strdup(is_known ? facts->name : "the program");
+
+	if (name)
+		mf_printable_clean(name);
+	return name;
+}
+
+static void release(struct mf_verdict *verdict)
+{
+	free(verdict->process);
+	free(verdict->sites);
+}
+
+static int judge(struct mf_verdicts *verdicts, struct measurement *m, struct mf_error *err)
+{
+	__attribute__((cleanup(release))) struct mf_verdict verdict = { .budget = m->budget, .pid = m->process->facts->pid };
+	const char *why = why_unknown(m->budget, m->process);
+	int code;
+
+	if (why)
+		return mf_error_set(err, -ENODATA, "'%.400s' cannot be checked: %s", m->budget->text, why);
+	verdict.process = name_of(m->process->facts);
+	if (!verdict.process || !make_room(verdicts))
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	code = measure(m, &verdict, err);
+	if (code)
+		return code;
+	verdicts->n_over += verdict.over;
+	verdicts->list[verdicts->count++] = mf_take(verdict, (struct mf_verdict){ 0 });
+	return 0;
+}
+
+int mf_verdicts_add(struct mf_verdicts *verdicts, const struct mf_check *check,
+		    const struct mf_check_process *process, struct mf_error *err)
+{
+	mf_auto_free struct mf_leaf *leaves = calloc(process->profile->n_contexts + 1, sizeof(*leaves));
+	int code = leaves ? 0 : mf_error_set(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < check->budgets.count && !code; i++) {
+		const struct mf_budget *budget = &check->budgets.list[i];
+		struct measurement m = { .check = check, .budget = budget, .process = process, .leaves = leaves };
+
+		if (!budget->program || matches(budget->program, process->facts->name))
+			code = judge(verdicts, &m, err);
+	}
+	verdicts->lost |= process->facts->lost != 0;
+	return code;
+}
+
+static bool has_verdict(const struct mf_verdicts *verdicts, const struct mf_budget *budget)
+{
+	for (size_t i = 0; i < verdicts->count; i++)
+		if (verdicts->list[i].budget == budget)
+			return true;
+	return false;
+}
+
+int mf_verdicts_finish(struct mf_verdicts *verdicts, const struct mf_check *check, struct mf_error *err)
+{
+	for (size_t i = 0; i < check->budgets.count; i++) {
+		const struct mf_budget *budget = &check->budgets.list[i];
+
+		if (has_verdict(verdicts, budget))
+			continue;
+		if (!make_room(verdicts))
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		verdicts->list[verdicts->count++] = (struct mf_verdict){ .budget = budget };
+		verdicts->n_skipped++;
+	}
+	return 0;
+}
+
+void mf_verdicts_deinit(struct mf_verdicts *verdicts)
+{
+	for (size_t i = 0; i < verdicts->count; i++)
+		release(&verdicts->list[i]);
+	free(verdicts->list);
+	*verdicts = (struct mf_verdicts){ 0 };
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+// Records a process whose profile has ended, and checks it against the budgets of the run.
+
+#include "recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "ctl/check/checker.h"
+#include "ctl/files/recorder.h"
+#include "model/model.h"
+#include "model/tally.h"
+
+/* What a recording says about the process. @end is the end of its profile. */
+static struct mf_facts facts_of(const struct mf_profile *profile, const struct mf_output_of *of,
+				const struct mf_model *end)
+{
+	struct mf_tally_totals totals = mf_tally_look(of->store, of->end.now);
+
+	return (struct mf_facts){
+		.pid = (uint64_t)of->pid,
+		.name = of->name,
+		.cmd = profile->cmd,
+		.desc = profile->desc,
+		.time_unit = profile->time_unit,
+		.pages = profile->pages,
+		.what = profile->what,
+		.cut_off = of->end.rule == MF_END_TREE,
+		.version = MASSIF_VERSION,
+		.took_ms = of->took_ms,
+		.end_time = totals.time,
+		.end_heap = totals.heap,
+		.end_extra = totals.extra,
+		.end_stacks = totals.stacks,
+		.allocations = end->heap_allocs,
+		.frees = end->heap_frees,
+		.reallocations = end->heap_reallocs,
+		.lost = of->lost,
+	};
+}
+
+/* A process, with everything that is recorded of it. */
+struct recorded {
+	const struct mf_options *options;
+	struct mf_facts facts;
+	const struct mf_profile *profile;
+	const struct mf_profile_snapshot *end;
+	struct mf_symbolizer *symbolizer;
+};
+
+static void check(const struct recorded *recorded)
+{
+	const struct mf_check_process process = {
+		.facts = &recorded->facts,
+		.profile = recorded->profile,
+		.end = recorded->end,
+		.options = &recorded->options->report,
+		.symbolizer = recorded->symbolizer,
+	};
+
+	mf_checker_add(recorded->options->checker, &process);
+}
+
+static int keep(struct recorded *recorded, mode_t mode, struct mf_error *err)
+{
+	const struct mf_options *options = recorded->options;
+
+	if (mf_checker_has_budgets(options->checker))
+		check(recorded);
+	if (!options->record_file)
+		return 0;
+	return mf_recorder_add(options->recorder, options->outputs, options->record_file, &recorded->facts,
+			       recorded->profile, recorded->end, recorded->symbolizer, mode, err);
+}
+
+int mf_output_record(const struct mf_options *options, const struct mf_output_of *of, struct mf_collection *collection,
+		     struct mf_symbolizer *symbolizer, mode_t mode, struct mf_error *err)
+{
+	__attribute__((cleanup(mf_collection_release))) struct mf_collection end = { 0 };
+	struct recorded recorded = { options, .profile = &collection->profile, .symbolizer = symbolizer };
+	mf_auto_free struct mf_ending *ending = NULL;
+	int ret;
+
+	if (!options->record_file && !mf_checker_has_budgets(options->checker))
+		return 0;
+	ret = mf_collect_present(of->store, of->end.now, true, &end, err);
+	if (!ret && !of->pages)
+		ret = mf_collect_counts(collection, err);
+	if (ret)
+		return ret;
+	ending = calloc(1, sizeof(*ending));
+	if (!ending)
+		return mf_error_set(err, -ENOMEM, "out of memory for the recording");
+	mf_ending_make(ending, of->store, of->end);
+	recorded.facts = facts_of(recorded.profile, of, &ending->model);
+	recorded.end = end.profile.snapshots;
+	return keep(&recorded, mode, err);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+// A finished profile.
+
+#include "profile/profile.h"
+
+const struct mf_profile_snapshot *mf_profile_peak(const struct mf_profile *profile,
+						  const struct mf_profile_snapshot *end)
+{
+	const struct mf_profile_snapshot *largest = end;
+
+	for (size_t i = 0; i < profile->n_snapshots; i++) {
+		const struct mf_profile_snapshot *snapshot = &profile->snapshots[i];
+
+		if (snapshot->tree == MF_TREE_PEAK)
+			return snapshot;
+		if (snapshot->tree != MF_TREE_EMPTY && mf_profile_total(snapshot) > mf_profile_total(largest))
+			largest = snapshot;
+	}
+	return largest;
+}
