@@ -207,7 +207,7 @@ static const struct {
 	{ "no such process", { "export", "--pid=1", "massif.rec" }, "the recording has no process 1; it has:" },
 	{ "no process", { "export", "--pid=x", "massif.rec" }, "--pid=x: not a process id" },
 	{ "no such snapshot", { "export", "--to=collapsed", "--at=1000", "massif.rec" }, "there is no snapshot 1000" },
-	{ "no snapshot", { "export", "--at=x", "massif.rec" }, "use peak, end or the number of a snapshot" },
+	{ "no snapshot", { "export", "--at=x", "massif.rec" }, "use peak, end, the number of a snapshot, or a time" },
 	{ "no tree", { "export", "--to=collapsed", "--at=0", "massif.rec" }, "snapshot 0 has no tree" },
 	{ "an option of the run", { "export", "--time-unit=B", "massif.rec" }, "already recorded" },
 	{ "two files", { "export", "massif.rec", "out.1" }, "one file too many: 'out.1'" },

@@ -19,7 +19,8 @@ FIXTURE_SETUP(show)
 	unsetenv("COLUMNS");
 	unsetenv("NO_COLOR");
 	setenv("LC_ALL", "C.UTF-8", 1);
-	CTL_RUN(&self->result, "massif-ctl", "record", "-q", "--record=massif.rec", ctl_target("heap_example"));
+	CTL_RUN(&self->result, "massif-ctl", "record", "-q", "--record=massif.rec", "--time-unit=B",
+		"--detailed-freq=1", "--massif-out-file=massif.out", ctl_target("heap_example"));
 	ASSERT_EQ(0, ctl_exit_code(&self->result));
 }
 
@@ -66,6 +67,14 @@ static const struct {
 	{ "--filter=^main ", "  9.766 KB        0 B 100.00%  main (heap_example.c:" },
 	{ "--filter=nothing", "       0 B        0 B   0.00%  in all\n" },
 	{ "--at=end", "       end        end   share  site\n" },
+	{ "--at=5KB", "\n  4.883 KB        0 B 100.00%  main (heap_example.c:" },
+	{ "--at=4096B", "\n  3.906 KB        0 B 100.00%  main (heap_example.c:" },
+	{ "--at=0B", "\n       0 B   9.766 KB   0.00%  in all\n" },
+	{ "--sort=growth", "     first        end   share  site\n       0 B   7.812 KB  80.00%  g (heap_example.c:" },
+	{ "--tree", "\n  9.766 KB  50.00%  main (heap_example.c:" },
+	{ "--tree", "\n  7.812 KB  40.00%  g (heap_example.c:10)\n  3.906 KB  20.00%    f (heap_example.c:16)\n"
+		    "  3.906 KB  20.00%      main (heap_example.c:25)\n" },
+	{ "--tree", "\n  19.53 KB 100.00%  in all\n" },
 };
 
 TEST_F_TIMEOUT(show, has_other_views, 120)
@@ -78,16 +87,57 @@ TEST_F_TIMEOUT(show, has_other_views, 120)
 	}
 }
 
+/* The same tree, from a file that has only text. */
+TEST_F_TIMEOUT(show, tree_of_a_massif_out_file, 120)
+{
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--tree", "massif.out"));
+	EXPECT_TRUE(HAS("\n  7.812 KB  40.00%  g (heap_example.c:10)\n  3.906 KB  20.00%    f (heap_example.c:16)\n"
+			"  3.906 KB  20.00%      main (heap_example.c:25)\n"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--tree", "--threshold=15", "massif.rec"));
+	EXPECT_TRUE(HAS("\n  1.953 KB  10.00%  1 more, each below 15.00%\n"));
+}
+
+/* How each process ended, which of them started it, and what all hold together. */
+TEST_F_TIMEOUT(show, several_processes, 120)
+{
+	char child[64];
+
+	ctl_write_file("massif.c", "#include <stdlib.h>\n#include <signal.h>\nvoid *volatile p;\n"
+				   "int main(int n, char **a) { p = malloc(4096); if (n > 1) raise(SIGSEGV); return 7; }\n",
+		       0644);
+	ASSERT_EQ(0, RUN("cc", "-O0", "-g", "-o", "massif.prog", "massif.c"));
+	CTL_RUN(&self->result, "massif-ctl", "record", "-q", "--record=massif.all", "--massif-out-file=massif.out.%p",
+		"--trace-children=yes", "sh", "-c", "./massif.prog; ./massif.prog fail; exit 5");
+	ASSERT_EQ(5, ctl_exit_code(&self->result));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=library", "massif.all"));
+	EXPECT_TRUE(HAS("\n3 processes were recorded; --pid=PID shows one of them.\n"));
+	EXPECT_TRUE(HAS("\nAll processes together, each at its own peak:\n"));
+	EXPECT_TRUE(HAS("\n  8.000 KB   8.000 KB "));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=process", "massif.all"));
+	EXPECT_FALSE(HAS("All processes"));
+	/* The last of the list has the lowest peak. */
+	snprintf(child, sizeof(child), "--pid=%ld", strtol(strstr(self->result.out, "  ./massif.prog fail") - 17, NULL, 10));
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--tree", "massif.all"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", child, "massif.all"));
+	EXPECT_TRUE(HAS(", child of "));
+	EXPECT_TRUE(HAS(", killed by signal 11 (Segmentation fault); massif "));
+}
+
 static const struct {
 	const char *option;
 	const char *says;
 } mistakes[] = {
-	{ "--by=x", "use one of site, function, place, file, library, stack" },
-	{ "--sort=x", "use peak, end, calls, allocated or temporary" },
+	{ "--by=x", "use one of site, function, place, file, library, stack, process" },
+	{ "--sort=x", "use peak, end, growth, calls, allocated or temporary" },
 	{ "--top=0", "it needs a number of rows, at least 1" },
 	{ "--filter=(", "--filter=(: " },
 	{ "--leaks=yes", "--leaks takes no value" },
-	{ "--at=x", "use peak, end or the number of a snapshot" },
+	{ "--at=x", "use peak, end, the number of a snapshot, or a time" },
+	{ "--at=.B", "use peak, end, the number of a snapshot, or a time" },
+	{ "--at=1.5", "use peak, end, the number of a snapshot, or a time" },
+	{ "--at=1s", "--at=1s: the time of this profile is in bytes (10MB)" },
+	{ "--at=1000", "there is no snapshot 1000" },
+	{ "--tree=yes", "--tree takes no value" },
 	{ "--to=pprof", "Bad option: --to=pprof" },
 };
 

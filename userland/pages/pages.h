@@ -120,6 +120,7 @@ struct mf_pages_loss {
 /* One profiled address space. */
 struct mf_pages_process {
 	pid_t pid;     /* process for which the address space was created */
+	pid_t parent;  /* the process that forked it; 0 if not known */
 	bool launched; /* this is the launched program, not a process forked from it */
 	bool followed; /* the process executed another program (MF_PAGES_REPLACED), which has a profile of its own */
 	enum mf_pages_state state;

@@ -90,6 +90,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	if (former) {
 		former->left = MF_PAGES_REPLACED;
 		former->process.followed = wanted;
+		target->process.parent = former->process.parent;
 		memcpy(former->process.comm, exec->comm, sizeof(former->process.comm) - 1);
 	}
 	if (!wanted)
@@ -163,6 +164,7 @@ static int take_fork(struct mf_pages *pages, const struct massif_record *record,
 			  err);
 	if (code)
 		return code;
+	child->process.parent = (pid_t)fork->parent_tgid;
 	memcpy(child->process.comm, parent->process.comm, sizeof(child->process.comm));
 	if (parent->process.cmd) {
 		child->process.cmd = strdup(parent->process.cmd);

@@ -40,6 +40,7 @@ static const struct fact {
 	FACT(18, UNSIGNED, lost),
 	FACT(19, TEXT, version),
 	FACT(20, TEXT, kernel),
+	FACT(21, UNSIGNED, ended),
 };
 
 #define FACTS (sizeof(table) / sizeof(table[0]))

@@ -26,6 +26,7 @@ struct mf_facts {
 	/* number of calls that allocated, freed and reallocated counted blocks; heap mode only */
 	uint64_t allocations, frees, reallocations;
 	uint64_t lost;		 /* number of events that were lost */
+	uint64_t ended;		 /* how the process ended: its status in the format of waitpid(2), plus 1 */
 	const char *version;	 /* of massif */
 	const char *kernel;	 /* release of the kernel, and the machine's architecture */
 };

@@ -117,7 +117,10 @@ static uint64_t hash_text(const char *text, uint64_t seed)
 	return hash;
 }
 
-/* Returns in *@number the object with this kind and path. Objects with the same path differ by their @copy. */
+/*
+ * Returns in *@number the object with this kind and path. Objects with the same path differ by their @copy. None has the
+ * bias of object 0, which stands for code of which nothing is known (see frames.h).
+ */
 static bool find_object(struct text_reader *r, enum mf_object_kind kind, const char *path, uint64_t copy,
 			uint32_t *number)
 {
@@ -137,10 +140,10 @@ static bool find_object(struct text_reader *r, enum mf_object_kind kind, const c
 		if (*value == n)
 			break;
 		object = &process->objects[*value];
-		if (object->kind == kind && object->bias == copy && strcmp(object->path ?: "", path ?: "") == 0)
+		if (object->kind == kind && object->bias == copy + 1 && strcmp(object->path ?: "", path ?: "") == 0)
 			return true;
 	}
-	process->objects[n] = (struct mf_object){ .kind = kind, .path = path, .bias = copy };
+	process->objects[n] = (struct mf_object){ .kind = kind, .path = path, .bias = copy + 1 };
 	process->profile.n_objects++;
 	return true;
 }

@@ -20,11 +20,13 @@ const struct mf_command mf_commands[] = {
 	{ "show", "show [options] FILE", "show what a recording says, on one screen",
 	  mf_command_show,
 	  "  Prints the program, its peak, what it held at the end, a curve of its memory over time, and the ten\n"
-	  "  sites that held most at the peak. If several processes were recorded, lists them; --pid=PID shows one.\n"
-	  "    --by=site|function|place|file|library|stack   what a row of the table is\n"
-	  "    --sort=peak|end|calls|allocated|temporary   the number by which the table is sorted\n"
+	  "  sites that held most at the peak. If several processes were recorded, lists them and shows the sites of\n"
+	  "  all together; --pid=PID shows one.\n"
+	  "    --by=site|function|place|file|library|stack|process   what a row of the table is\n"
+	  "    --sort=peak|end|growth|calls|allocated|temporary   the number by which the table is sorted\n"
 	  "    --leaks           the same as --sort=end: what is held at the end comes first\n"
-	  "    --at=peak|end|N   the moment that the first column shows\n"
+	  "    --tree            show the call tree instead of the table\n"
+	  "    --at=peak|end|N|TIME   the moment that the first column shows; TIME is 300ms, 1.5s, 20Mi or 10MB\n"
 	  "    --top=N           number of rows\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
 	  "  On a terminal, long output goes to $MASSIF_PAGER, $PAGER or less. With NO_COLOR set, there are no colours.\n" },

@@ -259,5 +259,9 @@ int mf_command_diff(int argc, char **argv)
 
 	if (mf_query_parse(&query, argc, argv, SIDES, allowed, &err))
 		return refuse(&err);
+	if (query.processes) {
+		mf_error_set(&err, 0, "--by=process: a comparison is of two processes; choose them with --pid");
+		return refuse(&err);
+	}
 	return diff_files(&query);
 }

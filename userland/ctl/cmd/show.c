@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/printable.h"
@@ -13,6 +14,7 @@
 #include "ctl/message/quantity.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/query.h"
+#include "ctl/query/tree_view.h"
 #include "ctl/query/site_table.h"
 #include "ctl/query/terminal.h"
 #include "recording/reader.h"
@@ -34,15 +36,32 @@ static void print_text(FILE *out, const char *text)
 	fputs(copy ?: "?", out);
 }
 
+/* Prints how the process ended, as far as that is known. */
+static void print_ended(FILE *out, const struct mf_facts *facts)
+{
+	int status = (int)(facts->ended - 1);
+
+	if (facts->ended && WIFSIGNALED(status))
+		fprintf(out, ", killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (facts->ended)
+		fprintf(out, ", exit status %d", WEXITSTATUS(status));
+	else if (facts->cut_off)
+		fputs(", killed or still running", out);
+}
+
 static void print_heading(const struct mf_terminal *terminal, const struct mf_facts *facts)
 {
 	fputs(mf_terminal_bold(terminal), terminal->out);
 	print_text(terminal->out, facts->cmd);
 	fprintf(terminal->out, "%s\n", mf_terminal_plain(terminal));
 	if (facts->version) {
-		fprintf(terminal->out, "process %" PRIu64 ", profiled for %s%s; massif ", facts->pid,
-			mf_quantity_time((int64_t)(facts->took_ms < INT64_MAX ? facts->took_ms : 0), MF_TIME_MS).text,
-			facts->cut_off ? ", killed or still running" : "");
+		fprintf(terminal->out, "process %" PRIu64, facts->pid);
+		if (facts->parent)
+			fprintf(terminal->out, ", child of %" PRIu64, facts->parent);
+		fprintf(terminal->out, ", profiled for %s",
+			mf_quantity_time((int64_t)(facts->took_ms < INT64_MAX ? facts->took_ms : 0), MF_TIME_MS).text);
+		print_ended(terminal->out, facts);
+		fputs("; massif ", terminal->out);
 		print_text(terminal->out, facts->version);
 		fputs(", Linux ", terminal->out);
 		print_text(terminal->out, facts->kernel ?: "?");
@@ -106,28 +125,62 @@ static void print_figures(const struct mf_terminal *terminal, const struct mf_re
 	putc('\n', out);
 }
 
+/* Chooses the snapshots of the two columns. Returns 0 or -ESRCH. */
+static int choose_snapshots(const struct mf_query *query, struct mf_recorded *process, struct mf_site_table_part *part,
+			    struct mf_error *err)
+{
+	bool from_first = query->growth && !query->at;
+
+	*part = (struct mf_site_table_part){ process, { [1] = process->end } };
+	part->snapshots[0] = from_first ? mf_query_first(process) : mf_query_snapshot(query, process, err);
+	return part->snapshots[0] ? 0 : -ESRCH;
+}
+
+static struct mf_site_table make_table(const struct mf_query *query, const struct mf_site_table_part *parts,
+				       size_t n_parts)
+{
+	const char *at = query->at ?: query->growth ? "first" : "peak";
+
+	return (struct mf_site_table){
+		.query = query,
+		.parts = parts,
+		.n_parts = n_parts,
+		.titles = { at, parts[0].process->facts.version ? "end" : "last tree" },
+		.sort = query->leaks || query->growth ? 1 : query->sort,
+		.growth = query->growth,
+		.by = query->by_given ? query->by : MF_SITES_BY_SITE,
+	};
+}
+
+static int show_table(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err)
+{
+	for (size_t i = 0; i < table->n_parts; i++)
+		if (table->sort >= MF_SITES_SIDES && !table->parts[i].process->profile.counts)
+			return mf_error_set(err, -ENODATA, "the file has no calls: it is of pages mode, or a massif.out "
+							   "file; sort by peak, end or growth");
+	return mf_site_table_print(terminal, table, err);
+}
+
 static int show_process(const struct mf_query *query, const struct mf_terminal *terminal,
 			struct mf_recorded *process, struct mf_error *err)
 {
-	struct mf_site_table table = {
-		.query = query,
-		.sides = { { process, query->at ? mf_query_snapshot(query, process, err) : mf_query_peak(process) },
-			   { process, process->end } },
-		.titles = { query->at && strcmp(query->at, "peak") != 0 ? query->at : "peak",
-			    process->facts.version ? "end" : "last tree" },
-		.sort = query->leaks ? 1 : query->sort,
-		.by = query->by_given ? query->by : MF_SITES_BY_SITE,
-	};
+	struct mf_site_table_part part;
+	struct mf_site_table table;
 
-	if (!table.sides[0].snapshot)
+	if (choose_snapshots(query, process, &part, err))
 		return -ESRCH;
-	if (table.sort >= MF_SITES_SIDES && !process->profile.counts)
-		return mf_error_set(err, -ENODATA, "the file has no calls: it is of pages mode, or a massif.out file; "
-						   "sort by peak or end");
+	table = make_table(query, &part, 1);
 	print_heading(terminal, &process->facts);
 	print_figures(terminal, process);
 	mf_curve_draw(terminal, &process->profile, ROWS);
-	return mf_site_table_print(terminal, &table, err);
+	if (query->tree) {
+		const struct mf_moment moment = {
+			&process->profile, part.snapshots[0], &query->options.report, process->symbolizer,
+		};
+
+		return mf_tree_view_print(terminal, &moment, err);
+	}
+	return show_table(terminal, &table, err);
 }
 
 static uint64_t peak_of(const struct mf_recorded *process)
@@ -142,25 +195,56 @@ static int compare_processes(const void *left, const void *right)
 	return peak_of(a) < peak_of(b) ? 1 : -(peak_of(a) > peak_of(b));
 }
 
-static void show_processes(const struct mf_terminal *terminal, const struct mf_recording *recording)
+static void list_processes(const struct mf_query *query, const struct mf_terminal *terminal,
+			   const struct mf_recording *recording)
 {
+	size_t n = query->top ? query->top : query->processes ? SIZE_MAX : 10;
+	uint64_t rest_of_peaks = 0, rest_of_ends = 0;
 	FILE *out = terminal->out;
 
 	qsort(recording->processes, recording->n_processes, sizeof(*recording->processes), compare_processes);
-	fprintf(out, "%s%10s %10s %8s  process%s\n", mf_terminal_bold(terminal), "peak", "end", "pid",
+	fprintf(out, "%s%10s %10s %8s %8s  process%s\n", mf_terminal_bold(terminal), "peak", "end", "pid", "parent",
 		mf_terminal_plain(terminal));
 	for (size_t i = 0; i < recording->n_processes; i++) {
 		const struct mf_recorded *process = recording->processes[i];
 		mf_auto_free char *cmd = strdup(process->facts.cmd);
 
+		if (i >= n) {
+			rest_of_peaks += peak_of(process);
+			rest_of_ends += mf_profile_total(process->end);
+			continue;
+		}
 		if (cmd)
 			mf_printable_clean(cmd);
-		fprintf(out, "%10s %10s %8" PRIu64 "  ", mf_quantity_bytes(peak_of(process)).text,
-			mf_quantity_bytes(mf_profile_total(process->end)).text, process->facts.pid);
-		mf_terminal_print_cut(terminal, cmd ? cmd : "?", terminal->width - 32);
+		fprintf(out, "%10s %10s %8" PRIu64 " %8" PRIu64 "  ", mf_quantity_bytes(peak_of(process)).text,
+			mf_quantity_bytes(mf_profile_total(process->end)).text, process->facts.pid, process->facts.parent);
+		mf_terminal_print_cut(terminal, cmd ? cmd : "?", terminal->width - 41);
 		putc('\n', out);
 	}
+	if (recording->n_processes > n)
+		fprintf(out, "%10s %10s %8s %8s  %zu more; --by=process shows all\n", mf_quantity_bytes(rest_of_peaks).text,
+			mf_quantity_bytes(rest_of_ends).text, "", "", recording->n_processes - n);
 	fprintf(out, "\n%zu processes were recorded; --pid=PID shows one of them.\n", recording->n_processes);
+}
+
+/* Shows the processes, and the sites of all of them together, those at the peak of each process. */
+static int show_processes(const struct mf_query *query, const struct mf_terminal *terminal,
+			  const struct mf_recording *recording, struct mf_error *err)
+{
+	mf_auto_free struct mf_site_table_part *parts = calloc(recording->n_processes + 1, sizeof(*parts));
+	struct mf_site_table table;
+
+	if (!parts)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	list_processes(query, terminal, recording);
+	if (query->processes || !recording->n_processes)
+		return 0;
+	for (size_t i = 0; i < recording->n_processes; i++)
+		if (choose_snapshots(query, recording->processes[i], &parts[i], err))
+			return -ESRCH;
+	fputs("\nAll processes together, each at its own peak:\n", terminal->out);
+	table = make_table(query, parts, recording->n_processes);
+	return show_table(terminal, &table, err);
 }
 
 static int show_file(struct mf_query *query)
@@ -174,7 +258,11 @@ static int show_file(struct mf_query *query)
 	if (mf_recording_read(query->files[0], &recording, &err))
 		return refuse(&err);
 	mf_query_say_damage(query->files[0], &recording);
-	if (query->pid || recording.n_processes == 1) {
+	if ((query->at || query->growth || query->tree) && !query->pid && recording.n_processes != 1) {
+		mf_query_process(query, &recording, &err);
+		return refuse(&err);
+	}
+	if (query->pid || (recording.n_processes == 1 && !query->processes)) {
 		process = mf_query_process(query, &recording, &err);
 		if (!process || !mf_query_snapshot(query, process, &err))
 			return refuse(&err);
@@ -183,7 +271,7 @@ static int show_file(struct mf_query *query)
 	if (process)
 		code = show_process(query, &terminal, process, &err);
 	else
-		show_processes(&terminal, &recording);
+		code = show_processes(query, &terminal, &recording, &err);
 	if (mf_terminal_close(&terminal, &err) || code)
 		return refuse(&err);
 	return 0;
@@ -191,7 +279,8 @@ static int show_file(struct mf_query *query)
 
 int mf_command_show(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--pid", "--at", "--by", "--sort", "--leaks", "--filter", "--top", NULL };
+	static const char *const allowed[] = { "--pid", "--at", "--by", "--sort", "--leaks",
+					       "--tree", "--filter", "--top", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 

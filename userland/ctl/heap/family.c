@@ -16,6 +16,8 @@
 #include "protocol/join.h"
 #include "ctl/output/statistics.h"
 #include "ctl/options/skipped_children.h"
+#include "ctl/launch/exit_status.h"
+#include "ctl/launch/pidproc.h"
 #include "ctl/launch/proc_cmdline.h"
 #include "expected.h"
 #include "join_conns.h"
@@ -172,6 +174,7 @@ static struct mf_heap_process *find_alive(const struct mf_heap_family *family, p
 		return process;
 	mf_heap_process_note_end(process);
 	process->ended = true;
+	process->status = mf_exit_status_read(process->pid, process->pidfd);
 	close(mf_take(process->pidfd, -1));
 	return NULL;
 }
@@ -192,6 +195,7 @@ static int follow(struct mf_heap_family *family, struct mf_heap_process *process
 	if (process->pidfd < 0)
 		return -errno;
 	process->pid = pid;
+	process->parent = process->launched ? 0 : mf_pidproc_parent(pid);
 	return mf_join_conns_watch(&family->conns, process->pidfd);
 }
 

@@ -219,6 +219,12 @@ static void tell_of_another_program(const struct mf_run *run, const struct heap_
 						      "--trace-children=yes profiles it, too");
 }
 
+static void note_status(struct mf_heap_process *process, const struct mf_run *run)
+{
+	process->status = run->status;
+	process->cut_off = process->store.header->pid && mf_run_was_cut_off(run);
+}
+
 static void ended(struct mf_run *run)
 {
 	struct heap_state *state = run->state;
@@ -233,7 +239,7 @@ static void ended(struct mf_run *run)
 	if (first && first == state->first && executed_another(state))
 		tell_of_another_program(run, state);
 	else if (first)
-		first->cut_off = first->store.header->pid && mf_run_was_cut_off(run);
+		note_status(first, run);
 	mf_heap_family_end_launched(state->family);
 	state->watch.period_ms = -1;
 }

@@ -15,6 +15,7 @@
 
 #include "base/cachedir.h"
 #include "base/cleanup.h"
+#include "ctl/launch/exit_status.h"
 #include "ctl/output/statistics.h"
 #include "ctl/options/time_units.h"
 #include "ctl/message/message.h"
@@ -154,6 +155,7 @@ static struct mf_heap_process *make(const struct mf_options *options, const char
 	made->options = options;
 	made->memory = made->pidfd = made->connection = made->go_on_fd = -1;
 	made->watch_ms = -1;
+	made->status = MF_EXIT_STATUS_UNKNOWN;
 	mf_mapped_init(&made->mapped, options->held);
 	made->cmd = strdup(cmd);
 	if (!made->cmd) {
@@ -569,6 +571,8 @@ static struct mf_output_of output_of(const struct mf_heap_process *process)
 		.cmd = process->cmd,
 		.name = process->name.text,
 		.pid = process->pid,
+		.parent = process->parent,
+		.status = process->status,
 		.took_ms = (uint64_t)age_ms(process),
 		.lost = store_of(process)->header->events_lost,
 		.end = end_of(process),

@@ -39,6 +39,8 @@ struct mf_heap_process {
 	char *cmd;	/* command line, as shown in the massif.out file; owned */
 	char title[64];	/* beginning of @cmd, for messages */
 	struct mf_output_name name; /* name of the program */
+	pid_t parent;	/* its parent when it joined the run; 0: massif-ctl, or not known */
+	int status;	/* how it ended, in the format of waitpid(2); MF_EXIT_STATUS_UNKNOWN: not known, or not ended yet */
 	bool launched;	/* started by massif-ctl itself */
 	bool forked;	/* forked by a profiled process, and still running the same program as its parent */
 	/*

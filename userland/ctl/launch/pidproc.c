@@ -60,19 +60,19 @@ static char *read_cmd(pid_t pid)
 	return words;
 }
 
-/* Returns the pid of the process that thread @tid belongs to; 0 if unknown. */
-static pid_t process_of(pid_t tid)
+/* Returns the number in the line of /proc/@pid/status that begins with @label, which begins with a newline; 0 if unknown. */
+static pid_t read_status(pid_t pid, const char *label)
 {
 	size_t size;
-	mf_auto_free char *status = read_proc(tid, "status", &size);
-	const char *line = status ? strstr(status, "\nTgid:") : NULL;
+	mf_auto_free char *status = read_proc(pid, "status", &size);
+	const char *line = status ? strstr(status, label) : NULL;
 
-	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : 0;
+	return line ? (pid_t)strtol(line + strlen(label), NULL, 10) : 0;
 }
 
 int mf_pidproc_open(struct mf_pidproc *process, pid_t pid, struct mf_error *err)
 {
-	pid_t owner = process_of(pid);
+	pid_t owner = read_status(pid, "\nTgid:"); /* not @pid, if that is a thread */
 
 	*process = (struct mf_pidproc){ .pid = pid, .fd = -1 };
 	if (pid == getpid())
@@ -98,6 +98,11 @@ void mf_pidproc_close(struct mf_pidproc *process)
 		close(process->fd);
 	free(process->cmd);
 	*process = (struct mf_pidproc){ .fd = -1 };
+}
+
+pid_t mf_pidproc_parent(pid_t pid)
+{
+	return read_status(pid, "\nPPid:");
 }
 
 uint64_t mf_pidproc_start_time(pid_t pid)

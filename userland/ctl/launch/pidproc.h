@@ -25,6 +25,9 @@ void mf_pidproc_close(struct mf_pidproc *process);
  */
 uint64_t mf_pidproc_start_time(pid_t pid);
 
+/* Returns the parent of process @pid; 0 if there is no such process, or its parent is not visible from here. */
+pid_t mf_pidproc_parent(pid_t pid);
+
 /* Returns whether the process is still running; if so, its pid has not been reused since the process was opened. */
 bool mf_pidproc_is_alive(const struct mf_pidproc *process);
 

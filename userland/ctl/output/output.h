@@ -35,7 +35,8 @@ struct mf_output_of {
 	const struct mf_store *store; /* the store, which may be written to concurrently */
 	const char *cmd;
 	const char *name; /* name of the program, for messages */
-	pid_t pid;
+	pid_t pid, parent;  /* @parent: 0 if it is massif-ctl, or not known */
+	int status;	    /* how the process ended, in the format of waitpid(2), or MF_EXIT_STATUS_UNKNOWN */
 	bool pages;	    /* true in pages mode; the file is then readable only by its owner */
 	const char *remark; /* a remark that is appended to the desc line of the file, or NULL */
 	uint64_t took_ms;   /* how long the process has been profiled */

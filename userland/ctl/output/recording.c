@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "ctl/check/checker.h"
 #include "ctl/files/recorder.h"
+#include "ctl/launch/exit_status.h"
 #include "model/model.h"
 #include "model/tally.h"
 
@@ -20,6 +21,8 @@ static struct mf_facts facts_of(const struct mf_profile *profile, const struct m
 
 	return (struct mf_facts){
 		.pid = (uint64_t)of->pid,
+		.parent = (uint64_t)of->parent,
+		.ended = of->status == MF_EXIT_STATUS_UNKNOWN ? 0 : (uint64_t)of->status + 1,
 		.name = of->name,
 		.cmd = profile->cmd,
 		.desc = profile->desc,

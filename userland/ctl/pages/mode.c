@@ -95,7 +95,7 @@ static void ended(struct mf_run *run)
 
 	if (!session->broken)
 		read_on(session);
-	mf_pages_session_end_first(session, mf_run_was_cut_off(run));
+	mf_pages_session_end_first(session, run->status);
 }
 
 static size_t survivors(struct mf_run *run, mf_survivor_say *say, void *data)

@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "ctl/output/statistics.h"
 #include "ctl/options/skipped_children.h"
 #include "ctl/heap/filter_server.h"
+#include "ctl/launch/exit_status.h"
 #include "ctl/message/message.h"
 #include "ctl/output/output.h"
 #include "model/model.h"
@@ -112,6 +114,8 @@ static struct mf_output_of output_of(const struct mf_pages_session *session,
 		.cmd = cmd_of(session, process),
 		.name = name->text,
 		.pid = process->pid,
+		.parent = process->parent,
+		.status = MF_EXIT_STATUS_UNKNOWN,
 		.pages = true,
 		.took_ms = moment(process, at_ns),
 		.lost = process->lost,
@@ -145,15 +149,16 @@ static void say_cut(const struct mf_pages_process *process)
 			       (int)process->pid, process->comm);
 }
 
-static void end_process(struct mf_pages_session *session, const struct mf_pages_process *process,
-			bool killed)
+static void end_process(struct mf_pages_session *session, const struct mf_pages_process *process, int status)
 {
 	struct mf_output_name name;
 	struct mf_output_of output =
 		output_of(session, process, end_of(session, process), &name);
 	char losses[REMARK_BYTES];
+	bool killed = status != MF_EXIT_STATUS_UNKNOWN && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 	struct mf_error err;
 
+	output.status = status;
 	switch (process->state) {
 	case MF_PAGES_REPLACED:
 		end_replaced(process);
@@ -192,19 +197,19 @@ static void write_ended(struct mf_pages_session *session)
 			session->first = process;
 			continue;
 		}
-		end_process(session, process, false);
+		end_process(session, process, MF_EXIT_STATUS_UNKNOWN);
 		mf_pages_release(session->pages, process);
 	}
 }
 
-void mf_pages_session_end_first(struct mf_pages_session *session, bool killed)
+void mf_pages_session_end_first(struct mf_pages_session *session, int status)
 {
 	struct mf_pages_process *process = mf_take(session->first, NULL);
 
 	session->keeps_first = false;
 	if (!process)
 		return;
-	end_process(session, process, killed);
+	end_process(session, process, status);
 	mf_pages_release(session->pages, process);
 }
 

@@ -40,8 +40,11 @@ int mf_pages_session_open(struct mf_pages_session *session, const struct mf_opti
 /* Processes pending records and writes the files of all complete profiles. Returns 0 or -errno. */
 int mf_pages_session_drain(struct mf_pages_session *session, struct mf_error *err);
 
-/* Writes the first process's file if its profile is complete. @killed says whether SIGKILL ended the process. */
-void mf_pages_session_end_first(struct mf_pages_session *session, bool killed);
+/*
+ * Writes the first process's file if its profile is complete. @status is how the process ended, in the format of
+ * waitpid(2).
+ */
+void mf_pages_session_end_first(struct mf_pages_session *session, int status);
 
 /* Ends the profiles of running processes and writes their files. Reports errors itself. */
 void mf_pages_session_end(struct mf_pages_session *session);

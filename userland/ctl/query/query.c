@@ -40,13 +40,46 @@ static int parse_pid(const char *text, struct mf_query *query, struct mf_error *
 	return 0;
 }
 
+/* The units of times, by the end of their text, and what a unit is in the profile's. */
+static const struct time_unit {
+	const char *name;
+	enum mf_time_unit unit;
+	double factor;
+} time_units[] = {
+	{ "ms", MF_TIME_MS, 1 },
+	{ "s", MF_TIME_MS, 1000 },
+	{ "i", MF_TIME_INSTRUCTIONS, 1 },
+	{ "Mi", MF_TIME_INSTRUCTIONS, 0x1p20 },
+	{ "Gi", MF_TIME_INSTRUCTIONS, 0x1p30 },
+	{ "B", MF_TIME_BYTES, 1 },
+	{ "KB", MF_TIME_BYTES, 0x1p10 },
+	{ "MB", MF_TIME_BYTES, 0x1p20 },
+	{ "GB", MF_TIME_BYTES, 0x1p30 },
+};
+
+/* Parses a number and one of the units above. Returns the unit, or NULL. */
+static const struct time_unit *parse_time(const char *text, double *time)
+{
+	size_t digits = strspn(text, "0123456789.");
+	mf_auto_free char *number = strndup(text, digits);
+
+	if (!number || *text < '0' || *text > '9' || !mf_number_parse_decimal(number, time))
+		return NULL;
+	for (size_t i = 0; i < sizeof(time_units) / sizeof(time_units[0]); i++)
+		if (strcmp(text + digits, time_units[i].name) == 0)
+			return &time_units[i];
+	return NULL;
+}
+
 static int parse_at(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	int64_t number;
+	double time;
 
-	if (strcmp(text, "peak") != 0 && strcmp(text, "end") != 0 &&
+	if (strcmp(text, "peak") != 0 && strcmp(text, "end") != 0 && !parse_time(text, &time) &&
 	    (!mf_number_parse_integer(text, &number) || number < 0))
-		return mf_error_set(err, -EINVAL, "--at=%.200s: use peak, end or the number of a snapshot", text);
+		return mf_error_set(err, -EINVAL, "--at=%.200s: use peak, end, the number of a snapshot, or a time "
+						  "such as 300ms, 1.5s, 20Mi or 10MB", text);
 	query->at = text;
 	return 0;
 }
@@ -73,15 +106,18 @@ static int parse_by(const char *text, struct mf_query *query, struct mf_error *e
 {
 	char names[128] = "";
 
+	query->processes = strcmp(text, "process") == 0;
+	if (query->processes)
+		return 0;
 	for (size_t i = 0, n = 0; i < MF_SITES_BYS; i++) {
 		if (strcmp(text, mf_sites_by_names[i]) == 0) {
 			query->by = (enum mf_sites_by)i;
 			query->by_given = true;
 			return 0;
 		}
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", mf_sites_by_names[i]);
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s, ", mf_sites_by_names[i]);
 	}
-	return mf_error_set(err, -EINVAL, "--by=%.200s: use one of %s", text, names);
+	return mf_error_set(err, -EINVAL, "--by=%.200s: use one of %sprocess", text, names);
 }
 
 static int parse_sort(const char *text, struct mf_query *query, struct mf_error *err)
@@ -94,18 +130,27 @@ static int parse_sort(const char *text, struct mf_query *query, struct mf_error 
 		[MF_SITES_TEMPORARIES] = "temporary",
 	};
 
+	query->growth = strcmp(text, "growth") == 0;
+	if (query->growth)
+		return 0;
 	for (unsigned int i = 0; i < MF_SITES_VALUES; i++) {
 		if (strcmp(text, names[i]) == 0) {
 			query->sort = i;
 			return 0;
 		}
 	}
-	return mf_error_set(err, -EINVAL, "--sort=%.200s: use peak, end, calls, allocated or temporary", text);
+	return mf_error_set(err, -EINVAL, "--sort=%.200s: use peak, end, growth, calls, allocated or temporary", text);
 }
 
 static int parse_leaks(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->leaks = true;
+	return 0;
+}
+
+static int parse_tree(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->tree = true;
 	return 0;
 }
 
@@ -158,6 +203,7 @@ static const struct own_option {
 	{ "--by", parse_by },
 	{ "--sort", parse_sort },
 	{ "--leaks", parse_leaks, .bare = true },
+	{ "--tree", parse_tree, .bare = true },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
 	{ "--min", parse_min },
@@ -308,6 +354,36 @@ const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *proces
 	return mf_profile_peak(&process->profile, process->end);
 }
 
+const struct mf_profile_snapshot *mf_query_first(const struct mf_recorded *process)
+{
+	for (size_t i = 0; i < process->profile.n_snapshots; i++)
+		if (process->profile.snapshots[i].tree != MF_TREE_EMPTY)
+			return &process->profile.snapshots[i];
+	return process->end;
+}
+
+/* Returns the last snapshot with a tree until @text, a time in the unit of the profile. */
+static const struct mf_profile_snapshot *find_time(const struct mf_profile *profile, const char *text,
+						   struct mf_error *err)
+{
+	static const char *const units[] = { "instructions (20Mi)", "milliseconds (300ms)", "bytes (10MB)" };
+	const struct mf_profile_snapshot *found = NULL;
+	double time;
+	const struct time_unit *unit = parse_time(text, &time);
+
+	if (!unit || unit->unit != profile->time_unit) {
+		mf_error_set(err, -EINVAL, "--at=%.200s: the time of this profile is in %s", text, units[profile->time_unit]);
+		return NULL;
+	}
+	for (size_t i = 0; i < profile->n_snapshots; i++)
+		if (profile->snapshots[i].tree != MF_TREE_EMPTY &&
+		    (double)profile->snapshots[i].time <= time * unit->factor)
+			found = &profile->snapshots[i];
+	if (!found)
+		mf_error_set(err, -ESRCH, "--at=%.200s: there is no snapshot with a tree until then", text);
+	return found;
+}
+
 const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_recorded *process,
 						    struct mf_error *err)
 {
@@ -318,6 +394,8 @@ const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query
 		return mf_query_peak(process);
 	if (strcmp(query->at, "end") == 0)
 		return process->end;
+	if (query->at[strspn(query->at, "0123456789")])
+		return find_time(profile, query->at, err);
 	mf_number_parse_integer(query->at, &number);
 	if ((uint64_t)number >= profile->n_snapshots) {
 		mf_error_set(err, -ESRCH, "there is no snapshot %" PRId64 "; the profile has %zu, numbered from 0",

@@ -27,6 +27,9 @@ struct mf_query {
 	enum mf_sites_by by;	  /* --by: by what sites are told apart */
 	unsigned int sort;	  /* --sort: the column by which a table is sorted */
 	bool leaks;		  /* --leaks: what is held at the end comes first */
+	bool growth;		  /* --sort=growth: what has grown most comes first */
+	bool tree;		  /* --tree: show the call tree */
+	bool processes;		  /* --by=process: show the processes of the recording */
 	uint32_t top;		  /* --top: how many rows a table has; 0: not given */
 	uint64_t min;		  /* --min: smaller changes are not shown, in bytes */
 	double tolerance;	  /* --tolerance: growth that is none, in per cent */
@@ -54,11 +57,14 @@ struct mf_recorded *mf_query_process(const struct mf_query *query, const struct 
 				     struct mf_error *err);
 
 /*
- * Chooses a snapshot with a tree: the peak by default; --at=end: the end; --at=N: snapshot number N. Returns NULL, with
- * a message, if there is none.
+ * Chooses a snapshot with a tree: the peak by default; --at=end: the end; --at=N: snapshot number N; --at=TIME: the last
+ * one until then. Returns NULL, with a message, if there is none.
  */
 const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_recorded *process,
 						    struct mf_error *err);
+
+/* Returns the first snapshot with a tree, which is the end if there is no other. */
+const struct mf_profile_snapshot *mf_query_first(const struct mf_recorded *process);
 
 /* Returns the snapshot of the peak; if there is none, that with the largest total that has a tree. */
 const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process);

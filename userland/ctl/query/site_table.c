@@ -10,12 +10,20 @@
 
 #include "ctl/message/quantity.h"
 
+static int64_t growth_of(const struct mf_site *site)
+{
+	return (int64_t)(site->bytes[1] - site->bytes[0]);
+}
+
 /* Sorts by one number; sites with the same number are sorted by the others. */
 static int compare(const void *left, const void *right, void *data)
 {
 	const struct mf_site *a = left, *b = right;
-	unsigned int first = *(const unsigned int *)data;
+	const struct mf_site_table *table = data;
+	unsigned int first = table->sort;
 
+	if (table->growth && growth_of(a) != growth_of(b))
+		return growth_of(a) < growth_of(b) ? 1 : -1;
 	for (unsigned int i = 0; i < MF_SITES_VALUES; i++) {
 		unsigned int value = (first + i) % MF_SITES_VALUES;
 
@@ -116,28 +124,38 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 	fprintf(out, "%6.2f%%  in all\n", share_of(whole, whole));
 }
 
-int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err)
+static int add_part(struct mf_sites *sites, const struct mf_site_table *table, const struct mf_site_table_part *part,
+		    struct mf_error *err)
 {
-	struct mf_sites sites = { 0 };
-	unsigned int sort = table->sort;
 	int code = 0;
 
 	for (unsigned int side = 0; side < MF_SITES_SIDES && !code; side++) {
 		const struct mf_moment moment = {
-			.profile = &table->sides[side].process->profile,
-			.snapshot = table->sides[side].snapshot,
+			.profile = &part->process->profile,
+			.snapshot = part->snapshots[side],
 			.options = &table->query->options.report,
-			.symbolizer = table->sides[side].process->symbolizer,
+			.symbolizer = part->process->symbolizer,
 		};
 
-		code = mf_sites_add(&sites, &moment, table->by, side, err);
+		code = mf_sites_add(sites, &moment, table->by, side, err);
 		if (!code && !side && table->sort >= MF_SITES_SIDES)
-			code = mf_sites_add_counts(&sites, &moment, table->by, err);
+			code = mf_sites_add_counts(sites, &moment, table->by, err);
 	}
+	return code;
+}
+
+int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err)
+{
+	struct mf_site_table sorted = *table;
+	struct mf_sites sites = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; i < table->n_parts && !code; i++)
+		code = add_part(&sites, table, &table->parts[i], err);
 	if (!code) {
 		mf_sites_keep(&sites, mf_query_filter(table->query));
 		if (sites.count)
-			qsort_r(sites.list, sites.count, sizeof(*sites.list), compare, &sort);
+			qsort_r(sites.list, sites.count, sizeof(*sites.list), compare, &sorted);
 		print_rows(terminal, table, &sites);
 	}
 	mf_sites_deinit(&sites);

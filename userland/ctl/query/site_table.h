@@ -3,6 +3,9 @@
 #ifndef MASSIF_CTL_SITE_TABLE_H
 #define MASSIF_CTL_SITE_TABLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/error.h"
 #include "ctl/query/query.h"
 #include "ctl/query/terminal.h"
@@ -11,12 +14,15 @@
 
 struct mf_site_table {
 	const struct mf_query *query; /* how many rows, which of them, the options about trees */
-	struct {
+	/* the processes whose sites are added up, each with two of its snapshots */
+	const struct mf_site_table_part {
 		struct mf_recorded *process;
-		const struct mf_profile_snapshot *snapshot;
-	} sides[MF_SITES_SIDES];
+		const struct mf_profile_snapshot *snapshots[MF_SITES_SIDES];
+	} *parts;
+	size_t n_parts;
 	const char *titles[MF_SITES_SIDES];
 	unsigned int sort; /* the number of a site (MF_SITES_*) by which the rows are sorted */
+	bool growth; /* sort by how much the second number is above the first; @sort is 1 then */
 	enum mf_sites_by by;
 };
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+// Prints the call tree of a snapshot: who called what allocated.
+
+#include "tree_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/printable.h"
+#include "ctl/message/quantity.h"
+#include "report/filter.h"
+#include "report/frames.h"
+#include "report/location.h"
+#include "report/percent.h"
+#include "report/tree.h"
+
+#define COLUMNS	   20u /* of the numbers in front of a name */
+#define INDENT_MAX 40u /* further levels are not indented more, so that names stay readable */
+
+struct view {
+	const struct mf_terminal *terminal;
+	const struct mf_moment *moment;
+	struct mf_tree *tree;
+	uint64_t total, cut; /* see mf_tree_cut() */
+};
+
+static unsigned int spaces_of(unsigned int level)
+{
+	return 2 * level < INDENT_MAX ? 2 * level : INDENT_MAX;
+}
+
+static void print_line(const struct view *view, unsigned int level, uint64_t bytes, char *text)
+{
+	const struct mf_terminal *terminal = view->terminal;
+	unsigned int used = COLUMNS + spaces_of(level);
+
+	mf_printable_clean(text);
+	fprintf(terminal->out, "%10s %6.2f%%  %*s", mf_quantity_bytes(bytes).text,
+		view->total ? 100 * (double)bytes / (double)view->total : 0, (int)spaces_of(level), "");
+	mf_terminal_print_cut(terminal, text, terminal->width > used + 20 ? terminal->width - used : 20);
+	putc('\n', terminal->out);
+}
+
+static int print_call(const struct view *view, unsigned int level, const struct mf_tree_child *entry,
+		      const struct mf_location *location, struct mf_error *err)
+{
+	const struct mf_call call = { entry->frame, location };
+	mf_auto_free char *text = NULL;
+	char address[32], line[24] = "";
+	const char *name = mf_call_name(&call, view->moment->options, address);
+	int code = 0;
+
+	if (location->file)
+		snprintf(line, sizeof(line), ":%u", location->line);
+	if (location->note)
+		code = asprintf(&text, "%s", name);
+	else
+		code = asprintf(&text, "%s (%s%s%s)", name, location->file ? "" : "in ",
+				location->file ?: location->object ?: "?", line);
+	if (code < 0)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	print_line(view, level, entry->bytes, text);
+	return 0;
+}
+
+/* Prints a line for each inlined call, the innermost first. Returns the level of what is below, or -ENOMEM. */
+static int print_node(const struct view *view, unsigned int level, const struct mf_tree_child *entry,
+		      struct mf_error *err)
+{
+	static const struct mf_location unknown;
+	const struct mf_moment *moment = view->moment;
+	const struct mf_location *locations = &unknown;
+	size_t count = 1;
+
+	if (moment->options->keep_unloaded || !moment->profile->objects[entry->frame.object].unloaded)
+		count = mf_symbolizer_resolve(moment->symbolizer, entry->frame, &locations);
+	for (size_t i = 0; i < count; i++) {
+		int code = print_call(view, level++, entry, &locations[i], err);
+
+		if (code)
+			return code;
+	}
+	return (int)level;
+}
+
+static void print_merged(const struct view *view, unsigned int level, const struct mf_tree_child *merged)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%" PRIu32 " more, each below ", merged->places);
+	fprintf(view->terminal->out, "%10s %6.2f%%  %*s%s", mf_quantity_bytes(merged->bytes).text,
+		view->total ? 100 * (double)merged->bytes / (double)view->total : 0, (int)spaces_of(level), "", text);
+	mf_percent_print(view->terminal->out, view->moment->options->threshold);
+	fputs("%\n", view->terminal->out);
+}
+
+static int print_below(const struct view *view, uint32_t node, unsigned int level, struct mf_error *err)
+{
+	mf_auto_free struct mf_tree_child *entries = NULL;
+	size_t n_entries;
+	int code = mf_tree_children(view->tree, node, view->cut, &entries, &n_entries, err);
+
+	for (size_t i = 0; !code && i < n_entries; i++) {
+		if (entries[i].node == MF_TREE_MERGED) {
+			print_merged(view, level, &entries[i]);
+			continue;
+		}
+		code = print_node(view, level, &entries[i], err);
+		if (code >= 0)
+			code = print_below(view, entries[i].node, (unsigned int)code, err);
+	}
+	return code;
+}
+
+static int print_tree(struct view *view, struct mf_frames *frames, struct mf_filter *filter, struct mf_error *err)
+{
+	const struct mf_moment *moment = view->moment;
+	const struct mf_profile_snapshot *snapshot = moment->snapshot;
+	const struct mf_terminal *terminal = view->terminal;
+	int code = mf_tree_create(moment->profile, frames, filter, &view->tree, err);
+
+	if (code)
+		return code;
+	view->total = mf_tree_weigh(view->tree, snapshot);
+	view->cut = mf_tree_cut(snapshot->heap_bytes, snapshot->extra_bytes, snapshot->stack_bytes,
+				moment->options->threshold);
+	fprintf(terminal->out, "%s%10s %7s  call, and below it its callers%s\n", mf_terminal_bold(terminal), "bytes",
+		"share", mf_terminal_plain(terminal));
+	code = print_below(view, MF_TREE_ROOT, 0, err);
+	fprintf(terminal->out, "%10s %6.2f%%  in all\n", mf_quantity_bytes(view->total).text, view->total ? 100.0 : 0.0);
+	mf_tree_destroy(view->tree);
+	return code;
+}
+
+int mf_tree_view_print(const struct mf_terminal *terminal, const struct mf_moment *moment, struct mf_error *err)
+{
+	struct view view = { .terminal = terminal, .moment = moment };
+	struct mf_filter *filter = NULL;
+	struct mf_frames *frames = NULL;
+	int code = mf_frames_create(moment->profile->objects, moment->profile->n_objects, &frames, err);
+
+	if (!code)
+		code = mf_filter_create(moment->options, moment->profile->pages, frames, moment->symbolizer, &filter,
+					err);
+	if (!code)
+		code = print_tree(&view, frames, filter, err);
+	if (filter)
+		mf_filter_destroy(filter);
+	mf_frames_destroy(frames);
+	return code;
+}
