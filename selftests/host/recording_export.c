@@ -153,6 +153,71 @@ TEST_F(recording, speedscope_is_json_of_the_same_sum)
 	EXPECT_STREQ(expected, self->result.out);
 }
 
+/* Returns the number at @text, which may have commas. */
+static unsigned long long number_at(const char *text)
+{
+	unsigned long long number = 0;
+
+	for (text += strspn(text, " "); (*text >= '0' && *text <= '9') || *text == ','; text++)
+		if (*text != ',')
+			number = 10 * number + (unsigned long long)(*text - '0');
+	return number;
+}
+
+TEST_F_TIMEOUT(recording, callgrind_annotate_reads_it, 120)
+{
+	unsigned long long peak, allocated, blocks;
+	const char *line;
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.1", PERL, "-e",
+			 SCRIPT));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--threshold=0", "massif.rec"));
+	peak = peak_of(self->result.out);
+	/* The counts of all stacks, from another writer. */
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "massif.rec"));
+	ASSERT_EQ(0, RUN("jq", "[.counts[][1]] | add", "out.json"));
+	blocks = strtoull(self->result.out, NULL, 10);
+	ASSERT_EQ(0, RUN("jq", "[.counts[][2]] | add", "out.json"));
+	allocated = strtoull(self->result.out, NULL, 10);
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=callgrind", "-o", "out.cg", "massif.rec"));
+	ASSERT_EQ(0, RUN("callgrind_annotate", "out.cg"));
+	EXPECT_NE(NULL, strstr(self->result.out, "Events recorded:  curB totB totBk\n"));
+	line = strstr(self->result.out, "PROGRAM TOTALS");
+	ASSERT_NE(NULL, line);
+	while (line > self->result.out && line[-1] != '\n')
+		line--;
+	EXPECT_LT(100, blocks);
+	EXPECT_EQ(peak, number_at(line));
+	EXPECT_EQ(allocated, number_at(strchr(line, ')') + 1));
+	EXPECT_EQ(blocks, number_at(strchr(strchr(line, ')') + 1, ')') + 1));
+}
+
+/* The JSON's last snapshot is the end, its sums are those of the snapshots, and its references are valid. */
+TEST_F_TIMEOUT(recording, json_is_complete, 120)
+{
+	static const char *const all_true[] = {
+		".snapshots | all(.tree == \"empty\" or ([.bytes[][1]] | add // 0) == .heap_bytes)",
+		"(.stacks | length) as $n | [.snapshots[].bytes[]?[0], .counts[][0]] | all(. < $n)",
+		"(.calls | length) as $n | [.stacks[][]] | all(. < $n)",
+		"[.counts[] | .[1] >= .[3] and .[1] >= .[4]] | all",
+		"([.counts[][4]] | add) > 0 and .format == \"massif\" and .pages == false and .time_unit == \"B\"",
+		"([.counts[] | select(.[4] > 0) | .[0]] | sort) == ([.snapshots[-1].bytes[][0]] | sort)",
+		"[.calls[] | select(.function == \"main\")] | length > 0",
+	};
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--time-unit=B", "--record=massif.rec", "--massif-out-file=out.1",
+			 PERL, "-e", SCRIPT));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "massif.rec"));
+	for (size_t i = 0; i < sizeof(all_true) / sizeof(all_true[0]); i++) {
+		EXPECT_EQ(0, RUN("jq", "-e", all_true[i], "out.json")) {
+			TH_LOG("%s: %s%s", all_true[i], self->result.out, self->result.err);
+		}
+	}
+	/* Of a massif.out file, too. */
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "out.1"));
+	ASSERT_EQ(0, RUN("jq", "-e", "(.snapshots | length) > 10 and .counts == null", "out.json"));
+}
+
 /* Adds up the samples that "go tool pprof -raw" prints: allocations, their bytes, live bytes, and the locations. */
 static size_t sum_of_samples(const char *text, unsigned long long sums[3])
 {
@@ -193,6 +258,16 @@ TEST_F_TIMEOUT(recording, pprof_reads_it, 120)
 	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
 	snprintf(expected, sizeof(expected), " in %llu blocks, ", sums[0]);
 	EXPECT_NE(NULL, strstr(self->result.out, expected));
+	/* At the end, the live blocks are known, too: what was allocated and not freed. */
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=pprof", "--at=end", "-o", "out.pb.gz", "massif.rec"));
+	ASSERT_EQ(0, RUN("go", "tool", "pprof", "-raw", "out.pb.gz"));
+	EXPECT_NE(NULL, strstr(self->result.out, "alloc_space/bytes inuse_objects/count inuse_space/bytes"));
+	memset(sums, 0, sizeof(sums));
+	sum_of_samples(self->result.out, sums);
+	peak = sums[2];
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "massif.rec"));
+	ASSERT_EQ(0, RUN("jq", "[.counts[][4]] | add", "out.json"));
+	EXPECT_EQ(peak, strtoull(self->result.out, NULL, 10));
 }
 
 static const struct {
@@ -203,7 +278,8 @@ static const struct {
 	{ "no such file", { "export", "out.none" }, "cannot read 'out.none': No such file or directory" },
 	{ "another kind of file", { "export", "/bin/sh" }, "cannot read '/bin/sh': it is not a recording" },
 	{ "a directory", { "export", "." }, "it is not a regular file" },
-	{ "no such format", { "export", "--to=x", "massif.rec" }, "there are massif, collapsed, speedscope, pprof" },
+	{ "no such format", { "export", "--to=x", "massif.rec" },
+	  "there are massif, callgrind, collapsed, speedscope, pprof, json" },
 	{ "no such process", { "export", "--pid=1", "massif.rec" }, "the recording has no process 1; it has:" },
 	{ "no process", { "export", "--pid=x", "massif.rec" }, "--pid=x: not a process id" },
 	{ "no such snapshot", { "export", "--to=collapsed", "--at=1000", "massif.rec" }, "there is no snapshot 1000" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes a memory execution tree in Callgrind format.
+// Writes stacks and their values in Callgrind format: a memory execution tree, or a snapshot of a profile.
 
 #include "report/callgrind_file.h"
 
@@ -42,6 +42,20 @@ struct path {
 	uint64_t values[MF_LEDGER_VALUES];
 };
 
+/* What is written: stacks, each with a value for every event type. */
+struct stacks {
+	const struct mf_profile *profile; /* has the objects and the command */
+	size_t n;
+	uint32_t n_events;
+	const struct mf_xtree_event *events[MF_LEDGER_VALUES];
+	const void *source;
+	/* Copies the frames of stack @number of @source, as in struct mf_profile. */
+	uint32_t (*read_frames)(const void *source, uint32_t number, struct mf_frame *frames);
+	uint64_t (*value)(const void *source, uint32_t number, uint32_t event);
+	const char *creator;
+	pid_t pid; /* 0: not known */
+};
+
 /* The source position of a frame, in the form that the Callgrind format requires. */
 struct place {
 	char file[4096];
@@ -51,6 +65,7 @@ struct place {
 
 struct callgrind {
 	FILE *out;
+	const struct stacks *stacks;
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	struct mf_frames *frames;
@@ -60,7 +75,6 @@ struct callgrind {
 	uint32_t n_paths, room_paths;
 	uint32_t *order; /* paths that are complete stacks, in the order in which they were first seen */
 	uint32_t n_order;
-	uint32_t n_events;
 	bool compress;
 	struct numbering files, functions;
 };
@@ -90,27 +104,26 @@ static uint32_t find_path(struct callgrind *c, uint32_t parent, uint32_t frame)
 	return *number;
 }
 
-static void expect_context(const struct mf_xtree *xtree, uint32_t number, struct mf_filter *filter)
+static void expect_context(const struct stacks *stacks, uint32_t number, struct mf_filter *filter)
 {
 	struct mf_frame stack[MF_PROFILE_FRAMES_MAX];
 	struct mf_context context = { .frames = stack };
 
-	context.n_frames = mf_xtree_read_context(xtree, number, stack);
+	context.n_frames = stacks->read_frames(stacks->source, number, stack);
 	mf_filter_expect(filter, &context);
 }
 
-/* Adds the values of context @number to the path formed by its filtered frames. */
-static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32_t number,
-		       struct mf_filter *filter, struct mf_error *err)
+/* Adds the values of stack @number to the path formed by its filtered frames. */
+static int add_context(struct callgrind *c, uint32_t number, struct mf_filter *filter, struct mf_error *err)
 {
-	const uint64_t *values = xtree->contexts[number].values;
+	const struct stacks *stacks = c->stacks;
 	struct mf_frame stack[MF_PROFILE_FRAMES_MAX];
 	struct mf_context context = { .frames = stack };
 	struct mf_filter_span span;
 	uint32_t path = 0;
 	int rc;
 
-	context.n_frames = mf_xtree_read_context(xtree, number, stack);
+	context.n_frames = stacks->read_frames(stacks->source, number, stack);
 	rc = mf_filter_apply(filter, &context, NULL, &span, err);
 	if (rc || !span.count)
 		return rc;
@@ -124,8 +137,8 @@ static int add_context(struct callgrind *c, const struct mf_xtree *xtree, uint32
 	if (!c->paths[path].is_stack)
 		c->order[c->n_order++] = path;
 	c->paths[path].is_stack = true;
-	for (size_t event = 0; event < c->n_events; event++)
-		c->paths[path].values[event] += values[event];
+	for (uint32_t event = 0; event < stacks->n_events; event++)
+		c->paths[path].values[event] += stacks->value(stacks->source, number, event);
 	return 0;
 }
 
@@ -187,7 +200,7 @@ static void print_name(struct callgrind *c, const char *key, struct numbering *n
 
 static void print_values(const struct callgrind *c, const uint64_t *values)
 {
-	for (size_t event = 0; event < c->n_events; event++)
+	for (size_t event = 0; event < c->stacks->n_events; event++)
 		fprintf(c->out, " %" PRIu64, values[event]);
 	putc('\n', c->out);
 }
@@ -222,16 +235,20 @@ static void print_path(struct callgrind *c, uint32_t path)
 	putc('\n', c->out);
 }
 
-static void print_head(const struct callgrind *c, const struct mf_xtree *xtree, pid_t pid)
+static void print_head(const struct callgrind *c)
 {
-	fprintf(c->out, "# callgrind format\nversion: 1\ncreator: xtree-1\npid: %d\n", (int)pid);
-	mf_massif_file_print_head(c->out, "cmd", xtree->collection.profile.cmd);
+	const struct stacks *stacks = c->stacks;
+
+	fprintf(c->out, "# callgrind format\nversion: 1\ncreator: %s\n", stacks->creator);
+	if (stacks->pid)
+		fprintf(c->out, "pid: %d\n", (int)stacks->pid);
+	mf_massif_file_print_head(c->out, "cmd", stacks->profile->cmd);
 	fputs("\npositions: line\n", c->out);
-	for (size_t event = 0; event < c->n_events; event++)
-		fprintf(c->out, "event: %s\n", mf_xtree_events[event].text);
+	for (size_t event = 0; event < stacks->n_events; event++)
+		fprintf(c->out, "event: %s\n", stacks->events[event]->text);
 	fputs("events:", c->out);
-	for (size_t event = 0; event < c->n_events; event++)
-		fprintf(c->out, " %s ", mf_xtree_events[event].name);
+	for (size_t event = 0; event < stacks->n_events; event++)
+		fprintf(c->out, " %s ", stacks->events[event]->name);
 	putc('\n', c->out);
 }
 
@@ -240,7 +257,7 @@ static void print_totals(const struct callgrind *c)
 	uint64_t totals[MF_LEDGER_VALUES] = { 0 };
 
 	for (uint32_t i = 0; i < c->n_order; i++) {
-		for (size_t event = 0; event < c->n_events; event++)
+		for (size_t event = 0; event < c->stacks->n_events; event++)
 			totals[event] += c->paths[c->order[i]].values[event];
 	}
 	fputs("totals:", c->out);
@@ -265,34 +282,55 @@ static void destroy_filter(struct mf_filter **filter)
 	mf_filter_destroy(*filter);
 }
 
-static int write_callgrind(struct callgrind *c, const struct mf_xtree *xtree, pid_t pid,
-			   struct mf_error *err)
+static int write_callgrind(struct callgrind *c, struct mf_error *err)
 {
 	__attribute__((cleanup(destroy_filter))) struct mf_filter *filter = NULL;
-	const struct mf_profile *profile = &xtree->collection.profile;
+	const struct mf_profile *profile = c->stacks->profile;
+	size_t n = c->stacks->n;
 	int rc;
 
-	c->order = calloc(xtree->n_contexts + 1, sizeof(*c->order));
+	c->order = calloc(n + 1, sizeof(*c->order));
 	if (!c->order || find_path(c, 0, MF_FRAMES_NONE))
 		return mf_error_set(err, -ENOMEM, "out of memory for the execution tree");
 	rc = mf_frames_create(profile->objects, profile->n_objects, &c->frames, err);
 	if (!rc)
-		rc = mf_filter_create(c->options, false, c->frames, c->symbolizer, &filter, err);
-	for (uint32_t i = 0; !rc && i < xtree->n_contexts; i++)
-		expect_context(xtree, i, filter);
-	for (uint32_t i = 0; !rc && i < xtree->n_contexts; i++)
-		rc = add_context(c, xtree, i, filter, err);
+		rc = mf_filter_create(c->options, profile->pages, c->frames, c->symbolizer, &filter, err);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		expect_context(c->stacks, i, filter);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		rc = add_context(c, i, filter, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < mf_frames_count(c->frames); i++)
 		mf_symbolizer_want(c->symbolizer, mf_frames_get(c->frames, i));
 	mf_symbolizer_prepare(c->symbolizer);
 
-	print_head(c, xtree, pid);
+	print_head(c);
 	for (uint32_t i = 0; i < c->n_order && !ferror(c->out); i++)
 		print_path(c, c->order[i]);
 	print_totals(c);
 	return mf_massif_file_end(c->out, err);
+}
+
+static int write_stacks(FILE *out, const struct stacks *stacks, bool compress, const struct mf_report_options *options,
+			struct mf_symbolizer *symbolizer, struct mf_error *err)
+{
+	struct callgrind c = {
+		.out = out,
+		.stacks = stacks,
+		.options = options,
+		.symbolizer = symbolizer,
+		.compress = compress,
+	};
+	int rc = write_callgrind(&c, err);
+
+	release_callgrind(&c);
+	return rc;
+}
+
+static uint64_t value_of_xtree(const void *source, uint32_t number, uint32_t event)
+{
+	return ((const struct mf_xtree *)source)->contexts[number].values[event];
 }
 
 int mf_callgrind_file_write(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
@@ -300,15 +338,62 @@ int mf_callgrind_file_write(FILE *out, const struct mf_xtree *xtree, const struc
 			    struct mf_error *err)
 {
 	const struct mf_report_options whole = mf_xtree_options(options);
-	struct callgrind c = {
-		.out = out,
-		.options = &whole,
-		.symbolizer = symbolizer,
+	struct stacks stacks = {
+		.profile = &xtree->collection.profile,
+		.n = xtree->n_contexts,
 		.n_events = xtree->n_events,
-		.compress = file->compress,
+		.source = xtree,
+		.read_frames = mf_xtree_read_context,
+		.value = value_of_xtree,
+		.creator = "xtree-1",
+		.pid = file->pid,
 	};
-	int rc = write_callgrind(&c, xtree, file->pid, err);
 
-	release_callgrind(&c);
+	for (uint32_t event = 0; event < stacks.n_events; event++)
+		stacks.events[event] = &mf_xtree_events[event];
+	return write_stacks(out, &stacks, file->compress, &whole, symbolizer, err);
+}
+
+/* The stacks of a snapshot, and those that have allocated anything. */
+struct moment_source {
+	const struct mf_profile *profile;
+	struct mf_leaf *leaves; /* in the order of contexts */
+};
+
+static uint32_t read_moment(const void *source, uint32_t number, struct mf_frame *frames)
+{
+	const struct moment_source *moment = source;
+
+	return moment->profile->read_context(moment->profile->source, moment->leaves[number].context, frames);
+}
+
+static uint64_t value_of_moment(const void *source, uint32_t number, uint32_t event)
+{
+	const struct moment_source *moment = source;
+	const struct mf_counts *counts = moment->profile->counts;
+	const struct mf_leaf *leaf = &moment->leaves[number];
+
+	return !event ? leaf->bytes : event == 1 ? counts[leaf->context].allocated : counts[leaf->context].allocations;
+}
+
+int mf_callgrind_moment_write(FILE *out, const struct mf_moment *moment, struct mf_error *err)
+{
+	const struct mf_profile *profile = moment->profile;
+	struct moment_source source = { .profile = profile };
+	struct stacks stacks = {
+		.profile = profile,
+		.n_events = profile->counts ? 3 : 1,
+		.events = { &mf_xtree_events[MF_LEDGER_BYTES], &mf_xtree_events[MF_LEDGER_ALLOCATED_BYTES],
+			    &mf_xtree_events[MF_LEDGER_ALLOCATED_BLOCKS] },
+		.source = &source,
+		.read_frames = read_moment,
+		.value = value_of_moment,
+		.creator = "massif-" MASSIF_VERSION,
+	};
+	int rc;
+
+	stacks.n = mf_moment_join_counts(moment, &source.leaves, err);
+	rc = source.leaves ? write_stacks(out, &stacks, true, moment->options, moment->symbolizer, err) : -ENOMEM;
+	free(source.leaves);
 	return rc;
 }

@@ -136,6 +136,26 @@ int mf_moment_each(const struct mf_moment *moment,
 	return code;
 }
 
+size_t mf_moment_join_counts(const struct mf_moment *moment, struct mf_leaf **leaves, struct mf_error *err)
+{
+	const struct mf_profile_snapshot *snapshot = moment->snapshot;
+	const struct mf_profile *profile = moment->profile;
+	size_t n = 0, next = 0;
+
+	*leaves = calloc(profile->n_contexts + 1, sizeof(**leaves));
+	if (!*leaves)
+		mf_error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; *leaves && i < profile->n_contexts; i++) {
+		struct mf_leaf leaf = { .context = i };
+
+		if (next < snapshot->n_leaves && snapshot->leaves[next].context == i)
+			leaf = snapshot->leaves[next++];
+		if (leaf.bytes || (profile->counts && profile->counts[i].allocations))
+			(*leaves)[n++] = leaf;
+	}
+	return n;
+}
+
 const char *mf_call_name(const struct mf_call *call, const struct mf_report_options *options, char text[static 32])
 {
 	const char *function = mf_location_function(call->location->function, options);

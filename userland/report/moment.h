@@ -3,6 +3,7 @@
 #ifndef MASSIF_REPORT_MOMENT_H
 #define MASSIF_REPORT_MOMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct mf_moment {
 	const struct mf_profile_snapshot *snapshot; /* has a tree */
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
+	bool is_end; /* the snapshot is of the end of the profile */
 };
 
 /* One call of a stack. An inlined call has the frame of the function into which it was inlined. */
@@ -40,6 +42,12 @@ struct mf_moment_stack {
 int mf_moment_each(const struct mf_moment *moment,
 		   int (*each)(void *data, const struct mf_moment_stack *stack, struct mf_error *err), void *data,
 		   struct mf_error *err);
+
+/*
+ * Returns in *@leaves, which the caller frees, the stacks that have bytes in the snapshot and, if the profile has counts,
+ * those that have allocated anything; and how many these are. Sets *@leaves to NULL, with a message, if out of memory.
+ */
+size_t mf_moment_join_counts(const struct mf_moment *moment, struct mf_leaf **leaves, struct mf_error *err);
 
 /* Returns the name to show for @call: its function, or the file that contains its code, or its address in @text. */
 const char *mf_call_name(const struct mf_call *call, const struct mf_report_options *options, char text[static 32]);

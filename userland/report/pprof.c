@@ -63,6 +63,12 @@ struct writer {
 	bool failed;
 };
 
+/* Live blocks are counted at the end only. */
+static bool has_blocks(const struct writer *w)
+{
+	return w->counts && w->moment->is_end;
+}
+
 static void add_tag(struct mf_bytes *bytes, unsigned int field, unsigned int wire)
 {
 	mf_bytes_add_unsigned(bytes, field << 3 | wire);
@@ -194,6 +200,8 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 		mf_bytes_add_unsigned(&values, w->counts[stack->context].allocations);
 		mf_bytes_add_unsigned(&values, w->counts[stack->context].allocated);
 	}
+	if (has_blocks(w))
+		mf_bytes_add_unsigned(&values, w->counts[stack->context].live);
 	mf_bytes_add_unsigned(&values, stack->bytes);
 	add_message(&sample, SAMPLE_LOCATIONS, &locations);
 	add_message(&sample, SAMPLE_VALUES, &values);
@@ -238,6 +246,8 @@ static void add_head(struct writer *w)
 		add_type(w, "alloc_objects", "count");
 		add_type(w, "alloc_space", "bytes");
 	}
+	if (has_blocks(w))
+		add_type(w, "inuse_objects", "count");
 	/* pprof shows the last type if the user does not choose. */
 	add_type(w, "inuse_space", "bytes");
 	for (uint32_t i = 1; i < profile->n_objects; i++) {
@@ -269,26 +279,6 @@ static int compress_to(FILE *out, const struct mf_bytes *file, struct mf_error *
 	return mf_massif_file_end(out, err);
 }
 
-/*
- * Fills @leaves, which has an element for each context, with the contexts that have allocated anything or have bytes in
- * @snapshot. Returns how many these are.
- */
-static size_t join_leaves(const struct mf_profile *profile, const struct mf_profile_snapshot *snapshot,
-			  struct mf_leaf *leaves)
-{
-	size_t n = 0, next = 0;
-
-	for (uint32_t i = 0; i < profile->n_contexts; i++) {
-		struct mf_leaf leaf = { .context = i };
-
-		if (next < snapshot->n_leaves && snapshot->leaves[next].context == i)
-			leaf = snapshot->leaves[next++];
-		if (leaf.bytes || profile->counts[i].allocations)
-			leaves[n++] = leaf;
-	}
-	return n;
-}
-
 /* Adds all stacks: those of the snapshot and, if there are counts, those that have allocated anything. */
 static int add_stacks(struct writer *w, struct mf_error *err)
 {
@@ -297,12 +287,9 @@ static int add_stacks(struct writer *w, struct mf_error *err)
 	struct mf_leaf *leaves;
 	int code;
 
-	if (!w->counts)
-		return mf_moment_each(&moment, add_stack, w, err);
-	leaves = calloc(moment.profile->n_contexts + 1, sizeof(*leaves));
+	snapshot.n_leaves = mf_moment_join_counts(&moment, &leaves, err);
 	if (!leaves)
-		return mf_error_set(err, -ENOMEM, "out of memory");
-	snapshot.n_leaves = join_leaves(moment.profile, &snapshot, leaves);
+		return -ENOMEM;
 	snapshot.leaves = leaves;
 	moment.snapshot = &snapshot;
 	code = mf_moment_each(&moment, add_stack, w, err);

@@ -7,6 +7,7 @@
 
 #include "report/callgrind_file.h"
 #include "report/collapsed.h"
+#include "report/json_file.h"
 #include "report/massif_file.h"
 #include "report/pprof.h"
 #include "report/speedscope.h"
@@ -17,13 +18,17 @@ const struct mf_writer mf_writers[MF_FORMATS] = {
 			       .write_xtree = mf_xtree_massif_write,
 			       .meaning = "all snapshots, as massif-ctl run writes them; for ms_print and "
 					  "massif-visualizer" },
-	[MF_FORMAT_CALLGRIND] = { .name = "callgrind", .write_xtree = mf_callgrind_file_write },
+	[MF_FORMAT_CALLGRIND] = { .name = "callgrind", .write_xtree = mf_callgrind_file_write,
+				  .write_moment = mf_callgrind_moment_write,
+				  .meaning = "for callgrind_annotate and KCachegrind" },
 	[MF_FORMAT_COLLAPSED] = { .name = "collapsed", .write_moment = mf_collapsed_write,
 				  .meaning = "a line for each stack; for flamegraph.pl and other drawers of flame graphs" },
 	[MF_FORMAT_SPEEDSCOPE] = { .name = "speedscope", .write_moment = mf_speedscope_write,
 				   .meaning = "for speedscope" },
 	[MF_FORMAT_PPROF] = { .name = "pprof", .write_moment = mf_pprof_write,
 			      .meaning = "for go tool pprof" },
+	[MF_FORMAT_JSON] = { .name = "json", .write_profile = mf_json_file_write, .with_end = true,
+			     .meaning = "all snapshots and counts, for programs of one's own" },
 };
 
 enum mf_format mf_writers_find(const char *name)

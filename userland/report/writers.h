@@ -7,6 +7,7 @@
 #ifndef MASSIF_REPORT_WRITERS_H
 #define MASSIF_REPORT_WRITERS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -22,6 +23,7 @@ enum mf_format {
 	MF_FORMAT_COLLAPSED,
 	MF_FORMAT_SPEEDSCOPE,
 	MF_FORMAT_PPROF,
+	MF_FORMAT_JSON,
 	MF_FORMATS,
 };
 
@@ -36,6 +38,7 @@ struct mf_writer {
 	/* Writes a profile; NULL if the format cannot express memory over time. */
 	int (*write_profile)(FILE *out, const struct mf_profile *profile, const struct mf_report_options *options,
 			     struct mf_symbolizer *symbolizer, struct mf_error *err);
+	bool with_end; /* write_profile() wants a snapshot of the end as the last one, in any case */
 	int (*write_xtree)(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			   const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			   struct mf_error *err);

@@ -50,7 +50,9 @@ const struct mf_command mf_commands[] = {
 	  "    collapsed   a line for each stack, for flamegraph.pl and other programs that draw flame graphs\n"
 	  "    speedscope  for speedscope\n"
 	  "    pprof       for go tool pprof\n"
-	  "  All but massif contain one snapshot: the peak, or with --at=end the end, or with\n"
+	  "    callgrind   for callgrind_annotate and KCachegrind\n"
+	  "    json        all snapshots and counts, for programs of one's own\n"
+	  "  All but massif and json contain one snapshot: the peak, or with --at=end the end, or with\n"
 	  "  --at=N snapshot N. If several processes were recorded, --pid=PID chooses one. The options about\n"
 	  "  trees apply as if they had been given to massif-ctl record: --threshold, --depth, --alloc-fn,\n"
 	  "  --show-below-main, --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },

@@ -43,6 +43,26 @@ static int describe(struct mf_profile *profile, const struct mf_options *options
 	return 0;
 }
 
+static int write_profile(FILE *out, const struct export *export, struct mf_error *err)
+{
+	struct mf_recorded *process = export->process;
+	struct mf_profile profile = process->profile;
+	mf_auto_free struct mf_profile_snapshot *snapshots = NULL;
+
+	/* The end may be one of the snapshots already. */
+	if (export->writer->with_end &&
+	    (!profile.n_snapshots || process->end != &profile.snapshots[profile.n_snapshots - 1])) {
+		snapshots = calloc(profile.n_snapshots + 1, sizeof(*snapshots));
+		if (!snapshots)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		if (profile.n_snapshots)
+			memcpy(snapshots, profile.snapshots, profile.n_snapshots * sizeof(*snapshots));
+		snapshots[profile.n_snapshots++] = *process->end;
+		profile.snapshots = snapshots;
+	}
+	return export->writer->write_profile(out, &profile, &export->query->options.report, process->symbolizer, err);
+}
+
 static int fill(FILE *out, void *data, struct mf_error *err)
 {
 	const struct export *export = data;
@@ -54,16 +74,16 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 	};
 
 	if (export->writer->write_profile)
-		return export->writer->write_profile(out, &export->process->profile, options,
-						     export->process->symbolizer, err);
+		return write_profile(out, export, err);
 	moment.snapshot = mf_query_snapshot(export->query, export->process, err);
+	moment.is_end = moment.snapshot == export->process->end;
 	return moment.snapshot ? export->writer->write_moment(out, &moment, err) : -ESRCH;
 }
 
 /* The merged entries of a massif.out file could not be written as they were, and the file is there already. */
 static int check_source(const struct export *export, struct mf_error *err)
 {
-	if (export->process->facts.version || !export->writer->write_profile)
+	if (export->process->facts.version || export->writer != &mf_writers[MF_FORMAT_MASSIF])
 		return 0;
 	return mf_error_set(err, -EINVAL, "'%.600s' already is a massif.out file; ms_print --threshold shows less of it",
 			    export->query->files[0]);

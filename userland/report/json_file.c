@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+// Writes profiles as JSON: the stacks, the snapshots with the bytes of each stack, and a table of calls.
+
+#include "report/json_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "report/call_table.h"
+#include "report/json_text.h"
+#include "report/massif_file.h"
+#include "report/moment.h"
+
+struct writer {
+	FILE *out;
+	const struct mf_profile *profile;
+	const struct mf_report_options *options;
+	struct mf_symbolizer *symbolizer;
+	struct mf_call_table calls;
+	uint32_t *stacks; /* the number of each context's stack in the file, plus 1; 0: it has none */
+	uint32_t n_stacks;
+};
+
+static int take_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	struct writer *w = data;
+
+	/* Notice early that the disk is full. */
+	if (ferror(w->out))
+		return mf_massif_file_end(w->out, err);
+	fputs(w->n_stacks ? ",\n[" : "[", w->out);
+	for (size_t i = 0; i < stack->n; i++) {
+		uint32_t number = mf_call_table_number(&w->calls, &stack->calls[i]);
+
+		if (number == UINT32_MAX)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		fprintf(w->out, "%s%" PRIu32, i ? "," : "", number);
+	}
+	putc(']', w->out);
+	w->stacks[stack->context] = ++w->n_stacks;
+	return 0;
+}
+
+/* Sets the bytes of each context that occurs in a snapshot, or in the counts, to 1. */
+static void mark_contexts(const struct mf_profile *profile, struct mf_leaf *leaves)
+{
+	for (size_t i = 0; i < profile->n_snapshots; i++)
+		for (size_t k = 0; k < profile->snapshots[i].n_leaves; k++)
+			leaves[profile->snapshots[i].leaves[k].context].bytes = 1;
+	for (size_t i = 0; profile->counts && i < profile->n_contexts; i++)
+		if (profile->counts[i].allocations)
+			leaves[i].bytes = 1;
+}
+
+static int print_stacks(struct writer *w, struct mf_error *err)
+{
+	const struct mf_profile *profile = w->profile;
+	struct mf_leaf *leaves = calloc(profile->n_contexts + 1, sizeof(*leaves));
+	struct mf_profile_snapshot snapshot = { .leaves = leaves, .n_seen = profile->n_contexts };
+	const struct mf_moment moment = {
+		.profile = profile, .snapshot = &snapshot, .options = w->options, .symbolizer = w->symbolizer,
+	};
+	int code;
+
+	if (!leaves)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	mark_contexts(profile, leaves);
+	for (uint32_t i = 0; i < profile->n_contexts; i++)
+		if (leaves[i].bytes)
+			leaves[snapshot.n_leaves++] = (struct mf_leaf){ i, 1 };
+	fputs(",\n\"stacks\":[\n", w->out);
+	code = mf_moment_each(&moment, take_stack, w, err);
+	fputs("]", w->out);
+	free(leaves);
+	return code;
+}
+
+static void print_calls(const struct writer *w)
+{
+	fputs(",\n\"calls\":[", w->out);
+	for (size_t i = 0; i < w->calls.count; i++) {
+		const struct mf_call *call = &w->calls.calls[i];
+		const struct mf_location *location = call->location;
+		char text[32];
+
+		fputs(i ? ",\n{\"function\":" : "\n{\"function\":", w->out);
+		mf_json_print_text(w->out, mf_call_name(call, w->options, text));
+		fputs(",\"file\":", w->out);
+		mf_json_print_text(w->out, location->file);
+		fprintf(w->out, ",\"line\":%u,\"object\":", location->file ? location->line : 0);
+		mf_json_print_text(w->out, location->object);
+		fprintf(w->out, ",\"address\":%" PRIu64 "}", call->frame.pc);
+	}
+	fputs("]", w->out);
+}
+
+static void print_snapshot(const struct writer *w, const struct mf_profile_snapshot *snapshot)
+{
+	static const char *const trees[] = {
+		[MF_TREE_EMPTY] = "empty",
+		[MF_TREE_DETAILED] = "detailed",
+		[MF_TREE_PEAK] = "peak",
+	};
+	bool first = true;
+
+	fprintf(w->out, "{\"time\":%" PRId64 ",\"heap_bytes\":%" PRIu64 ",\"extra_bytes\":%" PRIu64 ",\"stack_bytes\":%" PRIu64
+			",\"tree\":\"%s\"",
+		snapshot->time, snapshot->heap_bytes, snapshot->extra_bytes, snapshot->stack_bytes,
+		trees[snapshot->tree]);
+	if (snapshot->tree != MF_TREE_EMPTY) {
+		fputs(",\"bytes\":[", w->out);
+		for (size_t i = 0; i < snapshot->n_leaves; i++) {
+			const struct mf_leaf *leaf = &snapshot->leaves[i];
+
+			if (!w->stacks[leaf->context])
+				continue;
+			fprintf(w->out, "%s[%" PRIu32 ",%" PRIu64 "]", first ? "" : ",", w->stacks[leaf->context] - 1,
+				leaf->bytes);
+			first = false;
+		}
+		putc(']', w->out);
+	}
+	putc('}', w->out);
+}
+
+static void print_counts(const struct writer *w)
+{
+	bool first = true;
+
+	fputs(",\n\"counts\":[", w->out);
+	for (size_t i = 0; i < w->profile->n_contexts; i++) {
+		const struct mf_counts *counts = &w->profile->counts[i];
+
+		if (!w->stacks[i])
+			continue;
+		fprintf(w->out, "%s[%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", first ? "\n" : ",\n",
+			w->stacks[i] - 1, counts->allocations, counts->allocated, counts->temporaries, counts->live);
+		first = false;
+	}
+	putc(']', w->out);
+}
+
+static void print_head(const struct writer *w)
+{
+	static const char *const units[] = {
+		[MF_TIME_INSTRUCTIONS] = "i",
+		[MF_TIME_MS] = "ms",
+		[MF_TIME_BYTES] = "B",
+	};
+
+	fputs("{\"format\":\"massif\",\"version\":1,\"cmd\":", w->out);
+	mf_json_print_text(w->out, w->profile->cmd);
+	fputs(",\"options\":", w->out);
+	mf_json_print_text(w->out, w->profile->desc);
+	fprintf(w->out, ",\"time_unit\":\"%s\",\"pages\":%s", units[w->profile->time_unit],
+		w->profile->pages ? "true" : "false");
+}
+
+static int write_json(struct writer *w, struct mf_error *err)
+{
+	int code;
+
+	print_head(w);
+	code = print_stacks(w, err);
+	if (code)
+		return code;
+	print_calls(w);
+	fputs(",\n\"snapshots\":[", w->out);
+	for (size_t i = 0; i < w->profile->n_snapshots; i++) {
+		fputs(i ? ",\n" : "\n", w->out);
+		print_snapshot(w, &w->profile->snapshots[i]);
+	}
+	putc(']', w->out);
+	if (w->profile->counts)
+		print_counts(w);
+	fputs("}\n", w->out);
+	return mf_massif_file_end(w->out, err);
+}
+
+int mf_json_file_write(FILE *out, const struct mf_profile *profile, const struct mf_report_options *options,
+		       struct mf_symbolizer *symbolizer, struct mf_error *err)
+{
+	struct writer w = { out, profile, options, symbolizer, .stacks = NULL };
+	int code;
+
+	w.stacks = calloc(profile->n_contexts + 1, sizeof(*w.stacks));
+	if (!w.stacks)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	code = write_json(&w, err);
+	free(w.stacks);
+	mf_call_table_deinit(&w.calls);
+	return code;
+}
