@@ -12,8 +12,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "ctl/check/verdict_writers.h"
 #include "ctl/query/curve.h"
+#include "ctl/query/size_table.h"
 #include "ctl/query/site_table.h"
+#include "ctl/query/tree_view.h"
 #include "recording/reader.h"
 #include "report/writers.h"
 
@@ -182,32 +185,63 @@ static void write_moments(struct mf_recorded *process, const struct mf_report_op
 	}
 }
 
-static const struct mf_profile_snapshot *first_tree(const struct mf_recorded *process)
-{
-	for (size_t i = 0; i < process->profile.n_snapshots; i++)
-		if (process->profile.snapshots[i].tree != MF_TREE_EMPTY)
-			return &process->profile.snapshots[i];
-	return process->end;
-}
-
 /* What massif-ctl show prints. */
 static void show(struct mf_recorded *process, const struct mf_report_options *options, uint8_t flags, uint8_t choice)
 {
 	struct sink sink = { .is_text = true };
 	const struct mf_terminal terminal = { .out = open_sink(&sink), .width = 80, .utf8 = true };
 	const struct mf_query query = { .options.report = *options };
+	const struct mf_site_table_part part = { process, { mf_profile_first(&process->profile, process->end), process->end } };
+	const struct mf_moment moment = {
+		.profile = &process->profile, .snapshot = part.snapshots[0], .options = options,
+		.symbolizer = process->symbolizer,
+	};
 	const struct mf_site_table table = {
 		.query = &query,
-		.sides = { { process, first_tree(process) }, { process, process->end } },
+		.parts = &part,
+		.n_parts = 1,
 		.titles = { "first", "end" },
-		.sort = (flags >> 1) % MF_SITES_VALUES,
+		.sort = flags & 0x40 ? 1 : (flags >> 1) % MF_SITES_VALUES,
+		.growth = flags & 0x40,
 		.by = (choice >> 5) % MF_SITES_BYS,
 	};
 	struct mf_error err;
 
 	mf_curve_draw(&terminal, &process->profile, 8);
 	fuzz_require(!mf_site_table_print(&terminal, &table, &err));
+	fuzz_require(!mf_tree_view_print(&terminal, &moment, &err));
+	fuzz_require(!mf_size_table_print(&terminal, &process->profile, &err) == !!process->profile.sizes);
 	fclose(terminal.out);
+}
+
+/* What massif-ctl check does. */
+static void check(struct mf_recorded *process, const struct mf_report_options *options)
+{
+	static const char *const formats[] = { "text", "tap", "junit" };
+	const struct mf_check_process checked = {
+		&process->facts, &process->profile, process->end, options, process->symbolizer,
+	};
+	struct mf_verdicts verdicts = { 0 };
+	struct mf_check budgets = { 0 };
+	struct mf_error err;
+
+	for (enum mf_measure measure = 0; measure < MF_MEASURES; measure++) {
+		bool unknown = mf_measure_kinds[measure].counted && !process->profile.counts;
+
+		unknown |= measure != MF_MEASURE_PEAK && !process->facts.version;
+		if (!unknown && mf_budgets_add(&budgets.budgets, measure, "1", &err))
+			abort();
+	}
+	fuzz_require(!mf_verdicts_add(&verdicts, &budgets, &checked, &err) && verdicts.count == budgets.budgets.count);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct sink sink = { .is_text = true };
+		FILE *out = open_sink(&sink);
+
+		mf_verdict_writers_find(formats[i])->write(out, &verdicts);
+		fclose(out);
+	}
+	mf_verdicts_deinit(&verdicts);
+	mf_check_deinit(&budgets);
 }
 
 static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
@@ -228,6 +262,7 @@ static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
 			write_profile(&mf_writers[format], process, &options);
 	write_moments(process, &options);
 	show(process, &options, flags, choice);
+	check(process, &options);
 }
 
 /* Takes the next section of an input. Returns its type. */

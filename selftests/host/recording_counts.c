@@ -18,6 +18,7 @@
 /* The sums of a recording's counts. */
 struct sums {
 	uint64_t allocations, allocated, temporaries, live;
+	uint64_t blocks_by_size, bytes_by_size; /* of the size classes: the same as allocations and allocated */
 };
 
 FIXTURE(counts) {
@@ -55,6 +56,10 @@ static bool add_up(struct sums *sums)
 		sums->allocated += profile->counts[i].allocated;
 		sums->temporaries += profile->counts[i].temporaries;
 		sums->live += profile->counts[i].live;
+	}
+	for (uint32_t i = 0; counted && i < MF_SIZE_CLASSES; i++) {
+		sums->blocks_by_size += profile->sizes[i].blocks;
+		sums->bytes_by_size += profile->sizes[i].bytes;
 	}
 	mf_recording_release(&recording);
 	return counted;
@@ -113,6 +118,8 @@ TEST_F_TIMEOUT(counts, of_known_programs, 120)
 		EXPECT_EQ(programs[i].sums.allocated, sums.allocated);
 		EXPECT_EQ(programs[i].sums.live, sums.live);
 		EXPECT_EQ(programs[i].sums.temporaries, sums.temporaries);
+		EXPECT_EQ(sums.allocations, sums.blocks_by_size);
+		EXPECT_EQ(sums.allocated, sums.bytes_by_size);
 	}
 }
 
@@ -126,6 +133,17 @@ static const char *const real[][5] = {
 	{ "/usr/bin/diff", "/etc/passwd", "/etc/group" },
 	{ "/bin/ls", "/" },
 	{ "/usr/bin/sort", "/etc/passwd" },
+	{ "/usr/bin/xz", "--version" },
+	{ "/usr/bin/find", "/etc/default" },
+	{ "/bin/tar", "-cf", "/dev/null", "/etc/passwd" },
+	{ "/usr/bin/sha256sum", "/etc/passwd" },
+	{ "/usr/bin/od", "/etc/passwd" },
+	{ "/usr/bin/stat", "/etc/passwd" },
+	{ "/usr/bin/comm", "/etc/passwd", "/etc/group" },
+	{ "/usr/bin/readelf", "-S", "/bin/ls" },
+	{ "/usr/bin/tsort", "/etc/passwd" },
+	{ "/usr/bin/ptx", "/etc/group" },
+	{ "/usr/bin/luajit", "-e", "local t = {} for i = 1, 1000 do t[i] = {i} end print(#t)" },
 	{ "/usr/bin/awk", "BEGIN { for (i = 0; i < 1000; i++) a[i] = i \"x\"; print length(a) }" },
 };
 
@@ -162,7 +180,77 @@ TEST_F_TIMEOUT(counts, equal_those_of_memcheck, 300)
 		EXPECT_EQ(allocations, sums.allocations);
 		EXPECT_EQ(bytes, sums.allocated);
 		EXPECT_EQ(left, sums.live);
+		EXPECT_EQ(sums.allocations, sums.blocks_by_size);
+		EXPECT_EQ(sums.allocated, sums.bytes_by_size);
 	}
+}
+
+/*
+ * heaptrack counts one call of its own, which can be a temporary one, and calls a block temporary if it is freed by the
+ * next call of all, by any thread. That is the same in programs with one thread that free no other block in between.
+ */
+TEST_F_TIMEOUT(counts, equal_those_of_heaptrack, 120)
+{
+	static const char text[] =
+		"#include <stdlib.h>\nint main(void) { void *p = malloc(10), *q;\n"
+		"for (int i = 0; i < 100; i++) p = realloc(p, 20 + 1000 * i);\n"
+		"for (int i = 0; i < 100; i++) { q = malloc(50); void *r = malloc(60); free(r); free(q); }\n"
+		"for (int i = 0; i < 100; i++) { posix_memalign(&q, 64, 50); free(q); free(calloc(3, i)); }\n"
+		"return 0; }";
+	unsigned long long temporaries;
+	struct sums sums;
+
+	if (RUN("heaptrack", "--version"))
+		SKIP(return, "heaptrack is not installed");
+	ASSERT_TRUE(compile(self, text));
+	RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.1", "./count");
+	ASSERT_TRUE(add_up(&sums));
+	EXPECT_EQ(501, sums.allocations);
+	EXPECT_EQ(400, sums.temporaries);
+	ASSERT_EQ(0, RUN("heaptrack", "-o", "massif.heaptrack", "./count"));
+	ASSERT_EQ(0, RUN("sh", "-c", "heaptrack_print -f massif.heaptrack.*"));
+	EXPECT_EQ(sums.allocations + 1, number_after(self->result.out, "\ncalls to allocation functions: "));
+	temporaries = number_after(self->result.out, "\ntemporary memory allocations: ");
+	EXPECT_LE(sums.temporaries, temporaries);
+	EXPECT_GE(sums.temporaries + 1, temporaries);
+}
+
+/* Blocks at the limits of the classes, larger ones than the table of blocks has slots for, and those of realloc. */
+TEST_F_TIMEOUT(counts, sizes, 120)
+{
+	static const struct {
+		uint32_t class;
+		uint64_t blocks, bytes;
+	} expected[] = {
+		{ 0, 2, 1 }, { 1, 1, 2 }, { 2, 2, 7 }, { 3, 2, 13 }, { 4, 2, 25 }, { 10, 1, 1024 }, { 11, 1, 1025 },
+		{ 20, 1, 1 << 20 }, { 21, 3, 3 * ((1 << 20) + 1ull) }, { 31, 1, (1ull << 30) + 1 },
+	};
+	static const char text[] =
+		"#include <stdlib.h>\nvoid *volatile p;\nint main(void) {\n"
+		"size_t sizes[] = { 0, 1, 2, 3, 4, 5, 8, 9, 16, 1024, 1025, 1 << 20, (1 << 20) + 1, (1ul << 30) + 1 };\n"
+		"for (int i = 0; i < 14; i++) p = malloc(sizes[i]);\n"
+		"p = calloc(1, (1 << 20) + 1); p = realloc(p, (1 << 20) + 1); _Exit(0); }";
+	uint64_t blocks = 0;
+	struct mf_recording recording;
+	const struct mf_size_class *sizes;
+
+	ASSERT_TRUE(compile(self, text));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.1", "./count"));
+	ASSERT_EQ(0, mf_recording_read("massif.rec", &recording, NULL));
+	sizes = recording.processes[0]->profile.sizes;
+	ASSERT_NE(NULL, sizes);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		EXPECT_EQ(expected[i].blocks, sizes[expected[i].class].blocks);
+		EXPECT_EQ(expected[i].bytes, sizes[expected[i].class].bytes);
+		blocks += expected[i].blocks;
+	}
+	for (uint32_t i = 0; i < MF_SIZE_CLASSES; i++)
+		blocks -= sizes[i].blocks;
+	EXPECT_EQ(0, blocks);
+	mf_recording_release(&recording);
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--sizes", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "\n<=  2.000 MB            3   18.75%   3.000 MB    0.29%  "));
+	EXPECT_NE(NULL, strstr(self->result.out, "\n      in all           16  100.00%   1.004 GB  100.00%\n"));
 }
 
 TEST_HARNESS_MAIN

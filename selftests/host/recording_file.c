@@ -254,6 +254,7 @@ static const struct mf_profile_snapshot snapshots[] = {
 	{ .time = 12, .heap_bytes = 550, .tree = MF_TREE_DETAILED, .leaves = leaves + 1, .n_leaves = 3, .n_seen = 5 },
 };
 
+static const struct mf_size_class sizes[MF_SIZE_CLASSES] = { [0] = { 1, 1 }, [7] = { 33, 1606 }, [63] = { 1, UINT64_MAX } };
 static const struct mf_counts counts[] = { { 10, 1000, 3, 1 }, { 20, 300, 1, 2 }, { 3, 300, 0, 3 }, { 0 }, { 1, 7, 1, 1 } };
 
 static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
@@ -290,7 +291,7 @@ FIXTURE_SETUP(process)
 	const struct mf_profile profile = {
 		.desc = facts.desc, .cmd = facts.cmd, .time_unit = MF_TIME_MS,
 		.objects = objects, .n_objects = 4, .read_context = read_context, .n_contexts = 5,
-		.snapshots = snapshots, .n_snapshots = 3, .counts = counts,
+		.snapshots = snapshots, .n_snapshots = 3, .counts = counts, .sizes = sizes,
 	};
 	struct mf_symbolizer *symbolizer;
 	struct mf_bytes file = { 0 };
@@ -314,7 +315,7 @@ FIXTURE_TEARDOWN(process)
 	contents_release(&self->contents);
 }
 
-/* Reads a recording of one process, whose sections have these contents. It has no counts if they are empty. */
+/* Reads a recording of one process, whose sections have these contents. It has no counts or sizes if they are empty. */
 static int read_contents(const struct contents *contents, struct mf_recording *recording, struct mf_error *err)
 {
 	struct mf_bytes file = { 0 };
@@ -323,7 +324,7 @@ static int read_contents(const struct contents *contents, struct mf_recording *r
 
 	mf_section_add_magic(&file);
 	for (enum mf_section_type type = MF_SECTION_PROCESS; type < MF_SECTION_TYPES; type++)
-		if (type != MF_SECTION_END && (type != MF_SECTION_COUNTS || contents->sections[type].size))
+		if (type != MF_SECTION_END && (type < MF_SECTION_COUNTS || contents->sections[type].size))
 			mf_section_add(&file, type, &contents->sections[type]);
 	mf_section_add(&file, MF_SECTION_END, &contents->sections[MF_SECTION_END]);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -390,6 +391,8 @@ TEST_F(process, is_read_as_it_was_written)
 	ASSERT_EQ(1, recording.n_processes);
 	EXPECT_EQ(NULL, recording.damage);
 	EXPECT_TRUE(is_right(recording.processes[0]));
+	EXPECT_EQ(0, memcmp(counts, recording.processes[0]->profile.counts, sizeof(counts)));
+	EXPECT_EQ(0, memcmp(sizes, recording.processes[0]->profile.sizes, sizeof(sizes)));
 	mf_report_options_init(&options);
 	moment = (struct mf_moment){ &recording.processes[0]->profile, &snapshots[2], &options,
 				     recording.processes[0]->symbolizer };
@@ -426,8 +429,8 @@ static void mutate(struct contents *contents, uint64_t *seed)
 {
 	static const uint64_t extremes[] = { 0, 1, 2, 127, 128, 255, UINT16_MAX, 1u << 20, INT32_MAX, UINT32_MAX,
 					     1ull << 32, 1ull << 40, INT64_MAX, UINT64_MAX - 1, UINT64_MAX };
-	struct mf_bytes *bytes = &contents->sections[1 + oracle_below(seed, MF_SECTION_COUNTS)], number = { 0 };
-	const struct mf_bytes *other = &contents->sections[1 + oracle_below(seed, MF_SECTION_COUNTS)];
+	struct mf_bytes *bytes = &contents->sections[1 + oracle_below(seed, MF_SECTION_SIZES)], number = { 0 };
+	const struct mf_bytes *other = &contents->sections[1 + oracle_below(seed, MF_SECTION_SIZES)];
 	size_t at = oracle_below(seed, bytes->size + 1), from = oracle_below(seed, other->size + 1);
 	uint8_t byte = (uint8_t)oracle_random(seed);
 
@@ -607,9 +610,9 @@ TEST(text_has_names_without_control_characters)
 
 TEST_F(process, has_objects_that_end_after_their_start)
 {
-	static const uint64_t sizes[] = { 0, UINT64_MAX - 2, UINT64_MAX - 1, UINT64_MAX };
+	static const uint64_t lengths[] = { 0, UINT64_MAX - 2, UINT64_MAX - 1, UINT64_MAX };
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		struct mf_bytes *section = &self->contents.sections[MF_SECTION_OBJECTS];
 		struct mf_recording recording;
 
@@ -617,8 +620,8 @@ TEST_F(process, has_objects_that_end_after_their_start)
 		section->size = 0;
 		mf_bytes_add_unsigned(section, 4);
 		for (size_t k = 0; k < 40; k++)
-			mf_bytes_add_unsigned(section, k == 1 ? 2 : k == 2 ? sizes[i] : 0);
-		EXPECT_EQ(sizes[i] < UINT64_MAX - 1 ? 0 : -EBADMSG, read_contents(&self->contents, &recording, NULL)) {
+			mf_bytes_add_unsigned(section, k == 1 ? 2 : k == 2 ? lengths[i] : 0);
+		EXPECT_EQ(lengths[i] < UINT64_MAX - 1 ? 0 : -EBADMSG, read_contents(&self->contents, &recording, NULL)) {
 			TH_LOG("case %zu", i);
 		}
 		mf_recording_release(&recording);

@@ -15,6 +15,7 @@
 #include "tree_version.h"
 #include "model/model.h"
 #include "model/objects.h"
+#include "model/size_classes.h"
 #include "model/tally.h"
 #include "model/trie.h"
 
@@ -36,6 +37,7 @@ static const struct {
 	[MF_REGION_NODE_HASH] = { 256 * MIB, 1 * MIB },
 	[MF_REGION_CONTEXT_BYTES] = { 8 * GIB, 32 * MIB },
 	[MF_REGION_TEMPORARIES] = { 2 * GIB, 8 * MIB },
+	[MF_REGION_SIZE_CLASSES] = { 64 * KIB, 64 * KIB },
 	[MF_REGION_CONTEXT_NODES] = { 16 * MIB, 128 * KIB },
 	[MF_REGION_CAPTURES] = { 16 * GIB, 4 * MIB },
 	[MF_REGION_BLOCK_DIRECTORY] = { 256 * MIB, 256 * MIB },
@@ -54,6 +56,7 @@ static const struct {
 
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
 _Static_assert(MF_SHARDS_MAX * sizeof(struct mf_tally) <= 16 * KIB, "the tallies outgrew theirs");
+_Static_assert(MF_SHARDS_MAX * MF_SIZE_CLASSES * sizeof(struct mf_size_class) <= 64 * KIB, "the size classes outgrew theirs");
 _Static_assert(sizeof(struct mf_model) <= 64 * KIB, "the model outgrew its region");
 
 static uint64_t sum_of(const uint64_t *sizes)

@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 20
+#define MF_STORE_VERSION 21
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -32,6 +32,7 @@ enum mf_region_id {
 	MF_REGION_NODE_HASH,	  /* uint32_t[]: hash table of the trie's nodes, see trie.c */
 	MF_REGION_CONTEXT_BYTES,  /* struct mf_cell[][]: live bytes and counts of each context, see trie.h */
 	MF_REGION_TEMPORARIES,	  /* uint64_t[][]: temporary allocations of each context, see trie.h */
+	MF_REGION_SIZE_CLASSES,	  /* struct mf_size_class[][]: allocated blocks by their size, see size_classes.h */
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: node of the innermost frame of each context */
 	/* struct mf_chunk[]: records of the contexts' earlier byte counts, see tree_version.h */
 	MF_REGION_CAPTURES,

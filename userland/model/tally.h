@@ -169,6 +169,7 @@ struct mf_tally_ctx {
 	struct mf_tally *tally;
 	struct mf_cell *cells; /* the shard of @tally: the part of each context's bytes that @tally counts */
 	uint64_t *temporaries; /* the same shard of the contexts' temporary allocations */
+	struct mf_size_class *sizes; /* the same shard of the size classes */
 	struct mf_blocks blocks;
 	uint64_t heap_admin;
 	struct mf_store *store;
@@ -181,6 +182,7 @@ static inline struct mf_tally_ctx mf_tally_ctx_of(struct mf_store *store, uint32
 		.tally = mf_tally_of(store, number),
 		.cells = mf_trie_cell(store, number, 0),
 		.temporaries = mf_trie_temporaries(store, number, 0),
+		.sizes = mf_size_classes_of(store, number),
 		.blocks = mf_blocks_of(store),
 		.heap_admin = mf_model_of(store)->options.heap_admin,
 		.store = store,
@@ -292,6 +294,7 @@ mf_tally_alloc_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addre
 	cell->bytes += size;
 	cell->allocations++;
 	cell->allocated += size;
+	mf_size_classes_add(ctx->sizes, size);
 	mf_tally_change(tally, (int64_t)size, net, net);
 	tally->allocs++;
 	tally->last_alloc = address;
@@ -433,6 +436,7 @@ static inline bool mf_tally_realloc_end(const struct mf_tally_ctx *ctx, const st
 	mf_tally_ctx_charge(ctx, context, (int64_t)size);
 	ctx->cells[context].allocations++;
 	ctx->cells[context].allocated += size;
+	mf_size_classes_add(ctx->sizes, size);
 	if (old->address == tally->last_alloc)
 		ctx->temporaries[old->context]++;
 	tally->last_alloc = address;

@@ -7,6 +7,7 @@
 
 #include "tree_version.h"
 #include "model/objects.h"
+#include "model/size_classes.h"
 #include "model/store.h"
 #include "profile/object.h"
 
@@ -209,6 +210,7 @@ static inline void mf_trie_count(struct mf_store *store, uint32_t context, uint6
 
 	cell->allocations++;
 	cell->allocated += bytes;
+	mf_size_classes_add(mf_size_classes_of(store, 0), bytes);
 }
 
 /*

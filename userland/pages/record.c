@@ -84,13 +84,13 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 	pid_t pid = (pid_t)exec->tgid;
 	struct mf_target *former = mf_targets_find_process(&pages->targets, pid), *target;
 	bool wanted = is_wanted(pages, pid), first = !pages->started;
+	pid_t parent = former ? former->process.parent : 0;
 	int code;
 
 	/* The process is executing another program. Like Massif, drop the previous program's profile. */
 	if (former) {
 		former->left = MF_PAGES_REPLACED;
 		former->process.followed = wanted;
-		target->process.parent = former->process.parent;
 		memcpy(former->process.comm, exec->comm, sizeof(former->process.comm) - 1);
 	}
 	if (!wanted)
@@ -100,6 +100,7 @@ static int take_exec(struct mf_pages *pages, const struct massif_record *record,
 		return code;
 	pages->started = true;
 	target->process.launched = pid == pages->launched;
+	target->process.parent = parent;
 	target->executed = !first;
 	memcpy(target->process.comm, exec->comm, sizeof(target->process.comm) - 1);
 	if (record->size > sizeof(*exec) && exec->path[0]) {

@@ -18,3 +18,12 @@ const struct mf_profile_snapshot *mf_profile_peak(const struct mf_profile *profi
 	}
 	return largest;
 }
+
+const struct mf_profile_snapshot *mf_profile_first(const struct mf_profile *profile,
+						   const struct mf_profile_snapshot *end)
+{
+	for (size_t i = 0; i < profile->n_snapshots; i++)
+		if (profile->snapshots[i].tree != MF_TREE_EMPTY)
+			return &profile->snapshots[i];
+	return end;
+}

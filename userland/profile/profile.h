@@ -9,6 +9,7 @@
 
 #include "pages_what.h"
 #include "object.h"
+#include "size_class.h"
 
 enum mf_time_unit {
 	MF_TIME_INSTRUCTIONS, /* instructions, printed as "i" */
@@ -82,6 +83,7 @@ struct mf_profile {
 	const void *source;
 	size_t n_contexts;
 	const struct mf_counts *counts; /* the counts of each context, or NULL if they are not known */
+	const struct mf_size_class *sizes; /* all allocated blocks by their size (MF_SIZE_CLASSES), or NULL */
 	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;
 };
@@ -92,5 +94,9 @@ struct mf_profile {
  */
 const struct mf_profile_snapshot *mf_profile_peak(const struct mf_profile *profile,
 						  const struct mf_profile_snapshot *end);
+
+/* Returns the first snapshot that has a tree, which is @end if there is no other. */
+const struct mf_profile_snapshot *mf_profile_first(const struct mf_profile *profile,
+						   const struct mf_profile_snapshot *end);
 
 #endif

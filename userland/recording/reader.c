@@ -333,6 +333,21 @@ static bool take_facts(struct mf_recorded *process)
 	return true;
 }
 
+static bool take_sizes(struct mf_recorded *process)
+{
+	struct mf_cursor cursor;
+
+	if (!process->sections[MF_SECTION_SIZES].data)
+		return true;
+	cursor = cursor_of(process, MF_SECTION_SIZES);
+	for (uint32_t i = 0; i < MF_SIZE_CLASSES; i++) {
+		process->sizes[i].blocks = mf_cursor_unsigned(&cursor);
+		process->sizes[i].bytes = mf_cursor_unsigned(&cursor);
+	}
+	process->profile.sizes = process->sizes;
+	return !cursor.bad;
+}
+
 static void forget_section(struct mf_recorded *process, enum mf_section_type type)
 {
 	free(process->sections[type].data);
@@ -346,7 +361,7 @@ static int take_process(struct mf_recorded *process, struct mf_error *err)
 	int code;
 
 	if (!take_facts(process) || !take_objects(process) || !take_stacks(process) || !take_snapshots(process) ||
-	    !take_counts(process))
+	    !take_counts(process) || !take_sizes(process))
 		return mf_error_set(err, -EBADMSG, "the contents of a section are invalid");
 	/* These, which are the largest, have no texts that are still used. */
 	forget_section(process, MF_SECTION_STACKS);
@@ -406,7 +421,7 @@ static int read_sections(struct mf_cursor *file, struct mf_recorded *process, st
 			break;
 	}
 	for (uint32_t type = MF_SECTION_PROCESS; type < MF_SECTION_TYPES; type++)
-		if (!process->sections[type].data && type != MF_SECTION_COUNTS)
+		if (!process->sections[type].data && type != MF_SECTION_COUNTS && type != MF_SECTION_SIZES)
 			return mf_error_set(err, -EBADMSG, "a process lacks a section");
 	return 1;
 }

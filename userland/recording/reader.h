@@ -34,6 +34,7 @@ struct mf_recorded {
 	uint32_t *contexts; /* node of each context's innermost frame; 0: none */
 	size_t n_frames, n_nodes;
 	struct mf_counts *counts;
+	struct mf_size_class sizes[MF_SIZE_CLASSES];
 	struct mf_profile_snapshot *snapshots;
 	struct mf_leaf *leaves;
 	struct mf_arena names;

@@ -297,6 +297,14 @@ static int add_snapshots(struct mf_bytes *bytes, const struct mf_profile *profil
 	return bytes->failed ? -ENOMEM : 0;
 }
 
+static void add_sizes(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	for (uint32_t i = 0; i < MF_SIZE_CLASSES; i++) {
+		mf_bytes_add_unsigned(bytes, profile->sizes[i].blocks);
+		mf_bytes_add_unsigned(bytes, profile->sizes[i].bytes);
+	}
+}
+
 static void add_counts(struct mf_bytes *bytes, const struct mf_profile *profile)
 {
 	for (size_t i = 0; i < profile->n_contexts; i++) {
@@ -344,6 +352,10 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	if (profile->counts) {
 		add_counts(contents, profile);
 		code = close_section(file, MF_SECTION_COUNTS, contents);
+	}
+	if (!code && profile->sizes) {
+		add_sizes(contents, profile);
+		code = close_section(file, MF_SECTION_SIZES, contents);
 	}
 	if (code)
 		return code;

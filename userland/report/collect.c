@@ -12,6 +12,7 @@
 #include "model/tree_version.h"
 #include "model/model.h"
 #include "model/objects.h"
+#include "model/size_classes.h"
 #include "model/rewind.h"
 #include "model/tally.h"
 #include "model/trie.h"
@@ -406,8 +407,9 @@ int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
 	size_t n = collection->profile.n_contexts;
 	mf_auto_free struct mf_trie_counts *sums = calloc(n + 1, sizeof(*sums));
 	struct live live = { collection->store, allocate(collection, n, sizeof(*live.counts)), n };
+	struct mf_size_class *sizes = allocate(collection, MF_SIZE_CLASSES, sizeof(*sizes));
 
-	if (!sums || !live.counts)
+	if (!sums || !live.counts || !sizes)
 		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
 	mf_trie_sum_counts(collection->store, MF_CONTEXT_FIRST, (uint32_t)n, sums);
 	for (size_t i = 0; i < n; i++)
@@ -418,7 +420,9 @@ int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
 		};
 	mf_blocks_walk(collection->store, add_block, &live);
 	mf_tally_walk_delayed(collection->store, subtract_block, &live);
+	mf_size_classes_sum(collection->store, sizes);
 	collection->profile.counts = live.counts;
+	collection->profile.sizes = sizes;
 	return 0;
 }
 

@@ -26,6 +26,7 @@ const struct mf_command mf_commands[] = {
 	  "    --sort=peak|end|growth|calls|allocated|temporary   the number by which the table is sorted\n"
 	  "    --leaks           the same as --sort=end: what is held at the end comes first\n"
 	  "    --tree            show the call tree instead of the table\n"
+	  "    --sizes           show how many blocks of which sizes were allocated\n"
 	  "    --at=peak|end|N|TIME   the moment that the first column shows; TIME is 300ms, 1.5s, 20Mi or 10MB\n"
 	  "    --top=N           number of rows\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"

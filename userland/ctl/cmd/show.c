@@ -14,6 +14,7 @@
 #include "ctl/message/quantity.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/query.h"
+#include "ctl/query/size_table.h"
 #include "ctl/query/tree_view.h"
 #include "ctl/query/site_table.h"
 #include "ctl/query/terminal.h"
@@ -132,7 +133,8 @@ static int choose_snapshots(const struct mf_query *query, struct mf_recorded *pr
 	bool from_first = query->growth && !query->at;
 
 	*part = (struct mf_site_table_part){ process, { [1] = process->end } };
-	part->snapshots[0] = from_first ? mf_query_first(process) : mf_query_snapshot(query, process, err);
+	part->snapshots[0] = from_first ? mf_profile_first(&process->profile, process->end) :
+					  mf_query_snapshot(query, process, err);
 	return part->snapshots[0] ? 0 : -ESRCH;
 }
 
@@ -173,6 +175,8 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	print_heading(terminal, &process->facts);
 	print_figures(terminal, process);
 	mf_curve_draw(terminal, &process->profile, ROWS);
+	if (query->sizes)
+		return mf_size_table_print(terminal, &process->profile, err);
 	if (query->tree) {
 		const struct mf_moment moment = {
 			&process->profile, part.snapshots[0], &query->options.report, process->symbolizer,
@@ -258,7 +262,7 @@ static int show_file(struct mf_query *query)
 	if (mf_recording_read(query->files[0], &recording, &err))
 		return refuse(&err);
 	mf_query_say_damage(query->files[0], &recording);
-	if ((query->at || query->growth || query->tree) && !query->pid && recording.n_processes != 1) {
+	if ((query->at || query->growth || query->tree || query->sizes) && !query->pid && recording.n_processes != 1) {
 		mf_query_process(query, &recording, &err);
 		return refuse(&err);
 	}
@@ -280,7 +284,7 @@ static int show_file(struct mf_query *query)
 int mf_command_show(int argc, char **argv)
 {
 	static const char *const allowed[] = { "--pid", "--at", "--by", "--sort", "--leaks",
-					       "--tree", "--filter", "--top", NULL };
+					       "--tree", "--sizes", "--filter", "--top", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 

@@ -154,6 +154,12 @@ static int parse_tree(const char *text, struct mf_query *query, struct mf_error 
 	return 0;
 }
 
+static int parse_sizes(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->sizes = true;
+	return 0;
+}
+
 static int parse_top(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	int64_t number;
@@ -204,6 +210,7 @@ static const struct own_option {
 	{ "--sort", parse_sort },
 	{ "--leaks", parse_leaks, .bare = true },
 	{ "--tree", parse_tree, .bare = true },
+	{ "--sizes", parse_sizes, .bare = true },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
 	{ "--min", parse_min },
@@ -352,14 +359,6 @@ struct mf_recorded *mf_query_process(const struct mf_query *query, const struct 
 const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process)
 {
 	return mf_profile_peak(&process->profile, process->end);
-}
-
-const struct mf_profile_snapshot *mf_query_first(const struct mf_recorded *process)
-{
-	for (size_t i = 0; i < process->profile.n_snapshots; i++)
-		if (process->profile.snapshots[i].tree != MF_TREE_EMPTY)
-			return &process->profile.snapshots[i];
-	return process->end;
 }
 
 /* Returns the last snapshot with a tree until @text, a time in the unit of the profile. */

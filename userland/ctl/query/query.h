@@ -29,6 +29,7 @@ struct mf_query {
 	bool leaks;		  /* --leaks: what is held at the end comes first */
 	bool growth;		  /* --sort=growth: what has grown most comes first */
 	bool tree;		  /* --tree: show the call tree */
+	bool sizes;		  /* --sizes: show how many blocks of which sizes were allocated */
 	bool processes;		  /* --by=process: show the processes of the recording */
 	uint32_t top;		  /* --top: how many rows a table has; 0: not given */
 	uint64_t min;		  /* --min: smaller changes are not shown, in bytes */
@@ -62,9 +63,6 @@ struct mf_recorded *mf_query_process(const struct mf_query *query, const struct 
  */
 const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query, const struct mf_recorded *process,
 						    struct mf_error *err);
-
-/* Returns the first snapshot with a tree, which is the end if there is no other. */
-const struct mf_profile_snapshot *mf_query_first(const struct mf_recorded *process);
 
 /* Returns the snapshot of the peak; if there is none, that with the largest total that has a tree. */
 const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process);
