@@ -214,7 +214,7 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 	fclose(terminal.out);
 }
 
-/* What massif-ctl check does. */
+/* Checks the process against a budget of 1 for each measure that is known, and writes the verdicts in all formats. */
 static void check(struct mf_recorded *process, const struct mf_report_options *options)
 {
 	static const char *const formats[] = { "text", "tap", "junit" };

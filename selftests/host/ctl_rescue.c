@@ -345,16 +345,26 @@ static void go_elsewhere(void)
 		_exit(98);
 }
 
-/* A process of another user must not be able to choose the file that root writes. */
-TEST_F_TIMEOUT(rescue, by_root, SECONDS)
-{
-	char path[128];
+/* Options of a profile that name a file, with or without the process id. */
+static const struct {
+	const char *option;
+	bool has_pid;
+} chosen[] = {
+	{ "--massif-out-file=r.chosen.%p", true },
+	{ "--record=r.chosen", false },
+};
 
-	NEED_ROOT();
-	NEED_MAPPED();
-	ASSERT_EQ(0, chmod(".", 0777));
+/* Root rescues the process of another user, who has chosen a file. Root's profile must be elsewhere. */
+static void rescue_as_root(struct __test_metadata *_metadata, FIXTURE_DATA(rescue) *self, const char *option,
+			   bool has_pid)
+{
+	char chosen_name[64], path[128];
+
 	ASSERT_EQ(0, mkdir("r.directory", 0700));
-	leave(_metadata, self, become_nobody, "--massif-out-file=r.%p");
+	leave(_metadata, self, become_nobody, option);
+	snprintf(chosen_name, sizeof(chosen_name), has_pid ? "r.chosen.%d" : "r.chosen", (int)atoi(self->pid));
+	/* The recording of the process that started the daemon; the user's own massif-ctl wrote it. */
+	unlink(chosen_name);
 	RESCUE(go_elsewhere, self->pid);
 	self->aggregator = (pid_t)ctl_number(self->result.err, "in massif-ctl (pid ");
 	ASSERT_LT(0, self->aggregator) {
@@ -363,12 +373,23 @@ TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 	kill(self->daemon, SIGTERM);
 	reap(self->aggregator);
 	self->daemon = self->aggregator = 0;
-	snprintf(path, sizeof(path), "r.%d", (int)atoi(self->pid));
+	EXPECT_NE(0, access(chosen_name, F_OK));
+	snprintf(path, sizeof(path), "r.directory/%s", chosen_name);
 	EXPECT_NE(0, access(path, F_OK));
 	snprintf(path, sizeof(path), "r.directory/%s", self->name);
 	EXPECT_EQ(0, access(path, F_OK));
 	ctl_result_free(&self->result);
 	CTL_RUN(&self->result, "rm", "-r", "r.directory");
+}
+
+/* A process of another user must not be able to choose the file that root writes. */
+TEST_F_TIMEOUT(rescue, by_root, SECONDS)
+{
+	NEED_ROOT();
+	NEED_MAPPED();
+	ASSERT_EQ(0, chmod(".", 0777));
+	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++)
+		rescue_as_root(_metadata, self, chosen[i].option, chosen[i].has_pid);
 }
 
 /* Cases in which there is no profile to rescue. */

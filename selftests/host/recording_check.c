@@ -133,6 +133,36 @@ TEST_F_TIMEOUT(check, what_is_over_is_explained, 120)
 	EXPECT_TRUE(HAS(" leak (program.c:5)\n"));
 }
 
+/* Five sites are named; more are added up in one line. */
+TEST_F_TIMEOUT(check, many_sites, 120)
+{
+	static const unsigned int numbers[] = { 5, 6, 50 };
+	char text[8192], line[64];
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		size_t n = (size_t)snprintf(text, sizeof(text), "#include <stdlib.h>\nvoid *volatile sink;\n"
+								"int main(void) {\n");
+		unsigned int named = 0;
+
+		for (unsigned int k = 0; k < numbers[i]; k++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "sink = malloc(1000);\n");
+		snprintf(text + n, sizeof(text) - n, "return 0; }\n");
+		ctl_write_file("program.c", text, 0644);
+		ASSERT_EQ(0, RUN("cc", "-O0", "-g", "-o", "program", "program.c"));
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.many", "--massif-out-file=massif.out",
+				 "./program"));
+		EXPECT_EQ(1, RUN("massif-ctl", "check", "--max-allocated=1", "massif.many"));
+		for (const char *at = self->result.out; (at = strstr(at, "  main (program.c:")); at++)
+			named++;
+		EXPECT_EQ(5, named);
+		EXPECT_EQ(numbers[i] > 5, HAS("in other places"));
+		snprintf(line, sizeof(line), "%s  in other places\n", numbers[i] == 6 ? "0.977 KB" : "43.95 KB");
+		EXPECT_EQ(numbers[i] > 5, HAS(line)) {
+			TH_LOG("%s", self->result.out);
+		}
+	}
+}
+
 /* Known leaks, and how many sites of leaks are left. */
 static const struct {
 	const char *text;
@@ -202,7 +232,7 @@ TEST_F_TIMEOUT(check, hostile_names, 120)
 	EXPECT_STREQ("program?" "?" "?" "?<\n", self->result.out);
 }
 
-/* What is wrong in a file of budgets, and where. */
+/* Invalid files of budgets, and the message about each. */
 static const struct {
 	const char *text, *message;
 } mistakes[] = {
@@ -303,6 +333,11 @@ TEST_F_TIMEOUT(check, while_it_runs, 120)
 	EXPECT_EQ(128 + SIGABRT, RUN("massif-ctl", "run", "-q", "--massif-out-file=massif.out", "--max-peak=1K",
 				     "./program", "0"));
 	EXPECT_TRUE(SAYS("OVER"));
+	/* What was not profiled keeps to no budget. */
+	ASSERT_EQ(0, RUN("cc", "-O0", "-static", "-o", "program_static", "program.c"));
+	EXPECT_EQ(1, RUN("massif-ctl", "run", "-q", "--massif-out-file=massif.out", "--max-peak=1G",
+			 "./program_static"));
+	EXPECT_TRUE(SAYS("program_static was not profiled, so its budgets are not checked"));
 	/* Mistakes are found before the program runs, and so is what pages mode cannot count. */
 	EXPECT_EQ(1, RUN("massif-ctl", "run", "--budget=massif.none", "sh", "-c", "echo ran"));
 	EXPECT_STREQ("", self->result.out);

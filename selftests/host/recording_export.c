@@ -213,7 +213,7 @@ TEST_F_TIMEOUT(recording, json_is_complete, 120)
 			TH_LOG("%s: %s%s", all_true[i], self->result.out, self->result.err);
 		}
 	}
-	/* Of a massif.out file, too. */
+	/* A massif.out file can be exported, too; it has no counts. */
 	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "out.1"));
 	ASSERT_EQ(0, RUN("jq", "-e", "(.snapshots | length) > 10 and .counts == null", "out.json"));
 }

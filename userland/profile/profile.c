@@ -27,3 +27,16 @@ const struct mf_profile_snapshot *mf_profile_first(const struct mf_profile *prof
 			return &profile->snapshots[i];
 	return end;
 }
+
+size_t mf_profile_list_counts(const struct mf_profile *profile, enum mf_count count, struct mf_leaf *leaves)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < profile->n_contexts; i++) {
+		uint64_t number = mf_profile_count(&profile->counts[i], count);
+
+		if (number)
+			leaves[n++] = (struct mf_leaf){ i, number };
+	}
+	return n;
+}

@@ -66,6 +66,20 @@ struct mf_counts {
 	uint64_t live;
 };
 
+/* The counts of a context that concern all blocks since the start. */
+enum mf_count {
+	MF_COUNT_ALLOCATIONS,
+	MF_COUNT_ALLOCATED,
+	MF_COUNT_TEMPORARIES,
+};
+
+static inline uint64_t mf_profile_count(const struct mf_counts *counts, enum mf_count count)
+{
+	return count == MF_COUNT_ALLOCATIONS ? counts->allocations :
+	       count == MF_COUNT_ALLOCATED   ? counts->allocated :
+					       counts->temporaries;
+}
+
 struct mf_profile {
 	const char *desc; /* the options: the text after "desc: ", e.g. "--time-unit=B" or "(none)" */
 	const char *cmd;  /* the program's command line: the text after "cmd: " */
@@ -98,5 +112,11 @@ const struct mf_profile_snapshot *mf_profile_peak(const struct mf_profile *profi
 /* Returns the first snapshot that has a tree, which is @end if there is no other. */
 const struct mf_profile_snapshot *mf_profile_first(const struct mf_profile *profile,
 						   const struct mf_profile_snapshot *end);
+
+/*
+ * Lists the contexts whose @count is not 0, with the count in place of bytes, in @leaves, which has room for all contexts.
+ * The profile has counts. Returns how many these are.
+ */
+size_t mf_profile_list_counts(const struct mf_profile *profile, enum mf_count count, struct mf_leaf *leaves);
 
 #endif

@@ -42,7 +42,7 @@ struct path {
 	uint64_t values[MF_LEDGER_VALUES];
 };
 
-/* What is written: stacks, each with a value for every event type. */
+/* The contents of a file: call stacks, each with a value for every event type. */
 struct stacks {
 	const struct mf_profile *profile; /* has the objects and the command */
 	size_t n;

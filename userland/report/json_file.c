@@ -98,17 +98,12 @@ static void print_calls(const struct writer *w)
 
 static void print_snapshot(const struct writer *w, const struct mf_profile_snapshot *snapshot)
 {
-	static const char *const trees[] = {
-		[MF_TREE_EMPTY] = "empty",
-		[MF_TREE_DETAILED] = "detailed",
-		[MF_TREE_PEAK] = "peak",
-	};
 	bool first = true;
 
 	fprintf(w->out, "{\"time\":%" PRId64 ",\"heap_bytes\":%" PRIu64 ",\"extra_bytes\":%" PRIu64 ",\"stack_bytes\":%" PRIu64
 			",\"tree\":\"%s\"",
 		snapshot->time, snapshot->heap_bytes, snapshot->extra_bytes, snapshot->stack_bytes,
-		trees[snapshot->tree]);
+		mf_massif_file_trees[snapshot->tree]);
 	if (snapshot->tree != MF_TREE_EMPTY) {
 		fputs(",\"bytes\":[", w->out);
 		for (size_t i = 0; i < snapshot->n_leaves; i++) {
@@ -144,17 +139,11 @@ static void print_counts(const struct writer *w)
 
 static void print_head(const struct writer *w)
 {
-	static const char *const units[] = {
-		[MF_TIME_INSTRUCTIONS] = "i",
-		[MF_TIME_MS] = "ms",
-		[MF_TIME_BYTES] = "B",
-	};
-
 	fputs("{\"format\":\"massif\",\"version\":1,\"cmd\":", w->out);
 	mf_json_print_text(w->out, w->profile->cmd);
 	fputs(",\"options\":", w->out);
 	mf_json_print_text(w->out, w->profile->desc);
-	fprintf(w->out, ",\"time_unit\":\"%s\",\"pages\":%s", units[w->profile->time_unit],
+	fprintf(w->out, ",\"time_unit\":\"%s\",\"pages\":%s", mf_massif_file_units[w->profile->time_unit],
 		w->profile->pages ? "true" : "false");
 }
 

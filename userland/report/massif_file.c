@@ -24,13 +24,13 @@ struct writer {
 	uint64_t cut; /* tree entries of the current snapshot with fewer bytes than this are merged */
 };
 
-static const char *const time_units[] = {
+const char *const mf_massif_file_units[] = {
 	[MF_TIME_INSTRUCTIONS] = "i",
 	[MF_TIME_MS] = "ms",
 	[MF_TIME_BYTES] = "B",
 };
 
-static const char *const tree_kinds[] = {
+const char *const mf_massif_file_trees[] = {
 	[MF_TREE_EMPTY] = "empty",
 	[MF_TREE_DETAILED] = "detailed",
 	[MF_TREE_PEAK] = "peak",
@@ -213,7 +213,7 @@ static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 		"mem_heap_extra_B=%" PRIu64 "\n"
 		"mem_stacks_B=%" PRIu64 "\n"
 		"heap_tree=%s\n",
-		number, s->time, heap, s->extra_bytes, s->stack_bytes, tree_kinds[s->tree]);
+		number, s->time, heap, s->extra_bytes, s->stack_bytes, mf_massif_file_trees[s->tree]);
 	if (s->tree == MF_TREE_EMPTY)
 		return 0;
 	return print_tree(w, total, s->root, err);
@@ -275,7 +275,7 @@ static int write_profile(struct writer *w, struct mf_error *err)
 
 	mf_massif_file_print_head(w->out, "desc", profile->desc);
 	mf_massif_file_print_head(w->out, "cmd", profile->cmd);
-	mf_massif_file_print_head(w->out, "time_unit", time_units[profile->time_unit]);
+	mf_massif_file_print_head(w->out, "time_unit", mf_massif_file_units[profile->time_unit]);
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		if (ferror(w->out))
 			return write_failed(w->out, err);

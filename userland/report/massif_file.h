@@ -21,6 +21,10 @@ int mf_massif_file_write(FILE *out, const struct mf_profile *profile,
 			 const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			 struct mf_error *err);
 
+/* The units of time (enum mf_time_unit) and the kinds of trees (enum mf_tree_kind), as they are written. */
+extern const char *const mf_massif_file_units[];
+extern const char *const mf_massif_file_trees[];
+
 /* Prints a line "@name: @text" of a file's header. A line break in @text becomes the two characters \n. */
 void mf_massif_file_print_head(FILE *out, const char *name, const char *text);
 

@@ -57,10 +57,15 @@ static void put_position(struct mf_bytes *label, const struct mf_call *call, boo
 	put(label, ")");
 }
 
+void mf_sites_add_call(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call)
+{
+	put_function(label, moment, call);
+	put_position(label, call, true);
+}
+
 static void label_site(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
 {
-	put_function(label, moment, &calls[0]);
-	put_position(label, &calls[0], true);
+	mf_sites_add_call(label, moment, &calls[0]);
 }
 
 static void label_function(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls,
@@ -99,7 +104,7 @@ static void label_stack(struct mf_bytes *label, const struct mf_moment *moment, 
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			put(label, " < ");
-		label_site(label, moment, &calls[i], 1);
+		mf_sites_add_call(label, moment, &calls[i]);
 	}
 }
 
@@ -190,12 +195,11 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 	return mf_moment_each(moment, add_stack, &addition, err);
 }
 
-static uint64_t count_of(const struct mf_counts *counts, unsigned int value)
-{
-	return value == MF_SITES_ALLOCATIONS ? counts->allocations :
-	       value == MF_SITES_ALLOCATED   ? counts->allocated :
-					       counts->temporaries;
-}
+static const enum mf_count counts_of_values[MF_SITES_VALUES] = {
+	[MF_SITES_ALLOCATIONS] = MF_COUNT_ALLOCATIONS,
+	[MF_SITES_ALLOCATED] = MF_COUNT_ALLOCATED,
+	[MF_SITES_TEMPORARIES] = MF_COUNT_TEMPORARIES,
+};
 
 /* Each count is added up like the bytes of a snapshot. */
 int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
@@ -215,13 +219,7 @@ int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, 
 	counted.snapshot = &snapshot;
 	snapshot.leaves = leaves;
 	for (unsigned int value = MF_SITES_SIDES; value < MF_SITES_VALUES && !code; value++) {
-		snapshot.n_leaves = 0;
-		for (uint32_t i = 0; i < profile->n_contexts; i++) {
-			uint64_t count = count_of(&profile->counts[i], value);
-
-			if (count)
-				leaves[snapshot.n_leaves++] = (struct mf_leaf){ i, count };
-		}
+		snapshot.n_leaves = mf_profile_list_counts(profile, counts_of_values[value], leaves);
 		code = mf_sites_add(sites, &counted, by, value, err);
 	}
 	free(leaves);

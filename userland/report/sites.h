@@ -65,6 +65,9 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
 			struct mf_error *err);
 
+/* Adds the text for one call to @label: its function, file and line. It can have control characters. */
+void mf_sites_add_call(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call);
+
 /* Removes the sites whose labels do not match @regex; NULL keeps all. */
 void mf_sites_keep(struct mf_sites *sites, const regex_t *regex);
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* What a budget limits. */
+/* The quantities that a budget can limit. */
 enum mf_measure {
 	MF_MEASURE_PEAK,
 	MF_MEASURE_END,		/* bytes held at the end */

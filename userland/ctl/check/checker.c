@@ -49,6 +49,19 @@ void mf_checker_add(struct mf_checker *checker, const struct mf_check_process *p
 		fail(checker, &err);
 }
 
+void mf_checker_miss(struct mf_checker *checker, const char *process)
+{
+	checker->failed = true;
+	mf_message_say(MF_MESSAGE_ERROR, "%s was not profiled, so its budgets are not checked", process);
+}
+
+bool mf_checker_is_certain(const struct mf_checker *checker)
+{
+	if (checker->verdicts.lost)
+		mf_message_say(MF_MESSAGE_PROBLEM, "events were lost, so the measured numbers can be too low");
+	return !checker->failed && !checker->verdicts.lost;
+}
+
 /* A message can be shorter than all lines together. */
 static void say_lines(enum mf_message_level level, char *text)
 {
@@ -81,7 +94,5 @@ bool mf_checker_say(struct mf_checker *checker)
 		fclose(out);
 	}
 	say_lines(verdicts->n_over ? MF_MESSAGE_ERROR : MF_MESSAGE_NOTE, text);
-	if (verdicts->lost)
-		mf_message_say(MF_MESSAGE_PROBLEM, "events were lost, so that what was measured can be too low");
-	return !verdicts->n_over && !checker->failed;
+	return mf_checker_is_certain(checker) && !verdicts->n_over;
 }

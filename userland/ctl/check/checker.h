@@ -30,7 +30,19 @@ const struct mf_budget *mf_checker_counted(const struct mf_checker *checker);
 /* Checks a process. Prints a message if that is not possible. */
 void mf_checker_add(struct mf_checker *checker, const struct mf_check_process *process);
 
-/* Prints the verdicts of a run as messages. Returns false if a process was over budget or could not be checked. */
+/* Notes that @process was not profiled, so that its budgets are not checked, and prints a message. */
+void mf_checker_miss(struct mf_checker *checker, const char *process);
+
+/*
+ * Returns whether everything was measured. If events were lost, the measured numbers can be too low, which a message
+ * says.
+ */
+bool mf_checker_is_certain(const struct mf_checker *checker);
+
+/*
+ * Prints the verdicts of a run as messages. Returns false if a process was over budget, or if something could not be
+ * measured.
+ */
 bool mf_checker_say(struct mf_checker *checker);
 
 #endif

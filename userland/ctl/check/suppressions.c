@@ -12,7 +12,7 @@
 #include "base/pattern.h"
 #include "symbols/demangle.h"
 
-/* What a call is compared with. */
+/* The property of a call that a pattern is compared with. */
 enum kind {
 	KIND_ANY,      /* the function, the file or the object of any call of the stack: LeakSanitizer's leak: */
 	KIND_FUNCTION, /* Valgrind's fun: */
@@ -31,11 +31,6 @@ struct mf_suppression {
 	size_t count;
 };
 
-static bool matches(const char *pattern, const char *text)
-{
-	return text && mf_pattern_matches(pattern, strlen(pattern), text, strlen(text));
-}
-
 static bool matches_source(const char *pattern, const struct mf_location *location)
 {
 	char line[16];
@@ -43,10 +38,10 @@ static bool matches_source(const char *pattern, const struct mf_location *locati
 
 	if (!location->file)
 		return false;
-	if (matches(pattern, location->file))
+	if (mf_pattern_matches_text(pattern, location->file))
 		return true;
 	snprintf(line, sizeof(line), "%u", location->line);
-	return asprintf(&text, "%s:%s", location->file, line) >= 0 && matches(pattern, text);
+	return asprintf(&text, "%s:%s", location->file, line) >= 0 && mf_pattern_matches_text(pattern, text);
 }
 
 static bool matches_call(const struct rule *rule, const struct mf_call *call)
@@ -55,13 +50,14 @@ static bool matches_call(const struct rule *rule, const struct mf_call *call)
 
 	switch (rule->kind) {
 	case KIND_ANY:
-		return matches(rule->pattern, location->function) || matches(rule->pattern, location->file) ||
-		       matches(rule->pattern, location->object);
+		return mf_pattern_matches_text(rule->pattern, location->function) ||
+		       mf_pattern_matches_text(rule->pattern, location->file) ||
+		       mf_pattern_matches_text(rule->pattern, location->object);
 	case KIND_FUNCTION:
 		/* In Valgrind's files, * is also the name of a function that is not known. */
-		return matches(rule->pattern, location->function ?: "");
+		return mf_pattern_matches_text(rule->pattern, location->function ?: "");
 	case KIND_OBJECT:
-		return matches(rule->pattern, location->object ?: "");
+		return mf_pattern_matches_text(rule->pattern, location->object ?: "");
 	case KIND_SOURCE:
 		return matches_source(rule->pattern, location);
 	case KIND_DOTS:
@@ -108,7 +104,7 @@ static bool is_for_allocator(const struct rule *rule)
 	};
 
 	for (size_t i = 0; rule->kind == KIND_FUNCTION && i < sizeof(allocators) / sizeof(allocators[0]); i++)
-		if (matches(rule->pattern, allocators[i]))
+		if (mf_pattern_matches_text(rule->pattern, allocators[i]))
 			return true;
 	return false;
 }

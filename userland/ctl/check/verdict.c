@@ -18,11 +18,6 @@
 
 #define SITES_SHOWN 5u
 
-static bool matches(const char *pattern, const char *text)
-{
-	return text && mf_pattern_matches(pattern, strlen(pattern), text, strlen(text));
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -37,12 +32,12 @@ static bool is_of_part(const struct mf_budget *budget, const struct mf_call *cal
 
 	switch (budget->part) {
 	case MF_PART_FUNCTION:
-		return matches(budget->pattern, mf_location_function(location->function, options));
+		return mf_pattern_matches_text(budget->pattern, mf_location_function(location->function, options));
 	case MF_PART_FILE:
-		return matches(budget->pattern, location->file);
+		return mf_pattern_matches_text(budget->pattern, location->file);
 	case MF_PART_LIBRARY:
 		/* A pattern with a slash is for the whole path. */
-		return matches(budget->pattern, strchr(budget->pattern, '/') ? location->object :
+		return mf_pattern_matches_text(budget->pattern, strchr(budget->pattern, '/') ? location->object :
 									       base_name(location->object));
 	default:
 		return true;
@@ -82,30 +77,25 @@ static int take_stack(void *data, const struct mf_moment_stack *stack, struct mf
 	return 0;
 }
 
-static uint64_t count_of(const struct mf_counts *counts, enum mf_measure measure)
-{
-	return measure == MF_MEASURE_ALLOCATIONS ? counts->allocations :
-	       measure == MF_MEASURE_ALLOCATED	 ? counts->allocated :
-						   counts->temporaries;
-}
+/* The counts of a measure that is counted. */
+static const enum mf_count counts_of_measures[MF_MEASURES] = {
+	[MF_MEASURE_ALLOCATIONS] = MF_COUNT_ALLOCATIONS,
+	[MF_MEASURE_ALLOCATED] = MF_COUNT_ALLOCATED,
+	[MF_MEASURE_TEMPORARY] = MF_COUNT_TEMPORARIES,
+};
 
 /* Lists the stacks that have any of @measure in @leaves, which has room for all contexts. Returns how many these are. */
 static size_t list_leaves(const struct mf_check_process *process, enum mf_measure measure, struct mf_leaf *leaves)
 {
 	const struct mf_profile *profile = process->profile;
 	const struct mf_profile_snapshot *snapshot;
-	size_t n = 0;
 
-	if (!mf_measure_kinds[measure].counted) {
-		snapshot = measure == MF_MEASURE_PEAK ? mf_profile_peak(profile, process->end) : process->end;
-		if (snapshot->n_leaves)
-			memcpy(leaves, snapshot->leaves, snapshot->n_leaves * sizeof(*leaves));
-		return snapshot->n_leaves;
-	}
-	for (uint32_t i = 0; i < profile->n_contexts; i++)
-		if (count_of(&profile->counts[i], measure))
-			leaves[n++] = (struct mf_leaf){ i, count_of(&profile->counts[i], measure) };
-	return n;
+	if (mf_measure_kinds[measure].counted)
+		return mf_profile_list_counts(profile, counts_of_measures[measure], leaves);
+	snapshot = measure == MF_MEASURE_PEAK ? mf_profile_peak(profile, process->end) : process->end;
+	if (snapshot->n_leaves)
+		memcpy(leaves, snapshot->leaves, snapshot->n_leaves * sizeof(*leaves));
+	return snapshot->n_leaves;
 }
 
 /* Measures @measure for the stacks that the budget is for. */
@@ -195,50 +185,66 @@ static uint64_t whole_of(const struct mf_check_process *process, enum mf_measure
 	if (measure == MF_MEASURE_END)
 		return mf_profile_total(process->end);
 	for (size_t i = 0; i < process->profile->n_contexts; i++)
-		sum += count_of(&process->profile->counts[i], measure);
+		sum += mf_profile_count(&process->profile->counts[i], counts_of_measures[measure]);
 	return sum;
 }
 
-/* Returns the budget's measure of the process, of which the stacks in @m have a part or all. */
-static int find_value(struct measurement *m, const struct mf_sites *sites, double *value, struct mf_error *err)
+/* Finds how much of @measure the budget is for: that of its stacks, or of the process as a whole. */
+static int find_sum(struct measurement *m, enum mf_measure measure, uint64_t *sum, struct mf_error *err)
 {
-	const struct mf_budget *budget = m->budget;
-	bool is_whole = budget->part == MF_PART_ALL;
-	uint64_t number = is_whole && budget->measure != MF_MEASURE_LEAK_SITES ? whole_of(m->process, budget->measure) :
-										 m->sum;
 	int code = 0;
 
-	if (budget->measure == MF_MEASURE_LEAK_SITES)
-		number = sites->count;
-	*value = (double)number;
-	if (!budget->percent)
+	if (m->budget->part == MF_PART_ALL && measure != MF_MEASURE_LEAK_SITES) {
+		*sum = whole_of(m->process, measure);
 		return 0;
-	if (!is_whole)
-		code = measure_stacks(m, MF_MEASURE_ALLOCATIONS, err);
-	m->sum = is_whole ? whole_of(m->process, MF_MEASURE_ALLOCATIONS) : m->sum;
-	*value = m->sum ? 100 * *value / (double)m->sum : 0;
+	}
+	code = measure_stacks(m, measure, err);
+	*sum = m->sum;
 	return code;
+}
+
+/* Finds the number to compare with the limit. */
+static int find_value(struct measurement *m, double *value, struct mf_error *err)
+{
+	__attribute__((cleanup(mf_sites_deinit))) struct mf_sites sites = { 0 };
+	const struct mf_budget *budget = m->budget;
+	uint64_t sum, all = 0;
+	int code = find_sum(m, budget->measure, &sum, err);
+
+	if (!code && budget->measure == MF_MEASURE_LEAK_SITES) {
+		code = find_sites(m, &sites, err);
+		sum = sites.count;
+	}
+	if (!code && budget->percent)
+		code = find_sum(m, MF_MEASURE_ALLOCATIONS, &all, err);
+	*value = budget->percent ? mf_quantity_share(sum, all) : (double)sum;
+	return code;
+}
+
+/* Sets the verdict's list of the sites that have most of what was measured. */
+static int explain(struct measurement *m, struct mf_verdict *verdict, struct mf_error *err)
+{
+	__attribute__((cleanup(mf_sites_deinit))) struct mf_sites sites = { 0 };
+	enum mf_measure measure = m->budget->measure;
+	int code = measure_stacks(m, measure, err);
+
+	if (!code)
+		code = find_sites(m, &sites, err);
+	if (code)
+		return code;
+	verdict->sites = print_sites(&sites, measure == MF_MEASURE_LEAK_SITES ? MF_UNIT_BYTES :
+										mf_measure_kinds[measure].unit);
+	return verdict->sites ? 0 : mf_error_set(err, -ENOMEM, "out of memory");
 }
 
 static int measure(struct measurement *m, struct mf_verdict *verdict, struct mf_error *err)
 {
-	__attribute__((cleanup(mf_sites_deinit))) struct mf_sites sites = { 0 };
-	enum mf_measure_unit unit = mf_measure_kinds[m->budget->measure].unit;
-	int code = measure_stacks(m, m->budget->measure, err);
+	int code = find_value(m, &verdict->measured, err);
 
-	if (m->budget->measure == MF_MEASURE_LEAK_SITES)
-		unit = MF_UNIT_BYTES;
-	if (!code)
-		code = find_sites(m, &sites, err);
-	if (!code)
-		code = find_value(m, &sites, &verdict->measured, err);
 	if (code)
 		return code;
 	verdict->over = verdict->measured > m->budget->limit;
-	if (!verdict->over)
-		return 0;
-	verdict->sites = print_sites(&sites, unit);
-	return verdict->sites ? 0 : mf_error_set(err, -ENOMEM, "out of memory");
+	return verdict->over ? explain(m, verdict, err) : 0;
 }
 
 /* Returns why the budget's measure is not known of the process, or NULL. */
@@ -313,7 +319,7 @@ int mf_verdicts_add(struct mf_verdicts *verdicts, const struct mf_check *check,
 		const struct mf_budget *budget = &check->budgets.list[i];
 		struct measurement m = { .check = check, .budget = budget, .process = process, .leaves = leaves };
 
-		if (!budget->program || matches(budget->program, process->facts->name))
+		if (!budget->program || mf_pattern_matches_text(budget->program, process->facts->name))
 			code = judge(verdicts, &m, err);
 	}
 	verdicts->lost |= process->facts->lost != 0;

@@ -15,7 +15,7 @@
 #include "report/options.h"
 #include "symbols/symbolizer.h"
 
-/* What is checked: the budgets, and the leaks that are known. Zero-initialise it. */
+/* The input of a check: budgets, and suppressions of known leaks. Zero-initialise it. */
 struct mf_check {
 	struct mf_budgets budgets;
 	struct mf_suppressions suppressions;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "command.h"
 #include "ctl/check/checker.h"
 #include "ctl/check/verdict_writers.h"
@@ -39,24 +38,7 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 	const struct output *output = data;
 
 	output->writer->write(out, output->verdicts);
-	return fflush(out) || ferror(out) ? mf_error_set(err, -errno, "%s", strerror(errno)) : 0;
-}
-
-static int write_verdicts(const struct mf_query *query, struct output *output, struct mf_error *err)
-{
-	const struct mf_outfile_source source = { .fill = fill, .data = output, .mode = MODE, .stem = "massif.check" };
-	mf_auto_free char *saved = NULL;
-	int code;
-
-	if (!query->output || strcmp(query->output, "-") == 0) {
-		struct mf_error reason;
-
-		code = fill(stdout, output, &reason);
-		return code ? mf_error_set(err, code, "cannot write the verdicts: %s", reason.text) : 0;
-	}
-	code = mf_outfile_write(query->output, &source, &saved, err);
-	/* It was written, but not where it was asked for. */
-	return saved ? -EIO : code;
+	return fflush(out) || ferror(out) ? mf_error_set(err, -errno, "cannot write the verdicts: %s", strerror(errno)) : 0;
 }
 
 static int choose_writer(const struct mf_query *query, struct output *output, struct mf_error *err)
@@ -98,19 +80,12 @@ static int check_recording(const struct mf_query *query, const struct mf_recordi
 	return mf_verdicts_finish(&checker->verdicts, &checker->check, err);
 }
 
-/* A part that is missing, or events that were lost, can hide what is over budget. */
-static bool is_certain(const struct mf_checker *checker, const struct mf_recording *recording)
-{
-	if (checker->verdicts.lost)
-		mf_message_say(MF_MESSAGE_PROBLEM, "events were lost, so that what was measured can be too low");
-	return !checker->verdicts.lost && !recording->damage;
-}
-
 static int check_file(const struct mf_query *query)
 {
 	__attribute__((cleanup(mf_recording_release))) struct mf_recording recording = { 0 };
 	struct mf_checker *checker = query->options.checker;
 	struct output output = { .verdicts = &checker->verdicts };
+	const struct mf_outfile_source source = { .fill = fill, .data = &output, .mode = MODE, .stem = "massif.check" };
 	struct mf_error err;
 	bool certain;
 
@@ -125,8 +100,8 @@ static int check_file(const struct mf_query *query)
 		return refuse(&err);
 	if (checker->failed)
 		return STATUS_ERROR;
-	certain = is_certain(checker, &recording);
-	if (write_verdicts(query, &output, &err))
+	certain = mf_checker_is_certain(checker) && !recording.damage;
+	if (mf_query_write(query, &source, &err))
 		return refuse(&err);
 	return checker->verdicts.n_over ? STATUS_OVER : certain ? STATUS_KEPT : STATUS_ERROR;
 }

@@ -89,19 +89,6 @@ static int check_source(const struct export *export, struct mf_error *err)
 			    export->query->files[0]);
 }
 
-static int write_to(const struct mf_query *query, struct export *export, struct mf_error *err)
-{
-	const struct mf_outfile_source source = { .fill = fill, .data = export, .mode = MODE, .stem = "massif.export" };
-	mf_auto_free char *saved = NULL;
-	int code;
-
-	if (!query->output || strcmp(query->output, "-") == 0)
-		return fill(stdout, export, err);
-	code = mf_outfile_write(query->output, &source, &saved, err);
-	/* It was written, but not where it was asked for. */
-	return saved ? -EIO : code;
-}
-
 static int choose_writer(const struct mf_query *query, struct export *export, struct mf_error *err)
 {
 	enum mf_format format = mf_writers_find(query->to ? query->to : "massif");
@@ -121,6 +108,7 @@ static int export_file(struct mf_query *query)
 {
 	__attribute__((cleanup(mf_recording_release))) struct mf_recording recording = { 0 };
 	struct export export = { .query = query };
+	const struct mf_outfile_source source = { .fill = fill, .data = &export, .mode = MODE, .stem = "massif.export" };
 	mf_auto_free char *desc = NULL;
 	struct mf_error err;
 
@@ -129,7 +117,7 @@ static int export_file(struct mf_query *query)
 	mf_query_say_damage(query->files[0], &recording);
 	export.process = mf_query_process(query, &recording, &err);
 	if (!export.process || check_source(&export, &err) ||
-	    describe(&export.process->profile, &query->options, &desc, &err) || write_to(query, &export, &err))
+	    describe(&export.process->profile, &query->options, &desc, &err) || mf_query_write(query, &source, &err))
 		return refuse(&err);
 	return 0;
 }

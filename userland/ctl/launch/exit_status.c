@@ -3,11 +3,14 @@
 
 #include "exit_status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -49,10 +52,16 @@ static int read_zombie(pid_t pid)
 	return (int)strtol(at, NULL, 10);
 }
 
+/* Returns whether the process is still a zombie, so that its pid cannot have been given to another process. */
+static bool is_there(int pidfd)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
+}
+
 int mf_exit_status_read(pid_t pid, int pidfd)
 {
 	int status = read_zombie(pid);
 
-	/* If its parent fetches the status now, the zombie's file is gone, and the pidfd knows. */
-	return status == MF_EXIT_STATUS_UNKNOWN ? read_after_wait(pidfd) : status;
+	/* If its parent has fetched the status, the pidfd may know it, and /proc/PID may be another process. */
+	return is_there(pidfd) ? status : read_after_wait(pidfd);
 }

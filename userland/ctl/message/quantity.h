@@ -20,4 +20,10 @@ struct mf_quantity mf_quantity_bytes(uint64_t bytes);
  */
 struct mf_quantity mf_quantity_time(int64_t time, enum mf_time_unit unit);
 
+/* Returns @part in per cent of @whole; 0 if @whole is 0. */
+static inline double mf_quantity_share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
 #endif

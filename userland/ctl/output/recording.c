@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "model/tally.h"
 
-/* What a recording says about the process. @end is the end of its profile. */
+/* Returns the facts that a recording has about the process. @end is the model at the end of its profile. */
 static struct mf_facts facts_of(const struct mf_profile *profile, const struct mf_output_of *of,
 				const struct mf_model *end)
 {
@@ -65,12 +65,14 @@ static void check(const struct recorded *recorded)
 	mf_checker_add(recorded->options->checker, &process);
 }
 
-static int keep(struct recorded *recorded, mode_t mode, struct mf_error *err)
+static int keep(struct recorded *recorded, bool is_profiled, mode_t mode, struct mf_error *err)
 {
 	const struct mf_options *options = recorded->options;
 
-	if (mf_checker_has_budgets(options->checker))
+	if (mf_checker_has_budgets(options->checker) && is_profiled)
 		check(recorded);
+	else if (mf_checker_has_budgets(options->checker))
+		mf_checker_miss(options->checker, recorded->facts.name);
 	if (!options->record_file)
 		return 0;
 	return mf_recorder_add(options->recorder, options->outputs, options->record_file, &recorded->facts,
@@ -98,5 +100,5 @@ int mf_output_record(const struct mf_options *options, const struct mf_output_of
 	mf_ending_make(ending, of->store, of->end);
 	recorded.facts = facts_of(recorded.profile, of, &ending->model);
 	recorded.end = end.profile.snapshots;
-	return keep(&recorded, mode, err);
+	return keep(&recorded, of->end.rule != MF_END_NOTHING, mode, err);
 }

@@ -408,6 +408,17 @@ const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query
 	return &profile->snapshots[number];
 }
 
+int mf_query_write(const struct mf_query *query, const struct mf_outfile_source *source, struct mf_error *err)
+{
+	mf_auto_free char *saved = NULL;
+	int code;
+
+	if (!query->output || strcmp(query->output, "-") == 0)
+		return source->fill(stdout, source->data, err);
+	code = mf_outfile_write(query->output, source, &saved, err);
+	return saved ? -EIO : code;
+}
+
 void mf_query_say_damage(const char *path, const struct mf_recording *recording)
 {
 	if (recording->damage)

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "ctl/files/outfile.h"
 #include "ctl/options/options.h"
 #include "recording/reader.h"
 #include "report/sites.h"
@@ -66,6 +67,12 @@ const struct mf_profile_snapshot *mf_query_snapshot(const struct mf_query *query
 
 /* Returns the snapshot of the peak; if there is none, that with the largest total that has a tree. */
 const struct mf_profile_snapshot *mf_query_peak(const struct mf_recorded *process);
+
+/*
+ * Writes the result of a command to the file that -o names, or to standard output. Returns 0, or -errno with a message;
+ * also if the file could only be written to another place, which the message names.
+ */
+int mf_query_write(const struct mf_query *query, const struct mf_outfile_source *source, struct mf_error *err);
 
 /* Prints a warning if a part of @recording, which is in the file @path, could not be read. */
 void mf_query_say_damage(const char *path, const struct mf_recording *recording);

@@ -72,11 +72,6 @@ static uint64_t sum_of(const struct mf_sites *sites, unsigned int side)
 	return sum;
 }
 
-static double share_of(uint64_t part, uint64_t whole)
-{
-	return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 static void print_numbers(FILE *out, struct columns columns, const uint64_t *numbers)
 {
 	for (unsigned int value = columns.first; value < columns.end; value++)
@@ -106,7 +101,7 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 			continue;
 		}
 		print_numbers(out, columns, site->bytes);
-		fprintf(out, "%6.2f%%  ", share_of(site->bytes[table->sort], whole));
+		fprintf(out, "%6.2f%%  ", mf_quantity_share(site->bytes[table->sort], whole));
 		/* A stack is long, and worth its lines. */
 		if (table->by == MF_SITES_BY_STACK)
 			fputs(site->label, out);
@@ -117,11 +112,11 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 	}
 	if (rest) {
 		print_numbers(out, columns, left);
-		fprintf(out, "%6.2f%%  %zu more\n", share_of(left[table->sort], whole), rest);
+		fprintf(out, "%6.2f%%  %zu more\n", mf_quantity_share(left[table->sort], whole), rest);
 	}
 	for (unsigned int value = columns.first; value < columns.end; value++)
 		print_number(out, value, sum_of(sites, value));
-	fprintf(out, "%6.2f%%  in all\n", share_of(whole, whole));
+	fprintf(out, "%6.2f%%  in all\n", mf_quantity_share(whole, whole));
 }
 
 static int add_part(struct mf_sites *sites, const struct mf_site_table *table, const struct mf_site_table_part *part,

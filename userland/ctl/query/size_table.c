@@ -10,20 +10,15 @@
 
 #define BAR 20u /* columns of the bar for all blocks */
 
-static double share_of(uint64_t part, uint64_t whole)
-{
-	return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 static void print_row(const struct mf_terminal *terminal, uint32_t class, const struct mf_size_class *row,
 		      const struct mf_size_class *all)
 {
 	FILE *out = terminal->out;
-	uint64_t columns = all->blocks ? (uint64_t)(share_of(row->blocks, all->blocks) / 100 * BAR + 0.5) : 0;
+	uint64_t columns = all->blocks ? (uint64_t)(mf_quantity_share(row->blocks, all->blocks) / 100 * BAR + 0.5) : 0;
 
 	fprintf(out, "%2s%10s %12" PRIu64 " %7.2f%% %10s %7.2f%%", "<=", mf_quantity_bytes(mf_size_class_top(class)).text,
-		row->blocks, share_of(row->blocks, all->blocks), mf_quantity_bytes(row->bytes).text,
-		share_of(row->bytes, all->bytes));
+		row->blocks, mf_quantity_share(row->blocks, all->blocks), mf_quantity_bytes(row->bytes).text,
+		mf_quantity_share(row->bytes, all->bytes));
 	fputs(columns ? "  " : "", out);
 	for (; columns; columns--)
 		fputs(terminal->utf8 ? "█" : "#", out);

@@ -6,15 +6,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <string.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/printable.h"
 #include "ctl/message/quantity.h"
 #include "report/filter.h"
 #include "report/frames.h"
-#include "report/location.h"
 #include "report/percent.h"
+#include "report/sites.h"
 #include "report/tree.h"
 
 #define COLUMNS	   20u /* of the numbers in front of a name */
@@ -32,37 +32,26 @@ static unsigned int spaces_of(unsigned int level)
 	return 2 * level < INDENT_MAX ? 2 * level : INDENT_MAX;
 }
 
-static void print_line(const struct view *view, unsigned int level, uint64_t bytes, char *text)
-{
-	const struct mf_terminal *terminal = view->terminal;
-	unsigned int used = COLUMNS + spaces_of(level);
-
-	mf_printable_clean(text);
-	fprintf(terminal->out, "%10s %6.2f%%  %*s", mf_quantity_bytes(bytes).text,
-		view->total ? 100 * (double)bytes / (double)view->total : 0, (int)spaces_of(level), "");
-	mf_terminal_print_cut(terminal, text, terminal->width > used + 20 ? terminal->width - used : 20);
-	putc('\n', terminal->out);
-}
-
 static int print_call(const struct view *view, unsigned int level, const struct mf_tree_child *entry,
 		      const struct mf_location *location, struct mf_error *err)
 {
 	const struct mf_call call = { entry->frame, location };
-	mf_auto_free char *text = NULL;
-	char address[32], line[24] = "";
-	const char *name = mf_call_name(&call, view->moment->options, address);
-	int code = 0;
+	const struct mf_terminal *terminal = view->terminal;
+	unsigned int used = COLUMNS + spaces_of(level);
+	struct mf_bytes text = { 0 };
 
-	if (location->file)
-		snprintf(line, sizeof(line), ":%u", location->line);
-	if (location->note)
-		code = asprintf(&text, "%s", name);
-	else
-		code = asprintf(&text, "%s (%s%s%s)", name, location->file ? "" : "in ",
-				location->file ?: location->object ?: "?", line);
-	if (code < 0)
+	mf_sites_add_call(&text, view->moment, &call);
+	mf_bytes_add(&text, "", 1);
+	if (text.failed) {
+		mf_bytes_deinit(&text);
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	print_line(view, level, entry->bytes, text);
+	}
+	mf_printable_clean((char *)text.data);
+	fprintf(terminal->out, "%10s %6.2f%%  %*s", mf_quantity_bytes(entry->bytes).text,
+		mf_quantity_share(entry->bytes, view->total), (int)spaces_of(level), "");
+	mf_terminal_print_cut(terminal, (const char *)text.data, terminal->width > used + 20 ? terminal->width - used : 20);
+	putc('\n', terminal->out);
+	mf_bytes_deinit(&text);
 	return 0;
 }
 
@@ -88,11 +77,9 @@ static int print_node(const struct view *view, unsigned int level, const struct 
 
 static void print_merged(const struct view *view, unsigned int level, const struct mf_tree_child *merged)
 {
-	char text[64];
-
-	snprintf(text, sizeof(text), "%" PRIu32 " more, each below ", merged->places);
-	fprintf(view->terminal->out, "%10s %6.2f%%  %*s%s", mf_quantity_bytes(merged->bytes).text,
-		view->total ? 100 * (double)merged->bytes / (double)view->total : 0, (int)spaces_of(level), "", text);
+	fprintf(view->terminal->out, "%10s %6.2f%%  %*s%" PRIu32 " more, each below ",
+		mf_quantity_bytes(merged->bytes).text, mf_quantity_share(merged->bytes, view->total),
+		(int)spaces_of(level), "", merged->places);
 	mf_percent_print(view->terminal->out, view->moment->options->threshold);
 	fputs("%\n", view->terminal->out);
 }
@@ -130,7 +117,8 @@ static int print_tree(struct view *view, struct mf_frames *frames, struct mf_fil
 	fprintf(terminal->out, "%s%10s %7s  call, and below it its callers%s\n", mf_terminal_bold(terminal), "bytes",
 		"share", mf_terminal_plain(terminal));
 	code = print_below(view, MF_TREE_ROOT, 0, err);
-	fprintf(terminal->out, "%10s %6.2f%%  in all\n", mf_quantity_bytes(view->total).text, view->total ? 100.0 : 0.0);
+	fprintf(terminal->out, "%10s %6.2f%%  in all\n", mf_quantity_bytes(view->total).text,
+		mf_quantity_share(view->total, view->total));
 	mf_tree_destroy(view->tree);
 	return code;
 }
