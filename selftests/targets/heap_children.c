@@ -224,14 +224,32 @@ static int killed(char **argv)
 	return wait_for(pid);
 }
 
+/* Returns how long @argv runs, in nanoseconds; 0 if it could not be run. */
+static long duration_ns(char **argv)
+{
+	struct timespec from, to;
+	pid_t pid;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ))
+		return 0;
+	wait_for(pid);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
+}
+
 /*
  * Many children execute argv[0] and are killed after increasingly long delays, most of them before they have allocated
  * anything.
  */
 static int killed_early(char **argv)
 {
-	for (long i = 0; i < 200; i++) {
-		const struct timespec delay = { .tv_nsec = i * 15000 };
+	long whole = duration_ns(argv);
+
+	for (long i = 0; whole > 0 && i < 200; i++) {
+		/* From no time to twice what a child takes that is not killed. */
+		const long ns = whole / 100 * i;
+		const struct timespec delay = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 		pid_t pid;
 
 		if (posix_spawn(&pid, argv[0], NULL, NULL, argv, environ))
@@ -240,7 +258,7 @@ static int killed_early(char **argv)
 		kill(pid, SIGKILL);
 		wait_for(pid);
 	}
-	return 7;
+	return whole > 0 ? 7 : 93;
 }
 
 /* A child with a profile of its own is killed by the signal in $CHILD_SIGNAL. */
