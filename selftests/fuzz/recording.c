@@ -164,11 +164,13 @@ static void write_profile(const struct mf_writer *writer, const struct mf_record
 static void write_moments(struct mf_recorded *process, const struct mf_report_options *options)
 {
 	const struct mf_profile *profile = &process->profile;
+	struct mf_profile without_command = *profile;
 	size_t n = 0;
 
+	/* Callgrind's format has the command as it is, too. */
+	without_command.cmd = "";
 	for (size_t i = 0; i <= profile->n_snapshots && n < SNAPSHOTS; i++) {
-		const struct mf_moment moment = {
-			.profile = profile,
+		struct mf_moment moment = {
 			.snapshot = i ? &profile->snapshots[i - 1] : process->end,
 			.options = options,
 			.symbolizer = process->symbolizer,
@@ -179,9 +181,12 @@ static void write_moments(struct mf_recorded *process, const struct mf_report_op
 			continue;
 		n++;
 		sum = check_snapshot(profile, moment.snapshot);
-		for (enum mf_format format = 0; format < MF_FORMATS; format++)
-			if (mf_writers[format].meaning && mf_writers[format].write_moment)
-				write_moment(&mf_writers[format], &moment, sum);
+		for (enum mf_format format = 0; format < MF_FORMATS; format++) {
+			if (!mf_writers[format].meaning || !mf_writers[format].write_moment)
+				continue;
+			moment.profile = format == MF_FORMAT_CALLGRIND ? &without_command : profile;
+			write_moment(&mf_writers[format], &moment, sum);
+		}
 	}
 }
 

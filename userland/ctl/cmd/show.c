@@ -101,7 +101,7 @@ static void print_temporaries(FILE *out, const struct mf_profile *profile)
 	}
 	fprintf(out, "allocated        %10s  in %" PRIu64 " blocks, %.2f%% of them temporary (%" PRIu64 ")\n",
 		mf_quantity_bytes(allocated).text, allocations,
-		allocations ? 100 * (double)temporaries / (double)allocations : 0, temporaries);
+		mf_quantity_share(temporaries, allocations), temporaries);
 }
 
 static void print_figures(const struct mf_terminal *terminal, const struct mf_recorded *process)
