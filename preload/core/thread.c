@@ -69,6 +69,7 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->counts = mf_model_of(&mf_session_store)->options.time_unit == MF_TIME_INSTRUCTIONS;
 	thread->shares = shares;
 	thread->n_deferred = 0;
+	thread->root = MF_NODE_ROOT;
 	thread->entry = NULL;
 	thread->memo.room = private->room;
 	/*
@@ -111,6 +112,7 @@ static void end_tally(struct mf_thread_private *private)
 static void give_back(struct mf_thread_private *private)
 {
 	mf_thread_set(NULL);
+	private->thread->root = MF_NODE_ROOT;
 	mf_fork_thread_ended(private);
 	if (mf_session_is_active() && !mf_fork_is_newborn)
 		end_tally(private);

@@ -3,6 +3,7 @@
 #ifndef MASSIF_PRELOAD_THREAD_H
 #define MASSIF_PRELOAD_THREAD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,6 +47,12 @@ struct mf_thread {
 	bool counts; /* true if the session's time unit is instructions */
 	bool shares; /* true if the process has or had other threads */
 
+	/*
+	 * the trie node below which the thread's stacks are inserted: MF_NODE_ROOT, or the thread's own node if the
+	 * threads are kept apart (model/thread_table.h) and the thread has had an event that was not in its memo
+	 */
+	uint32_t root;
+
 	struct mf_thread_private *private;
 	const char *entry; /* name of the last allocation function called, if calls are reported; see trace.h */
 
@@ -86,6 +93,7 @@ struct mf_thread_private {
 	 */
 	struct mf_block resizing;
 
+	pthread_t self; /* the thread; valid if it has a root of its own (struct mf_thread) */
 	uint32_t tally; /* index of the tally (the event counters in the session memory) that this thread uses */
 	uint32_t room;	/* size in words of the pool that the thread's memo of stacks uses */
 

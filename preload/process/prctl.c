@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Detects when the program restricts its own system calls (seccomp). The program's calls are passed on unchanged.
+// Detects when the program restricts its own system calls (seccomp) or names a thread. The program's calls are passed on
+// unchanged.
 
 #include <linux/audit.h>
 #include <linux/futex.h>
@@ -9,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "seccomp_filter.h"
+#include "thread_name.h"
 #include "core/readable.h"
 #include "core/real.h"
 #include "core/seccomp.h"
@@ -49,9 +51,20 @@ static long note(long result, bool restricts, const struct sock_fprog *filter)
  */
 int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
+/* Notes the name that the current thread has given itself. */
+static long note_name(long result, bool names, unsigned long name)
+{
+	if (names && !result)
+		mf_thread_name_note((const char *)name);
+	return result;
+}
+
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-	return (int)note(mf_start()->prctl(option, a, b, c, d), option == PR_SET_SECCOMP,
+	long result = mf_start()->prctl(option, a, b, c, d);
+
+	note_name(result, option == PR_SET_NAME, a);
+	return (int)note(result, option == PR_SET_SECCOMP,
 			 a == SECCOMP_MODE_STRICT ? NULL : (const struct sock_fprog *)b);
 }
 
@@ -64,6 +77,9 @@ __attribute__((used)) long mf_seccomp_call(long number, long a, long b, long c, 
 	bool strictly = by_prctl ? b == SECCOMP_MODE_STRICT : a == SECCOMP_SET_MODE_STRICT;
 	bool restricts = by_prctl ? a == PR_SET_SECCOMP : strictly || a == SECCOMP_SET_MODE_FILTER;
 
-	return note(mf_start()->syscall(number, a, b, c, d, e), restricts,
+	long result = mf_start()->syscall(number, a, b, c, d, e);
+
+	note_name(result, by_prctl && a == PR_SET_NAME, (unsigned long)b);
+	return note(result, restricts,
 		    strictly ? NULL : (const struct sock_fprog *)c);
 }

@@ -3,13 +3,20 @@
 
 #include "context.h"
 
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "model/filter_client.h"
 #include "model/log.h"
 #include "model/objects.h"
+#include "model/thread_table.h"
 #include "model/trie.h"
 #include "core/gate.h"
 #include "core/lock.h"
 #include "core/objects.h"
+#include "core/seccomp.h"
 #include "core/session.h"
 #include "eh_frame.h"
 #include "rule_cache.h"
@@ -140,7 +147,7 @@ static inline uint32_t find_nodes(struct mf_thread *thread, uint32_t *known)
 	uint32_t end = walk->n - walk->frames[walk->n - 1].exact, next = 0;
 	uint32_t n = walk->n_known < end ? walk->n_known : end;
 	struct mf_walk_frame *frame = &walk->frames[n];
-	uint32_t node = n ? frame[-1].node : MF_NODE_ROOT;
+	uint32_t node = n ? frame[-1].node : thread->root;
 
 	/*
 	 * When looking up the outermost frame that differs from the previous stack, first try the next sibling of the
@@ -240,7 +247,7 @@ static uint32_t insert_walk(struct mf_thread *thread)
  */
 static uint32_t make_merged_nodes(const struct mf_thread *thread, uint32_t n)
 {
-	uint32_t node = MF_NODE_ROOT;
+	uint32_t node = thread->root;
 
 	for (uint32_t i = n; i-- > 0 && node != UINT32_MAX;)
 		node = child_of(node, thread->merged[i], thread->objects[i]);
@@ -278,11 +285,40 @@ static uint32_t insert_merged(struct mf_thread *thread, const struct mf_register
 	return context;
 }
 
+/*
+ * Gives the thread a root of its own in the trie, if threads are kept apart. A thread that is ending takes a new state
+ * for each of its last events, but stays the same thread. In a sandbox, the thread's ID and name remain unknown.
+ */
+static __attribute__((noinline)) void make_root(struct mf_thread *thread)
+{
+	char name[MF_THREAD_NAME_SIZE] = "";
+	int32_t tid = 0;
+
+	if (!mf_seccomp_is_on()) {
+		tid = (int32_t)syscall(SYS_gettid);
+		syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	}
+	take_trie();
+	thread->root = mf_thread_local.shortcut == MF_FASTPATH_ENDING ? mf_thread_table_find(&mf_session_store, tid) : 0;
+	if (thread->root == MF_NODE_ROOT)
+		thread->root = mf_thread_table_add(&mf_session_store, tid, name);
+	thread->private->self = pthread_self();
+	mf_lock_give(&trie_lock);
+}
+
+/* Returns whether the thread needs a root of its own and has none yet. */
+static inline bool lacks_root(const struct mf_thread *thread)
+{
+	return __builtin_expect(mf_session_store.header->separates_threads, 0) && thread->root == MF_NODE_ROOT;
+}
+
 uint32_t mf_stack_node(struct mf_thread *thread, const struct mf_registers *caller)
 {
 	const struct mf_store_header *header = mf_session_store.header;
 	uint32_t n, node;
 
+	if (lacks_root(thread))
+		make_root(thread);
 	if (thread->generation != mf_objects_generation())
 		mf_stack_forget(thread);
 	if (header->merge_recursive) {
@@ -328,6 +364,8 @@ void mf_stack_start(void)
 
 	interrupted_object = mf_objects_add(&mf_session_store, &note);
 	mf_trie_prepare_overflow(&mf_session_store);
+	if (mf_session_store.header->separates_threads)
+		mf_thread_table_init(&mf_session_store);
 	mf_objects_watcher = (struct mf_objects_watcher){
 		.arrived = mf_eh_frame_arrived, .gone = forget_object, .forget_guesses = forget_guesses,
 	};
@@ -366,6 +404,8 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 	const struct mf_store_header *header = mf_session_store.header;
 	uint32_t n_contexts = __atomic_load_n(&header->n_contexts, __ATOMIC_RELAXED), context;
 
+	if (lacks_root(thread))
+		make_root(thread);
 	if (__builtin_expect(header->merge_recursive, 0))
 		return insert_merged(thread, caller);
 	mf_unwind(&thread->walk, caller, header->depth);

@@ -73,6 +73,7 @@ LDLIBS-heap_space := -ldl
 CFLAGS-heap_split_stack := -g -O0 -D_GNU_SOURCE -fsplit-stack -fcf-protection=none
 LDLIBS-heap_split_stack := -fuse-ld=gold
 LDLIBS-heap_storm := -lpthread
+LDLIBS-heap_thread_names := -lpthread
 LDLIBS-heap_threads := -lpthread
 CFLAGS-heap_verify_where := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_verify_where := -lpthread

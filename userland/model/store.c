@@ -17,6 +17,7 @@
 #include "model/objects.h"
 #include "model/size_classes.h"
 #include "model/tally.h"
+#include "model/thread_table.h"
 #include "model/trie.h"
 
 #define KIB 1024ull
@@ -50,6 +51,7 @@ static const struct {
 	[MF_REGION_LEDGER] = { 1 * GIB, 1 * MIB },
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
+	[MF_REGION_THREAD_TABLE] = { 512 * KIB, 512 * KIB },
 	[MF_REGION_ORIGIN] = { 64 * KIB, 64 * KIB },
 	[MF_REGION_THREADS] = { 8 * GIB, 32 * MIB },
 };
@@ -57,6 +59,7 @@ static const struct {
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
 _Static_assert(MF_SHARDS_MAX * sizeof(struct mf_tally) <= 16 * KIB, "the tallies outgrew theirs");
 _Static_assert(MF_SHARDS_MAX * MF_SIZE_CLASSES * sizeof(struct mf_size_class) <= 64 * KIB, "the size classes outgrew theirs");
+_Static_assert((MF_THREAD_TABLE_MAX + 1) * sizeof(struct mf_thread_record) <= 512 * KIB, "the threads outgrew theirs");
 _Static_assert(sizeof(struct mf_model) <= 64 * KIB, "the model outgrew its region");
 
 static uint64_t sum_of(const uint64_t *sizes)

@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 21
+#define MF_STORE_VERSION 22
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -51,6 +51,7 @@ enum mf_region_id {
 	 * was searched and contains no client requests.
 	 */
 	MF_REGION_NEW_RULES,
+	MF_REGION_THREAD_TABLE,	  /* struct mf_thread_record[]: threads whose stacks are kept apart, see thread_table.h */
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
 	MF_REGION_THREADS,	  /* the shim's thread states, see preload/core/thread.h; not part of the profile */
 	MF_REGION_COUNT,
@@ -138,6 +139,7 @@ struct mf_store_header {
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
+	uint32_t separates_threads; /* keep the stacks of different threads apart; see thread_table.h */
 	/*
 	 * counts the forks after which the process resumed changing this store although it could not notify massif-ctl
 	 * (MF_JOIN_GO_ON failed). The child's copy of the store may then be inconsistent; see fork.c.
@@ -194,7 +196,7 @@ struct mf_store_header {
 	/* How much of each region is in use, as a number of elements. */
 	uint32_t n_nodes, n_contexts, n_chunks, n_wide, n_leaves, n_objects;
 	uint32_t first_object, last_object; /* first and last element of the list of mapped objects, see objects.h */
-	uint32_t n_string_bytes, n_ledger;
+	uint32_t n_string_bytes, n_ledger, n_threads;
 	uint32_t n_steps, steps_lost;
 	uint32_t node_hash_bits, n_hashed; /* the trie's hash table: log2 of its size, and its entries; see trie.c */
 	/*
@@ -204,6 +206,7 @@ struct mf_store_header {
 	 */
 	uint32_t free_chunk, free_wide;
 	uint32_t overflow; /* context for stacks that did not fit into the store; 0: none so far */
+	uint32_t thread_object; /* the object of the threads' nodes, see thread_table.h; 0: threads are not kept apart */
 	uint32_t overflow_object; /* placeholder object shown as the only frame of @overflow; 0: none so far */
 
 	/*

@@ -14,6 +14,7 @@
 
 #include "model/blocks.h"
 #include "model/objects.h"
+#include "model/thread_table.h"
 
 #define HASH_BITS_FIRST 12u
 
@@ -304,6 +305,8 @@ uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct
 
 	for (; node != MF_NODE_ROOT && n < max; node = parent) {
 		if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(*nodes)))
+			return n;
+		if (mf_thread_table_is_node(store, &nodes[node]))
 			return n;
 		frames[n++] = (struct mf_frame){ .pc = nodes[node].pc, .object = nodes[node].object };
 		/*

@@ -10,6 +10,7 @@
 #include "pages_what.h"
 #include "object.h"
 #include "size_class.h"
+#include "thread.h"
 
 enum mf_time_unit {
 	MF_TIME_INSTRUCTIONS, /* instructions, printed as "i" */
@@ -97,6 +98,13 @@ struct mf_profile {
 	const void *source;
 	size_t n_contexts;
 	const struct mf_counts *counts; /* the counts of each context, or NULL if they are not known */
+	/*
+	 * If the stacks of different threads are kept apart: the threads, of which number 0 stands for those that are not
+	 * known, and the thread of each context. Otherwise NULL.
+	 */
+	const struct mf_thread_info *threads;
+	size_t n_threads;
+	const uint32_t *context_threads;
 	const struct mf_size_class *sizes; /* all allocated blocks by their size (MF_SIZE_CLASSES), or NULL */
 	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;

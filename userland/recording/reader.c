@@ -348,6 +348,32 @@ static bool take_sizes(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
+static bool take_threads(struct mf_recorded *process)
+{
+	struct mf_profile *profile = &process->profile;
+	struct mf_cursor cursor;
+	size_t n;
+
+	if (!process->sections[MF_SECTION_THREADS].data)
+		return true;
+	cursor = cursor_of(process, MF_SECTION_THREADS);
+	n = mf_cursor_count(&cursor, 3);
+	process->threads = calloc(n + 1, sizeof(*process->threads));
+	process->context_threads = calloc(profile->n_contexts + 1, sizeof(*process->context_threads));
+	if (!n || !process->threads || !process->context_threads)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		process->threads[i].tid = mf_cursor_unsigned(&cursor);
+		process->threads[i].name = mf_cursor_text(&cursor) ?: "";
+	}
+	for (size_t i = 0; i < profile->n_contexts; i++)
+		process->context_threads[i] = (uint32_t)mf_cursor_at_most(&cursor, n - 1);
+	profile->threads = process->threads;
+	profile->n_threads = n;
+	profile->context_threads = process->context_threads;
+	return !cursor.bad;
+}
+
 static void forget_section(struct mf_recorded *process, enum mf_section_type type)
 {
 	free(process->sections[type].data);
@@ -361,7 +387,7 @@ static int take_process(struct mf_recorded *process, struct mf_error *err)
 	int code;
 
 	if (!take_facts(process) || !take_objects(process) || !take_stacks(process) || !take_snapshots(process) ||
-	    !take_counts(process) || !take_sizes(process))
+	    !take_counts(process) || !take_sizes(process) || !take_threads(process))
 		return mf_error_set(err, -EBADMSG, "the contents of a section are invalid");
 	/* These, which are the largest, have no texts that are still used. */
 	forget_section(process, MF_SECTION_STACKS);
@@ -386,10 +412,19 @@ static void release_process(struct mf_recorded *process)
 	free(process->nodes);
 	free(process->contexts);
 	free(process->counts);
+	free(process->threads);
+	free(process->context_threads);
 	free(process->snapshots);
 	free(process->leaves);
 	free(process);
 }
+
+/* The sections that not every process has. */
+static const bool may_lack[MF_SECTION_TYPES] = {
+	[MF_SECTION_COUNTS] = true,
+	[MF_SECTION_SIZES] = true,
+	[MF_SECTION_THREADS] = true,
+};
 
 /* Reads the sections of the next process. Returns 1; 0 at the end of the file; or -errno. */
 static int read_sections(struct mf_cursor *file, struct mf_recorded *process, struct mf_error *err)
@@ -421,7 +456,7 @@ static int read_sections(struct mf_cursor *file, struct mf_recorded *process, st
 			break;
 	}
 	for (uint32_t type = MF_SECTION_PROCESS; type < MF_SECTION_TYPES; type++)
-		if (!process->sections[type].data && type != MF_SECTION_COUNTS && type != MF_SECTION_SIZES)
+		if (!process->sections[type].data && !may_lack[type])
 			return mf_error_set(err, -EBADMSG, "a process lacks a section");
 	return 1;
 }

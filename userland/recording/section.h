@@ -30,6 +30,7 @@ enum mf_section_type {
 	MF_SECTION_END,		/* empty: the process is complete */
 	MF_SECTION_COUNTS,	/* what each context has allocated; heap mode only */
 	MF_SECTION_SIZES,	/* all allocated blocks by their size; heap mode only */
+	MF_SECTION_THREADS,	/* the threads, and that of each context; only if they are kept apart */
 	MF_SECTION_TYPES,
 };
 

@@ -315,6 +315,17 @@ static void add_counts(struct mf_bytes *bytes, const struct mf_profile *profile)
 	}
 }
 
+static void add_threads(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	mf_bytes_add_unsigned(bytes, profile->n_threads);
+	for (size_t i = 0; i < profile->n_threads; i++) {
+		mf_bytes_add_unsigned(bytes, profile->threads[i].tid);
+		mf_bytes_add_text(bytes, profile->threads[i].name);
+	}
+	for (size_t i = 0; i < profile->n_contexts; i++)
+		mf_bytes_add_unsigned(bytes, profile->context_threads[i]);
+}
+
 /* Adds @contents as a section, and empties them for the next one. */
 static int close_section(struct mf_bytes *file, enum mf_section_type type, struct mf_bytes *contents)
 {
@@ -356,6 +367,10 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	if (!code && profile->sizes) {
 		add_sizes(contents, profile);
 		code = close_section(file, MF_SECTION_SIZES, contents);
+	}
+	if (!code && profile->threads) {
+		add_threads(contents, profile);
+		code = close_section(file, MF_SECTION_THREADS, contents);
 	}
 	if (code)
 		return code;

@@ -15,6 +15,7 @@
 #include "model/size_classes.h"
 #include "model/rewind.h"
 #include "model/tally.h"
+#include "model/thread_table.h"
 #include "model/trie.h"
 #include "base/held.h"
 
@@ -423,6 +424,40 @@ int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
 	mf_size_classes_sum(collection->store, sizes);
 	collection->profile.counts = live.counts;
 	collection->profile.sizes = sizes;
+	return 0;
+}
+
+int mf_collect_threads(struct mf_collection *collection, struct mf_error *err)
+{
+	const struct mf_store *store = collection->store;
+	uint32_t n = store->header->n_threads <= MF_THREAD_TABLE_MAX ? store->header->n_threads : MF_THREAD_TABLE_MAX;
+	struct mf_thread_info *threads;
+	uint32_t *of_contexts;
+	char *names;
+
+	if (!store->header->separates_threads)
+		return 0;
+	threads = allocate(collection, n + 1, sizeof(*threads));
+	names = allocate(collection, n + 1, MF_THREAD_NAME_SIZE + 1);
+	of_contexts = allocate(collection, collection->profile.n_contexts, sizeof(*of_contexts));
+	if (!threads || !names || !of_contexts)
+		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
+	threads[0].name = names;
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct mf_thread_record *record = mf_thread_table_record(store, i);
+		char *name = names + i * (MF_THREAD_NAME_SIZE + 1);
+
+		memcpy(name, record->name, sizeof(record->name));
+		threads[i] = (struct mf_thread_info){ record->tid > 0 ? (uint64_t)record->tid : 0, name };
+	}
+	for (uint32_t i = 0; i < collection->profile.n_contexts; i++) {
+		of_contexts[i] = mf_thread_table_of(store, MF_CONTEXT_FIRST + i);
+		if (of_contexts[i] > n)
+			of_contexts[i] = 0;
+	}
+	collection->profile.threads = threads;
+	collection->profile.n_threads = n + 1;
+	collection->profile.context_threads = of_contexts;
 	return 0;
 }
 

@@ -137,6 +137,28 @@ static void print_counts(const struct writer *w)
 	putc(']', w->out);
 }
 
+/* The threads, and the number of the thread of each stack. */
+static void print_threads(const struct writer *w)
+{
+	const struct mf_profile *profile = w->profile;
+	bool first = true;
+
+	fputs(",\n\"threads\":[", w->out);
+	for (size_t i = 0; i < profile->n_threads; i++) {
+		fprintf(w->out, "%s{\"tid\":%" PRIu64 ",\"name\":", i ? ",\n" : "\n", profile->threads[i].tid);
+		mf_json_print_text(w->out, profile->threads[i].name);
+		putc('}', w->out);
+	}
+	fputs("],\n\"stack_threads\":[", w->out);
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		if (!w->stacks[i])
+			continue;
+		fprintf(w->out, "%s%" PRIu32, first ? "" : ",", profile->context_threads[i]);
+		first = false;
+	}
+	putc(']', w->out);
+}
+
 static void print_head(const struct writer *w)
 {
 	fputs("{\"format\":\"massif\",\"version\":1,\"cmd\":", w->out);
@@ -164,6 +186,8 @@ static int write_json(struct writer *w, struct mf_error *err)
 	putc(']', w->out);
 	if (w->profile->counts)
 		print_counts(w);
+	if (w->profile->threads)
+		print_threads(w);
 	fputs("}\n", w->out);
 	return mf_massif_file_end(w->out, err);
 }

@@ -26,6 +26,10 @@ enum {
 	VALUE_UNIT,
 	SAMPLE_LOCATIONS = 1,
 	SAMPLE_VALUES,
+	SAMPLE_LABEL,
+	LABEL_KEY = 1,
+	LABEL_TEXT,
+	LABEL_NUMBER,
 	MAPPING_ID = 1,
 	MAPPING_START,
 	MAPPING_LIMIT,
@@ -166,12 +170,30 @@ static void add_location(struct writer *w, uint32_t id, const struct mf_call *ca
 	add_message(&w->file, PROFILE_LOCATION, &message);
 }
 
+/* Adds the name and the ID of a stack's thread as labels of its sample. */
+static void add_thread(struct writer *w, struct mf_bytes *sample, const struct mf_thread_info *thread)
+{
+	struct mf_bytes label = { 0 };
+
+	if (*thread->name) {
+		add_number(&label, LABEL_KEY, string(w, "thread"));
+		add_number(&label, LABEL_TEXT, string(w, thread->name));
+		add_message(sample, SAMPLE_LABEL, &label);
+	}
+	if (thread->tid) {
+		add_number(&label, LABEL_KEY, string(w, "tid"));
+		add_number(&label, LABEL_NUMBER, thread->tid);
+		add_message(sample, SAMPLE_LABEL, &label);
+	}
+}
+
 /* Adds a stack. The calls of one frame, those that were inlined included, are one location. */
 static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	struct mf_bytes locations = { 0 }, values = { 0 }, sample = { 0 };
 	const struct mf_call *calls = stack->calls;
 	struct writer *w = data;
+	const struct mf_profile *profile = w->moment->profile;
 	size_t n = stack->n, first, end;
 
 	for (first = 0; first < n; first = end) {
@@ -205,6 +227,8 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	mf_bytes_add_unsigned(&values, stack->bytes);
 	add_message(&sample, SAMPLE_LOCATIONS, &locations);
 	add_message(&sample, SAMPLE_VALUES, &values);
+	if (profile->threads)
+		add_thread(w, &sample, &profile->threads[profile->context_threads[stack->context]]);
 	add_message(&w->file, PROFILE_SAMPLE, &sample);
 	return w->failed || w->file.failed ? mf_error_set(err, -ENOMEM, "out of memory") : 0;
 }

@@ -4,6 +4,7 @@
 #include "report/sites.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ const char *const mf_sites_by_names[MF_SITES_BYS] = {
 	[MF_SITES_BY_FILE] = "file",
 	[MF_SITES_BY_LIBRARY] = "library",
 	[MF_SITES_BY_STACK] = "stack",
+	[MF_SITES_BY_THREAD] = "thread",
+	[MF_SITES_BY_THREAD_NAME] = "thread-name",
 };
 
 static void put(struct mf_bytes *label, const char *text)
@@ -63,59 +66,85 @@ void mf_sites_add_call(struct mf_bytes *label, const struct mf_moment *moment, c
 	put_position(label, call, true);
 }
 
-static void label_site(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+static void label_site(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	mf_sites_add_call(label, moment, &calls[0]);
+	mf_sites_add_call(label, moment, &stack->calls[0]);
 }
 
-static void label_function(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls,
-			   size_t n)
+static void label_function(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	put_function(label, moment, &calls[0]);
-	if (!calls[0].location->file)
-		put_position(label, &calls[0], false);
+	put_function(label, moment, &stack->calls[0]);
+	if (!stack->calls[0].location->file)
+		put_position(label, &stack->calls[0], false);
 }
 
 /* An address is different in each run, so code without names is told apart by its object only. */
-static void label_place(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+static void label_place(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	if (calls[0].location->function || calls[0].location->note)
-		put_function(label, moment, &calls[0]);
+	if (stack->calls[0].location->function || stack->calls[0].location->note)
+		put_function(label, moment, &stack->calls[0]);
 	else
 		put(label, "???");
-	put_position(label, &calls[0], false);
+	put_position(label, &stack->calls[0], false);
 }
 
-static void label_file(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+static void label_file(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	put(label, calls[0].location->note ?: "");
-	if (!calls[0].location->note)
-		put_file(label, &calls[0]);
+	put(label, stack->calls[0].location->note ?: "");
+	if (!stack->calls[0].location->note)
+		put_file(label, &stack->calls[0]);
 }
 
-static void label_library(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls,
-			  size_t n)
+static void label_library(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	put(label, calls[0].location->note ?: calls[0].location->object ?: "?");
+	put(label, stack->calls[0].location->note ?: stack->calls[0].location->object ?: "?");
 }
 
-static void label_stack(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *calls, size_t n)
+static void label_stack(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < stack->n; i++) {
 		if (i)
 			put(label, " < ");
-		mf_sites_add_call(label, moment, &calls[i]);
+		mf_sites_add_call(label, moment, &stack->calls[i]);
 	}
 }
 
+static const struct mf_thread_info *thread_of(const struct mf_moment *moment, const struct mf_moment_stack *stack)
+{
+	static const struct mf_thread_info unknown = { .name = "" };
+	const struct mf_profile *profile = moment->profile;
+
+	return profile->threads ? &profile->threads[profile->context_threads[stack->context]] : &unknown;
+}
+
+static void label_thread_name(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
+{
+	const struct mf_thread_info *thread = thread_of(moment, stack);
+
+	put(label, *thread->name ? thread->name : "(unnamed thread)");
+}
+
+static void label_thread(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
+{
+	const struct mf_thread_info *thread = thread_of(moment, stack);
+	char tid[32];
+
+	label_thread_name(label, moment, stack);
+	snprintf(tid, sizeof(tid), " (%" PRIu64 ")", thread->tid);
+	if (thread->tid)
+		put(label, tid);
+}
+
 static void (*const labellers[MF_SITES_BYS])(struct mf_bytes *label, const struct mf_moment *moment,
-					      const struct mf_call *calls, size_t n) = {
+					      const struct mf_moment_stack *stack) = {
 	[MF_SITES_BY_SITE] = label_site,
 	[MF_SITES_BY_FUNCTION] = label_function,
 	[MF_SITES_BY_PLACE] = label_place,
 	[MF_SITES_BY_FILE] = label_file,
 	[MF_SITES_BY_LIBRARY] = label_library,
 	[MF_SITES_BY_STACK] = label_stack,
+	[MF_SITES_BY_THREAD] = label_thread,
+	[MF_SITES_BY_THREAD_NAME] = label_thread_name,
 };
 
 static struct mf_site *new_site(struct mf_sites *sites)
@@ -173,7 +202,7 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	struct mf_site *site;
 
 	sites->text.size = 0;
-	labellers[addition->by](&sites->text, addition->moment, stack->calls, stack->n);
+	labellers[addition->by](&sites->text, addition->moment, stack);
 	mf_bytes_add(&sites->text, "", 1);
 	if (sites->text.failed)
 		return mf_error_set(err, -ENOMEM, "out of memory");

@@ -23,6 +23,8 @@ enum mf_sites_by {
 	MF_SITES_BY_FILE,
 	MF_SITES_BY_LIBRARY,
 	MF_SITES_BY_STACK,    /* all calls, the innermost first */
+	MF_SITES_BY_THREAD,   /* the thread that has allocated, with its ID */
+	MF_SITES_BY_THREAD_NAME,
 	MF_SITES_BYS,
 };
 

@@ -17,6 +17,12 @@ struct figure {
 	char text[64];
 };
 
+/* Sums of bytes in a hostile file can be greater than any number that a program can have. */
+static uint64_t whole_of(double number)
+{
+	return number < 0x1p64 ? (uint64_t)number : UINT64_MAX;
+}
+
 static struct figure figure_of(const struct mf_budget *budget, double number)
 {
 	struct figure figure;
@@ -24,7 +30,7 @@ static struct figure figure_of(const struct mf_budget *budget, double number)
 	if (budget->percent)
 		snprintf(figure.text, sizeof(figure.text), "%.2f%%", number);
 	else if (mf_measure_kinds[budget->measure].unit == MF_UNIT_BYTES)
-		snprintf(figure.text, sizeof(figure.text), "%s", mf_quantity_bytes((uint64_t)number).text);
+		snprintf(figure.text, sizeof(figure.text), "%s", mf_quantity_bytes(whole_of(number)).text);
 	else
 		snprintf(figure.text, sizeof(figure.text), "%.0f", number);
 	return figure;

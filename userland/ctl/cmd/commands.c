@@ -22,7 +22,7 @@ const struct mf_command mf_commands[] = {
 	  "  Prints the program, its peak, what it held at the end, a curve of its memory over time, and the ten\n"
 	  "  sites that held most at the peak. If several processes were recorded, lists them and shows the sites of\n"
 	  "  all together; --pid=PID shows one.\n"
-	  "    --by=site|function|place|file|library|stack|process   what a row of the table is\n"
+	  "    --by=site|function|place|file|library|stack|thread|thread-name|process   what a row of the table is\n"
 	  "    --sort=peak|end|growth|calls|allocated|temporary   the number by which the table is sorted\n"
 	  "    --leaks           the same as --sort=end: what is held at the end comes first\n"
 	  "    --tree            show the call tree instead of the table\n"
@@ -30,16 +30,19 @@ const struct mf_command mf_commands[] = {
 	  "    --at=peak|end|N|TIME   the moment that the first column shows; TIME is 300ms, 1.5s, 20Mi or 10MB\n"
 	  "    --top=N           number of rows\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
+	  "    --thread=NAME|TID only what these threads have allocated; NAME may have * and ?; needs a recording\n"
+	  "                      made with --separate-threads=yes\n"
 	  "  On a terminal, long output goes to $MASSIF_PAGER, $PAGER or less. With NO_COLOR set, there are no colours.\n" },
 	{ "diff", "diff [options] OLD NEW", "show what has changed between two recordings",
 	  mf_command_diff,
 	  "  Compares peak, end and calls, and the sites that hold memory at the peak. Sites are matched by function\n"
 	  "  and file, not by address or line, so that a program can be compared with an older build.\n"
-	  "    --by=place|site|function|file|library|stack   what a row of the table is\n"
+	  "    --by=place|site|function|file|library|stack|thread-name   what a row of the table is\n"
 	  "    --at=peak|end     the moment whose sites are compared\n"
 	  "    --min=SIZE        hide smaller changes (4K, 1M)\n"
 	  "    --top=N           number of rows, 20 by default\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
+	  "    --thread=NAME     only what these threads have allocated\n"
 	  "    --tolerance=PCT   growth of peak and end up to this percentage is none\n"
 	  "  The exit status is 0 if neither the peak nor the end has grown, 1 if one has, 2 if something is wrong.\n" },
 	{ "export", "export [--to=FORMAT] [options] FILE", "write a recorded profile for another program",

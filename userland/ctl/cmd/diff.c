@@ -240,7 +240,7 @@ static int diff_files(struct mf_query *query)
 		}
 		mf_query_say_damage(query->files[side], &recordings[side]);
 		c.sides[side] = mf_query_process(query, &recordings[side], &err);
-		if (!c.sides[side])
+		if (!c.sides[side] || mf_query_check_threads(query, c.sides[side], &err))
 			status = refuse(&err);
 	}
 	if (status == STATUS_SAME)
@@ -253,7 +253,9 @@ static int diff_files(struct mf_query *query)
 
 int mf_command_diff(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--pid", "--at", "--by", "--filter", "--top", "--min", "--tolerance", NULL };
+	static const char *const allowed[] = {
+		"--pid", "--at", "--by", "--filter", "--thread", "--top", "--min", "--tolerance", NULL,
+	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
@@ -263,5 +265,8 @@ int mf_command_diff(int argc, char **argv)
 		mf_error_set(&err, 0, "--by=process: a comparison is of two processes; choose them with --pid");
 		return refuse(&err);
 	}
+	/* Thread IDs are different in each run. */
+	if (query.by == MF_SITES_BY_THREAD)
+		query.by = MF_SITES_BY_THREAD_NAME;
 	return diff_files(&query);
 }

@@ -113,6 +113,7 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	header->traces_children = options->trace_children;
 	header->counts_stacks = options->stacks;
 	header->leaves_heap = !options->heap;
+	header->separates_threads = options->separate_threads;
 	header->keeps_ledger = options->xtree == MF_XTREE_FULL;
 	header->has_somalloc = options->somalloc != NULL;
 	if (options->somalloc)

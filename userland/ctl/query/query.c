@@ -104,7 +104,7 @@ static int parse_output(const char *text, struct mf_query *query, struct mf_erro
 
 static int parse_by(const char *text, struct mf_query *query, struct mf_error *err)
 {
-	char names[128] = "";
+	char names[160] = "";
 
 	query->processes = strcmp(text, "process") == 0;
 	if (query->processes)
@@ -184,6 +184,12 @@ static int parse_tolerance(const char *text, struct mf_query *query, struct mf_e
 	return mf_error_set(err, -EINVAL, "--tolerance=%.200s: it needs a percentage", text);
 }
 
+static int parse_thread(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->options.report.thread = text;
+	return 0;
+}
+
 static int parse_filter(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	char why[256];
@@ -213,6 +219,7 @@ static const struct own_option {
 	{ "--sizes", parse_sizes, .bare = true },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
+	{ "--thread", parse_thread },
 	{ "--min", parse_min },
 	{ "--tolerance", parse_tolerance },
 	{ "--pid", parse_pid },
@@ -426,4 +433,20 @@ void mf_query_say_damage(const char *path, const struct mf_recording *recording)
 			       "'%s' is damaged: %s; what follows its first %zu process%s is left out",
 			       path, recording->damage, recording->n_processes,
 			       recording->n_processes == 1 ? "" : "es");
+}
+
+int mf_query_check_threads(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err)
+{
+	bool by_thread = query->by_given && (query->by == MF_SITES_BY_THREAD || query->by == MF_SITES_BY_THREAD_NAME);
+	const struct mf_profile *profile = &process->profile;
+	const char *pattern = query->options.report.thread;
+
+	if (!profile->threads && (by_thread || pattern))
+		return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make the "
+						   "recording with --separate-threads=yes");
+	for (size_t i = 0; pattern && i < profile->n_threads; i++)
+		if (mf_moment_thread_matches(&profile->threads[i], pattern))
+			return 0;
+	return !pattern ? 0 : mf_error_set(err, -ENODATA, "--thread=%.200s: no thread has this name or ID; --by=thread shows "
+							  "all", pattern);
 }

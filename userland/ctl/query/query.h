@@ -77,6 +77,12 @@ int mf_query_write(const struct mf_query *query, const struct mf_outfile_source 
 /* Prints a warning if a part of @recording, which is in the file @path, could not be read. */
 void mf_query_say_damage(const char *path, const struct mf_recording *recording);
 
+/*
+ * Returns 0, or -ENODATA with a message if the query is about threads, but @process has not kept them apart or has no such
+ * thread.
+ */
+int mf_query_check_threads(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err);
+
 /* Returns the expression of --filter, or NULL. */
 static inline const regex_t *mf_query_filter(const struct mf_query *query)
 {
