@@ -108,15 +108,6 @@ static int take_number(struct text_reader *r, const char *name, uint64_t *number
 	return 0;
 }
 
-static uint64_t hash_text(const char *text, uint64_t seed)
-{
-	uint64_t hash = seed;
-
-	for (; *text; text++)
-		hash = mf_hash(hash, (unsigned char)*text);
-	return hash;
-}
-
 /*
  * Returns in *@number the object with this kind and path. Objects with the same path differ by their @copy. None has the
  * bias of object 0, which stands for code of which nothing is known (see frames.h).
@@ -126,7 +117,7 @@ static bool find_object(struct text_reader *r, enum mf_object_kind kind, const c
 {
 	struct mf_recorded *process = r->process;
 	uint32_t n = (uint32_t)process->profile.n_objects;
-	uint64_t hash = hash_text(path ?: "", copy);
+	uint64_t hash = mf_hash_text(path ?: "", copy);
 
 	if (!grow(&process->objects, n, &r->objects_room, sizeof(*process->objects)))
 		return false;
@@ -204,7 +195,7 @@ static bool intern_frame(struct text_reader *r, char *text, uint32_t *number)
 {
 	struct mf_recorded *process = r->process;
 	uint32_t n = (uint32_t)process->n_frames;
-	uint64_t hash = hash_text(text, 0);
+	uint64_t hash = mf_hash_text(text, 0);
 
 	if (!grow(&process->frames, n, &r->frames_room, sizeof(*process->frames)) ||
 	    !grow(&r->labels, n, &r->labels_room, sizeof(*r->labels)) ||

@@ -177,22 +177,13 @@ struct texts {
 	bool failed;
 };
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = 0;
-
-	for (; *text; text++)
-		hash = mf_hash(hash, (unsigned char)*text);
-	return hash;
-}
-
 static uint32_t number_text(struct texts *texts, const char *text)
 {
 	uint64_t hash;
 
 	if (!text)
 		return 0;
-	hash = hash_text(text);
+	hash = mf_hash_text(text, 0);
 	/* Different texts with the same hash are told apart by the second key. */
 	for (uint32_t i = 0; !texts->failed; i++) {
 		uint32_t *value = mf_index_put(&texts->index, hash, i, texts->count);

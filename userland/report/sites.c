@@ -171,10 +171,8 @@ static struct mf_site *new_site(struct mf_sites *sites)
 static struct mf_site *find_site(struct mf_sites *sites)
 {
 	const char *text = (const char *)sites->text.data;
-	uint64_t hash = 0;
+	uint64_t hash = mf_hash_text(text, 0);
 
-	for (size_t i = 0; i < sites->text.size; i++)
-		hash = mf_hash(hash, sites->text.data[i]);
 	/* Different labels with the same hash are told apart by the second key. */
 	for (uint32_t i = 0;; i++) {
 		uint32_t *number = mf_index_put(&sites->index, hash, i, (uint32_t)sites->count);
