@@ -125,34 +125,99 @@ TEST(largest_section)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mf_section_reader reader;
 		struct mf_bytes file = { 0 };
-		struct mf_cursor cursor;
 		uint8_t *contents;
 		uint32_t type;
 		size_t size;
 
 		add_claim(&file, MF_SECTION_NAMES, cases[i].size);
-		cursor = cursor_of(&file);
-		EXPECT_EQ(cases[i].code, mf_section_read(&cursor, &type, &contents, &size, NULL));
+		reader = mf_section_reader(file.data, file.size);
+		reader.room = UINT64_MAX / 2;
+		EXPECT_EQ(cases[i].code, mf_section_read(&reader, &type, &contents, &size, NULL));
 		mf_bytes_deinit(&file);
 	}
+}
+
+/* Reads a file of one section, of 8 bytes that claim to become @size. Keeps in @reader how much room that leaves. */
+static int read_claim(uint64_t size, struct mf_section_reader *reader, struct mf_error *err)
+{
+	struct mf_bytes file = { 0 };
+	uint8_t *contents;
+	uint32_t type;
+	size_t got;
+	int code;
+
+	add_claim(&file, MF_SECTION_NAMES, size);
+	*reader = mf_section_reader(file.data, file.size);
+	code = mf_section_read(reader, &type, &contents, &got, err);
+	mf_bytes_deinit(&file);
+	return code;
+}
+
+/* A few bytes do not become many megabytes, and the message says where they are. */
+TEST(expansion_of_small_files)
+{
+	const uint64_t most = MF_SECTION_ALLOWANCE_MAX + 32 * MF_SECTION_EXPANSION_MAX;
+	struct mf_section_reader reader;
+	struct mf_error err;
+
+	EXPECT_EQ(-EBADMSG, read_claim(most, &reader, &err));
+	EXPECT_STREQ("the section at byte 0 cannot be decompressed", err.text);
+	EXPECT_EQ(0, reader.room);
+	EXPECT_EQ(-E2BIG, read_claim(most + 1, &reader, &err));
+	EXPECT_STREQ("the section at byte 0 would have 1052673 bytes after decompression, too many for the first 32 bytes "
+		     "of a file", err.text);
+	EXPECT_EQ(-E2BIG, read_claim(10 * most, &reader, &err));
+}
+
+/* Sections that compress better, such as a profile whose snapshots are all alike, are padded, however many there are. */
+TEST(expansion_of_our_own_files)
+{
+	static const size_t sizes[] = { 0, 24 * MF_SECTION_EXPANSION_MAX, 1 << 16, 10000001, 1 << 26 };
+	struct mf_section_reader reader;
+	struct mf_bytes file = { 0 };
+	uint8_t *contents;
+	uint32_t type;
+	size_t size;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct mf_bytes alike = { .data = calloc(1, sizes[i] + 1), .size = sizes[i], .room = sizes[i] + 1 };
+		size_t before = file.size, stored;
+
+		ASSERT_NE(NULL, alike.data);
+		ASSERT_EQ(0, mf_section_add(&file, MF_SECTION_SNAPSHOTS, &alike));
+		stored = file.size - before;
+		EXPECT_LE(sizes[i], stored * MF_SECTION_EXPANSION_MAX);
+		EXPECT_GT(sizes[i] + 100 * MF_SECTION_EXPANSION_MAX, stored * MF_SECTION_EXPANSION_MAX);
+		mf_bytes_deinit(&alike);
+	}
+	reader = mf_section_reader(file.data, file.size);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		ASSERT_EQ(1, mf_section_read(&reader, &type, &contents, &size, NULL));
+		EXPECT_EQ(sizes[i], size);
+		EXPECT_LE(MF_SECTION_ALLOWANCE_MAX, reader.room);
+		free(contents);
+	}
+	EXPECT_EQ(0, mf_section_read(&reader, &type, &contents, &size, NULL));
+	mf_bytes_deinit(&file);
 }
 
 /* A section of a type from a later version can be of any size, and of any form. */
 TEST(unknown_sections_are_skipped)
 {
+	struct mf_section_reader reader;
 	struct mf_bytes file = { 0 };
-	struct mf_cursor cursor;
 	uint8_t *contents;
 	uint32_t type;
 	size_t size;
 
 	add_claim(&file, MF_SECTION_TYPES, UINT64_MAX);
-	cursor = cursor_of(&file);
-	EXPECT_EQ(1, mf_section_read(&cursor, &type, &contents, &size, NULL));
+	reader = mf_section_reader(file.data, file.size);
+	EXPECT_EQ(1, mf_section_read(&reader, &type, &contents, &size, NULL));
 	EXPECT_EQ(MF_SECTION_TYPES, type);
 	EXPECT_EQ(NULL, contents);
-	EXPECT_EQ(0, mf_section_read(&cursor, &type, &contents, &size, NULL));
+	EXPECT_EQ(0, mf_section_read(&reader, &type, &contents, &size, NULL));
 	mf_bytes_deinit(&file);
 }
 
@@ -167,19 +232,19 @@ TEST(every_bit_of_a_section_counts)
 	mf_bytes_add_text(&contents, "some contents, some contents, some contents");
 	ASSERT_EQ(0, mf_section_add(&file, MF_SECTION_STACKS, &contents));
 	for (size_t bit = 0; bit < 8 * file.size; bit++) {
-		struct mf_cursor cursor = cursor_of(&file);
+		struct mf_section_reader reader = mf_section_reader(file.data, file.size);
 
 		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		EXPECT_GT(0, mf_section_read(&cursor, &type, &read, &size, NULL));
+		EXPECT_GT(0, mf_section_read(&reader, &type, &read, &size, NULL));
 		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	for (size_t end = 1; end < file.size; end++) {
-		struct mf_cursor cursor = { file.data, file.data + end, false };
+		struct mf_section_reader reader = mf_section_reader(file.data, end);
 
-		EXPECT_EQ(-ENODATA, mf_section_read(&cursor, &type, &read, &size, NULL));
+		EXPECT_EQ(-ENODATA, mf_section_read(&reader, &type, &read, &size, NULL));
 	}
-	for (struct mf_cursor cursor = cursor_of(&file); cursor.at < cursor.end;) {
-		ASSERT_EQ(1, mf_section_read(&cursor, &type, &read, &size, NULL));
+	for (struct mf_section_reader reader = mf_section_reader(file.data, file.size); reader.cursor.at < reader.cursor.end;) {
+		ASSERT_EQ(1, mf_section_read(&reader, &type, &read, &size, NULL));
 		EXPECT_EQ(MF_SECTION_STACKS, type);
 		ASSERT_EQ(contents.size, size);
 		EXPECT_EQ(0, memcmp(contents.data, read, size));
@@ -294,8 +359,8 @@ FIXTURE_SETUP(process)
 		.snapshots = snapshots, .n_snapshots = 3, .counts = counts, .sizes = sizes,
 	};
 	struct mf_symbolizer *symbolizer;
+	struct mf_section_reader reader;
 	struct mf_bytes file = { 0 };
-	struct mf_cursor cursor;
 	uint32_t type;
 	size_t size;
 
@@ -304,8 +369,8 @@ FIXTURE_SETUP(process)
 	ASSERT_TRUE(mf_symbolizer_give(symbolizer, stacks[0][2], &named, 1));
 	ASSERT_EQ(0, mf_recording_add(&file, &facts, &profile, &snapshots[3], symbolizer, NULL));
 	mf_symbolizer_destroy(symbolizer);
-	cursor = cursor_of(&file);
-	for (uint8_t *data; mf_section_read(&cursor, &type, &data, &size, NULL) > 0; free(data))
+	reader = mf_section_reader(file.data, file.size);
+	for (uint8_t *data; mf_section_read(&reader, &type, &data, &size, NULL) > 0; free(data))
 		mf_bytes_add(&self->contents.sections[type], data, size);
 	mf_bytes_deinit(&file);
 }

@@ -8,12 +8,17 @@
 #include "recording/massif_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/printable.h"
 #include "report/index.h"
+
+#define BYTES_AT_FIRST	  65536u
+#define BYTES_OF_LINE_MAX (16u << 20) /* a longer line is refused: the file is no text */
 
 /* An entry of the tree that is being read, on the path from the first level to the current line. */
 struct entry {
@@ -23,13 +28,18 @@ struct entry {
 
 struct text_reader {
 	struct mf_recorded *process;
-	char *at; /* the next line */
-	size_t line;
+	int fd;
+	/* What was read of the file: the next line begins at @begin. It is moved, and replaced, when more is read. */
+	char *text;
+	size_t begin, end, room;
+	size_t line;		  /* number of the line that was read last */
+	int failure;		  /* why the file could not be read further: -errno; 0: nothing */
 	struct mf_index frames;	  /* number of a frame by the hash of its text */
 	struct mf_index objects;  /* number of an object by the hash of its path and copy */
 	struct mf_index copies;	  /* how many frames have the same address */
 	struct mf_index nodes;	  /* node by (parent, frame) */
 	struct mf_index contexts; /* context by node */
+	struct mf_arena arena;	  /* has the labels */
 	const char **labels;	  /* the text of each frame */
 	size_t frames_room, labels_room, nodes_room, contexts_room, objects_room, snapshots_room, leaves_room;
 	size_t n_leaves;
@@ -38,7 +48,8 @@ struct text_reader {
 	struct entry path[MF_PROFILE_FRAMES_MAX];
 	size_t depth; /* number of entries in @path */
 	uint64_t *sums; /* bytes of each context in the current tree */
-	size_t sums_room;
+	uint32_t *held; /* the contexts with bytes in the current tree */
+	size_t n_held, sums_room, held_room;
 };
 
 bool mf_massif_text_is(const char *text, size_t size)
@@ -75,27 +86,83 @@ static bool grow(void *array, size_t count, size_t *room, size_t size)
 	return true;
 }
 
-/* Returns the next line, without its end, or NULL. Skips comments. */
+/* Makes room for one more character, and for the NUL behind it. */
+static bool make_room(struct text_reader *r)
+{
+	char *larger;
+
+	if (r->room - r->end >= 2)
+		return true;
+	larger = realloc(r->text, 2 * r->room);
+	if (!larger)
+		return false;
+	r->text = larger;
+	r->room *= 2;
+	return true;
+}
+
+/* Reads more of the file, behind what is there of the next line. Returns false at its end, or after a failure. */
+static bool read_more(struct text_reader *r)
+{
+	ssize_t got;
+
+	memmove(r->text, r->text + r->begin, r->end - r->begin);
+	r->end -= r->begin;
+	r->begin = 0;
+	if (r->end > BYTES_OF_LINE_MAX)
+		r->failure = -E2BIG;
+	else if (!make_room(r))
+		r->failure = -ENOMEM;
+	if (r->failure)
+		return false;
+	got = read(r->fd, r->text + r->end, r->room - r->end - 1);
+	if (got < 0)
+		r->failure = -errno;
+	else
+		r->end += (size_t)got;
+	return got > 0;
+}
+
+/* Returns the first character of the next line, or 0 at the end of the file. */
+static char peek(struct text_reader *r)
+{
+	return r->begin < r->end || read_more(r) ? r->text[r->begin] : '\0';
+}
+
+/* Returns the next line, without its end, or NULL. Skips comments. The line is valid until the next call, or peek(). */
 static char *next_line(struct text_reader *r)
 {
 	char *line, *end;
 
 	do {
-		if (!*r->at)
+		size_t searched = 0;
+
+		while (!(end = memchr(r->text + r->begin + searched, '\n', r->end - r->begin - searched))) {
+			searched = r->end - r->begin;
+			if (!read_more(r))
+				break;
+		}
+		if (r->failure || (!end && r->begin == r->end))
 			return NULL;
-		line = r->at;
-		end = strchrnul(line, '\n');
-		r->at = *end ? end + 1 : end;
+		line = r->text + r->begin;
+		if ((size_t)((end ?: r->text + r->end) - line) > BYTES_OF_LINE_MAX)
+			r->failure = -E2BIG;
+		r->begin = end ? (size_t)(end - r->text) + 1 : r->end;
+		end = end ?: r->text + r->end;
 		*end = '\0';
-		r->line++;
+		r->line += !r->failure;
+		if (!r->failure && strlen(line) != (size_t)(end - line))
+			r->failure = -EBADMSG;
+		if (r->failure)
+			return NULL;
 	} while (*line == '#');
 	return line;
 }
 
-/* Parses "@name@number" from the next line. */
-static int take_number(struct text_reader *r, const char *name, uint64_t *number, struct mf_error *err)
+/* Parses "@name@number" from a line. */
+static int parse_number(struct text_reader *r, const char *line, const char *name, uint64_t *number,
+			struct mf_error *err)
 {
-	const char *line = next_line(r);
 	size_t length = strlen(name);
 	char *end;
 
@@ -106,6 +173,11 @@ static int take_number(struct text_reader *r, const char *name, uint64_t *number
 	if (end == line + length || *end || errno)
 		return mf_error_set(err, -EBADMSG, "line %zu: %s has no number", r->line, name);
 	return 0;
+}
+
+static int take_number(struct text_reader *r, const char *name, uint64_t *number, struct mf_error *err)
+{
+	return parse_number(r, next_line(r), name, number, err);
 }
 
 /*
@@ -167,8 +239,8 @@ static const char *split_position(char *text, struct mf_location *location)
 }
 
 /*
- * Makes frame @number of the text of a tree's line. Inlined calls have the same address as the function into which they
- * were inlined; their frames are told apart by their objects.
+ * Makes frame @number of the text of a tree's line, which is changed, and stays. Inlined calls have the same address as
+ * the function into which they were inlined; their frames are told apart by their objects.
  */
 static bool make_frame(struct text_reader *r, uint32_t number, char *text)
 {
@@ -190,8 +262,16 @@ static bool make_frame(struct text_reader *r, uint32_t number, char *text)
 	return copies && find_object(r, object ? MF_OBJECT_FILE : MF_OBJECT_UNKNOWN, object, (*copies)++, &frame->object);
 }
 
+static char *copy_text(struct mf_arena *arena, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = mf_arena_alloc(arena, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
 /* Returns in *@number the frame with this text. Returns false if out of memory. */
-static bool intern_frame(struct text_reader *r, char *text, uint32_t *number)
+static bool intern_frame(struct text_reader *r, const char *text, uint32_t *number)
 {
 	struct mf_recorded *process = r->process;
 	uint32_t n = (uint32_t)process->n_frames;
@@ -214,13 +294,12 @@ static bool intern_frame(struct text_reader *r, char *text, uint32_t *number)
 				return true;
 			continue;
 		}
-		copy = mf_arena_alloc(&process->names, strlen(text) + 1);
-		if (!copy)
+		r->labels[n] = copy_text(&r->arena, text);
+		copy = copy_text(&process->names, text);
+		if (!copy || !r->labels[n])
 			return false;
-		strcpy(copy, text);
-		r->labels[n] = copy;
 		process->n_frames++;
-		return make_frame(r, n, text);
+		return make_frame(r, n, copy);
 	}
 }
 
@@ -271,20 +350,37 @@ static bool leave_entries(struct text_reader *r, size_t depth)
 
 		if (!bytes)
 			continue;
-		if (!intern_context(r, &context))
+		if (!intern_context(r, &context) || !grow(&r->held, r->n_held, &r->held_room, sizeof(*r->held)))
 			return false;
+		if (!r->sums[context])
+			r->held[r->n_held++] = context;
 		r->sums[context] += bytes;
 	}
 	return true;
 }
 
-/* Adds the contexts with bytes to the leaves of the snapshot. */
+static int compare_contexts(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * Adds the contexts with bytes to the leaves of the snapshot. A file has so many contexts, and so many snapshots, that
+ * not all contexts are looked at for each snapshot.
+ */
 static bool take_leaves(struct text_reader *r, struct mf_profile_snapshot *snapshot)
 {
 	struct mf_recorded *process = r->process;
 
 	snapshot->n_seen = process->profile.n_contexts;
-	for (uint32_t i = 0; i < snapshot->n_seen; i++) {
+	if (r->n_held)
+		qsort(r->held, r->n_held, sizeof(*r->held), compare_contexts);
+	for (size_t k = 0; k < r->n_held; k++) {
+		uint32_t i = r->held[k];
+
+		/* If the sum of a hostile file overflows, a context can be there twice. */
 		if (!r->sums[i])
 			continue;
 		if (!grow(&process->leaves, r->n_leaves, &r->leaves_room, sizeof(*process->leaves)))
@@ -293,6 +389,7 @@ static bool take_leaves(struct text_reader *r, struct mf_profile_snapshot *snaps
 		snapshot->n_leaves++;
 		r->sums[i] = 0;
 	}
+	r->n_held = 0;
 	return true;
 }
 
@@ -343,7 +440,7 @@ static int take_tree(struct text_reader *r, struct mf_profile_snapshot *snapshot
 	if (!text || depth)
 		return mistake(r, err, "there is no tree");
 	set_mode(r, text);
-	while (*r->at == ' ') {
+	while (peek(r) == ' ') {
 		line = next_line(r);
 		text = line ? parse_entry(line, &depth, &bytes) : NULL;
 		if (!text || !depth || depth > r->depth + 1)
@@ -367,18 +464,18 @@ static int take_tree(struct text_reader *r, struct mf_profile_snapshot *snapshot
 	return 0;
 }
 
-static int take_snapshot(struct text_reader *r, struct mf_error *err)
+/* Takes the snapshot that begins with @line. */
+static int take_snapshot(struct text_reader *r, const char *line, struct mf_error *err)
 {
 	struct mf_recorded *process = r->process;
 	struct mf_profile_snapshot *snapshot;
 	uint64_t number, time;
-	const char *line;
 	int code;
 
 	if (!grow(&process->snapshots, process->profile.n_snapshots, &r->snapshots_room, sizeof(*snapshot)))
 		return no_memory(err);
 	snapshot = &process->snapshots[process->profile.n_snapshots];
-	code = take_number(r, "snapshot=", &number, err) ?: take_number(r, "time=", &time, err) ?:
+	code = parse_number(r, line, "snapshot=", &number, err) ?: take_number(r, "time=", &time, err) ?:
 	       take_number(r, "mem_heap_B=", &snapshot->heap_bytes, err) ?:
 	       take_number(r, "mem_heap_extra_B=", &snapshot->extra_bytes, err) ?:
 	       take_number(r, "mem_stacks_B=", &snapshot->stack_bytes, err);
@@ -405,10 +502,10 @@ static int take_head(struct text_reader *r, const char *name, const char **value
 
 	if (!line || strncmp(line, name, strlen(name)) != 0)
 		return mf_error_set(err, -EBADMSG, "line %zu: there is no %s", r->line, name);
-	copy = mf_arena_alloc(&r->process->names, strlen(line) + 1);
+	copy = copy_text(&r->process->names, line + strlen(name));
 	if (!copy)
 		return no_memory(err);
-	*value = strcpy(copy, line + strlen(name));
+	*value = copy;
 	return 0;
 }
 
@@ -420,7 +517,7 @@ static int take_file(struct text_reader *r, struct mf_error *err)
 		[MF_TIME_BYTES] = "B",
 	};
 	struct mf_facts *facts = &r->process->facts;
-	const char *unit;
+	const char *unit, *line;
 	uint32_t root;
 	int code;
 
@@ -438,11 +535,8 @@ static int take_file(struct text_reader *r, struct mf_error *err)
 			break;
 	if (facts->time_unit > MF_TIME_BYTES)
 		return mistake(r, err, "the unit of time is not i, ms or B");
-	while (*r->at) {
-		/* A line of comments can be the last. */
-		if (*r->at == '#' && !strchr(r->at, '='))
-			break;
-		code = take_snapshot(r, err);
+	while ((line = next_line(r))) {
+		code = take_snapshot(r, line, err);
 		if (code)
 			return code;
 	}
@@ -483,7 +577,19 @@ static int finish(struct text_reader *r, struct mf_error *err)
 	return code;
 }
 
-int mf_massif_text_read(struct mf_recorded *process, char *text, struct mf_error *err)
+/* Says why the file could not be read further, where that would look like its end. */
+static int explain(const struct text_reader *r, struct mf_error *err)
+{
+	if (r->failure == -E2BIG)
+		return mf_error_set(err, -EBADMSG, "line %zu: it has more than %u bytes", r->line + 1, BYTES_OF_LINE_MAX);
+	if (r->failure == -EBADMSG)
+		return mistake(r, err, "it has a NUL");
+	if (r->failure == -ENOMEM)
+		return no_memory(err);
+	return mf_error_set(err, r->failure, "%s", strerror(-r->failure));
+}
+
+int mf_massif_text_read(struct mf_recorded *process, int fd, struct mf_error *err)
 {
 	struct text_reader *r = calloc(1, sizeof(*r));
 	int code;
@@ -491,8 +597,13 @@ int mf_massif_text_read(struct mf_recorded *process, char *text, struct mf_error
 	if (!r)
 		return no_memory(err);
 	r->process = process;
-	r->at = text;
-	code = take_file(r, err) ?: finish(r, err);
+	r->fd = fd;
+	r->room = BYTES_AT_FIRST;
+	r->text = malloc(r->room);
+	code = r->text ? take_file(r, err) : no_memory(err);
+	if (r->failure)
+		code = explain(r, err);
+	code = code ?: finish(r, err);
 	mf_index_deinit(&r->frames);
 	mf_index_deinit(&r->objects);
 	mf_index_deinit(&r->copies);
@@ -501,6 +612,9 @@ int mf_massif_text_read(struct mf_recorded *process, char *text, struct mf_error
 	free(r->labels);
 	free(r->locations);
 	free(r->sums);
+	free(r->held);
+	free(r->text);
+	mf_arena_deinit(&r->arena);
 	free(r);
 	return code;
 }

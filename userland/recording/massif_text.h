@@ -13,11 +13,11 @@
 bool mf_massif_text_is(const char *text, size_t size);
 
 /*
- * Reads the file @text, which ends with a NUL and is changed, into @process, which is zeroed. The profile has what the
+ * Reads the file @fd, from its position on, into @process, which is zeroed. The profile has what the
  * file has: its trees are without the entries below the threshold, it has no counts, and process->end is the last
  * snapshot with a tree. process->symbolizer is created. Returns 0; -EBADMSG, with the number of the line, if the file
- * is not valid; -ENOMEM.
+ * is not valid; -ENOMEM; -errno if it cannot be read.
  */
-int mf_massif_text_read(struct mf_recorded *process, char *text, struct mf_error *err);
+int mf_massif_text_read(struct mf_recorded *process, int fd, struct mf_error *err);
 
 #endif

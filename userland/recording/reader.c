@@ -19,6 +19,13 @@ static int no_memory(struct mf_error *err)
 	return mf_error_set(err, -ENOMEM, "out of memory");
 }
 
+/* Lets the process be refused for lack of memory rather than for what a section contains. */
+static bool lack_memory(struct mf_recorded *process)
+{
+	process->out_of_memory = true;
+	return false;
+}
+
 static struct mf_cursor cursor_of(const struct mf_recorded *process, enum mf_section_type type)
 {
 	const uint8_t *data = process->sections[type].data;
@@ -67,7 +74,7 @@ static bool take_objects(struct mf_recorded *process)
 
 	process->objects = calloc(n + 1, sizeof(*process->objects));
 	if (!process->objects)
-		return false;
+		return lack_memory(process);
 	for (size_t i = 0; i < n && !cursor.bad; i++)
 		take_object(&cursor, &process->objects[i]);
 	process->profile.objects = process->objects;
@@ -92,7 +99,7 @@ static bool take_frames(struct mf_recorded *process, struct mf_cursor *cursor)
 
 	process->frames = calloc(n + 1, sizeof(*process->frames));
 	if (!process->frames)
-		return false;
+		return lack_memory(process);
 	process->n_frames = n;
 	for (size_t i = 0; i < n && !cursor->bad; i++) {
 		process->frames[i].object = (uint32_t)mf_cursor_at_most(cursor, process->profile.n_objects - 1);
@@ -111,7 +118,7 @@ static bool take_nodes(struct mf_recorded *process, struct mf_cursor *cursor)
 		return false;
 	process->nodes = calloc(n, sizeof(*process->nodes));
 	if (!process->nodes)
-		return false;
+		return lack_memory(process);
 	process->n_nodes = n;
 	for (size_t i = 1; i < n && !cursor->bad; i++) {
 		uint64_t back = mf_cursor_at_most(cursor, i);
@@ -132,7 +139,7 @@ static bool take_contexts(struct mf_recorded *process, struct mf_cursor *cursor)
 
 	process->contexts = calloc(n + 1, sizeof(*process->contexts));
 	if (!process->contexts)
-		return false;
+		return lack_memory(process);
 	process->profile.n_contexts = n;
 	for (size_t i = 0; i < n && !cursor->bad; i++) {
 		node = (int64_t)((uint64_t)node + (uint64_t)mf_cursor_signed(cursor));
@@ -168,20 +175,34 @@ static bool take_names_of(struct mf_recorded *process, struct mf_cursor *cursor,
 		locations[i].file = texts[mf_cursor_at_most(cursor, n_texts - 1)];
 		locations[i].line = (unsigned int)mf_cursor_at_most(cursor, UINT32_MAX);
 	}
-	if (!locations || cursor->bad)
+	if (!locations)
+		return lack_memory(process);
+	if (cursor->bad)
 		return false;
 	locations[n - 1].offset = offset;
-	return mf_symbolizer_give(process->symbolizer, frame, locations, n);
+	return mf_symbolizer_give(process->symbolizer, frame, locations, n) || lack_memory(process);
+}
+
+static void forget_section(struct mf_recorded *process, enum mf_section_type type)
+{
+	free(process->sections[type].data);
+	process->sections[type].data = NULL;
 }
 
 static bool take_names(struct mf_recorded *process)
 {
+	const struct mf_symbolizer_options closed = { .closed = true };
 	struct mf_cursor cursor = cursor_of(process, MF_SECTION_NAMES);
 	size_t n = mf_cursor_count(&cursor, 1);
 	mf_auto_free const char **texts = calloc(n + 1, sizeof(*texts));
 
-	if (!texts)
-		return false;
+	/* The largest sections have no texts that are still used. */
+	forget_section(process, MF_SECTION_STACKS);
+	forget_section(process, MF_SECTION_SNAPSHOTS);
+	forget_section(process, MF_SECTION_COUNTS);
+	if (!texts ||
+	    mf_symbolizer_create(process->objects, process->profile.n_objects, &closed, &process->symbolizer, NULL))
+		return lack_memory(process);
 	for (size_t i = 1; i <= n; i++)
 		texts[i] = take_name(&cursor);
 	for (size_t i = 0; i < process->n_frames; i++)
@@ -228,7 +249,7 @@ static bool take_leaves(struct mf_recorded *process, struct mf_cursor *cursor, s
 		bytes = bytes_before[context] + (uint64_t)mf_cursor_signed(cursor);
 		bytes_before[context] = bytes;
 		if (!add_leaf(leaves, (struct mf_leaf){ .context = (uint32_t)context, .bytes = bytes }))
-			return false;
+			return lack_memory(process);
 	}
 	return !cursor->bad;
 }
@@ -263,8 +284,9 @@ static bool take_snapshots(struct mf_recorded *process)
 	bool ok;
 
 	process->snapshots = calloc(n + 1, sizeof(*process->snapshots));
-	ok = bytes_before && process->snapshots &&
-	     take_each_snapshot(process, &cursor, n, bytes_before, &leaves);
+	if (!bytes_before || !process->snapshots)
+		return lack_memory(process);
+	ok = take_each_snapshot(process, &cursor, n, bytes_before, &leaves);
 	process->leaves = leaves.list;
 	if (!ok)
 		return false;
@@ -292,7 +314,7 @@ static bool take_counts(struct mf_recorded *process)
 	cursor = cursor_of(process, MF_SECTION_COUNTS);
 	process->counts = calloc(n + 1, sizeof(*process->counts));
 	if (!process->counts)
-		return false;
+		return lack_memory(process);
 	for (size_t i = 0; i < n && !cursor.bad; i++) {
 		process->counts[i].allocations = mf_cursor_unsigned(&cursor);
 		process->counts[i].allocated = mf_cursor_unsigned(&cursor);
@@ -360,11 +382,13 @@ static bool take_threads(struct mf_recorded *process)
 	n = mf_cursor_count(&cursor, 3);
 	process->threads = calloc(n + 1, sizeof(*process->threads));
 	process->context_threads = calloc(profile->n_contexts + 1, sizeof(*process->context_threads));
-	if (!n || !process->threads || !process->context_threads)
+	if (!process->threads || !process->context_threads)
+		return lack_memory(process);
+	if (!n)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		process->threads[i].tid = mf_cursor_unsigned(&cursor);
-		process->threads[i].name = mf_cursor_text(&cursor) ?: "";
+		process->threads[i].name = take_name(&cursor) ?: "";
 	}
 	for (size_t i = 0; i < profile->n_contexts; i++)
 		process->context_threads[i] = (uint32_t)mf_cursor_at_most(&cursor, n - 1);
@@ -374,29 +398,26 @@ static bool take_threads(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
-static void forget_section(struct mf_recorded *process, enum mf_section_type type)
-{
-	free(process->sections[type].data);
-	process->sections[type].data = NULL;
-}
+/* What is made of the sections of a process, in this order: each may need what was made before. */
+static const struct {
+	const char *name;
+	bool (*take)(struct mf_recorded *process);
+} parts[] = {
+	{ "facts", take_facts },   { "objects", take_objects }, { "stacks", take_stacks }, { "snapshots", take_snapshots },
+	{ "counts", take_counts }, { "sizes", take_sizes },	{ "threads", take_threads }, { "names", take_names },
+};
 
-/* Makes a profile of the sections of a process, which are all there. */
-static int take_process(struct mf_recorded *process, struct mf_error *err)
+/* Makes a profile of the sections of a process, which are all there. @number is its number in the file, from 1. */
+static int take_process(struct mf_recorded *process, size_t number, struct mf_error *err)
 {
-	const struct mf_symbolizer_options names = { .closed = true };
-	int code;
-
-	if (!take_facts(process) || !take_objects(process) || !take_stacks(process) || !take_snapshots(process) ||
-	    !take_counts(process) || !take_sizes(process) || !take_threads(process))
-		return mf_error_set(err, -EBADMSG, "the contents of a section are invalid");
-	/* These, which are the largest, have no texts that are still used. */
-	forget_section(process, MF_SECTION_STACKS);
-	forget_section(process, MF_SECTION_SNAPSHOTS);
-	forget_section(process, MF_SECTION_COUNTS);
-	code = mf_symbolizer_create(process->objects, process->profile.n_objects, &names, &process->symbolizer, err);
-	if (code)
-		return code;
-	return take_names(process) ? 0 : mf_error_set(err, -EBADMSG, "the names are invalid");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].take(process))
+			continue;
+		if (process->out_of_memory)
+			return no_memory(err);
+		return mf_error_set(err, -EBADMSG, "the %s of process %zu are invalid", parts[i].name, number);
+	}
+	return 0;
 }
 
 static void release_process(struct mf_recorded *process)
@@ -427,15 +448,15 @@ static const bool may_lack[MF_SECTION_TYPES] = {
 };
 
 /* Reads the sections of the next process. Returns 1; 0 at the end of the file; or -errno. */
-static int read_sections(struct mf_cursor *file, struct mf_recorded *process, struct mf_error *err)
+static int read_sections(struct mf_section_reader *file, struct mf_recorded *process, struct mf_error *err)
 {
 	bool begun = false;
 	int code;
 
 	for (;;) {
+		size_t offset = (size_t)(file->cursor.at - file->begin), size;
 		uint8_t *data;
 		uint32_t type;
-		size_t size;
 
 		code = mf_section_read(file, &type, &data, &size, err);
 		if (code < 0)
@@ -447,7 +468,7 @@ static int read_sections(struct mf_cursor *file, struct mf_recorded *process, st
 			free(data);
 			/* A type that this version does not know is skipped; one that occurs twice is a mistake. */
 			if (!type || type < MF_SECTION_TYPES)
-				return mf_error_set(err, -EBADMSG, "a section is not where it should be");
+				return mf_error_set(err, -EBADMSG, "the section at byte %zu does not belong there", offset);
 			continue;
 		}
 		process->sections[type].data = data;
@@ -462,7 +483,7 @@ static int read_sections(struct mf_cursor *file, struct mf_recorded *process, st
 }
 
 /* Reads the next process. Returns 1; 0 at the end of the file; or -errno. */
-static int read_process(struct mf_cursor *file, struct mf_recording *recording, struct mf_error *err)
+static int read_process(struct mf_section_reader *file, struct mf_recording *recording, struct mf_error *err)
 {
 	struct mf_recorded **processes, *process = calloc(1, sizeof(*process));
 	int code;
@@ -471,7 +492,7 @@ static int read_process(struct mf_cursor *file, struct mf_recording *recording, 
 		return no_memory(err);
 	code = read_sections(file, process, err);
 	if (code > 0)
-		code = take_process(process, err) ?: 1;
+		code = take_process(process, recording->n_processes + 1, err) ?: 1;
 	if (code <= 0) {
 		release_process(process);
 		return code;
@@ -486,7 +507,7 @@ static int read_process(struct mf_cursor *file, struct mf_recording *recording, 
 	return 1;
 }
 
-static int read_all(struct mf_cursor *file, struct mf_recording *recording, struct mf_error *err)
+static int read_all(struct mf_section_reader *file, struct mf_recording *recording, struct mf_error *err)
 {
 	int code = mf_section_check_magic(file, err);
 
@@ -505,75 +526,91 @@ static int read_all(struct mf_cursor *file, struct mf_recording *recording, stru
 	return code;
 }
 
-/* Reads a whole file, or what there is of it if it becomes shorter meanwhile, into @file. */
-static int load(const char *path, struct mf_bytes *file, struct mf_error *err)
+/* Opens the file, which must be a regular one: nobody waits for the writer of a FIFO. Returns a descriptor or -errno. */
+static int open_regular(const char *path, struct mf_error *err)
 {
 	mf_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	uint8_t part[65536];
 	struct stat status;
-	ssize_t got;
 
 	if (fd < 0 || fstat(fd, &status))
 		return mf_error_set(err, -errno, "%s", strerror(errno));
 	if (!S_ISREG(status.st_mode))
 		return mf_error_set(err, -EINVAL, "it is not a regular file");
+	return mf_take(fd, -1);
+}
+
+/* Reads the whole file, or what there is of it if it becomes shorter meanwhile, into @file. */
+static int load(int fd, struct mf_bytes *file, struct mf_error *err)
+{
+	uint8_t part[65536];
+	ssize_t got;
+
 	while ((got = read(fd, part, sizeof(part))) > 0) {
 		mf_bytes_add(file, part, (size_t)got);
 		/* A file of another kind can be larger than memory: do not read all of it. */
-		if (file->size == (size_t)got && !mf_massif_text_is((const char *)file->data, file->size)) {
-			struct mf_cursor start = { file->data, file->data + file->size, false };
+		if (file->size == (size_t)got) {
+			struct mf_section_reader start = mf_section_reader(file->data, file->size);
 			int code = mf_section_check_magic(&start, err);
 
 			if (code)
 				return code;
 		}
+		if (file->failed)
+			return no_memory(err);
 	}
 	if (got < 0)
 		return mf_error_set(err, -errno, "%s", strerror(errno));
-	if (file->failed)
-		return no_memory(err);
 	return file->size ? 0 : mf_error_set(err, -EINVAL, "it is not a recording: it is empty");
 }
 
-/* Makes a process of a massif.out file, whose bytes it takes over. */
-static int read_text(struct mf_bytes *file, struct mf_recording *recording, struct mf_error *err)
+/* Makes a process of a massif.out file. */
+static int read_text(int fd, struct mf_recording *recording, struct mf_error *err)
 {
 	struct mf_recorded *process = calloc(1, sizeof(*process));
 	int code;
 
 	recording->processes = calloc(1, sizeof(*recording->processes));
-	mf_bytes_add(file, "", 1);
-	if (!process || !recording->processes || file->failed) {
+	if (!process || !recording->processes) {
 		free(process);
 		return no_memory(err);
 	}
 	recording->processes[recording->n_processes++] = process;
-	/* Names and paths point to the text, so it stays. */
-	process->sections[MF_SECTION_PROCESS].data = file->data;
-	*file = (struct mf_bytes){ 0 };
-	code = mf_massif_text_read(process, (char *)process->sections[MF_SECTION_PROCESS].data, err);
+	code = mf_massif_text_read(process, fd, err);
 	if (code)
 		return code;
 	take_over(process);
 	return 0;
 }
 
-int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err)
+static int read_sealed(int fd, struct mf_recording *recording, struct mf_error *err)
 {
 	struct mf_bytes file = { 0 };
+	struct mf_section_reader sections;
+	int code = load(fd, &file, err);
+
+	if (!code) {
+		sections = mf_section_reader(file.data, file.size);
+		code = read_all(&sections, recording, err);
+	}
+	mf_bytes_deinit(&file);
+	return code;
+}
+
+int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err)
+{
+	mf_auto_close int fd = -1;
 	struct mf_error why;
+	char begin[16];
+	ssize_t got;
 	int code;
 
 	*recording = (struct mf_recording){ 0 };
-	code = load(path, &file, &why);
-	if (!code && mf_massif_text_is((const char *)file.data, file.size)) {
-		code = read_text(&file, recording, &why);
-	} else if (!code) {
-		struct mf_cursor cursor = { file.data, file.data + file.size, false };
-
-		code = read_all(&cursor, recording, &why);
+	code = fd = open_regular(path, &why);
+	if (fd >= 0) {
+		got = pread(fd, begin, sizeof(begin), 0);
+		code = got > 0 && mf_massif_text_is(begin, (size_t)got) ? read_text(fd, recording, &why) :
+									 read_sealed(fd, recording, &why);
 	}
-	mf_bytes_deinit(&file);
 	if (!code)
 		return 0;
 	mf_recording_release(recording);

@@ -40,6 +40,7 @@ struct mf_recorded {
 	struct mf_profile_snapshot *snapshots;
 	struct mf_leaf *leaves;
 	struct mf_arena names;
+	bool out_of_memory; /* why the process could not be read */
 };
 
 struct mf_recording {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Level of compression: larger ones take several times as long for a tenth less. */
 #define LEVEL 6
@@ -25,6 +26,28 @@ struct head {
 	uint64_t stored; /* bytes that follow the head */
 	uint64_t size;	 /* bytes after decompression */
 };
+
+/* A frame of zstd that readers skip: the way to make a section longer. */
+struct padding {
+	uint32_t magic;
+	uint32_t size; /* bytes that follow */
+};
+
+#define PADDING_MAGIC 0x184d2a50u
+
+/* How many bytes after decompression a section with so many stored bytes makes room for. */
+static uint64_t room_of(uint64_t stored)
+{
+	return (sizeof(struct head) + stored) * MF_SECTION_EXPANSION_MAX;
+}
+
+/* Returns how many bytes of padding the section needs to make room for itself. */
+static size_t padding_of(size_t stored, size_t size)
+{
+	if (size <= room_of(stored))
+		return 0;
+	return sizeof(struct padding) + (size_t)((size - room_of(stored)) / MF_SECTION_EXPANSION_MAX);
+}
 
 static uint32_t checksum(const struct head *head, const uint8_t *stored)
 {
@@ -43,21 +66,30 @@ void mf_section_add_magic(struct mf_bytes *file)
 
 int mf_section_add(struct mf_bytes *file, enum mf_section_type type, const struct mf_bytes *contents)
 {
-	size_t room = ZSTD_compressBound(contents->size), stored;
+	size_t bound = ZSTD_compressBound(contents->size), stored, n_padding;
 	struct head head = { .type = htole32(type), .size = htole64(contents->size) };
+	struct padding padding = { .magic = htole32(PADDING_MAGIC) };
 	uint8_t *data;
 
 	if (contents->size > MF_SECTION_MAX)
 		return -E2BIG;
-	data = malloc(room);
+	/* The padding of contents that are compressed that much fits as well. */
+	data = calloc(1, bound + sizeof(padding));
 	if (!data || contents->failed) {
 		free(data);
 		return -ENOMEM;
 	}
-	stored = ZSTD_compress(data, room, contents->data ? (const void *)contents->data : "", contents->size, LEVEL);
+	stored = ZSTD_compress(data, bound, contents->data ? (const void *)contents->data : "", contents->size, LEVEL);
 	if (ZSTD_isError(stored)) {
 		free(data);
 		return -ENOMEM;
+	}
+	n_padding = padding_of(stored, contents->size);
+	if (n_padding) {
+		padding.size = htole32((uint32_t)(n_padding - sizeof(padding)));
+		memcpy(data + stored, &padding, sizeof(padding));
+		memset(data + stored + sizeof(padding), 0, n_padding - sizeof(padding));
+		stored += n_padding;
 	}
 	head.stored = htole64(stored);
 	head.sum = htole32(checksum(&head, data));
@@ -67,9 +99,16 @@ int mf_section_add(struct mf_bytes *file, enum mf_section_type type, const struc
 	return file->failed ? -ENOMEM : 0;
 }
 
-int mf_section_check_magic(struct mf_cursor *file, struct mf_error *err)
+struct mf_section_reader mf_section_reader(const void *data, size_t size)
 {
-	const struct magic *magic = mf_cursor_take(file, sizeof(*magic));
+	const uint8_t *begin = data;
+
+	return (struct mf_section_reader){ begin, { begin, begin + size, false }, MF_SECTION_ALLOWANCE_MAX };
+}
+
+int mf_section_check_magic(struct mf_section_reader *file, struct mf_error *err)
+{
+	const struct magic *magic = mf_cursor_take(&file->cursor, sizeof(*magic));
 	uint32_t version = 0;
 
 	if (!magic || memcmp(magic->text, MF_SECTION_MAGIC, sizeof(magic->text)) != 0)
@@ -82,48 +121,76 @@ int mf_section_check_magic(struct mf_cursor *file, struct mf_error *err)
 	return 0;
 }
 
-static int decompress(const uint8_t *stored, size_t n_stored, uint8_t **contents, size_t size, struct mf_error *err)
+/* A section of which the head has been read, and the offset of the head in the file. */
+struct place {
+	struct head head; /* in the byte order of this machine */
+	size_t offset;
+	const uint8_t *stored;
+};
+
+static int decompress(const struct place *place, uint8_t **contents, size_t size, struct mf_error *err)
 {
 	uint8_t *data = malloc(size + 1);
 	size_t got;
 
 	if (!data)
 		return mf_error_set(err, -ENOMEM, "out of memory for a section of %zu bytes", size);
-	got = ZSTD_decompress(data, size, stored, n_stored);
+	got = ZSTD_decompress(data, size, place->stored, (size_t)place->head.stored);
 	if (ZSTD_isError(got) || got != size) {
 		free(data);
-		return mf_error_set(err, -EBADMSG, "a section cannot be decompressed");
+		if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		return mf_error_set(err, -EBADMSG, "the section at byte %zu cannot be decompressed", place->offset);
 	}
 	*contents = data;
 	return 1;
 }
 
-int mf_section_read(struct mf_cursor *file, uint32_t *type, uint8_t **contents, size_t *size,
-		    struct mf_error *err)
+/* Reads the head of the next section, and finds what follows it. */
+static int find_section(struct mf_section_reader *file, struct place *place, struct mf_error *err)
 {
-	const uint8_t *stored;
 	struct head head;
 	const void *at;
 
-	if (file->at == file->end)
-		return 0;
-	at = mf_cursor_take(file, sizeof(head));
+	place->offset = (size_t)(file->cursor.at - file->begin);
+	at = mf_cursor_take(&file->cursor, sizeof(head));
 	if (!at)
-		return mf_error_set(err, -ENODATA, "it ends within the head of a section");
+		return mf_error_set(err, -ENODATA, "it ends within the head of the section at byte %zu", place->offset);
 	memcpy(&head, at, sizeof(head));
-	if (le64toh(head.stored) > (uint64_t)(file->end - file->at))
-		return mf_error_set(err, -ENODATA, "it ends within a section");
-	stored = mf_cursor_take(file, (size_t)le64toh(head.stored));
-	if (le32toh(head.sum) != checksum(&head, stored))
-		return mf_error_set(err, -EBADMSG, "the checksum of a section is wrong");
-	*type = le32toh(head.type);
+	place->head = (struct head){ .type = le32toh(head.type), .stored = le64toh(head.stored), .size = le64toh(head.size) };
+	if (place->head.stored > (uint64_t)(file->cursor.end - file->cursor.at))
+		return mf_error_set(err, -ENODATA, "it ends within the section at byte %zu", place->offset);
+	place->stored = mf_cursor_take(&file->cursor, (size_t)place->head.stored);
+	if (le32toh(head.sum) != checksum(&head, place->stored))
+		return mf_error_set(err, -EBADMSG, "the checksum of the section at byte %zu is wrong", place->offset);
+	return 0;
+}
+
+int mf_section_read(struct mf_section_reader *file, uint32_t *type, uint8_t **contents, size_t *size,
+		    struct mf_error *err)
+{
+	struct place place = { 0 };
+	int code;
+
+	if (file->cursor.at == file->cursor.end)
+		return 0;
+	code = find_section(file, &place, err);
+	if (code)
+		return code;
+	*type = place.head.type;
 	*contents = NULL;
 	*size = 0;
+	file->room += room_of(place.head.stored);
 	if (*type >= MF_SECTION_TYPES)
 		return 1;
-	if (le64toh(head.size) > MF_SECTION_MAX)
-		return mf_error_set(err, -E2BIG, "a section has %" PRIu64 " bytes, more than %llu",
-				    le64toh(head.size), MF_SECTION_MAX);
-	*size = (size_t)le64toh(head.size);
-	return decompress(stored, (size_t)le64toh(head.stored), contents, *size, err);
+	if (place.head.size > MF_SECTION_MAX)
+		return mf_error_set(err, -E2BIG, "the section at byte %zu has %" PRIu64 " bytes, more than %llu",
+				    place.offset, place.head.size, MF_SECTION_MAX);
+	if (place.head.size > file->room)
+		return mf_error_set(err, -E2BIG, "the section at byte %zu would have %" PRIu64
+				    " bytes after decompression, too many for the first %zu bytes of a file",
+				    place.offset, place.head.size, (size_t)(file->cursor.at - file->begin));
+	file->room -= place.head.size;
+	*size = (size_t)place.head.size;
+	return decompress(&place, contents, *size, err);
 }

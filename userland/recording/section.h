@@ -20,6 +20,14 @@
 /* The largest section that is read, in bytes after decompression. */
 #define MF_SECTION_MAX (1ull << 30)
 
+/*
+ * A few bytes can decompress to a gigabyte. So all sections of a file together may have at most so many bytes after
+ * decompression for each byte of the file until there, and as many more. Sections that compress better are written with
+ * padding.
+ */
+#define MF_SECTION_EXPANSION_MAX 128u
+#define MF_SECTION_ALLOWANCE_MAX (1ull << 20)
+
 /* A process begins with MF_SECTION_PROCESS and ends with MF_SECTION_END. Readers skip types that they do not know. */
 enum mf_section_type {
 	MF_SECTION_PROCESS = 1, /* facts about the process and the run */
@@ -40,18 +48,27 @@ void mf_section_add_magic(struct mf_bytes *file);
 /* Compresses @contents and adds them to @file as a section. Returns 0, -ENOMEM, or -E2BIG above MF_SECTION_MAX. */
 int mf_section_add(struct mf_bytes *file, enum mf_section_type type, const struct mf_bytes *contents);
 
+/* A file that is being read. */
+struct mf_section_reader {
+	const uint8_t *begin;
+	struct mf_cursor cursor;
+	uint64_t room; /* bytes that sections may still have after decompression */
+};
+
+struct mf_section_reader mf_section_reader(const void *data, size_t size);
+
 /*
  * Checks the head of a file. Returns 0; -EINVAL if it is another kind of file; -ENOTSUP if it was written by a later
  * version of massif.
  */
-int mf_section_check_magic(struct mf_cursor *file, struct mf_error *err);
+int mf_section_check_magic(struct mf_section_reader *file, struct mf_error *err);
 
 /*
  * Reads the next section of a file. *@contents is what it holds, to be freed by the caller; NULL if the type is not
  * known. Returns 1; 0 at the end of the file; -ENODATA if the file ends within a section; -EBADMSG if the section is
- * damaged; -ENOMEM; -E2BIG if it is larger than MF_SECTION_MAX.
+ * damaged; -ENOMEM; -E2BIG if it is larger than MF_SECTION_MAX, or than the file has room for.
  */
-int mf_section_read(struct mf_cursor *file, uint32_t *type, uint8_t **contents, size_t *size,
+int mf_section_read(struct mf_section_reader *file, uint32_t *type, uint8_t **contents, size_t *size,
 		    struct mf_error *err);
 
 #endif
