@@ -153,6 +153,38 @@ TEST_F(recording, speedscope_is_json_of_the_same_sum)
 	EXPECT_STREQ(expected, self->result.out);
 }
 
+/* Each number of the stacks, as a line for each: the sums are those of JSON's counts. */
+TEST_F_TIMEOUT(recording, one_number_of_each_stack, 120)
+{
+	static const struct {
+		const char *value, *query;
+	} values[] = {
+		{ "--value=bytes", "[.snapshots[] | select(.tree == \"peak\") | .bytes[][1]] | add" },
+		{ "--value=calls", "[.counts[][1]] | add" },
+		{ "--value=allocated", "[.counts[][2]] | add" },
+		{ "--value=temporary", "[.counts[][3]] | add" },
+		{ "--value=live-blocks", "[.counts[][4]] | add" },
+	};
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=out.1", PERL, "-e",
+			 SCRIPT));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "massif.rec"));
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		unsigned long long sum, of_speedscope;
+
+		ASSERT_EQ(0, RUN("jq", values[i].query, "out.json"));
+		sum = strtoull(self->result.out, NULL, 10);
+		EXPECT_LT(0, sum);
+		ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=collapsed", values[i].value, "massif.rec"));
+		EXPECT_EQ(sum, sum_of_lines(self->result.out)) TH_LOG("%s", values[i].value);
+		ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=speedscope", values[i].value, "-o", "out.speedscope",
+				 "massif.rec"));
+		ASSERT_EQ(0, RUN("jq", ".profiles[0].endValue", "out.speedscope"));
+		of_speedscope = strtoull(self->result.out, NULL, 10);
+		EXPECT_EQ(sum, of_speedscope) TH_LOG("%s", values[i].value);
+	}
+}
+
 /* Returns the number at @text, which may have commas. */
 static unsigned long long number_at(const char *text)
 {
@@ -282,6 +314,8 @@ static const struct {
 	  "there are massif, callgrind, collapsed, speedscope, pprof, json" },
 	{ "no such process", { "export", "--pid=1", "massif.rec" }, "the recording has no process 1; it has:" },
 	{ "no process", { "export", "--pid=x", "massif.rec" }, "--pid=x: not a process id" },
+	{ "no such value", { "export", "--to=collapsed", "--value=x", "massif.rec" }, "use bytes, calls, allocated" },
+	{ "several values", { "export", "--to=pprof", "--value=calls", "massif.rec" }, "only collapsed and speedscope" },
 	{ "no such snapshot", { "export", "--to=collapsed", "--at=1000", "massif.rec" }, "there is no snapshot 1000" },
 	{ "no snapshot", { "export", "--at=x", "massif.rec" }, "use peak, end, the number of a snapshot, or a time" },
 	{ "no tree", { "export", "--to=collapsed", "--at=0", "massif.rec" }, "snapshot 0 has no tree" },

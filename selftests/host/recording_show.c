@@ -103,6 +103,29 @@ TEST_F_TIMEOUT(show, tree_of_a_massif_out_file, 120)
 	EXPECT_TRUE(HAS("\n  1.953 KB  10.00%  1 more, each below 15.00%\n"));
 }
 
+/* With --sort, the tree is of the end, or of the counts since the start. */
+TEST_F_TIMEOUT(show, trees_of_the_end_and_of_counts, 120)
+{
+	static const struct {
+		const char *sort, *says;
+	} trees[] = {
+		{ "--sort=end", "\n  7.812 KB  80.00%  g (heap_example.c:10)\n" },
+		{ "--sort=calls", "\n        10  76.92%  main (heap_example.c:24)\n         2  15.38%  g (heap_example.c:10)\n"
+				  "         1   7.69%    f (heap_example.c:16)\n" },
+		{ "--sort=calls", "\n    blocks   share  call, and below it its callers\n" },
+		{ "--sort=allocated", "\n  9.766 KB  50.00%  main (heap_example.c:24)\n" },
+		{ "--sort=temporary", "share  call, and below it its callers\n         0   0.00%  in all\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
+		EXPECT_EQ(0, RUN("massif-ctl", "show", "--tree", trees[i].sort, "massif.rec"));
+		EXPECT_TRUE(HAS(trees[i].says)) {
+			TH_LOG("%s: '%s' is not in:\n%s", trees[i].sort, trees[i].says, self->result.out);
+		}
+	}
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--tree", "--sort=calls", "massif.out"));
+}
+
 /* The names of a deep tree stay readable: from level 20 on, calls are not indented further. */
 TEST_F_TIMEOUT(show, deep_trees, 120)
 {
@@ -207,7 +230,7 @@ static const struct {
 	const char *option;
 	const char *says;
 } mistakes[] = {
-	{ "--by=x", "use one of site, function, place, file, library, stack, process" },
+	{ "--by=x", "use one of site, function, place, file, library, stack, thread, thread-name, process" },
 	{ "--sort=x", "use peak, end, growth, calls, allocated or temporary" },
 	{ "--top=0", "it needs a number of rows, at least 1" },
 	{ "--filter=(", "--filter=(: " },

@@ -179,6 +179,21 @@ TEST_F_TIMEOUT(threads, can_be_shown, 120)
 	EXPECT_TRUE(HAS("in all"));
 }
 
+TEST_F_TIMEOUT(threads, are_labels_for_pprof, 120)
+{
+	if (RUN("go", "version"))
+		SKIP(return, "go is not installed");
+	ASSERT_EQ(0, RECORD(ctl_target("heap_thread_names")));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=pprof", "-o", "massif.pb.gz", "massif.rec"));
+	ASSERT_EQ(0, RUN("go", "tool", "pprof", "-raw", "massif.pb.gz"));
+	EXPECT_TRUE(HAS("thread:[first creator]"));
+	EXPECT_TRUE(HAS("tid:["));
+	/* Of the creator's thread: 5,000 bytes that are kept, and 10 at a time. */
+	ASSERT_EQ(0, RUN("go", "tool", "pprof", "-top", "-sample_index=inuse_space", "-unit=B", "-tagfocus=thread=^creator$",
+			 "massif.pb.gz"));
+	EXPECT_TRUE(HAS("5000B")) TH_LOG("%s", self->result.out);
+}
+
 TEST_F_TIMEOUT(threads, that_were_not_recorded_are_said_to_be_missing, 120)
 {
 	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",

@@ -67,18 +67,31 @@ struct mf_counts {
 	uint64_t live;
 };
 
-/* The counts of a context that concern all blocks since the start. */
+/* The counts of a context. All but MF_COUNT_LIVE concern all blocks since the start. */
 enum mf_count {
 	MF_COUNT_ALLOCATIONS,
 	MF_COUNT_ALLOCATED,
 	MF_COUNT_TEMPORARIES,
+	MF_COUNT_LIVE,
+	MF_COUNTS,
 };
+
+/* Returns whether @count is in bytes; otherwise it is in blocks. */
+static inline bool mf_profile_is_in_bytes(enum mf_count count)
+{
+	return count == MF_COUNT_ALLOCATED;
+}
 
 static inline uint64_t mf_profile_count(const struct mf_counts *counts, enum mf_count count)
 {
-	return count == MF_COUNT_ALLOCATIONS ? counts->allocations :
-	       count == MF_COUNT_ALLOCATED   ? counts->allocated :
-					       counts->temporaries;
+	const uint64_t numbers[MF_COUNTS] = {
+		[MF_COUNT_ALLOCATIONS] = counts->allocations,
+		[MF_COUNT_ALLOCATED] = counts->allocated,
+		[MF_COUNT_TEMPORARIES] = counts->temporaries,
+		[MF_COUNT_LIVE] = counts->live,
+	};
+
+	return numbers[count];
 }
 
 struct mf_profile {

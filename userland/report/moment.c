@@ -158,6 +158,33 @@ int mf_moment_each(const struct mf_moment *moment,
 	return code;
 }
 
+int mf_counted_init(struct mf_counted *counted, const struct mf_moment *moment, enum mf_count count,
+		    struct mf_error *err)
+{
+	const struct mf_profile *profile = moment->profile;
+
+	*counted = (struct mf_counted){ .moment = *moment };
+	counted->leaves = calloc(profile->n_contexts + 1, sizeof(*counted->leaves));
+	if (!counted->leaves)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	counted->snapshot = (struct mf_profile_snapshot){
+		.tree = MF_TREE_DETAILED,
+		.n_seen = profile->n_contexts,
+		.leaves = counted->leaves,
+		.n_leaves = mf_profile_list_counts(profile, count, counted->leaves),
+	};
+	for (size_t i = 0; i < counted->snapshot.n_leaves; i++)
+		counted->snapshot.heap_bytes += counted->leaves[i].bytes;
+	counted->moment.snapshot = &counted->snapshot;
+	counted->moment.in_blocks = !mf_profile_is_in_bytes(count);
+	return 0;
+}
+
+void mf_counted_deinit(struct mf_counted *counted)
+{
+	free(counted->leaves);
+}
+
 size_t mf_moment_join_counts(const struct mf_moment *moment, struct mf_leaf **leaves, struct mf_error *err)
 {
 	const struct mf_profile_snapshot *snapshot = moment->snapshot;

@@ -19,7 +19,23 @@ struct mf_moment {
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer;
 	bool is_end; /* the snapshot is of the end of the profile */
+	bool in_blocks; /* the leaves have numbers of blocks instead of bytes; see mf_counted */
 };
+
+/* A moment whose leaves have a count of each context in place of live bytes. */
+struct mf_counted {
+	struct mf_moment moment;
+	struct mf_profile_snapshot snapshot;
+	struct mf_leaf *leaves;
+};
+
+/*
+ * Makes @counted of @moment, whose profile has counts. Must not be moved. Returns 0 or -ENOMEM. Release it by
+ * mf_counted_deinit().
+ */
+int mf_counted_init(struct mf_counted *counted, const struct mf_moment *moment, enum mf_count count,
+		    struct mf_error *err);
+void mf_counted_deinit(struct mf_counted *counted);
 
 /* One call of a stack. An inlined call has the frame of the function into which it was inlined. */
 struct mf_call {

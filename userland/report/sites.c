@@ -228,28 +228,27 @@ static const enum mf_count counts_of_values[MF_SITES_VALUES] = {
 	[MF_SITES_TEMPORARIES] = MF_COUNT_TEMPORARIES,
 };
 
+enum mf_count mf_sites_count_of(unsigned int value)
+{
+	return counts_of_values[value];
+}
+
 /* Each count is added up like the bytes of a snapshot. */
 int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
 			struct mf_error *err)
 {
-	const struct mf_profile *profile = moment->profile;
-	struct mf_profile_snapshot snapshot = { .n_seen = profile->n_contexts };
-	struct mf_moment counted = *moment;
-	struct mf_leaf *leaves;
 	int code = 0;
 
-	if (!profile->counts)
+	if (!moment->profile->counts)
 		return 0;
-	leaves = calloc(profile->n_contexts + 1, sizeof(*leaves));
-	if (!leaves)
-		return mf_error_set(err, -ENOMEM, "out of memory");
-	counted.snapshot = &snapshot;
-	snapshot.leaves = leaves;
 	for (unsigned int value = MF_SITES_SIDES; value < MF_SITES_VALUES && !code; value++) {
-		snapshot.n_leaves = mf_profile_list_counts(profile, counts_of_values[value], leaves);
-		code = mf_sites_add(sites, &counted, by, value, err);
+		struct mf_counted counted;
+
+		code = mf_counted_init(&counted, moment, counts_of_values[value], err);
+		if (!code)
+			code = mf_sites_add(sites, &counted.moment, by, value, err);
+		mf_counted_deinit(&counted);
 	}
-	free(leaves);
 	return code;
 }
 

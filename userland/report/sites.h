@@ -67,6 +67,9 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
 			struct mf_error *err);
 
+/* Returns the count that is number @value of a site, at least MF_SITES_SIDES. */
+enum mf_count mf_sites_count_of(unsigned int value);
+
 /* Adds the text for one call to @label: its function, file and line. It can have control characters. */
 void mf_sites_add_call(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call);
 

@@ -64,13 +64,13 @@ static void print_call(FILE *out, const struct mf_call *call, const struct mf_re
 	putc('}', out);
 }
 
-static void print_head(FILE *out, const char *name)
+static void print_head(FILE *out, const char *name, bool in_blocks)
 {
 	fputs("{\"$schema\":\"" SCHEMA "\",\"exporter\":\"massif " MASSIF_VERSION "\",\"name\":", out);
 	mf_json_print_text(out, name);
 	fputs(",\"activeProfileIndex\":0,\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
 	mf_json_print_text(out, name);
-	fputs(",\"unit\":\"bytes\",\"startValue\":0,\"samples\":[\n", out);
+	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"samples\":[\n", in_blocks ? "none" : "bytes");
 }
 
 static int print_rest(const struct writer *w, const char *weights, struct mf_error *err)
@@ -95,7 +95,7 @@ int mf_speedscope_write(FILE *out, const struct mf_moment *moment, struct mf_err
 	w.weights = open_memstream(&weights, &n_weights);
 	if (!w.weights)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	print_head(out, moment->profile->cmd);
+	print_head(out, moment->profile->cmd, moment->in_blocks);
 	code = mf_moment_each(moment, take_stack, &w, err);
 	/* A stream in memory fails only for lack of memory, which closing it reports. */
 	if (fclose(w.weights))

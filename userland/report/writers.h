@@ -42,6 +42,7 @@ struct mf_writer {
 	int (*write_xtree)(FILE *out, const struct mf_xtree *xtree, const struct mf_xtree_file *file,
 			   const struct mf_report_options *options, struct mf_symbolizer *symbolizer,
 			   struct mf_error *err);
+	bool one_value; /* write_moment() writes one number for each stack, which may be a count (struct mf_counted) */
 	/* Writes the tree of one detailed snapshot. */
 	int (*write_moment)(FILE *out, const struct mf_moment *moment, struct mf_error *err);
 	const char *meaning; /* for --help: the programs that read the format; NULL if export does not offer it */

@@ -57,9 +57,11 @@ const struct mf_command mf_commands[] = {
 	  "    callgrind   for callgrind_annotate and KCachegrind\n"
 	  "    json        all snapshots and counts, for programs of one's own\n"
 	  "  All but massif and json contain one snapshot: the peak, or with --at=end the end, or with\n"
-	  "  --at=N snapshot N. If several processes were recorded, --pid=PID chooses one. The options about\n"
-	  "  trees apply as if they had been given to massif-ctl record: --threshold, --depth, --alloc-fn,\n"
-	  "  --show-below-main, --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },
+	  "  --at=N snapshot N; --value=calls|allocated|temporary|live-blocks makes collapsed and speedscope\n"
+	  "  write this number of each stack instead of its bytes. If several processes were recorded,\n"
+	  "  --pid=PID chooses one. The options about trees apply as if they had been given to massif-ctl\n"
+	  "  record: --threshold, --depth, --alloc-fn, --show-below-main, --sym-offsets, --fullpath-after,\n"
+	  "  --keep-debuginfo.\n" },
 	{ "check", "check [options] FILE", "compare a recording with budgets, for tests and CI",
 	  mf_command_check,
 	  "  Prints a line for each budget and process, and for a budget that is exceeded the sites that have most.\n"

@@ -63,6 +63,17 @@ static int write_profile(FILE *out, const struct export *export, struct mf_error
 	return export->writer->write_profile(out, &profile, &export->query->options.report, process->symbolizer, err);
 }
 
+static int write_counts(FILE *out, const struct export *export, const struct mf_moment *moment, struct mf_error *err)
+{
+	struct mf_counted counted;
+	int code = mf_counted_init(&counted, moment, export->query->count, err);
+
+	if (!code)
+		code = export->writer->write_moment(out, &counted.moment, err);
+	mf_counted_deinit(&counted);
+	return code;
+}
+
 static int fill(FILE *out, void *data, struct mf_error *err)
 {
 	const struct export *export = data;
@@ -77,7 +88,23 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 		return write_profile(out, export, err);
 	moment.snapshot = mf_query_snapshot(export->query, export->process, err);
 	moment.is_end = moment.snapshot == export->process->end;
-	return moment.snapshot ? export->writer->write_moment(out, &moment, err) : -ESRCH;
+	if (!moment.snapshot)
+		return -ESRCH;
+	return export->query->counted ? write_counts(out, export, &moment, err) :
+					export->writer->write_moment(out, &moment, err);
+}
+
+static int check_value(const struct export *export, struct mf_error *err)
+{
+	if (!export->query->counted)
+		return 0;
+	if (!export->writer->one_value)
+		return mf_error_set(err, -EINVAL, "--value: only collapsed and speedscope have a single number for each "
+						  "stack; %s has all that it can express", export->writer->name);
+	if (!export->process->profile.counts)
+		return mf_error_set(err, -ENODATA, "--value: the file has no counts: it is of pages mode, or a massif.out "
+						   "file");
+	return 0;
 }
 
 /* The merged entries of a massif.out file could not be written as they were, and the file is there already. */
@@ -116,7 +143,7 @@ static int export_file(struct mf_query *query)
 		return refuse(&err);
 	mf_query_say_damage(query->files[0], &recording);
 	export.process = mf_query_process(query, &recording, &err);
-	if (!export.process || check_source(&export, &err) ||
+	if (!export.process || check_source(&export, &err) || check_value(&export, &err) ||
 	    describe(&export.process->profile, &query->options, &desc, &err) || mf_query_write(query, &source, &err))
 		return refuse(&err);
 	return 0;
@@ -124,7 +151,7 @@ static int export_file(struct mf_query *query)
 
 int mf_command_export(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--pid", "--at", "--to", "--output", "-o", NULL };
+	static const char *const allowed[] = { "--pid", "--at", "--to", "--value", "--output", "-o", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 

@@ -154,13 +154,41 @@ static struct mf_site_table make_table(const struct mf_query *query, const struc
 	};
 }
 
+static int check_counts(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err)
+{
+	if (query->sort < MF_SITES_SIDES || process->profile.counts)
+		return 0;
+	return mf_error_set(err, -ENODATA, "the file has no calls: it is of pages mode, or a massif.out file; sort by peak, "
+					   "end or growth");
+}
+
 static int show_table(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err)
 {
 	for (size_t i = 0; i < table->n_parts; i++)
-		if (table->sort >= MF_SITES_SIDES && !table->parts[i].process->profile.counts)
-			return mf_error_set(err, -ENODATA, "the file has no calls: it is of pages mode, or a massif.out "
-							   "file; sort by peak, end or growth");
+		if (check_counts(table->query, table->parts[i].process, err))
+			return -ENODATA;
 	return mf_site_table_print(terminal, table, err);
+}
+
+/* Shows the call tree of a snapshot or, if --sort names a count, that of all blocks since the start. */
+static int show_tree(const struct mf_query *query, const struct mf_terminal *terminal, struct mf_recorded *process,
+		     const struct mf_profile_snapshot *snapshot, struct mf_error *err)
+{
+	const struct mf_moment moment = {
+		&process->profile, snapshot, &query->options.report, process->symbolizer,
+	};
+	struct mf_counted counted;
+	int code;
+
+	if (check_counts(query, process, err))
+		return -ENODATA;
+	if (query->sort < MF_SITES_SIDES)
+		return mf_tree_view_print(terminal, &moment, err);
+	code = mf_counted_init(&counted, &moment, mf_sites_count_of(query->sort), err);
+	if (!code)
+		code = mf_tree_view_print(terminal, &counted.moment, err);
+	mf_counted_deinit(&counted);
+	return code;
 }
 
 static int show_process(const struct mf_query *query, const struct mf_terminal *terminal,
@@ -179,13 +207,8 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	mf_curve_draw(terminal, &process->profile, ROWS);
 	if (query->sizes)
 		return mf_size_table_print(terminal, &process->profile, err);
-	if (query->tree) {
-		const struct mf_moment moment = {
-			&process->profile, part.snapshots[0], &query->options.report, process->symbolizer,
-		};
-
-		return mf_tree_view_print(terminal, &moment, err);
-	}
+	if (query->tree)
+		return show_tree(query, terminal, process, part.snapshots[table.sort == 1], err);
 	return show_table(terminal, &table, err);
 }
 

@@ -96,6 +96,27 @@ static int parse_to(const char *text, struct mf_query *query, struct mf_error *e
 	return 0;
 }
 
+static int parse_value(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	static const char *const names[MF_COUNTS] = {
+		[MF_COUNT_ALLOCATIONS] = "calls",
+		[MF_COUNT_ALLOCATED] = "allocated",
+		[MF_COUNT_TEMPORARIES] = "temporary",
+		[MF_COUNT_LIVE] = "live-blocks",
+	};
+
+	query->counted = strcmp(text, "bytes") != 0;
+	for (enum mf_count count = 0; query->counted && count < MF_COUNTS; count++) {
+		if (strcmp(text, names[count]) == 0) {
+			query->count = count;
+			return 0;
+		}
+	}
+	if (!query->counted)
+		return 0;
+	return mf_error_set(err, -EINVAL, "--value=%.200s: use bytes, calls, allocated, temporary or live-blocks", text);
+}
+
 static int parse_output(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->output = text;
@@ -225,6 +246,7 @@ static const struct own_option {
 	{ "--pid", parse_pid },
 	{ "--at", parse_at },
 	{ "--to", parse_to },
+	{ "--value", parse_value },
 	{ "--output", parse_output },
 	{ "-o", parse_output },
 	{ "--format", parse_format },

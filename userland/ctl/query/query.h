@@ -23,6 +23,8 @@ struct mf_query {
 	size_t n_files;
 	pid_t pid;		  /* --pid: the process to choose; 0: none was given */
 	const char *at;		  /* --at: the snapshot to choose */
+	bool counted;		  /* --value: write @count of each stack instead of its live bytes */
+	enum mf_count count;
 	const char *to;		  /* --to: the format to write */
 	bool by_given;
 	enum mf_sites_by by;	  /* --by: by what sites are told apart */

@@ -27,6 +27,17 @@ struct view {
 	uint64_t total, cut; /* see mf_tree_cut() */
 };
 
+/* What an entry of the tree has: bytes or, in a tree of counts, blocks. */
+static struct mf_quantity amount_of(const struct view *view, uint64_t number)
+{
+	struct mf_quantity quantity;
+
+	if (!view->moment->in_blocks)
+		return mf_quantity_bytes(number);
+	snprintf(quantity.text, sizeof(quantity.text), "%" PRIu64, number);
+	return quantity;
+}
+
 static unsigned int spaces_of(unsigned int level)
 {
 	return 2 * level < INDENT_MAX ? 2 * level : INDENT_MAX;
@@ -47,7 +58,7 @@ static int print_call(const struct view *view, unsigned int level, const struct 
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	}
 	mf_printable_clean((char *)text.data);
-	fprintf(terminal->out, "%10s %6.2f%%  %*s", mf_quantity_bytes(entry->bytes).text,
+	fprintf(terminal->out, "%10s %6.2f%%  %*s", amount_of(view, entry->bytes).text,
 		mf_quantity_share(entry->bytes, view->total), (int)spaces_of(level), "");
 	mf_terminal_print_cut(terminal, (const char *)text.data, terminal->width > used + 20 ? terminal->width - used : 20);
 	putc('\n', terminal->out);
@@ -78,7 +89,7 @@ static int print_node(const struct view *view, unsigned int level, const struct 
 static void print_merged(const struct view *view, unsigned int level, const struct mf_tree_child *merged)
 {
 	fprintf(view->terminal->out, "%10s %6.2f%%  %*s%" PRIu32 " more, each below ",
-		mf_quantity_bytes(merged->bytes).text, mf_quantity_share(merged->bytes, view->total),
+		amount_of(view, merged->bytes).text, mf_quantity_share(merged->bytes, view->total),
 		(int)spaces_of(level), "", merged->places);
 	mf_percent_print(view->terminal->out, view->moment->options->threshold);
 	fputs("%\n", view->terminal->out);
@@ -92,7 +103,8 @@ static int print_below(const struct view *view, uint32_t node, unsigned int leve
 
 	for (size_t i = 0; !code && i < n_entries; i++) {
 		if (entries[i].node == MF_TREE_MERGED) {
-			print_merged(view, level, &entries[i]);
+			if (entries[i].bytes)
+				print_merged(view, level, &entries[i]);
 			continue;
 		}
 		code = print_node(view, level, &entries[i], err);
@@ -114,10 +126,13 @@ static int print_tree(struct view *view, struct mf_frames *frames, struct mf_fil
 	view->total = mf_tree_weigh(view->tree, snapshot);
 	view->cut = mf_tree_cut(snapshot->heap_bytes, snapshot->extra_bytes, snapshot->stack_bytes,
 				moment->options->threshold);
-	fprintf(terminal->out, "%s%10s %7s  call, and below it its callers%s\n", mf_terminal_bold(terminal), "bytes",
-		"share", mf_terminal_plain(terminal));
+	/* With a small total, the threshold can be 0. */
+	if (!view->cut)
+		view->cut = 1;
+	fprintf(terminal->out, "%s%10s %7s  call, and below it its callers%s\n", mf_terminal_bold(terminal),
+		moment->in_blocks ? "blocks" : "bytes", "share", mf_terminal_plain(terminal));
 	code = print_below(view, MF_TREE_ROOT, 0, err);
-	fprintf(terminal->out, "%10s %6.2f%%  in all\n", mf_quantity_bytes(view->total).text,
+	fprintf(terminal->out, "%10s %6.2f%%  in all\n", amount_of(view, view->total).text,
 		mf_quantity_share(view->total, view->total));
 	mf_tree_destroy(view->tree);
 	return code;
