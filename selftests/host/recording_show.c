@@ -67,6 +67,10 @@ static const struct {
 	{ "--leaks", "  7.812 KB   7.812 KB  80.00%" },
 	{ "--sort=end", "  7.812 KB   7.812 KB  80.00%" },
 	{ "--top=1", " more\n" },
+	{ "--through=g", "\n  7.812 KB   7.812 KB 100.00%  in all\n" },
+	{ "--through=f", "\n  5.859 KB   5.859 KB 100.00%  in all\n" },
+	{ "--through=?", "\n  9.766 KB   9.766 KB 100.00%  in all\n" },
+	{ "--through=main", "\n  19.53 KB   9.766 KB 100.00%  in all\n" },
 	{ "--sort=calls", "\n        10   9.766 KB          0  76.92%  main (heap_example.c:" },
 	{ "--sort=allocated", "\n         2   7.812 KB          0  40.00%  g (heap_example.c:" },
 	{ "--sort=temporary", "\n        13   19.53 KB          0   0.00%  in all\n" },
@@ -124,6 +128,10 @@ TEST_F_TIMEOUT(show, trees_of_the_end_and_of_counts, 120)
 		}
 	}
 	EXPECT_EQ(1, RUN("massif-ctl", "show", "--tree", "--sort=calls", "massif.out"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--tree", "--sort=calls", "--through=g", "massif.rec"));
+	EXPECT_TRUE(HAS("callers\n         2 100.00%  g (heap_example.c:10)\n"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--tree", "--through=f", "massif.out"));
+	EXPECT_TRUE(HAS("\n  5.859 KB 100.00%  in all\n"));
 }
 
 /* The names of a deep tree stay readable: from level 20 on, calls are not indented further. */
@@ -232,6 +240,8 @@ static const struct {
 } mistakes[] = {
 	{ "--by=x", "use one of site, function, place, file, library, stack, thread, thread-name, process" },
 	{ "--sort=x", "use peak, end, growth, calls, allocated or temporary" },
+	{ "--through=h", "--through=h: no stack has a function of this name" },
+	{ "--thread=x", "--separate-threads=yes" },
 	{ "--top=0", "it needs a number of rows, at least 1" },
 	{ "--filter=(", "--filter=(: " },
 	{ "--leaks=yes", "--leaks takes no value" },

@@ -160,6 +160,7 @@ static const struct {
 	{ "show", "--thread=creator", 0, "100.00%  take (heap_thread_names.c:" },
 	{ "show", "--thread=*creator", 0, "  8.789 KB" },
 	{ "show", "--thread=nobody", 1, "no thread has this name or ID" },
+	{ "export", "--thread=creator", 1, "massif has all stacks; use another format" },
 	{ "export", "--to=json", 0, "\"name\":\"first creator\"" },
 	{ "export", "--to=collapsed", 0, "take " },
 };
@@ -174,6 +175,13 @@ TEST_F_TIMEOUT(threads, can_be_shown, 120)
 			       self->result.out, self->result.err);
 		}
 	}
+	/* 5,000 bytes that are kept, and ten blocks of 10 bytes. */
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--tree", "--sort=calls", "--thread=creator", "massif.rec"));
+	EXPECT_TRUE(HAS("\n        11 100.00%  in all\n")) TH_LOG("%s", self->result.out);
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=collapsed", "--value=allocated", "--thread=creator", "massif.rec"));
+	EXPECT_TRUE(HAS("take 5000\n")) TH_LOG("%s", self->result.out);
+	EXPECT_TRUE(HAS("take 100\n"));
+	ASSERT_EQ(0, RUN("massif-ctl", "diff", "--thread=creator", "massif.rec", "massif.rec"));
 	/* IDs differ between runs, names do not. */
 	ASSERT_EQ(0, RUN("massif-ctl", "diff", "--by=thread", "massif.rec", "massif.rec"));
 	EXPECT_TRUE(HAS("in all"));

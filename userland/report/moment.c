@@ -7,9 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/pattern.h"
 #include "report/filter.h"
 #include "report/frames.h"
 #include "report/location.h"
@@ -53,24 +51,6 @@ static bool add_frame(const struct mf_moment *moment, struct calls *calls, struc
 		if (!add_call(calls, frame, &locations[i]))
 			return false;
 	return true;
-}
-
-bool mf_moment_thread_matches(const struct mf_thread_info *thread, const char *pattern)
-{
-	char tid[24];
-
-	snprintf(tid, sizeof(tid), "%" PRIu64, thread->tid);
-	return mf_pattern_matches_text(pattern, thread->name) || (thread->tid && strcmp(pattern, tid) == 0);
-}
-
-/* Returns whether @context belongs to the threads that the options choose. */
-static bool is_chosen(const struct mf_moment *moment, uint32_t context)
-{
-	const struct mf_profile *profile = moment->profile;
-	const char *pattern = moment->options->thread;
-
-	return !pattern || !profile->threads ||
-	       mf_moment_thread_matches(&profile->threads[profile->context_threads[context]], pattern);
 }
 
 struct walk {
@@ -117,8 +97,6 @@ static int walk_stacks(struct walk *walk,
 		struct mf_context context = { .frames = walk->frames };
 		struct mf_filter_span span;
 
-		if (!is_chosen(moment, leaf->context))
-			continue;
 		context.n_frames = profile->read_context(profile->source, leaf->context, walk->frames);
 		code = mf_filter_apply(walk->filter, &context, NULL, &span, err);
 		if (code || !span.count)

@@ -52,9 +52,8 @@ struct mf_moment_stack {
 };
 
 /*
- * Calls @each for every stack of the snapshot that is not ignored and that is of the chosen threads, in the order of
- * contexts. The stack is valid during the call of @each. Stops if @each returns anything but 0, and returns that;
- * otherwise returns 0 or -ENOMEM.
+ * Calls @each for every stack of the snapshot that is not ignored, in the order of contexts. The stack is valid during
+ * the call of @each. Stops if @each returns anything but 0, and returns that; otherwise returns 0 or -ENOMEM.
  */
 int mf_moment_each(const struct mf_moment *moment,
 		   int (*each)(void *data, const struct mf_moment_stack *stack, struct mf_error *err), void *data,
@@ -65,9 +64,6 @@ int mf_moment_each(const struct mf_moment *moment,
  * those that have allocated anything; and how many these are. Sets *@leaves to NULL, with a message, if out of memory.
  */
 size_t mf_moment_join_counts(const struct mf_moment *moment, struct mf_leaf **leaves, struct mf_error *err);
-
-/* Returns whether @pattern, as in mf_report_options, is the ID of @thread or matches its name. */
-bool mf_moment_thread_matches(const struct mf_thread_info *thread, const char *pattern);
 
 /* Returns the name to show for @call: its function, or the file that contains its code, or its address in @text. */
 const char *mf_call_name(const struct mf_call *call, const struct mf_report_options *options, char text[static 32]);

@@ -19,7 +19,6 @@ struct mf_strings {
 };
 
 struct mf_report_options {
-	const char *thread; /* only the stacks of threads with this name (a pattern) or ID; NULL: of all; see moment.h */
 	double threshold; /* percentage of the snapshot's total; smaller tree entries are merged */
 	uint32_t depth;	  /* maximum number of frames kept per context, 1..200 */
 	struct mf_strings alloc_fns;	  /* allocation functions in addition to mf_filter_alloc_fns */

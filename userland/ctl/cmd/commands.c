@@ -30,8 +30,8 @@ const struct mf_command mf_commands[] = {
 	  "    --at=peak|end|N|TIME   the moment that the first column shows; TIME is 300ms, 1.5s, 20Mi or 10MB\n"
 	  "    --top=N           number of rows\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
-	  "    --thread=NAME|TID only what these threads have allocated; NAME may have * and ?; needs a recording\n"
-	  "                      made with --separate-threads=yes\n"
+	  "    --through=FUNCTION   only stacks with a call of such a function; * and ? stand for any text, character\n"
+	  "    --thread=NAME|TID    only what these threads have allocated; needs --separate-threads=yes\n"
 	  "  On a terminal, long output goes to $MASSIF_PAGER, $PAGER or less. With NO_COLOR set, there are no colours.\n" },
 	{ "diff", "diff [options] OLD NEW", "show what has changed between two recordings",
 	  mf_command_diff,
@@ -42,7 +42,7 @@ const struct mf_command mf_commands[] = {
 	  "    --min=SIZE        hide smaller changes (4K, 1M)\n"
 	  "    --top=N           number of rows, 20 by default\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
-	  "    --thread=NAME     only what these threads have allocated\n"
+	  "    --through=FUNCTION, --thread=NAME   only such stacks\n"
 	  "    --tolerance=PCT   growth of peak and end up to this percentage is none\n"
 	  "  The exit status is 0 if neither the peak nor the end has grown, 1 if one has, 2 if something is wrong.\n" },
 	{ "export", "export [--to=FORMAT] [options] FILE", "write a recorded profile for another program",
@@ -58,10 +58,10 @@ const struct mf_command mf_commands[] = {
 	  "    json        all snapshots and counts, for programs of one's own\n"
 	  "  All but massif and json contain one snapshot: the peak, or with --at=end the end, or with\n"
 	  "  --at=N snapshot N; --value=calls|allocated|temporary|live-blocks makes collapsed and speedscope\n"
-	  "  write this number of each stack instead of its bytes. If several processes were recorded,\n"
-	  "  --pid=PID chooses one. The options about trees apply as if they had been given to massif-ctl\n"
-	  "  record: --threshold, --depth, --alloc-fn, --show-below-main, --sym-offsets, --fullpath-after,\n"
-	  "  --keep-debuginfo.\n" },
+	  "  write this number of each stack instead of its bytes; --through and --thread select stacks.\n"
+	  "  If several processes were recorded, --pid=PID chooses one. The options about trees apply as if they\n"
+	  "  had been given to massif-ctl record: --threshold, --depth, --alloc-fn, --show-below-main,\n"
+	  "  --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },
 	{ "check", "check [options] FILE", "compare a recording with budgets, for tests and CI",
 	  mf_command_check,
 	  "  Prints a line for each budget and process, and for a budget that is exceeded the sites that have most.\n"

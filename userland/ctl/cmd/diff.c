@@ -240,7 +240,7 @@ static int diff_files(struct mf_query *query)
 		}
 		mf_query_say_damage(query->files[side], &recordings[side]);
 		c.sides[side] = mf_query_process(query, &recordings[side], &err);
-		if (!c.sides[side] || mf_query_check_threads(query, c.sides[side], &err))
+		if (!c.sides[side] || mf_query_select(query, c.sides[side], &err))
 			status = refuse(&err);
 	}
 	if (status == STATUS_SAME)
@@ -254,7 +254,7 @@ static int diff_files(struct mf_query *query)
 int mf_command_diff(int argc, char **argv)
 {
 	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--filter", "--thread", "--top", "--min", "--tolerance", NULL,
+		"--pid", "--at", "--by", "--filter", "--thread", "--through", "--top", "--min", "--tolerance", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;

@@ -131,6 +131,17 @@ static int choose_writer(const struct mf_query *query, struct export *export, st
 	return mf_error_set(err, -EINVAL, "--to=%.100s: there is no such format; there are %s", query->to, names);
 }
 
+/* The totals of all snapshots are of all stacks. */
+static int check_selection(const struct export *export, struct mf_error *err)
+{
+	const struct mf_selection *selection = &export->query->selection;
+
+	if (!export->writer->write_profile || (!selection->thread && !selection->through))
+		return 0;
+	return mf_error_set(err, -EINVAL, "--thread and --through: %s has all stacks; use another format",
+			    export->writer->name);
+}
+
 static int export_file(struct mf_query *query)
 {
 	__attribute__((cleanup(mf_recording_release))) struct mf_recording recording = { 0 };
@@ -144,6 +155,7 @@ static int export_file(struct mf_query *query)
 	mf_query_say_damage(query->files[0], &recording);
 	export.process = mf_query_process(query, &recording, &err);
 	if (!export.process || check_source(&export, &err) || check_value(&export, &err) ||
+	    check_selection(&export, &err) || mf_query_select(query, export.process, &err) ||
 	    describe(&export.process->profile, &query->options, &desc, &err) || mf_query_write(query, &source, &err))
 		return refuse(&err);
 	return 0;
@@ -151,7 +163,8 @@ static int export_file(struct mf_query *query)
 
 int mf_command_export(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--pid", "--at", "--to", "--value", "--output", "-o", NULL };
+	static const char *const allowed[] = { "--pid", "--at", "--to", "--value", "--thread", "--through", "--output",
+					       "-o", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 

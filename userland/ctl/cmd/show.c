@@ -197,7 +197,7 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	struct mf_site_table_part part;
 	struct mf_site_table table;
 
-	if (mf_query_check_threads(query, process, err))
+	if (mf_query_select(query, process, err))
 		return -ENODATA;
 	if (choose_snapshots(query, process, &part, err))
 		return -ESRCH;
@@ -269,7 +269,7 @@ static int show_processes(const struct mf_query *query, const struct mf_terminal
 	if (query->processes || !recording->n_processes)
 		return 0;
 	for (size_t i = 0; i < recording->n_processes; i++)
-		if (mf_query_check_threads(query, recording->processes[i], err) ||
+		if (mf_query_select(query, recording->processes[i], err) ||
 		    choose_snapshots(query, recording->processes[i], &parts[i], err))
 			return -ESRCH;
 	fputs("\nAll processes together, each at its own peak:\n", terminal->out);
@@ -310,7 +310,7 @@ static int show_file(struct mf_query *query)
 int mf_command_show(int argc, char **argv)
 {
 	static const char *const allowed[] = { "--pid", "--at", "--by", "--sort", "--leaks",
-					       "--tree", "--sizes", "--filter", "--thread", "--top", NULL };
+					       "--tree", "--sizes", "--filter", "--thread", "--through", "--top", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 

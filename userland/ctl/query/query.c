@@ -207,7 +207,13 @@ static int parse_tolerance(const char *text, struct mf_query *query, struct mf_e
 
 static int parse_thread(const char *text, struct mf_query *query, struct mf_error *err)
 {
-	query->options.report.thread = text;
+	query->selection.thread = text;
+	return 0;
+}
+
+static int parse_through(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->selection.through = text;
 	return 0;
 }
 
@@ -241,6 +247,7 @@ static const struct own_option {
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
 	{ "--thread", parse_thread },
+	{ "--through", parse_through },
 	{ "--min", parse_min },
 	{ "--tolerance", parse_tolerance },
 	{ "--pid", parse_pid },
@@ -457,18 +464,14 @@ void mf_query_say_damage(const char *path, const struct mf_recording *recording)
 			       recording->n_processes == 1 ? "" : "es");
 }
 
-int mf_query_check_threads(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err)
+int mf_query_select(const struct mf_query *query, struct mf_recorded *process, struct mf_error *err)
 {
 	bool by_thread = query->by_given && (query->by == MF_SITES_BY_THREAD || query->by == MF_SITES_BY_THREAD_NAME);
-	const struct mf_profile *profile = &process->profile;
-	const char *pattern = query->options.report.thread;
 
-	if (!profile->threads && (by_thread || pattern))
+	if (by_thread && !process->profile.threads)
 		return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make the "
 						   "recording with --separate-threads=yes");
-	for (size_t i = 0; pattern && i < profile->n_threads; i++)
-		if (mf_moment_thread_matches(&profile->threads[i], pattern))
-			return 0;
-	return !pattern ? 0 : mf_error_set(err, -ENODATA, "--thread=%.200s: no thread has this name or ID; --by=thread shows "
-							  "all", pattern);
+	if (!query->selection.thread && !query->selection.through)
+		return 0;
+	return mf_selection_apply(&query->selection, process, &query->options.report, err);
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "ctl/files/outfile.h"
 #include "ctl/options/options.h"
+#include "ctl/query/selection.h"
 #include "recording/reader.h"
 #include "report/sites.h"
 
@@ -37,6 +38,7 @@ struct mf_query {
 	uint32_t top;		  /* --top: how many rows a table has; 0: not given */
 	uint64_t min;		  /* --min: smaller changes are not shown, in bytes */
 	double tolerance;	  /* --tolerance: growth that is none, in per cent */
+	struct mf_selection selection; /* --thread, --through: the stacks that the command is about */
 	const char *filter;	  /* --filter: only sites that match; compiled in @regex */
 	regex_t regex;
 	const char *format;	  /* --format: how verdicts are written; NULL: not given */
@@ -80,10 +82,10 @@ int mf_query_write(const struct mf_query *query, const struct mf_outfile_source 
 void mf_query_say_damage(const char *path, const struct mf_recording *recording);
 
 /*
- * Returns 0, or -ENODATA with a message if the query is about threads, but @process has not kept them apart or has no such
- * thread.
+ * Leaves only the stacks in @process that --thread and --through select. Returns 0; -ENODATA, with a message, if there
+ * are none, or if the query is about threads but the profile does not keep them apart; or -ENOMEM.
  */
-int mf_query_check_threads(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err);
+int mf_query_select(const struct mf_query *query, struct mf_recorded *process, struct mf_error *err);
 
 /* Returns the expression of --filter, or NULL. */
 static inline const regex_t *mf_query_filter(const struct mf_query *query)

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+// Selects the stacks of a recorded process that a command is about: those of some threads, or through some functions.
+
+#include "selection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pattern.h"
+#include "report/moment.h"
+
+static bool is_thread(const struct mf_thread_info *thread, const char *pattern)
+{
+	char tid[24];
+
+	snprintf(tid, sizeof(tid), "%" PRIu64, thread->tid);
+	return mf_pattern_matches_text(pattern, thread->name) || (thread->tid && strcmp(pattern, tid) == 0);
+}
+
+/* Keeps, of the contexts marked in @chosen, those of the threads that match. Returns whether any thread does. */
+static bool choose_threads(const struct mf_profile *profile, const char *pattern, bool *chosen)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < profile->n_threads; i++)
+		any |= is_thread(&profile->threads[i], pattern);
+	for (size_t i = 0; i < profile->n_contexts; i++)
+		chosen[i] &= is_thread(&profile->threads[profile->context_threads[i]], pattern);
+	return any;
+}
+
+struct search {
+	const char *pattern;
+	bool *found;
+};
+
+static int look_through(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	const struct search *search = data;
+
+	for (size_t i = 0; i < stack->n && !search->found[stack->context]; i++)
+		search->found[stack->context] = mf_pattern_matches_text(search->pattern, stack->calls[i].location->function);
+	return 0;
+}
+
+/* Keeps, of the contexts marked in @chosen, those with a function that matches. Returns 0 or -ENOMEM. */
+static int choose_functions(const struct mf_recorded *process, const char *pattern,
+			    const struct mf_report_options *options, bool *chosen, struct mf_error *err)
+{
+	size_t n = process->profile.n_contexts;
+	mf_auto_free bool *found = calloc(n + 1, sizeof(*found));
+	mf_auto_free struct mf_leaf *leaves = calloc(n + 1, sizeof(*leaves));
+	struct mf_profile_snapshot all = { .tree = MF_TREE_DETAILED, .leaves = leaves, .n_seen = n };
+	const struct mf_moment moment = { &process->profile, &all, options, process->symbolizer };
+	struct search search = { pattern, found };
+	int code;
+
+	if (!found || !leaves)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < n; i++)
+		if (chosen[i])
+			leaves[all.n_leaves++] = (struct mf_leaf){ i, 1 };
+	code = mf_moment_each(&moment, look_through, &search, err);
+	if (!code)
+		memcpy(chosen, found, n * sizeof(*chosen));
+	return code;
+}
+
+static void keep(struct mf_recorded *process, const bool *chosen)
+{
+	/* The end is the last snapshot of the array, or one of the profile's. */
+	size_t n_snapshots = process->profile.n_snapshots +
+			     (process->end == &process->snapshots[process->profile.n_snapshots]);
+
+	for (size_t i = 0; i < n_snapshots; i++) {
+		struct mf_profile_snapshot *snapshot = &process->snapshots[i];
+		struct mf_leaf *leaves;
+		size_t n = 0;
+
+		if (!snapshot->n_leaves)
+			continue;
+		leaves = process->leaves + (snapshot->leaves - process->leaves);
+		for (size_t k = 0; k < snapshot->n_leaves; k++)
+			if (chosen[leaves[k].context])
+				leaves[n++] = leaves[k];
+		snapshot->n_leaves = n;
+	}
+	for (size_t i = 0; process->counts && i < process->profile.n_contexts; i++)
+		if (!chosen[i])
+			process->counts[i] = (struct mf_counts){ 0 };
+}
+
+int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded *process,
+		       const struct mf_report_options *options, struct mf_error *err)
+{
+	size_t n = process->profile.n_contexts;
+	mf_auto_free bool *chosen = malloc(n + 1);
+	int code = 0;
+
+	if (!chosen)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	memset(chosen, true, n + 1);
+	if (selection->thread && !process->profile.threads)
+		return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make the "
+						   "recording with --separate-threads=yes");
+	if (selection->thread && !choose_threads(&process->profile, selection->thread, chosen))
+		return mf_error_set(err, -ENODATA, "--thread=%.200s: no thread has this name or ID; --by=thread shows all",
+				    selection->thread);
+	if (selection->through)
+		code = choose_functions(process, selection->through, options, chosen, err);
+	if (code)
+		return code;
+	if (selection->through && !memchr(chosen, true, n))
+		return mf_error_set(err, -ENODATA, "--through=%.200s: no stack has a function of this name; use * and ? for "
+						   "any text and character", selection->through);
+	keep(process, chosen);
+	return 0;
+}
