@@ -59,7 +59,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules bench-kernel demo
+.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -147,6 +147,16 @@ check-random:
 		MASSIF_RANDOM_N=$(or $(N),2000) MASSIF_RANDOM_SEED='$(SEED)' \
 		MASSIF_RANDOM_FIRST='$(FIRST)' $(abspath $(O))/selftests/host/random_programs
 
+# Ten minutes. The figures are printed.
+#: check-recordings  N=10000 damaged recordings and massif.out files with AddressSanitizer, and some of STACKS=1000000
+check-recordings:
+	@$(SUBMAKE) programs tests
+	@$(SUBMAKE) sanitized-units
+	@rm -rf $(O)/selftests/recordings && mkdir -p $(O)/selftests/recordings
+	@cd $(O)/selftests/recordings && export MASSIF_BUILD=$(abspath $(O)) && \
+		MASSIF_MUTANTS=$(or $(N),10000) $(abspath $(O))/sanitize/unit/selftests/host/recording_mutants && \
+		MASSIF_STACKS=$(or $(STACKS),1000000) $(abspath $(O))/selftests/host/recording_huge
+
 #: check-storm      MINUTES=5 of threads, children, libraries and signals, in three ways
 check-storm:
 	@$(SUBMAKE) programs tests
@@ -166,8 +176,8 @@ SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather
 
 # What host/sanitized runs.
 SANITIZED_units := ctl_outfile kmod_btf model_heap model_ledger model_log model_snapshots model_store model_trie \
-	pages_accounting pages_cfi pages_ring pages_space pages_stream recording_file report_filter report_tree \
-	symbols_namefile symbols_symtab
+	pages_accounting pages_cfi pages_ring pages_space pages_stream recording_file recording_mutants report_filter \
+	report_tree symbols_namefile symbols_symtab
 
 sanitized-units: $(KSELFTEST)
 	@mkdir -p $(O)/sanitize/unit && cp -r $(O)/kselftest $(O)/sanitize/unit/

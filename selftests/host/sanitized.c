@@ -48,6 +48,7 @@ SANITIZED(pages_ring);
 SANITIZED(pages_space);
 SANITIZED(pages_stream);
 SANITIZED(recording_file);
+SANITIZED(recording_mutants);
 SANITIZED(report_filter);
 SANITIZED(report_tree);
 SANITIZED(symbols_namefile);
