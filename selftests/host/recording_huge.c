@@ -167,7 +167,9 @@ static bool write_recording(const struct huge *huge, const char *path)
 	bool fine;
 
 	mf_section_add_magic(&file);
-	fine = out && !mf_recording_add(&file, &facts, &huge->profile, &huge->snapshots[huge->profile.n_snapshots], huge->symbolizer, NULL) &&
+	fine = out &&
+	       !mf_recording_add(&file, &facts, &huge->profile, &huge->snapshots[huge->profile.n_snapshots],
+				 huge->symbolizer, NULL) &&
 	       fwrite(file.data, 1, file.size, out) == file.size;
 	mf_bytes_deinit(&file);
 	return out && !fclose(out) && fine;
@@ -286,7 +288,8 @@ TEST_F_TIMEOUT(huge, is_read_by_every_command, 3600)
 			snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s ", commands[i][k]);
 		EXPECT_EQ(0, run(self, commands[i]));
 		ASSERT_EQ(0, stat("huge.text", &output));
-		TH_LOG("%6.2f s %8ld KiB %11lld bytes  %s", self->seconds, self->usage.ru_maxrss, (long long)output.st_size, words);
+		TH_LOG("%6.2f s %8ld KiB %11lld bytes  %s", self->seconds, self->usage.ru_maxrss,
+		       (long long)output.st_size, words);
 		EXPECT_LT(100, output.st_size);
 		EXPECT_GT(TIME_MS_BASE + TIME_MS_EACH * (double)n_chosen(), 1000 * self->seconds);
 		EXPECT_GT(MEMORY_KIB_BASE + MEMORY_KIB_EACH * (double)n_chosen(), (double)self->usage.ru_maxrss);
