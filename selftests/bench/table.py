@@ -30,8 +30,12 @@ def grid(head, rows):
                      [line(row) for row in rows]) + "\n"
 
 
+# What massif itself is called in heap.py's table of profilers, with different options.
+OURS = ("massif", "first", "exact", "record", "threads")
+
+
 def cpu_table(result, titles):
-    others = [tool for tool in result["tools"] if tool not in ("massif", "first", "exact")]
+    others = [tool for tool in result["tools"] if tool not in OURS]
     compares = "massif" in result["tools"]
     head = ["program", "alone, s"] + [titles[tool] for tool in result["tools"]]
     if compares:
