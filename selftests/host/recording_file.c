@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/printable.h"
 #include "ctl/query/curve.h"
+#include "ctl/query/size_table.h"
 #include "recording/facts.h"
 #include "recording/reader.h"
 #include "recording/section.h"
@@ -724,6 +725,23 @@ TEST(curve_of_large_times)
 	fclose(terminal.out);
 	EXPECT_NE(NULL, strstr(text, "5 B |"));
 	EXPECT_NE(NULL, strstr(text, "#\n"));
+	free(text);
+}
+
+/* The numbers of blocks of a file can be so large that their sum overflows. No bar is longer than that of the sum. */
+TEST(sizes_of_too_many_blocks)
+{
+	static const struct mf_size_class too_many[MF_SIZE_CLASSES] = { [3] = { UINT64_MAX, 7 }, [4] = { 9, UINT64_MAX } };
+	const struct mf_profile profile = { .sizes = too_many };
+	struct mf_terminal terminal = { .width = 80 };
+	char *text = NULL;
+	size_t size;
+
+	terminal.out = open_memstream(&text, &size);
+	EXPECT_EQ(0, mf_size_table_print(&terminal, &profile, NULL));
+	fclose(terminal.out);
+	EXPECT_NE(NULL, strstr(text, "  ####################\n"));
+	EXPECT_EQ(NULL, strstr(text, "#####################"));
 	free(text);
 }
 

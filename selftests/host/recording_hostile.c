@@ -9,16 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 
+#include "base/bytes.h"
+#include "base/memory_limit.h"
+#include "ctl/query/query.h"
 #include "recording/reader.h"
+#include "recording/section.h"
 #include "selftests/lib/ctl_run.h"
 
-#define LINE_MOST (16u << 20) /* BYTES_OF_LINE_MAX in userland/recording/massif_text.c */
+#define LINE_MOST    (16u << 20) /* BYTES_OF_LINE_MAX in userland/recording/massif_text.c */
+#define OBJECTS_MOST (1u << 20)  /* OBJECTS_MAX in userland/recording/reader.c */
+#define LITTLE	     (90u << 20) /* less memory than so many objects take, and more than the rest does */
 
 FIXTURE(hostile)
 {
@@ -287,6 +294,93 @@ TEST(many_stacks_and_many_snapshots)
 	}
 	TH_LOG("%.3f and %.3f s", seconds[0], seconds[1]);
 	EXPECT_GT(2 + 8 * seconds[0], seconds[1]);
+}
+
+/* Returns a recording of a process without stacks, which has @n_objects objects. */
+static struct mf_bytes make_objects(size_t n_objects)
+{
+	struct mf_bytes file = { 0 }, contents = { 0 };
+
+	mf_section_add_magic(&file);
+	for (enum mf_section_type type = MF_SECTION_PROCESS; type <= MF_SECTION_END; type++) {
+		size_t n_zeros = type == MF_SECTION_OBJECTS ? 10 * n_objects : type == MF_SECTION_STACKS ? 3 : 0;
+
+		/* The snapshot of the end. */
+		contents.size = 0;
+		if (type != MF_SECTION_STACKS && type != MF_SECTION_END)
+			mf_bytes_add_unsigned(&contents, type == MF_SECTION_OBJECTS ? n_objects : type == MF_SECTION_SNAPSHOTS);
+		for (size_t i = 0; i < 7 && type == MF_SECTION_SNAPSHOTS; i++)
+			mf_bytes_add_unsigned(&contents, i == 4 ? MF_TREE_DETAILED : 0);
+		for (size_t i = 0; i < n_zeros; i++)
+			mf_bytes_add(&contents, "", 1);
+		mf_section_add(&file, type, &contents);
+	}
+	mf_bytes_deinit(&contents);
+	return file;
+}
+
+TEST(objects_of_a_process)
+{
+	static const size_t numbers[] = { 1, OBJECTS_MOST, OBJECTS_MOST + 1, 10 * OBJECTS_MOST };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct mf_bytes file = make_objects(numbers[i]);
+		struct mf_recording recording;
+		struct mf_error err = { 0 };
+
+		EXPECT_EQ(numbers[i] > OBJECTS_MOST ? -EBADMSG : 0, read_bytes(file.data, file.size, &recording, &err)) {
+			TH_LOG("%zu: %s", numbers[i], err.text);
+		}
+		if (numbers[i] > OBJECTS_MOST)
+			EXPECT_NE(NULL, strstr(err.text, "the objects of process 1 are invalid"));
+		mf_recording_release(&recording);
+		mf_bytes_deinit(&file);
+	}
+}
+
+/* A file that needs too much memory gets a message. */
+TEST(memory_has_a_bound)
+{
+	char *words[] = { "massif.rec", NULL };
+	struct rlimit limit, lower;
+	struct mf_query query;
+
+	ASSERT_EQ(0, mf_query_parse(&query, 1, words, 1, (const char *const[]){ NULL }, NULL));
+	mf_query_release(&query);
+	ASSERT_EQ(0, getrlimit(RLIMIT_AS, &limit));
+	EXPECT_GE((rlim_t)sysconf(_SC_PHYS_PAGES) / 2 * (rlim_t)sysconf(_SC_PAGESIZE), limit.rlim_cur);
+	limit.rlim_cur -= limit.rlim_cur / 4;
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
+	mf_memory_limit();
+	ASSERT_EQ(0, getrlimit(RLIMIT_AS, &lower));
+	EXPECT_EQ(limit.rlim_cur, lower.rlim_cur);
+}
+
+static void have_little_memory(void)
+{
+	const struct rlimit limit = { LITTLE, LITTLE };
+
+	if (setrlimit(RLIMIT_AS, &limit))
+		abort();
+}
+
+TEST_F(hostile, more_than_there_is_memory)
+{
+	struct mf_bytes file = make_objects(OBJECTS_MOST);
+
+	write_file("massif.objects", file.data, file.size);
+	mf_bytes_deinit(&file);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		const char *argv[] = { "massif-ctl", commands[i].words[0], commands[i].words[1] ?: "massif.objects",
+				       commands[i].words[1] ? "massif.objects" : NULL, NULL };
+
+		if (strcmp(commands[i].words[0], "diff") == 0)
+			argv[2] = argv[3];
+		ctl_result_free(&self->result);
+		ctl_run(&self->result, NULL, have_little_memory, argv);
+		EXPECT_EQ(commands[i].status, ctl_exit_code(&self->result));
+		EXPECT_STREQ("massif-ctl: cannot read 'massif.objects': out of memory\n", self->result.err);
+	}
 }
 
 /* Output that cannot be written is an error, in every format. */

@@ -162,14 +162,13 @@ static bool write_recording(const struct huge *huge, const char *path)
 	static const struct mf_facts facts = {
 		.pid = 7, .name = "huge", .cmd = "huge", .desc = "(none)", .time_unit = MF_TIME_MS, .version = "0",
 	};
+	const struct mf_profile_snapshot *end = &huge->snapshots[huge->profile.n_snapshots];
 	struct mf_bytes file = { 0 };
 	FILE *out = fopen(path, "we");
 	bool fine;
 
 	mf_section_add_magic(&file);
-	fine = out &&
-	       !mf_recording_add(&file, &facts, &huge->profile, &huge->snapshots[huge->profile.n_snapshots],
-				 huge->symbolizer, NULL) &&
+	fine = out && !mf_recording_add(&file, &facts, &huge->profile, end, huge->symbolizer, NULL) &&
 	       fwrite(file.data, 1, file.size, out) == file.size;
 	mf_bytes_deinit(&file);
 	return out && !fclose(out) && fine;

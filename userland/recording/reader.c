@@ -14,6 +14,9 @@
 #include "recording/massif_text.h"
 #include "symbols/positions.h"
 
+/* More than fit into the session of a program. Each takes 100 bytes. */
+#define OBJECTS_MAX (1u << 20)
+
 static int no_memory(struct mf_error *err)
 {
 	return mf_error_set(err, -ENOMEM, "out of memory");
@@ -72,6 +75,8 @@ static bool take_objects(struct mf_recorded *process)
 	struct mf_cursor cursor = cursor_of(process, MF_SECTION_OBJECTS);
 	size_t n = mf_cursor_count(&cursor, 10);
 
+	if (n > OBJECTS_MAX)
+		return false;
 	process->objects = calloc(n + 1, sizeof(*process->objects));
 	if (!process->objects)
 		return lack_memory(process);

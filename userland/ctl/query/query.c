@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory_limit.h"
 #include "base/printable.h"
 #include "ctl/message/message.h"
 #include "ctl/options/number.h"
@@ -332,6 +333,8 @@ int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files
 	int n_words = 0, used, code;
 
 	*query = (struct mf_query){ 0 };
+	/* What follows reads files of others. */
+	mf_memory_limit();
 	code = mf_options_init(&query->options, argc, err);
 	if (code)
 		return code;

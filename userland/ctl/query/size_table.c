@@ -10,6 +10,12 @@
 
 #define BAR 20u /* columns of the bar for all blocks */
 
+/* In a file that is meant to deceive, sums can overflow: a part would be larger than the whole, and its bar endless. */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
 static void print_row(const struct mf_terminal *terminal, uint32_t class, const struct mf_size_class *row,
 		      const struct mf_size_class *all)
 {
@@ -35,8 +41,8 @@ int mf_size_table_print(const struct mf_terminal *terminal, const struct mf_prof
 		return mf_error_set(err, -ENODATA, "the file has no sizes of blocks: it is of pages mode, or a massif.out "
 						   "file");
 	for (uint32_t i = 0; i < MF_SIZE_CLASSES; i++) {
-		all.blocks += sizes[i].blocks;
-		all.bytes += sizes[i].bytes;
+		all.blocks = add(all.blocks, sizes[i].blocks);
+		all.bytes = add(all.bytes, sizes[i].bytes);
 		if (sizes[i].blocks) {
 			first = first < i ? first : i;
 			last = i;
