@@ -95,6 +95,34 @@ TEST_F_TIMEOUT(diff, hides_small_changes, 120)
 	EXPECT_TRUE(HAS(" 4 more\n"));
 }
 
+/* Two runs with several processes: all of them together, also by process. heap_example peaks at 20,184 bytes. */
+TEST_F_TIMEOUT(diff, of_whole_runs, 120)
+{
+	char script[2][300];
+
+	snprintf(script[0], sizeof(script[0]), "%s; :", ctl_target("heap_example"));
+	snprintf(script[1], sizeof(script[1]), "%s; %s; :", ctl_target("heap_example"), ctl_target("heap_example"));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--trace-children=yes", "--massif-out-file=massif.out.%p",
+				 i ? "--record=massif.two" : "--record=massif.one", "sh", "-c", script[i]));
+	EXPECT_EQ(1, RUN("massif-ctl", "diff", "massif.one", "massif.two"));
+	EXPECT_TRUE(HAS("old: 2 processes, each at its own peak\nnew: 3 processes, each at its own peak\n")) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_TRUE(HAS("\n  +19.71 KB"));
+	EXPECT_TRUE(HAS("\n  +9.766 KB   9.766 KB   19.53 KB  main (heap_example.c)\n"));
+	EXPECT_TRUE(HAS("\n  +7.812 KB   7.812 KB   15.62 KB  g (heap_example.c)\n"));
+	EXPECT_EQ(0, RUN("massif-ctl", "diff", "massif.two", "massif.one"));
+	EXPECT_EQ(1, RUN("massif-ctl", "diff", "--by=process", "massif.one", "massif.two"));
+	EXPECT_TRUE(HAS("\n  +19.53 KB   19.53 KB   39.06 KB  heap_example\n")) TH_LOG("%s", self->result.out);
+	EXPECT_EQ(1, RUN("massif-ctl", "diff", "--through=g", "massif.one", "massif.two"));
+	EXPECT_TRUE(HAS("\n  +7.812 KB   7.812 KB   15.62 KB  in all\n"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--through=g", "massif.two"));
+	EXPECT_TRUE(HAS("\n  15.62 KB   15.62 KB 100.00%  in all\n"));
+	/* --pid compares one process of each. */
+	EXPECT_EQ(2, RUN("massif-ctl", "diff", "--pid=1", "massif.one", "massif.two"));
+}
+
 TEST_F_TIMEOUT(diff, mistakes_have_a_status_of_their_own, 120)
 {
 	EXPECT_EQ(2, RUN("massif-ctl", "diff", "massif.old"));

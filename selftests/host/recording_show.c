@@ -240,7 +240,7 @@ static const struct {
 } mistakes[] = {
 	{ "--by=x", "use one of site, function, place, file, library, stack, thread, thread-name, process" },
 	{ "--sort=x", "use peak, end, growth, calls, allocated or temporary" },
-	{ "--through=h", "--through=h: no stack has a function of this name" },
+	{ "--through=h", "--through=h: no such stack has a function of this name" },
 	{ "--thread=x", "--separate-threads=yes" },
 	{ "--top=0", "it needs a number of rows, at least 1" },
 	{ "--filter=(", "--filter=(: " },

@@ -159,7 +159,7 @@ static const struct {
 	{ "show", "--by=thread-name", 0, "  creator\n" },
 	{ "show", "--thread=creator", 0, "100.00%  take (heap_thread_names.c:" },
 	{ "show", "--thread=*creator", 0, "  8.789 KB" },
-	{ "show", "--thread=nobody", 1, "no thread has this name or ID" },
+	{ "show", "--thread=nobody", 1, "no thread of this name or ID" },
 	{ "export", "--thread=creator", 1, "massif has all stacks; use another format" },
 	{ "export", "--to=json", 0, "\"name\":\"first creator\"" },
 	{ "export", "--to=collapsed", 0, "take " },

@@ -23,6 +23,7 @@ const char *const mf_sites_by_names[MF_SITES_BYS] = {
 	[MF_SITES_BY_STACK] = "stack",
 	[MF_SITES_BY_THREAD] = "thread",
 	[MF_SITES_BY_THREAD_NAME] = "thread-name",
+	[MF_SITES_BY_PROCESS] = "process",
 };
 
 static void put(struct mf_bytes *label, const char *text)
@@ -135,6 +136,11 @@ static void label_thread(struct mf_bytes *label, const struct mf_moment *moment,
 		put(label, tid);
 }
 
+static void label_process(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
+{
+	put(label, moment->process ?: "?");
+}
+
 static void (*const labellers[MF_SITES_BYS])(struct mf_bytes *label, const struct mf_moment *moment,
 					      const struct mf_moment_stack *stack) = {
 	[MF_SITES_BY_SITE] = label_site,
@@ -145,6 +151,7 @@ static void (*const labellers[MF_SITES_BYS])(struct mf_bytes *label, const struc
 	[MF_SITES_BY_STACK] = label_stack,
 	[MF_SITES_BY_THREAD] = label_thread,
 	[MF_SITES_BY_THREAD_NAME] = label_thread_name,
+	[MF_SITES_BY_PROCESS] = label_process,
 };
 
 static struct mf_site *new_site(struct mf_sites *sites)

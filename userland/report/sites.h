@@ -25,6 +25,7 @@ enum mf_sites_by {
 	MF_SITES_BY_STACK,    /* all calls, the innermost first */
 	MF_SITES_BY_THREAD,   /* the thread that has allocated, with its ID */
 	MF_SITES_BY_THREAD_NAME,
+	MF_SITES_BY_PROCESS,  /* the name of the moment's process */
 	MF_SITES_BYS,
 };
 

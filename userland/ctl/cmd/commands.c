@@ -36,8 +36,9 @@ const struct mf_command mf_commands[] = {
 	{ "diff", "diff [options] OLD NEW", "show what has changed between two recordings",
 	  mf_command_diff,
 	  "  Compares peak, end and calls, and the sites that hold memory at the peak. Sites are matched by function\n"
-	  "  and file, not by address or line, so that a program can be compared with an older build.\n"
-	  "    --by=place|site|function|file|library|stack|thread-name   what a row of the table is\n"
+	  "  and file, not by address or line, so that a program can be compared with an older build. Of several\n"
+	  "  processes, all are compared together; --pid=PID chooses one.\n"
+	  "    --by=place|site|function|file|library|stack|thread-name|process   what a row of the table is\n"
 	  "    --at=peak|end     the moment whose sites are compared\n"
 	  "    --min=SIZE        hide smaller changes (4K, 1M)\n"
 	  "    --top=N           number of rows, 20 by default\n"

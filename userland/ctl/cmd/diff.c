@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // massif-ctl diff: what has changed between two recordings.
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,15 @@ enum {
 
 enum { OLD, NEW, SIDES };
 
-/* A comparison of two processes. */
+/* A comparison of two processes, or of all processes of two recordings. */
 struct comparison {
 	const struct mf_query *query;
-	struct mf_recorded *sides[SIDES];
-	const struct mf_profile_snapshot *snapshots[SIDES]; /* those whose sites are compared */
+	struct side {
+		struct mf_recording recording;
+		struct mf_recorded *one;	/* the process that is compared, if it is one */
+		struct mf_recorded **processes; /* those that are compared */
+		size_t n;
+	} sides[SIDES];
 	struct mf_sites sites;
 };
 
@@ -35,14 +40,25 @@ static int refuse(const struct mf_error *err)
 	return STATUS_ERROR;
 }
 
-static uint64_t peak_of(const struct comparison *c, int side)
-{
-	return mf_profile_total(mf_query_peak(c->sides[side]));
-}
+/* What is compared of a side as a whole. Each process has its peak at a time of its own. */
+struct totals {
+	uint64_t peak, end, allocations, reallocations, frees;
+};
 
-static uint64_t end_of(const struct comparison *c, int side)
+static struct totals totals_of(const struct side *side)
 {
-	return mf_profile_total(c->sides[side]->end);
+	struct totals totals = { 0 };
+
+	for (size_t i = 0; i < side->n; i++) {
+		const struct mf_facts *facts = &side->processes[i]->facts;
+
+		totals.peak += mf_profile_total(mf_query_peak(side->processes[i]));
+		totals.end += mf_profile_total(side->processes[i]->end);
+		totals.allocations += facts->allocations;
+		totals.reallocations += facts->reallocations;
+		totals.frees += facts->frees;
+	}
+	return totals;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -85,22 +101,25 @@ static void print_total(const struct mf_terminal *terminal, const char *what, ui
 
 static void print_heads(const struct mf_terminal *terminal, const struct comparison *c)
 {
-	for (int side = OLD; side < SIDES; side++) {
-		fprintf(terminal->out, "%s ", side == OLD ? "old:" : "new:");
-		for (const char *at = c->sides[side]->facts.cmd; *at; at++)
+	for (int i = OLD; i < SIDES; i++) {
+		const struct side *side = &c->sides[i];
+
+		fprintf(terminal->out, "%s ", i == OLD ? "old:" : "new:");
+		if (side->n != 1)
+			fprintf(terminal->out, "%zu processes, each at its own peak\n", side->n);
+		for (const char *at = side->n == 1 ? side->processes[0]->facts.cmd : ""; *at; at++)
 			putc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, terminal->out);
-		putc('\n', terminal->out);
+		if (side->n == 1)
+			putc('\n', terminal->out);
 	}
 	fprintf(terminal->out, "\n%s%11s %10s %10s  total%s\n", mf_terminal_bold(terminal), "change", "old", "new",
 		mf_terminal_plain(terminal));
 }
 
-static void print_totals(const struct mf_terminal *terminal, const struct comparison *c)
+static void print_totals(const struct mf_terminal *terminal, const struct totals *old, const struct totals *new)
 {
-	const struct mf_facts *old = &c->sides[OLD]->facts, *new = &c->sides[NEW]->facts;
-
-	print_total(terminal, "peak", peak_of(c, OLD), peak_of(c, NEW), true);
-	print_total(terminal, "held at the end", end_of(c, OLD), end_of(c, NEW), true);
+	print_total(terminal, "peak", old->peak, new->peak, true);
+	print_total(terminal, "held at the end", old->end, new->end, true);
 	/* A massif.out file has no calls, and neither has pages mode. */
 	if (old->allocations && new->allocations) {
 		print_total(terminal, "allocations", old->allocations, new->allocations, false);
@@ -168,21 +187,31 @@ static void print_sites(const struct mf_terminal *terminal, const struct compari
 	fputs(" in all\n", out);
 }
 
-static int compare(struct comparison *c, struct mf_error *err)
+static int add_sites(struct comparison *c, unsigned int side, struct mf_error *err)
 {
 	enum mf_sites_by by = c->query->by_given ? c->query->by : MF_SITES_BY_PLACE;
-	int code = 0;
 
-	for (unsigned int side = OLD; side < SIDES && !code; side++) {
+	for (size_t i = 0; i < c->sides[side].n; i++) {
+		struct mf_recorded *process = c->sides[side].processes[i];
 		const struct mf_moment moment = {
-			.profile = &c->sides[side]->profile,
-			.snapshot = c->snapshots[side],
+			.profile = &process->profile,
+			.snapshot = mf_query_snapshot(c->query, process, err),
 			.options = &c->query->options.report,
-			.symbolizer = c->sides[side]->symbolizer,
+			.symbolizer = process->symbolizer,
+			.process = process->facts.name,
 		};
+		int code = moment.snapshot ? mf_sites_add(&c->sites, &moment, by, side, err) : -ESRCH;
 
-		code = mf_sites_add(&c->sites, &moment, by, side, err);
+		if (code)
+			return code;
 	}
+	return 0;
+}
+
+static int compare(struct comparison *c, struct mf_error *err)
+{
+	int code = add_sites(c, OLD, err) ?: add_sites(c, NEW, err);
+
 	if (code)
 		return code;
 	mf_sites_keep(&c->sites, mf_query_filter(c->query));
@@ -197,28 +226,18 @@ static bool has_grown(const struct mf_query *query, uint64_t old, uint64_t new)
 	return new > old && (double)(new - old) > (double)old * query->tolerance / 100;
 }
 
-static bool is_grown(const struct comparison *c)
-{
-	return has_grown(c->query, peak_of(c, OLD), peak_of(c, NEW)) ||
-	       has_grown(c->query, end_of(c, OLD), end_of(c, NEW));
-}
-
 static int diff(struct comparison *c)
 {
+	const struct totals old = totals_of(&c->sides[OLD]), new = totals_of(&c->sides[NEW]);
+	bool grown = has_grown(c->query, old.peak, new.peak) || has_grown(c->query, old.end, new.end);
 	struct mf_terminal terminal;
 	struct mf_error err;
-	bool grown = is_grown(c);
 
-	for (int side = OLD; side < SIDES; side++) {
-		c->snapshots[side] = mf_query_snapshot(c->query, c->sides[side], &err);
-		if (!c->snapshots[side])
-			return refuse(&err);
-	}
 	if (compare(c, &err))
 		return refuse(&err);
 	mf_terminal_open(&terminal);
 	print_heads(&terminal, c);
-	print_totals(&terminal, c);
+	print_totals(&terminal, &old, &new);
 	print_sites(&terminal, c);
 	fprintf(terminal.out, "\n%s\n", grown ? "The peak or the end has grown." : "Neither the peak nor the end has grown.");
 	if (mf_terminal_close(&terminal, &err))
@@ -226,28 +245,45 @@ static int diff(struct comparison *c)
 	return grown ? STATUS_GROWN : STATUS_SAME;
 }
 
+/* Chooses the processes of a side: the one that --pid names, or all. Returns 0 or -errno with a message. */
+static int choose(const struct mf_query *query, struct side *side, struct mf_error *err)
+{
+	side->processes = side->recording.processes;
+	side->n = side->recording.n_processes;
+	if (query->pid || side->n < 2) {
+		side->one = mf_query_process(query, &side->recording, err);
+		side->processes = &side->one;
+		side->n = 1;
+		if (!side->one)
+			return -ESRCH;
+	}
+	return mf_query_select(query, side->processes, side->n, err);
+}
+
+static int read_side(const struct mf_query *query, const char *path, struct side *side, struct mf_error *err)
+{
+	int code = mf_recording_read(path, &side->recording, err);
+
+	if (code)
+		return code;
+	mf_query_say_damage(path, &side->recording);
+	return choose(query, side, err);
+}
+
 static int diff_files(struct mf_query *query)
 {
-	struct mf_recording recordings[SIDES] = { 0 };
 	struct comparison c = { .query = query };
 	struct mf_error err;
 	int status = STATUS_SAME;
 
-	for (int side = OLD; side < SIDES && status == STATUS_SAME; side++) {
-		if (mf_recording_read(query->files[side], &recordings[side], &err)) {
+	for (int side = OLD; side < SIDES && status == STATUS_SAME; side++)
+		if (read_side(query, query->files[side], &c.sides[side], &err))
 			status = refuse(&err);
-			break;
-		}
-		mf_query_say_damage(query->files[side], &recordings[side]);
-		c.sides[side] = mf_query_process(query, &recordings[side], &err);
-		if (!c.sides[side] || mf_query_select(query, c.sides[side], &err))
-			status = refuse(&err);
-	}
 	if (status == STATUS_SAME)
 		status = diff(&c);
 	mf_sites_deinit(&c.sites);
 	for (int side = OLD; side < SIDES; side++)
-		mf_recording_release(&recordings[side]);
+		mf_recording_release(&c.sides[side].recording);
 	return status;
 }
 
@@ -261,10 +297,6 @@ int mf_command_diff(int argc, char **argv)
 
 	if (mf_query_parse(&query, argc, argv, SIDES, allowed, &err))
 		return refuse(&err);
-	if (query.processes) {
-		mf_error_set(&err, 0, "--by=process: a comparison is of two processes; choose them with --pid");
-		return refuse(&err);
-	}
 	/* Thread IDs are different in each run. */
 	if (query.by == MF_SITES_BY_THREAD)
 		query.by = MF_SITES_BY_THREAD_NAME;

@@ -155,7 +155,7 @@ static int export_file(struct mf_query *query)
 	mf_query_say_damage(query->files[0], &recording);
 	export.process = mf_query_process(query, &recording, &err);
 	if (!export.process || check_source(&export, &err) || check_value(&export, &err) ||
-	    check_selection(&export, &err) || mf_query_select(query, export.process, &err) ||
+	    check_selection(&export, &err) || mf_query_select(query, &export.process, 1, &err) ||
 	    describe(&export.process->profile, &query->options, &desc, &err) || mf_query_write(query, &source, &err))
 		return refuse(&err);
 	return 0;

@@ -197,7 +197,7 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	struct mf_site_table_part part;
 	struct mf_site_table table;
 
-	if (mf_query_select(query, process, err))
+	if (mf_query_select(query, &process, 1, err))
 		return -ENODATA;
 	if (choose_snapshots(query, process, &part, err))
 		return -ESRCH;
@@ -268,9 +268,10 @@ static int show_processes(const struct mf_query *query, const struct mf_terminal
 	list_processes(query, terminal, recording);
 	if (query->processes || !recording->n_processes)
 		return 0;
+	if (mf_query_select(query, recording->processes, recording->n_processes, err))
+		return -ENODATA;
 	for (size_t i = 0; i < recording->n_processes; i++)
-		if (mf_query_select(query, recording->processes[i], err) ||
-		    choose_snapshots(query, recording->processes[i], &parts[i], err))
+		if (choose_snapshots(query, recording->processes[i], &parts[i], err))
 			return -ESRCH;
 	fputs("\nAll processes together, each at its own peak:\n", terminal->out);
 	table = make_table(query, parts, recording->n_processes);

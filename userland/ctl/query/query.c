@@ -128,18 +128,16 @@ static int parse_by(const char *text, struct mf_query *query, struct mf_error *e
 {
 	char names[160] = "";
 
-	query->processes = strcmp(text, "process") == 0;
-	if (query->processes)
-		return 0;
 	for (size_t i = 0, n = 0; i < MF_SITES_BYS; i++) {
 		if (strcmp(text, mf_sites_by_names[i]) == 0) {
 			query->by = (enum mf_sites_by)i;
 			query->by_given = true;
+			query->processes = query->by == MF_SITES_BY_PROCESS;
 			return 0;
 		}
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s, ", mf_sites_by_names[i]);
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", mf_sites_by_names[i]);
 	}
-	return mf_error_set(err, -EINVAL, "--by=%.200s: use one of %sprocess", text, names);
+	return mf_error_set(err, -EINVAL, "--by=%.200s: use one of %s", text, names);
 }
 
 static int parse_sort(const char *text, struct mf_query *query, struct mf_error *err)
@@ -467,14 +465,29 @@ void mf_query_say_damage(const char *path, const struct mf_recording *recording)
 			       recording->n_processes == 1 ? "" : "es");
 }
 
-int mf_query_select(const struct mf_query *query, struct mf_recorded *process, struct mf_error *err)
+int mf_query_select(const struct mf_query *query, struct mf_recorded *const *processes, size_t n, struct mf_error *err)
 {
 	bool by_thread = query->by_given && (query->by == MF_SITES_BY_THREAD || query->by == MF_SITES_BY_THREAD_NAME);
+	const struct mf_selection *selection = &query->selection;
+	bool any = false;
 
-	if (by_thread && !process->profile.threads)
-		return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make the "
-						   "recording with --separate-threads=yes");
-	if (!query->selection.thread && !query->selection.through)
+	for (size_t i = 0; i < n; i++) {
+		int code;
+
+		if ((by_thread || selection->thread) && !processes[i]->profile.threads)
+			return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make "
+							   "the recording with --separate-threads=yes");
+		if (!selection->thread && !selection->through)
+			continue;
+		code = mf_selection_apply(selection, processes[i], &query->options.report, &any, err);
+		if (code)
+			return code;
+	}
+	if (any || !n || (!selection->thread && !selection->through))
 		return 0;
-	return mf_selection_apply(&query->selection, process, &query->options.report, err);
+	if (selection->through)
+		return mf_error_set(err, -ENODATA, "--through=%.200s: no such stack has a function of this name; * and ? "
+						   "stand for any text and character", selection->through);
+	return mf_error_set(err, -ENODATA, "--thread=%.200s: no thread of this name or ID has allocated anything; "
+					   "--by=thread shows all", selection->thread);
 }

@@ -82,10 +82,10 @@ int mf_query_write(const struct mf_query *query, const struct mf_outfile_source 
 void mf_query_say_damage(const char *path, const struct mf_recording *recording);
 
 /*
- * Leaves only the stacks in @process that --thread and --through select. Returns 0; -ENODATA, with a message, if there
- * are none, or if the query is about threads but the profile does not keep them apart; or -ENOMEM.
+ * Leaves only the stacks in @processes that --thread and --through select. Returns 0; -ENODATA, with a message, if there
+ * are none in any process, or if the query is about threads but a profile does not keep them apart; or -ENOMEM.
  */
-int mf_query_select(const struct mf_query *query, struct mf_recorded *process, struct mf_error *err);
+int mf_query_select(const struct mf_query *query, struct mf_recorded *const *processes, size_t n, struct mf_error *err);
 
 /* Returns the expression of --filter, or NULL. */
 static inline const regex_t *mf_query_filter(const struct mf_query *query)

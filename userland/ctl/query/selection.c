@@ -21,16 +21,11 @@ static bool is_thread(const struct mf_thread_info *thread, const char *pattern)
 	return mf_pattern_matches_text(pattern, thread->name) || (thread->tid && strcmp(pattern, tid) == 0);
 }
 
-/* Keeps, of the contexts marked in @chosen, those of the threads that match. Returns whether any thread does. */
-static bool choose_threads(const struct mf_profile *profile, const char *pattern, bool *chosen)
+/* Keeps, of the contexts marked in @chosen, those of the threads that match. */
+static void choose_threads(const struct mf_profile *profile, const char *pattern, bool *chosen)
 {
-	bool any = false;
-
-	for (size_t i = 0; i < profile->n_threads; i++)
-		any |= is_thread(&profile->threads[i], pattern);
 	for (size_t i = 0; i < profile->n_contexts; i++)
 		chosen[i] &= is_thread(&profile->threads[profile->context_threads[i]], pattern);
-	return any;
 }
 
 struct search {
@@ -95,7 +90,7 @@ static void keep(struct mf_recorded *process, const bool *chosen)
 }
 
 int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded *process,
-		       const struct mf_report_options *options, struct mf_error *err)
+		       const struct mf_report_options *options, bool *any, struct mf_error *err)
 {
 	size_t n = process->profile.n_contexts;
 	mf_auto_free bool *chosen = malloc(n + 1);
@@ -103,20 +98,14 @@ int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded 
 
 	if (!chosen)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	memset(chosen, true, n + 1);
-	if (selection->thread && !process->profile.threads)
-		return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make the "
-						   "recording with --separate-threads=yes");
-	if (selection->thread && !choose_threads(&process->profile, selection->thread, chosen))
-		return mf_error_set(err, -ENODATA, "--thread=%.200s: no thread has this name or ID; --by=thread shows all",
-				    selection->thread);
+	memset(chosen, true, n);
+	if (selection->thread)
+		choose_threads(&process->profile, selection->thread, chosen);
 	if (selection->through)
 		code = choose_functions(process, selection->through, options, chosen, err);
 	if (code)
 		return code;
-	if (selection->through && !memchr(chosen, true, n))
-		return mf_error_set(err, -ENODATA, "--through=%.200s: no stack has a function of this name; use * and ? for "
-						   "any text and character", selection->through);
+	*any |= memchr(chosen, true, n) != NULL;
 	keep(process, chosen);
 	return 0;
 }

@@ -3,6 +3,8 @@
 #ifndef MASSIF_CTL_SELECTION_H
 #define MASSIF_CTL_SELECTION_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "recording/reader.h"
 #include "report/options.h"
@@ -14,10 +16,10 @@ struct mf_selection {
 };
 
 /*
- * Removes all other stacks from the trees and counts of @process; the totals of the snapshots stay. Returns 0; -ENODATA,
- * with a message, if nothing is left or the profile has no threads; or -ENOMEM.
+ * Removes all other stacks from the trees and counts of @process, which has threads if @selection names one; the totals
+ * of the snapshots stay. Sets *@any if a stack is left. Returns 0 or -ENOMEM.
  */
 int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded *process,
-		       const struct mf_report_options *options, struct mf_error *err);
+		       const struct mf_report_options *options, bool *any, struct mf_error *err);
 
 #endif
