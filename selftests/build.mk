@@ -59,7 +59,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules bench-kernel demo
+.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers bench-kernel demo
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -196,6 +196,12 @@ check-sanitize:
 				echo '$(SANITIZED_address:%=host/%)')" \
 			selftests/tools/run-tests.sh || status=1; \
 	done; exit $$status
+
+#: check-viewers    massif-visualizer, KCachegrind and speedscope open what is exported (SPEEDSCOPE=its folder)
+check-viewers:
+	@selftests/tools/packages.sh build viewers
+	@$(SUBMAKE) programs
+	@MASSIF_BUILD=$(abspath $(O)) SPEEDSCOPE='$(SPEEDSCOPE)' selftests/tools/check-viewers.sh
 
 # An hour; with what stays the same from rule to rule, one takes a minute (RULES='map-*').
 #: check-rules      see the test of each rule of Documentation/security.rst fail without it (RULES=, KERNEL=6.12)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test, search, bench,
-# debug)
+# debug, viewers)
 #
 # Prints what it installs and why, and nothing if everything is installed. The guests' kernels and their
 # headers are not included: vm/kernel.sh unpacks them in the build directory.
@@ -14,6 +14,7 @@ guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make patc
 test|to compare with Massif itself and to have real programs to profile|valgrind heaptrack sqlite3 python3 git perl xz-utils redis-server libxml2-utils jq fzf musl-tools luajit libpython3.11-testsuite nginx-light curl gocryptfs ripgrep clang libclang-rt-14-dev zstd golang-go faketime dwz shellcheck codespell
 search|to look for programs that massif harms|gcc g++ clang lld binutils strace valgrind procps
 debug|to build the kernel for debugging|gcc make flex bison bc libelf-dev xz-utils
+viewers|to open exports in the programs that they are for|massif-visualizer kcachegrind dbus-bin dbus-daemon xvfb imagemagick chromium perl
 bench|to measure beside other profilers and to have real programs to measure|valgrind heaptrack sqlite3 python3 git perl gcc jq libxml2-utils
 '
 
