@@ -14,6 +14,7 @@
 
 #include "ctl/check/verdict_writers.h"
 #include "ctl/query/curve.h"
+#include "ctl/query/selection.h"
 #include "ctl/query/size_table.h"
 #include "ctl/query/site_table.h"
 #include "ctl/query/tree_view.h"
@@ -251,6 +252,21 @@ static void check(struct mf_recorded *process, const struct mf_report_options *o
 	mf_check_deinit(&budgets);
 }
 
+/* Writes and shows what is left of a process when some of its stacks have been selected. */
+static void select_stacks(struct mf_recorded *process, const struct mf_report_options *options)
+{
+	const struct mf_selection selection = {
+		.thread = process->profile.threads ? "w*" : NULL,
+		.through = process->profile.threads && process->profile.n_threads % 2 ? "m*" : "*f*",
+	};
+	bool any = false;
+	struct mf_error err;
+
+	fuzz_require(!mf_selection_apply(&selection, process, options, &any, &err));
+	write_moments(process, options);
+	show(process, options, 0, 0);
+}
+
 static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
 {
 	struct mf_report_options options;
@@ -271,6 +287,7 @@ static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
 	write_moments(process, &options);
 	show(process, &options, flags, choice);
 	check(process, &options);
+	select_stacks(process, &options);
 }
 
 /* Takes the next section of an input. Returns its type. */

@@ -64,8 +64,8 @@ static const struct {
 	{ "--by=file", "  19.53 KB   9.766 KB 100.00%  heap_example.c\n" },
 	{ "--by=library", "selftests/targets/heap_example\n" },
 	{ "--by=stack", "g (heap_example.c:" },
-	{ "--leaks", "  7.812 KB   7.812 KB  80.00%" },
-	{ "--sort=end", "  7.812 KB   7.812 KB  80.00%" },
+	{ "--leaks", "      peak        end     blocks   share  site\n  7.812 KB   7.812 KB          2  80.00%  g " },
+	{ "--sort=end", "\n  19.53 KB   9.766 KB          3 100.00%  in all\n" },
 	{ "--top=1", " more\n" },
 	{ "--through=g", "\n  7.812 KB   7.812 KB 100.00%  in all\n" },
 	{ "--through=f", "\n  5.859 KB   5.859 KB 100.00%  in all\n" },
@@ -128,6 +128,8 @@ TEST_F_TIMEOUT(show, trees_of_the_end_and_of_counts, 120)
 		}
 	}
 	EXPECT_EQ(1, RUN("massif-ctl", "show", "--tree", "--sort=calls", "massif.out"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--leaks", "massif.out"));
+	EXPECT_TRUE(HAS("      peak  last tree   share  site\n"));
 	EXPECT_EQ(0, RUN("massif-ctl", "show", "--tree", "--sort=calls", "--through=g", "massif.rec"));
 	EXPECT_TRUE(HAS("callers\n         2 100.00%  g (heap_example.c:10)\n"));
 	EXPECT_EQ(0, RUN("massif-ctl", "show", "--tree", "--through=f", "massif.out"));

@@ -230,6 +230,7 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 }
 
 static const enum mf_count counts_of_values[MF_SITES_VALUES] = {
+	[MF_SITES_LIVE] = MF_COUNT_LIVE,
 	[MF_SITES_ALLOCATIONS] = MF_COUNT_ALLOCATIONS,
 	[MF_SITES_ALLOCATED] = MF_COUNT_ALLOCATED,
 	[MF_SITES_TEMPORARIES] = MF_COUNT_TEMPORARIES,

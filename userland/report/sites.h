@@ -37,7 +37,8 @@ extern const char *const mf_sites_by_names[MF_SITES_BYS];
 
 /* The numbers of a site: besides the sides, what mf_sites_add_counts() adds up. */
 enum {
-	MF_SITES_ALLOCATIONS = MF_SITES_SIDES,
+	MF_SITES_LIVE = MF_SITES_SIDES, /* blocks live at the end */
+	MF_SITES_ALLOCATIONS,
 	MF_SITES_ALLOCATED,
 	MF_SITES_TEMPORARIES,
 	MF_SITES_VALUES,

@@ -154,7 +154,7 @@ static int parse_sort(const char *text, struct mf_query *query, struct mf_error 
 	if (query->growth)
 		return 0;
 	for (unsigned int i = 0; i < MF_SITES_VALUES; i++) {
-		if (strcmp(text, names[i]) == 0) {
+		if (names[i] && strcmp(text, names[i]) == 0) {
 			query->sort = i;
 			return 0;
 		}

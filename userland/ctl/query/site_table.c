@@ -40,13 +40,20 @@ struct columns {
 
 static struct columns columns_of(const struct mf_site_table *table)
 {
-	return table->sort < MF_SITES_SIDES ? (struct columns){ 0, MF_SITES_SIDES } :
-					      (struct columns){ MF_SITES_SIDES, MF_SITES_VALUES };
+	bool counted = true;
+
+	for (size_t i = 0; i < table->n_parts; i++)
+		counted &= table->parts[i].process->profile.counts != NULL;
+	if (table->sort > MF_SITES_LIVE)
+		return (struct columns){ MF_SITES_ALLOCATIONS, MF_SITES_VALUES };
+	/* What is held at the end has blocks, too, if they are known. */
+	return (struct columns){ 0, counted && table->sort && !table->growth ? MF_SITES_LIVE + 1 : MF_SITES_SIDES };
 }
 
 static const char *title_of(const struct mf_site_table *table, unsigned int value)
 {
 	static const char *const counts[MF_SITES_VALUES] = {
+		[MF_SITES_LIVE] = "blocks",
 		[MF_SITES_ALLOCATIONS] = "calls",
 		[MF_SITES_ALLOCATED] = "allocated",
 		[MF_SITES_TEMPORARIES] = "temporary",
@@ -57,7 +64,7 @@ static const char *title_of(const struct mf_site_table *table, unsigned int valu
 
 static void print_number(FILE *out, unsigned int value, uint64_t number)
 {
-	if (value == MF_SITES_ALLOCATIONS || value == MF_SITES_TEMPORARIES)
+	if (value == MF_SITES_LIVE || value == MF_SITES_ALLOCATIONS || value == MF_SITES_TEMPORARIES)
 		fprintf(out, "%10" PRIu64 " ", number);
 	else
 		fprintf(out, "%10s ", mf_quantity_bytes(number).text);
@@ -133,7 +140,7 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 		};
 
 		code = mf_sites_add(sites, &moment, table->by, side, err);
-		if (!code && !side && table->sort >= MF_SITES_SIDES)
+		if (!code && !side && columns_of(table).end > MF_SITES_SIDES)
 			code = mf_sites_add_counts(sites, &moment, table->by, err);
 	}
 	return code;
