@@ -24,7 +24,8 @@
 #include "selftests/lib/ctl_run.h"
 
 #define LINE_MOST    (16u << 20) /* BYTES_OF_LINE_MAX in userland/recording/massif_text.c */
-#define OBJECTS_MOST (1u << 20)  /* OBJECTS_MAX in userland/recording/reader.c */
+#define NAME_MOST    65536u	 /* NAME_BYTES_MAX in userland/recording/reader.c */
+#define OBJECTS_MOST (1u << 20)	 /* OBJECTS_MAX there */
 #define LITTLE	     (90u << 20) /* less memory than so many objects take, and more than the rest does */
 
 FIXTURE(hostile)
@@ -335,6 +336,85 @@ TEST(objects_of_a_process)
 			EXPECT_NE(NULL, strstr(err.text, "the objects of process 1 are invalid"));
 		mf_recording_release(&recording);
 		mf_bytes_deinit(&file);
+	}
+}
+
+static void add_numbers(struct mf_bytes *file, enum mf_section_type type, size_t n, const uint8_t *numbers)
+{
+	const struct mf_bytes contents = { .data = (uint8_t *)numbers, .size = n };
+
+	mf_section_add(file, type, &contents);
+}
+
+/* Returns a recording of one stack of @depth times the same frame, whose function's name has @n bytes. */
+static struct mf_bytes make_name(size_t n, uint8_t depth)
+{
+	struct mf_bytes file = { 0 }, names = { 0 }, stacks = { 0 };
+	char *name = calloc(1, n + 1);
+
+	if (!name)
+		abort();
+	memset(name, 'x', n);
+	mf_section_add_magic(&file);
+	add_numbers(&file, MF_SECTION_PROCESS, 1, (const uint8_t[]){ 0 });
+	add_numbers(&file, MF_SECTION_OBJECTS, 11, (const uint8_t[11]){ 1 });
+	mf_bytes_add(&stacks, (const uint8_t[]){ 1, 0, 2, depth }, 4);
+	for (uint8_t i = 0; i < depth; i++)
+		mf_bytes_add(&stacks, (const uint8_t[]){ 1, 0 }, 2);
+	mf_bytes_add(&stacks, (const uint8_t[]){ 1, 2 * depth }, 2);
+	mf_section_add(&file, MF_SECTION_STACKS, &stacks);
+	mf_bytes_deinit(&stacks);
+	add_numbers(&file, MF_SECTION_SNAPSHOTS, 10, (const uint8_t[]){ 1, 0, 1, 0, 0, 1, 1, 1, 0, 2 });
+	mf_bytes_add_unsigned(&names, 1);
+	mf_bytes_add_text(&names, name);
+	mf_bytes_add(&names, (const uint8_t[]){ 1, 0, 1, 0, 0, 0 }, 6);
+	mf_section_add(&file, MF_SECTION_NAMES, &names);
+	add_numbers(&file, MF_SECTION_END, 0, NULL);
+	mf_bytes_deinit(&names);
+	free(name);
+	return file;
+}
+
+TEST(bytes_of_a_name)
+{
+	static const size_t lengths[] = { 1, NAME_MOST, NAME_MOST + 1, 10 * NAME_MOST };
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		size_t length = lengths[i] < NAME_MOST ? lengths[i] : NAME_MOST;
+		struct mf_bytes file = make_name(lengths[i], 1);
+		const struct mf_location *locations;
+		const struct mf_recorded *process;
+		struct mf_recording recording;
+		struct mf_error err = { 0 };
+
+		ASSERT_EQ(0, read_bytes(file.data, file.size, &recording, &err)) {
+			TH_LOG("%s", err.text);
+		}
+		process = recording.processes[0];
+		ASSERT_EQ(1, process->n_frames);
+		EXPECT_EQ(1, mf_symbolizer_resolve(process->symbolizer, process->frames[0], &locations));
+		EXPECT_EQ(length, strlen(locations[0].function));
+		mf_recording_release(&recording);
+		mf_bytes_deinit(&file);
+	}
+}
+
+/* Four of the longest names are a label of the largest size. */
+TEST_F(hostile, bytes_of_a_stack)
+{
+	static const uint8_t depths[] = { 4, 5, 40 };
+
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		struct mf_bytes file = make_name(NAME_MOST, depths[i]);
+		size_t size;
+
+		write_file("massif.deep", file.data, file.size);
+		mf_bytes_deinit(&file);
+		ASSERT_EQ(0, RUN("massif-ctl", "show", "--by=stack", "massif.deep"));
+		size = strlen(self->result.out);
+		EXPECT_LT(4 * NAME_MOST, size);
+		EXPECT_GT(4 * NAME_MOST + 2000, size);
+		EXPECT_EQ(depths[i] > 4, !!strstr(self->result.out, "x (in ?) < ...\n"));
 	}
 }
 

@@ -17,6 +17,9 @@
 /* More than fit into the session of a program. Each takes 100 bytes. */
 #define OBJECTS_MAX (1u << 20)
 
+/* Longer names are cut: a file needs to have a name only once, and it is printed for each stack that contains it. */
+#define NAME_BYTES_MAX 65536u
+
 static int no_memory(struct mf_error *err)
 {
 	return mf_error_set(err, -ENOMEM, "out of memory");
@@ -44,8 +47,11 @@ static const char *take_name(struct mf_cursor *cursor)
 {
 	char *name = (char *)mf_cursor_text(cursor);
 
-	if (name)
-		mf_printable_clean(name);
+	if (!name)
+		return NULL;
+	if (strlen(name) > NAME_BYTES_MAX)
+		name[NAME_BYTES_MAX] = '\0';
+	mf_printable_clean(name);
 	return name;
 }
 

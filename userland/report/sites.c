@@ -14,6 +14,9 @@
 #include "base/printable.h"
 #include "report/location.h"
 
+/* Of a longer stack, the outer calls are left out. Stacks that differ only in these are one. */
+#define LABEL_BYTES_MAX (256u << 10)
+
 const char *const mf_sites_by_names[MF_SITES_BYS] = {
 	[MF_SITES_BY_SITE] = "site",
 	[MF_SITES_BY_FUNCTION] = "function",
@@ -106,6 +109,10 @@ static void label_stack(struct mf_bytes *label, const struct mf_moment *moment, 
 	for (size_t i = 0; i < stack->n; i++) {
 		if (i)
 			put(label, " < ");
+		if (label->size > LABEL_BYTES_MAX) {
+			put(label, "...");
+			break;
+		}
 		mf_sites_add_call(label, moment, &stack->calls[i]);
 	}
 }
