@@ -91,7 +91,7 @@ static void write_last(struct massif_target *target)
 	massif_record_init(&rec.h, MASSIF_REC_EXIT, sizeof(rec), target->session, NULL);
 	rec.h.target = target->id;
 	rec.h.flags = MASSIF_RF_NO_TOTAL;
-	massif_record_write(target->session, NULL, &rec.h, true);
+	massif_record_write_exit(target, &rec, true);
 }
 
 /**

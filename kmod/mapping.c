@@ -405,7 +405,6 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 	} else {
 		struct massif_session *session = target->session;
 		struct massif_rec_exit rec = { .tgid = target->tgid };
-		unsigned long irq;
 
 		check_total(target, mm->total_vm);
 		if (target->resident.attached)
@@ -417,11 +416,7 @@ static bool enter_exit(struct massif_target *target, struct massif_call *call)
 		 * the address space.
 		 */
 		rec.h.flags = 0;
-		/* Until the target is removed, hooks in other tasks still find it. */
-		raw_spin_lock_irqsave(&target->resident.lock, irq);
-		target->resident.ended = true;
-		massif_record_write_irqsoff(session, target, &rec.h, true);
-		raw_spin_unlock_irqrestore(&target->resident.lock, irq);
+		massif_record_write_exit(target, &rec, false);
 		massif_target_remove(target);
 		massif_session_wake(session);
 	}

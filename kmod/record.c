@@ -75,7 +75,7 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
 	if (target && massif_access_lost(session, target))
 		return false;
 	raw_spin_lock_irqsave(&ring->lock, irq);
-	ok = flush(session, target, MASSIF_RING_ORDINARY) &&
+	ok = !(target && target->ended) && flush(session, target, MASSIF_RING_ORDINARY) &&
 	     massif_ring_put(ring, records, bytes, use);
 	wake = massif_ring_readable(ring);
 	raw_spin_unlock_irqrestore(&ring->lock, irq);
@@ -91,7 +91,8 @@ static bool try(struct massif_session *session, struct massif_target *target, vo
  * @records: one or more whole records; they are written in one piece.
  * @bytes: total size of the records.
  * Context: any; takes ring.lock.
- * Return: false, with nothing counted as lost, if there is no room or the session may not observe the target.
+ * Return: false, with nothing counted as lost, if there is no room, the session may not observe the target, or the
+ *	target's EXIT record has been written.
  */
 bool massif_record_try(struct massif_session *session, struct massif_target *target,
 		       void *records, size_t bytes)
@@ -109,6 +110,29 @@ bool massif_record_try_stack(struct massif_session *session, struct massif_targe
 	return try(session, target, rec, rec->h.size, MASSIF_RING_STACK);
 }
 
+/*
+ * Writes one record, or counts it as lost. @target may be NULL. Returns false if the record was lost. Called with
+ * ring.lock held.
+ */
+static __always_inline bool put_or_lose(struct massif_session *session, struct massif_target *target,
+					struct massif_record *rec, bool urgent)
+{
+	enum massif_ring_use use = urgent ? MASSIF_RING_URGENT : MASSIF_RING_ORDINARY;
+	struct massif_ring *ring = &session->ring;
+
+	lockdep_assert_held(&ring->lock);
+	if (likely(flush(session, target, use) && massif_ring_put(ring, rec, rec->size, use)))
+		return true;
+	massif_ring_lose(ring, 1);
+	if (target) {
+		target->lost++;
+		massif_target_desync(target);
+	} else {
+		session->lost++;
+	}
+	return false;
+}
+
 /**
  * massif_record_write_irqsoff() - like massif_record_write(), but for callers that already have interrupts off.
  * Context: interrupts are off; takes ring.lock.
@@ -116,7 +140,6 @@ bool massif_record_try_stack(struct massif_session *session, struct massif_targe
 bool massif_record_write_irqsoff(struct massif_session *session, struct massif_target *target,
 				 struct massif_record *rec, bool urgent)
 {
-	enum massif_ring_use use = urgent ? MASSIF_RING_URGENT : MASSIF_RING_ORDINARY;
 	struct massif_ring *ring = &session->ring;
 	bool ok, wake;
 
@@ -124,16 +147,7 @@ bool massif_record_write_irqsoff(struct massif_session *session, struct massif_t
 	if (target && massif_access_lost(session, target))
 		return true;
 	raw_spin_lock(&ring->lock);
-	ok = flush(session, target, use) && massif_ring_put(ring, rec, rec->size, use);
-	if (unlikely(!ok)) {
-		massif_ring_lose(ring, 1);
-		if (target) {
-			target->lost++;
-			massif_target_desync(target);
-		} else {
-			session->lost++;
-		}
-	}
+	ok = (target && unlikely(target->ended)) || put_or_lose(session, target, rec, urgent);
 	wake = massif_ring_readable(ring);
 	raw_spin_unlock(&ring->lock);
 
@@ -149,7 +163,7 @@ bool massif_record_write_irqsoff(struct massif_session *session, struct massif_t
  * @urgent: use the part of the ring that is reserved for urgent records.
  *
  * If there is no room, counts the loss and marks the target out of sync; never waits for room. If the session may not
- * observe the target, nothing is written and nothing is counted.
+ * observe the target, or the target's EXIT record has been written, nothing is written and nothing is counted.
  *
  * Context: any; takes ring.lock.
  * Return: false if the record was lost.
@@ -164,6 +178,31 @@ bool massif_record_write(struct massif_session *session, struct massif_target *t
 	ok = massif_record_write_irqsoff(session, target, rec, urgent);
 	local_irq_restore(irq);
 	return ok;
+}
+
+/**
+ * massif_record_write_exit() - write a target's EXIT record, its last record, or count it as lost.
+ * @removed: the target has already been removed from the table, so a loss is counted for the session.
+ *
+ * When the EXIT record is written, other tasks may have found the target in the table, or may still find it, and may
+ * then write records for it. Reclaim, for example, swaps out pages of an address space that no process uses any more.
+ * To the consumer, nothing happens to a target after its EXIT. So these records are dropped, and do not count as lost.
+ *
+ * If an EXIT record was written before, does nothing. The caller then calls massif_session_wake().
+ *
+ * Context: any; takes ring.lock.
+ */
+void massif_record_write_exit(struct massif_target *target, struct massif_rec_exit *rec, bool removed)
+{
+	struct massif_session *session = target->session;
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&session->ring.lock, irq);
+	if (!target->ended) {
+		target->ended = true;
+		put_or_lose(session, removed ? NULL : target, &rec->h, true);
+	}
+	raw_spin_unlock_irqrestore(&session->ring.lock, irq);
 }
 
 /**

@@ -19,6 +19,7 @@ bool massif_record_write(struct massif_session *session, struct massif_target *t
 			 struct massif_record *rec, bool urgent);
 bool massif_record_write_irqsoff(struct massif_session *session, struct massif_target *target,
 				 struct massif_record *rec, bool urgent);
+void massif_record_write_exit(struct massif_target *target, struct massif_rec_exit *rec, bool removed);
 void massif_record_lost(struct massif_session *session, struct massif_target *target, u32 reason,
 			u64 count);
 void massif_record_flush(struct massif_session *session, struct massif_target *target);

@@ -53,7 +53,6 @@ struct massif_resident {
 	raw_spinlock_t lock;
 	struct massif_rss_base base;	/* counter values when they were last read */
 	long reported[NR_MM_COUNTERS];	/* the sums of all changes reported in records, in pages */
-	bool ended; /* the target's EXIT record has been written, so no RESIDENT record may follow */
 	/*
 	 * Countdown to the next comparison of the kernel's counters with the reported sums: the number of spans with a
 	 * counter change that have yet to end. (A span is an interval in which a task may change the resident set; see

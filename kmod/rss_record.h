@@ -38,7 +38,7 @@ static inline void massif_rss_record_fill(struct massif_rec_resident *rec, struc
 
 /*
  * Adds @change (NULL: none), in pages, to the target's reported sums, and writes a RESIDENT record with the change and
- * the new sums. Writes nothing after the target's EXIT record.
+ * the new sums.
  */
 static __always_inline void massif_rss_record_write(struct massif_target *target,
 					      struct massif_rec_resident *rec, const long *change)
@@ -47,12 +47,6 @@ static __always_inline void massif_rss_record_write(struct massif_target *target
 	int i;
 
 	lockdep_assert_held(&resident->lock);
-	/*
-	 * Reclaim can remove pages of an address space that is being torn down. The EXIT record has said already how many
-	 * there were.
-	 */
-	if (unlikely(resident->ended))
-		return;
 	massif_each(i, MASSIF_RSS_COUNT) {
 		long *reported = &resident->reported[massif_rss_record_members[i]];
 

@@ -63,6 +63,7 @@ struct massif_target {
 	/* credentials of the last thread that passed the access check; holds a reference */
 	const struct cred *judged;
 
+	bool ended;			/* EXIT was written or lost: no more records; protected by session->ring.lock */
 	u64 lost;			/* records lost since the last LOST record; protected by session->ring.lock */
 
 	/*

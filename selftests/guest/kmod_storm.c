@@ -33,6 +33,7 @@ FIXTURE(storm)
 FIXTURE_VARIANT(storm)
 {
 	const struct weather *weather;
+	const char *module;	/* test module to load after massif.ko, or NULL */
 };
 
 #define VARIANT(name)	FIXTURE_VARIANT_ADD(storm, name) { &weather_##name }
@@ -51,10 +52,18 @@ VARIANT(kprobes);
 VARIANT(ftrace);
 VARIANT(bpf);
 
+/*
+ * Pages are swapped out while massif.ko has written a target's EXIT record but has not yet removed the target from its
+ * table. No record of the target may follow its EXIT.
+ */
+FIXTURE_VARIANT_ADD(storm, swap_at_exit) { &weather_swap, "massif_slow" };
+
 FIXTURE_SETUP(storm)
 {
 	kmod_module_unload_soon("massif");
 	ASSERT_EQ(0, kmod_module_load(""));
+	if (variant->module)
+		ASSERT_EQ(0, kmod_module_load_own(variant->module));
 	/* Before 6.6, smaps omits huge pages that NUMA balancing has temporarily made inaccessible. */
 	self->balancing = weather_number(BALANCING, NULL);
 	weather_put(BALANCING, "0");
@@ -64,6 +73,8 @@ FIXTURE_SETUP(storm)
 FIXTURE_TEARDOWN(storm)
 {
 	member_destroy(&self->member);
+	if (variant->module)
+		EXPECT_EQ(0, kmod_module_unload_soon(variant->module));
 	if (self->balancing > 0)
 		weather_put(BALANCING, "1");
 	EXPECT_EQ(0, kmod_module_unload_soon("massif"));

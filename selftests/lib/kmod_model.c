@@ -345,7 +345,7 @@ int kmod_model_apply(const struct massif_record *rec, void *arg)
 	}
 
 	if (!target || target->exited) {
-		wrong(model, rec, "no such target");
+		wrong(model, rec, target ? "after the EXIT of its target" : "no such target");
 		return 0;
 	}
 	switch (rec->type) {
