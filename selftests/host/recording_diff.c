@@ -70,6 +70,12 @@ TEST_F_TIMEOUT(diff, of_two_builds, 120)
 	EXPECT_TRUE(HAS("\n  +6.500 KB   7.500 KB   14.00 KB  in all\n"));
 	EXPECT_TRUE(HAS("\n          0          4          4  allocations (+0.00%)\n"));
 	EXPECT_TRUE(HAS("\nThe peak or the end has grown.\n"));
+	EXPECT_EQ(1, RUN("massif-ctl", "diff", "--inclusive", "massif.old", "massif.new"));
+	EXPECT_TRUE(HAS("\n  +6.500 KB   7.500 KB   14.00 KB  main (program.c)\n")) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_TRUE(HAS("\n  +7.000 KB   1.000 KB   8.000 KB  grow (program.c)\n"));
+	EXPECT_TRUE(HAS("\n  +6.500 KB   7.500 KB   14.00 KB  in all\n"));
 	/* The other way round it has shrunk, and a recording equals itself. */
 	EXPECT_EQ(0, RUN("massif-ctl", "diff", "massif.new", "massif.old"));
 	EXPECT_TRUE(HAS("\nNeither the peak nor the end has grown.\n"));

@@ -107,6 +107,25 @@ TEST_F_TIMEOUT(show, tree_of_a_massif_out_file, 120)
 	EXPECT_TRUE(HAS("\n  1.953 KB  10.00%  1 more, each below 15.00%\n"));
 }
 
+/* main calls all of it, and f calls g once. A function that is in a stack twice is counted once. */
+TEST_F_TIMEOUT(show, functions_with_all_that_they_call, 120)
+{
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--inclusive", "--by=function", "massif.rec"));
+	EXPECT_TRUE(HAS("\n  19.53 KB   9.766 KB 100.00%  main\n  7.812 KB   7.812 KB  40.00%  g\n"
+			"  5.859 KB   5.859 KB  30.00%  f\n  19.53 KB   9.766 KB 100.00%  in all\n")) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--inclusive", "--by=file", "massif.rec"));
+	EXPECT_TRUE(HAS("\n  19.53 KB   9.766 KB 100.00%  heap_example.c\n  19.53 KB   9.766 KB 100.00%  in all\n"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--inclusive", "--by=function", "--sort=calls", "--top=1", "massif.rec"));
+	EXPECT_TRUE(HAS("\n        13   19.53 KB          0 100.00%  main\n"
+			"                                          2 more\n")) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--inclusive", "--by=stack", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "--inclusive: a row must be"));
+}
+
 /* With --sort, the tree is of the end, or of the counts since the start. */
 TEST_F_TIMEOUT(show, trees_of_the_end_and_of_counts, 120)
 {

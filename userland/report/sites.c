@@ -207,9 +207,9 @@ struct addition {
 	unsigned int side;
 };
 
-static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+/* Adds the bytes of a stack to the site of its first call, unless they have been added to that site already. */
+static int add_to_site(const struct addition *addition, const struct mf_moment_stack *stack, struct mf_error *err)
 {
-	const struct addition *addition = data;
 	struct mf_sites *sites = addition->sites;
 	struct mf_site *site;
 
@@ -224,8 +224,28 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	site = find_site(sites);
 	if (!site)
 		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (site->last_stack == sites->n_stacks)
+		return 0;
+	site->last_stack = sites->n_stacks;
 	site->bytes[addition->side] += stack->bytes;
 	return 0;
+}
+
+static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	const struct addition *addition = data;
+	struct mf_moment_stack part = *stack;
+	int code;
+
+	addition->sites->n_stacks++;
+	addition->sites->totals[addition->side] += stack->bytes;
+	code = add_to_site(addition, &part, err);
+	while (!code && addition->sites->inclusive && part.n > 1) {
+		part.calls++;
+		part.n--;
+		code = add_to_site(addition, &part, err);
+	}
+	return code;
 }
 
 int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by, unsigned int side,

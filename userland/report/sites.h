@@ -7,6 +7,7 @@
 #define MASSIF_REPORT_SITES_H
 
 #include <regex.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,7 @@ enum {
 struct mf_site {
 	const char *label; /* without control characters */
 	uint64_t bytes[MF_SITES_VALUES];
+	uint64_t last_stack; /* number of the last stack that was added to it; see sites.c */
 };
 
 /* Zero-initialise it. */
@@ -56,6 +58,13 @@ struct mf_sites {
 	struct mf_index index; /* number of a site by the hash of its label; see sites.c */
 	struct mf_arena arena; /* the labels */
 	struct mf_bytes text;  /* the label that is being made */
+	/*
+	 * Set it to add the bytes of each stack to the sites of all its calls instead of only the innermost one, but once
+	 * to each. The sites' bytes then add up to more than @totals.
+	 */
+	bool inclusive;
+	uint64_t totals[MF_SITES_VALUES]; /* the bytes of all stacks that were added */
+	uint64_t n_stacks;
 };
 
 /*

@@ -179,7 +179,12 @@ static void print_sites(const struct mf_terminal *terminal, const struct compari
 		mf_terminal_print_cut(terminal, site->label, terminal->width - 43);
 		fprintf(out, "%s\n", fate_of(site));
 	}
-	if (hidden) {
+	/* If the sites are inclusive, their bytes add up to more than there are. */
+	for (int side = OLD; side < SIDES && c->sites.inclusive; side++)
+		all[side] = c->sites.totals[side];
+	if (hidden && c->sites.inclusive) {
+		fprintf(out, "%*s %zu more\n", 34, "", hidden);
+	} else if (hidden) {
 		print_row(terminal, rest);
 		fprintf(out, " %zu more\n", hidden);
 	}
@@ -272,7 +277,7 @@ static int read_side(const struct mf_query *query, const char *path, struct side
 
 static int diff_files(struct mf_query *query)
 {
-	struct comparison c = { .query = query };
+	struct comparison c = { .query = query, .sites.inclusive = query->inclusive };
 	struct mf_error err;
 	int status = STATUS_SAME;
 
@@ -290,7 +295,8 @@ static int diff_files(struct mf_query *query)
 int mf_command_diff(int argc, char **argv)
 {
 	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--filter", "--thread", "--through", "--top", "--min", "--tolerance", NULL,
+		"--pid", "--at", "--by", "--inclusive", "--filter", "--thread", "--through", "--top", "--min",
+		"--tolerance", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;

@@ -310,8 +310,10 @@ static int show_file(struct mf_query *query)
 
 int mf_command_show(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--pid", "--at", "--by", "--sort", "--leaks",
-					       "--tree", "--sizes", "--filter", "--thread", "--through", "--top", NULL };
+	static const char *const allowed[] = {
+		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--tree", "--sizes", "--filter", "--thread",
+		"--through", "--top", NULL,
+	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 

@@ -168,6 +168,12 @@ static int parse_leaks(const char *text, struct mf_query *query, struct mf_error
 	return 0;
 }
 
+static int parse_inclusive(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->inclusive = true;
+	return 0;
+}
+
 static int parse_tree(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->tree = true;
@@ -242,6 +248,7 @@ static const struct own_option {
 	{ "--sort", parse_sort },
 	{ "--leaks", parse_leaks, .bare = true },
 	{ "--tree", parse_tree, .bare = true },
+	{ "--inclusive", parse_inclusive, .bare = true },
 	{ "--sizes", parse_sizes, .bare = true },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
@@ -325,6 +332,15 @@ static int parse_words(struct mf_query *query, int argc, char **argv, size_t n_f
 	return 0;
 }
 
+/* What a stack belongs to as a whole, no call of it belongs to by itself. */
+static int check_inclusive(const struct mf_query *query, struct mf_error *err)
+{
+	if (!query->inclusive || !query->by_given || query->by < MF_SITES_BY_STACK)
+		return 0;
+	return mf_error_set(err, -EINVAL, "--inclusive: a row must be a site, function, place, file or library; --by=%s is "
+					  "none of these", mf_sites_by_names[query->by]);
+}
+
 int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
 		   struct mf_error *err)
 {
@@ -342,6 +358,8 @@ int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files
 	code = parse_words(query, argc, argv, n_files, allowed, &n_words, err);
 	if (!code)
 		code = mf_options_parse(&query->options, n_words, query->words, &used, err);
+	if (!code)
+		code = check_inclusive(query, err);
 	if (!code)
 		mf_message_set_level(query->options.verbosity);
 	return code;

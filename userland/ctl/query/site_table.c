@@ -70,10 +70,13 @@ static void print_number(FILE *out, unsigned int value, uint64_t number)
 		fprintf(out, "%10s ", mf_quantity_bytes(number).text);
 }
 
-static uint64_t sum_of(const struct mf_sites *sites, unsigned int side)
+/* If the sites are inclusive, their bytes add up to more than there are. */
+static uint64_t total_of(const struct mf_sites *sites, unsigned int side)
 {
 	uint64_t sum = 0;
 
+	if (sites->inclusive)
+		return sites->totals[side];
 	for (size_t i = 0; i < sites->count; i++)
 		sum += sites->list[i].bytes[side];
 	return sum;
@@ -89,7 +92,7 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 		       const struct mf_sites *sites)
 {
 	const struct columns columns = columns_of(table);
-	uint64_t whole = sum_of(sites, table->sort);
+	uint64_t whole = total_of(sites, table->sort);
 	size_t n = table->query->top ? table->query->top : 10, rest = 0;
 	uint64_t left[MF_SITES_VALUES] = { 0 };
 	FILE *out = terminal->out;
@@ -117,12 +120,14 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 					      terminal->width - 10 - 11 * (columns.end - columns.first));
 		putc('\n', out);
 	}
-	if (rest) {
+	if (rest && sites->inclusive) {
+		fprintf(out, "%*s%zu more\n", (int)(11 * (columns.end - columns.first) + 9), "", rest);
+	} else if (rest) {
 		print_numbers(out, columns, left);
 		fprintf(out, "%6.2f%%  %zu more\n", mf_quantity_share(left[table->sort], whole), rest);
 	}
 	for (unsigned int value = columns.first; value < columns.end; value++)
-		print_number(out, value, sum_of(sites, value));
+		print_number(out, value, total_of(sites, value));
 	fprintf(out, "%6.2f%%  in all\n", mf_quantity_share(whole, whole));
 }
 
@@ -149,7 +154,7 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err)
 {
 	struct mf_site_table sorted = *table;
-	struct mf_sites sites = { 0 };
+	struct mf_sites sites = { .inclusive = table->query->inclusive };
 	int code = 0;
 
 	for (size_t i = 0; i < table->n_parts && !code; i++)
