@@ -36,9 +36,10 @@ static void put(struct mf_bytes *label, const char *text)
 
 static void put_function(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call)
 {
+	bool is_named = call->location->function || call->location->note;
 	char text[32];
 
-	put(label, mf_call_name(call, moment->options, text));
+	put(label, moment->is_compared && !is_named ? "???" : mf_call_name(call, moment->options, text));
 }
 
 static void put_file(struct mf_bytes *label, const struct mf_call *call)
@@ -82,13 +83,9 @@ static void label_function(struct mf_bytes *label, const struct mf_moment *momen
 		put_position(label, &stack->calls[0], false);
 }
 
-/* An address is different in each run, so code without names is told apart by its object only. */
 static void label_place(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	if (stack->calls[0].location->function || stack->calls[0].location->note)
-		put_function(label, moment, &stack->calls[0]);
-	else
-		put(label, "???");
+	put_function(label, moment, &stack->calls[0]);
 	put_position(label, &stack->calls[0], false);
 }
 

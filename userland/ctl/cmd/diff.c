@@ -204,6 +204,7 @@ static int add_sites(struct comparison *c, unsigned int side, struct mf_error *e
 			.options = &c->query->options.report,
 			.symbolizer = process->symbolizer,
 			.process = process->facts.name,
+			.is_compared = true,
 		};
 		int code = moment.snapshot ? mf_sites_add(&c->sites, &moment, by, side, err) : -ESRCH;
 

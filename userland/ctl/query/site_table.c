@@ -142,6 +142,7 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 			.snapshot = part->snapshots[side],
 			.options = &table->query->options.report,
 			.symbolizer = part->process->symbolizer,
+			.is_compared = table->n_parts > 1,
 		};
 
 		code = mf_sites_add(sites, &moment, table->by, side, err);
