@@ -195,24 +195,28 @@ static size_t n_chosen(void)
 
 FIXTURE(huge)
 {
+	size_t stacks, snapshots;
 	struct huge huge;
 	struct rusage usage;
 	double seconds;
 };
 
-/* Of the chosen number, so many parts are stacks, and so many snapshots. */
+/* The chosen number is that of the stacks, or ten times that of the snapshots. */
 FIXTURE_VARIANT(huge)
 {
-	size_t stacks, snapshots, step;
+	size_t stacks, snapshots; /* 0: the chosen number decides */
+	size_t step;
 };
 
-FIXTURE_VARIANT_ADD(huge, stacks) { .stacks = 1, .snapshots = 1000, .step = 40 };
-FIXTURE_VARIANT_ADD(huge, snapshots) { .stacks = 1000, .snapshots = 10, .step = 10 };
+FIXTURE_VARIANT_ADD(huge, stacks) { .snapshots = 100, .step = 40 };
+FIXTURE_VARIANT_ADD(huge, snapshots) { .stacks = 100, .step = 10 };
 
 FIXTURE_SETUP(huge)
 {
 	ctl_remove_files("huge.");
-	ASSERT_TRUE(make(&self->huge, n_chosen() / variant->stacks + 1, n_chosen() / variant->snapshots, variant->step));
+	self->stacks = variant->stacks ?: n_chosen();
+	self->snapshots = variant->snapshots ?: n_chosen() / 10;
+	ASSERT_TRUE(make(&self->huge, self->stacks, self->snapshots, variant->step));
 	ASSERT_TRUE(write_recording(&self->huge, "huge.rec"));
 	ASSERT_TRUE(write_text(&self->huge, "huge.out"));
 	discard(&self->huge);
@@ -277,8 +281,8 @@ TEST_F_TIMEOUT(huge, is_read_by_every_command, 3600)
 
 	ASSERT_EQ(0, stat("huge.rec", &recording));
 	ASSERT_EQ(0, stat("huge.out", &text));
-	TH_LOG("%zu stacks, %zu snapshots: huge.rec %lld bytes, huge.out %lld bytes", n_chosen() / variant->stacks + 1,
-	       n_chosen() / variant->snapshots, (long long)recording.st_size, (long long)text.st_size);
+	TH_LOG("%zu stacks, %zu snapshots: huge.rec %lld bytes, huge.out %lld bytes", self->stacks, self->snapshots,
+	       (long long)recording.st_size, (long long)text.st_size);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		struct stat output;
 		char words[256] = "";
