@@ -631,4 +631,29 @@ TEST_F(files, all_at_once_as_one_by_one)
 	mf_symbolizer_destroy(together);
 }
 
+/* Names of an object that is not on this machine. Of the files that a search finds, only the one of its build is used. */
+TEST_F(files, searched)
+{
+	mf_auto_free char *directory = strdup(self->program);
+	const char *const directories[] = { "/nowhere", directory };
+	const struct mf_search search = { .directories = directories, .n_directories = 2 };
+	const struct mf_symbolizer_options options = { .demangle = true, .inlines = true, .search = &search };
+	const struct mf_location *locations;
+	char path[PATH_MAX];
+
+	*strrchr(directory, '/') = '\0';
+	snprintf(path, sizeof(path), "/elsewhere%s", strrchr(self->program, '/'));
+	self->objects[1].path = path;
+	dl_iterate_phdr(own_build_id, &self->objects[1]);
+	ASSERT_LT(0, self->objects[1].build_id_size);
+	for (int right = 1; right >= 0; right--) {
+		self->objects[1].build_id[0] ^= !right;
+		mf_symbolizer_destroy(mf_take(self->symbolizer, NULL));
+		ASSERT_EQ(0, mf_symbolizer_create(self->objects, 2, &options, &self->symbolizer, NULL));
+		mf_symbolizer_resolve(self->symbolizer, (struct mf_frame){ (uintptr_t)resolve, 1 }, &locations);
+		EXPECT_STREQ(right ? "resolve" : "(none)", locations->function ?: "(none)");
+		EXPECT_EQ(right, locations->line > 0);
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -467,7 +467,7 @@ FIXTURE_SETUP(opener)
 			    "/pipe"));
 	ASSERT_TRUE(copy_self(GOOD, HARMLESS));
 	self->object = (struct mf_object){ .kind = MF_OBJECT_FILE, .path = GOOD };
-	mf_opener_init(&self->opener, &self->object);
+	mf_opener_init(&self->opener, &self->object, NULL);
 }
 
 FIXTURE_TEARDOWN(opener)
@@ -475,6 +475,15 @@ FIXTURE_TEARDOWN(opener)
 	mf_opener_deinit(&self->opener);
 	if (system("rm -rf " PLACE))
 		abort();
+}
+
+static int n_fetched;
+
+/* A server that has only a text. */
+static int fetch(void *data, const uint8_t *build_id, size_t size)
+{
+	n_fetched++;
+	return size == 20 && build_id[0] == 7 ? open(data, O_RDONLY | O_CLOEXEC) : -EIO;
 }
 
 static int ask(FIXTURE_DATA(opener) *self, uint32_t what, const char *name, uint32_t place)
@@ -639,6 +648,43 @@ TEST(answers_have_a_length)
 		}
 		mf_wire_deinit(&buffer);
 	}
+}
+
+/* Files that are looked for only on request. A child can ask only for those of its object, and a server only once. */
+TEST_F(opener, further_files)
+{
+	static const char *const directories[] = { "/nowhere", PLACE };
+	const struct mf_search search = { directories, 2, fetch, PLACE "/text" };
+	uint32_t n_found = 0, place = 0;
+	int fd;
+
+	EXPECT_EQ(-ENXIO, ask(self, MF_OPENER_SEARCHED, "", 0));
+	EXPECT_EQ(-ENXIO, ask(self, MF_OPENER_FETCHED, "", 0));
+	self->opener.search = &search;
+	EXPECT_EQ(-ENXIO, ask(self, MF_OPENER_SEARCHED, "", 0)) { TH_LOG("without a build id"); }
+	EXPECT_EQ(-ENXIO, ask(self, MF_OPENER_FETCHED, "", 0)) { TH_LOG("without a build id"); }
+	self->object.path = "/elsewhere/good";
+	self->object.build_id_size = 20;
+	self->object.build_id[0] = 7;
+	for (; (fd = ask(self, MF_OPENER_SEARCHED, "", place)) != -ENXIO; place++) {
+		if (fd < 0) {
+			EXPECT_EQ(-ENOENT, fd);
+			continue;
+		}
+		n_found++;
+		close(fd);
+	}
+	EXPECT_EQ(11, place);
+	EXPECT_EQ(1, n_found);
+	EXPECT_EQ(-ENXIO, ask(self, MF_OPENER_SEARCHED, "", UINT32_MAX));
+	self->object.path = "/elsewhere/text";
+	EXPECT_EQ(-ENOEXEC, ask(self, MF_OPENER_SEARCHED, "", place - 1));
+	self->object.path = "/elsewhere/pipe";
+	EXPECT_EQ(-EINVAL, ask(self, MF_OPENER_SEARCHED, "", place - 1));
+	n_fetched = 0;
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(-ENOEXEC, ask(self, MF_OPENER_FETCHED, "another", 3));
+	EXPECT_EQ(1, n_fetched);
 }
 
 TEST_HARNESS_MAIN

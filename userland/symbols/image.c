@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "elf/build_id.h"
 #include "base/held.h"
 
@@ -270,6 +271,73 @@ static void open_file(struct mf_image *image, const struct mf_object *object)
 		image->why = why;
 }
 
+unsigned int mf_image_found(const struct mf_image *image)
+{
+	Elf *const files[] = { image->elf, image->debug_elf };
+	unsigned int found = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (files[i] && mf_sections_have(files[i], ".symtab"))
+			found |= MF_IMAGE_SYMBOLS;
+		if (files[i] && mf_sections_have_dwarf(files[i]))
+			found |= MF_IMAGE_DWARF;
+	}
+	return found;
+}
+
+/* Returns why no file was found for the image, if @fd, an ELF file or -errno, is a file of another build or damaged. */
+static const char *why_not_searched(int fd)
+{
+	if (fd >= 0)
+		return "the files found for it have another build-id";
+	if (fd == -ENOEXEC)
+		return "a file found for it is not an ELF file";
+	return fd == -ENOENT || fd == -ENOTDIR || fd == -ENXIO ? NULL : strerrordesc_np(-fd);
+}
+
+/*
+ * If @fd is a file of @object and has what the image lacks, stores it in @image; otherwise closes it. @fd may be -errno.
+ */
+static void take_searched(struct mf_image *image, const struct mf_object *object, int fd)
+{
+	Elf *elf = begin_elf(fd);
+
+	if (!elf || was_replaced(elf, object)) {
+		image->why = why_not_searched(elf || fd < 0 ? fd : -ENOEXEC) ?: image->why;
+	} else if (mf_sections_have_dwarf(elf) && !(mf_image_found(image) & MF_IMAGE_DWARF)) {
+		close_elf(&image->debug_elf, &image->debug_fd);
+		image->debug_elf = mf_take(elf, NULL);
+		image->debug_fd = mf_take(fd, -1);
+	} else if (!image->elf) {
+		image->elf = mf_take(elf, NULL);
+		image->fd = mf_take(fd, -1);
+	} else if (!image->debug_elf && mf_sections_have(elf, ".symtab")) {
+		image->debug_elf = mf_take(elf, NULL);
+		image->debug_fd = mf_take(fd, -1);
+	}
+	close_elf(&elf, &fd);
+}
+
+/* Looks for what the image lacks in further files, if there is a search. A server is the last resort. */
+static void search(struct mf_image *image, const struct mf_object *object)
+{
+	struct mf_opener_request request = { .what = MF_OPENER_SEARCHED };
+
+	for (; mf_image_found(image) != (MF_IMAGE_SYMBOLS | MF_IMAGE_DWARF); request.place++) {
+		int fd = image->open(image->opener, &request);
+
+		if (fd == -ENXIO && !request.place)
+			return;
+		if (fd == -ENXIO)
+			break;
+		take_searched(image, object, fd);
+	}
+	if (!(mf_image_found(image) & MF_IMAGE_DWARF))
+		take_searched(image, object, ask(image, MF_OPENER_FETCHED));
+	if (image->elf || image->debug_elf)
+		image->why = NULL;
+}
+
 void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_image_opening *open, void *opener)
 {
 	*image = (struct mf_image){ .fd = -1, .debug_fd = -1, .open = open, .opener = opener };
@@ -278,11 +346,11 @@ void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_im
 		image->elf = open_vdso(image);
 	else if (object->kind == MF_OBJECT_FILE && object->path)
 		open_file(image, object);
-	if (!image->elf)
-		return;
-	if (object->kind == MF_OBJECT_FILE && (!mf_sections_have(image->elf, ".symtab") ||
-					       !mf_sections_have_dwarf(image->elf)))
+	if (image->elf && object->kind == MF_OBJECT_FILE &&
+	    mf_image_found(image) != (MF_IMAGE_SYMBOLS | MF_IMAGE_DWARF))
 		find_debug_file(image);
+	if (object->kind == MF_OBJECT_FILE && object->build_id_size)
+		search(image, object);
 	image->shares = is_shared(image->elf) || is_shared(image->debug_elf);
 }
 

@@ -19,15 +19,15 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-enum { BUILD_ID_LEAST = 2, BUILD_ID_MOST = 64 };
-
-void mf_opener_init(struct mf_opener *opener, const struct mf_object *object)
+void mf_opener_init(struct mf_opener *opener, const struct mf_object *object, const struct mf_search *search)
 {
-	*opener = (struct mf_opener){ .object = object };
+	*opener = (struct mf_opener){ .object = object, .search = search };
 }
 
 void mf_opener_deinit(struct mf_opener *opener)
 {
+	if (opener->fetched > 0)
+		close(opener->fetched);
 	mf_sources_deinit(&opener->sources);
 }
 
@@ -115,16 +115,36 @@ static int open_debug_file(struct mf_opener *opener, const char *path)
 
 static int open_by_build_id(struct mf_opener *opener, const uint8_t *bytes, size_t size)
 {
-	char path[sizeof(DEBUG_ROOT) + 2 * BUILD_ID_MOST + 32];
-	size_t at;
+	mf_auto_free char *path = mf_search_debug_path(DEBUG_ROOT, bytes, size);
 
-	if (size < BUILD_ID_LEAST || size > BUILD_ID_MOST)
-		return -EINVAL;
-	at = (size_t)snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", bytes[0]);
-	for (size_t i = 1; i < size; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", bytes[i]);
-	snprintf(path + at, sizeof(path) - at, ".debug");
-	return open_debug_file(opener, path);
+	return path ? open_debug_file(opener, path) : -EINVAL;
+}
+
+/* The names may come from files that are not among the sources, so they must not be saved. */
+static int open_searched(struct mf_opener *opener, uint32_t place)
+{
+	opener->sources.others = true;
+	return only_elf(mf_search_open(opener->search, opener->object, place));
+}
+
+/* Asks a server only once: the child process may be restarted, or hostile. Returns a new descriptor or -errno. */
+static int open_fetched(struct mf_opener *opener)
+{
+	const struct mf_search *search = opener->search;
+	const struct mf_object *object = opener->object;
+	int fd;
+
+	if (!search->fetch)
+		return -ENOENT;
+	if (!opener->fetched) {
+		opener->sources.others = true;
+		fd = search->fetch(search->fetch_data, object->build_id, object->build_id_size);
+		opener->fetched = fd ? only_elf(fd) : -EBADF;
+	}
+	if (opener->fetched < 0)
+		return opener->fetched;
+	fd = fcntl(opener->fetched, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
 }
 
 /*
@@ -164,6 +184,11 @@ int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *req
 		return open_object(opener, request->what == MF_OPENER_PATH);
 	case MF_OPENER_BY_BUILD_ID:
 		return open_by_build_id(opener, request->name, request->size);
+	case MF_OPENER_SEARCHED:
+	case MF_OPENER_FETCHED:
+		if (!opener->search || !opener->object->build_id_size)
+			return -ENXIO;
+		return request->what == MF_OPENER_FETCHED ? open_fetched(opener) : open_searched(opener, request->place);
 	}
 	text = strndup((const char *)request->name, request->size);
 	if (!text)

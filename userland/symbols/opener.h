@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "profile/object.h"
+#include "symbols/search.h"
 #include "symbols/sources.h"
 
 #define MF_OPENER_BYTES_MAX 4096u /* maximum size of the name in a request */
@@ -23,6 +24,8 @@ enum mf_opener_what {
 	MF_OPENER_BY_BUILD_ID, /* the debug file that has the build id given in @name */
 	MF_OPENER_BY_LINK,     /* the debug file @name in directory number @place (less than MF_OPENER_PLACES) */
 	MF_OPENER_OTHER,       /* the file with the absolute path @name, which libdw tried to open on its own */
+	MF_OPENER_SEARCHED,    /* file number @place of those that mf_search_open() finds; -ENXIO after the last one */
+	MF_OPENER_FETCHED,     /* the debug file that a server has for the object's build id */
 };
 
 struct mf_opener_request {
@@ -38,11 +41,13 @@ struct mf_opener_request {
 
 struct mf_opener {
 	const struct mf_object *object;
+	const struct mf_search *search; /* where else files are looked for; NULL: nowhere */
+	int fetched; /* descriptor of the file that was fetched from a server, or -errno; 0: none was asked for */
 	struct mf_sources sources; /* files that were opened or were looked for but not found */
 };
 
-/* Initialises @opener. @object must outlive it. */
-void mf_opener_init(struct mf_opener *opener, const struct mf_object *object);
+/* Initialises @opener. @object and @search, which may be NULL, must outlive it. */
+void mf_opener_init(struct mf_opener *opener, const struct mf_object *object, const struct mf_search *search);
 void mf_opener_deinit(struct mf_opener *opener);
 
 /*

@@ -49,7 +49,7 @@ struct mf_parser *mf_parser_create(const struct mf_object *object, const struct 
 	parser->options = *options;
 	parser->left_ms = options->patience_ms ? options->patience_ms : MF_PARSER_PATIENCE_S * 1000;
 	parser->socket = -1;
-	mf_opener_init(&parser->opener, object);
+	mf_opener_init(&parser->opener, object, options->search);
 	parser->state.sources = &parser->opener.sources;
 	parser->state.confined = MF_CONFINED_ALL;
 	return parser;
@@ -311,6 +311,7 @@ static bool receive_opened(struct mf_parser *parser)
 	snprintf(parser->why, sizeof(parser->why), "%s", opened.why);
 	parser->state.is_open = true;
 	parser->state.readable = opened.readable;
+	parser->state.found = opened.found;
 	parser->state.shares |= opened.shares;
 	parser->state.why = *parser->why ? parser->why : NULL;
 	parser->state.confined = opened.confined & MF_CONFINED_ALL;
@@ -334,7 +335,8 @@ static void open_reader(struct mf_parser *parser)
 	}
 	image = mf_reader_image(parser->reader);
 	parser->state.is_open = true;
-	parser->state.readable = image->elf;
+	parser->state.readable = image->elf || image->debug_elf;
+	parser->state.found = mf_image_found(image);
 	parser->state.shares = image->shares;
 	parser->state.why = image->why;
 }

@@ -16,12 +16,14 @@
 
 #include "profile/object.h"
 #include "symbols/reader.h"
+#include "symbols/search.h"
 #include "symbols/sources.h"
 
 #define MF_PARSER_PATIENCE_S 120 /* total time limit for all answers about one object */
 
 struct mf_parser_options {
 	struct mf_reader_options reader;
+	const struct mf_search *search; /* where else files are looked for; may be NULL; must outlive the parser */
 	unsigned int patience_ms; /* total time limit for all answers in ms; 0: MF_PARSER_PATIENCE_S */
 	bool unconfined; /* read the files in this process instead of in a child; for fuzzers and for comparison */
 };
@@ -34,7 +36,8 @@ struct mf_parser;
  */
 struct mf_parser_state {
 	bool is_open;	 /* opening was attempted, so the other fields are valid */
-	bool readable;	 /* the object's file exists and is the one that was mapped */
+	bool readable;	 /* the object's file or a debug file exists, and is that of what was mapped */
+	unsigned int found; /* MF_IMAGE_*: what the files have */
 	bool shares;	 /* some names come from a file that is not listed in @sources */
 	bool lost;	 /* the parser no longer answers; @why gives the reason */
 	const char *why; /* why some or all names are missing, or NULL if none are */

@@ -148,7 +148,12 @@ static int open_other(const char *path)
 static void tell_opened(const struct mf_reader *reader, unsigned int confined)
 {
 	const struct mf_image *image = mf_reader_image(reader);
-	struct mf_wire_opened opened = { .confined = confined, .readable = image->elf != NULL, .shares = image->shares };
+	struct mf_wire_opened opened = {
+		.confined = confined,
+		.readable = image->elf || image->debug_elf,
+		.found = mf_image_found(image),
+		.shares = image->shares,
+	};
 
 	if (image->why)
 		memcpy(opened.why, image->why, strnlen(image->why, sizeof(opened.why) - 1));

@@ -378,6 +378,7 @@ static struct mf_parser *make_parser(const struct mf_symbolizer *s, const struct
 {
 	const struct mf_parser_options options = {
 		.reader = { .demangle = s->options.demangle, .inlines = s->options.inlines },
+		.search = s->options.search,
 		.patience_ms = s->options.patience_ms,
 		.unconfined = s->options.unconfined,
 	};
@@ -518,13 +519,17 @@ void mf_symbolizer_expect(struct mf_symbolizer *s, struct mf_frame frame)
 		push_expected(module, frame);
 }
 
+const struct mf_parser_state *mf_symbolizer_state(const struct mf_symbolizer *s, uint32_t number)
+{
+	const struct module *module = number < s->n_objects ? s->module_of[number] : NULL;
+
+	return module && module->parser ? mf_parser_state(module->parser) : NULL;
+}
+
 const char *mf_symbolizer_function(struct mf_symbolizer *s, struct mf_frame frame)
 {
-	struct answer *answer;
+	struct answer *answer = frame.object < s->n_objects ? find_answer(s, frame) : NULL;
 
-	if (frame.object >= s->n_objects)
-		return NULL;
-	answer = find_answer(s, frame);
 	if (!answer)
 		return NULL;
 	find_function(s, answer);
@@ -575,11 +580,9 @@ bool mf_symbolizer_give(struct mf_symbolizer *s, struct mf_frame frame, struct m
 size_t mf_symbolizer_resolve(struct mf_symbolizer *s, struct mf_frame frame,
 			     const struct mf_location **locations)
 {
-	struct answer *answer = NULL;
+	struct answer *answer = frame.object < s->n_objects ? find_answer(s, frame) : NULL;
 
 	*locations = &unknown_location;
-	if (frame.object < s->n_objects)
-		answer = find_answer(s, frame);
 	if (!answer)
 		return 1;
 	if (!answer->locations)

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "symbols/names.h"
+#include "symbols/search.h"
 #include "profile/object.h"
 
 /* One source position. A frame with inlined calls has several, innermost first. */
@@ -34,6 +35,7 @@ struct mf_symbolizer_options {
 	 * is running, and then once more at the end with @done == @total.
 	 */
 	void (*progress)(size_t done, size_t total);
+	const struct mf_search *search; /* where else files are looked for; may be NULL; must outlive the symbolizer */
 	struct mf_names *names; /* names shared with other symbolizers; may be NULL */
 	/*
 	 * If not NULL: called when names are needed from the file @path and it cannot be read or is not the file that
@@ -52,6 +54,7 @@ struct mf_symbolizer_options {
 };
 
 struct mf_symbolizer;
+struct mf_parser_state;
 
 /* Creates a symbolizer. @objects must outlive it. Returns 0 or -errno. */
 int mf_symbolizer_create(const struct mf_object *objects, size_t n_objects,
@@ -81,6 +84,12 @@ bool mf_symbolizer_give(struct mf_symbolizer *symbolizer, struct mf_frame frame,
  */
 void mf_symbolizer_want(struct mf_symbolizer *symbolizer, struct mf_frame frame);
 void mf_symbolizer_prepare(struct mf_symbolizer *symbolizer);
+
+/*
+ * Returns the result of opening the files of object @number, or NULL if no name was looked up in them: there was no need
+ * to, or it is known from other symbolizers.
+ */
+const struct mf_parser_state *mf_symbolizer_state(const struct mf_symbolizer *symbolizer, uint32_t number);
 
 /*
  * Announces that mf_symbolizer_function() will be called for @frame soon. Announced frames are looked up together,

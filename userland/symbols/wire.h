@@ -30,13 +30,14 @@ struct mf_wire_head {
 
 struct mf_wire_opened {
 	uint32_t confined; /* privileges that the child dropped, MF_CONFINED_* */
-	uint32_t readable; /* 0 if the object's file does not exist or is not the one that was mapped */
+	uint32_t readable; /* 0 if there is no file of the object, or only one that is not what was mapped */
+	uint32_t found;	   /* MF_IMAGE_*: what the files have */
 	/*
 	 * some names are neither in the object's file nor in its separate debug file, but in a file that several
 	 * objects share (made by dwz)
 	 */
 	uint32_t shares;
-	char why[116];	   /* the reason why names are missing; empty if no names are missing */
+	char why[112];	   /* the reason why names are missing; empty if no names are missing */
 };
 
 /* The reply to a child's request to open a file; if @code is 0, the message carries the file's descriptor. */
