@@ -70,6 +70,7 @@ static const struct {
 	{ { "export", "--to=speedscope" }, 1 },
 	{ { "export", "--to=pprof" }, 1 },
 	{ { "export", "--to=json" }, 1 },
+	{ { "symbolize" }, 1 },
 };
 
 static void record(struct ctl_result *result, const char *name)
@@ -129,7 +130,9 @@ TEST_F_TIMEOUT(hostile, other_files_are_refused, 120)
 
 			EXPECT_EQ(commands[k].status, words[1] ? RUN("massif-ctl", words[0], words[1], others[i].path) :
 								 RUN("massif-ctl", words[0], others[i].path));
-			EXPECT_NE(NULL, strstr(self->result.err, others[i].says)) {
+			/* A massif.out file is refused by symbolize before it is read. */
+			EXPECT_TRUE(strstr(self->result.err, others[i].says) ||
+				    (strcmp(words[0], "symbolize") == 0 && strstr(self->result.err, "is a massif.out file"))) {
 				TH_LOG("%s %s: it says %s", words[0], others[i].path, self->result.err);
 			}
 			EXPECT_STREQ("", self->result.out);

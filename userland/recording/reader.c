@@ -484,6 +484,8 @@ static int read_sections(struct mf_section_reader *file, struct mf_recorded *pro
 		}
 		process->sections[type].data = data;
 		process->sections[type].size = size;
+		process->sections[type].begin = offset;
+		process->sections[type].end = (size_t)(file->cursor.at - file->begin);
 		if (type == MF_SECTION_END)
 			break;
 	}
@@ -593,23 +595,21 @@ static int read_text(int fd, struct mf_recording *recording, struct mf_error *er
 	return 0;
 }
 
-static int read_sealed(int fd, struct mf_recording *recording, struct mf_error *err)
+static int read_sealed(int fd, struct mf_bytes *file, struct mf_recording *recording, struct mf_error *err)
 {
-	struct mf_bytes file = { 0 };
 	struct mf_section_reader sections;
-	int code = load(fd, &file, err);
+	int code = load(fd, file, err);
 
-	if (!code) {
-		sections = mf_section_reader(file.data, file.size);
-		code = read_all(&sections, recording, err);
-	}
-	mf_bytes_deinit(&file);
-	return code;
+	if (code)
+		return code;
+	sections = mf_section_reader(file->data, file->size);
+	return read_all(&sections, recording, err);
 }
 
 int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err)
 {
 	mf_auto_close int fd = -1;
+	struct mf_bytes file = { 0 };
 	struct mf_error why;
 	char begin[16];
 	ssize_t got;
@@ -620,8 +620,33 @@ int mf_recording_read(const char *path, struct mf_recording *recording, struct m
 	if (fd >= 0) {
 		got = pread(fd, begin, sizeof(begin), 0);
 		code = got > 0 && mf_massif_text_is(begin, (size_t)got) ? read_text(fd, recording, &why) :
-									 read_sealed(fd, recording, &why);
+									 read_sealed(fd, &file, recording, &why);
+		mf_bytes_deinit(&file);
 	}
+	if (!code)
+		return 0;
+	mf_recording_release(recording);
+	return mf_error_set(err, code, "cannot read '%.600s': %.300s", path, why.text);
+}
+
+int mf_recording_read_whole(const char *path, struct mf_bytes *file, struct mf_recording *recording,
+			    struct mf_error *err)
+{
+	mf_auto_close int fd = -1;
+	struct mf_error why;
+	char begin[16];
+	ssize_t got;
+	int code;
+
+	*recording = (struct mf_recording){ 0 };
+	code = fd = open_regular(path, &why);
+	got = fd < 0 ? 0 : pread(fd, begin, sizeof(begin), 0);
+	if (got > 0 && mf_massif_text_is(begin, (size_t)got))
+		code = mf_error_set(&why, -EINVAL, "it is a massif.out file, not a recording (massif-ctl record)");
+	else if (fd >= 0)
+		code = read_sealed(fd, file, recording, &why);
+	if (!code && recording->damage)
+		code = mf_error_set(&why, -EBADMSG, "it is damaged: %s", recording->damage);
 	if (!code)
 		return 0;
 	mf_recording_release(recording);

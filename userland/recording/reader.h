@@ -25,6 +25,7 @@ struct mf_recorded {
 	struct {
 		uint8_t *data;
 		size_t size;
+		size_t begin, end; /* where the section is in the file, with its head */
 	} sections[MF_SECTION_TYPES];
 	struct mf_object *objects;
 	struct mf_frame *frames;
@@ -55,6 +56,13 @@ struct mf_recording {
  * with a message in @err: -EINVAL if the file is neither.
  */
 int mf_recording_read(const char *path, struct mf_recording *recording, struct mf_error *err);
+
+/*
+ * Reads a recording of which all is needed. Returns its bytes in @file, to be freed by the caller. Returns 0, or -errno
+ * with a message in @err: -EINVAL also for a massif.out file.
+ */
+int mf_recording_read_whole(const char *path, struct mf_bytes *file, struct mf_recording *recording,
+			    struct mf_error *err);
 void mf_recording_release(struct mf_recording *recording);
 
 #endif

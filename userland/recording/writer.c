@@ -212,26 +212,27 @@ static void add_names_of(struct mf_bytes *bytes, struct texts *texts, const stru
 	}
 }
 
-static int add_names(struct mf_bytes *bytes, const struct stacks *stacks, struct mf_symbolizer *symbolizer)
+int mf_recording_add_names(struct mf_bytes *bytes, const struct mf_frame *frames, size_t n_frames,
+			   struct mf_symbolizer *symbolizer)
 {
-	struct mf_bytes frames = { 0 };
+	struct mf_bytes names = { 0 };
 	struct texts texts = { 0 };
 
-	for (uint32_t i = 0; i < stacks->n_frames; i++)
-		mf_symbolizer_want(symbolizer, stacks->frames[i]);
+	for (size_t i = 0; i < n_frames; i++)
+		mf_symbolizer_want(symbolizer, frames[i]);
 	mf_symbolizer_prepare(symbolizer);
-	for (uint32_t i = 0; i < stacks->n_frames; i++) {
+	for (size_t i = 0; i < n_frames; i++) {
 		const struct mf_location *locations;
-		size_t n = mf_symbolizer_resolve(symbolizer, stacks->frames[i], &locations);
+		size_t n = mf_symbolizer_resolve(symbolizer, frames[i], &locations);
 
-		add_names_of(&frames, &texts, locations, n);
+		add_names_of(&names, &texts, locations, n);
 	}
 	mf_bytes_add_unsigned(bytes, texts.count);
 	for (uint32_t i = 0; i < texts.count; i++)
 		mf_bytes_add_text(bytes, texts.list[i]);
-	mf_bytes_add(bytes, frames.data, frames.size);
-	bytes->failed |= frames.failed || texts.failed;
-	mf_bytes_deinit(&frames);
+	mf_bytes_add(bytes, names.data, names.size);
+	bytes->failed |= names.failed || texts.failed;
+	mf_bytes_deinit(&names);
 	mf_index_deinit(&texts.index);
 	free(texts.list);
 	return bytes->failed ? -ENOMEM : 0;
@@ -365,7 +366,7 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	}
 	if (code)
 		return code;
-	code = add_names(contents, stacks, symbolizer);
+	code = mf_recording_add_names(contents, stacks->frames, stacks->n_frames, symbolizer);
 	if (!code)
 		code = close_section(file, MF_SECTION_NAMES, contents);
 	return code ?: close_section(file, MF_SECTION_END, contents);

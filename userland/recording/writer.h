@@ -17,4 +17,10 @@
 int mf_recording_add(struct mf_bytes *file, const struct mf_facts *facts, const struct mf_profile *profile,
 		     const struct mf_profile_snapshot *end, struct mf_symbolizer *symbolizer, struct mf_error *err);
 
+/*
+ * Adds the contents of a section of names to @contents: what @symbolizer knows about the @n frames. Returns 0 or -ENOMEM.
+ */
+int mf_recording_add_names(struct mf_bytes *contents, const struct mf_frame *frames, size_t n,
+			   struct mf_symbolizer *symbolizer);
+
 #endif

@@ -81,6 +81,18 @@ const struct mf_command mf_commands[] = {
 	  "    --pid=PID                  check only this process of the recording\n"
 	  "  The exit status is 0 if no budget is exceeded, 1 if one is, 2 if something is wrong. massif-ctl run\n"
 	  "  takes the budgets, too, and checks them when the program has ended.\n" },
+	{ "symbolize", "symbolize [options] FILE", "look up the names of a recording, on any machine",
+	  mf_command_symbolize,
+	  "  Finds the files of the recording by their build-ids, and writes functions, files, lines and inlined calls\n"
+	  "  into the recording. A recording made with stripped programs can so be given its names on a machine that\n"
+	  "  has the debug files. Files are looked for at their recorded paths, in /usr/lib/debug, and with\n"
+	  "    --debug-dir=DIR      in DIR: debug files by build-id, a copy of the other machine's file system, or the\n"
+	  "                         directory in which the program was built; may be given several times\n"
+	  "    --debuginfod[=URLS]  on debuginfod servers, those in $DEBUGINFOD_URLS by default\n"
+	  "    -o FILE              write to another file; - is standard output\n"
+	  "  A file with another build-id is never used. The output lists how many frames of each file have names, and\n"
+	  "  what was not found. The exit status is 0 if everything was looked up and the recording is written, even\n"
+	  "  if files were not found; 1 if something is wrong, also if a server cannot be asked.\n" },
 	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process; needs massif.ko",
 	  mf_command_attach,
 	  "  Records every change of the memory mappings of process PID, with its call stack. Memory that was\n"

@@ -239,10 +239,26 @@ static int parse_filter(const char *text, struct mf_query *query, struct mf_erro
 	return 0;
 }
 
+static int parse_debug_dir(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	if (!*text)
+		return mf_error_set(err, -EINVAL, "--debug-dir needs a directory");
+	query->debug_dirs[query->n_debug_dirs++] = text;
+	return 0;
+}
+
+static int parse_debuginfod(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->debuginfod = true;
+	query->debuginfod_urls = text;
+	return 0;
+}
+
 static const struct own_option {
 	const char *name;
 	int (*parse)(const char *text, struct mf_query *query, struct mf_error *err);
 	bool bare; /* it takes no value */
+	bool optional; /* it takes a value only in the same word */
 } own_options[] = {
 	{ "--by", parse_by },
 	{ "--sort", parse_sort },
@@ -263,6 +279,8 @@ static const struct own_option {
 	{ "--output", parse_output },
 	{ "-o", parse_output },
 	{ "--format", parse_format },
+	{ "--debug-dir", parse_debug_dir },
+	{ "--debuginfod", parse_debuginfod, .optional = true },
 };
 
 #define OWN_OPTIONS (sizeof(own_options) / sizeof(own_options[0]))
@@ -286,6 +304,8 @@ static int parse_own(struct mf_query *query, int argc, char **argv, int *i, cons
 		if (own_options[k].bare)
 			return value ? mf_error_set(err, -EINVAL, "%s takes no value", name) :
 				       own_options[k].parse(NULL, query, err) ?: 1;
+		if (own_options[k].optional)
+			return own_options[k].parse(value ? value + 1 : NULL, query, err) ?: 1;
 		if (!value && *i + 1 < argc)
 			value = argv[++*i];
 		else
@@ -353,7 +373,8 @@ int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files
 	if (code)
 		return code;
 	query->words = calloc((size_t)argc + 1, sizeof(*query->words));
-	if (!query->words)
+	query->debug_dirs = calloc((size_t)argc + 1, sizeof(*query->debug_dirs));
+	if (!query->words || !query->debug_dirs)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	code = parse_words(query, argc, argv, n_files, allowed, &n_words, err);
 	if (!code)
@@ -369,6 +390,7 @@ void mf_query_release(struct mf_query *query)
 {
 	mf_options_deinit(&query->options);
 	free(query->words);
+	free(query->debug_dirs);
 	if (query->filter)
 		regfree(&query->regex);
 }

@@ -43,6 +43,10 @@ struct mf_query {
 	const char *filter;	  /* --filter: only sites that match; compiled in @regex */
 	regex_t regex;
 	const char *format;	  /* --format: how verdicts are written; NULL: not given */
+	const char **debug_dirs;  /* --debug-dir: the directories, in the order in which they were given; owned */
+	size_t n_debug_dirs;
+	bool debuginfod;	  /* --debuginfod: ask servers for debug files */
+	const char *debuginfod_urls; /* the servers; NULL: not given */
 	const char *output;	  /* -o, --output: the file to write; NULL: standard output */
 	struct mf_options options; /* has the options that concern trees, and the budgets; owned */
 	char **words;		  /* the words that were left for the options; owned */
