@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Work that hooks queue for a thread, which runs it as task_work before returning to user mode: stack copies, file
 // names, resyncs.
-#include <linux/hashtable.h>
+#include <linux/hash.h>
 #include <linux/module.h>
+#include <linux/rbtree.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
@@ -30,7 +31,7 @@
  */
 struct massif_return_work {
 	struct callback_head work;
-	struct hlist_node node;		/* node in the hash table of all queued work */
+	struct rb_node node;		/* node in the table of all queued work */
 	/* The thread that does the work. No reference is held, because the work runs before the thread is freed. */
 	struct task_struct *task;
 	struct massif_target *target;	/* the target that the work is for; this struct holds a reference */
@@ -44,10 +45,16 @@ struct massif_return_work {
 	} names[MAX_NAMES];
 };
 
+/*
+ * All queued work: a hash table of trees. There is one object for each thread that is in a system call whose hook has
+ * queued work. Such a thread can sleep for any length of time, so a user can have as many objects as threads. As the
+ * hooks of all users look for their work here, with interrupts off, each chain of the table is a tree: a look-up takes
+ * a few tens of steps even if every thread that the kernel can have has work queued.
+ */
 #define TABLE_BITS	7
 static struct {
-	raw_spinlock_t lock;	/* protects the hash chain; no other lock is taken while it is held */
-	struct hlist_head head;
+	raw_spinlock_t lock;	/* protects the tree; no other lock is taken while it is held */
+	struct rb_root tree;	/* ordered by the addresses of the thread and of the target */
 } table[1 << TABLE_BITS];
 
 /*
@@ -60,13 +67,40 @@ static unsigned int bucket(const struct task_struct *task)
 	return hash_ptr(task, TABLE_BITS);
 }
 
+/*
+ * Returns the link in the tree at which the work of @task for @target is, or must be inserted. *@parent is set to the
+ * node that has the link. Called with the lock of the tree held.
+ */
+static struct rb_node **place_of(struct rb_root *tree, const struct task_struct *task,
+				 const struct massif_target *target, struct rb_node **parent)
+{
+	struct rb_node **place = &tree->rb_node;
+
+	*parent = NULL;
+	while (*place) {
+		const struct massif_return_work *visit = rb_entry(*place, struct massif_return_work, node);
+
+		if (visit->task == task && visit->target == target)
+			break;
+		*parent = *place;
+		if (task < visit->task || (task == visit->task && target < visit->target))
+			place = &(*parent)->rb_left;
+		else
+			place = &(*parent)->rb_right;
+	}
+	return place;
+}
+
 static void insert(struct massif_return_work *visit)
 {
 	unsigned int b = bucket(visit->task);
+	struct rb_node **place, *parent;
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&table[b].lock, irq);
-	hlist_add_head(&visit->node, &table[b].head);
+	place = place_of(&table[b].tree, visit->task, visit->target, &parent);
+	rb_link_node(&visit->node, parent, place);
+	rb_insert_color(&visit->node, &table[b].tree);
 	raw_spin_unlock_irqrestore(&table[b].lock, irq);
 }
 
@@ -76,25 +110,20 @@ static void remove(struct massif_return_work *visit)
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&table[b].lock, irq);
-	hlist_del(&visit->node);
+	rb_erase(&visit->node, &table[b].tree);
 	raw_spin_unlock_irqrestore(&table[b].lock, irq);
 }
 
-static struct massif_return_work *find(const struct task_struct *task, struct massif_target *target)
+static struct massif_return_work *find(const struct task_struct *task, const struct massif_target *target)
 {
-	struct massif_return_work *visit, *found = NULL;
 	unsigned int b = bucket(task);
+	struct rb_node *node, *parent;
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&table[b].lock, irq);
-	hlist_for_each_entry(visit, &table[b].head, node) {
-		if (visit->task == task && visit->target == target) {
-			found = visit;
-			break;
-		}
-	}
+	node = *place_of(&table[b].tree, task, target, &parent);
 	raw_spin_unlock_irqrestore(&table[b].lock, irq);
-	return found;
+	return rb_entry_safe(node, struct massif_return_work, node);
 }
 
 static void release(struct massif_return_work *visit)
@@ -277,7 +306,7 @@ void massif_return_work_init(void)
 
 	for (i = 0; i < ARRAY_SIZE(table); i++) {
 		raw_spin_lock_init(&table[i].lock);
-		INIT_HLIST_HEAD(&table[i].head);
+		table[i].tree = RB_ROOT;
 	}
 }
 
