@@ -7,7 +7,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <trace/events/kmem.h>
 
+#include "compat/fault_events.h"
 #include "compat/hookpoint.h"
 #include "compat/rss.h"
 #include "compat/task.h"
@@ -135,6 +137,14 @@ MASSIF_RSS_STAT_PROBE(on_change, mm, member)
 		return;
 	note(EVENT_CHANGE, mm);
 	massif_rss_span_changed(mm, member);
+}
+
+/* Compiles only if each probe function has exactly the parameters with which the kernel calls it; see lifecycle.c. */
+static void __maybe_unused check_types(void)
+{
+	check_trace_callback_type_page_fault_user(on_user_fault);
+	check_trace_callback_type_page_fault_kernel(on_kernel_fault);
+	check_trace_callback_type_rss_stat(on_change);
 }
 
 static struct {

@@ -10,8 +10,10 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <trace/events/sched.h>
 
 #include "access.h"
+#include "compat/task.h"
 #include "lifecycle.h"
 #include "process.h"
 #include "record.h"
@@ -374,7 +376,7 @@ out:
 }
 
 /* Tracepoint sched_process_exit: runs in each exiting thread. The process ends with its last thread. */
-static void on_exit(void *unused, struct task_struct *task)
+MASSIF_EXIT_PROBE(on_exit, task)
 {
 	struct massif_process *process;
 
@@ -385,6 +387,17 @@ static void on_exit(void *unused, struct task_struct *task)
 	if (process)
 		massif_lifecycle_end(process);
 	rcu_read_unlock();
+}
+
+/*
+ * Compiles only if each probe function has exactly the parameters with which the kernel calls it. On a kernel built with
+ * control flow integrity (kCFI), a call through a pointer of another type is fatal, and tracepoints take a void *.
+ */
+static void __maybe_unused check_types(void)
+{
+	check_trace_callback_type_sched_process_fork(on_fork);
+	check_trace_callback_type_sched_process_exec(on_exec);
+	check_trace_callback_type_sched_process_exit(on_exit);
 }
 
 const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECYCLE_COUNT] = {

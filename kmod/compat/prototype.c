@@ -36,7 +36,11 @@ static const struct massif_btf_row others[] = {
 	{ "ptrace_may_access", "bool(task_struct *, int)" },
 	{ TRACE "sched_process_fork", "void(*, task_struct *, task_struct *)" },
 	{ TRACE "sched_process_exec", "void(*, task_struct *, int, linux_binprm *)" },
-	{ TRACE "sched_process_exit", "void(*, task_struct *, ...)" },
+#ifdef MASSIF_HAVE_exit_group_dead
+	{ TRACE "sched_process_exit", "void(*, task_struct *, bool)" },
+#else
+	{ TRACE "sched_process_exit", "void(*, task_struct *)" },
+#endif
 	{ TRACE "page_fault_user", "void(*, long, pt_regs *, long)" },
 	{ TRACE "page_fault_kernel", "void(*, long, pt_regs *, long)" },
 #ifdef MASSIF_HAVE_mm_rss_atomic

@@ -39,6 +39,13 @@ static inline bool massif_task_has_user(struct task_struct *task)
 	return !(task->flags & (MASSIF_PF_WORKER | PF_EXITING));
 }
 
+/* The probe function of sched_process_exit, which has one more argument since 6.16. */
+#ifdef MASSIF_HAVE_exit_group_dead
+#define MASSIF_EXIT_PROBE(name, task)	static void name(void *unused, struct task_struct *task, bool group_dead)
+#else
+#define MASSIF_EXIT_PROBE(name, task)	static void name(void *unused, struct task_struct *task)
+#endif
+
 bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm);
 struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm);
 bool massif_task_calls_mremap(void);
