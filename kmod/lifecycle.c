@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Follows members through fork, exec and exit. Writes FORK, EXEC and END records, and the EXIT record of a target that
-// the session may no longer observe.
+// the session may no longer observe, or whose end no hook has seen.
 #include <linux/binfmts.h>
 #include <linux/cred.h>
 #include <linux/fs.h>

@@ -7,10 +7,12 @@
 #include <linux/massif.h>
 #include <linux/pid_namespace.h>
 #include <linux/poll.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
 #include "charge.h"
+#include "compat/mm.h"
 #include "fault.h"
 #include "hooks.h"
 #include "hooktest.h"
@@ -238,9 +240,23 @@ static void look_for_missed(struct massif_session *session)
 	massif_record_lost(session, NULL, MASSIF_LOST_MISSED, count);
 }
 
+/*
+ * True if the target's address space has been torn down although the hook on this has not run, because the kernel could
+ * not call it. Otherwise the hook would have removed the target before the teardown began.
+ */
+static bool has_ended_unseen(struct massif_target *target)
+{
+	struct mm_struct *mm = massif_target_mmgrab(target);
+	bool gone = mm && massif_mm_gone(mm);
+
+	if (mm)
+		mmdrop(mm);
+	return gone;
+}
+
 /**
- * massif_session_tend() - write the records that hooks could not write: LOST, and END and EXIT of hidden
- * targets.
+ * massif_session_tend() - write the records that hooks could not write: LOST, END and EXIT of hidden targets, and EXIT
+ * of targets whose end no hook has seen.
  * Context: process context of the consumer, on each poll() and MASSIF_IOC_RESYNC.
  */
 void massif_session_tend(struct massif_session *session)
@@ -250,10 +266,16 @@ void massif_session_tend(struct massif_session *session)
 	look_for_missed(session);
 	massif_record_flush(session, NULL);
 	while ((target = massif_target_next(session, target))) {
-		if (READ_ONCE(target->hidden))
+		if (READ_ONCE(target->hidden)) {
 			massif_lifecycle_hide(target);
-		else
-			massif_record_flush(session, target);
+			continue;
+		}
+		massif_record_flush(session, target);
+		if (!has_ended_unseen(target))
+			continue;
+		rcu_read_lock();
+		massif_lifecycle_exit(target);
+		rcu_read_unlock();
 	}
 }
 

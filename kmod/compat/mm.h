@@ -76,4 +76,13 @@ static inline int massif_mm_brk(unsigned long addr, unsigned long len)
 #endif
 }
 
+/*
+ * True if the address space has been torn down: it has no users any more, and the kernel has dropped its executable,
+ * which it does after exit_mmap(). The caller has a reference to the struct (mm_count).
+ */
+static inline bool massif_mm_gone(struct mm_struct *mm)
+{
+	return !atomic_read(&mm->mm_users) && !rcu_access_pointer(mm->exe_file);
+}
+
 #endif

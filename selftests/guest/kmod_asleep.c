@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Tests calls that sleep in a hooked function while a session begins or ends, and more such calls than the kretprobe
-// has instances for.
+// Tests calls that sleep in a hooked function while a session begins or ends, more such calls than the kretprobe has
+// instances for, and an end that a kretprobe misses.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -438,6 +438,78 @@ TEST_F_TIMEOUT(asleep, killed_has_no_stack, 60)
 	EXPECT_TRUE(told.seen);
 	EXPECT_TRUE(told.gone);
 	EXPECT_EQ(0, told.bytes);
+}
+
+static int stay(void *arg)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (pause())
+		;
+	return 0;
+}
+
+/* Disarms all kprobes of the system, or arms them again. Returns false if the kernel has no switch for this. */
+static bool switch_kprobes(const char *on)
+{
+	static const char path[] = "/sys/kernel/debug/kprobes/enabled";
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0 && !system("mount -t debugfs none /sys/kernel/debug"))
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	ok = write(fd, on, 1) == 1;
+	close(fd);
+	return ok;
+}
+
+struct ending {
+	int exits, ends;
+	struct massif_record exit;	/* header of the last EXIT record */
+};
+
+static int note_ending(const struct massif_record *rec, void *arg)
+{
+	struct ending *seen = arg;
+
+	seen->ends += rec->type == MASSIF_REC_END;
+	if (rec->type == MASSIF_REC_EXIT) {
+		seen->exits++;
+		seen->exit = *rec;
+	}
+	return 0;
+}
+
+/* If the hook on the end of an address space does not run, the target nevertheless does not stay in the session. */
+TEST_F_TIMEOUT(asleep, an_end_that_is_missed, 60)
+{
+	bool misses = variant->kind == MASSIF_HOOK_KRETPROBE;
+	struct massif_status status = { 0 };
+	struct ending seen = {};
+
+	self->pids[0] = start(&self->session, stay, NULL);
+	ASSERT_LT(0, self->pids[0]);
+	for (int i = 0; i < 1000 && !status.targets; i++) {
+		usleep(10 * 1000);
+		ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	}
+	ASSERT_EQ(1, status.targets);
+	if (!switch_kprobes("0"))
+		SKIP(return, "this kernel cannot disarm its kprobes");
+	kill(self->pids[0], SIGKILL);
+	EXPECT_EQ(self->pids[0], waitpid(self->pids[0], NULL, 0));
+	self->pids[0] = 0;
+	ASSERT_TRUE(switch_kprobes("1"));
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_EQ(misses, status.targets);
+
+	/* The first poll finds that the address space is gone. */
+	ASSERT_EQ(0, kmod_session_drain(&self->session, 10 * 1000, note_ending, &seen));
+	EXPECT_EQ(1, seen.ends);
+	EXPECT_EQ(1, seen.exits);
+	EXPECT_EQ(misses ? MASSIF_RF_NO_TOTAL : 0, seen.exit.flags);
+	EXPECT_EQ(misses, !seen.exit.total_vm);
+	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
+	EXPECT_EQ(0, status.targets);
 }
 
 TEST_HARNESS_MAIN

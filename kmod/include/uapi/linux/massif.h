@@ -56,6 +56,8 @@
  *		and omitted if they cannot be read.
  *	EXIT	the address space is about to be torn down: the last record of the target. total_vm is
  *		its value at that time (unknown with MASSIF_RF_NO_TOTAL). No STACK of the target follows.
+ *		If the kernel could not run the hook on this, EXIT is written the next time the consumer
+ *		polls, with MASSIF_RF_NO_TOTAL.
  *	END	the process has left the session; reason says why.
  *
  * Accounting. total_vm is in pages: the sum over the target's mappings, this record included. It is valid in
