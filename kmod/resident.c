@@ -25,6 +25,13 @@
 #define SPANS_BETWEEN_SUMS	64
 
 /*
+ * The sum is computed with interrupts off, and a program can have any number of threads. While a process has more than
+ * this many, changes that the module has missed are not looked for. They are reported (DRIFT) when threads have ended,
+ * at the latest before EXIT.
+ */
+#define THREADS_SUMMED_MAX	256
+
+/*
  * Maximum delay between a counter change and its report by the rss_stat tracepoint. Allows for a hypervisor that stops
  * the virtual processor between the two.
  */
@@ -68,15 +75,15 @@ void massif_resident_init(struct massif_resident *resident)
 
 /*
  * Reads the kernel's counters of resident pages, including collected changes that have not yet been added to the shared
- * counters (compat/rss.h). Returns the number of threads.
+ * counters (compat/rss.h).
  */
-static int count_all(struct mm_struct *mm, long *rss)
+static void count_all(struct mm_struct *mm, long *rss)
 {
 	int i;
 
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		rss[i] = massif_rss_shared(mm, i);
-	return massif_rss_add_collected(mm, rss);
+	massif_rss_add_collected(mm, rss);
 }
 
 /*
@@ -115,12 +122,15 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	struct massif_resident *resident = &target->resident;
 	long now[NR_MM_COUNTERS], again[NR_MM_COUNTERS];
 	struct massif_rec_resident rec;
-	int i;
+	int i, threads;
 
 	if (!massif_rss_spans_idle(target))
 		return;
-	resident->until_drift = count_all(mm, now) > THREADS_SUMMED_OFTEN ?
-				SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
+	threads = massif_rss_threads(mm);
+	resident->until_drift = threads > THREADS_SUMMED_OFTEN ? SPANS_BETWEEN_SUMS : SPANS_BETWEEN_LOOKS;
+	if (threads > THREADS_SUMMED_MAX)
+		return;
+	count_all(mm, now);
 	if (!memcmp(now, resident->reported, sizeof(now))) {
 		resident->unnoted_since = 0;
 		return;
@@ -178,7 +188,9 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 	struct massif_resident *resident = &target->resident;
 	struct massif_rss_base base = {};
 	struct massif_rss_notifier *rss_notifier = NULL;
+	long collected[NR_MM_COUNTERS] = {};
 	unsigned long irq;
+	int i;
 
 	if (!READ_ONCE(resident->attached) && !massif_rss_base_alloc(&base))
 		return false;
@@ -192,14 +204,23 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 	}
 	if (!resident->rss_notifier)
 		rss_notifier = massif_rss_notifier_create(mm);
+	/*
+	 * Do this with interrupts on, because there can be any number of threads. They cannot handle page faults in the
+	 * meantime, for want of mmap_lock. If one of them exits, and adds its collected changes to the shared counters,
+	 * these can be counted twice; they are then corrected as drift.
+	 */
+	if (!resident->attached) {
+		rcu_read_lock();
+		massif_rss_add_collected(mm, collected);
+		rcu_read_unlock();
+	}
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	if (target->alive && !resident->attached) {
 		raw_spin_lock(&resident->lock);
 		swap(resident->base, base);
 		massif_rss_base_set(&resident->base, mm, resident->reported);
-		rcu_read_lock();
-		massif_rss_add_collected(mm, resident->reported);
-		rcu_read_unlock();
+		for (i = 0; i < NR_MM_COUNTERS; i++)
+			resident->reported[i] += collected[i];
 		raw_spin_unlock(&resident->lock);
 		resident->epoch = massif_resident_epoch + 1;
 		/*

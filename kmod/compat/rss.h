@@ -278,26 +278,36 @@ static inline struct task_struct *massif_rss_thread(struct mm_struct *mm)
 #endif
 
 /*
- * Adds to rss[] the changes that all threads of the process have collected but not yet added to the shared counters.
- * Other processes that share the address space (vfork, CLONE_VM) are not included. Called under RCU. Returns the number
- * of threads.
+ * The number of threads whose collected changes massif_rss_add_collected() would read. 0 if threads collect no changes.
+ * Called under RCU.
  */
-static inline int massif_rss_add_collected(struct mm_struct *mm, long *rss)
+static inline int massif_rss_threads(struct mm_struct *mm)
+{
+#ifdef MASSIF_HAVE_task_rss_stat
+	struct task_struct *task = massif_rss_thread(mm);
+
+	return task ? get_nr_threads(task) : 0;
+#else
+	return 0;
+#endif
+}
+
+/*
+ * Adds to rss[] the changes that all threads of the process have collected but not yet added to the shared counters.
+ * Other processes that share the address space (vfork, CLONE_VM) are not included. Called under RCU. Takes time for each
+ * thread.
+ */
+static inline void massif_rss_add_collected(struct mm_struct *mm, long *rss)
 {
 #ifdef MASSIF_HAVE_task_rss_stat
 	struct task_struct *leader = massif_rss_thread(mm), *task;
-	int member, threads = 0;
+	int member;
 
 	if (!leader)
-		return 0;
-	for_each_thread(leader, task) {
+		return;
+	for_each_thread(leader, task)
 		for (member = 0; member < NR_MM_COUNTERS; member++)
 			rss[member] += READ_ONCE(task->rss_stat.count[member]);
-		threads++;
-	}
-	return threads;
-#else
-	return 0;
 #endif
 }
 

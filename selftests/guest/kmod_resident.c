@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #define MARKS	0x600000000000ull
 #define MARK	0x10000ull
 #define SPANS	256	/* SPANS_MAX in rss_span.c */
+#define SUMMED	256	/* THREADS_SUMMED_MAX in resident.c */
 
 /* Resident page counts of one target, from its most recent RESIDENT record. */
 struct resident {
@@ -434,6 +436,174 @@ TEST(a_move_of_many)
 		EXPECT_EQ(moves.all[i].from + MOVED_BY, moves.all[i].addr);
 		EXPECT_EQ(2 * PAGE, moves.all[i].len);
 	}
+}
+
+FIXTURE(many)
+{
+	struct kmod_session session;
+	struct replay *replay;
+	int ask[2], answer[2];	/* the test and the process take turns; each writes a byte when it has finished */
+	pid_t pid;
+};
+
+FIXTURE_VARIANT(many)
+{
+	unsigned int threads;	/* threads of the process, the first one included */
+};
+
+FIXTURE_VARIANT_ADD(many, at_the_limit) { SUMMED };
+FIXTURE_VARIANT_ADD(many, one_more) { SUMMED + 1 };
+FIXTURE_VARIANT_ADD(many, ten_times_as_many) { 10 * SUMMED };
+
+FIXTURE_SETUP(many)
+{
+	self->replay = calloc(1, sizeof(*self->replay));
+	ASSERT_NE(NULL, self->replay);
+	ASSERT_EQ(0, pipe(self->ask));
+	ASSERT_EQ(0, pipe(self->answer));
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	if (self->pid > 0) {
+		kill(self->pid, SIGKILL);
+		waitpid(self->pid, NULL, 0);
+	}
+	free(self->replay);
+}
+
+/* Each thread makes PAGES_EACH pages resident in each of two rounds. */
+#define PAGES_EACH	3
+#define STACK_BYTES	(16 * PAGE)
+
+static pthread_barrier_t turns;
+static char *all_pages;
+
+static void *touch_some(void *arg)
+{
+	char *mine = all_pages + (uintptr_t)arg * 2 * PAGES_EACH * PAGE;
+
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < PAGES_EACH; i++)
+			*(volatile char *)(mine + (round * PAGES_EACH + i) * PAGE) = 1;
+		pthread_barrier_wait(&turns);
+		pthread_barrier_wait(&turns);
+	}
+	return NULL;
+}
+
+static bool take_turn(FIXTURE_DATA(many) *self)
+{
+	char byte = 0;
+
+	return write(self->answer[1], &byte, 1) == 1 && read(self->ask[0], &byte, 1) == 1;
+}
+
+static int have_threads(FIXTURE_DATA(many) *self, unsigned int others)
+{
+	pthread_t *threads = calloc(others, sizeof(*threads));
+	char *stacks = mmap(NULL, others * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+
+	all_pages = mmap(NULL, others * 2 * PAGES_EACH * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
+	if (!threads || stacks == MAP_FAILED || all_pages == MAP_FAILED)
+		return 1;
+	madvise(all_pages, others * 2 * PAGES_EACH * PAGE, MADV_NOHUGEPAGE);
+	madvise(stacks, others * STACK_BYTES, MADV_NOHUGEPAGE);
+	pthread_barrier_init(&turns, NULL, others + 1);
+	pthread_attr_init(&attr);
+	for (unsigned int i = 0; i < others; i++) {
+		pthread_attr_setstack(&attr, stacks + i * STACK_BYTES, STACK_BYTES);
+		if (pthread_create(&threads[i], &attr, touch_some, (void *)(uintptr_t)i))
+			return 1;
+	}
+	for (int round = 0; round < 2; round++) {
+		pthread_barrier_wait(&turns);
+		/* Let the other threads go to sleep, so that no counter changes while it is read. */
+		usleep(200 * 1000);
+		if (!take_turn(self))
+			return 1;
+		pthread_barrier_wait(&turns);
+	}
+	for (unsigned int i = 0; i < others; i++)
+		pthread_join(threads[i], NULL);
+	return take_turn(self) ? 0 : 1;
+}
+
+static bool wait_for_turn(FIXTURE_DATA(many) *self)
+{
+	char byte;
+
+	return read(self->answer[0], &byte, 1) == 1;
+}
+
+static bool give_turn(FIXTURE_DATA(many) *self)
+{
+	return write(self->ask[1], "", 1) == 1;
+}
+
+/*
+ * Returns by how many pages the records so far differ from the resident pages that the kernel finds in the page tables
+ * of the process.
+ */
+static long off_by(FIXTURE_DATA(many) *self)
+{
+	const struct massif_record *rec;
+	const struct resident *last;
+	char path[64], line[256];
+	long pages = -1, kib;
+	FILE *file;
+
+	while ((rec = kmod_session_next(&self->session)))
+		apply(rec, self->replay);
+	kmod_session_release(&self->session);
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)self->pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Rss: %ld kB", &kib) == 1)
+			pages = kib / 4;
+	if (file)
+		fclose(file);
+	if (!self->replay->count || pages < 0)
+		return LONG_MIN;
+	last = &self->replay->targets[0];
+	return (long)(last->rss[MASSIF_RSS_ANON] + last->rss[MASSIF_RSS_FILE] + last->rss[MASSIF_RSS_SHMEM]) - pages;
+}
+
+/*
+ * A session attaches to a process whose threads have made pages resident. Before Linux 6.2, the kernel has not added most
+ * of them to the counters of the address space, and the module must sum up what the threads have collected.
+ */
+TEST_F_TIMEOUT(many, of_a_process_with_threads, 120)
+{
+	struct massif_setup setup = { .ring_bytes = 8 << 20, .flags = MASSIF_SETUP_RESIDENT };
+	int status;
+
+	if (!has_resident())
+		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+	self->pid = fork();
+	if (!self->pid)
+		_exit(have_threads(self, variant->threads - 1));
+	ASSERT_LT(0, self->pid);
+	ASSERT_TRUE(wait_for_turn(self));
+	ASSERT_EQ(0, kmod_session_open_as(&self->session, &setup));
+	ASSERT_EQ(0, kmod_session_attach(self->session.fd, self->pid));
+	EXPECT_EQ(0, off_by(self));
+	ASSERT_TRUE(give_turn(self) && wait_for_turn(self));
+	EXPECT_EQ(0, off_by(self));
+	/* Without the threads, drift is looked for again. */
+	ASSERT_TRUE(give_turn(self) && wait_for_turn(self));
+	EXPECT_EQ(0, off_by(self));
+	ASSERT_TRUE(give_turn(self));
+	ASSERT_EQ(0, kmod_session_drain(&self->session, 20 * 1000, apply, self->replay));
+	EXPECT_EQ(self->pid, waitpid(self->pid, &status, 0));
+	self->pid = 0;
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, self->replay->wrong);
+	EXPECT_EQ(0, self->replay->lost);
+	EXPECT_EQ(0, self->replay->drifted);
+	kmod_session_close(&self->session);
 }
 
 TEST_HARNESS_MAIN
