@@ -20,6 +20,16 @@
 #include "vma.h"
 
 /*
+ * Maximum number of mappings that are examined before a range is unmapped; a program can have any number of mappings.
+ * If the range has more, cached stacks are invalidated as if it contained code. On kernels with MASSIF_HOOK_REMOVE, the
+ * UNMAP record then has MASSIF_RF_NO_TOTAL, and a resync follows.
+ */
+#define REMOVED_MAX	1024
+
+/* Stands for a value of total_vm that is not known. */
+#define UNKNOWN		ULONG_MAX
+
+/*
  * All hooked functions change mappings with mmap_lock held for writing, so the values read here are stable. The record
  * of a change is in the ring before the next change to the same address space can begin, so the order of records in the
  * ring is the order of changes. There are two exceptions:
@@ -102,7 +112,10 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		massif_return_work_name(target, rec.addr, rec.len);
 }
 
-/* Writes an UNMAP record for [addr, addr + len). before and after: total_vm before and after the removal, in pages. */
+/*
+ * Writes an UNMAP record for [addr, addr + len). before and after: total_vm before and after the removal, in pages.
+ * after can be UNKNOWN; a resync then follows, from which changes are compared with total_vm again.
+ */
 static void report_unmap(struct massif_target *target, enum massif_hook hook, unsigned long addr,
 			 unsigned long len, unsigned long before, unsigned long after)
 {
@@ -125,7 +138,13 @@ static void report_unmap(struct massif_target *target, enum massif_hook hook, un
 	 */
 	if (hook == MASSIF_HOOK_UNMAP && READ_ONCE(target->resident.rss_notifier))
 		rec.h.flags |= MASSIF_RF_GONE;
-	rec.h.total_vm = target->last_total;
+	rec.h.total_vm = after;
+	if (after == UNKNOWN) {
+		rec.h.total_vm = 0;
+		rec.h.flags |= MASSIF_RF_NO_TOTAL;
+		target->counted = false;
+		massif_target_unnamed(target);
+	}
 	massif_record_write(target->session, target, &rec.h, false);
 
 	/*
@@ -151,37 +170,57 @@ static void mapped(const struct massif_call *call, enum massif_hook hook, u32 ki
 	rcu_read_unlock();
 }
 
-/* Returns the number of mapped pages in the range that the hooked call is about to remove. @change: the range. */
-static unsigned long mapped_pages(const struct massif_change *change)
+/* What a range that is about to be removed contains. */
+struct survey {
+	unsigned long pages;	/* number of mapped pages */
+	bool code;		/* executable code is, or may be, mapped in the range */
+	bool complete;		/* false if the range has more than REMOVED_MAX mappings: pages is then too small */
+};
+
+/*
+ * Examines the range that the hooked call is about to remove. This function must not sleep, and other threads wait for
+ * mmap_lock meanwhile, so it gives up after REMOVED_MAX mappings.
+ */
+static struct survey survey(const struct massif_change *change)
 {
-	unsigned long start = change->addr, end = start + change->len, pages = 0;
+	unsigned long start = change->addr, end = start + change->len;
 	struct vm_area_struct *vma = change->vma ?: find_vma(change->mm, start);
+	struct survey found = { .complete = true };
+	unsigned int count = 0;
 
 	while (vma && vma->vm_start < end) {
-		pages += (min(vma->vm_end, end) - max(vma->vm_start, start)) >> PAGE_SHIFT;
+		if (++count > REMOVED_MAX)
+			return (struct survey){ .code = true };
+		found.pages += (min(vma->vm_end, end) - max(vma->vm_start, start)) >> PAGE_SHIFT;
+		found.code |= !!(vma->vm_flags & VM_EXEC);
+		/*
+		 * Do not look up a mapping beyond the range: find_vma() takes more time than all the rest of this
+		 * function.
+		 */
 		vma = vma->vm_end < end ? find_vma(change->mm, vma->vm_end) : NULL;
 	}
-	return pages;
+	return found;
 }
 
 /*
- * Stores in target->removing the range that the call is about to remove. The call can still fail; enter_remove()
- * reports the range.
+ * Prepares for the removal of the range of a call, which can still fail. Invalidates the cached stacks if the range
+ * contains code, because other code may be mapped there next. Stores the range in target->removing, from which
+ * enter_remove() reports it.
  */
 static void announce(struct massif_target *target, const struct massif_call *call)
 {
 	const struct massif_change *change = &call->change;
-	unsigned long pages;
+	struct survey found;
 
-	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol)
-		return;
 	lockdep_assert_held_write(&change->mm->mmap_lock);
-	pages = mapped_pages(change);
-	if (!pages)
+	found = survey(change);
+	if (found.code)
+		massif_stack_cache_drop(target);
+	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol || (found.complete && !found.pages))
 		return;
 	target->removing.addr = change->addr;
 	target->removing.len = change->len;
-	target->removing.pages = pages;
+	target->removing.pages = found.complete ? found.pages : 0;
 	WRITE_ONCE(target->removing.by, current);
 }
 
@@ -209,8 +248,6 @@ static struct massif_target *still(const struct massif_call *call)
 
 static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 {
-	const struct massif_change *change = &call->change;
-
 	/*
 	 * An mmap without MAP_FIXED replaces no mapping, so skip the search for mapped pages in its range: the search
 	 * costs more than everything else here.
@@ -218,9 +255,6 @@ static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 	if (!massif_hookpoints[MASSIF_HOOK_REMOVE].symbol || massif_task_in_free_mmap())
 		return true;
 	announce(target, call);
-	if (READ_ONCE(target->removing.by) == current)
-		massif_stack_cache_unmap(target, change->mm, NULL, change->addr,
-				   change->addr + change->len);
 	return true;
 }
 
@@ -243,8 +277,6 @@ static bool enter_unmap(struct massif_target *target, struct massif_call *call)
 {
 	atomic_inc(&target->unmapping);
 	announce(target, call);
-	massif_stack_cache_unmap(target, call->change.mm, call->change.vma, call->change.addr,
-			   call->change.addr + call->change.len);
 	return true;
 }
 
@@ -279,7 +311,7 @@ static bool enter_remove(struct massif_target *target, struct massif_call *call)
 		WRITE_ONCE(target->removing.by, NULL);
 		report_unmap(target, MASSIF_HOOK_REMOVE, target->removing.addr,
 			     target->removing.len, call->total,
-			     call->total - target->removing.pages);
+			     target->removing.pages ? call->total - target->removing.pages : UNKNOWN);
 	}
 	return false;
 }

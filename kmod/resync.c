@@ -186,9 +186,11 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 		part.reason = target->origin;
 	if (target->resync_gen == gen)
 		part.start = target->resync_next;
-	do
+	do {
 		ok = lock_and_write_part(&part);
-	while (ok && !part.last);
+		/* There can be any number of parts. */
+		cond_resched();
+	} while (ok && !part.last);
 
 	target->resync_gen = gen;
 	target->resync_next = ok ? 0 : part.start;

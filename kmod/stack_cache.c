@@ -178,7 +178,8 @@ u32 massif_stack_cache_find(struct massif_target *target)
 }
 
 /**
- * massif_stack_cache_drop() - invalidate all cached stacks of a target.
+ * massif_stack_cache_drop() - invalidate all cached stacks of a target, because code is about to be unmapped or
+ * replaced, or may have been: other code may be at the same addresses next.
  *
  * This includes stacks that the consumer adds later, if it unwound them from a STACK record queued before this call.
  *
@@ -187,34 +188,6 @@ u32 massif_stack_cache_find(struct massif_target *target)
 void massif_stack_cache_drop(struct massif_target *target)
 {
 	atomic_inc(&target->code_gen);
-}
-
-/**
- * massif_stack_cache_unmap() - invalidate the target's cached stacks if code is about to be unmapped or replaced,
- * because other code may be mapped at the same addresses next.
- * @mm: the target's address space.
- * @first: the first mapping in the range, or NULL to look it up.
- * @start: first address of the range.
- * @end: address after the range.
- *
- * Context: mmap_lock is held for writing.
- */
-void massif_stack_cache_unmap(struct massif_target *target, struct mm_struct *mm,
-			struct vm_area_struct *first, unsigned long start, unsigned long end)
-{
-	struct vm_area_struct *vma = first ?: find_vma(mm, start);
-
-	while (vma && vma->vm_start < end) {
-		if (vma->vm_flags & VM_EXEC) {
-			massif_stack_cache_drop(target);
-			return;
-		}
-		/*
-		 * Do not look up a mapping beyond the range that is being unmapped: find_vma() takes more time than all
-		 * the rest of this function.
-		 */
-		vma = vma->vm_end < end ? find_vma(mm, vma->vm_end) : NULL;
-	}
 }
 
 static void forget(struct massif_stack_cache_table *table, struct entry *entry)

@@ -13,8 +13,6 @@
 struct massif_stack_cache;
 struct massif_status;
 struct massif_target;
-struct mm_struct;
-struct vm_area_struct;
 
 /* The stack cache of a session. */
 struct massif_stack_cache_table {
@@ -40,8 +38,6 @@ int massif_stack_cache_tell(struct massif_stack_cache_table *table, struct massi
 void massif_stack_cache_status(struct massif_stack_cache_table *table, struct massif_status *status);
 
 u32 massif_stack_cache_find(struct massif_target *target);
-void massif_stack_cache_unmap(struct massif_target *target, struct mm_struct *mm,
-			struct vm_area_struct *first, unsigned long start, unsigned long end);
 void massif_stack_cache_drop(struct massif_target *target);
 
 #endif

@@ -107,7 +107,7 @@ struct massif_target {
 		const struct task_struct *by;
 		unsigned long addr;
 		unsigned long len;
-		unsigned long pages;	/* number of mapped pages in the range to be removed */
+		unsigned long pages;	/* number of mapped pages in the range to be removed; 0: too many mappings */
 	} removing;
 
 	/*

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 // Checks that replaying the records reproduces /proc/PID/maps and total_vm exactly, whatever a program does.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "kselftest_harness.h"
+#include "selftests/lib/kmod_model.h"
+#include "selftests/lib/kmod_session.h"
 #include "selftests/lib/torture_run.h"
+
+#define PAGE	4096ul
+#define REMOVED	1024	/* REMOVED_MAX in kmod/mapping.c */
 
 FIXTURE(accounting)
 {
@@ -108,6 +118,102 @@ TEST_F_TIMEOUT(program, of_32_bits, 120)
 	EXPECT_EQ(8, self->run.moments);
 	EXPECT_LE(1500, self->run.totals);
 	fprintf(stderr, "# %llu totals\n", (unsigned long long)self->run.totals);
+}
+
+FIXTURE(removal)
+{
+	struct kmod_session session;
+	struct kmod_model model;
+	bool announced;		/* the kernel has a function that removes mappings for mmap as well as for munmap */
+	int unsure;		/* number of UNMAP records without a total */
+	int resyncs;		/* number of resyncs after a loss */
+};
+
+FIXTURE_VARIANT(removal)
+{
+	int mappings;		/* number of mappings that are removed at once, twice */
+};
+
+FIXTURE_VARIANT_ADD(removal, at_the_limit) { REMOVED };
+FIXTURE_VARIANT_ADD(removal, of_one_more) { REMOVED + 1 };
+FIXTURE_VARIANT_ADD(removal, of_ten_times_as_many) { 10 * REMOVED };
+
+FIXTURE_SETUP(removal)
+{
+	struct massif_hook_info hook = { .size = sizeof(hook) };
+
+	kmod_model_init(&self->model);
+	ASSERT_EQ(0, kmod_session_open(&self->session, 16 << 20, 0));
+	while (!ioctl(self->session.fd, MASSIF_IOC_HOOK, &hook)) {
+		self->announced |= !strcmp(hook.name, "vms_complete_munmap_vmas");
+		hook.index++;
+	}
+}
+
+FIXTURE_TEARDOWN(removal)
+{
+	kmod_session_close(&self->session);
+	kmod_model_destroy(&self->model);
+}
+
+/* Makes @count mappings that cannot be merged. Returns the address of the first. */
+static char *map_many(int count)
+{
+	char *at = mmap(NULL, count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < count; i += 2)
+		if (mmap(at + i * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			return NULL;
+	return at;
+}
+
+static int remove_many(void *arg)
+{
+	int count = *(int *)arg;
+	char *at = map_many(count);
+
+	if (!at || munmap(at, count * PAGE))
+		return errno;
+	at = map_many(count);
+	if (!at || mmap(at, count * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
+		return errno;
+	/* An ordinary change, whose total is known again. */
+	return munmap(at, PAGE) ? errno : 0;
+}
+
+static int note_removal(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_resync *resync = (const void *)rec;
+	FIXTURE_DATA(removal) *self = arg;
+
+	if (rec->type == MASSIF_REC_UNMAP && rec->flags & MASSIF_RF_NO_TOTAL)
+		self->unsure++;
+	if (rec->type == MASSIF_REC_RESYNC_BEGIN && resync->reason == MASSIF_RESYNC_LOST &&
+	    resync->part & MASSIF_RESYNC_FIRST)
+		self->resyncs++;
+	return kmod_model_apply(rec, &self->model);
+}
+
+/*
+ * On kernels that announce a removal, the module counts the mapped pages of the range before they are removed, but only
+ * if the range does not have too many mappings. Otherwise a resync follows.
+ */
+TEST_F_TIMEOUT(removal, of_many_mappings, 120)
+{
+	int unsure = self->announced && variant->mappings > REMOVED ? 2 : 0, mappings = variant->mappings, status;
+	pid_t pid = kmod_session_call(&self->session, remove_many, &mappings);
+
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, kmod_session_drain(&self->session, 100 * 1000, note_removal, self));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(unsure, self->unsure);
+	EXPECT_EQ(unsure, self->resyncs);
+	EXPECT_EQ(0, self->model.lost);
+	EXPECT_EQ(0, self->model.wrong) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+	EXPECT_LT(mappings, self->model.targets[0].compared);
 }
 
 TEST_HARNESS_MAIN

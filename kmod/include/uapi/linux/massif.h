@@ -62,7 +62,8 @@
  *
  * Accounting. total_vm is in pages: the sum over the target's mappings, this record included. It is valid in
  * each MAP, UNMAP, last RESYNC_END and EXIT record while the target is in sync: from a RESYNC_END with
- * MASSIF_RESYNC_LAST up to a LOST. A RESYNC_END that is not the last of its series has MASSIF_RF_NO_TOTAL.
+ * MASSIF_RESYNC_LAST up to a LOST. A RESYNC_END that is not the last of its series has MASSIF_RF_NO_TOTAL. An UNMAP
+ * that removes more than 1,024 mappings can have it, too; a RESYNC follows, and until its end, totals are not checked.
  *
  *	MAP	[addr, addr + len) is now mapped. Nothing was mapped there before: if a mapping is
  *		replaced, an UNMAP precedes the MAP.
