@@ -95,6 +95,12 @@ static void report_map(struct massif_target *target, enum massif_hook hook, u32 
 		check_total(target, total - pages);
 	target->last_total = total;
 
+	/*
+	 * The code that was at these addresses before may have been made non-executable by mprotect before it was
+	 * unmapped, which announce() cannot see.
+	 */
+	if (rec.prot & MASSIF_PROT_EXEC)
+		massif_stack_cache_drop(target);
 	massif_record_init(&rec.h, MASSIF_REC_MAP, sizeof(rec), target->session, target);
 	rec.h.total_vm = total;
 	/*

@@ -178,10 +178,16 @@ u32 massif_stack_cache_find(struct massif_target *target)
 }
 
 /**
- * massif_stack_cache_drop() - invalidate all cached stacks of a target, because code is about to be unmapped or
- * replaced, or may have been: other code may be at the same addresses next.
+ * massif_stack_cache_drop() - invalidate all cached stacks of a target, because other code may be at the same addresses
+ * now or next.
  *
  * This includes stacks that the consumer adds later, if it unwound them from a STACK record queued before this call.
+ *
+ * Called when code is unmapped or replaced (munmap, MAP_FIXED, and both ends of mremap), when code is mapped, and when
+ * changes were not seen. mprotect needs no hook for this: code that mprotect has made non-executable is noticed when
+ * other code is mapped, and code that mprotect makes executable, when the former code is unmapped. Not noticed is code
+ * that both loses and gets PROT_EXEC by mprotect, as little as code that a program overwrites in place without any call.
+ * madvise(MADV_DONTNEED) changes nothing: the consumer reads code from the file, not from private pages.
  *
  * Context: any.
  */

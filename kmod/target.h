@@ -74,7 +74,7 @@ struct massif_target {
 	atomic_t lost_gen;
 	int synced_gen;
 
-	/* How often executable code was, or may have been, unmapped; cached stacks with a lower count are invalid. */
+	/* How often executable code was, or may have been, mapped or unmapped; cached stacks with a lower count are invalid. */
 	atomic_t code_gen;
 
 	/*

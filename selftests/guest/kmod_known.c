@@ -90,6 +90,19 @@ static void unmap_code(int prot)
 	munmap(mmap(NULL, PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), PAGE);
 }
 
+/* Maps code, or makes it non-executable and unmaps it, always at the same address. */
+static void change_code(bool comes)
+{
+	static void *at;
+
+	if (comes) {
+		at = mmap(at, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	} else {
+		mprotect(at, PAGE, PROT_NONE);
+		munmap(at, PAGE);
+	}
+}
+
 static int work(void *arg)
 {
 	struct worker *worker = arg;
@@ -117,6 +130,12 @@ static int work(void *arg)
 			break;
 		case 'x':
 			unmap_code(PROT_READ | PROT_EXEC);
+			break;
+		case 'c':
+			change_code(true);
+			break;
+		case 'p':
+			change_code(false);
 			break;
 		case 'u':
 			prctl(PR_SET_DUMPABLE, 0);
@@ -354,6 +373,20 @@ TEST_F_TIMEOUT(known, is_forgotten_when_code_goes, 60)
 	ASSERT_EQ(1, tell(self));
 	ASK('1');
 	EXPECT_TRUE(recognised(&self->seen, variant->flags));
+}
+
+/* Code that was made non-executable before it was unmapped is noticed when other code is mapped. */
+TEST_F_TIMEOUT(known, is_forgotten_when_code_comes, 60)
+{
+	ASK('c');
+	ASK('1');
+	ASSERT_EQ(1, tell(self));
+	ASK('1');
+	EXPECT_TRUE(recognised(&self->seen, variant->flags));
+	ASK('p');
+	ASK('c');
+	ASK('1');
+	EXPECT_TRUE(captured(&self->seen));
 }
 
 /*

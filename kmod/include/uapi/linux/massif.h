@@ -100,8 +100,8 @@
  * stack pointer, other registers, words of the stack), and a number that the consumer chooses. If the thread's
  * registers and memory match all of these when a record is written, unwinding would give the same result. The record
  * then has that number in capture, and the flag MASSIF_RF_KNOWN, and no STACK follows. This is exact as long as the
- * code of all frames of the stack is unchanged. So when executable code of a target is unmapped, or a change of the
- * target was not seen, the module drops the cached stacks of the target. code_gen in a STACK counts these events; the
+ * code of all frames of the stack is unchanged. So when executable code of a target is mapped or unmapped, or a change of
+ * the target was not seen, the module drops the cached stacks of the target. code_gen in a STACK counts these events; the
  * consumer passes it back with the stack, so that a stack that arrives too late is never used. Wrong data from the
  * consumer can only make its own records wrong. The module may drop a cached stack at any time; the consumer then gets
  * a STACK again. A STACK can also be short: if its known field is not 0, the stack equals the cached stack of that
@@ -619,8 +619,8 @@ struct massif_rec_stack {
 	__u64 sp;		/* stack pointer: address of the first stack byte */
 	__u64 bytes;
 	/*
-	 * Number of times executable code of the target had been (or may have been) unmapped before the first record
-	 * with this stack was written.
+	 * Number of times executable code of the target had been (or may have been) mapped or unmapped before the first
+	 * record with this stack was written.
 	 */
 	__u32 code_gen;
 	__u32 known;		/* number of the cached stack that matches the thread's stack, or 0 if there is none */
