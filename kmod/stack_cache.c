@@ -59,22 +59,26 @@ static u32 bytes_of(const struct entry *entry)
 
 /**
  * massif_stack_cache_init() - allocate the stack cache of a session.
- * @max: bytes that entries may use, checked by the caller; 0: no cache.
+ * @max: bytes that entries and buckets may use, checked by the caller; 0: no cache.
  * Context: process context; may sleep.
  * Return: 0 or -ENOMEM.
  */
 int massif_stack_cache_init(struct massif_stack_cache_table *table, u32 max)
 {
+	u32 buckets;
+
 	memset(table, 0, sizeof(*table));
 	mutex_init(&table->lock);
 	INIT_LIST_HEAD(&table->entries);
 	if (!max)
 		return 0;
 	table->bits = clamp(ilog2(max / USUAL_BYTES + 1), 4, 16);
-	table->buckets = kvcalloc(1UL << table->bits, sizeof(*table->buckets), GFP_KERNEL_ACCOUNT);
+	buckets = sizeof(*table->buckets) << table->bits;
+	table->buckets = kvzalloc(buckets, GFP_KERNEL_ACCOUNT);
 	if (!table->buckets)
 		return -ENOMEM;
-	table->max = max;
+	/* A cache that is not even large enough for its buckets has no room for any stack. */
+	table->max = max > buckets ? max - buckets : 1;
 	return 0;
 }
 

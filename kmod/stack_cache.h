@@ -17,7 +17,7 @@ struct massif_target;
 /* The stack cache of a session. */
 struct massif_stack_cache_table {
 	/* Size and hash table: constant once the session is ready. */
-	u32 max;			/* maximum size of the cache in bytes; 0: no cache */
+	u32 max;			/* bytes that entries may use; 0: no cache */
 	unsigned int bits;
 	struct hlist_head *buckets;	/* hash chains of the entries; changed under lock, read in hooks under RCU */
 

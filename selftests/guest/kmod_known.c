@@ -478,7 +478,8 @@ TEST_F_TIMEOUT(known, room_is_bounded, 120)
 		head->pc -= i;
 	}
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
-	EXPECT_GE(KNOWN, self->status.known_bytes);
+	/* The buckets of the cache's hash table, 8 bytes for every 512 of the cache, are among its memory. */
+	EXPECT_GE(KNOWN - KNOWN / 512 * 8, self->status.known_bytes);
 	EXPECT_LT(KNOWN / 2, self->status.known_bytes);
 	EXPECT_LT(1000, self->status.known_forgotten);
 	EXPECT_EQ(20000, self->status.known_stacks + self->status.known_forgotten);
