@@ -33,6 +33,7 @@
 #define MEMORY_MOST   (1200l << 10) /* of a process that reads a batch, in KiB; sanitizers keep what is freed */
 
 #define MUTANT "mutant.changed"
+#define NAMED  "mutant.named"
 #define FOUND  "found.mutant" /* the file is kept here if a command fails */
 #define BASES  4
 
@@ -222,6 +223,16 @@ static bool run(struct shared *shared, const struct command *command, const char
 	return !mistake;
 }
 
+/* What symbolize writes can be read, whatever it was made of. */
+static bool symbolize(struct shared *shared, const char *base)
+{
+	static const struct command command = { mf_command_symbolize, 1, .words = { "symbolize", "-o", NAMED, MUTANT } },
+				    reading = { mf_command_show, 0, .words = { "show", NAMED } };
+
+	unlink(NAMED);
+	return run(shared, &command, base) && (access(NAMED, F_OK) || run(shared, &reading, base));
+}
+
 static bool read_mutant(struct shared *shared, const char *base, bool is_recording)
 {
 	uint64_t turn = shared->number / BASES % 6;
@@ -240,7 +251,7 @@ static bool read_mutant(struct shared *shared, const char *base, bool is_recordi
 		if (!run(shared, &command, base))
 			return false;
 	}
-	return true;
+	return symbolize(shared, base);
 }
 
 static void redirect(int fd)
