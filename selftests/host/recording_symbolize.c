@@ -239,6 +239,22 @@ TEST_F(symbolize, damaged_debug_information)
 	EXPECT_TRUE(is_named(self));
 }
 
+/* What dwz has split off several debug files is in the same directory, by its own build id. */
+TEST_F(symbolize, shared_debug_information)
+{
+	if (!shell("command -v dwz >/dev/null"))
+		SKIP(return, "dwz is not installed");
+	ASSERT_TRUE(record(self, NULL));
+	ASSERT_TRUE(shell(HERE "cd " DIR "; cp debug one; cp debug two; dwz -m common one two; cp one ../" BY_ID));
+	ASSERT_EQ(0, RUN("massif-ctl", "symbolize", "--debug-dir=" DIR "/dbg", "massif.rec"));
+	EXPECT_FALSE(is_named(self));
+	write_bytes("massif.rec", self->before, self->size);
+	ASSERT_TRUE(shell("set -e; id=$(readelf -n " DIR "/common 2>/dev/null | sed -n 's/.*Build ID: //p'); "
+			  "mkdir -p $(dirname " BY_ID "); cp " DIR "/common " BY_ID));
+	ASSERT_EQ(0, RUN("massif-ctl", "symbolize", "--debug-dir=" DIR "/dbg", "massif.rec"));
+	EXPECT_TRUE(is_named(self));
+}
+
 TEST_F(symbolize, all_processes)
 {
 	unsigned long long pid = 0;

@@ -199,6 +199,9 @@ int mf_opener_open(struct mf_opener *opener, const struct mf_opener_request *req
 		return -EINVAL;
 	/* Refuse relative paths, because we do not know what they are relative to. */
 	fd = *text == '/' ? only_elf(mf_regular_open(text)) : -ENOENT;
+	/* Such as the file that dwz has split off several debug files. */
+	if (fd < 0 && opener->search)
+		fd = only_elf(mf_search_open_shared(opener->search, text));
 	opener->sources.others |= fd >= 0;
 	return fd;
 }

@@ -90,3 +90,18 @@ int mf_search_open(const struct mf_search *search, const struct mf_object *objec
 	fd = in_directory[place % IN_DIRECTORY](search->directories[place / IN_DIRECTORY], object);
 	return fd == -ENXIO ? -ENOENT : fd;
 }
+
+int mf_search_open_shared(const struct mf_search *search, const char *path)
+{
+	size_t length = strlen(DEBUG_ROOT "/");
+	int fd = -ENOENT;
+
+	if (strncmp(path, DEBUG_ROOT "/", length) != 0)
+		return -ENOENT;
+	for (size_t i = 0; i < search->n_directories && fd < 0; i++) {
+		fd = mf_regular_open_in_root(search->directories[i], path + length - 1);
+		if (fd < 0)
+			fd = mf_regular_open_in_root(search->directories[i], path);
+	}
+	return fd;
+}

@@ -36,4 +36,11 @@ int mf_search_open(const struct mf_search *search, const struct mf_object *objec
  */
 char *mf_search_debug_path(const char *root, const uint8_t *build_id, size_t size);
 
+/*
+ * Opens what takes the place of @path, a file in /usr/lib/debug that this machine does not have: in one of the
+ * directories, it is at the same path, or at the same path below the directory of debug files. Returns a descriptor or
+ * -errno.
+ */
+int mf_search_open_shared(const struct mf_search *search, const char *path);
+
 #endif
