@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -233,15 +234,17 @@ TEST(room_above_is_far_away)
 	EXPECT_GT((uintptr_t)room, 0x40000000);
 }
 
-static volatile int stop;
+static volatile int stop, runs;
 
 /* Continuously executes the function at @code, while the test patches other functions on the same page. */
 static void *run(void *code)
 {
 	long n = 0;
 
-	while (!stop)
+	while (!stop) {
 		n += as_function(code)();
+		runs = 1;
+	}
 	return (void *)n;
 }
 
@@ -255,8 +258,11 @@ TEST(others_execute_the_same_page)
 	for (int i = 1; i < 200; i++)
 		memcpy(code + 16 * i, one, sizeof(one));
 	ASSERT_EQ(0, mprotect(code, PAGE, PROT_READ | PROT_EXEC));
-	stop = 0;
+	stop = runs = 0;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run, code));
+	/* All 199 can be patched before a new thread gets a processor. */
+	while (!runs)
+		sched_yield();
 	for (int i = 1; i < 200; i++) {
 		ASSERT_EQ(0, patch(code + 16 * i, two));
 		EXPECT_EQ(2, as_function(code + 16 * i)());
