@@ -127,13 +127,13 @@ check-kernels:
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' KERNELS='$(KERNELS)' EVERYWHERE=yes \
 		selftests/tools/run-tests.sh
 
-# The first time that kernel is built, which takes 2 GB.
-#: check-debug-kernel  the guest tests on a 6.12 with KASAN, lockdep and the like; a warning ends it (TESTS=)
+# The first time that kernel is built, which takes 2 GB. CHECKS=races has KCSAN instead of KASAN, lockdep and the like.
+#: check-debug-kernel  the guest tests on a KERNEL=6.12 built with CHECKS=memory or races; a warning ends it (TESTS=)
 check-debug-kernel:
 	@selftests/tools/packages.sh build guest test debug
 	@echo 'building'
 	@$(SUBMAKE) all
-	@set -e; kernel=$$(MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/vm/debug-kernel.sh); \
+	@set -e; kernel=$$(MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/vm/debug-kernel.sh $(KERNEL) $(CHECKS)); \
 		$(SUBMAKE) guest-module KERNELS="$$kernel"; \
 		MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' KERNELS="$$kernel" \
 			selftests/tools/run-tests.sh

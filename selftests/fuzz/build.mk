@@ -37,13 +37,13 @@ fuzz:
 	@MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/fuzz/fuzz.sh $$(($(or $(MINUTES),60) * 60)) $(FUZZERS)
 
 # Programs of random calls of the module, in the kernel for debugging: what is wrong ends it.
-#: fuzz-kernel      MINUTES=60 of random calls of massif.ko in the debug kernel; its coverage by line (SEED=1)
+#: fuzz-kernel      MINUTES=60 of random calls of massif.ko in the debug kernel (KERNEL=6.12); its coverage by line (SEED=1)
 .PHONY: fuzz-kernel
 fuzz-kernel:
 	@selftests/tools/packages.sh build guest test debug
 	@$(SUBMAKE) programs $(O)/selftests/guest/kmod_fuzz
 	@set -e; export MASSIF_BUILD=$(abspath $(O)); \
-		kernel=$$(JOBS=$(JOBS) selftests/vm/debug-kernel.sh); \
+		kernel=$$(JOBS=$(JOBS) selftests/vm/debug-kernel.sh $(KERNEL)); \
 		release=$$(selftests/vm/kernel.sh release "$$kernel"); \
 		$(SUBMAKE) guest-module KERNELS="$$kernel"; \
 		rm -f $(O)/guest/results/reached; \

@@ -130,15 +130,6 @@ static void wake_up(struct __test_metadata *_metadata, int device)
 	ASSERT_EQ(0, asleep(device, 0));
 }
 
-static void read_all(struct kmod_session *session, struct kmod_model *model)
-{
-	const struct massif_record *rec;
-
-	while ((rec = kmod_session_next(session)))
-		kmod_model_apply(rec, model);
-	kmod_session_release(session);
-}
-
 /*
  * Returns whether the mappings of process @pid in @model, which was built from the records, equal those in
  * /proc/PID/maps. If a session has attached to the process twice, the process has two targets, and the later one is
@@ -304,7 +295,7 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	EXPECT_EQ(self->pids[1], waitpid(self->pids[1], &status, 0));
 	self->pids[1] = 0;
 	EXPECT_EQ(0, status);
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_TRUE(equals_maps(&self->model, self->pids[0]));
 	EXPECT_EQ(0, self->model.wrong + self->model.lost) {
 		TH_LOG("%s", self->model.first_wrong);
@@ -330,7 +321,7 @@ TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 	EXPECT_EQ(self->pids[1], waitpid(self->pids[1], &status, 0));
 	self->pids[1] = 0;
 	EXPECT_EQ(0, status);
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_TRUE(equals_maps(&self->model, self->pids[0]));
 	EXPECT_EQ(0, self->model.wrong + self->model.lost) {
 		TH_LOG("%s", self->model.first_wrong);
@@ -379,12 +370,12 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	EXPECT_LE(misses ? BEYOND : 0, status.missed);
 	EXPECT_GE(misses ? 2 * BEYOND : 0, status.missed);
 	EXPECT_EQ(misses ? MANY : 0, status.out_of_sync);
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_EQ(status.missed, self->model.lost);
 	EXPECT_EQ(misses, self->model.records[MASSIF_REC_LOST] > 0);
 	while (remaining) {
 		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
-		read_all(&self->session, &self->model);
+		kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	}
 	for (int i = 0; i < MANY; i++)
 		wrong += !equals_maps(&self->model, self->pids[i]);

@@ -172,16 +172,6 @@ FIXTURE_TEARDOWN(attach)
 	kmod_model_destroy(&self->model);
 }
 
-/* Reads all pending records. */
-static void read_all(struct kmod_session *session, struct kmod_model *model)
-{
-	const struct massif_record *rec;
-
-	while ((rec = kmod_session_next(session)))
-		kmod_model_apply(rec, model);
-	kmod_session_release(session);
-}
-
 static bool equals_maps(struct kmod_target *target, pid_t pid)
 {
 	struct kmod_intervals truth;
@@ -299,7 +289,7 @@ static void check_busy(struct __test_metadata *_metadata, struct kmod_session *s
 	usleep(20000);
 	kill(pid, SIGSTOP);
 	waitpid(pid, NULL, WUNTRACED);
-	read_all(session, &model);
+	kmod_session_read(session, kmod_model_apply, &model);
 	target = model.count ? &model.targets[0] : NULL;
 	ASSERT_NE(NULL, target) {
 		TH_LOG("%s, %d", name, n);
@@ -435,7 +425,7 @@ static bool waits_in_fork(pid_t pid)
 static void wait_for_record(struct kmod_session *session, struct kmod_model *model, int type)
 {
 	for (int i = 0; i < 10000 && !model->records[type]; i++) {
-		read_all(session, model);
+		kmod_session_read(session, kmod_model_apply, model);
 		usleep(1000);
 	}
 }
@@ -471,7 +461,7 @@ TEST_F_TIMEOUT(attach, at_the_beginning_of_an_exec, 60)
 	ASSERT_TRUE(await(fd, UFFD_EVENT_PAGEFAULT, &message));
 
 	ASSERT_EQ(0, kmod_session_attach(self->session.fd, pid));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	ASSERT_EQ(1, self->model.count);
 	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
 	EXPECT_EQ(0, self->model.records[MASSIF_REC_EXEC]);
@@ -531,7 +521,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	ASSERT_LE((ssize_t)sizeof(event), read(fd, &event, sizeof(event)));
 	for (int i = 0; i < 10; i++)
 		EXPECT_EQ(-EAGAIN, kmod_session_attach(self->session.fd, pid));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_EQ(0, self->model.count);
 	/* Stop the process, so that it does not end before the test has read its records. */
 	kill(pid, SIGSTOP);
@@ -540,7 +530,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_an_exec, 60)
 	close(event.fd);
 	ASSERT_EQ(0, attach_patiently(self->session.fd, pid));
 	ASSERT_EQ(pid, waitpid(pid, NULL, WUNTRACED));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_EQ(0, self->model.records[MASSIF_REC_EXEC]);
 	ASSERT_EQ(1, self->model.count);
 	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
@@ -592,7 +582,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	ASSERT_TRUE(waits_in_fork(pid));
 
 	ASSERT_EQ(0, kmod_session_attach(self->session.fd, pid));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_EQ(0, self->model.records[MASSIF_REC_FORK]);
 	EXPECT_TRUE(equals_maps(&self->model.targets[0], pid));
 	ASSERT_TRUE(await(fd, UFFD_EVENT_FORK, &message));
@@ -600,7 +590,7 @@ TEST_F_TIMEOUT(attach, in_the_middle_of_a_fork, 60)
 	wait_for_record(&self->session, &self->model, MASSIF_REC_FORK);
 	EXPECT_EQ(1, self->model.records[MASSIF_REC_FORK]);
 	for (int i = 0; i < 10000 && self->model.records[MASSIF_REC_RESYNC_END] < 2; i++) {
-		read_all(&self->session, &self->model);
+		kmod_session_read(&self->session, kmod_model_apply, &self->model);
 		usleep(1000);
 	}
 	child = kmod_model_find(&self->model, theirs, 0);
@@ -638,7 +628,7 @@ TEST_F_TIMEOUT(attach, amid_exec_and_fork, 120)
 			ASSERT_EQ(0, attach_patiently(session.fd, pid));
 			for (int t = 0; t < 1000 && !model.records[expected]; t++) {
 				usleep(10000);
-				read_all(&session, &model);
+				kmod_session_read(&session, kmod_model_apply, &model);
 			}
 			end(pid);
 			EXPECT_EQ(0, kmod_session_drain(&session, 10000, kmod_model_apply,

@@ -85,15 +85,6 @@ FIXTURE_TEARDOWN(faults)
 			SKIP(return, "this kernel cannot make calls fail: no /proc/PID/fail-nth"); \
 	} while (0)
 
-static void read_all(struct kmod_session *session, struct kmod_model *model)
-{
-	const struct massif_record *rec;
-
-	while ((rec = kmod_session_next(session)))
-		kmod_model_apply(rec, model);
-	kmod_session_release(session);
-}
-
 /*
  * Returns whether the model built from the records matches the kernel's state of process @pid. Requests a resync first
  * if necessary.
@@ -109,7 +100,7 @@ static bool becomes_equal(struct kmod_session *session, struct kmod_model *model
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	for (tries = 0; tries < 20; tries++) {
-		read_all(session, model);
+		kmod_session_read(session, kmod_model_apply, model);
 		target = kmod_model_find(model, pid, 0);
 		if (target && target->synced)
 			break;
@@ -335,7 +326,7 @@ TEST_F_TIMEOUT(faults, of_each_call, 600)
 		EXPECT_LE(call->least, failures);
 		TH_LOG("%s: %u failures", call->name, failures);
 	}
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);
 	}
@@ -378,7 +369,7 @@ TEST_F_TIMEOUT(faults, of_enrol, 120)
 	EXPECT_EQ(0, said);
 	EXPECT_LE(4, n);
 	TH_LOG("%u failures", n - 2);
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);
 	}

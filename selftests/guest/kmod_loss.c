@@ -113,15 +113,6 @@ static long ask(struct worker *worker, char letter)
 	return (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
 }
 
-static void read_all(struct kmod_session *session, struct kmod_model *model)
-{
-	const struct massif_record *rec;
-
-	while ((rec = kmod_session_next(session)))
-		kmod_model_apply(rec, model);
-	kmod_session_release(session);
-}
-
 /* Returns whether the replayed model equals the kernel's state. */
 static bool equal_now(struct kmod_model *model, pid_t pid)
 {
@@ -143,7 +134,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	uint64_t lost;
 
 	EXPECT_LE(0, ask(&self->worker, '1'));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 
 	/* Makes two series of mappings without reading the ring in between, so records are lost. */
@@ -159,7 +150,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 	 * The records that fitted into the ring are correct. Where records were lost, the gap is reported along with
 	 * the number of lost records.
 	 */
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);
 	}
@@ -169,7 +160,7 @@ TEST_F_TIMEOUT(loss, is_counted_said_and_never_waited_for, 120)
 		uint64_t before = self->model.lost;
 
 		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
-		read_all(&self->session, &self->model);
+		kmod_session_read(&self->session, kmod_model_apply, &self->model);
 		ASSERT_LT(before, self->model.lost);
 	}
 	EXPECT_EQ(lost, self->model.lost);
@@ -219,19 +210,19 @@ TEST_F_TIMEOUT(loss, the_consumer_can_resync, 120)
 	uint32_t remaining = 1;
 
 	EXPECT_LE(0, ask(&self->worker, 'c'));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
 
 	ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
 	EXPECT_EQ(0, remaining);
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 	ASSERT_EQ(0, kmod_session_status(&self->session, &self->status));
 	EXPECT_EQ(0, self->status.out_of_sync);
 
 	/* After the resync, all totals are correct again. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);
@@ -241,12 +232,12 @@ TEST_F_TIMEOUT(loss, the_consumer_can_resync, 120)
 TEST_F_TIMEOUT(loss, the_program_resyncs_by_itself, 120)
 {
 	EXPECT_LE(0, ask(&self->worker, 'c'));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_FALSE(equal_now(&self->model, self->worker.pid));
 
 	/* Now the ring has room for the target's next record, so the module lists the target's mappings again. */
 	EXPECT_LE(0, ask(&self->worker, '1'));
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);
@@ -260,10 +251,10 @@ TEST_F_TIMEOUT(loss, more_mappings_than_the_ring_can_hold, 120)
 
 	EXPECT_LE(0, ask(&self->worker, 'm'));
 	for (rounds = 0; remaining && rounds < 100; rounds++) {
-		read_all(&self->session, &self->model);
+		kmod_session_read(&self->session, kmod_model_apply, &self->model);
 		ASSERT_EQ(0, kmod_session_resync(&self->session, &remaining));
 	}
-	read_all(&self->session, &self->model);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	/* A resync needs 3000 records of about 100 bytes each, but the ring holds only 64 KiB. */
 	EXPECT_LT(4, rounds);
 	EXPECT_EQ(0, remaining);

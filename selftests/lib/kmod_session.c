@@ -218,6 +218,16 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+void kmod_session_read(struct kmod_session *session, int (*each)(const struct massif_record *rec, void *arg),
+		       void *arg)
+{
+	const struct massif_record *rec;
+
+	while ((rec = kmod_session_next(session)))
+		each(rec, arg);
+	kmod_session_release(session);
+}
+
 /*
  * If records are written faster than the test reads them, the loop over the available records may never end. So release
  * the ring's space to the module after reading this many bytes.

@@ -61,6 +61,9 @@ const struct massif_record *kmod_session_next(struct kmod_session *session);
 /* Releases the ring space of all records that have been read. */
 void kmod_session_release(struct kmod_session *session);
 
+/* Calls each() for every record that is in the ring now, and releases the records. Ignores what each() returns. */
+void kmod_session_read(struct kmod_session *session, int (*each)(const struct massif_record *rec, void *arg),
+		       void *arg);
 /*
  * Calls each() for every record until the module reports that no process and no target is left, and then returns 0. If
  * each() returns non-zero, stops and returns that value. Returns -ETIMEDOUT after timeout_ms times MASSIF_PATIENCE.

@@ -1,18 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Builds the debug kernel, and prints its directory for run.sh --kernel: debug-kernel.sh
+# Builds a debug kernel, and prints its directory for run.sh --kernel: debug-kernel.sh [VERSION [CHECKS]]
 #
-# The source is Debian's linux-source-6.12; the configuration is a tinyconfig plus debug.config, which has
-# everything that the guest tests use, KASAN, lockdep, kmemleak and similar checks. The kernel is built once,
-# in build/guest/debug-6.12, which takes 2 GB.
+# VERSION is 6.12 (the default) or 6.1; the source is Debian's linux-source-VERSION. The configuration is a
+# tinyconfig plus debug.config, which has everything that the guest tests use, plus debug-CHECKS.config:
+#
+#	memory	KASAN, lockdep, kmemleak and similar checks, fault injection, coverage (the default)
+#	races	KCSAN, which excludes KASAN
+#
+# Each kernel is built once, in build/guest/debug-VERSION or build/guest/debug-VERSION-races, which takes 2 GB.
 set -euo pipefail
 unset CDPATH # or cd may go elsewhere, and print where
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 source=$(cd "$here/../.." && pwd -P)
 store=${MASSIF_BUILD:-$source/build}/guest
-name=6.12
-suite=bookworm-backports
+name=${1:-6.12}
+checks=${2:-memory}
 tree=$store/debug-$name
 jobs=${JOBS:-$(nproc)}
 
@@ -25,9 +29,22 @@ die() {
 	exit 1
 }
 
+case $name in
+6.1) suites=(bookworm bookworm-security) ;;
+6.12) suites=(bookworm-backports) ;;
+*) die "no debug kernel $name; there are 6.1 and 6.12" ;;
+esac
+# Options of make for the kernel itself, not for massif.ko.
+options=()
+case $checks in
+memory) ;;
+races) tree+=-races options=(KCSAN_SANITIZE=n) ;;
+*) die "no checks '$checks'; there are memory and races" ;;
+esac
+
 # Runs the kernel's make without the variables of our own make.
 build() {
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$tree" -j"$jobs" "$@" >&2
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$tree" -j"$jobs" "${options[@]}" "$@" >&2
 }
 
 # Unpacks the source package. It may be newer than the one of an earlier run, which does not matter.
@@ -39,7 +56,7 @@ fetch() {
 	trap "rm -rf '$work'" EXIT
 	trap 'exit 1' INT TERM HUP
 	say "downloading linux-source-$name"
-	(cd "$work" && "$here/suite.sh" run "$store/apt/$name" "$suite" -- \
+	(cd "$work" && "$here/suite.sh" run "$store/apt/$name" "${suites[@]}" -- \
 		apt-get -q -q download "linux-source-$name" >&2) ||
 		die "cannot download linux-source-$name: is the machine online?"
 	dpkg -x "$work"/*.deb "$work/deb"
@@ -56,22 +73,24 @@ configure() {
 	rm -f "$tree/.config.asked"
 	build tinyconfig
 	# Kconfig warns about options that occur twice.
-	sed -n 's/^\(CONFIG_.*\)=.*/\1/p' "$here/debug.config" > "$tree/.config.named"
+	sed -n 's/^\(CONFIG_.*\)=.*/\1/p' "$asked" > "$tree/.config.named"
 	grep -vwFf "$tree/.config.named" "$tree/.config" > "$tree/.config.rest"
-	cat "$tree/.config.rest" "$here/debug.config" > "$tree/.config"
+	cat "$tree/.config.rest" "$asked" > "$tree/.config"
 	build olddefconfig
 	while read -r line; do
 		case $line in
 		CONFIG_*=n) ! grep -q "^${line%=n}=" "$tree/.config" || missing+=" $line" ;;
 		CONFIG_*) grep -qx "$line" "$tree/.config" || missing+=" $line" ;;
 		esac
-	done < "$here/debug.config"
+	done < "$asked"
 	[ -z "$missing" ] || die "this source has no$missing"
-	cp "$here/debug.config" "$tree/.config.asked"
+	cp "$asked" "$tree/.config.asked"
 }
 
 [ -s "$tree/Makefile" ] || fetch
-if ! cmp -s "$here/debug.config" "$tree/.config.asked"; then
+asked=$tree/.config.wanted
+cat "$here/debug.config" "$here/debug-$checks.config" > "$asked"
+if ! cmp -s "$asked" "$tree/.config.asked"; then
 	configure
 fi
 # make modules creates Module.symvers; this kernel has no modules.
