@@ -7,6 +7,16 @@ LIBMASSIF      := $(O)/libmassif.a
 LIBMASSIF_LIBS  = $(eval LIBMASSIF_LIBS := $(shell $(PKG_CONFIG) --libs libdw libelf libunwind-generic libunwind liblzma libdeflate libzstd zlib) \
 			-liberty -lpthread -ldl -lm)$(LIBMASSIF_LIBS)
 
+# Where the modules of d3 are, the library for the charts of reports: D3=none builds without.
+D3   ?= /usr/share/nodejs
+HTML := $(O)/userland/html/web
+
+$(HTML)/head.html: $(wildcard userland/html/web/* $(D3)/d3-*/dist/*.min.js)
+	$(call QUIET,GEN)userland/html/web/assemble.sh $(HTML) $(D3)
+
+$(O)/userland/html/page.o: $(HTML)/head.html
+$(O)/userland/html/page.o: MF_CFLAGS += -DMF_HTML_WEB='"$(HTML)"'
+
 CTL_SRCS := $(wildcard userland/ctl/*.c userland/ctl/*/*.c)
 
 $(LIBMASSIF): $(LIBMASSIF_SRCS:%.c=$(O)/%.o)

@@ -70,6 +70,7 @@ static const struct {
 	{ { "export", "--to=speedscope" }, 1 },
 	{ { "export", "--to=pprof" }, 1 },
 	{ { "export", "--to=json" }, 1 },
+	{ { "report", "--output=-" }, 1 },
 	{ { "symbolize" }, 1 },
 };
 

@@ -265,6 +265,8 @@ static const char *const commands[][WORDS] = {
 	{ "massif-ctl", "export", "--to=speedscope", "huge.rec" },
 	{ "massif-ctl", "export", "--to=pprof", "huge.rec" },
 	{ "massif-ctl", "export", "--to=json", "huge.rec" },
+	{ "massif-ctl", "report", "-o", "-", "huge.rec" },
+	{ "massif-ctl", "report", "-o", "-", "huge.out", "huge.rec" },
 	{ "massif-ctl", "symbolize", "-o", "/dev/null", "huge.rec" },
 	{ "massif-ctl", "show", "huge.out" },
 	{ "massif-ctl", "show", "--tree", "--threshold=0", "huge.out" },

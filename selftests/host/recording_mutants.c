@@ -145,6 +145,14 @@ static const struct command changing[][6] = {
 		{ mf_command_check, 2, .words = { "check", "--max-peak=1", "--max-end=1", "--format=junit", MUTANT } },
 	},
 	{
+		{ mf_command_report, 1, .words = { "report", "--output=-", MUTANT }, .binary = true },
+		{ mf_command_report, 1, .words = { "report", "--output=-", MUTANT, BASE }, .binary = true },
+		{ mf_command_report, 1, .words = { "report", "--output=-", BASE, MUTANT }, .binary = true },
+		{ mf_command_report, 1, .words = { "report", "--output=-", MUTANT, MUTANT }, .binary = true },
+		{ mf_command_report, 1, .words = { "report", "--output=-", "--depth=200", MUTANT }, .binary = true },
+		{ mf_command_report, 1, .words = { "report", "--output=-", "--through=m*", MUTANT }, .binary = true },
+	},
+	{
 		{ mf_command_export, 1, .words = { "export", MUTANT } },
 		{ mf_command_export, 1, .words = { "export", "--threshold=0", "--depth=200", MUTANT } },
 		{ mf_command_export, 1, .words = { "export", "--to=collapsed", "--at=0", MUTANT } },

@@ -43,37 +43,14 @@ static int take_stack(void *data, const struct mf_moment_stack *stack, struct mf
 	return 0;
 }
 
-/* Sets the bytes of each context that occurs in a snapshot, or in the counts, to 1. */
-static void mark_contexts(const struct mf_profile *profile, struct mf_leaf *leaves)
-{
-	for (size_t i = 0; i < profile->n_snapshots; i++)
-		for (size_t k = 0; k < profile->snapshots[i].n_leaves; k++)
-			leaves[profile->snapshots[i].leaves[k].context].bytes = 1;
-	for (size_t i = 0; profile->counts && i < profile->n_contexts; i++)
-		if (profile->counts[i].allocations)
-			leaves[i].bytes = 1;
-}
-
 static int print_stacks(struct writer *w, struct mf_error *err)
 {
-	const struct mf_profile *profile = w->profile;
-	struct mf_leaf *leaves = calloc(profile->n_contexts + 1, sizeof(*leaves));
-	struct mf_profile_snapshot snapshot = { .leaves = leaves, .n_seen = profile->n_contexts };
-	const struct mf_moment moment = {
-		.profile = profile, .snapshot = &snapshot, .options = w->options, .symbolizer = w->symbolizer,
-	};
+	const struct mf_moment moment = { .profile = w->profile, .options = w->options, .symbolizer = w->symbolizer };
 	int code;
 
-	if (!leaves)
-		return mf_error_set(err, -ENOMEM, "out of memory");
-	mark_contexts(profile, leaves);
-	for (uint32_t i = 0; i < profile->n_contexts; i++)
-		if (leaves[i].bytes)
-			leaves[snapshot.n_leaves++] = (struct mf_leaf){ i, 1 };
 	fputs(",\n\"stacks\":[\n", w->out);
-	code = mf_moment_each(&moment, take_stack, w, err);
+	code = mf_moment_each_of_all(&moment, take_stack, w, err);
 	fputs("]", w->out);
-	free(leaves);
 	return code;
 }
 

@@ -11,4 +11,7 @@
  */
 void mf_json_print_text(FILE *out, const char *text);
 
+/* The same, but without characters that mean something in HTML, for JSON inside a script element. */
+void mf_json_print_inert(FILE *out, const char *text);
+
 #endif

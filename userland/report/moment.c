@@ -136,6 +136,39 @@ int mf_moment_each(const struct mf_moment *moment,
 	return code;
 }
 
+/* Sets the bytes of each context that occurs in a snapshot, or in the counts, to 1. */
+static void mark_contexts(const struct mf_profile *profile, struct mf_leaf *leaves)
+{
+	for (size_t i = 0; i < profile->n_snapshots; i++)
+		for (size_t k = 0; k < profile->snapshots[i].n_leaves; k++)
+			leaves[profile->snapshots[i].leaves[k].context].bytes = 1;
+	for (size_t i = 0; profile->counts && i < profile->n_contexts; i++)
+		if (profile->counts[i].allocations)
+			leaves[i].bytes = 1;
+}
+
+int mf_moment_each_of_all(const struct mf_moment *moment,
+			  int (*each)(void *data, const struct mf_moment_stack *stack, struct mf_error *err), void *data,
+			  struct mf_error *err)
+{
+	const struct mf_profile *profile = moment->profile;
+	struct mf_leaf *leaves = calloc(profile->n_contexts + 1, sizeof(*leaves));
+	struct mf_profile_snapshot snapshot = { .leaves = leaves, .n_seen = profile->n_contexts };
+	struct mf_moment all = *moment;
+	int code;
+
+	if (!leaves)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	mark_contexts(profile, leaves);
+	for (uint32_t i = 0; i < profile->n_contexts; i++)
+		if (leaves[i].bytes)
+			leaves[snapshot.n_leaves++] = (struct mf_leaf){ i, 1 };
+	all.snapshot = &snapshot;
+	code = mf_moment_each(&all, each, data, err);
+	free(leaves);
+	return code;
+}
+
 int mf_counted_init(struct mf_counted *counted, const struct mf_moment *moment, enum mf_count count,
 		    struct mf_error *err)
 {

@@ -62,6 +62,14 @@ int mf_moment_each(const struct mf_moment *moment,
 		   struct mf_error *err);
 
 /*
+ * The same for every stack that has bytes in any snapshot of the profile, or has allocated anything; the snapshot of
+ * @moment is not used, and the bytes of the stacks mean nothing.
+ */
+int mf_moment_each_of_all(const struct mf_moment *moment,
+			  int (*each)(void *data, const struct mf_moment_stack *stack, struct mf_error *err), void *data,
+			  struct mf_error *err);
+
+/*
  * Returns in *@leaves, which the caller frees, the stacks that have bytes in the snapshot and, if the profile has counts,
  * those that have allocated anything; and how many these are. Sets *@leaves to NULL, with a message, if out of memory.
  */

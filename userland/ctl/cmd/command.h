@@ -31,6 +31,7 @@ int mf_command_show(int argc, char **argv);
 int mf_command_diff(int argc, char **argv);
 int mf_command_check(int argc, char **argv);
 int mf_command_export(int argc, char **argv);
+int mf_command_report(int argc, char **argv);
 int mf_command_symbolize(int argc, char **argv);
 int mf_command_attach(int argc, char **argv);
 int mf_command_rescue(int argc, char **argv);

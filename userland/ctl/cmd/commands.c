@@ -66,6 +66,17 @@ const struct mf_command mf_commands[] = {
 	  "  If several processes were recorded, --pid=PID chooses one. The options about trees apply as if they\n"
 	  "  had been given to massif-ctl record: --threshold, --depth, --alloc-fn, --show-below-main,\n"
 	  "  --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },
+	{ "report", "report [options] FILE [OLD]", "write a page with charts and tables, for browsers",
+	  mf_command_report,
+	  "  Writes one HTML file that any browser opens, without a network or a server: the memory over time, a flame\n"
+	  "  graph of any detailed snapshot, of leaks, of growth between two moments and of temporary blocks, and\n"
+	  "  tables. With OLD, an older recording of the program, the page also shows what has changed since.\n"
+	  "    -o FILE           write to FILE instead of the recording's name with .html after it, in the current\n"
+	  "                      directory; - is standard output\n"
+	  "    --pid=PID         only this process of the recording\n"
+	  "    --through=FUNCTION, --thread=NAME|TID   only such stacks\n"
+	  "  The options about trees apply as to massif-ctl export. Of very many stacks the smallest are added up, so\n"
+	  "  that the file has at most 3 MB; the page says how many these are.\n" },
 	{ "check", "check [options] FILE", "compare a recording with budgets, for tests and CI",
 	  mf_command_check,
 	  "  Prints a line for each budget and process, and for a budget that is exceeded the sites that have most.\n"

@@ -317,8 +317,8 @@ static int parse_own(struct mf_query *query, int argc, char **argv, int *i, cons
 	return 0;
 }
 
-static int parse_words(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
-		       int *n_words, struct mf_error *err)
+static int parse_words(struct mf_query *query, int argc, char **argv, const struct mf_query_files *files,
+		       const char *const *allowed, int *n_words, struct mf_error *err)
 {
 	bool only_files = false;
 
@@ -330,7 +330,7 @@ static int parse_words(struct mf_query *query, int argc, char **argv, size_t n_f
 			continue;
 		}
 		if (only_files || argv[i][0] != '-') {
-			if (query->n_files == n_files)
+			if (query->n_files == files->most)
 				return mf_error_set(err, -EINVAL, "one file too many: '%.600s'", argv[i]);
 			query->files[query->n_files++] = argv[i];
 			continue;
@@ -346,7 +346,7 @@ static int parse_words(struct mf_query *query, int argc, char **argv, size_t n_f
 					    argv[i]);
 		query->words[(*n_words)++] = argv[i];
 	}
-	if (query->n_files < n_files)
+	if (query->n_files < files->least)
 		return mf_error_set(err, -EINVAL, "%s\nUse --help for more information.",
 				    query->n_files ? "no second recording specified" : "no recording specified");
 	return 0;
@@ -361,8 +361,8 @@ static int check_inclusive(const struct mf_query *query, struct mf_error *err)
 					  "none of these", mf_sites_by_names[query->by]);
 }
 
-int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
-		   struct mf_error *err)
+int mf_query_parse_files(struct mf_query *query, int argc, char **argv, struct mf_query_files files,
+			 const char *const *allowed, struct mf_error *err)
 {
 	int n_words = 0, used, code;
 
@@ -376,7 +376,7 @@ int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files
 	query->debug_dirs = calloc((size_t)argc + 1, sizeof(*query->debug_dirs));
 	if (!query->words || !query->debug_dirs)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	code = parse_words(query, argc, argv, n_files, allowed, &n_words, err);
+	code = parse_words(query, argc, argv, &files, allowed, &n_words, err);
 	if (!code)
 		code = mf_options_parse(&query->options, n_words, query->words, &used, err);
 	if (!code)
@@ -384,6 +384,12 @@ int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files
 	if (!code)
 		mf_message_set_level(query->options.verbosity);
 	return code;
+}
+
+int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
+		   struct mf_error *err)
+{
+	return mf_query_parse_files(query, argc, argv, (struct mf_query_files){ n_files, n_files }, allowed, err);
 }
 
 void mf_query_release(struct mf_query *query)

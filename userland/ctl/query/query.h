@@ -58,6 +58,15 @@ struct mf_query {
  */
 int mf_query_parse(struct mf_query *query, int argc, char **argv, size_t n_files, const char *const *allowed,
 		   struct mf_error *err);
+
+/* How many files a command takes, at most MF_QUERY_FILES_MAX. */
+struct mf_query_files {
+	size_t least, most;
+};
+
+/* The same for a command that takes more or fewer files. */
+int mf_query_parse_files(struct mf_query *query, int argc, char **argv, struct mf_query_files files,
+			 const char *const *allowed, struct mf_error *err);
 void mf_query_release(struct mf_query *query);
 
 /*

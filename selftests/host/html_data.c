@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl report: the data in the page equal those of massif-ctl export --to=json to the byte; nothing in them can
+// leave its element; of very many stacks, names and processes, what does not fit is added up and counted.
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "html/calls.h"
+#include "html/data.h"
+#include "html/page.h"
+#include "recording/section.h"
+#include "selftests/lib/ctl_run.h"
+
+#define PERL   "/usr/bin/perl"
+#define SCRIPT "my %h; $h{$_} = $_ . ('x' x ($_ % 100)) for 1 .. 3000; delete $h{$_} for 1 .. 1000;"
+
+FIXTURE(html)
+{
+	struct ctl_result result;
+};
+
+FIXTURE_SETUP(html)
+{
+	ctl_remove_files("massif.");
+	ctl_remove_files("out.");
+}
+
+FIXTURE_TEARDOWN(html)
+{
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.");
+	ctl_remove_files("out.");
+}
+
+/* Runs @argv; returns its exit status, and keeps its output until the next run. */
+#define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))
+
+/* Returns the data in the page @path, which the caller frees; NULL if it is no page of massif-ctl report. */
+static char *data_of(const char *path)
+{
+	static const char begin[] = "<script type=\"application/json\" id=\"data\">\n";
+	char *page = ctl_read_file(path), *at = page ? strstr(page, begin) : NULL, *end;
+	char *data = NULL;
+
+	if (at && strncmp(page, "<!DOCTYPE html>\n", 16) == 0) {
+		at += strlen(begin);
+		end = strstr(at, "</script>");
+		data = end ? strndup(at, (size_t)(end - at)) : NULL;
+	}
+	free(page);
+	return data;
+}
+
+static bool extract(const char *page, const char *to)
+{
+	char *data = data_of(page);
+	bool fine = data;
+
+	if (data)
+		ctl_write_file(to, data, 0644);
+	free(data);
+	return fine;
+}
+
+/*
+ * Both are for jq. They print for each snapshot with a tree its number and the bytes of each stack, and the counts of each
+ * stack; a stack is the list of its calls without their addresses. The export repeats the last tree of a massif.out file
+ * as its end.
+ */
+static const char of_export[] =
+	"def without_copy: if $text and (.snapshots | .[-1] as $last | .[:-1] | any(. == $last))"
+	"	then .snapshots |= .[:-1] else . end;"
+	"without_copy | . as $d |"
+	"[.stacks[] | [.[] | $d.calls[.] | [.function, .file // \"\", .line, .object // \"\"]] | reverse] as $names |"
+	"[$names, ($d.stack_threads // [])] | transpose | map([.[1], .[0]]) | . as $stacks |"
+	"def sums: group_by(.[0]) | map([.[0][0], (map(.[1]) | add)]) | map(select(.[1] != 0));"
+	"{ trees: [$d.snapshots | to_entries[] | select(.value.tree != \"empty\") |"
+	"	[.key, (.value.bytes | map([$stacks[.[0]], .[1]]) | sums)]],"
+	"  counts: [range(1; 5) as $k | ($d.counts // []) | map([$stacks[.[0]], .[$k]]) | sums],"
+	"  totals: [$d.snapshots[] | [.time, .heap_bytes, .extra_bytes, .stack_bytes]] }";
+
+static const char of_page[] =
+	". as $d | .sides[0].processes[0] as $p | .strings as $s |"
+	"def call: . as $c | $d.calls[4 * $c:4 * $c + 4] | [$s[.[0]], $s[.[1]], .[3], $s[.[2]]];"
+	"reduce range(1; $p.depth | length) as $i ({ path: [], all: [[null, []]] };"
+	"	.path = .path[0:$p.depth[$i] - 1] + [$p.call[$i]] | .all += [.path]) |"
+	".all | map([(map(select(type == \"number\" and . < -1)) | if length > 0 then -2 - .[0] else null end),"
+	"	    map(select(type == \"number\" and . >= 0) | call)]) as $stacks |"
+	"def sums: group_by(.[0]) | map([.[0][0], (map(.[1]) | add)]) | map(select(.[1] != 0));"
+	"{ trees: [foreach $p.moments[] as $m ({ own: {} };"
+	"	.n = -1 | reduce range(0; $m.changes | length; 2) as $i (.; .n += $m.changes[$i] |"
+	"		.own[.n | tostring] = $m.changes[$i + 1]);"
+	"	[$m.snapshot, (.own | to_entries | map([$stacks[.key | tonumber], .value]) | sums)])],"
+	"  counts: [range(1; 5) as $k | ($p.counts // []) as $c | reduce range(0; $c | length; 5) as $i ({ n: -1, list: [] };"
+	"	.n += $c[$i] | .list += [[$stacks[.n], $c[$i + $k]]]) | .list | sums],"
+	"  totals: [[$p.time, $p.heap, $p.extra, $p.stacks] | transpose[]] }";
+
+static const struct {
+	const char *name, *words[8];
+} runs[] = {
+	{ "perl", { "--time-unit=B", PERL, "-e", SCRIPT } },
+	{ "all stacks", { "--time-unit=B", "--detailed-freq=1", "--max-snapshots=20", PERL, "-e", SCRIPT } },
+	{ "threads", { "--separate-threads=yes", "--time-unit=B", "python3", "-c",
+		       "import threading\n"
+		       "[threading.Thread(target=lambda: [str(i) * 99 for i in range(999)]).start() for k in range(3)]" } },
+	{ "git", { "--stacks=yes", "/usr/bin/git", "--version" } },
+};
+
+TEST_F_TIMEOUT(html, data_are_those_of_the_export, 180)
+{
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		const char *argv[16] = { "massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out" };
+		char *expected;
+
+		for (size_t k = 0; runs[i].words[k]; k++)
+			argv[5 + k] = runs[i].words[k];
+		ctl_result_free(&self->result);
+		ctl_run(&self->result, NULL, NULL, argv);
+		ASSERT_EQ(0, ctl_exit_code(&self->result));
+		for (int is_text = 0; is_text < 2; is_text++) {
+			const char *file = is_text ? "massif.out" : "massif.rec";
+
+			ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", file));
+			ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", file));
+			ASSERT_TRUE(extract("out.html", "out.data"));
+			ASSERT_EQ(0, RUN("jq", "-S", "--argjson", "text", is_text ? "true" : "false", of_export, "out.json"));
+			expected = strdup(self->result.out);
+			EXPECT_LT(100, strlen(expected));
+			ASSERT_EQ(0, RUN("jq", "-S", of_page, "out.data"));
+			ctl_write_file("out.expected", expected, 0644);
+			ctl_write_file("out.found", self->result.out, 0644);
+			EXPECT_EQ(0, RUN("diff", "out.expected", "out.found")) {
+				TH_LOG("%s, %s: %.2000s", runs[i].name, file, self->result.out);
+			}
+			free(expected);
+		}
+	}
+}
+
+/* A massif.out file with one snapshot, whose tree has @n entries that differ by @name, which has a %zu for the number. */
+static void write_text(const char *path, size_t n, const char *name)
+{
+	FILE *out = fopen(path, "we");
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += 16 + i % 9;
+	fprintf(out, "desc: (none)\ncmd: ./text\ntime_unit: B\n#-----------\nsnapshot=0\n#-----------\n"
+		     "time=%zu\nmem_heap_B=%zu\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\n"
+		     "n%zu: %zu (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n", sum, sum, n, sum);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, " n0: %zu 0x%zX: ", 16 + i % 9, i + 4096);
+		fprintf(out, name, i);
+		fputs(" (text.c:7)\n", out);
+	}
+	fclose(out);
+}
+
+TEST_F(html, names_cannot_leave_their_element)
+{
+	char *data;
+
+	write_text("massif.out", 1, "</script><script>alert(%zu)</script><!--&amp;\xe2\x80\xa8\xe2\x80\xae\"'\\");
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.out"));
+	data = data_of("out.html");
+	ASSERT_NE(NULL, data);
+	EXPECT_NE(NULL, strstr(data, "\\u003c/script\\u003e\\u003cscript\\u003ealert(0)\\u003c/script\\u003e\\u003c!--"
+				     "\\u0026amp;\\u2028"));
+	EXPECT_EQ(NULL, strpbrk(data, "<>&"));
+	EXPECT_EQ(NULL, strstr(data, "\xe2\x80\xa8"));
+	free(data);
+	ASSERT_TRUE(extract("out.html", "out.data"));
+	EXPECT_EQ(0, RUN("jq", "-e", ".strings | index(\"</script><script>alert(0)</script><!--&amp;\\u2028\\u202e\\\"'\\\\\") "
+				     "!= null", "out.data"));
+}
+
+/* JavaScript's numbers have 53 bits. */
+TEST_F(html, large_numbers_are_strings)
+{
+	FILE *out = fopen("massif.out", "we");
+
+	fputs("desc: (none)\ncmd: ./text\ntime_unit: B\n", out);
+	for (int i = 0; i < 3; i++) {
+		const uint64_t heap = i < 2 ? (1ull << 53) + (uint64_t)i : UINT64_MAX;
+
+		fprintf(out, "#-----------\nsnapshot=%d\n#-----------\ntime=%d\nmem_heap_B=%" PRIu64 "\nmem_heap_extra_B=0\n"
+			     "mem_stacks_B=0\nheap_tree=detailed\n"
+			     "n1: %" PRIu64 " (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n"
+			     " n0: %" PRIu64 " 0x1000: large (text.c:7)\n", i, i, heap, heap, heap);
+	}
+	fclose(out);
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.out"));
+	ASSERT_TRUE(extract("out.html", "out.data"));
+	EXPECT_EQ(0, RUN("jq", "-e", ".sides[0].processes[0] | .heap[1:] == "
+				     "[\"9007199254740993\", \"18446744073709551615\"] and (.heap[0] | type) == \"number\" "
+				     "and [.moments[1:][].changes[1]] == .heap[1:]", "out.data"));
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) ? -1 : status.st_size;
+}
+
+/* The sum of all values in the tree of the only snapshot. */
+#define SUM "(.sides[0].processes[0].moments[0].changes | [range(1; length; 2) as $i | .[$i]] | add)"
+
+TEST_F_TIMEOUT(html, many_stacks_are_added_up_and_counted, 120)
+{
+	write_text("massif.out", 300000, "function_with_a_number_%zu");
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.out"));
+	EXPECT_GE(MF_HTML_PAGE_MAX, size_of("out.html"));
+	EXPECT_LT(MF_HTML_PAGE_MAX / 2, size_of("out.html"));
+	ASSERT_TRUE(extract("out.html", "out.data"));
+	EXPECT_EQ(0, RUN("jq", "-e", ".sides[0].processes[0] | .hidden > 100000 and .hidden == (.others | add) and "
+				     ".below > 0 and .below < 0.0001", "out.data"));
+	EXPECT_EQ(0, RUN("jq", "-e", SUM " == .sides[0].processes[0].heap[0]", "out.data"));
+	/* And the places that are shown, and those that are not, are all. */
+	EXPECT_EQ(0, RUN("jq", "-e", ".sides[0].processes[0] | ([.call[] | select(. >= 0)] | length) + .hidden == 300000",
+			 "out.data"));
+	write_text("massif.out", 1000, "function_with_a_number_%zu");
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.out"));
+	ASSERT_TRUE(extract("out.html", "out.data"));
+	EXPECT_EQ(0, RUN("jq", "-e", ".sides[0].processes[0] | .hidden == 0 and .others == []", "out.data"));
+}
+
+TEST_F(html, long_names_are_cut)
+{
+	static const size_t lengths[] = { MF_HTML_NAME_MAX, MF_HTML_NAME_MAX + 1, 10 * MF_HTML_NAME_MAX };
+
+	for (size_t i = 0; i < 3; i++) {
+		char *name = malloc(lengths[i] + 1), query[256];
+
+		memset(name, 'n', lengths[i]);
+		name[lengths[i]] = '\0';
+		write_text("massif.out", 1, name);
+		free(name);
+		ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.out"));
+		ASSERT_TRUE(extract("out.html", "out.data"));
+		snprintf(query, sizeof(query), ".strings | map(select(startswith(\"nnn\")))[0] | . == (\"n\" * %u) + \"%s\"",
+			 MF_HTML_NAME_MAX, i == 0 ? "" : i == 1 ? "... (1 more bytes)" : "... (147456 more bytes)");
+		EXPECT_EQ(0, RUN("jq", "-e", query, "out.data")) {
+			TH_LOG("%zu bytes", lengths[i]);
+		}
+	}
+}
+
+/* Writes a recording of @n processes: that of a recording of one, after the file's magic, again and again. */
+static bool repeat(const char *from, const char *to, size_t n)
+{
+	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+	static char bytes[1 << 20];
+	size_t size = in ? fread(bytes, 1, sizeof(bytes), in) : 0;
+	const size_t head = sizeof(MF_SECTION_MAGIC) - 1 + sizeof(uint32_t); /* and a version */
+
+	for (size_t i = 0; i < n && out; i++)
+		fwrite(bytes + (i ? head : 0), 1, size - (i ? head : 0), out);
+	return in && !fclose(in) && out && !fclose(out) && size < sizeof(bytes);
+}
+
+TEST_F_TIMEOUT(html, processes_beyond_the_limit_are_counted, 300)
+{
+	static const size_t numbers[] = { MF_HTML_PROCESSES_MAX, MF_HTML_PROCESSES_MAX + 1, 10 * MF_HTML_PROCESSES_MAX };
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+			 "--max-snapshots=10", "/bin/true"));
+	for (size_t i = 0; i < 3; i++) {
+		char query[256];
+
+		ASSERT_TRUE(repeat("massif.rec", "massif.many", numbers[i]));
+		ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.many"));
+		EXPECT_GE(MF_HTML_PAGE_MAX, size_of("out.html"));
+		ASSERT_TRUE(extract("out.html", "out.data"));
+		snprintf(query, sizeof(query), ".sides[0] | (.processes | length) == %u and .hidden == %zu and .damage == null",
+			 MF_HTML_PROCESSES_MAX, numbers[i] - MF_HTML_PROCESSES_MAX);
+		EXPECT_EQ(0, RUN("jq", "-e", query, "out.data")) {
+			TH_LOG("%zu processes", numbers[i]);
+		}
+	}
+}
+
+TEST_F(html, an_older_file_is_the_second_side)
+{
+	write_text("massif.new", 3, "name_%zu");
+	write_text("massif.old", 2, "name_%zu");
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.new", "massif.old"));
+	ASSERT_TRUE(extract("out.html", "out.data"));
+	EXPECT_EQ(0, RUN("jq", "-e", "[.sides[] | [.file, .processes[0].heap[0]]] == "
+				     "[[\"massif.new\", 51], [\"massif.old\", 33]]", "out.data"));
+}
+
+TEST_F(html, is_named_after_the_recording)
+{
+	write_text("massif.new", 3, "name_%zu");
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "massif.new"));
+	EXPECT_STREQ("massif.new.html\n", self->result.out);
+	EXPECT_TRUE(extract("massif.new.html", "out.data"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "-", "massif.new"));
+	EXPECT_EQ(0, strncmp(self->result.out, "<!DOCTYPE html>\n", 16));
+}
+
+static const struct {
+	const char *words[4], *says;
+} mistakes[] = {
+	{ { NULL }, "no recording specified" },
+	{ { "massif.missing" }, "massif.missing': No such file or directory" },
+	{ { "massif.new", "massif.missing" }, "massif.missing': No such file or directory" },
+	{ { "massif.new", "massif.new", "massif.new" }, "one file too many" },
+	{ { "--pid=7", "massif.new" }, "has no process 7" },
+	{ { "--at=end", "massif.new" }, "Bad option: --at=end" },
+	{ { "-o", "/nowhere/out.html", "massif.new" }, "cannot write '/nowhere/out.html': No such file or directory" },
+	{ { "-o", "/dev/full", "massif.new" }, "No space left on device" },
+	{ { "--through=nothing", "massif.new" }, "no such stack has a function of this name" },
+};
+
+TEST_F(html, mistakes_have_messages)
+{
+	write_text("massif.new", 3, "name_%zu");
+	setenv("TMPDIR", "/proc", 1);
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		const char *const *words = mistakes[i].words;
+
+		EXPECT_EQ(1, RUN("massif-ctl", "report", words[0], words[1], words[2], words[3]));
+		EXPECT_NE(NULL, strstr(self->result.err, mistakes[i].says)) {
+			TH_LOG("it says %s", self->result.err);
+		}
+		EXPECT_EQ(NULL, strstr(self->result.out, "<html"));
+	}
+}
+
+TEST_HARNESS_MAIN

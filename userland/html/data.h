@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The data of a page: one JSON object with the profiles of all processes.
+ *
+ *	strings, calls	texts; calls as quadruples: numbers of the texts of function, file and library, and the line
+ *	sides		one or two lists of processes: the newer file first
+ *	hidden		for each side, the processes that are left out, and how large the largest of their peaks is
+ *
+ * A process has
+ *	time, heap, extra, stacks	a number for each snapshot
+ *	depth, call	for each node of its tree how many nodes are above it, and the number of its call; -1: it stands
+ *			for others; -2 - N: for thread N. A node comes after its parent and before the parent's next sibling.
+ *	others		how many stacks each node with call -1 stands for
+ *	moments		for each snapshot that has a tree: its number, and pairs of a node and its own bytes, if these
+ *			differ from those in the moment before. Nodes are numbered from 0; instead of the number stands its
+ *			distance from that of the pair before, or from -1.
+ *	counts		for each node that has any, in the same way: its allocations, their bytes, temporary blocks, blocks
+ *			live at the end
+ *
+ * Numbers that JavaScript would round are strings.
+ */
+#ifndef MASSIF_HTML_DATA_H
+#define MASSIF_HTML_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "recording/reader.h"
+#include "report/options.h"
+
+/* More processes than this are not listed one by one. */
+#define MF_HTML_PROCESSES_MAX 1000u
+
+enum { MF_HTML_NEW, MF_HTML_OLD, MF_HTML_SIDES };
+
+/* What a page shows. */
+struct mf_html_source {
+	struct {
+		const char *file; /* the name of the file; NULL: there is no such side */
+		struct mf_recorded *const *processes;
+		size_t n;
+		const char *damage; /* why a part of the file could not be read, or NULL */
+	} sides[MF_HTML_SIDES];
+	const struct mf_report_options *options;
+};
+
+/*
+ * Returns the data, in at most @size_max bytes, in @text, which the caller frees. What does not fit is added up, and its
+ * number is in the data. Returns 0, -ENOMEM or another -errno with a message.
+ */
+int mf_html_data_make(const struct mf_html_source *source, size_t size_max, char **text, size_t *size,
+		      struct mf_error *err);
+
+#endif

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+// The data of one process in a page.
+
+#include "html/process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "report/json_text.h"
+#include "report/massif_file.h"
+
+/* Larger integers are not exact in JavaScript. */
+#define EXACT_BELOW (1ull << 53)
+
+void mf_html_print_number(FILE *out, uint64_t number)
+{
+	fprintf(out, number > EXACT_BELOW ? "\"%" PRIu64 "\"" : "%" PRIu64, number);
+}
+
+void mf_html_print_name(FILE *out, const char *text)
+{
+	char rest[64];
+	size_t length = text ? strlen(text) : 0, kept = MF_HTML_NAME_MAX;
+	mf_auto_free char *copy = NULL;
+
+	if (length <= MF_HTML_NAME_MAX) {
+		mf_json_print_inert(out, text);
+		return;
+	}
+	snprintf(rest, sizeof(rest), "... (%zu more bytes)", length - kept);
+	if (asprintf(&copy, "%.*s%s", (int)kept, text, rest) < 0)
+		copy = NULL;
+	mf_json_print_inert(out, copy ?: "?");
+}
+
+/* Makes the end the last snapshot, unless it is one of the snapshots already. */
+static int add_end(struct mf_html_process *process, struct mf_error *err)
+{
+	struct mf_profile *profile = &process->profile;
+	const struct mf_profile_snapshot *end = process->recorded->end;
+
+	*profile = process->recorded->profile;
+	if (end >= profile->snapshots && end < profile->snapshots + profile->n_snapshots)
+		return 0;
+	process->snapshots = calloc(profile->n_snapshots + 1, sizeof(*process->snapshots));
+	if (!process->snapshots)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (profile->n_snapshots)
+		memcpy(process->snapshots, profile->snapshots, profile->n_snapshots * sizeof(*process->snapshots));
+	process->snapshots[profile->n_snapshots++] = *end;
+	profile->snapshots = process->snapshots;
+	return 0;
+}
+
+int mf_html_process_read(struct mf_html_process *process, const struct mf_report_options *options,
+			 struct mf_html_calls *calls, struct mf_error *err)
+{
+	int code = add_end(process, err);
+
+	return code ?: mf_html_tree_build(&process->tree, &process->profile, options, process->recorded->symbolizer,
+					  calls, err);
+}
+
+/* Returns the number of @snapshot, which is the last one if it is not in the list: then it was added. */
+static size_t number_of(const struct mf_html_process *process, const struct mf_profile_snapshot *snapshot)
+{
+	const struct mf_profile *recorded = &process->recorded->profile;
+
+	if (snapshot >= recorded->snapshots && snapshot < recorded->snapshots + recorded->n_snapshots)
+		return (size_t)(snapshot - recorded->snapshots);
+	return process->profile.n_snapshots - 1;
+}
+
+static void print_fact(FILE *out, const char *name, uint64_t number)
+{
+	fprintf(out, ",\"%s\":", name);
+	mf_html_print_number(out, number);
+}
+
+static void print_fact_text(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, ",\"%s\":", name);
+	mf_html_print_name(out, text);
+}
+
+static void print_facts(const struct mf_html_process *process, FILE *out)
+{
+	const struct mf_profile *profile = &process->profile;
+	const struct mf_facts *facts = &process->recorded->facts;
+	int status = (int)(facts->ended - 1);
+
+	fprintf(out, "{\"unit\":\"%s\",\"pages\":%d,\"what\":%d", mf_massif_file_units[profile->time_unit],
+		profile->pages, (int)profile->what);
+	fprintf(out, ",\"recording\":%d,\"cut_off\":%d", facts->version != NULL, facts->cut_off != 0);
+	print_fact_text(out, "name", facts->name);
+	print_fact_text(out, "cmd", facts->cmd);
+	print_fact_text(out, "options", facts->desc);
+	print_fact_text(out, "massif", facts->version);
+	print_fact_text(out, "kernel", facts->kernel);
+	print_fact(out, "pid", facts->pid);
+	print_fact(out, "parent", facts->parent);
+	print_fact(out, "took", facts->took_ms);
+	print_fact(out, "written", facts->written_s);
+	print_fact(out, "allocations", facts->allocations);
+	print_fact(out, "reallocations", facts->reallocations);
+	print_fact(out, "frees", facts->frees);
+	print_fact(out, "lost", facts->lost);
+	if (facts->ended && WIFSIGNALED(status))
+		fprintf(out, ",\"signal\":%d", WTERMSIG(status));
+	else if (facts->ended)
+		fprintf(out, ",\"exit\":%d", WEXITSTATUS(status));
+	fprintf(out, ",\"peak\":%zu,\"end\":%zu",
+		number_of(process, mf_profile_peak(&process->recorded->profile, process->recorded->end)),
+		number_of(process, process->recorded->end));
+}
+
+static void print_snapshots(const struct mf_profile *profile, FILE *out)
+{
+	static const size_t places[] = {
+		offsetof(struct mf_profile_snapshot, heap_bytes), offsetof(struct mf_profile_snapshot, extra_bytes),
+		offsetof(struct mf_profile_snapshot, stack_bytes),
+	};
+	static const char *const names[] = { "heap", "extra", "stacks" };
+
+	fputs(",\n\"time\":[", out);
+	for (size_t i = 0; i < profile->n_snapshots; i++)
+		fprintf(out, "%s%" PRId64, i ? "," : "", profile->snapshots[i].time);
+	putc(']', out);
+	for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++) {
+		fprintf(out, ",\n\"%s\":[", names[k]);
+		for (size_t i = 0; i < profile->n_snapshots; i++) {
+			if (i)
+				putc(',', out);
+			mf_html_print_number(out, *(const uint64_t *)((const char *)&profile->snapshots[i] + places[k]));
+		}
+		putc(']', out);
+	}
+}
+
+static void print_nodes(const struct mf_html_tree *tree, FILE *out, struct mf_html_calls *calls, uint32_t *depths)
+{
+	bool first = true;
+
+	fputs(",\n\"depth\":[", out);
+	for (size_t i = 0; i < tree->n_printed; i++) {
+		uint32_t node = tree->order[i], parent = tree->is_others[i] ? node : tree->nodes[node].parent;
+
+		depths[i] = i ? depths[tree->nodes[parent].id] + 1 : 0;
+		fprintf(out, "%s%" PRIu32, i ? "," : "", depths[i]);
+	}
+	fputs("],\n\"call\":[", out);
+	for (size_t i = 0; i < tree->n_printed; i++) {
+		uint32_t call = tree->nodes[tree->order[i]].call;
+
+		if (i)
+			putc(',', out);
+		if (tree->is_others[i] || call == MF_HTML_NONE)
+			fputs("-1", out);
+		else if (call >= MF_HTML_THREAD)
+			fprintf(out, "-%" PRIu32, 2 + (call - MF_HTML_THREAD));
+		else
+			fprintf(out, "%" PRIu32, mf_html_calls_use(calls, call));
+	}
+	fputs("],\n\"others\":[", out);
+	for (size_t i = 0; i < tree->n_printed; i++) {
+		if (!tree->is_others[i])
+			continue;
+		fprintf(out, "%s%" PRIu32, first ? "" : ",", tree->nodes[tree->order[i]].places);
+		first = false;
+	}
+	fprintf(out, "],\"hidden\":%" PRIu64 ",\"below\":%g", tree->n_hidden, tree->n_hidden ? (double)tree->below : 0);
+}
+
+/* Sets the values of the nodes in the page. */
+static void add_up(struct mf_html_process *process, const struct mf_leaf *leaves, size_t n)
+{
+	const struct mf_html_tree *tree = &process->tree;
+
+	memset(process->values, 0, tree->n_printed * sizeof(*process->values));
+	for (size_t i = 0; i < n; i++) {
+		uint32_t node = tree->of_contexts[leaves[i].context];
+
+		if (node != MF_HTML_NONE)
+			process->values[tree->nodes[node].target] += leaves[i].bytes;
+	}
+}
+
+static void print_moment(struct mf_html_process *process, FILE *out, size_t number)
+{
+	const struct mf_profile_snapshot *snapshot = &process->profile.snapshots[number];
+	bool first = true;
+	size_t last = (size_t)-1;
+
+	add_up(process, snapshot->leaves, snapshot->n_leaves);
+	fprintf(out, "{\"snapshot\":%zu,\"changes\":[", number);
+	for (size_t i = 0; i < process->tree.n_printed; i++) {
+		if (process->values[i] == process->old[i])
+			continue;
+		fprintf(out, "%s%zu,", first ? "" : ",", i - last);
+		mf_html_print_number(out, process->values[i]);
+		process->old[i] = process->values[i];
+		last = i;
+		first = false;
+	}
+	fputs("]}", out);
+}
+
+static void print_moments(struct mf_html_process *process, FILE *out)
+{
+	bool first = true;
+
+	memset(process->old, 0, process->tree.n_printed * sizeof(*process->old));
+	fputs(",\n\"moments\":[", out);
+	for (size_t i = 0; i < process->profile.n_snapshots; i++) {
+		if (process->profile.snapshots[i].tree == MF_TREE_EMPTY)
+			continue;
+		fputs(first ? "\n" : ",\n", out);
+		print_moment(process, out, i);
+		first = false;
+	}
+	putc(']', out);
+}
+
+static int print_counts(struct mf_html_process *process, FILE *out, struct mf_error *err)
+{
+	const struct mf_html_tree *tree = &process->tree;
+	const struct mf_profile *profile = &process->profile;
+	mf_auto_free struct mf_counts *counts = calloc(tree->n_printed + 1, sizeof(*counts));
+	size_t last = (size_t)-1;
+
+	if (!counts)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		struct mf_counts *sum;
+
+		if (tree->of_contexts[i] == MF_HTML_NONE)
+			continue;
+		sum = &counts[tree->nodes[tree->of_contexts[i]].target];
+		sum->allocations += profile->counts[i].allocations;
+		sum->allocated += profile->counts[i].allocated;
+		sum->temporaries += profile->counts[i].temporaries;
+		sum->live += profile->counts[i].live;
+	}
+	fputs(",\n\"counts\":[", out);
+	for (size_t i = 0; i < tree->n_printed; i++) {
+		if (!counts[i].allocations && !counts[i].live)
+			continue;
+		fprintf(out, "%s%zu", last == (size_t)-1 ? "" : ",", i - last);
+		for (enum mf_count count = 0; count < MF_COUNTS; count++) {
+			putc(',', out);
+			mf_html_print_number(out, mf_profile_count(&counts[i], count));
+		}
+		last = i;
+	}
+	putc(']', out);
+	return 0;
+}
+
+static void print_sizes(const struct mf_profile *profile, FILE *out)
+{
+	fputs(",\n\"sizes\":[", out);
+	for (size_t i = 0; i < MF_SIZE_CLASSES; i++) {
+		fputs(i ? "," : "", out);
+		mf_html_print_number(out, profile->sizes[i].blocks);
+		putc(',', out);
+		mf_html_print_number(out, profile->sizes[i].bytes);
+	}
+	putc(']', out);
+}
+
+static void print_threads(const struct mf_profile *profile, FILE *out)
+{
+	fputs(",\n\"threads\":[", out);
+	for (size_t i = 0; i < profile->n_threads; i++) {
+		fputs(i ? "," : "", out);
+		mf_html_print_number(out, profile->threads[i].tid);
+		putc(',', out);
+		mf_html_print_name(out, profile->threads[i].name);
+	}
+	putc(']', out);
+}
+
+int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, struct mf_html_calls *calls,
+			  struct mf_error *err)
+{
+	mf_auto_free uint32_t *depths = NULL;
+	int code = mf_html_tree_choose(&process->tree, n, err);
+
+	if (code)
+		return code;
+	free(process->values);
+	free(process->old);
+	process->values = calloc(process->tree.n_printed + 1, sizeof(*process->values));
+	process->old = calloc(process->tree.n_printed + 1, sizeof(*process->old));
+	depths = calloc(process->tree.n_printed + 1, sizeof(*depths));
+	if (!process->values || !process->old || !depths)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	print_facts(process, out);
+	print_snapshots(&process->profile, out);
+	print_nodes(&process->tree, out, calls, depths);
+	print_moments(process, out);
+	if (process->profile.counts)
+		code = print_counts(process, out, err);
+	if (process->profile.sizes)
+		print_sizes(&process->profile, out);
+	if (process->profile.threads)
+		print_threads(&process->profile, out);
+	putc('}', out);
+	return code;
+}
+
+void mf_html_process_deinit(struct mf_html_process *process)
+{
+	free(process->snapshots);
+	free(process->values);
+	free(process->old);
+	mf_html_tree_deinit(&process->tree);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The data of one process in a page; data.h has its format. */
+#ifndef MASSIF_HTML_PROCESS_H
+#define MASSIF_HTML_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "html/calls.h"
+#include "html/tree.h"
+#include "recording/reader.h"
+#include "report/options.h"
+
+/* Zero-initialise it, but for @recorded. It must not be moved once it has been read. */
+struct mf_html_process {
+	struct mf_recorded *recorded;
+	uint64_t peak;
+	size_t number; /* position in the file */
+	struct mf_profile profile; /* with the end as its last snapshot */
+	struct mf_profile_snapshot *snapshots;
+	struct mf_html_tree tree;
+	uint64_t *values, *old; /* for each node in the page */
+};
+
+/* Builds the tree of process->recorded. Returns 0, or -errno with a message. */
+int mf_html_process_read(struct mf_html_process *process, const struct mf_report_options *options,
+			 struct mf_html_calls *calls, struct mf_error *err);
+
+/* Prints the process with the @n nodes that matter most. */
+int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, struct mf_html_calls *calls,
+			  struct mf_error *err);
+
+void mf_html_process_deinit(struct mf_html_process *process);
+
+/* Prints @number, as a string if JavaScript would round it. */
+void mf_html_print_number(FILE *out, uint64_t number);
+
+/* Prints @text (may be NULL) as a string, of at most MF_HTML_NAME_MAX bytes. */
+void mf_html_print_name(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+// The data in the page, made ready: for each process a tree as arrays, and its values at any moment.
+
+const OTHERS = -1, THREAD = -2;
+
+const data = JSON.parse($("data").textContent);
+const strings = data.strings.map(visible);
+
+// The distinct calls. Those with the same place, which is a function in a file or library, are one in graphs.
+const calls = [];
+const places = { names: [], index: new Map() };
+
+function numberPlace(name) {
+	let number = places.index.get(name);
+	if (number === undefined) {
+		number = places.names.length;
+		places.index.set(name, number);
+		places.names.push(name);
+	}
+	return number;
+}
+
+for (let i = 0; i < data.calls.length; i += 4) {
+	const name = strings[data.calls[i]], file = strings[data.calls[i + 1]], object = strings[data.calls[i + 2]];
+	const compared = data.sides.length > 1 && /^0x[0-9A-F]+$/.test(name) ? "???" : name;
+	calls.push({
+		name, file, object, line: data.calls[i + 3],
+		library: object ? baseName(object) : "",
+		place: numberPlace(compared + "\n" + (file || object)),
+	});
+}
+
+// Arrays hold numbers, or big integers if the process has numbers that would be rounded.
+function zeros(big, n) {
+	return big ? new Array(n).fill(0n) : new Float64Array(n);
+}
+
+function hasBig(process) {
+	const lists = [process.heap, process.extra, process.stacks, process.counts || [], process.sizes || []];
+	return lists.concat(process.moments.map((moment) => moment.changes))
+		.some((list) => list.some((value) => typeof value === "string"));
+}
+
+class Profile {
+	constructor(side, process, number) {
+		this.side = side;
+		this.facts = process;
+		this.number = number;
+		this.count = process.depth.length;
+		this.call = Int32Array.from(process.call);
+		this.depth = Int32Array.from(process.depth);
+		this.parent = new Int32Array(this.count);
+		this.next = new Int32Array(this.count).fill(-1);
+		this.others = new Map();
+		this.big = hasBig(process);
+		this.cache = new Map();
+		this.connect();
+		this.time = process.time;
+		this.snapshots = process.time.map((at, i) => this.readSnapshot(i));
+		this.detailed = process.moments.map((moment) => moment.snapshot);
+		this.peak = this.detailed.indexOf(process.peak);
+		this.end = this.detailed.indexOf(process.end);
+		this.readCounts();
+	}
+
+	number_(value) {
+		return this.big ? BigInt(value) : Number(value);
+	}
+
+	readSnapshot(i) {
+		const parts = ["heap", "extra", "stacks"].map((name) => this.number_(this.facts[name][i]));
+		return { number: i, time: this.facts.time[i], parts, total: parts[0] + parts[1] + parts[2] };
+	}
+
+	// Finds parents and siblings from the depths: a node's children follow it.
+	connect() {
+		const path = [], last = new Int32Array(this.count).fill(-1);
+		let others = 0;
+		for (let i = 0; i < this.count; i++) {
+			const parent = i ? path[this.depth[i] - 1] : -1;
+			this.parent[i] = parent;
+			path[this.depth[i]] = i;
+			if (!i)
+				continue;
+			if (last[parent] >= 0)
+				this.next[last[parent]] = i;
+			last[parent] = i;
+			if (this.call[i] === OTHERS)
+				this.others.set(i, this.facts.others[others++]);
+		}
+	}
+
+	*children(node) {
+		if (node + 1 >= this.count || this.depth[node + 1] <= this.depth[node])
+			return;
+		for (let child = node + 1; child >= 0; child = this.next[child])
+			yield child;
+	}
+
+	readCounts() {
+		const list = this.facts.counts;
+		this.counts = null;
+		if (!list)
+			return;
+		this.counts = ["calls", "allocated", "temporary", "blocks"].map(() => zeros(this.big, this.count));
+		for (let i = 0, node = -1; i < list.length; i += 5) {
+			node += list[i];
+			for (let k = 0; k < 4; k++)
+				this.counts[k][node] = this.number_(list[i + 1 + k]);
+		}
+	}
+
+	// Returns what each node itself holds in detailed snapshot @at.
+	live(at) {
+		if (this.cache.has(at))
+			return this.cache.get(at);
+		let from = at;
+		while (from > 0 && !this.cache.has(from - 1))
+			from--;
+		const own = from > 0 ? this.cache.get(from - 1).slice() : zeros(this.big, this.count);
+		for (let k = from; k <= at; k++) {
+			const changes = this.facts.moments[k].changes;
+			for (let i = 0, node = -1; i < changes.length; i += 2) {
+				node += changes[i];
+				own[node] = this.number_(changes[i + 1]);
+			}
+		}
+		if (this.cache.size > 16)
+			this.cache.delete(this.cache.keys().next().value);
+		this.cache.set(at, own);
+		return own;
+	}
+
+	// Returns what each node holds together with those below it.
+	sumUp(own) {
+		const sums = own.slice();
+		for (let i = this.count - 1; i > 0; i--)
+			sums[this.parent[i]] += sums[i];
+		return sums;
+	}
+
+	zero() {
+		return this.big ? 0n : 0;
+	}
+
+	// Returns the number of a node's place; nodes of one place are drawn as one.
+	place(node) {
+		const call = this.call[node];
+		return call >= 0 ? calls[call].place : call;
+	}
+
+	// Returns the texts for a node.
+	describe(node) {
+		const call = this.call[node];
+		if (node === 0)
+			return { name: "all", file: "", line: 0, library: "", object: "" };
+		if (call === OTHERS)
+			return { name: plural(this.others.get(node), "other place"), file: "", line: 0, library: "", object: "" };
+		if (call <= THREAD)
+			return { name: this.threadName(THREAD - call), file: "", line: 0, library: "", object: "" };
+		return calls[call];
+	}
+
+	threadName(number) {
+		const tid = this.facts.threads[2 * number], name = visible(this.facts.threads[2 * number + 1] || "");
+		return (name || "(unnamed thread)") + (tid ? " (" + tid + ")" : "");
+	}
+
+	isThread(node) {
+		return this.call[node] <= THREAD;
+	}
+
+	momentTitle(at) {
+		const snapshot = this.snapshots[this.detailed[at]];
+		const name = at === this.peak ? "the peak" : at === this.end ? this.endTitle() : "snapshot " + snapshot.number;
+		return name + ", " + time(snapshot.time, this.facts.unit);
+	}
+
+	endTitle() {
+		return this.facts.recording ? "the end" : "the last tree";
+	}
+}
+
+const sides = data.sides.map((side, k) => side.processes.map((process, i) => new Profile(k, process, i)));

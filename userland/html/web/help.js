@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+// The questions that the page answers, as buttons that lead to the answers.
+
+function goTo(id) {
+	$("help").close();
+	$(id).scrollIntoView({ behavior: "auto", block: "start" });
+}
+
+// question, what to look at, what it shows, which part of the page; only(): whether the page can answer it.
+const QUESTIONS = [
+	["Why is the peak so high?", "The graph at the peak: the widest boxes hold most.",
+		() => ({ at: current().peak, measure: "live", inverted: false, zoom: null }), "graph"],
+	["What is never freed?", "What is still held at the end, by the stack that allocated it.",
+		() => ({ measure: "leaks", zoom: null }), "graph", (p) => has(MEASURES.leaks, p)],
+	["What grows between two moments?", "Drag over the curve, or choose two snapshots; the graph shows the growth between them.",
+		() => ({ measure: "growth", zoom: null }), "timeline", (p) => has(MEASURES.growth, p)],
+	["Who allocates most often?", "The number of allocations by function.",
+		() => ({ measure: "calls", by: "place", sort: "calls", ascending: false, zoom: null }), "table", (p) => p.counts],
+	["What is freed at once?", "Temporary blocks: freed before their thread allocated another.",
+		() => ({ measure: "temporary", sort: "temporary", ascending: false, zoom: null }), "graph", (p) => p.counts],
+	["Which library holds most?", "The table by library, at the peak.",
+		() => ({ at: current().peak, measure: "live", by: "library", sort: "", ascending: false, zoom: null }), "table"],
+	["What changed since the older run?", "Change, new and old for each function; the graph shows the stacks that hold more.",
+		() => ({ measure: "grown", at: current().peak, by: "place", sort: "change", ascending: false, zoom: null }), "graph", compared],
+	["Which sizes?", "How many blocks of each size were allocated.", () => ({}), "sizes", (p) => p.facts.sizes],
+	["Which thread?", "The table by thread.", () => ({ by: "thread", sort: "" }), "table", (p) => p.facts.threads],
+];
+
+function notHere(question) {
+	return {
+		"What changed since the older run?": "Make the report of two recordings: massif-ctl report NEW OLD.",
+		"Which thread?": "Record with --separate-threads=yes.",
+	}[question] || "This file does not say: it is a massif.out file, or of pages mode.";
+}
+
+function drawHelp() {
+	const profile = current();
+	fill("help-questions", element("ul", {}, ...QUESTIONS.map(([question, answer, changes, part, only]) =>
+		element("li", {}, only && !only(profile) ?
+			[element("strong", { class: "off" }, question), element("span", {}, notHere(question))][0] :
+			element("button", { type: "button", onclick: () => {
+				show(changes());
+				goTo(part);
+			} }, question),
+		element("span", {}, only && !only(profile) ? notHere(question) : answer)))));
+	fill("help-keys", "Arrows go to callers, callees and neighbours. Enter zooms in, Escape out, Home to the first box. / searches. ",
+		"Boxes have the colour of their library. The address of the page has all that you have chosen: send it with the file.");
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// What can be measured for each stack: the choices above the graph, and the columns of the table.
+
+function positive(values) {
+	return values.map((value) => value < 0 ? (typeof value === "bigint" ? 0n : 0) : value);
+}
+
+function difference(profile, from, to) {
+	const before = profile.live(from);
+	return profile.live(to).map((value, i) => value - before[i]);
+}
+
+// title: on the button; own(): the values of the nodes; says: what the total is.
+const MEASURES = {
+	live: {
+		title: (p) => "Held at " + (state.at === p.peak ? "the peak" : state.at === p.end ? p.endTitle() : "the moment"),
+		own: (p, at) => p.live(at),
+		says: (p) => "held at " + p.momentTitle(state.at),
+		print: bytes, exact: exactBytes,
+	},
+	leaks: {
+		title: (p) => p.facts.recording ? "Never freed" : "Held at the last tree",
+		has: (p) => p.end >= 0,
+		own: (p) => p.live(p.end),
+		says: (p) => p.facts.recording ? "still held at the end" : "held at the last tree",
+		print: bytes, exact: exactBytes,
+	},
+	growth: {
+		title: () => "Growth in the range",
+		has: (p) => p.detailed.length > 1,
+		own: (p) => positive(difference(p, ...range(p))),
+		says: (p) => "more from " + range(p).map((at) => p.momentTitle(at)).join(" to ") + shrinkage(p),
+		print: bytes, exact: exactBytes,
+	},
+	allocated: {
+		title: () => "Bytes allocated",
+		has: (p) => p.counts,
+		own: (p) => p.counts[1],
+		says: () => "allocated since the start",
+		print: bytes, exact: exactBytes,
+	},
+	calls: {
+		title: () => "Allocations",
+		has: (p) => p.counts,
+		own: (p) => p.counts[0],
+		says: () => "allocations since the start",
+		print: grouped, exact: (value) => plural(value, "allocation"),
+	},
+	temporary: {
+		title: () => "Temporary",
+		has: (p) => p.counts,
+		own: (p) => p.counts[2],
+		says: () => "temporary blocks: freed before their thread allocated another",
+		print: grouped, exact: (value) => plural(value, "temporary block"),
+	},
+};
+
+// The range, or from the first detailed snapshot to the last if there is none.
+function range(profile) {
+	return state.from === null ? [0, profile.detailed.length - 1] : [state.from, state.to];
+}
+
+function shrinkage(profile) {
+	const freed = difference(profile, ...range(profile)).reduce((sum, value) => value < 0 ? sum - value : sum, profile.zero());
+	return freed ? "; other stacks hold " + bytes(freed) + " less" : "";
+}
+
+// Returns the measure that is chosen, with its values for the process that is chosen.
+let measured = { key: null };
+
+function measure() {
+	const profile = current(), name = state.measure;
+	const key = [profile.side, profile.number, name, state.at, state.from, state.to].join();
+	if (measured.key === key)
+		return measured;
+	const holder = MEASURES[name].profile ? MEASURES[name].profile(profile) : profile;
+	const own = MEASURES[name].own(holder, state.at);
+	const sums = holder.sumUp(own);
+	measured = { ...MEASURES[name], key, profile: holder, name, own, sums, total: sums[0] };
+	return measured;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the page shows. It is in the fragment of the page's address, so that a finding can be sent as a link.
+
+const DEFAULTS = {
+	process: 0,
+	measure: "live",
+	at: null,      // number of a detailed snapshot
+	from: null, to: null,
+	inverted: false, threads: false,
+	search: "",
+	zoom: null,    // [node, depth] of the box that fills the width
+	by: "place",
+	sort: "", ascending: false,
+	inclusive: false,
+};
+
+const KEYS = { process: "process", measure: "show", at: "at", from: "from", to: "to", inverted: "inverted", threads: "threads",
+	search: "search", zoom: "zoom", by: "by", sort: "sort", ascending: "ascending", inclusive: "inclusive" };
+
+const state = { ...DEFAULTS };
+
+function current() {
+	return sides[0][state.process];
+}
+
+function isDefault(name) {
+	return state[name] === DEFAULTS[name] || (name === "at" && state.at === current().peak);
+}
+
+function writeFragment() {
+	const parts = [];
+	for (const name of Object.keys(DEFAULTS))
+		if (!isDefault(name))
+			parts.push(KEYS[name] + "=" + encodeURIComponent(String(state[name])));
+	history.replaceState(null, "", "#" + parts.join("&"));
+}
+
+function wholeNumber(text, limit) {
+	const number = Number(text);
+	return Number.isInteger(number) && number >= 0 && number < limit ? number : null;
+}
+
+// Reads the fragment, whatever it is: what does not make sense is left at its default.
+function readFragment() {
+	const read = {};
+	for (const part of location.hash.slice(1).split("&")) {
+		const [key, value] = part.split("=");
+		try {
+			read[key] = decodeURIComponent(value || "");
+		} catch {
+			continue;
+		}
+	}
+	Object.assign(state, DEFAULTS);
+	state.process = wholeNumber(read.process, sides[0].length) || 0;
+	const profile = current(), moments = profile.detailed.length;
+	if (Object.hasOwn(MEASURES, read.show || "") && has(MEASURES[read.show], profile))
+		state.measure = read.show;
+	if (read.at !== undefined)
+		state.at = wholeNumber(read.at, moments);
+	if (read.from !== undefined && wholeNumber(read.from, moments) < wholeNumber(read.to, moments)) {
+		state.from = wholeNumber(read.from, moments);
+		state.to = wholeNumber(read.to, moments);
+	}
+	for (const name of ["inverted", "threads", "ascending", "inclusive"])
+		state[name] = read[name] === "true";
+	state.search = read.search || "";
+	const zoom = (read.zoom || "").split(",").map((text) => wholeNumber(text, profile.count));
+	if (zoom.length === 2 && zoom[0] !== null && zoom[1] !== null)
+		state.zoom = zoom;
+	if (Object.hasOwn(GROUPS, read.by || ""))
+		state.by = read.by;
+	state.sort = read.sort || "";
+	if (state.at === null)
+		state.at = profile.peak;
+}
+
+function has(measure, profile) {
+	return !measure.has || measure.has(profile);
+}
+
+// Changes what is shown.
+function show(changes) {
+	Object.assign(state, changes);
+	if (changes.process !== undefined) {
+		Object.assign(state, { at: current().peak, from: null, to: null, zoom: null });
+		if (!has(MEASURES[state.measure], current()))
+			state.measure = "live";
+	}
+	// A box that is zoomed into is one of this view.
+	if (changes.inverted !== undefined || changes.threads !== undefined)
+		state.zoom = null;
+	if (changes.at !== undefined && changes.measure === undefined)
+		state.measure = "live";
+	writeFragment();
+	render();
+}
