@@ -6,7 +6,7 @@ PRELOAD_SRCS := $(wildcard preload/*/*.c) \
 	userland/model/store.c userland/model/model.c userland/model/trie.c \
 	userland/model/tree_version.c userland/model/objects.c userland/model/blocks.c \
 	userland/model/heap.c userland/model/filter_client.c \
-	userland/model/tally.c userland/model/tolerance.c userland/model/ledger.c userland/model/stacks.c \
+	userland/model/tally.c userland/model/tolerance.c userland/model/details.c userland/model/ledger.c userland/model/stacks.c \
 	userland/model/thread_table.c \
 	userland/cfi/callsite.c userland/cfi/request_site.c \
 	userland/cfi/dwarf.c userland/cfi/cie.c userland/cfi/description.c userland/cfi/program.c userland/cfi/rows.c \

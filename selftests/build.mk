@@ -101,7 +101,7 @@ check:
 
 # What needs no other program, no guest and no network: each file is the test of one part.
 UNIT_TESTS := base_* cfi_* kmod_btf limits_table model_[cestl]* model_heap ctl_options ctl_outfile ctl_program msprint_errors \
-	pages_* preload_* recording_file report report_filter report_tree style symbols_files symbols_limits symbols_namefile symbols_parser \
+	pages_* preload_* recording_file recording_section report report_filter report_tree style symbols_files symbols_limits symbols_namefile symbols_parser \
 	symbols_symtab unwind_*
 
 #: test             the unit tests, built and run here in less than a minute (the first make downloads their harness)
@@ -175,8 +175,8 @@ SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather
 	symbols_golden
 
 # What host/sanitized runs.
-SANITIZED_units := ctl_outfile kmod_btf model_heap model_ledger model_log model_snapshots model_store model_trie \
-	pages_accounting pages_cfi pages_ring pages_space pages_stream recording_file recording_mutants report_filter \
+SANITIZED_units := ctl_outfile kmod_btf model_details model_heap model_ledger model_log model_snapshots model_store \
+	model_trie pages_accounting pages_cfi pages_ring pages_space pages_stream recording_file recording_mutants recording_section report_filter \
 	report_tree symbols_namefile symbols_symtab
 
 sanitized-units: $(KSELFTEST)

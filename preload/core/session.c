@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "model/details.h"
 #include "own_memory.h"
 #include "seccomp.h"
 
@@ -37,6 +38,7 @@ void mf_session_begin(void)
 	const struct mf_store_header *header = mf_session_store.header;
 
 	*active_word = active_value = MF_SESSION_ACTIVE | (header->keeps_ledger ? MF_SESSION_LEDGER : 0) |
+				      (mf_details_are_kept(&mf_session_store) ? MF_SESSION_DETAILS : 0) |
 				      (header->counts_stacks ? MF_SESSION_STACKS : 0) |
 				      (header->leaves_heap ? MF_SESSION_NO_HEAP : 0);
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active_word, __ATOMIC_RELEASE);

@@ -29,6 +29,7 @@ extern const volatile int *mf_session_active_word MF_HIDDEN;
 #define MF_SESSION_STACKS   8 /* count the bytes on the threads' stacks (--stacks=yes) */
 #define MF_SESSION_STOPPED  16 /* do not count new blocks until the program turns counting on */
 #define MF_SESSION_NO_HEAP  32 /* count only stacks, not blocks */
+#define MF_SESSION_DETAILS  64 /* keep details of what each context allocates (model/details.h) */
 
 /* True if allocation calls are reported (event/trace.h). Does not change after the session has begun. */
 extern bool mf_session_traces MF_HIDDEN;

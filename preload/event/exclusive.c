@@ -190,16 +190,25 @@ void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, 
 	end(now);
 }
 
-void mf_exclusive_realloc_failed(struct mf_thread *thread, const struct mf_block *block)
+/* Undoes that the block's life has ended, in a session that keeps details. */
+static void revive(const struct mf_block *block, struct mf_life life)
+{
+	if (mf_session_has(MF_SESSION_DETAILS))
+		mf_details_revive(&mf_session_store, block, life);
+}
+
+void mf_exclusive_realloc_failed(struct mf_thread *thread, const struct mf_block *block, struct mf_life life)
 {
 	int64_t now = begin(thread, 1);
 
 	mf_heap_realloc_failed(&mf_session_store, block);
+	revive(block, life);
 	end_resizing(thread);
 	end(now);
 }
 
-void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block *block, uint32_t node)
+void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block *block, struct mf_life life,
+				uint32_t node)
 {
 	int64_t now = begin(thread, 1);
 
@@ -208,6 +217,7 @@ void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block 
 	 * the same address, that block's entry is removed.
 	 */
 	mf_heap_realloc_failed(&mf_session_store, block);
+	revive(block, life);
 	mf_heap_free(&mf_session_store, block->address, now);
 	end_resizing(thread);
 	if (mf_session_has(MF_SESSION_LEDGER))

@@ -15,6 +15,7 @@
 
 #include "core/thread.h"
 #include "model/blocks.h"
+#include "model/details.h"
 #include "stack/unwind.h"
 
 /*
@@ -38,6 +39,7 @@ void mf_exclusive_deferred(struct mf_thread *thread);
  *
  * mf_exclusive_realloc(): the block is now at @address and has @size bytes. @context is the context of @caller's stack,
  * or 0 if it is not known yet.
+ * @life is the end of the block's life, in a session that keeps details (model/details.h).
  * mf_exclusive_realloc_failed(): the block is unchanged.
  * mf_exclusive_realloc_freed(): the real function has freed the block. @node has the same meaning as for
  * mf_exclusive_free().
@@ -46,8 +48,9 @@ void mf_exclusive_deferred(struct mf_thread *thread);
  */
 void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, uint64_t address, size_t size,
 			  uint32_t context, const struct mf_registers *caller);
-void mf_exclusive_realloc_failed(struct mf_thread *thread, const struct mf_block *block);
-void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block *block, uint32_t node);
+void mf_exclusive_realloc_failed(struct mf_thread *thread, const struct mf_block *block, struct mf_life life);
+void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block *block, struct mf_life life,
+				uint32_t node);
 void mf_exclusive_realloc_left(struct mf_thread *thread, const struct mf_block *block);
 
 /* Adds @change to the total size of the threads' stacks, in bytes. */

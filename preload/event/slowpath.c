@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "model/details.h"
 #include "model/heap.h"
 #include "model/ledger.h"
 #include "model/model.h"
@@ -285,8 +286,8 @@ MF_INLINE uint32_t recall_stack(struct mf_thread *thread, const struct mf_regist
  */
 MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registers *caller, int session)
 {
-	return session & MF_SESSION_VERIFIES ? recall_stack(thread, caller) :
-					       mf_stack_known(thread, caller);
+	return session & (MF_SESSION_VERIFIES | MF_SESSION_DETAILS) ? recall_stack(thread, caller) :
+								      mf_stack_known(thread, caller);
 }
 
 /*
@@ -308,6 +309,8 @@ MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t siz
 		       mf_tally_alloc(&thread->ctx, address_of(pointer), size, context, true);
 		if (session & MF_SESSION_LEDGER && done)
 			mf_ledger_alloc(&mf_session_store, context, size);
+		if (session & MF_SESSION_DETAILS && done)
+			mf_details_alloc(&mf_session_store, thread->ctx.number, context, address_of(pointer), size);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
@@ -374,6 +377,8 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 		done = advance(thread) && mf_tally_alloc(&thread->ctx, address, size, context, true);
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_alloc(&mf_session_store, context, size);
+		if (done && mf_session_has(MF_SESSION_DETAILS))
+			mf_details_alloc(&mf_session_store, thread->ctx.number, context, address, size);
 		mf_gate_leave(thread);
 	}
 	return done;
@@ -445,6 +450,8 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 		       mf_tally_free(&thread->ctx, address_of(pointer), &block, true);
 		if (session & MF_SESSION_LEDGER && done)
 			mf_ledger_free(&mf_session_store, node, &block);
+		if (session & MF_SESSION_DETAILS && done)
+			mf_details_free(&mf_session_store, thread->ctx.number, &block);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
@@ -490,6 +497,17 @@ MF_INLINE void note_resizing(struct mf_thread *thread, const struct mf_block *bl
 	__atomic_store_n(&resizing->context, block->context, __ATOMIC_RELAXED);
 }
 
+/*
+ * Notes that the block is not in the table of blocks while it is being resized. @shard: the shard in which its details
+ * may be changed.
+ */
+MF_INLINE void begin_resizing(struct mf_thread *thread, struct mf_slowpath_realloc *state, uint32_t shard)
+{
+	note_resizing(thread, &state->block);
+	if (mf_session_has(MF_SESSION_DETAILS))
+		state->life = mf_details_end_life(&mf_session_store, shard, &state->block);
+}
+
 MF_ALIGNED_STACK void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *state, const void *old,
 					     const struct mf_registers *caller)
 {
@@ -508,7 +526,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *stat
 		state->known = mf_tally_realloc_begin(&thread->ctx, address_of(old),
 						      &state->block);
 		if (state->known)
-			note_resizing(thread, &state->block);
+			begin_resizing(thread, state, thread->ctx.number);
 		mf_gate_leave(thread);
 	}
 	if (!state->known) {
@@ -516,7 +534,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_begin(struct mf_slowpath_realloc *stat
 		state->known = mf_heap_realloc_begin(&mf_session_store, address_of(old),
 						     &state->block);
 		if (state->known)
-			note_resizing(thread, &state->block);
+			begin_resizing(thread, state, 0);
 		mf_gate_open();
 	}
 	leave(thread);
@@ -542,7 +560,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_freed(const struct mf_slowpath_realloc
 	watch(thread, caller, *mf_session_active_word);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		node = mf_stack_node(thread, caller);
-	mf_exclusive_realloc_freed(thread, &state->block, node);
+	mf_exclusive_realloc_freed(thread, &state->block, state->life, node);
 	leave(thread);
 	errno = saved;
 }
@@ -564,7 +582,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	if (!thread)
 		return;
 	if (!pointer) {
-		mf_exclusive_realloc_failed(thread, &state->block);
+		mf_exclusive_realloc_failed(thread, &state->block, state->life);
 		leave(thread);
 		errno = saved;
 		return;
@@ -587,6 +605,10 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 			thread->private->resizing.context = MF_CONTEXT_NONE;
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_realloc(&mf_session_store, context, &state->block, size);
+		if (done && mf_session_has(MF_SESSION_DETAILS)) {
+			mf_details_alloc(&mf_session_store, thread->ctx.number, context, address_of(pointer), size);
+			mf_details_leave(&mf_session_store, thread->ctx.number, state->block.context);
+		}
 		mf_gate_leave(thread);
 	}
 	if (!done)

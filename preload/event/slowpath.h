@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "model/blocks.h"
+#include "model/details.h"
 #include "core/thread.h"
 #include "stack/unwind.h"
 
@@ -78,6 +79,7 @@ void mf_slowpath_free_at(const void *pointer, const struct mf_registers *caller)
  */
 struct mf_slowpath_realloc {
 	struct mf_block block;
+	struct mf_life life; /* in a session that keeps details, the end of the block's life */
 	bool known;
 };
 

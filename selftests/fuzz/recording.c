@@ -109,6 +109,14 @@ static void check_contexts(const struct mf_recorded *process)
 	}
 }
 
+static void check_classes(const struct mf_class_count *classes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		fuzz_require(classes[i].class < MF_DETAIL_CLASSES && classes[i].count);
+		fuzz_require(!i || classes[i].class > classes[i - 1].class);
+	}
+}
+
 static void check_process(const struct mf_recorded *process)
 {
 	const struct mf_profile *profile = &process->profile;
@@ -128,6 +136,10 @@ static void check_process(const struct mf_recorded *process)
 		look_at(object->path);
 	}
 	check_contexts(process);
+	for (size_t i = 0; profile->details && i < profile->n_contexts; i++) {
+		check_classes(profile->details[i].sizes, profile->details[i].n_sizes);
+		check_classes(profile->details[i].lifetimes, profile->details[i].n_lifetimes);
+	}
 	for (size_t i = 0; i < profile->n_snapshots; i++)
 		check_snapshot(profile, &profile->snapshots[i]);
 	check_snapshot(profile, process->end);

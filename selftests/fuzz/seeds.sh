@@ -138,7 +138,7 @@ contents() {
 	local type=$1
 	shift
 	record "$@" > "$work/contents"
-	record "\\x0$type"
+	record "$(printf '\\x%02x' "$type")"
 	number "$(stat -c %s "$work/contents")"
 	cat "$work/contents"
 }
@@ -155,6 +155,9 @@ process() {
 	contents 7 '\x03\xac\x02\x01\x01\x02\x80\x01\x00\x02\x01\x05\x00\x01'
 	# size classes; two threads, and that of each context
 	contents 8 "$(printf '\\x00%.0s' {1..128})"
+	# live blocks of the leaves; largest blocks, sizes and lifetimes
+	contents 10 '\x03\x01\x02\x07'
+	contents 11 '\x01\x10\x01\x04\x02\x02\x00\x01\x2f\x01\x00\x00\x00\x40\x02\x01\x01\x06\x03\x00'
 	contents 9 '\x02\x00\x01\x00\x07\x02w\x00\x01\x00\x01'
 	# four texts; a frame with an inlined call, main, and two without names
 	contents 4 '\x04\x05main\x00\x02f\x00\x03in\x00\x04p.c\x00\x02\x04\x03\x00\x04\x07\x02\x00\x04\x09\x01\x02\x01\x00\x04\x14\x01\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00'

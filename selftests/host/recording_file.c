@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// The format of recordings: numbers, sections, limits, and files that are damaged.
+// What recordings contain: facts, profiles with names and details, and contents that are wrong.
 
 #include <errno.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "kselftest_harness.h"
 
@@ -30,229 +28,6 @@
 static struct mf_cursor cursor_of(const struct mf_bytes *bytes)
 {
 	return (struct mf_cursor){ bytes->data, bytes->data + bytes->size, false };
-}
-
-TEST(numbers_and_texts)
-{
-	static const uint64_t numbers[] = { 0, 1, 127, 128, 16383, 16384, UINT32_MAX, INT64_MAX, UINT64_MAX };
-	static const int64_t differences[] = { 0, -1, 1, -64, 64, INT64_MAX, INT64_MIN };
-	struct mf_bytes bytes = { 0 };
-	struct mf_cursor cursor;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		mf_bytes_add_unsigned(&bytes, numbers[i]);
-	for (size_t i = 0; i < sizeof(differences) / sizeof(*differences); i++)
-		mf_bytes_add_signed(&bytes, differences[i]);
-	mf_bytes_add_text(&bytes, NULL);
-	mf_bytes_add_text(&bytes, "");
-	mf_bytes_add_text(&bytes, "text");
-	ASSERT_FALSE(bytes.failed);
-	cursor = cursor_of(&bytes);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		EXPECT_EQ(numbers[i], mf_cursor_unsigned(&cursor));
-	for (size_t i = 0; i < sizeof(differences) / sizeof(*differences); i++)
-		EXPECT_EQ(differences[i], mf_cursor_signed(&cursor));
-	EXPECT_EQ(NULL, mf_cursor_text(&cursor));
-	EXPECT_STREQ("", mf_cursor_text(&cursor));
-	EXPECT_STREQ("text", mf_cursor_text(&cursor));
-	EXPECT_FALSE(cursor.bad);
-	EXPECT_EQ(cursor.at, cursor.end);
-	/* Nothing is left. */
-	EXPECT_EQ(0, mf_cursor_unsigned(&cursor));
-	EXPECT_TRUE(cursor.bad);
-	mf_bytes_deinit(&bytes);
-}
-
-static const struct {
-	const char *what;
-	const char *bytes;
-	size_t size;
-} mistakes[] = {
-	{ "a number that goes on", "\x80\x80", 2 },
-	{ "a number of more than 64 bits", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10 },
-	{ "a number of more than ten bytes", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11 },
-	{ "a text that is longer than the rest", "\x05" "abc", 4 },
-	{ "a text without its end", "\x03" "abc", 4 },
-	{ "a text that ends before its end", "\x04" "a\0b", 5 },
-};
-
-TEST(mistakes_are_noticed)
-{
-	for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
-		const uint8_t *data = (const uint8_t *)mistakes[i].bytes;
-		struct mf_cursor cursor = { data, data + mistakes[i].size, false };
-
-		TH_LOG("%s", mistakes[i].what);
-		EXPECT_EQ(NULL, mf_cursor_text(&cursor));
-		EXPECT_TRUE(cursor.bad);
-		EXPECT_EQ(0, mf_cursor_signed(&cursor));
-	}
-}
-
-/* A section whose head says that it has @size bytes, with a right checksum, and contents that are not compressed. */
-static void add_claim(struct mf_bytes *file, uint32_t type, uint64_t size)
-{
-	struct {
-		uint32_t sum, type;
-		uint64_t stored, size;
-		uint8_t contents[8];
-	} section = { .type = htole32(type), .stored = htole64(8), .size = htole64(size) };
-
-	section.sum = htole32((uint32_t)crc32_z(0, (uint8_t *)&section + 4, sizeof(section) - 4));
-	mf_bytes_add(file, &section, sizeof(section));
-}
-
-/* What is not read is not written either. The contents are never looked at. */
-TEST(too_large_to_be_written)
-{
-	struct mf_bytes file = { 0 }, contents = { .size = MF_SECTION_MAX + 1 };
-
-	EXPECT_EQ(-E2BIG, mf_section_add(&file, MF_SECTION_NAMES, &contents));
-	contents.size = MF_SECTION_MAX * 10;
-	EXPECT_EQ(-E2BIG, mf_section_add(&file, MF_SECTION_NAMES, &contents));
-	EXPECT_EQ(0, file.size);
-}
-
-TEST(largest_section)
-{
-	static const struct {
-		uint64_t size;
-		int code;
-	} cases[] = {
-		{ MF_SECTION_MAX, -EBADMSG }, /* it is tried, but these are no compressed bytes */
-		{ MF_SECTION_MAX + 1, -E2BIG },
-		{ MF_SECTION_MAX * 10, -E2BIG },
-		{ UINT64_MAX, -E2BIG },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct mf_section_reader reader;
-		struct mf_bytes file = { 0 };
-		uint8_t *contents;
-		uint32_t type;
-		size_t size;
-
-		add_claim(&file, MF_SECTION_NAMES, cases[i].size);
-		reader = mf_section_reader(file.data, file.size);
-		reader.room = UINT64_MAX / 2;
-		EXPECT_EQ(cases[i].code, mf_section_read(&reader, &type, &contents, &size, NULL));
-		mf_bytes_deinit(&file);
-	}
-}
-
-/* Reads a file of one section, of 8 bytes that claim to become @size. Keeps in @reader how much room that leaves. */
-static int read_claim(uint64_t size, struct mf_section_reader *reader, struct mf_error *err)
-{
-	struct mf_bytes file = { 0 };
-	uint8_t *contents;
-	uint32_t type;
-	size_t got;
-	int code;
-
-	add_claim(&file, MF_SECTION_NAMES, size);
-	*reader = mf_section_reader(file.data, file.size);
-	code = mf_section_read(reader, &type, &contents, &got, err);
-	mf_bytes_deinit(&file);
-	return code;
-}
-
-/* A few bytes do not become many megabytes, and the message says where they are. */
-TEST(expansion_of_small_files)
-{
-	const uint64_t most = MF_SECTION_ALLOWANCE_MAX + 32 * MF_SECTION_EXPANSION_MAX;
-	struct mf_section_reader reader;
-	struct mf_error err;
-
-	EXPECT_EQ(-EBADMSG, read_claim(most, &reader, &err));
-	EXPECT_STREQ("the section at byte 0 cannot be decompressed", err.text);
-	EXPECT_EQ(0, reader.room);
-	EXPECT_EQ(-E2BIG, read_claim(most + 1, &reader, &err));
-	EXPECT_STREQ("the section at byte 0 would have 1052673 bytes after decompression, too many for the first 32 bytes "
-		     "of a file", err.text);
-	EXPECT_EQ(-E2BIG, read_claim(10 * most, &reader, &err));
-}
-
-/* Sections that compress better, such as a profile whose snapshots are all alike, are padded, however many there are. */
-TEST(expansion_of_our_own_files)
-{
-	static const size_t sizes[] = { 0, 24 * MF_SECTION_EXPANSION_MAX, 1 << 16, 10000001, 1 << 26 };
-	struct mf_section_reader reader;
-	struct mf_bytes file = { 0 };
-	uint8_t *contents;
-	uint32_t type;
-	size_t size;
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct mf_bytes alike = { .data = calloc(1, sizes[i] + 1), .size = sizes[i], .room = sizes[i] + 1 };
-		size_t before = file.size, stored;
-
-		ASSERT_NE(NULL, alike.data);
-		ASSERT_EQ(0, mf_section_add(&file, MF_SECTION_SNAPSHOTS, &alike));
-		stored = file.size - before;
-		EXPECT_LE(sizes[i], stored * MF_SECTION_EXPANSION_MAX);
-		EXPECT_GT(sizes[i] + 100 * MF_SECTION_EXPANSION_MAX, stored * MF_SECTION_EXPANSION_MAX);
-		mf_bytes_deinit(&alike);
-	}
-	reader = mf_section_reader(file.data, file.size);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		ASSERT_EQ(1, mf_section_read(&reader, &type, &contents, &size, NULL));
-		EXPECT_EQ(sizes[i], size);
-		EXPECT_LE(MF_SECTION_ALLOWANCE_MAX, reader.room);
-		free(contents);
-	}
-	EXPECT_EQ(0, mf_section_read(&reader, &type, &contents, &size, NULL));
-	mf_bytes_deinit(&file);
-}
-
-/* A section of a type from a later version can be of any size, and of any form. */
-TEST(unknown_sections_are_skipped)
-{
-	struct mf_section_reader reader;
-	struct mf_bytes file = { 0 };
-	uint8_t *contents;
-	uint32_t type;
-	size_t size;
-
-	add_claim(&file, MF_SECTION_TYPES, UINT64_MAX);
-	reader = mf_section_reader(file.data, file.size);
-	EXPECT_EQ(1, mf_section_read(&reader, &type, &contents, &size, NULL));
-	EXPECT_EQ(MF_SECTION_TYPES, type);
-	EXPECT_EQ(NULL, contents);
-	EXPECT_EQ(0, mf_section_read(&reader, &type, &contents, &size, NULL));
-	mf_bytes_deinit(&file);
-}
-
-/* Whatever bit of a section is wrong, or wherever it ends, it is refused. */
-TEST(every_bit_of_a_section_counts)
-{
-	struct mf_bytes contents = { 0 }, file = { 0 };
-	uint8_t *read;
-	uint32_t type;
-	size_t size;
-
-	mf_bytes_add_text(&contents, "some contents, some contents, some contents");
-	ASSERT_EQ(0, mf_section_add(&file, MF_SECTION_STACKS, &contents));
-	for (size_t bit = 0; bit < 8 * file.size; bit++) {
-		struct mf_section_reader reader = mf_section_reader(file.data, file.size);
-
-		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		EXPECT_GT(0, mf_section_read(&reader, &type, &read, &size, NULL));
-		file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-	}
-	for (size_t end = 1; end < file.size; end++) {
-		struct mf_section_reader reader = mf_section_reader(file.data, end);
-
-		EXPECT_EQ(-ENODATA, mf_section_read(&reader, &type, &read, &size, NULL));
-	}
-	for (struct mf_section_reader reader = mf_section_reader(file.data, file.size); reader.cursor.at < reader.cursor.end;) {
-		ASSERT_EQ(1, mf_section_read(&reader, &type, &read, &size, NULL));
-		EXPECT_EQ(MF_SECTION_STACKS, type);
-		ASSERT_EQ(contents.size, size);
-		EXPECT_EQ(0, memcmp(contents.data, read, size));
-		free(read);
-	}
-	mf_bytes_deinit(&contents);
-	mf_bytes_deinit(&file);
 }
 
 TEST(facts)
@@ -310,18 +85,25 @@ static const struct mf_frame stacks[][3] = {
 	{ { 0, 3 } },
 	{ { 0x77, 0 }, { 0x1030, 1 } },
 };
-static const struct mf_leaf leaves[] = { { 0, 100 }, { 1, 200 }, { 2, 300 }, { 3, 50 }, { 4, 7 } };
+static const struct mf_leaf leaves[] = { { 0, 5, 100 }, { 1, 0, 200 }, { 2, 1, 300 }, { 3, UINT32_MAX, 50 }, { 4, 7, 7 } };
 static const struct mf_profile_snapshot snapshots[] = {
 	{ .time = 0 },
 	{ .time = 5, .heap_bytes = 600, .extra_bytes = 24, .tree = MF_TREE_DETAILED, .leaves = leaves, .n_leaves = 3,
-	  .n_seen = 3 },
+	  .n_seen = 3, .has_blocks = true },
 	{ .time = 9, .heap_bytes = 657, .extra_bytes = 40, .tree = MF_TREE_PEAK, .leaves = leaves, .n_leaves = 5,
-	  .n_seen = 5 },
-	{ .time = 12, .heap_bytes = 550, .tree = MF_TREE_DETAILED, .leaves = leaves + 1, .n_leaves = 3, .n_seen = 5 },
+	  .n_seen = 5, .has_blocks = true },
+	{ .time = 12, .heap_bytes = 550, .tree = MF_TREE_DETAILED, .leaves = leaves + 1, .n_leaves = 3, .n_seen = 5,
+	  .has_blocks = true },
 };
 
 static const struct mf_size_class sizes[MF_SIZE_CLASSES] = { [0] = { 1, 1 }, [7] = { 33, 1606 }, [63] = { 1, UINT64_MAX } };
 static const struct mf_counts counts[] = { { 10, 1000, 3, 1 }, { 20, 300, 1, 2 }, { 3, 300, 0, 3 }, { 0 }, { 1, 7, 1, 1 } };
+
+static const struct mf_class_count classes[] = { { 0, 1 }, { 7, 9 }, { 47, UINT64_MAX }, { 3, 2 } };
+static const struct mf_context_details details[] = {
+	{ 77, classes, classes, 2, 0 }, { UINT64_MAX, classes, classes + 1, 3, 2 }, { 0 }, { 0 },
+	{ 8, classes + 3, classes, 1, 1 },
+};
 
 static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
 {
@@ -358,6 +140,7 @@ FIXTURE_SETUP(process)
 		.desc = facts.desc, .cmd = facts.cmd, .time_unit = MF_TIME_MS,
 		.objects = objects, .n_objects = 4, .read_context = read_context, .n_contexts = 5,
 		.snapshots = snapshots, .n_snapshots = 3, .counts = counts, .sizes = sizes,
+		.details = details, .details_lost = 12,
 	};
 	struct mf_symbolizer *symbolizer;
 	struct mf_section_reader reader;
@@ -410,6 +193,15 @@ static bool is_snapshot_right(const struct mf_profile *profile, const struct mf_
 	return right;
 }
 
+static bool are_classes_right(const struct mf_class_count *list, uint32_t n)
+{
+	bool right = true;
+
+	for (uint32_t i = 0; i < n; i++)
+		right &= list[i].class < MF_DETAIL_CLASSES && list[i].count && (!i || list[i].class > list[i - 1].class);
+	return right;
+}
+
 /* Returns whether what @process refers to exists. */
 static bool is_right(const struct mf_recorded *process)
 {
@@ -424,7 +216,38 @@ static bool is_right(const struct mf_recorded *process)
 			right &= frames[n].object < profile->n_objects;
 	for (size_t i = 0; i < profile->n_snapshots; i++)
 		right &= is_snapshot_right(profile, &profile->snapshots[i]);
+	for (size_t i = 0; profile->details && i < profile->n_contexts; i++)
+		right &= are_classes_right(profile->details[i].sizes, profile->details[i].n_sizes) &&
+			 are_classes_right(profile->details[i].lifetimes, profile->details[i].n_lifetimes);
 	return right;
+}
+
+static bool are_classes_equal(const struct mf_class_count *a, const struct mf_class_count *b, uint32_t n)
+{
+	bool equal = true;
+
+	for (uint32_t i = 0; i < n; i++)
+		equal &= a[i].class == b[i].class && a[i].count == b[i].count;
+	return equal;
+}
+
+/* Returns whether @profile has the details and the blocks that were written. */
+static bool has_details(const struct mf_profile *profile, const struct mf_profile_snapshot *end)
+{
+	bool right = profile->details && profile->details_lost == 12 && end->has_blocks && end->n_leaves == 3;
+
+	for (size_t i = 0; right && i < 5; i++) {
+		const struct mf_context_details *read = &profile->details[i];
+
+		right &= read->largest == details[i].largest && read->n_sizes == details[i].n_sizes &&
+			 read->n_lifetimes == details[i].n_lifetimes &&
+			 are_classes_equal(read->sizes, details[i].sizes, read->n_sizes) &&
+			 are_classes_equal(read->lifetimes, details[i].lifetimes, read->n_lifetimes);
+	}
+	for (size_t i = 0; right && i < 5; i++)
+		right &= profile->snapshots[2].leaves[i].blocks == leaves[i].blocks;
+	return right && !profile->snapshots[0].has_blocks && profile->snapshots[2].has_blocks &&
+	       end->leaves[2].blocks == UINT32_MAX;
 }
 
 /* Writes @process in all formats. Returns whether all could be written. */
@@ -459,6 +282,7 @@ TEST_F(process, is_read_as_it_was_written)
 	EXPECT_TRUE(is_right(recording.processes[0]));
 	EXPECT_EQ(0, memcmp(counts, recording.processes[0]->profile.counts, sizeof(counts)));
 	EXPECT_EQ(0, memcmp(sizes, recording.processes[0]->profile.sizes, sizeof(sizes)));
+	EXPECT_TRUE(has_details(&recording.processes[0]->profile, recording.processes[0]->end));
 	mf_report_options_init(&options);
 	moment = (struct mf_moment){ &recording.processes[0]->profile, &snapshots[2], &options,
 				     recording.processes[0]->symbolizer };
@@ -495,8 +319,8 @@ static void mutate(struct contents *contents, uint64_t *seed)
 {
 	static const uint64_t extremes[] = { 0, 1, 2, 127, 128, 255, UINT16_MAX, 1u << 20, INT32_MAX, UINT32_MAX,
 					     1ull << 32, 1ull << 40, INT64_MAX, UINT64_MAX - 1, UINT64_MAX };
-	struct mf_bytes *bytes = &contents->sections[1 + oracle_below(seed, MF_SECTION_SIZES)], number = { 0 };
-	const struct mf_bytes *other = &contents->sections[1 + oracle_below(seed, MF_SECTION_SIZES)];
+	struct mf_bytes *bytes = &contents->sections[1 + oracle_below(seed, MF_SECTION_TYPES - 1)], number = { 0 };
+	const struct mf_bytes *other = &contents->sections[1 + oracle_below(seed, MF_SECTION_TYPES - 1)];
 	size_t at = oracle_below(seed, bytes->size + 1), from = oracle_below(seed, other->size + 1);
 	uint8_t byte = (uint8_t)oracle_random(seed);
 
@@ -550,6 +374,8 @@ TEST_F_TIMEOUT(process, with_any_contents_is_endured, 120)
 				     self->contents.sections[type].size);
 		if (i % 3 == 0)
 			contents.sections[MF_SECTION_COUNTS].size = 0;
+		if (i % 5 == 0)
+			contents.sections[MF_SECTION_BLOCKS].size = contents.sections[MF_SECTION_DETAILS].size = 0;
 		for (uint64_t n = 1 + oracle_below(&seed, 3); n > 0; n--)
 			mutate(&contents, &seed);
 		if (read_contents(&contents, &recording, &err)) {
@@ -594,6 +420,67 @@ TEST_F(process, has_few_inlined_calls)
 		}
 		if (right)
 			mf_recording_release(&recording);
+	}
+}
+
+/* A section of details: what was lost, and for each of the five contexts the largest block and two lists of classes. */
+static const struct {
+	const char *what;
+	uint64_t numbers[24];
+	bool right;
+} wrong_details[] = {
+	{ "nothing but empty lists", { 0 }, true },
+	{ "one class", { 0, 9, 1, 47, 1 }, true },
+	{ "a class that does not exist", { 0, 9, 1, 48, 1 }, false },
+	{ "a much larger class", { 0, 9, 1, 470, 1 }, false },
+	{ "a class without blocks", { 0, 9, 1, 3, 0 }, false },
+	{ "a class twice", { 0, 9, 2, 3, 1, 3, 1 }, false },
+	{ "classes in the wrong order", { 0, 9, 2, 3, 1, 2, 1 }, false },
+	{ "too many classes", { 0, 9, 49, 0, 1, 1, 1, 2, 1, 3, 1 }, false },
+	{ "endless classes", { 0, 9, UINT64_MAX }, false },
+};
+
+TEST_F(process, has_right_details)
+{
+	for (size_t i = 0; i < sizeof(wrong_details) / sizeof(wrong_details[0]); i++) {
+		struct mf_bytes *section = &self->contents.sections[MF_SECTION_DETAILS];
+		struct mf_recording recording;
+		struct mf_error err = { 0 };
+
+		section->size = 0;
+		for (size_t k = 0; k < 24; k++)
+			mf_bytes_add_unsigned(section, wrong_details[i].numbers[k]);
+		EXPECT_EQ(wrong_details[i].right ? 0 : -EBADMSG, read_contents(&self->contents, &recording, &err)) {
+			TH_LOG("%s: %s", wrong_details[i].what, err.text);
+		}
+		mf_recording_release(&recording);
+	}
+}
+
+/* 3 + 5 + 3 leaves have blocks. */
+TEST_F(process, has_blocks_of_all_leaves)
+{
+	static const struct {
+		size_t n;
+		uint64_t blocks;
+		bool right;
+	} cases[] = {
+		{ 11, UINT32_MAX, true }, { 11, 1ull + UINT32_MAX, false }, { 11, UINT64_MAX, false },
+		{ 10, 1, false }, { 1, 1, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct mf_bytes *section = &self->contents.sections[MF_SECTION_BLOCKS];
+		struct mf_recording recording;
+		struct mf_error err = { 0 };
+
+		section->size = 0;
+		for (size_t k = 0; k < cases[i].n; k++)
+			mf_bytes_add_unsigned(section, cases[i].blocks);
+		EXPECT_EQ(cases[i].right ? 0 : -EBADMSG, read_contents(&self->contents, &recording, &err)) {
+			TH_LOG("case %zu: %s", i, err.text);
+		}
+		mf_recording_release(&recording);
 	}
 }
 

@@ -88,7 +88,7 @@ static bool fill_snapshots(struct huge *huge, size_t n_stacks, size_t n_snapshot
 		if (!huge->leaves[tree])
 			return false;
 		for (uint32_t i = 0; i < n_stacks; i++) {
-			huge->leaves[tree][i] = (struct mf_leaf){ i, bytes_of(i, tree) };
+			huge->leaves[tree][i] = (struct mf_leaf){ .context = i, .bytes = bytes_of(i, tree) };
 			sums[tree] += bytes_of(i, tree);
 		}
 	}

@@ -60,7 +60,7 @@ static void make_bases(struct ctl_result *result)
 		"--threshold=0.1", "/usr/bin/perl", "-e", script);
 	ctl_result_free(result);
 	CTL_RUN(result, "massif-ctl", "record", "-q", "--record=mutant.threads", "--massif-out-file=mutant.out.3",
-		"--separate-threads=yes", "--stacks=no", ctl_target("heap_thread_names"));
+		"--separate-threads=yes", "--record-detail=full", ctl_target("heap_thread_names"));
 	ctl_result_free(result);
 	/* Without Valgrind, the text of its form is another of ours. */
 	CTL_RUN(result, "valgrind", "-q", "--tool=massif", "--massif-out-file=mutant.out.4", heap);

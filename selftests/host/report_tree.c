@@ -182,7 +182,7 @@ static struct sample *make_sample(const struct stack_bytes *contexts)
 	for (; n < CONTEXTS_MAX && contexts[n].stack; n++) {
 		s->contexts[n].frames = s->frames[n];
 		s->contexts[n].n_frames = (uint32_t)fake_stack(contexts[n].stack, s->frames[n]);
-		s->leaves[n] = (struct mf_leaf){ (uint32_t)n, contexts[n].bytes };
+		s->leaves[n] = (struct mf_leaf){ .context = (uint32_t)n, .bytes = contexts[n].bytes };
 		s->snapshot.heap_bytes += contexts[n].bytes;
 	}
 	s->snapshot.tree = MF_TREE_DETAILED;
@@ -250,7 +250,7 @@ TEST(whole_file)
 	static const struct stack_bytes contexts[] = {
 		{ "g|main", 40 }, { "f|main", 60 }, { "malloc", 1000 }, { NULL },
 	};
-	static const struct mf_leaf only_g[] = { { 0, 30 } };
+	static const struct mf_leaf only_g[] = { { .context = 0, .bytes = 30 } };
 	mf_auto_free struct sample *s = make_sample(contexts);
 	const struct mf_profile_snapshot snapshots[] = {
 		{ .time = 0 },
@@ -406,7 +406,7 @@ TEST(many_contexts_cost_no_names)
 			frames[i * 6 + k].pc = k == 5 ? 16 : 32 + random % (WORDS - 1) * 16;
 		}
 		contexts[i] = (struct mf_context){ &frames[i * 6], 6 };
-		leaves[i] = (struct mf_leaf){ (uint32_t)i, random >> 20 };
+		leaves[i] = (struct mf_leaf){ .context = (uint32_t)i, .bytes = random >> 20 };
 	}
 	for (size_t i = 0; i < SNAPSHOTS; i++) {
 		snapshots[i] = (struct mf_profile_snapshot){

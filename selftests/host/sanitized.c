@@ -36,6 +36,7 @@ FIXTURE_VARIANT(sanitized)
 /* Must match the list SANITIZED_units in selftests/build.mk. */
 SANITIZED(ctl_outfile);
 SANITIZED(kmod_btf);
+SANITIZED(model_details);
 SANITIZED(model_heap);
 SANITIZED(model_ledger);
 SANITIZED(model_log);
@@ -49,6 +50,7 @@ SANITIZED(pages_space);
 SANITIZED(pages_stream);
 SANITIZED(recording_file);
 SANITIZED(recording_mutants);
+SANITIZED(recording_section);
 SANITIZED(report_filter);
 SANITIZED(report_tree);
 SANITIZED(symbols_namefile);

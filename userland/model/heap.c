@@ -3,6 +3,7 @@
 
 #include "model/heap.h"
 
+#include "model/details.h"
 #include "model/log.h"
 #include "model/model.h"
 #include "model/trie.h"
@@ -46,6 +47,8 @@ void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, i
 		model->heap_allocs++;
 		mf_trie_charge(store, block->context, (int64_t)block->size);
 		mf_trie_count(store, block->context, block->size);
+		if (mf_details_are_kept(store))
+			mf_details_alloc(store, 0, block->context, block->address, block->size);
 		mf_model_change(model, (int64_t)block->size, extra_of(model, block));
 		mf_model_attempt_on(store, MF_OCCASION_ALLOC, now);
 	} else {
@@ -80,6 +83,8 @@ bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_bloc
 		mf_model_check_peak_on(store, MF_OCCASION_PEAK_BEFORE_FREE, now);
 		mf_model_change(model, -(int64_t)block->size, -extra_of(model, block));
 		mf_trie_charge(store, block->context, -(int64_t)block->size);
+		if (mf_details_are_kept(store))
+			mf_details_free(store, 0, block);
 		mf_model_attempt_on(store, MF_OCCASION_FREE, now);
 	} else {
 		model->ignored_frees++;
@@ -101,6 +106,8 @@ bool mf_heap_free_delayed(struct mf_store *store, uint64_t address)
 		model->skipped_snapshots++;
 		mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
 		mf_trie_charge(store, block.context, -(int64_t)block.size);
+		if (mf_details_are_kept(store))
+			mf_details_free(store, 0, &block);
 	} else {
 		model->ignored_frees++;
 	}
@@ -141,6 +148,8 @@ static void drop(struct mf_store *store, const struct mf_block *block)
 		return;
 	mf_model_change(model, -(int64_t)block->size, -extra_of(model, block));
 	mf_trie_charge(store, block->context, -(int64_t)block->size);
+	if (mf_details_are_kept(store))
+		mf_details_leave(store, 0, block->context);
 }
 
 /* Replaces @old with @block in the totals. Either of them may be an ignored block, which does not affect the totals. */
@@ -158,8 +167,12 @@ static void exchange(struct mf_store *store, const struct mf_block *old,
 	}
 	mf_trie_charge(store, block->context, (int64_t)block->size);
 	mf_trie_count(store, block->context, block->size);
+	if (mf_details_are_kept(store))
+		mf_details_alloc(store, 0, block->context, block->address, block->size);
 	if (is_counted(old)) {
 		mf_trie_charge(store, old->context, -(int64_t)old->size);
+		if (mf_details_are_kept(store))
+			mf_details_leave(store, 0, old->context);
 		mf_model_change(model, (int64_t)block->size - (int64_t)old->size,
 				extra_of(model, block) - extra_of(model, old));
 	} else {

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "details.h"
 #include "tree_version.h"
 #include "model/tally.h"
 
@@ -36,7 +37,37 @@ size_t mf_rewind_prepare(struct mf_rewind *rewind, const struct mf_store *store)
 	/* Contexts that are created later are not in any of the existing tree versions. */
 	rewind->n_contexts = contexts_in(store);
 	rewind->n_shards = shards_in(store);
-	return (size_t)rewind->n_contexts * (rewind->n_shards + 1);
+	return (size_t)rewind->n_contexts * (rewind->n_shards + 1) * (mf_details_are_kept(store) ? 2 : 1);
+}
+
+/* The second half of the memory is for the numbers of blocks. */
+static void begin_blocks(struct mf_rewind *rewind)
+{
+	rewind->block_cells = rewind->sums + rewind->n_contexts;
+	rewind->block_sums = rewind->block_cells + (size_t)rewind->n_contexts * rewind->n_shards;
+	for (uint32_t shard = 0; shard < rewind->n_shards; shard++) {
+		uint64_t *to = rewind->block_cells + (size_t)shard * rewind->n_contexts;
+
+		for (uint32_t i = 0; i < rewind->n_contexts; i++) {
+			uint64_t blocks = mf_details_blocks(rewind->store, shard, MF_CONTEXT_FIRST + i);
+
+			if (!blocks)
+				continue;
+			to[i] = blocks;
+			rewind->block_sums[i] += blocks;
+		}
+	}
+}
+
+static void rewind_blocks(struct mf_rewind *rewind, uint32_t shard, uint32_t context, uint32_t chunk, uint32_t index)
+{
+	const uint64_t *past = mf_tree_version_past_blocks(rewind->store, chunk, index);
+	uint64_t *cell = &rewind->block_cells[(size_t)shard * rewind->n_contexts + context];
+
+	if (!past)
+		return;
+	rewind->block_sums[context] += *past - *cell;
+	*cell = *past;
 }
 
 void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
@@ -60,6 +91,8 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells)
 			rewind->sums[i] += bytes;
 		}
 	}
+	if (mf_details_are_kept(store))
+		begin_blocks(rewind);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (uint32_t shard = 0; shard < rewind->n_shards; shard++) {
 		rewind->place[shard].chunk =
@@ -89,6 +122,8 @@ static void rewind_shard(struct mf_rewind *rewind, uint32_t shard, uint64_t numb
 				continue;
 			rewind->sums[context] += past->bytes - cells[context];
 			cells[context] = past->bytes;
+			if (rewind->block_cells)
+				rewind_blocks(rewind, shard, context, chunk, left - 1);
 		}
 		if (!rewind->steps) {
 			chunk = 0;
@@ -138,4 +173,15 @@ uint32_t mf_rewind_present(const struct mf_store *store, uint64_t *bytes, uint32
 	mf_trie_sum(store, MF_CONTEXT_FIRST, present.n, bytes);
 	mf_tally_walk_delayed(store, subtract, &present);
 	return n;
+}
+
+void mf_rewind_present_blocks(const struct mf_store *store, uint64_t *blocks, uint32_t max)
+{
+	uint32_t n = contexts_in(store), n_shards = shards_in(store);
+
+	for (uint32_t i = 0; i < n && i < max; i++) {
+		blocks[i] = 0;
+		for (uint32_t shard = 0; shard < n_shards; shard++)
+			blocks[i] += mf_details_blocks(store, shard, MF_CONTEXT_FIRST + i);
+	}
 }

@@ -29,6 +29,8 @@ struct mf_rewind {
 	 * @cells over all shards
 	 */
 	uint64_t *sums;
+	/* the same for the contexts' live blocks, in a store that keeps details; otherwise NULL */
+	uint64_t *block_cells, *block_sums;
 	uint64_t steps;	 /* maximum number of chunks that may still be read; bounds the walk through damaged lists */
 	/*
 	 * How far each shard's records of earlier byte counts have been read. Still to be read are the records of
@@ -57,6 +59,18 @@ void mf_rewind_begin(struct mf_rewind *rewind, uint64_t *cells);
  * contexts in the version.
  */
 uint32_t mf_rewind_to(struct mf_rewind *rewind, uint64_t capture, uint64_t *bytes, uint32_t max);
+
+/*
+ * Returns the number of live blocks of each context (MF_CONTEXT_FIRST, MF_CONTEXT_FIRST + 1, ...) in the version to which
+ * mf_rewind_to() went back, at least as many as it returned; NULL if the store does not keep details.
+ */
+static inline const uint64_t *mf_rewind_blocks(const struct mf_rewind *rewind)
+{
+	return rewind->block_sums;
+}
+
+/* Writes the contexts' current numbers of live blocks, at most @max, to @blocks, in a store that keeps details. */
+void mf_rewind_present_blocks(const struct mf_store *store, uint64_t *blocks, uint32_t max);
 
 /*
  * Copies the contexts' current byte counts to @bytes, at most @max of them. The counts are read one after another, so

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "model/blocks.h"
+#include "model/details.h"
 #include "tree_version.h"
 #include "model/model.h"
 #include "model/objects.h"
@@ -26,8 +27,8 @@
 
 /*
  * The preferred size of each region, and the minimum that it may be reduced to if the program's address space is
- * limited. An untouched page costs nothing but address space. The directory has a fixed size: one entry for each 4 MiB
- * of 48 bits of addresses.
+ * limited. In a store that does not keep details, their regions have no bytes. An untouched page costs nothing but address
+ * space. The directory has a fixed size: one entry for each 4 MiB of 48 bits of addresses.
  */
 static const struct {
 	uint64_t wanted, least;
@@ -52,6 +53,10 @@ static const struct {
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
 	[MF_REGION_THREAD_TABLE] = { 512 * KIB, 512 * KIB },
+	[MF_REGION_DETAILS] = { 16 * GIB, 16 * MIB },
+	[MF_REGION_DETAIL_LINES] = { 4 * GIB, 1 * MIB },
+	[MF_REGION_BIRTHS] = { 128 * GIB, 16 * MIB },
+	[MF_REGION_PAST_BLOCKS] = { 6 * GIB, 3 * MIB / 2 },
 	[MF_REGION_ORIGIN] = { 64 * KIB, 64 * KIB },
 	[MF_REGION_THREADS] = { 8 * GIB, 32 * MIB },
 };
@@ -75,10 +80,10 @@ static uint64_t sum_of(const uint64_t *sizes)
  * Sets @sizes to the sizes of the store's regions. Halves them repeatedly, but never below a region's minimum, until
  * all regions together fit into @budget (0: no limit). Returns false if that is impossible.
  */
-static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads)
+static bool plan_sizes(uint64_t *sizes, uint64_t budget, bool has_threads, bool has_details)
 {
 	for (int i = 0; i < MF_REGION_COUNT; i++)
-		sizes[i] = region_sizes[i].wanted;
+		sizes[i] = mf_store_is_of_details(i) && !has_details ? 0 : region_sizes[i].wanted;
 	if (!has_threads)
 		sizes[MF_REGION_THREADS] = 0;
 
@@ -127,7 +132,7 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 		void *address;
 
 		store->sizes[i] = regions[i].size;
-		if (makes && i == MF_REGION_THREADS)
+		if (!regions[i].size || (makes && i == MF_REGION_THREADS))
 			continue;
 		address = mmap(places ? places[i] : NULL, regions[i].size,
 			       PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd,
@@ -151,7 +156,7 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 
 void mf_store_let_go(const struct mf_store *store, enum mf_region_id region)
 {
-	if (store->has_file)
+	if (store->has_file && store->regions[region])
 		madvise(store->regions[region], store->sizes[region], MADV_DONTNEED);
 }
 
@@ -174,17 +179,18 @@ static int create_file(uint64_t size, int *fd, struct mf_error *err)
 	return 0;
 }
 
-int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err)
+static int create(struct mf_store *store, uint64_t budget, bool has_details, int *fd, struct mf_error *err)
 {
 	struct mf_region regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT], offset = 0;
 	int made = -1, code;
 
 	memset(store, 0, sizeof(*store));
-	if (!plan_sizes(sizes, budget_within_limits(budget), fd))
+	if (!plan_sizes(sizes, budget_within_limits(budget), fd, has_details))
 		return mf_error_set(err, -ENOMEM,
 				    "the limits on address space or file size (ulimit -v, ulimit -f) "
-				    "leave less than the 350 MiB that a profile needs; raise them");
+				    "leave less than the %d MiB that a profile needs; raise them",
+				    has_details ? 390 : 350);
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		regions[i] = (struct mf_region){ .offset = offset, .size = sizes[i] };
 		offset += sizes[i];
@@ -208,6 +214,8 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 	store->header->n_wide = 1;
 	store->header->n_leaves = 1;
 	store->header->n_ledger = 1;
+	store->header->n_detail_lines = 1;
+	store->header->keeps_details = has_details;
 	mf_blocks_set_distance(store, 16);
 	mf_trie_init(store);
 	mf_objects_init(store);
@@ -215,6 +223,24 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 	if (fd)
 		*fd = made;
 	return 0;
+}
+
+int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err)
+{
+	return create(store, budget, false, fd, err);
+}
+
+int mf_store_create_detailed(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err)
+{
+	return create(store, budget, true, fd, err);
+}
+
+/* Returns whether a region of a file has a possible size. A store that keeps details has all regions. */
+static bool is_size(const struct mf_store_header *header, enum mf_region_id id)
+{
+	uint64_t size = header->regions[id].size;
+
+	return mf_store_is_of_details(id) && !header->keeps_details ? !size : size >= region_sizes[id].least;
 }
 
 /* Reads the region table from @fd and checks it against the file's size. Returns 0 or -errno. */
@@ -236,7 +262,7 @@ static int read_regions(int fd, struct mf_region *regions)
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		const struct mf_region *region = &header.regions[i];
 
-		if (region->size < region_sizes[i].least || region->offset % (4 * KIB) ||
+		if (!is_size(&header, i) || region->offset % (4 * KIB) ||
 		    region->offset > (uint64_t)status.st_size ||
 		    region->size > (uint64_t)status.st_size - region->offset)
 			return -EINVAL;
@@ -283,6 +309,8 @@ int mf_store_keep_changes(struct mf_store *store, int fd)
 	for (int i = 0; !code && i < MF_REGION_COUNT; i++) {
 		if (regions[i].size != store->sizes[i])
 			return -EINVAL;
+		if (!regions[i].size)
+			continue;
 		if (mmap(store->regions[i], store->sizes[i], PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd,
 			 (off_t)regions[i].offset) == MAP_FAILED)

@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 22
+#define MF_STORE_VERSION 23
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -52,10 +52,21 @@ enum mf_region_id {
 	 */
 	MF_REGION_NEW_RULES,
 	MF_REGION_THREAD_TABLE,	  /* struct mf_thread_record[]: threads whose stacks are kept apart, see thread_table.h */
+	/* The next regions exist only in stores that keep details, see details.h. */
+	MF_REGION_DETAILS,	  /* struct mf_detail[][]: details of each context */
+	MF_REGION_DETAIL_LINES,	  /* struct mf_detail_line[]: parts of the contexts' histograms */
+	MF_REGION_BIRTHS,	  /* uint64_t[]: when the block was allocated that begins at a slot of MF_REGION_BLOCK_LEAVES */
+	MF_REGION_PAST_BLOCKS,	  /* uint64_t[]: a number of live blocks for each record of MF_REGION_CAPTURES */
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
 	MF_REGION_THREADS,	  /* the shim's thread states, see preload/core/thread.h; not part of the profile */
 	MF_REGION_COUNT,
 };
+
+/* Returns whether only stores that keep details have the region; in others, its size is 0. */
+static inline bool mf_store_is_of_details(enum mf_region_id region)
+{
+	return region >= MF_REGION_DETAILS && region <= MF_REGION_PAST_BLOCKS;
+}
 
 /* Used instead of an address in MF_REGION_NEW_RULES: the object's code was searched and contains no client requests. */
 #define MF_NEW_RULE_SEARCHED UINT32_MAX
@@ -139,6 +150,7 @@ struct mf_store_header {
 	uint32_t counts_stacks;	    /* count the threads' stacks as memory, see stacks.h */
 	uint32_t leaves_heap;	    /* count only stacks, not heap blocks */
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
+	uint32_t keeps_details;	    /* keep the details of what each context allocates; see details.h */
 	uint32_t separates_threads; /* keep the stacks of different threads apart; see thread_table.h */
 	/*
 	 * counts the forks after which the process resumed changing this store although it could not notify massif-ctl
@@ -227,6 +239,14 @@ struct mf_store_header {
 	uint32_t capture_readers;
 	/* odd while the writer is moving records of earlier byte counts (struct mf_past) between chunks */
 	uint32_t capture_moves;
+
+	/*
+	 * The details of contexts (details.h). All threads change @position in every allocation, so it has a cache line of
+	 * its own.
+	 */
+	_Alignas(64) uint64_t position; /* bytes that the program has allocated since the start */
+	_Alignas(64) uint64_t details_lost; /* details of blocks that are not known */
+	uint32_t n_detail_lines; /* lines 1 to n_detail_lines - 1 of MF_REGION_DETAIL_LINES are in use */
 };
 
 /*
@@ -250,6 +270,9 @@ struct mf_store {
  * otherwise it is private memory. Returns 0 or -errno.
  */
 int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err);
+
+/* Like mf_store_create(), for a store that keeps details: it has all regions, and keeps_details is set. */
+int mf_store_create_detailed(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err);
 
 /* Maps the store in the file @fd, which may be closed afterwards. Returns 0, or -errno if it is not a valid store. */
 int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);

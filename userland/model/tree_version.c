@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "details.h"
 #include "model.h"
 #include "tally.h"
 #include "trie.h"
@@ -50,6 +51,15 @@ static void write_past(struct mf_past *past, uint64_t bytes, uint64_t since, uin
 	__atomic_store_n(&past->until, until, __ATOMIC_RELEASE);
 }
 
+/* Writes the number of live blocks that belongs to a record. Call this before the record is written. */
+static void write_past_blocks(const struct mf_store *store, uint32_t chunk, uint32_t index, uint64_t blocks)
+{
+	uint64_t *place = mf_tree_version_past_blocks(store, chunk, index);
+
+	if (place)
+		*place = blocks;
+}
+
 bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t context)
 {
 	uint64_t newest = store->header->capture;
@@ -59,10 +69,13 @@ bool mf_tree_version_keep(struct mf_store *store, uint32_t shard, uint32_t conte
 	/* A context that was created after the version counts as 0 bytes in that version. */
 	if (context - MF_CONTEXT_FIRST < mf_tree_version_contexts(newest)) {
 		struct mf_chunk *chunk = &mf_tree_version_chunks(store)[tally->last_chunk];
+		uint32_t index = MF_PASTS_PER_CHUNK - tally->pasts_room;
 
 		if (!tally->pasts_room)
 			return false;
-		write_past(&chunk->pasts[MF_PASTS_PER_CHUNK - tally->pasts_room], cell->bytes,
+		if (__builtin_expect(mf_details_are_kept(store), 0))
+			write_past_blocks(store, tally->last_chunk, index, mf_details_blocks(store, shard, context));
+		write_past(&chunk->pasts[index], cell->bytes,
 			   mf_tree_version_number(cell->capture), mf_tree_version_number(newest), context);
 		tally->pasts_room--;
 	}
@@ -90,6 +103,15 @@ static void free_chunks(struct mf_store *store, uint32_t chunk)
 		header->chunks_in_use--;
 		chunk = next;
 	}
+}
+
+static void copy_past_blocks(const struct mf_store *store, uint32_t to, uint32_t to_index, uint32_t from,
+			     uint32_t from_index)
+{
+	const uint64_t *blocks = mf_tree_version_past_blocks(store, from, from_index);
+
+	if (__builtin_expect(blocks != NULL, 0))
+		write_past_blocks(store, to, to_index, *blocks);
 }
 
 /*
@@ -127,6 +149,7 @@ static void prune_shard(struct mf_store *store, struct mf_tally *tally, const ui
 				continue;
 			__atomic_store_n(&place->until, 0, __ATOMIC_RELAXED);
 			__atomic_thread_fence(__ATOMIC_RELEASE);
+			copy_past_blocks(store, to, used - 1, from, i);
 			write_past(place, past->bytes, past->since, past->until, past->context);
 		}
 	}

@@ -71,6 +71,19 @@ static inline struct mf_chunk *mf_tree_version_chunks(const struct mf_store *sto
 }
 
 /*
+ * Returns where a store that keeps details (details.h) has the number of live blocks that belongs to record @index of
+ * chunk @chunk, or NULL if nowhere.
+ */
+static inline uint64_t *mf_tree_version_past_blocks(const struct mf_store *store, uint32_t chunk, uint32_t index)
+{
+	uint64_t number = (uint64_t)chunk * MF_PASTS_PER_CHUNK + index;
+
+	return mf_store_fits(store, MF_REGION_PAST_BLOCKS, number, sizeof(uint64_t)) ?
+		       (uint64_t *)store->regions[MF_REGION_PAST_BLOCKS] + number :
+		       NULL;
+}
+
+/*
  * Starts a new tree version, which stands for the live bytes of all contexts as they are now. Returns the version.
  * Context: no other thread is handling an event (see tally.h).
  */

@@ -36,7 +36,7 @@ size_t mf_profile_list_counts(const struct mf_profile *profile, enum mf_count co
 		uint64_t number = mf_profile_count(&profile->counts[i], count);
 
 		if (number)
-			leaves[n++] = (struct mf_leaf){ i, number };
+			leaves[n++] = (struct mf_leaf){ .context = i, .bytes = number };
 	}
 	return n;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "details.h"
 #include "pages_what.h"
 #include "object.h"
 #include "size_class.h"
@@ -29,6 +30,7 @@ struct mf_context {
 /* The live bytes of one context at the time of a snapshot. */
 struct mf_leaf {
 	uint32_t context; /* index into the profile's contexts */
+	uint32_t blocks; /* its live blocks, UINT32_MAX if there are more; only in a snapshot that has_blocks */
 	uint64_t bytes;
 };
 
@@ -51,6 +53,7 @@ struct mf_profile_snapshot {
 	const struct mf_leaf *leaves;
 	size_t n_leaves;
 	size_t n_seen; /* number of contexts that existed at the time of the snapshot */
+	bool has_blocks; /* the leaves have numbers of blocks */
 };
 
 /* Returns all the bytes of @snapshot. */
@@ -118,6 +121,8 @@ struct mf_profile {
 	const struct mf_thread_info *threads;
 	size_t n_threads;
 	const uint32_t *context_threads;
+	const struct mf_context_details *details; /* the details of each context, or NULL if they were not kept */
+	uint64_t details_lost; /* blocks whose details are incomplete */
 	const struct mf_size_class *sizes; /* all allocated blocks by their size (MF_SIZE_CLASSES), or NULL */
 	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;

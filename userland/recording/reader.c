@@ -211,6 +211,8 @@ static bool take_names(struct mf_recorded *process)
 	forget_section(process, MF_SECTION_STACKS);
 	forget_section(process, MF_SECTION_SNAPSHOTS);
 	forget_section(process, MF_SECTION_COUNTS);
+	forget_section(process, MF_SECTION_BLOCKS);
+	forget_section(process, MF_SECTION_DETAILS);
 	if (!texts ||
 	    mf_symbolizer_create(process->objects, process->profile.n_objects, &closed, &process->symbolizer, NULL))
 		return lack_memory(process);
@@ -381,6 +383,68 @@ static bool take_sizes(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
+/* The numbers of live blocks of the leaves, which have been read. */
+static bool take_blocks(struct mf_recorded *process)
+{
+	size_t n_leaves = 0;
+	struct mf_cursor cursor;
+
+	if (!process->sections[MF_SECTION_BLOCKS].data)
+		return true;
+	cursor = cursor_of(process, MF_SECTION_BLOCKS);
+	for (size_t i = 0; i <= process->profile.n_snapshots; i++) {
+		n_leaves += process->snapshots[i].n_leaves;
+		process->snapshots[i].has_blocks = process->snapshots[i].tree != MF_TREE_EMPTY;
+	}
+	for (size_t i = 0; i < n_leaves && !cursor.bad; i++)
+		process->leaves[i].blocks = (uint32_t)mf_cursor_at_most(&cursor, UINT32_MAX);
+	return !cursor.bad;
+}
+
+/* Reads the classes of one histogram, appending them to those of all details. *@used is how many these are. */
+static uint32_t take_classes(struct mf_recorded *process, struct mf_cursor *cursor, size_t *used)
+{
+	uint32_t n = (uint32_t)mf_cursor_at_most(cursor, MF_DETAIL_CLASSES), class = 0;
+
+	for (uint32_t i = 0; i < n && !cursor->bad; i++) {
+		struct mf_class_count *counted = &process->classes[*used];
+
+		counted->class = (uint32_t)mf_cursor_at_most(cursor, MF_DETAIL_CLASSES - 1);
+		counted->count = mf_cursor_unsigned(cursor);
+		cursor->bad |= !counted->count || (i && counted->class <= class);
+		class = counted->class;
+		++*used;
+	}
+	return n;
+}
+
+static bool take_details(struct mf_recorded *process)
+{
+	size_t n = process->profile.n_contexts, used = 0, size = process->sections[MF_SECTION_DETAILS].size;
+	struct mf_cursor cursor;
+
+	if (!process->sections[MF_SECTION_DETAILS].data)
+		return true;
+	cursor = cursor_of(process, MF_SECTION_DETAILS);
+	process->details = calloc(n + 1, sizeof(*process->details));
+	/* Each class has at least two bytes in the section. */
+	process->classes = calloc(size / 2 + 1, sizeof(*process->classes));
+	if (!process->details || !process->classes)
+		return lack_memory(process);
+	process->profile.details_lost = mf_cursor_unsigned(&cursor);
+	for (size_t i = 0; i < n && !cursor.bad; i++) {
+		struct mf_context_details *details = &process->details[i];
+
+		details->largest = mf_cursor_unsigned(&cursor);
+		details->sizes = &process->classes[used];
+		details->n_sizes = take_classes(process, &cursor, &used);
+		details->lifetimes = &process->classes[used];
+		details->n_lifetimes = take_classes(process, &cursor, &used);
+	}
+	process->profile.details = process->details;
+	return !cursor.bad;
+}
+
 static bool take_threads(struct mf_recorded *process)
 {
 	struct mf_profile *profile = &process->profile;
@@ -415,7 +479,8 @@ static const struct {
 	bool (*take)(struct mf_recorded *process);
 } parts[] = {
 	{ "facts", take_facts },   { "objects", take_objects }, { "stacks", take_stacks }, { "snapshots", take_snapshots },
-	{ "counts", take_counts }, { "sizes", take_sizes },	{ "threads", take_threads }, { "names", take_names },
+	{ "counts", take_counts }, { "sizes", take_sizes },	{ "blocks", take_blocks },   { "details", take_details },
+	{ "threads", take_threads }, { "names", take_names },
 };
 
 /* Makes a profile of the sections of a process, which are all there. @number is its number in the file, from 1. */
@@ -444,6 +509,8 @@ static void release_process(struct mf_recorded *process)
 	free(process->nodes);
 	free(process->contexts);
 	free(process->counts);
+	free(process->details);
+	free(process->classes);
 	free(process->threads);
 	free(process->context_threads);
 	free(process->snapshots);
@@ -455,6 +522,8 @@ static void release_process(struct mf_recorded *process)
 static const bool may_lack[MF_SECTION_TYPES] = {
 	[MF_SECTION_COUNTS] = true,
 	[MF_SECTION_SIZES] = true,
+	[MF_SECTION_BLOCKS] = true,
+	[MF_SECTION_DETAILS] = true,
 	[MF_SECTION_THREADS] = true,
 };
 

@@ -35,6 +35,8 @@ struct mf_recorded {
 	uint32_t *contexts; /* node of each context's innermost frame; 0: none */
 	size_t n_frames, n_nodes;
 	struct mf_counts *counts;
+	struct mf_context_details *details;
+	struct mf_class_count *classes; /* those of all details */
 	struct mf_thread_info *threads;
 	uint32_t *context_threads;
 	struct mf_size_class sizes[MF_SIZE_CLASSES];

@@ -238,6 +238,21 @@ int mf_recording_add_names(struct mf_bytes *bytes, const struct mf_frame *frames
 	return bytes->failed ? -ENOMEM : 0;
 }
 
+static size_t seen_in(const struct mf_profile_snapshot *snapshot, size_t n_contexts)
+{
+	return snapshot->n_seen < n_contexts ? snapshot->n_seen : n_contexts;
+}
+
+/* If the program still runs, its end may have been read later than the profile, and have more contexts. */
+static size_t leaves_in(const struct mf_profile_snapshot *snapshot, size_t n_contexts)
+{
+	size_t n_seen = seen_in(snapshot, n_contexts), n = snapshot->n_leaves;
+
+	while (n && snapshot->leaves[n - 1].context >= n_seen)
+		n--;
+	return n;
+}
+
 /*
  * Adds the leaves of @snapshot. @bytes_before has the bytes of each of the @n_contexts contexts in the tree that was
  * added before.
@@ -245,12 +260,9 @@ int mf_recording_add_names(struct mf_bytes *bytes, const struct mf_frame *frames
 static void add_leaves(struct mf_bytes *bytes, const struct mf_profile_snapshot *snapshot, uint64_t *bytes_before,
 		       size_t n_contexts)
 {
-	size_t n_seen = snapshot->n_seen < n_contexts ? snapshot->n_seen : n_contexts, n = snapshot->n_leaves;
+	size_t n_seen = seen_in(snapshot, n_contexts), n = leaves_in(snapshot, n_contexts);
 	uint32_t context = 0;
 
-	/* If the program still runs, its end may have been read later than the profile, and have more contexts. */
-	while (n && snapshot->leaves[n - 1].context >= n_seen)
-		n--;
 	mf_bytes_add_unsigned(bytes, n_seen);
 	mf_bytes_add_unsigned(bytes, n);
 	for (size_t i = 0; i < n; i++) {
@@ -287,6 +299,39 @@ static int add_snapshots(struct mf_bytes *bytes, const struct mf_profile *profil
 	}
 	free(bytes_before);
 	return bytes->failed ? -ENOMEM : 0;
+}
+
+/* In the order of the leaves in the section of snapshots. */
+static void add_blocks(struct mf_bytes *bytes, const struct mf_profile *profile, const struct mf_profile_snapshot *end)
+{
+	for (size_t i = 0; i <= profile->n_snapshots; i++) {
+		const struct mf_profile_snapshot *snapshot = i < profile->n_snapshots ? &profile->snapshots[i] : end;
+		size_t n = snapshot->tree == MF_TREE_EMPTY ? 0 : leaves_in(snapshot, profile->n_contexts);
+
+		for (size_t k = 0; k < n; k++)
+			mf_bytes_add_unsigned(bytes, snapshot->leaves[k].blocks);
+	}
+}
+
+static void add_classes(struct mf_bytes *bytes, const struct mf_class_count *classes, uint32_t n)
+{
+	mf_bytes_add_unsigned(bytes, n);
+	for (uint32_t i = 0; i < n; i++) {
+		mf_bytes_add_unsigned(bytes, classes[i].class);
+		mf_bytes_add_unsigned(bytes, classes[i].count);
+	}
+}
+
+static void add_details(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	mf_bytes_add_unsigned(bytes, profile->details_lost);
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		const struct mf_context_details *details = &profile->details[i];
+
+		mf_bytes_add_unsigned(bytes, details->largest);
+		add_classes(bytes, details->sizes, details->n_sizes);
+		add_classes(bytes, details->lifetimes, details->n_lifetimes);
+	}
 }
 
 static void add_sizes(struct mf_bytes *bytes, const struct mf_profile *profile)
@@ -359,6 +404,14 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	if (!code && profile->sizes) {
 		add_sizes(contents, profile);
 		code = close_section(file, MF_SECTION_SIZES, contents);
+	}
+	if (!code && profile->details) {
+		add_blocks(contents, profile, end);
+		code = close_section(file, MF_SECTION_BLOCKS, contents);
+	}
+	if (!code && profile->details) {
+		add_details(contents, profile);
+		code = close_section(file, MF_SECTION_DETAILS, contents);
 	}
 	if (!code && profile->threads) {
 		add_threads(contents, profile);

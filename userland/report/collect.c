@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "model/details.h"
 #include "model/tree_version.h"
 #include "model/model.h"
 #include "model/objects.h"
@@ -101,8 +102,17 @@ static uint32_t read_context(const void *source, uint32_t number, struct mf_fram
 	return depth;
 }
 
-/* Adds a leaf, which is a context with its live bytes, for each non-zero value among the @n values in @bytes. */
-static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, uint32_t n)
+/* A sum may be negative if it was read after one thread had subtracted from it but before another thread had added. */
+static uint32_t blocks_in(uint64_t sum)
+{
+	return (int64_t)sum < 0 ? 0 : sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
+/*
+ * Adds a leaf, which is a context with its live bytes, for each non-zero value among the @n values in @bytes. @blocks are
+ * the contexts' live blocks, or NULL.
+ */
+static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, const uint64_t *blocks, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (!bytes[i])
@@ -118,7 +128,7 @@ static int add_leaves(struct mf_collection *collection, const uint64_t *bytes, u
 			collection->room_leaves = room;
 		}
 		collection->leaves[collection->n_leaves++] =
-			(struct mf_leaf){ .context = i, .bytes = bytes[i] };
+			(struct mf_leaf){ i, blocks ? blocks_in(blocks[i]) : 0, bytes[i] };
 	}
 	return 0;
 }
@@ -136,10 +146,11 @@ static int collect_tree(struct mf_rewind *rewind, struct mf_collection *collecti
 
 	if (n > n_contexts)
 		n = n_contexts;
-	if (add_leaves(collection, bytes, n))
+	if (add_leaves(collection, bytes, mf_rewind_blocks(rewind), n))
 		return -ENOMEM;
 	snapshot->n_seen = n;
 	snapshot->n_leaves = collection->n_leaves - first;
+	snapshot->has_blocks = mf_rewind_blocks(rewind) != NULL;
 	return 0;
 }
 
@@ -153,9 +164,16 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 	uint32_t n_contexts = (uint32_t)collection->profile.n_contexts;
 	size_t first = collection->n_leaves;
 	uint32_t n = mf_rewind_present(store, bytes, n_contexts);
+	mf_auto_free uint64_t *blocks = NULL;
 
 	if (n > n_contexts)
 		n = n_contexts;
+	if (mf_details_are_kept(store)) {
+		blocks = calloc(n_contexts + 1, sizeof(*blocks));
+		if (!blocks)
+			return -ENOMEM;
+		mf_rewind_present_blocks(store, blocks, n);
+	}
 	/*
 	 * A sum may be negative if it was read after one thread had subtracted from it but before another thread had
 	 * added to it.
@@ -163,10 +181,11 @@ static int collect_present_tree(const struct mf_store *store, struct mf_collecti
 	for (uint32_t i = 0; i < n; i++)
 		if ((int64_t)bytes[i] < 0)
 			bytes[i] = 0;
-	if (add_leaves(collection, bytes, n))
+	if (add_leaves(collection, bytes, blocks, n))
 		return -ENOMEM;
 	snapshot->n_seen = n;
 	snapshot->n_leaves = collection->n_leaves - first;
+	snapshot->has_blocks = blocks != NULL;
 	return 0;
 }
 
@@ -458,6 +477,74 @@ int mf_collect_threads(struct mf_collection *collection, struct mf_error *err)
 	collection->profile.threads = threads;
 	collection->profile.n_threads = n + 1;
 	collection->profile.context_threads = of_contexts;
+	return 0;
+}
+
+/* Class counts of all contexts. */
+struct class_counts {
+	struct mf_class_count *list;
+	size_t count, room;
+};
+
+/* Adds the classes that are not empty, whose number is returned in *@n. Returns false if out of memory. */
+static bool add_classes(struct class_counts *all, const uint64_t *counts, uint32_t *n)
+{
+	if (all->room - all->count < MF_DETAIL_CLASSES) {
+		size_t room = all->room * 2 + 1024;
+		struct mf_class_count *list = reallocarray(all->list, room, sizeof(*list));
+
+		if (!list)
+			return false;
+		all->list = list;
+		all->room = room;
+	}
+	for (uint32_t i = 0; i < MF_DETAIL_CLASSES; i++)
+		if (counts[i]) {
+			all->list[all->count++] = (struct mf_class_count){ i, counts[i] };
+			++*n;
+		}
+	return true;
+}
+
+static bool collect_details(const struct mf_collection *collection, struct mf_context_details *details,
+			    struct class_counts *classes)
+{
+	size_t n = collection->profile.n_contexts, used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct mf_detail_sum sum;
+
+		mf_details_sum(collection->store, MF_CONTEXT_FIRST + (uint32_t)i, &sum);
+		details[i].largest = sum.largest;
+		if (!add_classes(classes, sum.counts[MF_DETAIL_SIZES], &details[i].n_sizes) ||
+		    !add_classes(classes, sum.counts[MF_DETAIL_LIFETIMES], &details[i].n_lifetimes))
+			return false;
+	}
+	/* The list has all classes now, and no longer moves. */
+	for (size_t i = 0; i < n; i++) {
+		details[i].sizes = classes->list + used;
+		details[i].lifetimes = classes->list + used + details[i].n_sizes;
+		used += details[i].n_sizes + details[i].n_lifetimes;
+	}
+	return true;
+}
+
+int mf_collect_details(struct mf_collection *collection, struct mf_error *err)
+{
+	struct mf_context_details *details;
+	struct class_counts classes = { 0 };
+	bool done;
+
+	if (!mf_details_are_kept(collection->store))
+		return 0;
+	details = allocate(collection, collection->profile.n_contexts, sizeof(*details));
+	done = details && collect_details(collection, details, &classes);
+	if (classes.list)
+		collection->memory[collection->n_memory++] = classes.list;
+	if (!done)
+		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
+	collection->profile.details = details;
+	collection->profile.details_lost = collection->store->header->details_lost;
 	return 0;
 }
 

@@ -17,7 +17,7 @@ struct mf_collection {
 	const struct mf_store *store; /* the store from which contexts are read */
 	struct mf_leaf *leaves;	      /* array of the leaves of all snapshots' trees */
 	size_t n_leaves, room_leaves;
-	void *memory[12]; /* memory that mf_collection_release() has to free */
+	void *memory[16]; /* memory that mf_collection_release() has to free */
 	size_t n_memory;
 	char **paths; /* resolved paths of the objects */
 	size_t n_paths;
@@ -44,6 +44,9 @@ int mf_collect_present(const struct mf_store *store, int64_t now, bool detailed,
  * from slightly different points in time. Returns 0 or -ENOMEM.
  */
 int mf_collect_counts(struct mf_collection *collection, struct mf_error *err);
+
+/* Adds the contexts' details to a profile that was built by mf_collect(), if the store keeps them. Returns 0 or -ENOMEM. */
+int mf_collect_details(struct mf_collection *collection, struct mf_error *err);
 
 /*
  * Adds the threads to a profile that was built by mf_collect(), if the store keeps their stacks apart. Returns 0 or

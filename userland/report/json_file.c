@@ -73,6 +73,22 @@ static void print_calls(const struct writer *w)
 	fputs("]", w->out);
 }
 
+static void print_blocks(const struct writer *w, const struct mf_profile_snapshot *snapshot)
+{
+	bool first = true;
+
+	fputs(",\"blocks\":[", w->out);
+	for (size_t i = 0; i < snapshot->n_leaves; i++) {
+		const struct mf_leaf *leaf = &snapshot->leaves[i];
+
+		if (!w->stacks[leaf->context])
+			continue;
+		fprintf(w->out, "%s[%" PRIu32 ",%" PRIu32 "]", first ? "" : ",", w->stacks[leaf->context] - 1, leaf->blocks);
+		first = false;
+	}
+	putc(']', w->out);
+}
+
 static void print_snapshot(const struct writer *w, const struct mf_profile_snapshot *snapshot)
 {
 	bool first = true;
@@ -94,6 +110,8 @@ static void print_snapshot(const struct writer *w, const struct mf_profile_snaps
 		}
 		putc(']', w->out);
 	}
+	if (snapshot->has_blocks)
+		print_blocks(w, snapshot);
 	putc('}', w->out);
 }
 
@@ -109,6 +127,36 @@ static void print_counts(const struct writer *w)
 			continue;
 		fprintf(w->out, "%s[%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", first ? "\n" : ",\n",
 			w->stacks[i] - 1, counts->allocations, counts->allocated, counts->temporaries, counts->live);
+		first = false;
+	}
+	putc(']', w->out);
+}
+
+/* Prints pairs of the largest number in a class, and how many blocks the class has. */
+static void print_classes(const struct writer *w, const char *name, const struct mf_class_count *classes, uint32_t n)
+{
+	fprintf(w->out, ",\"%s\":[", name);
+	for (uint32_t i = 0; i < n; i++)
+		fprintf(w->out, "%s[%" PRIu64 ",%" PRIu64 "]", i ? "," : "", mf_size_class_top(classes[i].class),
+			classes[i].count);
+	putc(']', w->out);
+}
+
+static void print_details(const struct writer *w)
+{
+	bool first = true;
+
+	fprintf(w->out, ",\n\"details_lost\":%" PRIu64 ",\n\"details\":[", w->profile->details_lost);
+	for (size_t i = 0; i < w->profile->n_contexts; i++) {
+		const struct mf_context_details *details = &w->profile->details[i];
+
+		if (!w->stacks[i])
+			continue;
+		fprintf(w->out, "%s{\"stack\":%" PRIu32 ",\"largest\":%" PRIu64, first ? "\n" : ",\n", w->stacks[i] - 1,
+			details->largest);
+		print_classes(w, "sizes", details->sizes, details->n_sizes);
+		print_classes(w, "lifetimes", details->lifetimes, details->n_lifetimes);
+		putc('}', w->out);
 		first = false;
 	}
 	putc(']', w->out);
@@ -163,6 +211,8 @@ static int write_json(struct writer *w, struct mf_error *err)
 	putc(']', w->out);
 	if (w->profile->counts)
 		print_counts(w);
+	if (w->profile->details)
+		print_details(w);
 	if (w->profile->threads)
 		print_threads(w);
 	fputs("}\n", w->out);

@@ -162,7 +162,7 @@ int mf_moment_each_of_all(const struct mf_moment *moment,
 	mark_contexts(profile, leaves);
 	for (uint32_t i = 0; i < profile->n_contexts; i++)
 		if (leaves[i].bytes)
-			leaves[snapshot.n_leaves++] = (struct mf_leaf){ i, 1 };
+			leaves[snapshot.n_leaves++] = (struct mf_leaf){ .context = i, .bytes = 1 };
 	all.snapshot = &snapshot;
 	code = mf_moment_each(&all, each, data, err);
 	free(leaves);

@@ -40,7 +40,7 @@ int mf_xtree_massif_write(FILE *out, const struct mf_xtree *xtree, const struct 
 		struct mf_leaf *first = leaves + event * xtree->n_contexts;
 
 		for (uint32_t i = 0; i < xtree->n_contexts; i++) {
-			first[i] = (struct mf_leaf){ i, xtree->contexts[i].values[event] };
+			first[i] = (struct mf_leaf){ .context = i, .bytes = xtree->contexts[i].values[event] };
 			s->heap_bytes += first[i].bytes;
 		}
 		s->time = file->time_ms;

@@ -72,7 +72,7 @@ static int take_stack(void *data, const struct mf_moment_stack *stack, struct mf
 
 	if (!counts(m, stack))
 		return 0;
-	m->leaves[m->n_leaves++] = (struct mf_leaf){ stack->context, stack->bytes };
+	m->leaves[m->n_leaves++] = (struct mf_leaf){ .context = stack->context, .bytes = stack->bytes };
 	m->sum += stack->bytes;
 	return 0;
 }

@@ -174,6 +174,14 @@ static int make_filter_server(struct mf_heap_process *process, struct mf_error *
 	return mf_filter_server_create(&process->store, process->options, &process->filter_server, err);
 }
 
+/* Creates the store of a process, with the regions that the options need. */
+static int create_store(struct mf_heap_process *process, struct mf_error *err)
+{
+	return process->options->record_details && process->options->record_file ?
+		       mf_store_create_detailed(&process->store, process->budget, &process->memory, err) :
+		       mf_store_create(&process->store, process->budget, &process->memory, err);
+}
+
 int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
 			   pid_t pid, struct mf_heap_process **process, struct mf_error *err)
 {
@@ -184,7 +192,7 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	mf_output_make_name(&made->name, path, strlen(path));
 	made->budget = budget_for(pid);
-	ret = mf_store_create(&made->store, made->budget, &made->memory, err);
+	ret = create_store(made, err);
 	if (ret)
 		return ret;
 	set_up(&made->store, options);
@@ -334,7 +342,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err)
 {
 	const struct mf_heap_process *from = process->source;
-	int ret = mf_store_create(&process->store, process->budget, &process->memory, err);
+	int ret = create_store(process, err);
 
 	if (ret)
 		return ret;

@@ -174,7 +174,7 @@ static int map_regions(const struct mf_store_header *header, const struct mf_map
 		 * The replica has no threads region, because only the shim uses it. Check the sizes of the other
 		 * regions, because the program may have overwritten them.
 		 */
-		if (i == MF_REGION_THREADS)
+		if (i == MF_REGION_THREADS || (mf_store_is_of_details(i) && !header->keeps_details))
 			continue;
 		if (region->size < PAGE || region->size % PAGE || region->size >> 40)
 			return -EINVAL;

@@ -204,6 +204,17 @@ static int parse_item(const struct mf_option *option, struct mf_options *options
 	return 0;
 }
 
+static int parse_record_detail(const struct mf_option *option, struct mf_options *options, const char *value,
+			       struct mf_error *err)
+{
+	bool full = strcmp(value, "full") == 0;
+
+	if (!full && strcmp(value, "basic") != 0)
+		return -EDOM;
+	options->record_details = full;
+	return 0;
+}
+
 /* Parses --record, whose value, a file name, may be omitted. */
 static int parse_record(const struct mf_option *option, struct mf_options *options, const char *value,
 			struct mf_error *err)
@@ -420,6 +431,10 @@ const struct mf_option mf_option_table[] = {
 	{ .name = "--xtree-compress-strings", .parse = parse_boolean, .place = AT(xtree_compress),
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "replace repeated names in the execution tree by numbers" },
+	{ .name = "--record-detail", .parse = parse_record_detail, .flags = MF_OPTION_CORE,
+	  .values = "basic|full", .initial = "basic",
+	  .meaning = "full: also record the sizes and lifetimes of each stack's blocks, and how many are live at "
+		     "the peak; heap mode only" },
 	{ .name = "--record", .parse = parse_record, .flags = MF_OPTION_CORE | MF_OPTION_BARE,
 	  .values = "file", .initial = "none; without a file " MF_RECORDER_FILE,
 	  .meaning = "also write a recording of the whole profile, for massif-ctl show, diff and "

@@ -91,7 +91,8 @@ int mf_output_record(const struct mf_options *options, const struct mf_output_of
 		return 0;
 	ret = mf_collect_present(of->store, of->end.now, true, &end, err);
 	if (!ret && !of->pages)
-		ret = mf_collect_counts(collection, err) ?: mf_collect_threads(collection, err);
+		ret = mf_collect_counts(collection, err) ?: mf_collect_details(collection, err) ?:
+		      mf_collect_threads(collection, err);
 	if (ret)
 		return ret;
 	ending = calloc(1, sizeof(*ending));

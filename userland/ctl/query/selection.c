@@ -58,7 +58,7 @@ static int choose_functions(const struct mf_recorded *process, const char *patte
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < n; i++)
 		if (chosen[i])
-			leaves[all.n_leaves++] = (struct mf_leaf){ i, 1 };
+			leaves[all.n_leaves++] = (struct mf_leaf){ .context = i, .bytes = 1 };
 	code = mf_moment_each(&moment, look_through, &search, err);
 	if (!code)
 		memcpy(chosen, found, n * sizeof(*chosen));
@@ -87,6 +87,9 @@ static void keep(struct mf_recorded *process, const bool *chosen)
 	for (size_t i = 0; process->counts && i < process->profile.n_contexts; i++)
 		if (!chosen[i])
 			process->counts[i] = (struct mf_counts){ 0 };
+	for (size_t i = 0; process->details && i < process->profile.n_contexts; i++)
+		if (!chosen[i])
+			process->details[i] = (struct mf_context_details){ 0 };
 }
 
 int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded *process,
