@@ -11,7 +11,7 @@ web=$(dirname "$0")
 # Each module stands after those that it needs.
 modules='path array collection color interpolate format time time-format scale shape selection dispatch timer ease
 	transition drag axis brush'
-scripts='text data measure state tree timeline flame table sizes diff help main'
+scripts='text data together measure state tree timeline flame table sizes diff help main'
 styles='report charts print'
 
 say() {

@@ -20,9 +20,14 @@ function numberPlace(name) {
 	return number;
 }
 
+// Functions without a name are called by their addresses, which are others in each run.
+function isAddress(name) {
+	return /^0x[0-9A-F]+$/.test(name);
+}
+
 for (let i = 0; i < data.calls.length; i += 4) {
 	const name = strings[data.calls[i]], file = strings[data.calls[i + 1]], object = strings[data.calls[i + 2]];
-	const compared = data.sides.length > 1 && /^0x[0-9A-F]+$/.test(name) ? "???" : name;
+	const compared = data.sides.length > 1 && isAddress(name) ? "???" : name;
 	calls.push({
 		name, file, object, line: data.calls[i + 3],
 		library: object ? baseName(object) : "",
@@ -168,6 +173,10 @@ class Profile {
 
 	isThread(node) {
 		return this.call[node] <= THREAD;
+	}
+
+	isProcess() {
+		return false;
 	}
 
 	momentTitle(at) {

@@ -9,8 +9,8 @@ function compared() {
 function older(profile) {
 	if (!compared() || profile.side)
 		return null;
-	if (sides[0].length === 1 && sides[1].length === 1)
-		return sides[1][0];
+	if (profile === wholes[0])
+		return wholes[1];
 	const same = (each) => each.facts.name === profile.facts.name;
 	return sides[1].filter(same)[sides[0].filter(same).indexOf(profile)] || null;
 }
@@ -34,7 +34,7 @@ function numberPaths(profile, paths) {
 	for (let i = 1; i < profile.count; i++) {
 		const parent = numbers[profile.parent[i]];
 		const key = parent * 4194304 + profile.place(i) + 1048576;
-		if (profile.isThread(i)) {
+		if (profile.isThread(i) || profile.isProcess(i)) {
 			numbers[i] = parent;
 			continue;
 		}
@@ -102,14 +102,14 @@ function diffGroups(profile, by) {
 	const big = profile.big || (old && old.big), lists = [];
 	const add = (each, at) => {
 		const grouping = groupNodes(each, by);
-		const values = addUp(each, grouping, ownOf(each, name, at), state.inclusive && by !== "thread");
+		const values = addUp(each, grouping, ownOf(each, name, at), state.inclusive && !isWhole(by));
 		const list = new Map();
 		grouping.rows.forEach((row, i) => {
-			const key = by === "thread" ? row.label[0].replace(/ \(\d+\)$/, "") :
-				by === "site" ? row.key : by === "library" ? row.label[0] : row.key;
+			// Numbers of threads and processes are others in each run.
+			const key = isWhole(by) ? row.label[0].replace(/ \(\d+\)$/, "") : row.key;
 			if (!index.has(key)) {
 				index.set(key, rows.length);
-				rows.push({ key, label: row.label });
+				rows.push({ key, label: [isAddress(row.label[0]) ? "???" : row.label[0], row.label[1]] });
 			}
 			const number = index.get(key);
 			list.set(number, (list.get(number) || (big ? 0n : 0)) + (big ? BigInt(values[i]) : values[i]));

@@ -25,10 +25,11 @@ function endText(facts) {
 
 function drawHead() {
 	const profile = current(), facts = profile.facts, old = older(profile);
-	const name = visible(facts.name || (facts.cmd || "").split(" ")[0].split("/").pop() || "unknown program");
-	const took = facts.recording ? "profiled for " + time(facts.took, "ms") : "";
+	const name = processName(facts);
+	const took = facts.recording && !profile.together ? "profiled for " + time(facts.took, "ms") : "";
 	$("program").textContent = cut(name, 120);
-	$("command").textContent = cut(visible(facts.cmd || ""), 2000);
+	$("command").textContent = profile.together ? profile.together.map((each) => processName(each.facts)).join(", ") :
+		cut(visible(facts.cmd || ""), 2000);
 	const against = compared() ? "compared with " + sideName(1) + (old ? "" : ", which has no such process") : "";
 	$("facts").textContent = [sideName(0), against, facts.pid ? "process " + facts.pid : "", endText(facts), took,
 		facts.options && facts.options !== "(none)" ? visible(facts.options) : "",
@@ -51,7 +52,7 @@ function drawWarnings(profile) {
 		lines.push(plural(profile.facts.lost, "event") + " were lost: the figures are too low.");
 	$("warnings").hidden = !lines.length;
 	$("warnings").textContent = lines.join(" ");
-	const text = profile.facts.hidden ? plural(profile.facts.hidden, "stack") + ", each with less than " +
+	const text = profile.facts.hidden ? plural(profile.facts.hidden, "stack") + ", each with at most " +
 		(profile.facts.below * 100).toPrecision(2) + "% of any total, are added up as “other places” to keep this file small. " : "";
 	$("footer").textContent = text + "Made by massif " + visible(data.massif) + ". KB, MB and GB are 1024, 1024² and 1024³ bytes.";
 }
@@ -65,7 +66,7 @@ function figuresOf(profile) {
 	const peak = profile.snapshots[profile.detailed[profile.peak]], end = profile.snapshots[profile.detailed[profile.end]];
 	const list = [];
 	const add = (title, value, print, exact, more, changes) => list.push({ title, value, print, exact, more, changes });
-	add("Peak", peak.total, bytes, exactBytes, "at " + time(peak.time, profile.facts.unit), { at: profile.peak });
+	add("Peak", peak.total, bytes, exactBytes, profile.together ? "each process at its own" : "at " + time(peak.time, profile.facts.unit), { at: profile.peak });
 	add(profile.facts.recording ? "Held at the end" : "Last tree", end.total, bytes, exactBytes,
 		percent(end.total, peak.total) + " of the peak", { at: profile.end });
 	if (profile.facts.recording && !profile.facts.pages)
@@ -75,7 +76,7 @@ function figuresOf(profile) {
 		const calls_ = sumOf(profile.counts[0], profile.zero()), temporary = sumOf(profile.counts[2], profile.zero());
 		add("Allocated", sumOf(profile.counts[1], profile.zero()), bytes, exactBytes, "in " + plural(calls_, "block"),
 			{ measure: "allocated", zoom: null });
-		add("Temporary", temporary, (value) => calls_ === calls_ ? shareText(value, calls_) : "", (value) => plural(value, "block"),
+		add("Temporary", temporary, (value) => shareText(value, calls_), (value) => plural(value, "block"),
 			plural(temporary, "block") + " freed at once", { measure: "temporary", zoom: null });
 	}
 	return list;
@@ -108,7 +109,8 @@ function drawFigures() {
 
 function drawProcesses() {
 	$("process-choice").hidden = sides[0].length < 2;
-	fill("process", ...sides[0].map((profile, i) => element("option", { value: i },
+	fill("process", sides[0].length > 1 ? element("option", { value: "all" }, "All " + sides[0].length + " together") : null,
+		...sides[0].map((profile, i) => element("option", { value: i },
 		profile.facts.pid + " " + cut(visible(profile.facts.cmd || "?"), 60) + " (" +
 		bytes(profile.snapshots[profile.detailed[profile.peak]].total) + ")")));
 	$("process").value = state.process;
@@ -138,7 +140,7 @@ function setTheme(number) {
 function listen() {
 	let theme = 0;
 	$("theme").addEventListener("click", () => setTheme(theme = (theme + 1) % THEMES.length));
-	$("process").addEventListener("change", (event) => show({ process: Number(event.target.value) }));
+	$("process").addEventListener("change", (event) => show({ process: event.target.value === "all" ? "all" : Number(event.target.value) }));
 	$("help-open").addEventListener("click", () => $("help").showModal());
 	$("help-close").addEventListener("click", () => $("help").close());
 	$("at-peak").addEventListener("click", () => show({ at: current().peak }));

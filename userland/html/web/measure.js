@@ -27,7 +27,7 @@ const MEASURES = {
 	},
 	growth: {
 		title: () => "Growth in the range",
-		has: (p) => p.detailed.length > 1,
+		has: (p) => p.detailed.length > 1 && !p.together,
 		own: (p) => positive(difference(p, ...range(p))),
 		says: (p) => "more from " + range(p).map((at) => p.momentTitle(at)).join(" to ") + shrinkage(p),
 		print: bytes, exact: exactBytes,

@@ -2,7 +2,7 @@
 // What the page shows. It is in the fragment of the page's address, so that a finding can be sent as a link.
 
 const DEFAULTS = {
-	process: 0,
+	process: 0,    // number of the process, those with the highest peaks first; "all": all together
 	measure: "live",
 	at: null,      // number of a detailed snapshot
 	from: null, to: null,
@@ -14,13 +14,17 @@ const DEFAULTS = {
 	inclusive: false,
 };
 
+// A comparison is of whole recordings, as that of massif-ctl diff.
+if (sides.length > 1 && sides[0].length > 1)
+	DEFAULTS.process = "all";
+
 const KEYS = { process: "process", measure: "show", at: "at", from: "from", to: "to", inverted: "inverted", threads: "threads",
 	search: "search", zoom: "zoom", by: "by", sort: "sort", ascending: "ascending", inclusive: "inclusive" };
 
 const state = { ...DEFAULTS };
 
 function current() {
-	return sides[0][state.process];
+	return state.process === "all" ? wholes[0] : sides[0][state.process];
 }
 
 function isDefault(name) {
@@ -52,7 +56,10 @@ function readFragment() {
 		}
 	}
 	Object.assign(state, DEFAULTS);
-	state.process = wholeNumber(read.process, sides[0].length) || 0;
+	if (read.process === "all" && sides[0].length > 1)
+		state.process = "all";
+	else
+		state.process = wholeNumber(read.process, sides[0].length) ?? DEFAULTS.process;
 	const profile = current(), moments = profile.detailed.length;
 	if (Object.hasOwn(MEASURES, read.show || "") && has(MEASURES[read.show], profile))
 		state.measure = read.show;

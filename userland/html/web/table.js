@@ -29,7 +29,16 @@ const GROUPS = {
 		title: "Thread",
 		has: (p) => p.facts.threads,
 	},
+	process: {
+		title: "Process",
+		has: (p) => p.together,
+	},
 };
+
+// Whether a stack belongs to a row as a whole, no call of it by itself.
+function isWhole(by) {
+	return by === "thread" || by === "process";
+}
 
 // Returns the number of the row of each node, and the texts of the rows.
 function groupNodes(profile, by) {
@@ -43,8 +52,9 @@ function groupNodes(profile, by) {
 	};
 	for (let i = 1; i < profile.count; i++) {
 		const call = profile.call[i];
-		if (by === "thread")
-			row[i] = profile.isThread(i) ? number("thread" + call, () => [profile.describe(i).name, ""]) : row[profile.parent[i]];
+		if (isWhole(by))
+			row[i] = (by === "thread" ? profile.isThread(i) : profile.isProcess(i)) ?
+				number(by + call, () => [profile.describe(i).name, ""]) : row[profile.parent[i]];
 		else if (call < 0)
 			row[i] = number("others", () => ["Other places", ""]);
 		else if (ofCalls.has(call))
@@ -68,7 +78,7 @@ function addUp(profile, { rows, row }, own, inclusive) {
 	for (let i = 1; i < profile.count; i++) {
 		while (path.length && profile.depth[path[path.length - 1]] >= profile.depth[i])
 			open[row[path.pop()]]--;
-		if (!profile.isThread(i)) {
+		if (!profile.isThread(i) && !profile.isProcess(i)) {
 			if (!open[row[i]])
 				values[row[i]] += sums[i];
 			open[row[i]]++;
@@ -98,9 +108,14 @@ function columnsOf(profile) {
 
 let tableRows = ROWS;
 
-function compareRows(column, ascending) {
+function absolute(value) {
+	return value < 0 ? -value : value;
+}
+
+// The largest changes come first, whether memory came or went.
+function compareRows(column, ascending, name) {
 	return (a, b) => {
-		const x = a.values[column], y = b.values[column];
+		const [x, y] = [a.values[column], b.values[column]].map(name === "change" ? absolute : (value) => value);
 		const order = x < y ? -1 : x > y ? 1 : b.label[0] < a.label[0] ? -1 : 1;
 		return ascending ? order : -order;
 	};
@@ -112,13 +127,13 @@ function tableOf(profile) {
 	const columns = compared() ? diffColumns(profile) : columnsOf(profile);
 	const groups = compared() ? diffGroups(profile, by) : null, grouping = groups ? null : groupNodes(profile, by);
 	const values = groups ? groups.values(columns) :
-		columns.map((column) => addUp(profile, grouping, column.own(), state.inclusive && by !== "thread"));
+		columns.map((column) => addUp(profile, grouping, column.own(), state.inclusive && !isWhole(by)));
 	const rows = (groups || grouping).rows.map((row, i) => ({ ...row, values: values.map((list) => list[i]) }))
 		.filter((row) => row.values.some((value) => value));
 	let sort = columns.findIndex((column) => column.name === (state.sort || state.measure));
 	if (sort < 0)
 		sort = 0;
-	rows.sort(compareRows(sort, state.ascending));
+	rows.sort(compareRows(sort, state.ascending, columns[sort].name));
 	return { by, columns, rows, sort };
 }
 
@@ -156,7 +171,7 @@ function drawTable() {
 		element("button", { type: "button", role: "radio", "aria-checked": String(name === by), id: "by-" + name,
 			onclick: () => show({ by: name }) }, group.title)));
 	$("inclusive").checked = state.inclusive;
-	$("inclusive").disabled = by === "thread";
+	$("inclusive").disabled = isWhole(by);
 	fill("rows",
 		element("thead", {}, element("tr", {}, element("th", { scope: "col" }, GROUPS[by].title),
 			...columns.map((column, i) => headCell(column, i, sort)))),

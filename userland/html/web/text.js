@@ -36,8 +36,8 @@ function change(value, print) {
 
 function time(value, unit) {
 	if (unit === "B")
-		return bytes(value);
-	return unit === "ms" ? scaled(value, "ms", MILLISECONDS) : scaled(value, "instructions", INSTRUCTIONS);
+		return bytes(value) + " allocated and freed";
+	return unit === "ms" ? scaled(value, "ms", MILLISECONDS) : scaled(value, "", INSTRUCTIONS).trim() + " instructions";
 }
 
 function percent(part, whole) {

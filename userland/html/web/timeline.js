@@ -37,7 +37,8 @@ function timeTicks(first, last, unit, n) {
 }
 
 function timeLabel(value, unit) {
-	return value ? time(value, unit).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ").replace(" instructions", "") : "0";
+	return value ? time(value, unit).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ")
+		.replace(/ instructions| allocated and freed/, "") : "0";
 }
 
 function nearest(list, x) {
@@ -88,12 +89,13 @@ function drawMarks(svg, profile, x, y) {
 		.attr("class", (d, i) => "mark" + (i === profile.peak ? " peak" : "") + (i === state.at ? " chosen" : ""))
 		.attr("cx", (d) => x(profile.snapshots[d].time)).attr("cy", (d) => y(Number(profile.snapshots[d].total)))
 		.attr("r", (d, i) => i === state.at ? 6 : 4)
-		.attr("data-snapshot", (d) => d)
+		.attr("data-at", (d, i) => i).attr("data-snapshot", (d) => d)
 		.attr("data-total", (d) => profile.snapshots[d].total.toString())
 		.on("click", (d, i) => show({ at: i }))
 		.on("mousemove", (d, i) => showTip("Show " + profile.momentTitle(i), snapshotText(profile, profile.snapshots[d]),
 			exactBytes(profile.snapshots[d].total)))
 		.on("mouseleave", hideTip);
+	svg.select("circle.chosen").raise();
 	const peak = profile.snapshots[profile.detailed[profile.peak]];
 	const right = x(peak.time) > x.range()[1] - 130;
 	svg.append("text").attr("class", "peak-label").attr("x", x(peak.time) + (right ? -9 : 9)).attr("y", y(Number(peak.total)) - 6)
@@ -127,6 +129,10 @@ function drawTimeline() {
 	fill("timeline-legend", ...usedParts(profile).map((part) =>
 		element("li", { class: "part " + PARTS[part] }, element("i", { "aria-hidden": "true" }), partTitle(profile, part))));
 	drawMoments(profile);
+	if (profile.together) {
+		fill("timeline-chart", element("p", { class: "empty" }, "Each process has a time of its own: choose one of them above."));
+		return;
+	}
 	if (!window.d3) {
 		fill("timeline-chart", element("p", { class: "empty" }, NO_CHARTS));
 		return;
@@ -154,6 +160,7 @@ function drawMoments(profile) {
 	$("at").value = state.at;
 	$("at").setAttribute("aria-valuetext", profile.momentTitle(state.at));
 	const snapshot = profile.snapshots[profile.detailed[state.at]];
+	$("at-text").hidden = $("at").hidden = $("range").hidden = Boolean(profile.together);
 	$("at-text").textContent = "Snapshot " + snapshot.number + ", " + time(snapshot.time, profile.facts.unit);
 	$("at-peak").setAttribute("aria-pressed", String(state.at === profile.peak));
 	$("at-end").setAttribute("aria-pressed", String(state.at === profile.end));
