@@ -229,7 +229,7 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 
 	mf_curve_draw(&terminal, &process->profile, 8);
 	fuzz_require(!mf_site_table_print(&terminal, &table, &err));
-	fuzz_require(!mf_tree_view_print(&terminal, &moment, &err));
+	fuzz_require(!mf_tree_view_print(&terminal, &moment, false, &err));
 	fuzz_require(!mf_size_table_print(&terminal, &process->profile, &err) == !!process->profile.sizes);
 	fclose(terminal.out);
 }

@@ -20,6 +20,7 @@ struct mf_moment {
 	struct mf_symbolizer *symbolizer;
 	const char *process; /* the name of the process, for MF_SITES_BY_PROCESS; may be NULL */
 	bool is_compared; /* labels have no addresses, which differ from run to run; see sites.h */
+	bool without_lines; /* nor lines or directories, which differ from build to build */
 	bool is_end; /* the snapshot is of the end of the profile */
 	bool in_blocks; /* the leaves have numbers of blocks instead of bytes; see mf_counted */
 };

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/printable.h"
 #include "report/location.h"
+#include "report/standard.h"
 
 /* Of a longer stack, the outer calls are left out. Stacks that differ only in these are one. */
 #define LABEL_BYTES_MAX (256u << 10)
@@ -42,22 +43,29 @@ static void put_function(struct mf_bytes *label, const struct mf_moment *moment,
 	put(label, moment->is_compared && !is_named ? "???" : mf_call_name(call, moment->options, text));
 }
 
-static void put_file(struct mf_bytes *label, const struct mf_call *call)
+/* Another build of the program can be in another directory. */
+static const char *object_of(const struct mf_moment *moment, const struct mf_location *location)
 {
-	const struct mf_location *location = call->location;
+	const char *slash = moment->without_lines && location->object ? strrchr(location->object, '/') : NULL;
 
-	put(label, location->file ?: location->object ?: "?");
+	return slash && slash[1] ? slash + 1 : location->object ?: "?";
+}
+
+static void put_file(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call)
+{
+	put(label, call->location->file ?: object_of(moment, call->location));
 }
 
 /* Adds " (file:line)" or, without debug information, " (in object)". */
-static void put_position(struct mf_bytes *label, const struct mf_call *call, bool with_line)
+static void put_position(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call,
+			 bool with_line)
 {
 	char line[16];
 
 	if (call->location->note)
 		return;
 	put(label, call->location->file ? " (" : " (in ");
-	put_file(label, call);
+	put_file(label, moment, call);
 	if (call->location->file && with_line) {
 		snprintf(line, sizeof(line), ":%u", call->location->line);
 		put(label, line);
@@ -68,7 +76,7 @@ static void put_position(struct mf_bytes *label, const struct mf_call *call, boo
 void mf_sites_add_call(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call)
 {
 	put_function(label, moment, call);
-	put_position(label, call, true);
+	put_position(label, moment, call, true);
 }
 
 static void label_site(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
@@ -80,25 +88,25 @@ static void label_function(struct mf_bytes *label, const struct mf_moment *momen
 {
 	put_function(label, moment, &stack->calls[0]);
 	if (!stack->calls[0].location->file)
-		put_position(label, &stack->calls[0], false);
+		put_position(label, moment, &stack->calls[0], false);
 }
 
 static void label_place(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
 	put_function(label, moment, &stack->calls[0]);
-	put_position(label, &stack->calls[0], false);
+	put_position(label, moment, &stack->calls[0], false);
 }
 
 static void label_file(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
 	put(label, stack->calls[0].location->note ?: "");
 	if (!stack->calls[0].location->note)
-		put_file(label, &stack->calls[0]);
+		put_file(label, moment, &stack->calls[0]);
 }
 
 static void label_library(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	put(label, stack->calls[0].location->note ?: stack->calls[0].location->object ?: "?");
+	put(label, stack->calls[0].location->note ?: object_of(moment, stack->calls[0].location));
 }
 
 static void label_stack(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
@@ -110,7 +118,8 @@ static void label_stack(struct mf_bytes *label, const struct mf_moment *moment, 
 			put(label, "...");
 			break;
 		}
-		mf_sites_add_call(label, moment, &stack->calls[i]);
+		put_function(label, moment, &stack->calls[i]);
+		put_position(label, moment, &stack->calls[i], !moment->without_lines);
 	}
 }
 
@@ -228,19 +237,29 @@ static int add_to_site(const struct addition *addition, const struct mf_moment_s
 	return 0;
 }
 
+static bool names_all_calls(const struct addition *addition)
+{
+	return addition->sites->all_calls || addition->by >= MF_SITES_BY_STACK;
+}
+
 static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	const struct addition *addition = data;
+	bool all_calls = names_all_calls(addition);
+	size_t skipped = all_calls ? 0 : mf_standard_calls(stack->calls, stack->n);
 	struct mf_moment_stack part = *stack;
 	int code;
 
+	part.calls += skipped;
+	part.n -= skipped;
 	addition->sites->n_stacks++;
 	addition->sites->totals[addition->side] += stack->bytes;
 	code = add_to_site(addition, &part, err);
 	while (!code && addition->sites->inclusive && part.n > 1) {
 		part.calls++;
 		part.n--;
-		code = add_to_site(addition, &part, err);
+		if (all_calls || !mf_standard_has(part.calls->location))
+			code = add_to_site(addition, &part, err);
 	}
 	return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Adds up the live bytes of a profile's stacks by what their innermost calls have in common: the call site, the
- * function, the source file or the library.
+ * Adds up the live bytes of a profile's stacks by what their innermost calls outside of standard libraries have in
+ * common: the call site, the function, the source file or the library.
  */
 #ifndef MASSIF_REPORT_SITES_H
 #define MASSIF_REPORT_SITES_H
@@ -63,6 +63,8 @@ struct mf_sites {
 	 * to each. The sites' bytes then add up to more than @totals.
 	 */
 	bool inclusive;
+	/* Set it to name the innermost call even if it belongs to the standard library of C++ or Rust; see standard.h. */
+	bool all_calls;
 	uint64_t totals[MF_SITES_VALUES]; /* the bytes of all stacks that were added */
 	uint64_t n_stacks;
 };

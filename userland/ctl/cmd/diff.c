@@ -9,6 +9,7 @@
 #include "command.h"
 #include "ctl/message/message.h"
 #include "ctl/message/quantity.h"
+#include "ctl/query/label.h"
 #include "ctl/query/query.h"
 #include "ctl/query/terminal.h"
 #include "recording/reader.h"
@@ -176,7 +177,7 @@ static void print_sites(const struct mf_terminal *terminal, const struct compari
 		n--;
 		print_row(terminal, site->bytes);
 		putc(' ', out);
-		mf_terminal_print_cut(terminal, site->label, terminal->width - 43);
+		mf_label_print(terminal, site->label, terminal->width - 43);
 		fprintf(out, "%s\n", fate_of(site));
 	}
 	/* If the sites are inclusive, their bytes add up to more than there are. */
@@ -205,6 +206,7 @@ static int add_sites(struct comparison *c, unsigned int side, struct mf_error *e
 			.symbolizer = process->symbolizer,
 			.process = process->facts.name,
 			.is_compared = true,
+			.without_lines = true,
 		};
 		int code = moment.snapshot ? mf_sites_add(&c->sites, &moment, by, side, err) : -ESRCH;
 
@@ -278,7 +280,10 @@ static int read_side(const struct mf_query *query, const char *path, struct side
 
 static int diff_files(struct mf_query *query)
 {
-	struct comparison c = { .query = query, .sites.inclusive = query->inclusive };
+	struct comparison c = {
+		.query = query,
+		.sites = { .inclusive = query->inclusive, .all_calls = query->all_calls },
+	};
 	struct mf_error err;
 	int status = STATUS_SAME;
 
@@ -296,7 +301,7 @@ static int diff_files(struct mf_query *query)
 int mf_command_diff(int argc, char **argv)
 {
 	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--inclusive", "--filter", "--thread", "--through", "--top", "--min",
+		"--pid", "--at", "--by", "--inclusive", "--all-calls", "--filter", "--thread", "--through", "--top", "--min",
 		"--tolerance", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };

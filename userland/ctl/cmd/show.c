@@ -183,10 +183,10 @@ static int show_tree(const struct mf_query *query, const struct mf_terminal *ter
 	if (check_counts(query, process, err))
 		return -ENODATA;
 	if (query->sort < MF_SITES_SIDES)
-		return mf_tree_view_print(terminal, &moment, err);
+		return mf_tree_view_print(terminal, &moment, query->all_calls, err);
 	code = mf_counted_init(&counted, &moment, mf_sites_count_of(query->sort), err);
 	if (!code)
-		code = mf_tree_view_print(terminal, &counted.moment, err);
+		code = mf_tree_view_print(terminal, &counted.moment, query->all_calls, err);
 	mf_counted_deinit(&counted);
 	return code;
 }
@@ -311,8 +311,8 @@ static int show_file(struct mf_query *query)
 int mf_command_show(int argc, char **argv)
 {
 	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--tree", "--sizes", "--filter", "--thread",
-		"--through", "--top", NULL,
+		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--sizes", "--filter",
+		"--thread", "--through", "--top", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;

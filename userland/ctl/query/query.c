@@ -174,6 +174,12 @@ static int parse_inclusive(const char *text, struct mf_query *query, struct mf_e
 	return 0;
 }
 
+static int parse_all_calls(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->all_calls = true;
+	return 0;
+}
+
 static int parse_tree(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->tree = true;
@@ -265,6 +271,7 @@ static const struct own_option {
 	{ "--leaks", parse_leaks, .bare = true },
 	{ "--tree", parse_tree, .bare = true },
 	{ "--inclusive", parse_inclusive, .bare = true },
+	{ "--all-calls", parse_all_calls, .bare = true },
 	{ "--sizes", parse_sizes, .bare = true },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },

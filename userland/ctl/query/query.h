@@ -31,6 +31,7 @@ struct mf_query {
 	enum mf_sites_by by;	  /* --by: by what sites are told apart */
 	unsigned int sort;	  /* --sort: the column by which a table is sorted */
 	bool inclusive;		  /* --inclusive: a stack's bytes are those of all its calls */
+	bool all_calls;		  /* --all-calls: also name calls of the standard libraries of C++ and Rust */
 	bool leaks;		  /* --leaks: what is held at the end comes first */
 	bool growth;		  /* --sort=growth: what has grown most comes first */
 	bool tree;		  /* --tree: show the call tree */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ctl/message/quantity.h"
+#include "ctl/query/label.h"
 
 static int64_t growth_of(const struct mf_site *site)
 {
@@ -116,7 +117,7 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 		if (table->by == MF_SITES_BY_STACK)
 			fputs(site->label, out);
 		else
-			mf_terminal_print_cut(terminal, site->label,
+			mf_label_print(terminal, site->label,
 					      terminal->width - 10 - 11 * (columns.end - columns.first));
 		putc('\n', out);
 	}
@@ -155,7 +156,7 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 int mf_site_table_print(const struct mf_terminal *terminal, const struct mf_site_table *table, struct mf_error *err)
 {
 	struct mf_site_table sorted = *table;
-	struct mf_sites sites = { .inclusive = table->query->inclusive };
+	struct mf_sites sites = { .inclusive = table->query->inclusive, .all_calls = table->query->all_calls };
 	int code = 0;
 
 	for (size_t i = 0; i < table->n_parts && !code; i++)

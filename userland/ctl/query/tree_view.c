@@ -11,10 +11,12 @@
 #include "base/cleanup.h"
 #include "base/printable.h"
 #include "ctl/message/quantity.h"
+#include "ctl/query/label.h"
 #include "report/filter.h"
 #include "report/frames.h"
 #include "report/percent.h"
 #include "report/sites.h"
+#include "report/standard.h"
 #include "report/tree.h"
 
 #define COLUMNS	   20u /* of the numbers in front of a name */
@@ -23,6 +25,7 @@
 struct view {
 	const struct mf_terminal *terminal;
 	const struct mf_moment *moment;
+	bool all_calls; /* show calls of standard libraries, too */
 	struct mf_tree *tree;
 	uint64_t total, cut; /* see mf_tree_cut() */
 };
@@ -60,26 +63,55 @@ static int print_call(const struct view *view, unsigned int level, const struct 
 	mf_printable_clean((char *)text.data);
 	fprintf(terminal->out, "%10s %6.2f%%  %*s", amount_of(view, entry->bytes).text,
 		mf_quantity_share(entry->bytes, view->total), (int)spaces_of(level), "");
-	mf_terminal_print_cut(terminal, (const char *)text.data, terminal->width > used + 20 ? terminal->width - used : 20);
+	mf_label_print(terminal, (const char *)text.data, terminal->width > used + 20 ? terminal->width - used : 20);
 	putc('\n', terminal->out);
 	mf_bytes_deinit(&text);
 	return 0;
 }
 
-/* Prints a line for each inlined call, the innermost first. Returns the level of what is below, or -ENOMEM. */
-static int print_node(const struct view *view, unsigned int level, const struct mf_tree_child *entry,
-		      struct mf_error *err)
+/* Returns the number of calls at the frame of @entry, the inlined ones included: *@locations, the innermost first. */
+static size_t find_locations(const struct view *view, const struct mf_tree_child *entry,
+			     const struct mf_location **locations)
 {
 	static const struct mf_location unknown;
 	const struct mf_moment *moment = view->moment;
-	const struct mf_location *locations = &unknown;
-	size_t count = 1;
 
+	*locations = &unknown;
 	if (moment->options->keep_unloaded || !moment->profile->objects[entry->frame.object].unloaded)
-		count = mf_symbolizer_resolve(moment->symbolizer, entry->frame, &locations);
-	for (size_t i = 0; i < count; i++) {
-		int code = print_call(view, level++, entry, &locations[i], err);
+		return mf_symbolizer_resolve(moment->symbolizer, entry->frame, locations);
+	return 1;
+}
 
+/*
+ * Returns whether the frame of @entry needs a line even if all its calls belong to a standard library: where the tree
+ * branches or ends, and where the library has allocated for itself.
+ */
+static bool needs_line(const struct view *view, unsigned int level, const struct mf_tree_child *below, size_t n_below)
+{
+	const struct mf_location *locations;
+
+	if (n_below != 1 || below->node == MF_TREE_MERGED)
+		return true;
+	return !level && find_locations(view, below, &locations) && mf_standard_is_c(&locations[0]);
+}
+
+/*
+ * Prints a line for each inlined call, the innermost first. Calls of standard libraries are left out, except the
+ * outermost if there are no others and the frame needs a line. Returns the level of what is below, or -ENOMEM.
+ */
+static int print_node(const struct view *view, unsigned int level, const struct mf_tree_child *entry, bool is_needed,
+		      struct mf_error *err)
+{
+	const struct mf_location *locations;
+	size_t count = find_locations(view, entry, &locations);
+	unsigned int first = level;
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_last = level == first && i == count - 1;
+		int code = 0;
+
+		if (view->all_calls || !mf_standard_has(&locations[i]) || (is_needed && is_last))
+			code = print_call(view, level++, entry, &locations[i], err);
 		if (code)
 			return code;
 	}
@@ -95,23 +127,36 @@ static void print_merged(const struct view *view, unsigned int level, const stru
 	fputs("%\n", view->terminal->out);
 }
 
-static int print_below(const struct view *view, uint32_t node, unsigned int level, struct mf_error *err)
+static int print_entries(const struct view *view, const struct mf_tree_child *entries, size_t n_entries,
+			 unsigned int level, struct mf_error *err)
 {
-	mf_auto_free struct mf_tree_child *entries = NULL;
-	size_t n_entries;
-	int code = mf_tree_children(view->tree, node, view->cut, &entries, &n_entries, err);
+	int code = 0;
 
 	for (size_t i = 0; !code && i < n_entries; i++) {
+		mf_auto_free struct mf_tree_child *below = NULL;
+		size_t n_below;
+
 		if (entries[i].node == MF_TREE_MERGED) {
 			if (entries[i].bytes)
 				print_merged(view, level, &entries[i]);
 			continue;
 		}
-		code = print_node(view, level, &entries[i], err);
+		code = mf_tree_children(view->tree, entries[i].node, view->cut, &below, &n_below, err);
+		if (!code)
+			code = print_node(view, level, &entries[i], needs_line(view, level, below, n_below), err);
 		if (code >= 0)
-			code = print_below(view, entries[i].node, (unsigned int)code, err);
+			code = print_entries(view, below, n_below, (unsigned int)code, err);
 	}
 	return code;
+}
+
+static int print_all(const struct view *view, struct mf_error *err)
+{
+	mf_auto_free struct mf_tree_child *entries = NULL;
+	size_t n_entries;
+	int code = mf_tree_children(view->tree, MF_TREE_ROOT, view->cut, &entries, &n_entries, err);
+
+	return code ?: print_entries(view, entries, n_entries, 0, err);
 }
 
 static int print_tree(struct view *view, struct mf_frames *frames, struct mf_filter *filter, struct mf_error *err)
@@ -131,16 +176,17 @@ static int print_tree(struct view *view, struct mf_frames *frames, struct mf_fil
 		view->cut = 1;
 	fprintf(terminal->out, "%s%10s %7s  call, and below it its callers%s\n", mf_terminal_bold(terminal),
 		moment->in_blocks ? "blocks" : "bytes", "share", mf_terminal_plain(terminal));
-	code = print_below(view, MF_TREE_ROOT, 0, err);
+	code = print_all(view, err);
 	fprintf(terminal->out, "%10s %6.2f%%  in all\n", amount_of(view, view->total).text,
 		mf_quantity_share(view->total, view->total));
 	mf_tree_destroy(view->tree);
 	return code;
 }
 
-int mf_tree_view_print(const struct mf_terminal *terminal, const struct mf_moment *moment, struct mf_error *err)
+int mf_tree_view_print(const struct mf_terminal *terminal, const struct mf_moment *moment, bool all_calls,
+		       struct mf_error *err)
 {
-	struct view view = { .terminal = terminal, .moment = moment };
+	struct view view = { .terminal = terminal, .moment = moment, .all_calls = all_calls };
 	struct mf_filter *filter = NULL;
 	struct mf_frames *frames = NULL;
 	int code = mf_frames_create(moment->profile->objects, moment->profile->n_objects, &frames, err);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// Recognises calls of the standard libraries of C++ and Rust.
+
+#include "report/standard.h"
+
+#include <string.h>
+
+static bool begins_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/*
+ * The directories of the headers: /usr/include/c++/12/bits, /usr/include/x86_64-linux-gnu/c++/12/bits and
+ * /usr/lib/llvm-14/include/c++/v1; and that of Rust's library, /rustc/COMMIT/library/alloc/src.
+ */
+static bool is_directory(const char *directory)
+{
+	const char *headers = strstr(directory, "/include/");
+
+	if (begins_with(directory, "/rustc/"))
+		return strstr(directory, "/library/") != NULL;
+	return headers && strstr(headers, "/c++/") != NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_object(const char *path, const char *const *names)
+{
+	const char *name = base_name(path);
+
+	for (; *names; names++)
+		if (begins_with(name, *names))
+			return true;
+	return false;
+}
+
+/*
+ * Returns where the name of @function starts. In the name of a template, the type that it returns comes first, as in
+ * "void std::vector<int>::f<int>(int)": the name follows the last space before the parameters, outside of brackets.
+ */
+static const char *start_of_name(const char *function)
+{
+	const char *start = function;
+	size_t length = strlen("operator");
+	int depth = 0;
+
+	for (const char *at = function; *at; at++) {
+		if (*at == '<')
+			depth++;
+		else if (*at == '>')
+			depth--;
+		else if (*at == '(' && !depth)
+			break;
+		else if (*at == ' ' && !depth && !((size_t)(at - start) >= length && begins_with(at - length, "operator ")))
+			start = at + 1;
+	}
+	return start;
+}
+
+bool mf_standard_has(const struct mf_location *location)
+{
+	static const char *const objects[] = { "libstdc++.so", "libc++.so", "libc++abi.so", NULL };
+	const char *name;
+
+	if (location->note)
+		return false;
+	/* A program can add to the namespace std in files of its own. */
+	if (location->file && location->directory)
+		return is_directory(location->directory);
+	if (location->object && is_object(location->object, objects))
+		return true;
+	name = location->function ? start_of_name(location->function) : "";
+	return begins_with(name, "std::") || begins_with(name, "__gnu_cxx::");
+}
+
+/* These call the initialisers of libraries, and the first functions of threads. */
+bool mf_standard_is_c(const struct mf_location *location)
+{
+	static const char *const objects[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-2", NULL };
+
+	return location->object && is_object(location->object, objects);
+}
+
+size_t mf_standard_calls(const struct mf_call *calls, size_t n)
+{
+	size_t skipped = 0;
+
+	while (skipped < n && mf_standard_has(calls[skipped].location))
+		skipped++;
+	return skipped < n && !mf_standard_is_c(calls[skipped].location) ? skipped : 0;
+}
