@@ -83,7 +83,7 @@ static bool is_unit(const struct mf_text *text)
 int mf_syntax_header_read(struct mf_input *input, struct mf_header *header,
 			  struct mf_failure *failure)
 {
-	static const char desc[] = "desc:";
+	static const char desc[] = "desc:", recording[] = "massif.rec\r";
 	struct mf_line line;
 	bool more;
 
@@ -92,6 +92,9 @@ int mf_syntax_header_read(struct mf_input *input, struct mf_header *header,
 		mf_text_append(&header->desc, line.data + strlen(desc), line.len - strlen(desc));
 		mf_text_append(&header->desc, "\n", line.newline);
 	}
+	if (more && begins_with(&line, recording, strlen(recording)))
+		return fail_line(input, &line, false, "this is a recording; print it by massif-ctl show, or by "
+						      "massif-ctl export FILE | ms_print /dev/stdin", failure);
 	if (!more || !take_value(&line, "cmd:", &header->command))
 		return fail_line(input, &line, !more,
 				 more ? "missing 'cmd' line: this is not a massif.out file" :

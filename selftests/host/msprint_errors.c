@@ -28,6 +28,8 @@ static const struct {
 	{ "desc: a\ndesc: b\n", "line 2: missing 'cmd' line: the file is cut off\n" },
 	{ "desc: a", "line 1: missing 'cmd' line: the file is cut off\n" },
 	{ "desc: a\n cmd: x\n", "line 2: missing 'cmd' line: this is not a massif.out file\n" },
+	{ "massif.rec\r\n\1", "line 1: this is a recording; print it by massif-ctl show, or by massif-ctl export FILE | "
+				"ms_print /dev/stdin\n", .is_ours = true },
 	{ "0", "line 1: missing 'cmd' line: this is not a massif.out file\n" },
 	{ "cmd: a\n", "line 1: missing 'time_unit' line: the file is cut off\n" },
 	{ "cmd: a\ncmd: b\n", "line 2: missing 'time_unit' line\n" },

@@ -272,7 +272,11 @@ static const struct {
 	{ "--at=1s", "--at=1s: the time of this profile is in bytes (10MB)" },
 	{ "--at=1000", "there is no snapshot 1000" },
 	{ "--tree=yes", "--tree takes no value" },
-	{ "--to=pprof", "Bad option: --to=pprof" },
+	{ "--to=pprof", "Bad option: --to=pprof\nmassif-ctl: It is an option of other commands.\n" },
+	{ "--depht=3", "Unknown option: --depht=3\nmassif-ctl: Did you mean '--depth'?\n" },
+	{ "--leak", "Unknown option: --leak\nmassif-ctl: Did you mean '--leaks'?\n" },
+	{ "--nothing-like-it", "Unknown option: --nothing-like-it\nmassif-ctl: Use --help for more information.\n" },
+	{ "--heap=no", "Bad option: --heap=no\nmassif-ctl: It has no effect on a profile that is already recorded.\n" },
 };
 
 TEST_F_TIMEOUT(show, mistakes_are_explained, 120)

@@ -75,6 +75,8 @@ bool mf_number_parse_size(const char *text, uint64_t *value)
 		if (__builtin_mul_overflow(number, 1ull << 10 * (suffix - suffixes + 1), &number))
 			return false;
 		p++;
+		/* As in our own output: 64 KB. */
+		p += *p == 'B';
 	}
 	*value = number;
 	return *p == '\0';

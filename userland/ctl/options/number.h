@@ -25,8 +25,8 @@ bool mf_number_parse_integer(const char *text, int64_t *value);
 bool mf_number_parse_decimal(const char *text, double *value);
 
 /*
- * Parses a size in bytes: digits, and one of the suffixes K, M, G and T, for units of 1024. Returns false if @text is
- * malformed or empty, or if the size does not fit in @value.
+ * Parses a size in bytes: digits, and one of the suffixes K, M, G and T, for units of 1024, also as KB and so
+ * on. Returns false if @text is malformed or empty, or if the size does not fit in @value.
  */
 bool mf_number_parse_size(const char *text, uint64_t *value);
 

@@ -36,6 +36,13 @@ static const struct mf_option *find_option(const char *arg, const char **value)
 	return NULL;
 }
 
+bool mf_options_has(const char *arg)
+{
+	const char *value;
+
+	return find_option(arg, &value) != NULL;
+}
+
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err)
 {
 	const struct mf_budget *counted;

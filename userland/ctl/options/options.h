@@ -120,6 +120,9 @@ bool mf_options_has_command_line_only(int argc, char *const *argv);
 int mf_options_parse(struct mf_options *options, int argc, char *const *argv, int *used,
 		     struct mf_error *err);
 
+/* Returns whether there is an option with the name of @arg, which may have a value. */
+bool mf_options_has(const char *arg);
+
 /* Rejects mutually exclusive options. Returns 0, or -EINVAL with a message for the user. */
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err);
 

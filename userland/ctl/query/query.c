@@ -13,6 +13,7 @@
 #include "base/memory_limit.h"
 #include "base/printable.h"
 #include "ctl/message/message.h"
+#include "ctl/options/nearest.h"
 #include "ctl/options/number.h"
 
 /* The profiling options that concern the trees of a finished profile. */
@@ -324,6 +325,37 @@ static int parse_own(struct mf_query *query, int argc, char **argv, int *i, cons
 	return 0;
 }
 
+/* Returns the name of an option of the command that is similar to that of @word, or NULL. */
+static const char *suggest(const char *word, const char *const *allowed)
+{
+	struct mf_nearest nearest = { .word = word, .length = strcspn(word, "=") };
+
+	for (; *allowed; allowed++)
+		mf_nearest_consider(&nearest, *allowed);
+	for (const char *const *name = tree_options; *name; name++)
+		mf_nearest_consider(&nearest, *name);
+	return nearest.found;
+}
+
+/* Explains why the command does not take the option @word. */
+static int refuse_option(const char *word, const char *const *allowed, struct mf_error *err)
+{
+	static const char help[] = "Use --help for more information.";
+	const char *name;
+
+	for (size_t i = 0; i < OWN_OPTIONS; i++)
+		if (is_among(word, (const char *const[]){ own_options[i].name, NULL }))
+			return mf_error_set(err, -EINVAL, "Bad option: %.400s\nIt is an option of other commands.\n%s", word,
+					    help);
+	if (mf_options_has(word))
+		return mf_error_set(err, -EINVAL, "Bad option: %.400s\nIt has no effect on a profile that is already "
+						  "recorded.\n%s", word, help);
+	name = suggest(word, allowed);
+	if (name)
+		return mf_error_set(err, -EINVAL, "Unknown option: %.400s\nDid you mean '%s'?\n%s", word, name, help);
+	return mf_error_set(err, -EINVAL, "Unknown option: %.400s\n%s", word, help);
+}
+
 static int parse_words(struct mf_query *query, int argc, char **argv, const struct mf_query_files *files,
 		       const char *const *allowed, int *n_words, struct mf_error *err)
 {
@@ -348,9 +380,7 @@ static int parse_words(struct mf_query *query, int argc, char **argv, const stru
 		if (code)
 			continue;
 		if (!is_among(argv[i], tree_options) && !is_among(argv[i], allowed))
-			return mf_error_set(err, -EINVAL, "Bad option: %.400s\nIt has no effect on a profile that is "
-							  "already recorded.\nUse --help for more information.",
-					    argv[i]);
+			return refuse_option(argv[i], allowed, err);
 		query->words[(*n_words)++] = argv[i];
 	}
 	if (query->n_files < files->least)
