@@ -194,4 +194,33 @@ TEST_F_TIMEOUT(standard, diff_compares_places_of_the_program, 120)
 	EXPECT_FALSE(HAS("(went)"));
 }
 
+/*
+ * The libraries hold libstdc++'s pool, the buffer of stdout and the thread's table until the end. They are no
+ * leaks of the program, which has leaks of its own.
+ */
+TEST_F_TIMEOUT(standard, leaks_are_of_the_program, 120)
+{
+	EXPECT_EQ(1, RUN("massif-ctl", "check", "--max-leak-sites=0", "massif.rec"));
+	EXPECT_FALSE(HAS("libstdc++")) TH_LOG("%s", self->result.out);
+	EXPECT_FALSE(HAS("_IO_file_doallocate"));
+	EXPECT_FALSE(HAS("rtld-malloc"));
+	EXPECT_TRUE(HAS("  Table (massif.cc:6)\n"));
+	/* They are only no leaks: everything that is held counts for the other budgets, and is shown. */
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--leaks", "massif.rec"));
+	EXPECT_TRUE(HAS("_IO_file_doallocate"));
+	ASSERT_TRUE(record(self, "#include <cstdio>\n#include <thread>\n"
+				 "int main() { std::thread t([] { puts(\"\"); }); t.join(); }\n",
+			   "--record=massif.none", "-O2"));
+	EXPECT_EQ(0, RUN("massif-ctl", "check", "--max-leak-sites=0", "massif.none")) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_EQ(1, RUN("massif-ctl", "check", "--max-end=1K", "massif.none"));
+	/* What the program makes the libraries allocate is a leak. */
+	ASSERT_TRUE(record(self, "#include <cstdio>\n#include <cstring>\nchar *volatile p;\nFILE *volatile f;\n"
+				 "int main() { p = strdup(\"a\"); f = fopen(\"/dev/null\", \"r\"); }\n",
+			   "--record=massif.two", "-O0"));
+	EXPECT_EQ(1, RUN("massif-ctl", "check", "--max-leak-sites=1", "massif.two"));
+	EXPECT_EQ(0, RUN("massif-ctl", "check", "--max-leak-sites=2", "massif.two"));
+}
+
 TEST_HARNESS_MAIN

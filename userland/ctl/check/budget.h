@@ -16,7 +16,7 @@ enum mf_measure {
 	MF_MEASURE_ALLOCATIONS, /* blocks allocated since the start */
 	MF_MEASURE_ALLOCATED,	/* the sum of their sizes */
 	MF_MEASURE_TEMPORARY,	/* temporary blocks, or their share of all */
-	MF_MEASURE_LEAK_SITES,	/* sites that hold bytes at the end and are not suppressed */
+	MF_MEASURE_LEAK_SITES,	/* sites that hold bytes at the end and are no known leaks */
 	MF_MEASURES,
 };
 

@@ -12,11 +12,14 @@
 #include "base/cleanup.h"
 #include "base/pattern.h"
 #include "base/printable.h"
+#include "ctl/check/runtime.h"
 #include "ctl/message/quantity.h"
+#include "ctl/query/label.h"
 #include "report/location.h"
 #include "report/sites.h"
 
-#define SITES_SHOWN 5u
+#define SITES_SHOWN   5u
+#define LABEL_COLUMNS 100u /* longer names are shortened, but not cut */
 
 static const char *base_name(const char *path)
 {
@@ -54,9 +57,16 @@ struct measurement {
 	uint64_t sum;
 };
 
+/* In pages mode, what the loader maps stays, too, but is part of what the program needs. */
+static bool is_known_leak(const struct measurement *m, const struct mf_moment_stack *stack)
+{
+	return (!m->process->profile->pages && mf_runtime_keeps(stack)) ||
+	       mf_suppressions_match(&m->check->suppressions, stack);
+}
+
 static bool counts(const struct measurement *m, const struct mf_moment_stack *stack)
 {
-	if (m->budget->measure == MF_MEASURE_LEAK_SITES && mf_suppressions_match(&m->check->suppressions, stack))
+	if (m->budget->measure == MF_MEASURE_LEAK_SITES && is_known_leak(m, stack))
 		return false;
 	if (m->budget->part == MF_PART_ALL)
 		return true;
@@ -128,10 +138,14 @@ static int compare_sites(const void *left, const void *right)
 
 static void print_site(FILE *out, const struct mf_site *site, enum mf_measure_unit unit)
 {
+	mf_auto_free char *label = strdup(site->label);
+
+	if (label)
+		mf_label_shorten(label, LABEL_COLUMNS);
 	if (unit == MF_UNIT_BYTES)
-		fprintf(out, "%10s  %s\n", mf_quantity_bytes(site->bytes[0]).text, site->label);
+		fprintf(out, "%10s  %s\n", mf_quantity_bytes(site->bytes[0]).text, label ?: "?");
 	else
-		fprintf(out, "%10" PRIu64 "  %s\n", site->bytes[0], site->label);
+		fprintf(out, "%10" PRIu64 "  %s\n", site->bytes[0], label ?: "?");
 }
 
 /* Returns the sites of the measured stacks, those with most first, in lines. */

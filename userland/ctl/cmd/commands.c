@@ -86,7 +86,7 @@ const struct mf_command mf_commands[] = {
 	  "    --max-peak=SIZE, --max-end=SIZE           bytes held at the peak, at the end (64K, 1M)\n"
 	  "    --max-allocations=N, --max-allocated=SIZE   blocks allocated since the start, and their sizes\n"
 	  "    --max-temporary=N|N%       blocks freed before their thread allocated another\n"
-	  "    --max-leak-sites=N         sites that hold bytes at the end\n"
+	  "    --max-leak-sites=N         sites that hold bytes at the end, but for the C and C++ libraries' own\n"
 	  "    --budget=FILE              budgets for programs, functions, files and libraries; a line is\n"
 	  "                               [program PATTERN] [function|file|library PATTERN] MEASURE LIMIT,\n"
 	  "                               such as: library libxml2.so* peak 64M\n"

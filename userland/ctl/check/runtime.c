@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+// Recognises blocks that the C and C++ libraries never free, although the program has no leak.
+
+#include "runtime.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "report/standard.h"
+
+/*
+ * The buffer of stdin or stdout, and a thread's table of thread-local variables: glibc keeps the stacks of threads that
+ * have ended, with their tables, for the next threads.
+ */
+static const char *const keepers[] = { "_IO_file_doallocate", "_dl_allocate_tls" };
+
+/* In debug files, a name can end in a version: _IO_file_doallocate@@GLIBC_2.2.5. */
+static bool is_keeper(const struct mf_location *location)
+{
+	if (!location->function || !mf_standard_is_c(location))
+		return false;
+	for (size_t i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
+		size_t length = strlen(keepers[i]);
+
+		if (strncmp(location->function, keepers[i], length) == 0 &&
+		    (!location->function[length] || location->function[length] == '@'))
+			return true;
+	}
+	return false;
+}
+
+static bool is_of_loader(const struct mf_location *location)
+{
+	const char *slash = location->object ? strrchr(location->object, '/') : NULL;
+
+	return slash && strncmp(slash, "/ld-", strlen("/ld-")) == 0;
+}
+
+/*
+ * Returns whether the loader has called only libraries of C and C++: then libstdc++ has allocated its pool for exceptions,
+ * or the loader something for itself.
+ */
+static bool is_of_start(const struct mf_moment_stack *stack)
+{
+	for (size_t i = 0; i < stack->n; i++) {
+		const struct mf_location *location = stack->calls[i].location;
+
+		if (!mf_standard_has(location) && !mf_standard_is_c(location))
+			return false;
+	}
+	return stack->n && is_of_loader(stack->calls[stack->n - 1].location);
+}
+
+bool mf_runtime_keeps(const struct mf_moment_stack *stack)
+{
+	for (size_t i = 0; i < stack->n; i++)
+		if (is_keeper(stack->calls[i].location))
+			return true;
+	return is_of_start(stack);
+}
