@@ -32,10 +32,11 @@
 #define THREADS_SUMMED_MAX	256
 
 /*
- * Maximum delay between a counter change and its report by the rss_stat tracepoint. Allows for a hypervisor that stops
- * the virtual processor between the two.
+ * Maximum delay between a counter change and its report by the rss_stat tracepoint. A hypervisor may stop the virtual
+ * processor between the two, and a preemptible kernel may preempt the task: khugepaged, which collapses pages into huge
+ * ones at the lowest priority, waits for seconds if other tasks keep the processors busy.
  */
-#define UNNOTED_PATIENCE	HZ
+#define UNNOTED_PATIENCE	(10 * HZ)
 
 atomic_t massif_mm_filters[1 << MASSIF_CROWD_BITS];
 
@@ -94,17 +95,21 @@ static void count_all(struct mm_struct *mm, long *rss)
  * before it calls rss_stat. Usually a span (an interval in which a task changes resident pages, see rss_span.h) shows
  * that such a report is still to come, but not if the change is made by another process (by UFFDIO_COPY, for example).
  * If the report has not arrived within UNNOTED_PATIENCE, or if @last is true, counts the missing changes here and
- * returns true: they are then drift.
+ * returns true: they are then drift. UNNOTED_PATIENCE is measured for one change: while other processes keep changing
+ * the target's pages, every comparison may find a change, but each time a different one, which is about to be reported.
  */
 static bool settled(struct massif_resident *resident, struct mm_struct *mm, bool last)
 {
+	struct massif_rss_unnoted unnoted;
 	int i;
 
 	lockdep_assert_held(&resident->lock);
-	if (massif_rss_is_noted(&resident->base, mm))
+	if (!massif_rss_find_unnoted(&resident->base, mm, &unnoted))
 		return true;
-	if (!resident->unnoted_since)
+	if (!resident->unnoted_since || memcmp(&unnoted, &resident->unnoted, sizeof(unnoted))) {
 		resident->unnoted_since = jiffies ?: 1;
+		resident->unnoted = unnoted;
+	}
 	if (!last && time_before(jiffies, resident->unnoted_since + UNNOTED_PATIENCE))
 		return false;
 	for (i = 0; i < NR_MM_COUNTERS; i++)
@@ -121,6 +126,7 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	const struct massif_place place = { .cause = MASSIF_RESIDENT_DRIFT };
 	struct massif_resident *resident = &target->resident;
 	long now[NR_MM_COUNTERS], again[NR_MM_COUNTERS];
+	struct massif_rss_unnoted unnoted;
 	struct massif_rec_resident rec;
 	int i, threads;
 
@@ -152,7 +158,7 @@ static void look_for_drift(struct massif_target *target, struct mm_struct *mm, b
 	 */
 	smp_mb();
 	if (massif_fault_slot_served(mm) || !massif_rss_spans_idle(target) ||
-	    !massif_rss_is_noted(&resident->base, mm))
+	    massif_rss_find_unnoted(&resident->base, mm, &unnoted))
 		return;
 	for (i = 0; i < NR_MM_COUNTERS; i++)
 		now[i] -= resident->reported[i];

@@ -60,6 +60,7 @@ struct massif_resident {
 	 */
 	unsigned int until_drift;
 	unsigned long unnoted_since;	/* jiffies when a change not reported by rss_stat was first found; 0: none */
+	struct massif_rss_unnoted unnoted; /* that change */
 	/*
 	 * The module increments the global massif_resident_epoch when it starts to track a target's resident pages;
 	 * this is the value after the increment for this target. On kernels before 6.2, the global value is stored at

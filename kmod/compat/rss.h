@@ -25,6 +25,21 @@
  * counter's current value is stored in the base. The difference from the value stored before is the change made by
  * current, or by one processor. A base must be all zero before massif_rss_base_alloc().
  */
+
+/* A counter that has changed since it was last noted in a base. Both values are in pages. */
+struct massif_rss_unnoted {
+	int member;
+	int cpu;			/* the processor whose collected count it is; -1: the shared counter */
+	s64 now;			/* the counter's value */
+	s64 noted;			/* the value in the base */
+};
+
+static inline bool massif_rss_differs(struct massif_rss_unnoted *unnoted, int member, int cpu, s64 now, s64 noted)
+{
+	*unnoted = (struct massif_rss_unnoted){ .member = member, .cpu = cpu, .now = now, .noted = noted };
+	return now != noted;
+}
+
 #ifdef MASSIF_HAVE_mm_rss_atomic
 
 /* True if the kernel collects changes to the counters of resident pages per processor, false if per thread. */
@@ -84,16 +99,19 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 }
 
 /*
- * True if the rss_stat tracepoint has reported every change to the shared counters. Serialised with massif_rss_note().
+ * Returns true, with the first counter in *@unnoted, if the rss_stat tracepoint has yet to report a change to a shared
+ * counter. Serialised with massif_rss_note().
  */
-static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struct mm_struct *mm)
+static inline bool massif_rss_find_unnoted(const struct massif_rss_base *base, struct mm_struct *mm,
+					   struct massif_rss_unnoted *unnoted)
 {
 	int member;
 
 	for (member = 0; member < NR_MM_COUNTERS; member++)
-		if (base->shared[member] != atomic_long_read(&mm->rss_stat.count[member]))
-			return false;
-	return true;
+		if (massif_rss_differs(unnoted, member, -1, atomic_long_read(&mm->rss_stat.count[member]),
+				       base->shared[member]))
+			return true;
+	return false;
 }
 
 static inline void massif_rss_base_fold(struct massif_rss_base *base, int cpu)
@@ -212,19 +230,23 @@ static inline long massif_rss_note(struct massif_rss_base *base, struct mm_struc
 	return change;
 }
 
-static inline bool massif_rss_is_noted(const struct massif_rss_base *base, struct mm_struct *mm)
+static inline bool massif_rss_find_unnoted(const struct massif_rss_base *base, struct mm_struct *mm,
+					   struct massif_rss_unnoted *unnoted)
 {
 	int member, cpu;
 
 	for (member = 0; member < NR_MM_COUNTERS; member++) {
-		if (base->shared[member] != READ_ONCE(mm->rss_stat[member].count))
-			return false;
+		if (massif_rss_differs(unnoted, member, -1, READ_ONCE(mm->rss_stat[member].count),
+				       base->shared[member]))
+			return true;
+		/* A processor may note its own changes meanwhile, without resident.lock. */
 		for_each_possible_cpu(cpu)
-			if (per_cpu_ptr(base->seen, cpu)->collected[member] !=
-			    READ_ONCE(*massif_rss_of_cpu(mm, member, cpu)))
-				return false;
+			if (massif_rss_differs(unnoted, member, cpu,
+					       READ_ONCE(*massif_rss_of_cpu(mm, member, cpu)),
+					       READ_ONCE(per_cpu_ptr(base->seen, cpu)->collected[member])))
+				return true;
 	}
-	return true;
+	return false;
 }
 
 /*
