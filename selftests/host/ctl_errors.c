@@ -142,6 +142,19 @@ TEST_F(errors, help_of_verbs)
 	}
 }
 
+/* The help of everything names the options of run; those of the other commands are in their own help. */
+TEST_F(errors, help_of_all_leads_to_that_of_one)
+{
+	CTL_RUN(&self->result, "massif-ctl", "--help");
+	EXPECT_NE(NULL, strstr(self->result.out, "\n  massif-ctl show --help explains show, and so on for each command.\n"));
+	EXPECT_NE(NULL, strstr(self->result.out, "\n  options of run and record (defaults in brackets):\n    --heap=yes|no"));
+	EXPECT_EQ(NULL, strstr(self->result.out, "--leaks"));
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "show", "--help");
+	EXPECT_NE(NULL, strstr(self->result.out, "\n    --leaks "));
+	EXPECT_NE(NULL, strstr(self->result.out, "\n    --all-calls "));
+}
+
 TEST_F(errors, shim_not_found)
 {
 	setenv("MASSIF_PRELOAD", "/none/shim.so", 1);

@@ -97,6 +97,32 @@ TEST_F_TIMEOUT(show, has_other_views, 120)
 	}
 }
 
+/* The usual next questions. A massif.out file has no counts. */
+TEST_F_TIMEOUT(show, names_other_views, 120)
+{
+	static const struct {
+		const char *word, *file;
+		bool more, counts;
+	} hints[] = {
+		{ "--top=10", "massif.rec", true, true },
+		{ "--by=file", "massif.rec", true, false },
+		{ "--leaks", "massif.rec", true, false },
+		{ "--sort=temporary", "massif.rec", true, false },
+		{ "--sort=growth", "massif.rec", false, false },
+		{ "--by=stack", "massif.rec", false, false },
+		{ "--tree", "massif.rec", false, false },
+		{ "--sizes", "massif.rec", false, false },
+		{ "-q", "massif.rec", false, false },
+		{ "--top=10", "massif.out", true, false },
+	};
+
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+		EXPECT_EQ(0, RUN("massif-ctl", "show", hints[i].word, hints[i].file));
+		EXPECT_EQ(hints[i].more, HAS("in all\n\nMore: --tree (callers)")) TH_LOG("%s", hints[i].word);
+		EXPECT_EQ(hints[i].counts, HAS(", --leaks (never freed), --sort=temporary (short-lived).\n"));
+	}
+}
+
 /* The same tree, from a file that has only text. */
 TEST_F_TIMEOUT(show, tree_of_a_massif_out_file, 120)
 {

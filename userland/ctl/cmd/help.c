@@ -47,6 +47,8 @@ int mf_command_help(int argc, char **argv)
 		printf("%s massif-ctl %-42s %s\n", i ? "      " : "usage:", mf_commands[i].usage,
 		       mf_commands[i].summary);
 	printf("       massif-ctl %-42s same as run\n", "[options] [--] program arguments...");
-	print_options();
+	printf("\n  massif-ctl show --help explains show, and so on for each command.\n");
+	printf("\n  options of run and record (defaults in brackets):\n");
+	mf_options_print_help(stdout);
 	return finish();
 }

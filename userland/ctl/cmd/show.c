@@ -191,6 +191,20 @@ static int show_tree(const struct mf_query *query, const struct mf_terminal *ter
 	return code;
 }
 
+/* Names other views that answer the usual next questions. */
+static void print_hint(const struct mf_query *query, const struct mf_terminal *terminal,
+		       const struct mf_recorded *process)
+{
+	bool is_first = !query->leaks && !query->sort && !query->by_given;
+
+	if (query->options.verbosity < MF_MESSAGE_NOTE || query->growth || query->by >= MF_SITES_BY_STACK)
+		return;
+	fputs("\nMore: --tree (callers)", terminal->out);
+	if (is_first && process->profile.counts)
+		fputs(", --leaks (never freed), --sort=temporary (short-lived)", terminal->out);
+	fputs(".\n", terminal->out);
+}
+
 static int show_process(const struct mf_query *query, const struct mf_terminal *terminal,
 			struct mf_recorded *process, struct mf_error *err)
 {
@@ -209,7 +223,10 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 		return mf_size_table_print(terminal, &process->profile, err);
 	if (query->tree)
 		return show_tree(query, terminal, process, part.snapshots[table.sort == 1], err);
-	return show_table(terminal, &table, err);
+	if (show_table(terminal, &table, err))
+		return -ENODATA;
+	print_hint(query, terminal, process);
+	return 0;
 }
 
 static uint64_t peak_of(const struct mf_recorded *process)

@@ -227,6 +227,12 @@ void mf_label_shorten(char *label, unsigned int columns)
 		steps[i](label);
 }
 
+/* The file and line, or the library of a function without a name, say more than the end of the name. */
+static bool is_worth_keeping(const char *label, const char *position)
+{
+	return !begins_with(position, " (in ") || begins_with(label, "0x") || begins_with(label, "??\?");
+}
+
 void mf_label_print(const struct mf_terminal *terminal, const char *label, unsigned int columns)
 {
 	mf_auto_free char *text = strdup(label);
@@ -240,7 +246,8 @@ void mf_label_print(const struct mf_terminal *terminal, const char *label, unsig
 	mf_label_shorten(text, columns);
 	position = find_position(text);
 	used = position ? columns_of(position) : 0;
-	if (columns_of(text) <= columns || !position || used + NAME_COLUMNS_MIN > columns || strstr(text, " < ")) {
+	if (columns_of(text) <= columns || !position || used + NAME_COLUMNS_MIN > columns || strstr(text, " < ") ||
+	    !is_worth_keeping(text, position)) {
 		mf_terminal_print_cut(terminal, text, columns);
 		return;
 	}
