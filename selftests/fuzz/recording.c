@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "ctl/check/verdict_writers.h"
+#include "ctl/query/class_table.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/selection.h"
 #include "ctl/query/size_table.h"
@@ -210,7 +211,9 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 {
 	struct sink sink = { .is_text = true };
 	const struct mf_terminal terminal = { .out = open_sink(&sink), .width = 80, .utf8 = true };
-	const struct mf_query query = { .options.report = *options };
+	const struct mf_query query = {
+		.options.report = *options, .by_given = choice & 1, .by = (choice >> 5) % MF_SITES_BYS,
+	};
 	const struct mf_site_table_part part = { process, { mf_profile_first(&process->profile, process->end), process->end } };
 	const struct mf_moment moment = {
 		.profile = &process->profile, .snapshot = part.snapshots[0], .options = options,
@@ -230,6 +233,8 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 	mf_curve_draw(&terminal, &process->profile, 8);
 	fuzz_require(!mf_site_table_print(&terminal, &table, &err));
 	fuzz_require(!mf_tree_view_print(&terminal, &moment, false, &err));
+	for (enum mf_detail_histogram which = 0; which < MF_DETAIL_HISTOGRAMS; which++)
+		fuzz_require(!mf_class_table_print(&terminal, &query, process, which, &err) == !!process->profile.details);
 	fuzz_require(!mf_size_table_print(&terminal, &process->profile, &err) == !!process->profile.sizes);
 	fclose(terminal.out);
 }

@@ -328,4 +328,189 @@ TEST_F(details, in_json)
 	}
 }
 
+/* Reads the histogram of heaptrack_print -H, each line of which has a size and how many blocks have it, into classes. */
+static bool read_histogram(const char *path, uint64_t *classes)
+{
+	FILE *in = fopen(path, "re");
+	unsigned long long size, blocks;
+
+	memset(classes, 0, MF_DETAIL_CLASSES * sizeof(*classes));
+	while (in && fscanf(in, "%llu %llu", &size, &blocks) == 2) {
+		uint32_t class = 0;
+
+		while (1ull << class < size)
+			class++;
+		/* heaptrack's library allocates one block itself, for exceptions of C++. */
+		classes[class] += size == 72704 ? blocks - 1 : blocks;
+	}
+	return in && !fclose(in);
+}
+
+TEST_F_TIMEOUT(details, sizes_equal_those_of_heaptrack, 120)
+{
+	static const char *const commands[][4] = {
+		{ "./detail" },
+		{ "/usr/bin/jq", "-n", "[range(1000)] | length" },
+		{ "/bin/sed", "-n", "s/a*b/x/p", "/etc/services" },
+		{ "/usr/bin/sort", "/etc/passwd" },
+		{ "/usr/bin/readelf", "-S", "/bin/ls" },
+		{ "/usr/bin/sqlite3", ":memory:", "create table t(a); insert into t values (1); select * from t;" },
+	};
+
+	if (RUN("heaptrack", "--version"))
+		SKIP(return, "heaptrack is not installed");
+	ASSERT_TRUE(compile(self, programs[2].text));
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		uint64_t theirs[MF_DETAIL_CLASSES];
+		char ours_text[2048], theirs_text[2048];
+		const char *const *argv = commands[i];
+		const struct mf_recorded *process;
+		struct sums sums;
+
+		ctl_remove_files("out.");
+		RUN("heaptrack", "-o", "out.heaptrack", argv[0], argv[1], argv[2], argv[3]);
+		ASSERT_EQ(0, RUN("sh", "-c", "heaptrack_print -f out.heaptrack.* -H out.sizes"));
+		ASSERT_TRUE(read_histogram("out.sizes", theirs));
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--record-detail=full",
+				 "--massif-out-file=massif.1", argv[0], argv[1], argv[2], argv[3]));
+		process = reread(self);
+		ASSERT_NE(NULL, process);
+		sums = add_up(&process->profile);
+		EXPECT_STREQ(text_of(theirs, theirs_text), text_of(sums.sizes, ours_text)) {
+			TH_LOG("%s", argv[0]);
+		}
+	}
+}
+
+/* Two functions: one allocates blocks of one size, which all live at the peak; one of two sizes, of which one lives. */
+static const char two_sites[] =
+	"#include <stdlib.h>\nvoid *small[100];\n"
+	"void keep(void) { for (int i = 0; i < 100; i++) small[i] = malloc(50); }\n"
+	"void use(void) { for (int i = 0; i < 30; i++) {"
+	" void *p = malloc(64); void *q = malloc(3000); free(p); free(q); } }\n"
+	"int main(void) { keep(); use(); for (int i = 0; i < 90; i++) free(small[i]); _Exit(0); }";
+
+static const struct {
+	const char *what;
+	const char *argv[5];
+	const char *lines[6]; /* in this order */
+} shown[] = {
+	{ "sizes by function", { "show", "--sizes", "--by=function", "massif.rec" },
+	  { "        size       blocks    share    function\n",
+	    "<=      64 B          130   81.25%  ████████████████\n",
+	    "                      100   76.92%    keep\n                       30   23.08%    use\n",
+	    "<=  4.000 KB           30   18.75%  ████\n                       30  100.00%    use\n",
+	    "      in all          160  100.00%\n" } },
+	{ "sizes of some stacks", { "show", "--sizes", "--through=use", "massif.rec" },
+	  { "<=      64 B           30   50.00%  ██████████\n<=     128 B            0    0.00%\n",
+	    "<=  4.000 KB           30   50.00%", "      in all           60  100.00%\n" } },
+	{ "sizes of sites that match", { "show", "--sizes", "--by=function", "--filter=use", "massif.rec" },
+	  { "<=      64 B          130   81.25%  ████████████████\n"
+	    "                       30   23.08%    use\n" } },
+	{ "one site of each class", { "show", "--sizes", "--by=function", "--top=1", "massif.rec" },
+	  { "                      100   76.92%    keep\n                       30   23.08%    1 more\n" } },
+	{ "lifetimes", { "show", "--lifetimes", "massif.rec" },
+	  { "Bytes that the program allocated between a block's allocation and its free:\n"
+	    "    lifetime       blocks    share\n",
+	    "<=       1 B           30   20.00%  ████\n", "<=  4.000 KB           30   20.00%  ████\n",
+	    "<=  128.0 KB           90   60.00%  ████████████\n",
+	    "      in all          150  100.00%\n",
+	    " live at end           10\n" } },
+	{ "lifetimes by function", { "show", "--lifetimes", "--by=function", "massif.rec" },
+	  { "<=  128.0 KB           90   60.00%  ████████████\n"
+	    "                       90  100.00%    keep\n" } },
+	{ "blocks at the peak", { "show", "--by=function", "massif.rec" },
+	  { "      peak     blocks        end   share  function\n",
+	    "  4.883 KB        100      500 B  62.00%  keep\n  2.992 KB          2        0 B  38.00%  use\n",
+	    "  7.875 KB        102      500 B 100.00%  in all\n" } },
+	{ "sorted by blocks", { "show", "--by=function", "--sort=blocks", "massif.rec" },
+	  { "  4.883 KB        100      500 B  98.04%  keep\n  2.992 KB          2        0 B   1.96%  use\n" } },
+	{ "blocks at the end", { "show", "--by=function", "--sort=blocks", "--at=end", "massif.rec" },
+	  { "       end     blocks        end   share  function\n", "     500 B         10      500 B 100.00%  keep\n" } },
+	{ "the largest block", { "show", "--by=function", "--sort=largest", "massif.rec" },
+	  { "     calls  allocated  temporary    largest   share  function\n",
+	    "        60   89.77 KB         30   2.930 KB          use\n"
+	    "       100   4.883 KB          0       50 B          keep\n",
+	    "       160   94.65 KB         30   2.930 KB          in all\n" } },
+	{ "the largest block of the rest", { "show", "--by=function", "--sort=largest", "--top=1", "massif.rec" },
+	  { "       100   4.883 KB          0       50 B          1 more\n" } },
+	{ "a tree of blocks", { "show", "--tree", "--sort=blocks", "massif.rec" },
+	  { "       100  98.04%  keep (", "         1   0.98%  use (" } },
+};
+
+TEST_F_TIMEOUT(details, shown, 60)
+{
+	ASSERT_TRUE(compile(self, two_sites));
+	ASSERT_EQ(0, RECORD("./detail"));
+	setenv("LC_ALL", "C.UTF-8", 1);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		const char *const *argv = shown[i].argv, *at;
+
+		ASSERT_EQ(0, RUN("massif-ctl", argv[0], argv[1], argv[2], argv[3], argv[4])) {
+			TH_LOG("%s: %s", shown[i].what, self->result.err);
+		}
+		at = self->result.out;
+		for (size_t k = 0; k < 6 && shown[i].lines[k] && at; k++) {
+			at = strstr(at, shown[i].lines[k]);
+			EXPECT_NE(NULL, at) {
+				TH_LOG("%s: line %zu in %s", shown[i].what, k, self->result.out);
+			}
+		}
+	}
+}
+
+/* Without details, the questions that need them are answered with what to do. */
+TEST_F(details, missing)
+{
+	static const char *const options[][2] = {
+		{ "--lifetimes" }, { "--sizes", "--by=site" }, { "--sizes", "--through=main" }, { "--sort=blocks" },
+		{ "--sort=largest" }, { "--tree", "--sort=blocks" },
+	};
+
+	ASSERT_TRUE(compile(self, two_sites));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.1", "./detail"));
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		EXPECT_EQ(1, RUN("massif-ctl", "show", options[i][0], options[i][1] ?: "--top=3", "massif.rec"));
+		EXPECT_NE(NULL, strstr(self->result.err, "make the recording with --record-detail=full")) {
+			TH_LOG("%s: %s", options[i][0], self->result.err);
+		}
+	}
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--sizes", "massif.rec"));
+	ASSERT_EQ(0, RECORD("./detail"));
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--tree", "--sort=largest", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "have no sum"));
+}
+
+/* Of the samples that "go tool pprof -raw" prints, adds up the numbers of the column @column. */
+static uint64_t column_of(const char *raw, unsigned int column)
+{
+	const char *at = strstr(raw, "\nSamples:\n");
+	uint64_t sum = 0;
+
+	at = at ? strchr(at + 10, '\n') : NULL;
+	for (; at && strncmp(at, "\nLocations", 10) != 0; at = strchr(at + 1, '\n')) {
+		char *next = (char *)at + 1;
+		unsigned long long number = 0;
+
+		for (unsigned int i = 0; i <= column; i++)
+			number = strtoull(next, &next, 10);
+		sum += number;
+	}
+	return sum;
+}
+
+TEST_F_TIMEOUT(details, blocks_of_the_peak_in_pprof, 60)
+{
+	ASSERT_TRUE(compile(self, two_sites));
+	ASSERT_EQ(0, RECORD("./detail"));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=pprof", "-o", "out.pb.gz", "massif.rec"));
+	ASSERT_EQ(0, RUN("go", "tool", "pprof", "-raw", "out.pb.gz"));
+	EXPECT_NE(NULL, strstr(self->result.out, "inuse_objects/count"));
+	EXPECT_EQ(160, column_of(self->result.out, 0));
+	EXPECT_EQ(102, column_of(self->result.out, 2));
+	EXPECT_EQ(8064, column_of(self->result.out, 3)) {
+		TH_LOG("%s", self->result.out);
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -129,6 +129,14 @@ static const struct command changing[][6] = {
 		{ mf_command_show, 1, .words = { "show", "--sort=temporary", "--by=thread", MUTANT } },
 	},
 	{
+		{ mf_command_show, 1, .words = { "show", "--lifetimes", MUTANT } },
+		{ mf_command_show, 1, .words = { "show", "--lifetimes", "--by=stack", MUTANT } },
+		{ mf_command_show, 1, .words = { "show", "--sizes", "--by=site", "--top=1", MUTANT } },
+		{ mf_command_show, 1, .words = { "show", "--sizes", "--through=m*", MUTANT } },
+		{ mf_command_show, 1, .words = { "show", "--sort=largest", "--inclusive", MUTANT } },
+		{ mf_command_show, 1, .words = { "show", "--sort=blocks", "--tree", MUTANT } },
+	},
+	{
 		{ mf_command_diff, 2, .words = { "diff", BASE, MUTANT } },
 		{ mf_command_diff, 2, .words = { "diff", MUTANT, BASE } },
 		{ mf_command_diff, 2, .words = { "diff", MUTANT, MUTANT } },

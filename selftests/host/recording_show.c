@@ -286,7 +286,8 @@ static const struct {
 	const char *says;
 } mistakes[] = {
 	{ "--by=x", "use one of site, function, place, file, library, stack, thread, thread-name, process" },
-	{ "--sort=x", "use peak, end, growth, calls, allocated or temporary" },
+	{ "--sort=x", "use peak, blocks, end, growth, calls, allocated, temporary or largest" },
+	{ "--lifetimes=x", "--lifetimes takes no value" },
 	{ "--through=h", "--through=h: no such stack has a function of this name" },
 	{ "--thread=x", "--separate-threads=yes" },
 	{ "--top=0", "it needs a number of rows, at least 1" },

@@ -25,12 +25,6 @@
 
 #define MF_DETAIL_LINE_CLASSES 8u
 
-enum mf_detail_histogram {
-	MF_DETAIL_SIZES,
-	MF_DETAIL_LIFETIMES,
-	MF_DETAIL_HISTOGRAMS,
-};
-
 /* The details of one context in one shard. */
 struct mf_detail {
 	_Alignas(64) uint64_t blocks; /* live blocks; in a shard, this can be negative */

@@ -106,7 +106,7 @@ static int walk_stacks(struct walk *walk,
 			if (!add_frame(moment, &walk->calls, walk->frames[f]))
 				return mf_error_set(err, -ENOMEM, "out of memory");
 		code = each(data, &(struct mf_moment_stack){ walk->calls.list, walk->calls.count, leaf->bytes,
-							     leaf->context }, err);
+							     leaf->context, leaf->blocks }, err);
 	}
 	return code;
 }
@@ -167,33 +167,6 @@ int mf_moment_each_of_all(const struct mf_moment *moment,
 	code = mf_moment_each(&all, each, data, err);
 	free(leaves);
 	return code;
-}
-
-int mf_counted_init(struct mf_counted *counted, const struct mf_moment *moment, enum mf_count count,
-		    struct mf_error *err)
-{
-	const struct mf_profile *profile = moment->profile;
-
-	*counted = (struct mf_counted){ .moment = *moment };
-	counted->leaves = calloc(profile->n_contexts + 1, sizeof(*counted->leaves));
-	if (!counted->leaves)
-		return mf_error_set(err, -ENOMEM, "out of memory");
-	counted->snapshot = (struct mf_profile_snapshot){
-		.tree = MF_TREE_DETAILED,
-		.n_seen = profile->n_contexts,
-		.leaves = counted->leaves,
-		.n_leaves = mf_profile_list_counts(profile, count, counted->leaves),
-	};
-	for (size_t i = 0; i < counted->snapshot.n_leaves; i++)
-		counted->snapshot.heap_bytes += counted->leaves[i].bytes;
-	counted->moment.snapshot = &counted->snapshot;
-	counted->moment.in_blocks = !mf_profile_is_in_bytes(count);
-	return 0;
-}
-
-void mf_counted_deinit(struct mf_counted *counted)
-{
-	free(counted->leaves);
 }
 
 size_t mf_moment_join_counts(const struct mf_moment *moment, struct mf_leaf **leaves, struct mf_error *err)

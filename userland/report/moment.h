@@ -22,23 +22,8 @@ struct mf_moment {
 	bool is_compared; /* labels have no addresses, which differ from run to run; see sites.h */
 	bool without_lines; /* nor lines or directories, which differ from build to build */
 	bool is_end; /* the snapshot is of the end of the profile */
-	bool in_blocks; /* the leaves have numbers of blocks instead of bytes; see mf_counted */
+	bool in_blocks; /* the leaves have numbers of blocks instead of bytes; see counted.h */
 };
-
-/* A moment whose leaves have a count of each context in place of live bytes. */
-struct mf_counted {
-	struct mf_moment moment;
-	struct mf_profile_snapshot snapshot;
-	struct mf_leaf *leaves;
-};
-
-/*
- * Makes @counted of @moment, whose profile has counts. Must not be moved. Returns 0 or -ENOMEM. Release it by
- * mf_counted_deinit().
- */
-int mf_counted_init(struct mf_counted *counted, const struct mf_moment *moment, enum mf_count count,
-		    struct mf_error *err);
-void mf_counted_deinit(struct mf_counted *counted);
 
 /* One call of a stack. An inlined call has the frame of the function into which it was inlined. */
 struct mf_call {
@@ -52,6 +37,7 @@ struct mf_moment_stack {
 	size_t n;
 	uint64_t bytes;
 	uint32_t context;
+	uint32_t blocks; /* live blocks, if the snapshot has_blocks */
 };
 
 /*

@@ -67,10 +67,15 @@ struct writer {
 	bool failed;
 };
 
-/* Live blocks are counted at the end only. */
+/* Without details, live blocks are counted at the end only. */
 static bool has_blocks(const struct writer *w)
 {
-	return w->counts && w->moment->is_end;
+	return w->moment->snapshot->has_blocks || (w->counts && w->moment->is_end);
+}
+
+static uint64_t blocks_of(const struct writer *w, const struct mf_moment_stack *stack)
+{
+	return w->counts && w->moment->is_end ? w->counts[stack->context].live : stack->blocks;
 }
 
 static void add_tag(struct mf_bytes *bytes, unsigned int field, unsigned int wire)
@@ -223,7 +228,7 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 		mf_bytes_add_unsigned(&values, w->counts[stack->context].allocated);
 	}
 	if (has_blocks(w))
-		mf_bytes_add_unsigned(&values, w->counts[stack->context].live);
+		mf_bytes_add_unsigned(&values, blocks_of(w, stack));
 	mf_bytes_add_unsigned(&values, stack->bytes);
 	add_message(&sample, SAMPLE_LOCATIONS, &locations);
 	add_message(&sample, SAMPLE_VALUES, &values);

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/printable.h"
+#include "report/counted.h"
 #include "report/location.h"
 #include "report/standard.h"
 
@@ -213,6 +214,15 @@ struct addition {
 	unsigned int side;
 };
 
+/* Adds a number of a stack to that of a site, or of all. */
+static void add_number(uint64_t *numbers, unsigned int value, uint64_t number)
+{
+	if (value != MF_SITES_LARGEST)
+		numbers[value] += number;
+	else if (number > numbers[value])
+		numbers[value] = number;
+}
+
 /* Adds the bytes of a stack to the site of its first call, unless they have been added to that site already. */
 static int add_to_site(const struct addition *addition, const struct mf_moment_stack *stack, struct mf_error *err)
 {
@@ -233,7 +243,7 @@ static int add_to_site(const struct addition *addition, const struct mf_moment_s
 	if (site->last_stack == sites->n_stacks)
 		return 0;
 	site->last_stack = sites->n_stacks;
-	site->bytes[addition->side] += stack->bytes;
+	add_number(site->bytes, addition->side, stack->bytes);
 	return 0;
 }
 
@@ -253,7 +263,7 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	part.calls += skipped;
 	part.n -= skipped;
 	addition->sites->n_stacks++;
-	addition->sites->totals[addition->side] += stack->bytes;
+	add_number(addition->sites->totals, addition->side, stack->bytes);
 	code = add_to_site(addition, &part, err);
 	while (!code && addition->sites->inclusive && part.n > 1) {
 		part.calls++;
@@ -272,7 +282,7 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 	return mf_moment_each(moment, add_stack, &addition, err);
 }
 
-static const enum mf_count counts_of_values[MF_SITES_VALUES] = {
+static const enum mf_count counts_of_values[MF_SITES_COUNTS_END] = {
 	[MF_SITES_LIVE] = MF_COUNT_LIVE,
 	[MF_SITES_ALLOCATIONS] = MF_COUNT_ALLOCATIONS,
 	[MF_SITES_ALLOCATED] = MF_COUNT_ALLOCATED,
@@ -292,7 +302,7 @@ int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, 
 
 	if (!moment->profile->counts)
 		return 0;
-	for (unsigned int value = MF_SITES_SIDES; value < MF_SITES_VALUES && !code; value++) {
+	for (unsigned int value = MF_SITES_SIDES; value < MF_SITES_COUNTS_END && !code; value++) {
 		struct mf_counted counted;
 
 		code = mf_counted_init(&counted, moment, counts_of_values[value], err);
@@ -300,6 +310,29 @@ int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, 
 			code = mf_sites_add(sites, &counted.moment, by, value, err);
 		mf_counted_deinit(&counted);
 	}
+	return code;
+}
+
+static int add_counted(struct mf_sites *sites, struct mf_counted *counted, enum mf_sites_by by, unsigned int value,
+		       int code, struct mf_error *err)
+{
+	if (!code)
+		code = mf_sites_add(sites, &counted->moment, by, value, err);
+	mf_counted_deinit(counted);
+	return code;
+}
+
+int mf_sites_add_details(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
+			 struct mf_error *err)
+{
+	struct mf_counted counted;
+	int code = 0;
+
+	if (moment->snapshot->has_blocks)
+		code = add_counted(sites, &counted, by, MF_SITES_BLOCKS, mf_counted_init_blocks(&counted, moment, err), err);
+	if (moment->profile->details && !code)
+		code = add_counted(sites, &counted, by, MF_SITES_LARGEST, mf_counted_init_largest(&counted, moment, err),
+				   err);
 	return code;
 }
 

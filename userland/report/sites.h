@@ -36,12 +36,15 @@ extern const char *const mf_sites_by_names[MF_SITES_BYS];
 /* The profiles or snapshots whose bytes are added up side by side. */
 #define MF_SITES_SIDES 2u
 
-/* The numbers of a site: besides the sides, what mf_sites_add_counts() adds up. */
+/* The numbers of a site: besides the sides, what mf_sites_add_counts() and mf_sites_add_details() add up. */
 enum {
 	MF_SITES_LIVE = MF_SITES_SIDES, /* blocks live at the end */
 	MF_SITES_ALLOCATIONS,
 	MF_SITES_ALLOCATED,
 	MF_SITES_TEMPORARIES,
+	MF_SITES_COUNTS_END,
+	MF_SITES_BLOCKS = MF_SITES_COUNTS_END, /* live blocks at the moment */
+	MF_SITES_LARGEST, /* the size of the largest block: of several stacks, the largest, not the sum */
 	MF_SITES_VALUES,
 };
 
@@ -80,7 +83,11 @@ int mf_sites_add(struct mf_sites *sites, const struct mf_moment *moment, enum mf
 int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
 			struct mf_error *err);
 
-/* Returns the count that is number @value of a site, at least MF_SITES_SIDES. */
+/* Adds the live blocks in the moment's snapshot, and the largest blocks, if they are known. Returns 0 or -ENOMEM. */
+int mf_sites_add_details(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
+			 struct mf_error *err);
+
+/* Returns the count that is number @value of a site, from MF_SITES_SIDES to before MF_SITES_COUNTS_END. */
 enum mf_count mf_sites_count_of(unsigned int value);
 
 /* Adds the text for one call to @label: its function, file and line. It can have control characters. */

@@ -12,6 +12,7 @@
 #include "ctl/message/message.h"
 #include "ctl/query/query.h"
 #include "recording/reader.h"
+#include "report/counted.h"
 #include "report/writers.h"
 
 #define MODE 0600

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "ctl/message/message.h"
 #include "ctl/message/quantity.h"
+#include "ctl/query/class_table.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/query.h"
 #include "ctl/query/size_table.h"
@@ -19,6 +20,7 @@
 #include "ctl/query/site_table.h"
 #include "ctl/query/terminal.h"
 #include "recording/reader.h"
+#include "report/counted.h"
 
 #define ROWS 8 /* height of the curve */
 
@@ -156,6 +158,13 @@ static struct mf_site_table make_table(const struct mf_query *query, const struc
 
 static int check_counts(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err)
 {
+	if (query->sort >= MF_SITES_COUNTS_END)
+		return process->profile.details ? 0 :
+						  mf_error_set(err, -ENODATA,
+							       "the file has no %s: make the recording with "
+							       "--record-detail=full",
+							       query->sort == MF_SITES_BLOCKS ? "blocks of each moment" :
+												"sizes of each stack's blocks");
 	if (query->sort < MF_SITES_SIDES || process->profile.counts)
 		return 0;
 	return mf_error_set(err, -ENODATA, "the file has no calls: it is of pages mode, or a massif.out file; sort by peak, "
@@ -168,6 +177,18 @@ static int show_table(const struct mf_terminal *terminal, const struct mf_site_t
 		if (check_counts(table->query, table->parts[i].process, err))
 			return -ENODATA;
 	return mf_site_table_print(terminal, table, err);
+}
+
+/*
+ * Shows the sizes of all blocks or, if the question is about some of them or about the code that has allocated them,
+ * those that the recording has of each stack.
+ */
+static int show_sizes(const struct mf_query *query, const struct mf_terminal *terminal, const struct mf_recorded *process,
+		      struct mf_error *err)
+{
+	if (query->by_given || query->selection.thread || query->selection.through)
+		return mf_class_table_print(terminal, query, process, MF_DETAIL_SIZES, err);
+	return mf_size_table_print(terminal, &process->profile, err);
 }
 
 /* Shows the call tree of a snapshot or, if --sort names a count, that of all blocks since the start. */
@@ -184,7 +205,13 @@ static int show_tree(const struct mf_query *query, const struct mf_terminal *ter
 		return -ENODATA;
 	if (query->sort < MF_SITES_SIDES)
 		return mf_tree_view_print(terminal, &moment, query->all_calls, err);
-	code = mf_counted_init(&counted, &moment, mf_sites_count_of(query->sort), err);
+	if (query->sort == MF_SITES_LARGEST)
+		return mf_error_set(err, -EINVAL, "--tree --sort=largest: the largest blocks of several stacks have no sum; "
+						  "leave --tree out");
+	if (query->sort == MF_SITES_BLOCKS)
+		code = mf_counted_init_blocks(&counted, &moment, err);
+	else
+		code = mf_counted_init(&counted, &moment, mf_sites_count_of(query->sort), err);
 	if (!code)
 		code = mf_tree_view_print(terminal, &counted.moment, query->all_calls, err);
 	mf_counted_deinit(&counted);
@@ -220,7 +247,9 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	print_figures(terminal, process);
 	mf_curve_draw(terminal, &process->profile, ROWS);
 	if (query->sizes)
-		return mf_size_table_print(terminal, &process->profile, err);
+		return show_sizes(query, terminal, process, err);
+	if (query->lifetimes)
+		return mf_class_table_print(terminal, query, process, MF_DETAIL_LIFETIMES, err);
 	if (query->tree)
 		return show_tree(query, terminal, process, part.snapshots[table.sort == 1], err);
 	if (show_table(terminal, &table, err))
@@ -306,7 +335,8 @@ static int show_file(struct mf_query *query)
 	if (mf_recording_read(query->files[0], &recording, &err))
 		return refuse(&err);
 	mf_query_say_damage(query->files[0], &recording);
-	if ((query->at || query->growth || query->tree || query->sizes) && !query->pid && recording.n_processes != 1) {
+	if ((query->at || query->growth || query->tree || query->sizes ||
+	     query->lifetimes) && !query->pid && recording.n_processes != 1) {
 		mf_query_process(query, &recording, &err);
 		return refuse(&err);
 	}
@@ -328,8 +358,8 @@ static int show_file(struct mf_query *query)
 int mf_command_show(int argc, char **argv)
 {
 	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--sizes", "--filter",
-		"--thread", "--through", "--top", NULL,
+		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--sizes", "--lifetimes",
+		"--filter", "--thread", "--through", "--top", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;

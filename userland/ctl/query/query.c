@@ -149,6 +149,8 @@ static int parse_sort(const char *text, struct mf_query *query, struct mf_error 
 		[MF_SITES_ALLOCATIONS] = "calls",
 		[MF_SITES_ALLOCATED] = "allocated",
 		[MF_SITES_TEMPORARIES] = "temporary",
+		[MF_SITES_BLOCKS] = "blocks",
+		[MF_SITES_LARGEST] = "largest",
 	};
 
 	query->growth = strcmp(text, "growth") == 0;
@@ -160,7 +162,8 @@ static int parse_sort(const char *text, struct mf_query *query, struct mf_error 
 			return 0;
 		}
 	}
-	return mf_error_set(err, -EINVAL, "--sort=%.200s: use peak, end, growth, calls, allocated or temporary", text);
+	return mf_error_set(err, -EINVAL, "--sort=%.200s: use peak, blocks, end, growth, calls, allocated, temporary or "
+						  "largest", text);
 }
 
 static int parse_leaks(const char *text, struct mf_query *query, struct mf_error *err)
@@ -190,6 +193,12 @@ static int parse_tree(const char *text, struct mf_query *query, struct mf_error 
 static int parse_sizes(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->sizes = true;
+	return 0;
+}
+
+static int parse_lifetimes(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->lifetimes = true;
 	return 0;
 }
 
@@ -274,6 +283,7 @@ static const struct own_option {
 	{ "--inclusive", parse_inclusive, .bare = true },
 	{ "--all-calls", parse_all_calls, .bare = true },
 	{ "--sizes", parse_sizes, .bare = true },
+	{ "--lifetimes", parse_lifetimes, .bare = true },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
 	{ "--thread", parse_thread },

@@ -36,6 +36,7 @@ struct mf_query {
 	bool growth;		  /* --sort=growth: what has grown most comes first */
 	bool tree;		  /* --tree: show the call tree */
 	bool sizes;		  /* --sizes: show how many blocks of which sizes were allocated */
+	bool lifetimes;		  /* --lifetimes: show how long blocks have lived */
 	bool processes;		  /* --by=process: show the processes of the recording */
 	uint32_t top;		  /* --top: how many rows a table has; 0: not given */
 	uint64_t min;		  /* --min: smaller changes are not shown, in bytes */

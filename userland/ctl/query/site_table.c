@@ -34,21 +34,56 @@ static int compare(const void *left, const void *right, void *data)
 	return strcmp(a->label, b->label);
 }
 
-/* The columns of a table: numbers of a site, from the first to before the end. */
+/* The columns of a table: numbers of a site. */
 struct columns {
-	unsigned int first, end;
+	unsigned int list[MF_SITES_VALUES];
+	unsigned int n;
 };
+
+static bool has_counts(const struct mf_site_table_part *part)
+{
+	return part->process->profile.counts != NULL;
+}
+
+static bool has_details(const struct mf_site_table_part *part)
+{
+	return part->process->profile.details && part->snapshots[0]->has_blocks;
+}
+
+/* Returns whether all processes of the table have what @has returns. */
+static bool all_have(const struct mf_site_table *table, bool (*has)(const struct mf_site_table_part *part))
+{
+	for (size_t i = 0; i < table->n_parts; i++)
+		if (!has(&table->parts[i]))
+			return false;
+	return true;
+}
+
+static void add_column(struct columns *columns, unsigned int value)
+{
+	columns->list[columns->n++] = value;
+}
 
 static struct columns columns_of(const struct mf_site_table *table)
 {
-	bool counted = true;
+	struct columns columns = { .n = 0 };
 
-	for (size_t i = 0; i < table->n_parts; i++)
-		counted &= table->parts[i].process->profile.counts != NULL;
-	if (table->sort > MF_SITES_LIVE)
-		return (struct columns){ MF_SITES_ALLOCATIONS, MF_SITES_VALUES };
+	if (table->sort > MF_SITES_LIVE && table->sort != MF_SITES_BLOCKS) {
+		add_column(&columns, MF_SITES_ALLOCATIONS);
+		add_column(&columns, MF_SITES_ALLOCATED);
+		add_column(&columns, MF_SITES_TEMPORARIES);
+		if (all_have(table, has_details))
+			add_column(&columns, MF_SITES_LARGEST);
+		return columns;
+	}
+	add_column(&columns, 0);
+	if ((!table->sort || table->sort == MF_SITES_BLOCKS) && all_have(table, has_details))
+		add_column(&columns, MF_SITES_BLOCKS);
+	add_column(&columns, 1);
 	/* What is held at the end has blocks, too, if they are known. */
-	return (struct columns){ 0, counted && table->sort && !table->growth ? MF_SITES_LIVE + 1 : MF_SITES_SIDES };
+	if ((table->sort == 1 || table->sort == MF_SITES_LIVE) && !table->growth && all_have(table, has_counts))
+		add_column(&columns, MF_SITES_LIVE);
+	return columns;
 }
 
 static const char *title_of(const struct mf_site_table *table, unsigned int value)
@@ -58,6 +93,8 @@ static const char *title_of(const struct mf_site_table *table, unsigned int valu
 		[MF_SITES_ALLOCATIONS] = "calls",
 		[MF_SITES_ALLOCATED] = "allocated",
 		[MF_SITES_TEMPORARIES] = "temporary",
+		[MF_SITES_BLOCKS] = "blocks",
+		[MF_SITES_LARGEST] = "largest",
 	};
 
 	return value < MF_SITES_SIDES ? table->titles[value] : counts[value];
@@ -65,10 +102,27 @@ static const char *title_of(const struct mf_site_table *table, unsigned int valu
 
 static void print_number(FILE *out, unsigned int value, uint64_t number)
 {
-	if (value == MF_SITES_LIVE || value == MF_SITES_ALLOCATIONS || value == MF_SITES_TEMPORARIES)
+	if (value >= MF_SITES_SIDES && value != MF_SITES_ALLOCATED && value != MF_SITES_LARGEST)
 		fprintf(out, "%10" PRIu64 " ", number);
 	else
 		fprintf(out, "%10s ", mf_quantity_bytes(number).text);
+}
+
+/* Returns number @value of several sites together, if it is @number of one of them, and @sum of the others. */
+static uint64_t together(uint64_t sum, unsigned int value, uint64_t number)
+{
+	if (value != MF_SITES_LARGEST)
+		return sum + number;
+	return number > sum ? number : sum;
+}
+
+/* The largest block is no part of a whole. */
+static void print_share(FILE *out, const struct mf_site_table *table, uint64_t part, uint64_t whole)
+{
+	if (table->sort == MF_SITES_LARGEST)
+		fprintf(out, "%7s  ", "");
+	else
+		fprintf(out, "%6.2f%%  ", mf_quantity_share(part, whole));
 }
 
 /* If the sites are inclusive, their bytes add up to more than there are. */
@@ -79,14 +133,14 @@ static uint64_t total_of(const struct mf_sites *sites, unsigned int side)
 	if (sites->inclusive)
 		return sites->totals[side];
 	for (size_t i = 0; i < sites->count; i++)
-		sum += sites->list[i].bytes[side];
+		sum = together(sum, side, sites->list[i].bytes[side]);
 	return sum;
 }
 
-static void print_numbers(FILE *out, struct columns columns, const uint64_t *numbers)
+static void print_numbers(FILE *out, const struct columns *columns, const uint64_t *numbers)
 {
-	for (unsigned int value = columns.first; value < columns.end; value++)
-		print_number(out, value, numbers[value]);
+	for (unsigned int i = 0; i < columns->n; i++)
+		print_number(out, columns->list[i], numbers[columns->list[i]]);
 }
 
 static void print_rows(const struct mf_terminal *terminal, const struct mf_site_table *table,
@@ -99,37 +153,38 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 	FILE *out = terminal->out;
 
 	fputs(mf_terminal_bold(terminal), out);
-	for (unsigned int value = columns.first; value < columns.end; value++)
-		fprintf(out, "%10s ", title_of(table, value));
+	for (unsigned int i = 0; i < columns.n; i++)
+		fprintf(out, "%10s ", title_of(table, columns.list[i]));
 	fprintf(out, "%7s  %s%s\n", "share", mf_sites_by_names[table->by], mf_terminal_plain(terminal));
 	for (size_t i = 0; i < sites->count; i++) {
 		const struct mf_site *site = &sites->list[i];
 
 		if (i >= n || !site->bytes[table->sort]) {
-			for (unsigned int value = columns.first; value < columns.end; value++)
-				left[value] += site->bytes[value];
+			for (unsigned int value = 0; value < MF_SITES_VALUES; value++)
+				left[value] = together(left[value], value, site->bytes[value]);
 			rest++;
 			continue;
 		}
-		print_numbers(out, columns, site->bytes);
-		fprintf(out, "%6.2f%%  ", mf_quantity_share(site->bytes[table->sort], whole));
+		print_numbers(out, &columns, site->bytes);
+		print_share(out, table, site->bytes[table->sort], whole);
 		/* A stack is long, and worth its lines. */
 		if (table->by == MF_SITES_BY_STACK)
 			fputs(site->label, out);
 		else
-			mf_label_print(terminal, site->label,
-					      terminal->width - 10 - 11 * (columns.end - columns.first));
+			mf_label_print(terminal, site->label, terminal->width - 10 - 11 * columns.n);
 		putc('\n', out);
 	}
 	if (rest && sites->inclusive) {
-		fprintf(out, "%*s%zu more\n", (int)(11 * (columns.end - columns.first) + 9), "", rest);
+		fprintf(out, "%*s%zu more\n", (int)(11 * columns.n + 9), "", rest);
 	} else if (rest) {
-		print_numbers(out, columns, left);
-		fprintf(out, "%6.2f%%  %zu more\n", mf_quantity_share(left[table->sort], whole), rest);
+		print_numbers(out, &columns, left);
+		print_share(out, table, left[table->sort], whole);
+		fprintf(out, "%zu more\n", rest);
 	}
-	for (unsigned int value = columns.first; value < columns.end; value++)
-		print_number(out, value, total_of(sites, value));
-	fprintf(out, "%6.2f%%  in all\n", mf_quantity_share(whole, whole));
+	for (unsigned int i = 0; i < columns.n; i++)
+		print_number(out, columns.list[i], total_of(sites, columns.list[i]));
+	print_share(out, table, whole, whole);
+	fputs("in all\n", out);
 }
 
 static int add_part(struct mf_sites *sites, const struct mf_site_table *table, const struct mf_site_table_part *part,
@@ -147,8 +202,9 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 		};
 
 		code = mf_sites_add(sites, &moment, table->by, side, err);
-		if (!code && !side && columns_of(table).end > MF_SITES_SIDES)
-			code = mf_sites_add_counts(sites, &moment, table->by, err);
+		if (!code && !side && columns_of(table).n > MF_SITES_SIDES)
+			code = mf_sites_add_counts(sites, &moment, table->by, err) ?:
+			       mf_sites_add_details(sites, &moment, table->by, err);
 	}
 	return code;
 }
