@@ -83,6 +83,39 @@ TEST_F_TIMEOUT(diff, of_two_builds, 120)
 	EXPECT_TRUE(HAS("\n        0 B   7.500 KB   7.500 KB  4 more\n"));
 }
 
+/* Numbers since the start, instead of the bytes of a moment. The exit status is still that of the bytes. */
+TEST_F_TIMEOUT(diff, of_counts, 120)
+{
+	static const struct {
+		const char *value, *title, *row, *all;
+	} counts[] = {
+		{ "--value=calls", "  place: blocks allocated\n",
+		  "\n         +1          0          1  come (program.c) (came)\n",
+		  "\n          0          4          4  in all\n" },
+		{ "--value=allocated", "  place: bytes allocated\n",
+		  "\n  +7.000 KB   1.000 KB   8.000 KB  grow (program.c)\n",
+		  "\n  +6.500 KB   7.500 KB   14.00 KB  in all\n" },
+		{ "--value=live-blocks", "  place: blocks live at the end\n",
+		  "\n         -1          1          0  go (program.c) (went)\n",
+		  "\n          0          4          4  in all\n" },
+		{ "--value=temporary", "  place: temporary blocks\n", "\n          0          0          0  in all\n", "" },
+		{ "--value=bytes", "  place\n", "\n  +7.000 KB   1.000 KB   8.000 KB  grow (program.c)\n", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		EXPECT_EQ(1, RUN("massif-ctl", "diff", counts[i].value, "massif.old", "massif.new"));
+		EXPECT_TRUE(HAS(counts[i].title) && HAS(counts[i].row) && HAS(counts[i].all)) {
+			TH_LOG("%s: %s", counts[i].value, self->result.out);
+		}
+	}
+	/* Of the stacks through one function only. */
+	EXPECT_EQ(1, RUN("massif-ctl", "diff", "--value=calls", "--through=grow", "massif.old", "massif.new"));
+	EXPECT_TRUE(HAS("\n          0          1          1  in all\n")) TH_LOG("%s", self->result.out);
+	EXPECT_EQ(2, RUN("massif-ctl", "diff", "--value=calls", "massif.old", "massif.out"));
+	EXPECT_NE(NULL, strstr(self->result.err, "--value: a file has no calls"));
+	EXPECT_EQ(2, RUN("massif-ctl", "diff", "--value=x", "massif.old", "massif.new"));
+}
+
 /* From 7,680 to 14,336 bytes in 4 blocks with 8 bytes of overhead each: 86.31 per cent more. */
 TEST_F_TIMEOUT(diff, tolerance, 120)
 {

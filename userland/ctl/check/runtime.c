@@ -58,3 +58,18 @@ bool mf_runtime_keeps(const struct mf_moment_stack *stack)
 			return true;
 	return is_of_start(stack);
 }
+
+static int add_kept(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	uint64_t *bytes = data;
+
+	if (mf_runtime_keeps(stack))
+		*bytes += stack->bytes;
+	return 0;
+}
+
+int mf_runtime_sum(const struct mf_moment *moment, uint64_t *bytes, struct mf_error *err)
+{
+	*bytes = 0;
+	return mf_moment_each(moment, add_kept, bytes, err);
+}

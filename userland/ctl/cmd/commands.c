@@ -47,6 +47,7 @@ const struct mf_command mf_commands[] = {
 	  "    --inclusive       count a stack for all its calls, not only for the innermost\n"
 	  "    --all-calls       do not leave out calls of the standard libraries of C++ and Rust\n"
 	  "    --at=peak|end     the moment whose sites are compared\n"
+	  "    --value=calls|allocated|temporary|live-blocks   compare these numbers of the sites, not their bytes\n"
 	  "    --min=SIZE        hide smaller changes (4K, 1M)\n"
 	  "    --top=N           number of rows, 20 by default\n"
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"

@@ -142,11 +142,13 @@ static int compare_sites(const void *left, const void *right)
 	return strcmp(a->label, b->label);
 }
 
-static void print_row(const struct mf_terminal *terminal, const uint64_t *bytes)
+static void print_row(const struct mf_terminal *terminal, const struct mf_query *query, const uint64_t *numbers)
 {
-	print_change(terminal->out, bytes[OLD], bytes[NEW], true);
-	print_number(terminal->out, bytes[OLD], true);
-	print_number(terminal->out, bytes[NEW], true);
+	bool bytes = !query->counted || mf_profile_is_in_bytes(query->count);
+
+	print_change(terminal->out, numbers[OLD], numbers[NEW], bytes);
+	print_number(terminal->out, numbers[OLD], bytes);
+	print_number(terminal->out, numbers[NEW], bytes);
 }
 
 static const char *fate_of(const struct mf_site *site)
@@ -156,12 +158,19 @@ static const char *fate_of(const struct mf_site *site)
 
 static void print_sites(const struct mf_terminal *terminal, const struct comparison *c)
 {
+	static const char *const counted[MF_COUNTS] = {
+		[MF_COUNT_ALLOCATIONS] = ": blocks allocated",
+		[MF_COUNT_ALLOCATED] = ": bytes allocated",
+		[MF_COUNT_TEMPORARIES] = ": temporary blocks",
+		[MF_COUNT_LIVE] = ": blocks live at the end",
+	};
 	size_t n = c->query->top ? c->query->top : 20, hidden = 0;
 	uint64_t rest[SIDES] = { 0 }, all[SIDES] = { 0 };
 	FILE *out = terminal->out;
 
-	fprintf(out, "%s%11s %10s %10s  %s%s\n", mf_terminal_bold(terminal), "change", "old", "new",
-		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE], mf_terminal_plain(terminal));
+	fprintf(out, "%s%11s %10s %10s  %s%s%s\n", mf_terminal_bold(terminal), "change", "old", "new",
+		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE],
+		c->query->counted ? counted[c->query->count] : "", mf_terminal_plain(terminal));
 	for (size_t i = 0; i < c->sites.count; i++) {
 		const struct mf_site *site = &c->sites.list[i];
 		uint64_t change = distance(site->bytes[OLD], site->bytes[NEW]);
@@ -175,7 +184,7 @@ static void print_sites(const struct mf_terminal *terminal, const struct compari
 			continue;
 		}
 		n--;
-		print_row(terminal, site->bytes);
+		print_row(terminal, c->query, site->bytes);
 		putc(' ', out);
 		mf_label_print(terminal, site->label, terminal->width - 43);
 		fprintf(out, "%s\n", fate_of(site));
@@ -186,11 +195,29 @@ static void print_sites(const struct mf_terminal *terminal, const struct compari
 	if (hidden && c->sites.inclusive) {
 		fprintf(out, "%*s %zu more\n", 34, "", hidden);
 	} else if (hidden) {
-		print_row(terminal, rest);
+		print_row(terminal, c->query, rest);
 		fprintf(out, " %zu more\n", hidden);
 	}
-	print_row(terminal, all);
+	print_row(terminal, c->query, all);
 	fputs(" in all\n", out);
+}
+
+/* Adds the bytes of @moment, or the numbers that --value names. */
+static int add_moment(struct comparison *c, const struct mf_moment *moment, enum mf_sites_by by, unsigned int side,
+		      struct mf_error *err)
+{
+	struct mf_counted counted;
+	int code;
+
+	if (!c->query->counted)
+		return mf_sites_add(&c->sites, moment, by, side, err);
+	if (!moment->profile->counts)
+		return mf_error_set(err, -ENODATA, "--value: a file has no calls: it is of pages mode, or a massif.out file");
+	code = mf_counted_init(&counted, moment, c->query->count, err);
+	if (!code)
+		code = mf_sites_add(&c->sites, &counted.moment, by, side, err);
+	mf_counted_deinit(&counted);
+	return code;
 }
 
 static int add_sites(struct comparison *c, unsigned int side, struct mf_error *err)
@@ -208,7 +235,7 @@ static int add_sites(struct comparison *c, unsigned int side, struct mf_error *e
 			.is_compared = true,
 			.without_lines = true,
 		};
-		int code = moment.snapshot ? mf_sites_add(&c->sites, &moment, by, side, err) : -ESRCH;
+		int code = moment.snapshot ? add_moment(c, &moment, by, side, err) : -ESRCH;
 
 		if (code)
 			return code;
@@ -302,7 +329,7 @@ int mf_command_diff(int argc, char **argv)
 {
 	static const char *const allowed[] = {
 		"--pid", "--at", "--by", "--inclusive", "--all-calls", "--filter", "--thread", "--through", "--top", "--min",
-		"--tolerance", NULL,
+		"--tolerance", "--value", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/printable.h"
 #include "command.h"
+#include "ctl/check/runtime.h"
 #include "ctl/message/message.h"
 #include "ctl/message/quantity.h"
 #include "ctl/query/class_table.h"
@@ -218,6 +219,25 @@ static int show_tree(const struct mf_query *query, const struct mf_terminal *ter
 	return code;
 }
 
+/* Prints how much of what is held at the end is no leak of the program. */
+static int print_runtime(const struct mf_query *query, const struct mf_terminal *terminal,
+			 const struct mf_recorded *process, struct mf_error *err)
+{
+	const struct mf_moment moment = {
+		&process->profile, process->end, &query->options.report, process->symbolizer,
+	};
+	uint64_t bytes = 0;
+
+	if (!query->leaks || !process->facts.version || process->profile.pages)
+		return 0;
+	if (mf_runtime_sum(&moment, &bytes, err))
+		return -ENOMEM;
+	if (bytes)
+		fprintf(terminal->out, "\nOf these, %s are the C and C++ libraries' own, and no leak.\n",
+			mf_quantity_bytes(bytes).text);
+	return 0;
+}
+
 /* Names other views that answer the usual next questions. */
 static void print_hint(const struct mf_query *query, const struct mf_terminal *terminal,
 		       const struct mf_recorded *process)
@@ -252,7 +272,7 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 		return mf_class_table_print(terminal, query, process, MF_DETAIL_LIFETIMES, err);
 	if (query->tree)
 		return show_tree(query, terminal, process, part.snapshots[table.sort == 1], err);
-	if (show_table(terminal, &table, err))
+	if (show_table(terminal, &table, err) || print_runtime(query, terminal, process, err))
 		return -ENODATA;
 	print_hint(query, terminal, process);
 	return 0;
