@@ -5,7 +5,23 @@ LIBMASSIF_SRCS := $(filter-out userland/ctl/%,$(wildcard userland/*/*.c))
 LIBMASSIF      := $(O)/libmassif.a
 # Asked once, and only where something is linked. libiberty has no file for pkg-config.
 LIBMASSIF_LIBS  = $(eval LIBMASSIF_LIBS := $(shell $(PKG_CONFIG) --libs libdw libelf libunwind-generic libunwind liblzma libdeflate libzstd zlib) \
-			-liberty -lpthread -ldl -lm)$(LIBMASSIF_LIBS)
+			-liberty -lpthread -ldl -lm $(NCURSES_LIBS))$(LIBMASSIF_LIBS)
+
+# massif-ctl top has a screen if there is ncurses (libncurses-dev). What was compiled without it is compiled again once
+# it is there.
+HAS_NCURSES := $(shell $(PKG_CONFIG) --exists ncursesw 2>/dev/null && echo yes)
+NCURSES_LIBS = $(if $(HAS_NCURSES),$(shell $(PKG_CONFIG) --libs ncursesw))
+NCURSES_OBJS := $(patsubst %,$(O)/userland/ctl/live/%.o,curses picker screen)
+
+$(NCURSES_OBJS): $(O)/ncurses
+ifeq ($(HAS_NCURSES),yes)
+$(NCURSES_OBJS): MF_CFLAGS += -DMASSIF_HAS_NCURSES $(shell $(PKG_CONFIG) --cflags ncursesw)
+endif
+
+.PHONY: always
+$(O)/ncurses: always
+	@mkdir -p $(@D)
+	@echo '$(HAS_NCURSES)' | cmp -s - $@ || echo '$(HAS_NCURSES)' >$@
 
 # Where the modules of d3 are, the library for the charts of reports: D3=none builds without.
 D3   ?= /usr/share/nodejs

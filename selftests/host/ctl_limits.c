@@ -128,7 +128,12 @@ static void list_nothing(void *data, FILE *out)
 {
 }
 
-static const struct mf_control_ops ops = { .list = list_nothing };
+static int watch_nothing(void *data, pid_t pid, struct mf_control_watched *watched, struct mf_error *err)
+{
+	return mf_error_set(err, -EAGAIN, "nothing yet");
+}
+
+static const struct mf_control_ops ops = { .list = list_nothing, .watch = watch_nothing };
 
 /* Finds the control socket that this process has opened. */
 static bool find_control(struct sockaddr_un *address, socklen_t *size)
@@ -195,6 +200,57 @@ TEST_F(limits, silent_connections)
 		close(asks);
 		for (int j = 0; j < n; j++)
 			close(silent[j]);
+		mf_control_close(control);
+	}
+}
+
+/* Connections that watch stay open, and do not take the place of others; more of them are refused. */
+TEST_F(limits, connections_that_watch)
+{
+	enum { ROOM = 8 };
+	static const int numbers[] = { ROOM, ROOM + 1, 10 * ROOM };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct mf_control_request request = { .magic = MF_CONTROL_MAGIC, .verb = MF_CONTROL_WATCH };
+		int n = numbers[i], watching[10 * ROOM], asks;
+		struct mf_control_answer answer;
+		struct mf_control *control;
+		struct sockaddr_un address;
+		socklen_t size;
+
+		ASSERT_EQ(0, mf_control_open(&ops, NULL, &control, NULL));
+		ASSERT_TRUE(find_control(&address, &size));
+		/* Each asks twice. */
+		for (int j = 0; j < 2 * n; j++) {
+			if (j < n)
+				watching[j] = reach(&address, size);
+			ASSERT_LE(0, watching[j % n]);
+			mf_control_serve(control);
+			if (j >= n && j % n >= ROOM)
+				continue;
+			ASSERT_EQ((ssize_t)sizeof(request), send(watching[j % n], &request, sizeof(request), 0));
+			mf_control_serve(control);
+			ASSERT_LE((ssize_t)sizeof(answer), recv(watching[j % n], &answer, sizeof(answer), MSG_DONTWAIT));
+			EXPECT_EQ(j % n < ROOM ? -EAGAIN : -EBUSY, answer.code);
+		}
+		for (int j = 0; j < n; j++)
+			EXPECT_EQ(j >= ROOM, is_gone(watching[j]));
+		/* When one ends, there is room for another; other requests are answered anyway. */
+		close(watching[0]);
+		mf_control_serve(control);
+		for (int j = 0; j < 2; j++) {
+			request.verb = j ? MF_CONTROL_LIST : MF_CONTROL_WATCH;
+			asks = reach(&address, size);
+			ASSERT_LE(0, asks);
+			mf_control_serve(control);
+			ASSERT_EQ((ssize_t)sizeof(request), send(asks, &request, sizeof(request), 0));
+			mf_control_serve(control);
+			ASSERT_LE((ssize_t)sizeof(answer), recv(asks, &answer, sizeof(answer), MSG_DONTWAIT));
+			EXPECT_EQ(j ? 0 : -EAGAIN, answer.code);
+			close(asks);
+		}
+		for (int j = 1; j < n; j++)
+			close(watching[j]);
 		mf_control_close(control);
 	}
 }

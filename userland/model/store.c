@@ -118,11 +118,11 @@ static uint64_t budget_within_limits(uint64_t budget)
 }
 
 /*
- * Maps all regions at the addresses in @places, or at any addresses if @places is NULL. @makes is true if the caller is
- * creating the store; in that case, MF_REGION_THREADS is not mapped. Returns 0 or -errno.
+ * Maps all regions with @protection at the addresses in @places, or at any addresses if @places is NULL. @has_threads is
+ * false if MF_REGION_THREADS is not mapped. Returns 0 or -errno.
  */
 static int map_all(struct mf_store *store, int fd, const struct mf_region *regions,
-		   void *const *places, bool makes)
+		   void *const *places, int protection, bool has_threads)
 {
 	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
 
@@ -132,10 +132,9 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 		void *address;
 
 		store->sizes[i] = regions[i].size;
-		if (!regions[i].size || (makes && i == MF_REGION_THREADS))
+		if (!regions[i].size || (!has_threads && i == MF_REGION_THREADS))
 			continue;
-		address = mmap(places ? places[i] : NULL, regions[i].size,
-			       PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd,
+		address = mmap(places ? places[i] : NULL, regions[i].size, protection, flags | MAP_NORESERVE, fd,
 			       fd >= 0 ? (off_t)regions[i].offset : 0);
 
 		if (address == MAP_FAILED) {
@@ -201,7 +200,7 @@ static int create(struct mf_store *store, uint64_t budget, bool has_details, int
 		if (code)
 			return code;
 	}
-	code = map_all(store, made, regions, NULL, true);
+	code = map_all(store, made, regions, NULL, PROT_READ | PROT_WRITE, false);
 	if (code) {
 		if (made >= 0)
 			close(made);
@@ -271,7 +270,7 @@ static int read_regions(int fd, struct mf_region *regions)
 	return 0;
 }
 
-int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err)
+static int attach(struct mf_store *store, int fd, int protection, bool has_threads, struct mf_error *err)
 {
 	struct mf_region regions[MF_REGION_COUNT];
 	int code;
@@ -280,10 +279,20 @@ int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err)
 	code = read_regions(fd, regions);
 	if (code)
 		return mf_error_set(err, code, "descriptor %d is not a massif session", fd);
-	code = map_all(store, fd, regions, NULL, false);
+	code = map_all(store, fd, regions, NULL, protection, has_threads);
 	if (code)
 		return mf_error_set(err, code, "cannot map the session memory: %s", strerror(-code));
 	return 0;
+}
+
+int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err)
+{
+	return attach(store, fd, PROT_READ | PROT_WRITE, true, err);
+}
+
+int mf_store_attach_to_read(struct mf_store *store, int fd, struct mf_error *err)
+{
+	return attach(store, fd, PROT_READ, false, err);
 }
 
 int mf_store_attach_again(struct mf_store *store, int fd)
@@ -298,7 +307,7 @@ int mf_store_attach_again(struct mf_store *store, int fd)
 	if (code)
 		return code;
 	memset(store, 0, sizeof(*store));
-	return map_all(store, fd, regions, old.regions, false);
+	return map_all(store, fd, regions, old.regions, PROT_READ | PROT_WRITE, true);
 }
 
 int mf_store_keep_changes(struct mf_store *store, int fd)

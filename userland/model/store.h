@@ -277,6 +277,12 @@ int mf_store_create_detailed(struct mf_store *store, uint64_t budget, int *fd, s
 /* Maps the store in the file @fd, which may be closed afterwards. Returns 0, or -errno if it is not a valid store. */
 int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);
 
+/*
+ * Like mf_store_attach(), but for a process that only reads: its writes would be faults. @fd may be open for reading
+ * only. Reading a page that was never written to allocates it; so first ask the file where its data is.
+ */
+int mf_store_attach_to_read(struct mf_store *store, int fd, struct mf_error *err);
+
 /* Maps the store in @fd at the addresses of @store, whose regions must have the same sizes. Returns 0 or -errno. */
 int mf_store_attach_again(struct mf_store *store, int fd);
 

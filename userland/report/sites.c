@@ -168,6 +168,12 @@ static void (*const labellers[MF_SITES_BYS])(struct mf_bytes *label, const struc
 	[MF_SITES_BY_PROCESS] = label_process,
 };
 
+void mf_sites_label(struct mf_bytes *label, const struct mf_moment *moment, enum mf_sites_by by,
+		    const struct mf_moment_stack *stack)
+{
+	labellers[by](label, moment, stack);
+}
+
 static struct mf_site *new_site(struct mf_sites *sites)
 {
 	char *label = mf_arena_alloc(&sites->arena, sites->text.size);
@@ -230,7 +236,7 @@ static int add_to_site(const struct addition *addition, const struct mf_moment_s
 	struct mf_site *site;
 
 	sites->text.size = 0;
-	labellers[addition->by](&sites->text, addition->moment, stack);
+	mf_sites_label(&sites->text, addition->moment, addition->by, stack);
 	mf_bytes_add(&sites->text, "", 1);
 	if (sites->text.failed)
 		return mf_error_set(err, -ENOMEM, "out of memory");

@@ -93,6 +93,10 @@ enum mf_count mf_sites_count_of(unsigned int value);
 /* Adds the text for one call to @label: its function, file and line. It can have control characters. */
 void mf_sites_add_call(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call);
 
+/* Adds the label of the site to which @stack belongs to @label. It can have control characters. */
+void mf_sites_label(struct mf_bytes *label, const struct mf_moment *moment, enum mf_sites_by by,
+		    const struct mf_moment_stack *stack);
+
 /* Removes the sites whose labels do not match @regex; NULL keeps all. */
 void mf_sites_keep(struct mf_sites *sites, const regex_t *regex);
 

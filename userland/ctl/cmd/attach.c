@@ -155,7 +155,12 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	return mf_pages_session_snapshot(data, verb, pid, out, err);
 }
 
-static const struct mf_control_ops control_ops = { .list = list, .snapshot = snapshot };
+static int watch(void *data, pid_t pid, struct mf_control_watched *watched, struct mf_error *err)
+{
+	return mf_pages_session_watch(data, pid, watched, err);
+}
+
+static const struct mf_control_ops control_ops = { .list = list, .snapshot = snapshot, .watch = watch };
 
 /* Records until the process ends, the duration expires or a signal ends massif-ctl. Returns 0 or -errno. */
 static int follow(struct attachment *a, struct mf_error *err)
@@ -207,13 +212,15 @@ static int record(struct attachment *a)
 	 */
 	if (mf_control_open(&control_ops, &a->session, &a->control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
+	mf_control_follow(a->control, a->options->outputs);
 	ret = follow(a, &err);
-	mf_control_close(mf_take(a->control, NULL));
 	if (ret)
 		refuse(&err);
 	if (!ret && !a->session.first_ended && mf_pages_count(a->session.pages))
 		mf_message_say(MF_MESSAGE_DETAIL, "detaching from process %d", (int)pid);
 	mf_pages_session_end(&a->session);
+	mf_control_follow(NULL, a->options->outputs);
+	mf_control_close(mf_take(a->control, NULL));
 	mf_recorder_say(a->options->recorder);
 	kept = mf_checker_say(a->options->checker);
 	return ret ? STATUS_REFUSED : kept ? 0 : STATUS_OVER;

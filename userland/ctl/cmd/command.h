@@ -36,6 +36,7 @@ int mf_command_symbolize(int argc, char **argv);
 int mf_command_attach(int argc, char **argv);
 int mf_command_rescue(int argc, char **argv);
 int mf_command_list(int argc, char **argv);
+int mf_command_top(int argc, char **argv);
 int mf_command_snapshot(int argc, char **argv);
 int mf_command_detailed_snapshot(int argc, char **argv);
 int mf_command_all_snapshots(int argc, char **argv);

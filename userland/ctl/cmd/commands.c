@@ -130,6 +130,25 @@ const struct mf_command mf_commands[] = {
 	  "  the current directory.\n",
 	  .has_options = true },
 	{ "list", "list", "list the running profiles", mf_command_list },
+	{ "top", "top [options] [PID]", "show what a running program holds, and what grows",
+	  mf_command_top,
+	  "  Shows the running profile of process PID, or the only one, or those from which to choose: live bytes and\n"
+	  "  peak, their curve, allocations per second, and the sites that hold most or grow fastest. The program is not\n"
+	  "  stopped and does not become slower. If it ends, its last figures and its file stay on the screen. Keys:\n"
+	  "    Tab, Left, Right   sort by held bytes, by growth or by allocations\n"
+	  "    Up, Down, PgUp, PgDn, Home   scroll\n"
+	  "    f        call sites or functions\n"
+	  "    / REGEX  only rows that match this extended regular expression\n"
+	  "    p        pause\n"
+	  "    s        save a detailed snapshot\n"
+	  "    Escape   back to the list of profiles\n"
+	  "    ?  q     help, quit\n"
+	  "  Options:\n"
+	  "    -d SEC    seconds between two updates, 1 by default\n"
+	  "    --once    print once, instead of using the screen; rates are then those since the program's start\n"
+	  "    -n N      print N times, -d SEC apart\n"
+	  "    --top=N   number of rows to print, 20 by default\n"
+	  "    --by=site|function   --sort=held|growth|allocations   --filter=REGEX   as with the keys\n" },
 	{ "snapshot", "snapshot [--pid PID] [file]", "write a snapshot of a running profile",
 	  mf_command_snapshot,
 	  SNAPSHOT_DETAILS("massif.vgdb.out") },

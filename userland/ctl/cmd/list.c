@@ -17,7 +17,7 @@ int mf_command_list(int argc, char **argv)
 		mf_message_say(MF_MESSAGE_ERROR, "list takes no arguments");
 		return 1;
 	}
-	if (mf_ask_list(&list, &err)) {
+	if (mf_ask_list(&list, MF_ASK_PATIENCE_MS, &err)) {
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 		return 1;
 	}

@@ -315,13 +315,20 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	return mf_heap_process_snapshot(process, verb, out, err);
 }
 
+static int watch(void *data, pid_t pid, struct mf_control_watched *watched, struct mf_error *err)
+{
+	const struct mf_run *run = data;
+
+	return mf_heap_family_watch(run->state, pid, run->pid, watched, err);
+}
+
 /* A mode that launches no program, for a process that is already running. */
 static const struct mf_mode mode = {
 	.survivors = survivors,
 	.pause = pause_threads,
 	.resume = resume_threads,
 	.finish = finish,
-	.control = { .list = list, .snapshot = snapshot },
+	.control = { .list = list, .snapshot = snapshot, .watch = watch },
 };
 
 static int look(void *data, struct mf_error *err)
@@ -354,6 +361,7 @@ static void accompany(struct mf_run *run, struct mf_heap_family *family)
 	mf_truncation_endure();
 	if (mf_control_open(&mode.control, run, &control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
+	mf_control_follow(control, run->options->outputs);
 	run->supervision = (struct mf_supervision){
 		.signals = &run->signals,
 		.fd = mf_heap_family_fd(family),
@@ -366,6 +374,7 @@ static void accompany(struct mf_run *run, struct mf_heap_family *family)
 		.control = control,
 	};
 	mf_survivor_follow(run, &mode);
+	mf_control_follow(NULL, run->options->outputs);
 	mf_control_close(control);
 }
 

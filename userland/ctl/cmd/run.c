@@ -107,6 +107,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	 */
 	if (mf_control_open(&mode->control, run, &control, &err))
 		mf_message_say(MF_MESSAGE_DETAIL, "%s", err.text);
+	mf_control_follow(control, run->options->outputs);
 	run->supervision.control_fd = mf_control_fd(control);
 	run->supervision.serve = serve;
 	run->supervision.control = control;
@@ -119,6 +120,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	mf_hints_say(run->options, &facts);
 	mf_survivor_follow(run, mode);
 	mf_recorder_say(run->options->recorder);
+	mf_control_follow(NULL, run->options->outputs);
 	mf_control_close(control);
 	return run->status;
 }

@@ -72,62 +72,6 @@ static int parse(int argc, char **argv, struct request *request, struct mf_error
 	return code;
 }
 
-/*
- * The message in @err asks the user to choose a profile. Appends one line to it for each aggregator, with the pid and
- * command line of the first process that the aggregator lists. Stops when the message is full.
- */
-static void list_candidates(const struct mf_profiled_list *list, struct mf_error *err)
-{
-	size_t used = strlen(err->text);
-
-	for (size_t i = 0; i < list->count; i++) {
-		const struct mf_profiled *item = &list->items[i];
-		size_t room = sizeof(err->text) - used;
-		int length;
-
-		if (!item->is_first)
-			continue;
-		length = snprintf(err->text + used, room, "\n  --pid %d  %.80s", (int)item->pid, item->cmd);
-		if (length < 0 || (size_t)length >= room) {
-			err->text[used] = '\0';
-			return;
-		}
-		used += (size_t)length;
-	}
-}
-
-/*
- * Returns the profile selected by @pid, or the only profile. Returns NULL, with a message, if there is no such profile
- * or the choice is ambiguous.
- */
-static const struct mf_profiled *choose(const struct mf_profiled_list *list, pid_t pid,
-					struct mf_error *err)
-{
-	const struct mf_profiled *chosen = NULL;
-	size_t n_first = 0;
-
-	for (size_t i = 0; i < list->count; i++) {
-		const struct mf_profiled *item = &list->items[i];
-
-		n_first += item->is_first;
-		if (pid ? item->pid == pid : item->is_first && !chosen)
-			chosen = item;
-	}
-	if (!list->count) {
-		mf_error_set(err, -ESRCH, "no profile of this user is running");
-	} else if (!chosen) {
-		mf_error_set(err, -ESRCH,
-			     "process %d is not being profiled; massif-ctl list shows the processes that are",
-			     (int)pid);
-	} else if (!pid && n_first > 1) {
-		mf_error_set(err, -EINVAL, "%zu profiles are running; choose one of", n_first);
-		list_candidates(list, err);
-	} else {
-		return chosen;
-	}
-	return NULL;
-}
-
 static bool is_standard_output(const char *path)
 {
 	return strcmp(path, "-") == 0;
@@ -207,9 +151,9 @@ static int take(int argc, char **argv, enum mf_control_verb verb)
 
 	code = parse(argc, argv, &request, &err);
 	if (!code)
-		code = mf_ask_list(&list, &err);
+		code = mf_ask_list(&list, MF_ASK_PATIENCE_MS, &err);
 	if (!code) {
-		profiled = choose(&list, request.pid, &err);
+		profiled = mf_ask_choose(&list, request.pid, "--pid ", &err);
 		code = profiled ? 0 : -ESRCH;
 		if (code)
 			mf_ask_say_silent(&list);

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/printable.h"
 #include "ctl/message/message.h"
 
 enum {
 	PATIENCE_S = 60, /* timeout in seconds for one answer; reading the symbols of a large program takes time */
-	LIST_PATIENCE_MS = 10000, /* overall timeout of a LIST request to all instances, in ms */
 	/*
 	 * number of connection attempts to make while the socket's backlog is full; limited in case the socket belongs
 	 * to another program that never accepts connections
@@ -33,11 +33,7 @@ enum {
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
-/*
- * Connects to the abstract socket @name without blocking, and checks that the socket belongs to this user (if this user
- * is root, it may belong to anyone). Returns a descriptor or -errno; -EAGAIN if the queue is full.
- */
-static int connect_at_once(const char *name)
+int mf_ask_connect(const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	mf_auto_close int fd = -1;
@@ -60,7 +56,7 @@ static int connect_at_once(const char *name)
 	return mf_take(fd, -1);
 }
 
-static int send_request(int guest, enum mf_control_verb verb, pid_t pid)
+int mf_ask_send(int guest, enum mf_control_verb verb, pid_t pid)
 {
 	const struct mf_control_request request = {
 		.magic = MF_CONTROL_MAGIC,
@@ -86,11 +82,7 @@ static int take_descriptor(struct msghdr *message)
 	return fd;
 }
 
-/*
- * Receives an answer on the connection @guest. The caller owns *@text; *@fd is -1 if no descriptor was sent. Returns
- * the answer's code, or -EPROTO if the answer is malformed.
- */
-static int receive(int guest, char **text, int *fd)
+int mf_ask_receive(int guest, enum mf_control_kind *kind, char **text, int *fd)
 {
 	mf_auto_free char *space = calloc(1, MF_CONTROL_TEXT + 1);
 	struct mf_control_answer answer;
@@ -123,30 +115,32 @@ static int receive(int guest, char **text, int *fd)
 			close(mf_take(*fd, -1));
 		return -EPROTO;
 	}
+	*kind = answer.kind;
 	*text = mf_take(space, NULL);
 	return answer.code;
 }
 
-/* Sends one request and receives the answer. Returns the same codes as receive(). */
+/* Sends one request and receives the answer. Returns the same codes as mf_ask_receive(). */
 static int ask(const char *name, enum mf_control_verb verb, pid_t pid, char **text, int *fd)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
-	mf_auto_close int guest = connect_at_once(name);
+	mf_auto_close int guest = mf_ask_connect(name);
+	enum mf_control_kind kind;
 	int code;
 
 	*fd = -1;
 	for (int i = 1; guest == -EAGAIN && i < CONNECT_TRIES; i++) {
 		poll(NULL, 0, CONNECT_WAIT_MS);
-		guest = connect_at_once(name);
+		guest = mf_ask_connect(name);
 	}
 	if (guest < 0)
 		return guest;
-	/* connect_at_once() made the socket non-blocking. From now on, block, but with a timeout. */
+	/* mf_ask_connect() made the socket non-blocking. From now on, block, but with a timeout. */
 	setsockopt(guest, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	fcntl(guest, F_SETFL, 0);
-	code = send_request(guest, verb, pid);
-	return code ? code : receive(guest, text, fd);
+	code = mf_ask_send(guest, verb, pid);
+	return code ? code : mf_ask_receive(guest, &kind, text, fd);
 }
 
 /* Parses one line of a list of running profiles; its fields are separated by tabs. */
@@ -171,9 +165,8 @@ static int add_line(struct mf_profiled_list *list, const char *socket, const cha
 	item->mode = strdup(mode);
 	item->cmd = strdup(line + at);
 	/* The text may come from another user's massif-ctl, so remove terminal control characters. */
-	for (char *c = item->cmd; c && *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	if (item->cmd)
+		mf_printable_clean(item->cmd);
 	list->count++;
 	return item->socket && item->mode && item->cmd ? 0 : -ENOMEM;
 }
@@ -267,11 +260,11 @@ static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 	if (!asked->tries)
 		return false;
 	asked->tries--;
-	fd = connect_at_once(asked->socket);
+	fd = mf_ask_connect(asked->socket);
 	if (fd == -EAGAIN)
 		return asked->tries;
 	asked->tries = 0;
-	if (fd >= 0 && !send_request(fd, MF_CONTROL_LIST, 0))
+	if (fd >= 0 && !mf_ask_send(fd, MF_CONTROL_LIST, 0))
 		polled->fd = fd;
 	else if (fd >= 0)
 		close(fd);
@@ -282,8 +275,9 @@ static bool try_to_ask(struct asked *asked, struct pollfd *polled)
 static void take_answer(struct asked *asked, struct pollfd *polled)
 {
 	mf_auto_close int fd = -1;
+	enum mf_control_kind kind;
 
-	if (receive(polled->fd, &asked->text, &fd)) {
+	if (mf_ask_receive(polled->fd, &kind, &asked->text, &fd)) {
 		free(asked->text);
 		asked->text = NULL;
 	}
@@ -298,9 +292,9 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void hold_round(struct round *round)
+static void hold_round(struct round *round, int patience_ms)
 {
-	int64_t end = now_ms() + LIST_PATIENCE_MS, left = LIST_PATIENCE_MS;
+	int64_t end = now_ms() + patience_ms, left = patience_ms;
 	bool again = true;
 
 	for (; left > 0; left = end - now_ms()) {
@@ -323,7 +317,7 @@ static void hold_round(struct round *round)
 	}
 }
 
-int mf_ask_list(struct mf_profiled_list *list, struct mf_error *err)
+int mf_ask_list(struct mf_profiled_list *list, int patience_ms, struct mf_error *err)
 {
 	__attribute__((cleanup(end_round))) struct round round = { 0 };
 	mf_auto_fclose FILE *sockets = fopen("/proc/net/unix", "re");
@@ -336,7 +330,7 @@ int mf_ask_list(struct mf_profiled_list *list, struct mf_error *err)
 				    strerror(errno));
 	code = find_asked(&round, sockets);
 	if (!code)
-		hold_round(&round);
+		hold_round(&round, patience_ms);
 	list->n_silent = round.waiting;
 	for (size_t i = 0; !code && i < round.n; i++)
 		if (round.asked[i].text)
@@ -364,6 +358,59 @@ void mf_ask_free(struct mf_profiled_list *list)
 	}
 	free(list->items);
 	*list = (struct mf_profiled_list){ 0 };
+}
+
+/*
+ * The message in @err asks the user to choose a profile. Appends one line to it for each aggregator, with the pid and
+ * command line of the first process that the aggregator lists. Stops when the message is full.
+ */
+static void list_candidates(const struct mf_profiled_list *list, const char *option, struct mf_error *err)
+{
+	size_t used = strlen(err->text);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct mf_profiled *item = &list->items[i];
+		size_t room = sizeof(err->text) - used;
+		int length;
+
+		if (!item->is_first)
+			continue;
+		length = snprintf(err->text + used, room, "\n  %s%d  %.80s", option, (int)item->pid,
+				  item->cmd);
+		if (length < 0 || (size_t)length >= room) {
+			err->text[used] = '\0';
+			return;
+		}
+		used += (size_t)length;
+	}
+}
+
+const struct mf_profiled *mf_ask_choose(const struct mf_profiled_list *list, pid_t pid, const char *option,
+					struct mf_error *err)
+{
+	const struct mf_profiled *chosen = NULL;
+	size_t n_first = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct mf_profiled *item = &list->items[i];
+
+		n_first += item->is_first;
+		if (pid ? item->pid == pid : item->is_first && !chosen)
+			chosen = item;
+	}
+	if (!list->count) {
+		mf_error_set(err, -ESRCH, "no profile of this user is running");
+	} else if (!chosen) {
+		mf_error_set(err, -ESRCH,
+			     "process %d is not being profiled; massif-ctl list shows the processes that are",
+			     (int)pid);
+	} else if (!pid && n_first > 1) {
+		mf_error_set(err, -EINVAL, "%zu profiles are running; choose one of", n_first);
+		list_candidates(list, option, err);
+	} else {
+		return chosen;
+	}
+	return NULL;
 }
 
 int mf_ask_file(const struct mf_profiled *profiled, enum mf_control_verb verb, int *fd,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 enum {
 	/* maximum number of connections whose request is pending; if exceeded, the oldest is dropped */
 	CONNS_MAX = 8,
+	WATCHERS_MAX = 8, /* maximum number of connections that watch profiles; one more is refused */
 	TRIES = 8,
 };
 
@@ -30,6 +32,8 @@ struct mf_control {
 	int poller, listener;
 	int conns[CONNS_MAX]; /* connections whose request is pending, oldest first */
 	int n_conns;
+	int watchers[WATCHERS_MAX]; /* connections that stay open */
+	int n_watchers;
 };
 
 void mf_control_print_profile(FILE *out, pid_t pid, const char *mode, uint64_t bytes, int64_t ms,
@@ -102,6 +106,8 @@ void mf_control_close(struct mf_control *control)
 		return;
 	for (int i = 0; i < control->n_conns; i++)
 		close(control->conns[i]);
+	for (int i = 0; i < control->n_watchers; i++)
+		close(control->watchers[i]);
 	if (control->listener >= 0)
 		close(control->listener);
 	if (control->poller >= 0)
@@ -114,17 +120,24 @@ int mf_control_fd(const struct mf_control *control)
 	return control ? control->poller : -1;
 }
 
-static void drop(struct mf_control *control, int fd)
+/* Removes @fd from the @n connections in @conns. Returns whether it was there. */
+static bool take_out(int *conns, int *n, int fd)
 {
 	int i = 0;
 
-	while (i < control->n_conns && control->conns[i] != fd)
+	while (i < *n && conns[i] != fd)
 		i++;
-	if (i == control->n_conns)
-		return;
-	memmove(&control->conns[i], &control->conns[i + 1],
-		(size_t)(--control->n_conns - i) * sizeof(control->conns[0]));
-	close(fd);
+	if (i == *n)
+		return false;
+	memmove(&conns[i], &conns[i + 1], (size_t)(--*n - i) * sizeof(conns[0]));
+	return true;
+}
+
+static void drop(struct mf_control *control, int fd)
+{
+	if (take_out(control->conns, &control->n_conns, fd) ||
+	    take_out(control->watchers, &control->n_watchers, fd))
+		close(fd);
 }
 
 static void admit(struct mf_control *control)
@@ -146,13 +159,14 @@ static void admit(struct mf_control *control)
 }
 
 /*
- * Sends an answer with @text, and with @fd unless it is negative. Drops the answer if the peer cannot receive it
+ * Sends a message with @text, and with @fd unless it is negative. Drops the message if the peer cannot receive it
  * immediately.
  */
-static void send_answer(int guest, int code, const char *text, int fd)
+static void send_message(int guest, enum mf_control_kind kind, int code, const char *text, int fd)
 {
 	struct mf_control_answer answer = {
 		.magic = MF_CONTROL_MAGIC,
+		.kind = kind,
 		.code = code,
 		.bytes = (uint32_t)strnlen(text, MF_CONTROL_TEXT),
 	};
@@ -178,6 +192,11 @@ static void send_answer(int guest, int code, const char *text, int fd)
 	}
 	sent = sendmsg(guest, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 	(void)sent;
+}
+
+static void send_answer(int guest, int code, const char *text, int fd)
+{
+	send_message(guest, MF_CONTROL_ANSWER, code, text, fd);
 }
 
 static void answer_list(struct mf_control *control, int guest)
@@ -217,6 +236,71 @@ static void answer_file(struct mf_control *control, int guest,
 	send_answer(guest, code, code ? err.text : "", code ? -1 : fd);
 }
 
+/* Keeps the connection @guest open. Returns false if there are too many. */
+static bool keep_open(struct mf_control *control, int guest)
+{
+	for (int i = 0; i < control->n_watchers; i++)
+		if (control->watchers[i] == guest)
+			return true;
+	if (control->n_watchers == WATCHERS_MAX)
+		return false;
+	take_out(control->conns, &control->n_conns, guest);
+	control->watchers[control->n_watchers++] = guest;
+	return true;
+}
+
+/* Opens the session memory again, so that what the client receives cannot be used to change it. */
+static int open_to_read(int memory)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Returns whether the connection stays open. */
+static bool answer_watch(struct mf_control *control, int guest, pid_t pid)
+{
+	struct mf_control_watched watched = { .memory = -1 };
+	mf_auto_free char *text = NULL;
+	mf_auto_close int fd = -1;
+	struct mf_error err;
+	bool kept = keep_open(control, guest);
+	int code;
+
+	if (!kept)
+		code = mf_error_set(&err, -EBUSY, "%d other commands already watch this profile", WATCHERS_MAX);
+	else
+		code = control->ops->watch(control->data, pid, &watched, &err);
+	if (!code) {
+		fd = open_to_read(watched.memory);
+		if (fd < 0)
+			code = mf_error_set(&err, fd, "cannot open the memory of the profile: %s", strerror(-fd));
+	}
+	if (!code && asprintf(&text, "%d\t%s\t%" PRIu64 "\t%.4096s", (int)watched.pid, watched.mode, watched.start_ns,
+			      watched.cmd) < 0)
+		code = mf_error_set(&err, -ENOMEM, "out of memory");
+	send_answer(guest, code, code ? err.text : text, code ? -1 : fd);
+	return kept;
+}
+
+/* Answers a valid request. Returns whether the connection stays open. */
+static bool answer_request(struct mf_control *control, int guest, const struct mf_control_request *request)
+{
+	switch (request->verb) {
+	case MF_CONTROL_LIST:
+		answer_list(control, guest);
+		return false;
+	case MF_CONTROL_WATCH:
+		return answer_watch(control, guest, request->pid);
+	default:
+		answer_file(control, guest, request);
+		return false;
+	}
+}
+
 static void answer(struct mf_control *control, int guest)
 {
 	struct mf_control_request request;
@@ -226,19 +310,15 @@ static void answer(struct mf_control *control, int guest)
 		return;
 	/* Invalid requests are not answered. */
 	if (size == (ssize_t)sizeof(request) && request.magic == MF_CONTROL_MAGIC &&
-	    request.verb < MF_CONTROL_VERBS && request.pid >= 0) {
-		if (request.verb == MF_CONTROL_LIST)
-			answer_list(control, guest);
-		else
-			answer_file(control, guest, &request);
-	}
+	    request.verb < MF_CONTROL_VERBS && request.pid >= 0 && answer_request(control, guest, &request))
+		return;
 	drop(control, guest);
 }
 
 void mf_control_serve(struct mf_control *control)
 {
-	struct epoll_event events[CONNS_MAX + 1];
-	int n = epoll_wait(control->poller, events, CONNS_MAX + 1, 0);
+	struct epoll_event events[CONNS_MAX + WATCHERS_MAX + 1];
+	int n = epoll_wait(control->poller, events, CONNS_MAX + WATCHERS_MAX + 1, 0);
 
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.fd == control->listener)
@@ -246,4 +326,20 @@ void mf_control_serve(struct mf_control *control)
 		else
 			answer(control, events[i].data.fd);
 	}
+}
+
+static void tell_written(void *data, pid_t pid, const char *path)
+{
+	const struct mf_control *control = data;
+	mf_auto_free char *directory = *path == '/' ? NULL : getcwd(NULL, 0), *text = NULL;
+
+	if (asprintf(&text, "%d\t%s%s%s", (int)pid, directory ?: "", directory ? "/" : "", path) < 0)
+		return;
+	for (int i = 0; i < control->n_watchers; i++)
+		send_message(control->watchers[i], MF_CONTROL_WRITTEN, 0, text, -1);
+}
+
+void mf_control_follow(struct mf_control *control, struct mf_outputs *outputs)
+{
+	mf_outputs_tell(outputs, control ? tell_written : NULL, control);
 }

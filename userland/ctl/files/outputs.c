@@ -30,6 +30,8 @@ struct mf_outputs {
 	struct claim *claims;
 	size_t n_claims, room;
 	bool lost;
+	void (*written)(void *data, pid_t pid, const char *name); /* whom to tell about files; may be NULL */
+	void *written_data;
 };
 
 static const struct {
@@ -215,7 +217,15 @@ int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const
 	if (saved)
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
 	*name = saved ? saved : mf_take(chosen, NULL);
+	if (outputs->written && (kind == MF_OUTPUT_PROFILE || kind == MF_OUTPUT_RECORDING))
+		outputs->written(outputs->written_data, pid, *name);
 	return 0;
+}
+
+void mf_outputs_tell(struct mf_outputs *outputs, void (*written)(void *data, pid_t pid, const char *name), void *data)
+{
+	outputs->written = written;
+	outputs->written_data = data;
 }
 
 size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind)

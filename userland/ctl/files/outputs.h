@@ -43,6 +43,12 @@ void mf_outputs_reserve(struct mf_outputs *outputs, enum mf_output_kind kind, co
 int mf_outputs_write(struct mf_outputs *outputs, enum mf_output_kind kind, const char *path, pid_t pid,
 		     const struct mf_outfile_source *source, char **name, struct mf_error *err);
 
+/*
+ * From now on, calls @written after each profile or recording that was written, with the process and the name of its
+ * file. NULL calls nothing.
+ */
+void mf_outputs_tell(struct mf_outputs *outputs, void (*written)(void *data, pid_t pid, const char *name), void *data);
+
 /* Returns how many files of the given @kind were written. Special files, such as pipes, are not counted. */
 size_t mf_outputs_count(const struct mf_outputs *outputs, enum mf_output_kind kind);
 

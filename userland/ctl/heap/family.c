@@ -663,6 +663,22 @@ void mf_heap_family_list(const struct mf_heap_family *family, FILE *out)
 	}
 }
 
+int mf_heap_family_watch(const struct mf_heap_family *family, pid_t pid, pid_t launched,
+			 struct mf_control_watched *watched, struct mf_error *err)
+{
+	const struct mf_heap_process *process = mf_heap_family_find(family, pid);
+
+	if (!process)
+		return mf_error_set(err, -ESRCH, "process %d is no longer profiled", (int)(pid ? pid : launched));
+	if (process->source)
+		return mf_error_set(err, -EAGAIN, "process %d has not allocated anything since it was forked",
+				    (int)process->pid);
+	*watched = (struct mf_control_watched){
+		.pid = process->pid, .mode = "heap", .cmd = process->cmd, .memory = process->memory,
+	};
+	return 0;
+}
+
 static bool is_unborn(const struct mf_heap_family *family)
 {
 	const struct mf_heap_process *process = family->processes;

@@ -56,6 +56,13 @@ struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family,
 
 void mf_heap_family_list(const struct mf_heap_family *family, FILE *out);
 
+/*
+ * Describes the running process @pid to a command that watches it; @launched is the process meant by 0. Returns 0 or
+ * -errno; see struct mf_control_ops.
+ */
+int mf_heap_family_watch(const struct mf_heap_family *family, pid_t pid, pid_t launched,
+			 struct mf_control_watched *watched, struct mf_error *err);
+
 /* Called after the launched process has ended: writes its file and the files of other processes that have ended. */
 void mf_heap_family_end_launched(struct mf_heap_family *family);
 

@@ -310,6 +310,14 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	return mf_heap_process_snapshot(process, verb, out, err);
 }
 
+static int watch(void *data, pid_t pid, struct mf_control_watched *watched, struct mf_error *err)
+{
+	struct mf_run *run = data;
+	struct heap_state *state = run->state;
+
+	return mf_heap_family_watch(state->family, pid, run->pid, watched, err);
+}
+
 const struct mf_mode mf_mode_heap = {
 	.prepare = prepare,
 	.started = started,
@@ -319,5 +327,5 @@ const struct mf_mode mf_mode_heap = {
 	.resume = resume_threads,
 	.finish = finish,
 	.cleanup = cleanup,
-	.control = { .list = list, .snapshot = snapshot },
+	.control = { .list = list, .snapshot = snapshot, .watch = watch },
 };

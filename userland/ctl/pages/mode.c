@@ -168,6 +168,13 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 	return mf_pages_session_snapshot(run->state, verb, pid, out, err);
 }
 
+static int watch(void *data, pid_t pid, struct mf_control_watched *watched, struct mf_error *err)
+{
+	struct mf_run *run = data;
+
+	return mf_pages_session_watch(run->state, pid, watched, err);
+}
+
 const struct mf_mode mf_mode_pages = {
 	.prepare = prepare,
 	.started = started,
@@ -177,5 +184,5 @@ const struct mf_mode mf_mode_pages = {
 	.resume = resume,
 	.finish = finish,
 	.cleanup = cleanup,
-	.control = { .list = list, .snapshot = snapshot },
+	.control = { .list = list, .snapshot = snapshot, .watch = watch },
 };

@@ -350,6 +350,13 @@ int mf_pages_session_snapshot(const struct mf_pages_session *session, enum mf_co
 	return mf_error_set(err, -ESRCH, "process %d is no longer profiled", (int)pid);
 }
 
+int mf_pages_session_watch(const struct mf_pages_session *session, pid_t pid, struct mf_control_watched *watched,
+			   struct mf_error *err)
+{
+	return mf_error_set(err, -EOPNOTSUPP, "process %d is profiled in pages mode, which massif-ctl top cannot show",
+			    (int)pid);
+}
+
 void mf_pages_session_close(struct mf_pages_session *session)
 {
 	uint64_t most, bytes;

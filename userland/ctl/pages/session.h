@@ -49,10 +49,13 @@ void mf_pages_session_end_first(struct mf_pages_session *session, int status);
 /* Ends the profiles of running processes and writes their files. Reports errors itself. */
 void mf_pages_session_end(struct mf_pages_session *session);
 
-/* The following two functions implement the callbacks in struct mf_control_ops. */
+/* The following functions implement the callbacks in struct mf_control_ops. */
 void mf_pages_session_list(const struct mf_pages_session *session, FILE *out);
 int mf_pages_session_snapshot(const struct mf_pages_session *session, enum mf_control_verb verb,
 			  pid_t pid, FILE *out, struct mf_error *err);
+
+int mf_pages_session_watch(const struct mf_pages_session *session, pid_t pid, struct mf_control_watched *watched,
+			   struct mf_error *err);
 
 /* Closes the session. Accepts an all-zero structure, and one for which mf_pages_session_open() failed. */
 void mf_pages_session_close(struct mf_pages_session *session);
