@@ -13,6 +13,7 @@
 #include "ctl/query/query.h"
 #include "ctl/query/terminal.h"
 #include "recording/reader.h"
+#include "report/counted.h"
 #include "report/sites.h"
 
 enum {
