@@ -271,6 +271,7 @@ void massif_session_tend(struct massif_session *session)
 			continue;
 		}
 		massif_record_flush(session, target);
+		cond_resched();
 		if (!has_ended_unseen(target))
 			continue;
 		rcu_read_lock();
@@ -305,8 +306,10 @@ void massif_session_status(struct massif_session *session, struct massif_status 
 	status->pending = atomic_read(&session->pending);
 
 	status->out_of_sync = 0;
-	while ((target = massif_target_next(session, target)))
+	while ((target = massif_target_next(session, target))) {
 		status->out_of_sync += !massif_target_synced(target);
+		cond_resched();
+	}
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	status->processes = session->nr_processes;

@@ -345,14 +345,16 @@ void massif_target_desync(struct massif_target *target)
 
 /**
  * massif_target_desync_all() - mark all targets of a session out of sync.
- * Context: takes massif_table_lock.
+ * Context: process context; may sleep; takes massif_table_lock.
  */
 void massif_target_desync_all(struct massif_session *session)
 {
 	struct massif_target *target = NULL;
 
-	while ((target = massif_target_next(session, target)))
+	while ((target = massif_target_next(session, target))) {
 		massif_target_desync(target);
+		cond_resched();
+	}
 }
 
 /**

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "compat/file.h"
 #include "record.h"
 #include "target.h"
 #include "vma.h"
@@ -62,7 +63,7 @@ static u32 put_name(struct vm_area_struct *vma, char *space)
 
 	if (!vma->vm_file)
 		return strscpy(space, word(vma), PATH_SPACE);
-	name = d_path(&vma->vm_file->f_path, space, PATH_SPACE);
+	name = d_path(massif_file_path(vma->vm_file), space, PATH_SPACE);
 	if (IS_ERR(name))
 		return strscpy(space, "(path too long)", PATH_SPACE);
 	/* d_path() returns a pointer into the end of the buffer. */
@@ -83,6 +84,7 @@ size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *
 			   unsigned long start, unsigned long end, struct massif_rec_vma *rec)
 {
 	struct file *file = vma->vm_file;
+	const struct inode *inode = file ? massif_file_inode(file) : NULL;
 	size_t size;
 
 	lockdep_assert_held(&vma->vm_mm->mmap_lock);
@@ -91,9 +93,9 @@ size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *
 	rec->len = end - start;
 	rec->prot = massif_vma_prot(vma->vm_flags, file);
 	rec->pgoff = file ? vma->vm_pgoff + ((start - vma->vm_start) >> PAGE_SHIFT) : 0;
-	rec->ino = file ? file_inode(file)->i_ino : 0;
-	rec->dev_major = file ? MAJOR(file_inode(file)->i_sb->s_dev) : 0;
-	rec->dev_minor = file ? MINOR(file_inode(file)->i_sb->s_dev) : 0;
+	rec->ino = inode ? inode->i_ino : 0;
+	rec->dev_major = inode ? MAJOR(inode->i_sb->s_dev) : 0;
+	rec->dev_minor = inode ? MINOR(inode->i_sb->s_dev) : 0;
 	rec->name_len = put_name(vma, rec->name);
 
 	/* Do not pass uninitialised kernel memory to the consumer. */
