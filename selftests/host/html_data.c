@@ -16,6 +16,7 @@
 #include "html/calls.h"
 #include "html/data.h"
 #include "html/page.h"
+#include "html/process.h"
 #include "recording/section.h"
 #include "selftests/lib/ctl_run.h"
 
@@ -284,6 +285,38 @@ TEST_F_TIMEOUT(html, processes_beyond_the_limit_are_counted, 300)
 			 MF_HTML_PROCESSES_MAX, numbers[i] - MF_HTML_PROCESSES_MAX);
 		EXPECT_EQ(0, RUN("jq", "-e", query, "out.data")) {
 			TH_LOG("%zu processes", numbers[i]);
+		}
+	}
+}
+
+/* The peak and the end are always there: the second snapshot, and the last. */
+TEST_F_TIMEOUT(html, snapshots_beyond_the_limit_are_left_out, 120)
+{
+	static const unsigned int numbers[] = { MF_HTML_SNAPSHOTS_MAX, MF_HTML_SNAPSHOTS_MAX + 1, 10 * MF_HTML_SNAPSHOTS_MAX };
+
+	for (size_t i = 0; i < 3; i++) {
+		FILE *out = fopen("massif.out", "we");
+		char query[512];
+
+		fputs("desc: (none)\ncmd: ./text\ntime_unit: B\n", out);
+		for (unsigned int k = 0; k < numbers[i]; k++)
+			fprintf(out, "#-----------\nsnapshot=%u\n#-----------\ntime=%u\nmem_heap_B=%u\nmem_heap_extra_B=0\n"
+				     "mem_stacks_B=0\nheap_tree=%s\n%s", k, 10 * k, k == 1 ? 10 : 5,
+				k == 1 ? "peak" : k == numbers[i] - 1 ? "detailed" : "empty",
+				k == 1 ? "n0: 10 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n" :
+				k == numbers[i] - 1 ? "n0: 5 (heap allocation functions) malloc/new/new[], --alloc-fns, "
+						      "etc.\n" : "");
+		fclose(out);
+		ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.out"));
+		ASSERT_TRUE(extract("out.html", "out.data"));
+		snprintf(query, sizeof(query), ".sides[0].processes[0] | (.time | length) as $n | $n <= %u and $n >= %u - 5 "
+					       "and "
+					       "(.numbers == null) == %s and .heap[.peak] == 10 and .time[.end] == %u and "
+					       "(.numbers // [range($n)] | .[-1]) == %u",
+			 MF_HTML_SNAPSHOTS_MAX, MF_HTML_SNAPSHOTS_MAX, i == 0 ? "true" : "false", 10 * (numbers[i] - 1),
+			 numbers[i] - 1);
+		EXPECT_EQ(0, RUN("jq", "-e", query, "out.data")) {
+			TH_LOG("%u snapshots", numbers[i]);
 		}
 	}
 }

@@ -158,33 +158,34 @@ TEST_F_TIMEOUT(page, draws_what_the_recording_has, 120)
 	EXPECT_EQ(1, self->browser.requests);
 }
 
-/* Clicks on "Show more" until all rows are shown, and prints name and first number of each, sorted. */
-#define ALL_ROWS "(() => { while (!document.querySelector('#rows-more').hidden) document.querySelector('#rows-more').click();" \
-		 "return [...document.querySelectorAll('#rows tbody tr')].map((r) => r.querySelector('.name').title + ' ' + " \
-		 "r.querySelector('td').dataset.value).sort().join('\\\\n'); })()"
+/* Clicks on "Show more" until all rows are shown, and prints name and first number of those that hold anything, sorted. */
+#define ALL_ROWS()											\
+	EVAL("(() => { while (!document.querySelector('#rows-more').hidden)"				\
+	     "	document.querySelector('#rows-more').click();"						\
+	     "return [...document.querySelectorAll('#rows tbody tr')].map((r) =>"			\
+	     "	r.querySelector('.name').title + ' ' + r.querySelector('td').dataset.value)"		\
+	     "	.filter((t) => !/ 0$/.test(t)).sort((a, b) => a < b ? -1 : 1).join('\\n'); })()")
+
+/* The same from the export: of the innermost calls, or of all calls, each stack once for each function. */
+#define ROWS_OF(calls)											\
+	". as $d | [.snapshots[] | select(.tree == \"peak\")][0].bytes | map(.[1] as $bytes | $d.stacks[.[0]] | " calls \
+	"| map($d.calls[.] | { name: .function, file: (.file // .object) }) | unique | .[] | [., $bytes]) |"	\
+	"group_by(.[0]) | map(.[0][0].name + \" \" + (map(.[1]) | add | tostring)) | sort | .[]"
 
 TEST_F_TIMEOUT(page, table_has_all_functions, 120)
 {
-	static const char query[] =
-		". as $d | [.snapshots[] | select(.tree == \"peak\")][0].bytes | map([$d.calls[$d.stacks[.[0]][0]], .[1]]) |"
-		"group_by([.[0].function, .[0].file // .[0].object]) | map(.[0][0].function + \" \" + (map(.[1]) | add | "
-			"tostring)) |"
-		"sort | .[]";
 	char *wanted;
 
 	ASSERT_TRUE(report(self));
 	ASSERT_LT(0, open_page(self, "out.html", "", 1280));
-	ASSERT_EQ(0, RUN("jq", "-r", query, "out.json"));
-	wanted = strdup(self->result.out);
-	wanted[strlen(wanted) - 1] = '\0';
-	/* The page also has the functions that hold nothing at the peak, but have allocated something. */
-	EXPECT_STREQ(wanted, EVAL("(() => { while (!document.querySelector('#rows-more').hidden)"
-				  "	document.querySelector('#rows-more').click();"
-				  "return [...document.querySelectorAll('#rows tbody tr')].map((r) => r.querySelector('."
-				  "name').title + ' ' +"
-				  "	r.querySelector('td').dataset.value).filter((t) => !/ 0$/.test(t))"
-				  "	.sort((a, b) => a < b ? -1 : 1).join('\\n'); })()"));
-	free(wanted);
+	for (int inclusive = 0; inclusive < 2; inclusive++) {
+		ASSERT_EQ(0, RUN("jq", "-r", inclusive ? ROWS_OF(".") : ROWS_OF(".[:1]"), "out.json"));
+		wanted = strdup(self->result.out);
+		wanted[strlen(wanted) - 1] = '\0';
+		EXPECT_STREQ(wanted, ALL_ROWS());
+		free(wanted);
+		ASSERT_TRUE(browser_click(&self->browser, "#inclusive"));
+	}
 }
 
 TEST_F_TIMEOUT(page, table_is_sorted_by_clicks, 120)
@@ -279,6 +280,12 @@ TEST_F_TIMEOUT(page, range_shows_growth, 120)
 	ASSERT_TRUE(report(self));
 	ASSERT_LT(0, open_page(self, "out.html", "", 1280));
 	ASSERT_TRUE(browser_drag(&self->browser, "#timeline-chart svg", 150, 560, 120));
+	/* The ends of the range are the detailed snapshots nearest to where the button was pressed and released. */
+	EXPECT_STREQ("true", EVAL("[['from', 150], ['to', 560]].every(([end, x]) => [...document.querySelectorAll('circle."
+				  "mark')].every("
+				  "	(c) => Math.abs(c.getAttribute('cx') - x) + 1e-6 >= Math.abs(document.querySelector("
+				  "		'circle[data-at=\"' + document.querySelector('#range-' + end).value + "
+								 "'\"]').getAttribute('cx') - x)))"));
 	EXPECT_STREQ("true", EVAL("/^#show=growth&from=\\d+&to=\\d+$/.test(location.hash)"));
 	snprintf(from, sizeof(from), "%s", SNAPSHOT_OF("document.querySelector('#range-from').value"));
 	snprintf(to, sizeof(to), "%s", SNAPSHOT_OF("document.querySelector('#range-to').value"));
@@ -393,6 +400,26 @@ TEST_F_TIMEOUT(page, is_dark_printed_and_narrow, 120)
 	browser_resize(&self->browser, 1280);
 	SETTLE();
 	EXPECT_STREQ("true", EVAL("document.querySelector('#flame svg').getAttribute('width') > 1100"));
+}
+
+/* Of one function with two lines, one of which is new, only the new one is more than before. */
+TEST_F_TIMEOUT(page, compares_lines_of_one_function_together, 120)
+{
+	static const char head[] = "desc: (none)\ncmd: lines\ntime_unit: "
+				   "B\n#-----------\nsnapshot=0\n#-----------\ntime=1\nmem_heap_B=%d\n"
+				   "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\nn%d: %d (heap allocation functions) "
+				   "malloc/new/new[], "
+				   "--alloc-fns, etc.\n n0: 10 0x1000: function (text.c:7)\n%s";
+	char text[1024];
+
+	snprintf(text, sizeof(text), head, 10, 1, 10, "");
+	ctl_write_file("massif.old", text, 0644);
+	snprintf(text, sizeof(text), head, 20, 2, 20, " n0: 10 0x2000: function (text.c:8)\n");
+	ctl_write_file("massif.new", text, 0644);
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.new", "massif.old"));
+	ASSERT_LT(0, open_page(self, "out.html", "#show=grown", 1280));
+	EXPECT_STREQ("10", EVAL("document.querySelector('#flame g').dataset.value"));
+	EXPECT_STREQ("10 20 10", EVAL("[...document.querySelectorAll('#rows td')].map((c) => c.dataset.value).join(' ')"));
 }
 
 /* Each question leads to its answer: click on the button that opens the list, then on the question. */

@@ -8,6 +8,7 @@
  *
  * A process has
  *	time, heap, extra, stacks	a number for each snapshot
+ *	numbers		the number of each snapshot in the recording, if some are left out
  *	depth, call	for each node of its tree how many nodes are above it, and the number of its call; -1: it stands
  *			for others; -2 - N: for thread N. A node comes after its parent and before the parent's next sibling.
  *	others		how many stacks each node with call -1 stands for

@@ -38,42 +38,64 @@ void mf_html_print_name(FILE *out, const char *text)
 	mf_json_print_inert(out, copy ?: "?");
 }
 
-/* Makes the end the last snapshot, unless it is one of the snapshots already. */
-static int add_end(struct mf_html_process *process, struct mf_error *err)
+/* Whether snapshot @i of @n is one of the MF_HTML_SNAPSHOTS_MAX that are evenly spread among them. */
+static bool is_chosen(size_t i, size_t n)
+{
+	const size_t most = MF_HTML_SNAPSHOTS_MAX - 2; /* besides the peak and the end */
+
+	return n <= MF_HTML_SNAPSHOTS_MAX || i * most / n != (i + 1) * most / n;
+}
+
+static void add_snapshot(struct mf_html_process *process, const struct mf_profile_snapshot *snapshot, size_t number)
 {
 	struct mf_profile *profile = &process->profile;
-	const struct mf_profile_snapshot *end = process->recorded->end;
 
-	*profile = process->recorded->profile;
-	if (end >= profile->snapshots && end < profile->snapshots + profile->n_snapshots)
-		return 0;
-	process->snapshots = calloc(profile->n_snapshots + 1, sizeof(*process->snapshots));
-	if (!process->snapshots)
+	process->numbers[profile->n_snapshots] = number;
+	process->snapshots[profile->n_snapshots++] = *snapshot;
+}
+
+/* Lists the snapshots that are in the page: the end is the last, unless it is one of those of the profile already. */
+static int list_snapshots(struct mf_html_process *process, struct mf_error *err)
+{
+	const struct mf_profile *recorded = &process->recorded->profile;
+	const struct mf_profile_snapshot *end = process->recorded->end, *peak = mf_profile_peak(recorded, end);
+	struct mf_profile *profile = &process->profile;
+	bool has_end = false;
+
+	*profile = *recorded;
+	process->snapshots = calloc(recorded->n_snapshots + 1, sizeof(*process->snapshots));
+	process->numbers = calloc(recorded->n_snapshots + 1, sizeof(*process->numbers));
+	if (!process->snapshots || !process->numbers)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	if (profile->n_snapshots)
-		memcpy(process->snapshots, profile->snapshots, profile->n_snapshots * sizeof(*process->snapshots));
-	process->snapshots[profile->n_snapshots++] = *end;
+	profile->n_snapshots = 0;
 	profile->snapshots = process->snapshots;
+	for (size_t i = 0; i < recorded->n_snapshots; i++) {
+		const struct mf_profile_snapshot *snapshot = &recorded->snapshots[i];
+
+		has_end |= snapshot == end;
+		if (snapshot == peak)
+			process->peak_at = profile->n_snapshots;
+		if (snapshot == end)
+			process->end_at = profile->n_snapshots;
+		if (snapshot == peak || snapshot == end || is_chosen(i, recorded->n_snapshots))
+			add_snapshot(process, snapshot, i);
+	}
+	if (has_end)
+		return 0;
+	process->end_at = profile->n_snapshots;
+	if (peak == end)
+		process->peak_at = profile->n_snapshots;
+	add_snapshot(process, end, recorded->n_snapshots);
 	return 0;
 }
 
 int mf_html_process_read(struct mf_html_process *process, const struct mf_report_options *options,
 			 struct mf_html_calls *calls, struct mf_error *err)
 {
-	int code = add_end(process, err);
+	int code = list_snapshots(process, err);
 
 	return code ?: mf_html_tree_build(&process->tree, &process->profile, options, process->recorded->symbolizer,
 					  calls, err);
-}
-
-/* Returns the number of @snapshot, which is the last one if it is not in the list: then it was added. */
-static size_t number_of(const struct mf_html_process *process, const struct mf_profile_snapshot *snapshot)
-{
-	const struct mf_profile *recorded = &process->recorded->profile;
-
-	if (snapshot >= recorded->snapshots && snapshot < recorded->snapshots + recorded->n_snapshots)
-		return (size_t)(snapshot - recorded->snapshots);
-	return process->profile.n_snapshots - 1;
 }
 
 static void print_fact(FILE *out, const char *name, uint64_t number)
@@ -114,19 +136,25 @@ static void print_facts(const struct mf_html_process *process, FILE *out)
 		fprintf(out, ",\"signal\":%d", WTERMSIG(status));
 	else if (facts->ended)
 		fprintf(out, ",\"exit\":%d", WEXITSTATUS(status));
-	fprintf(out, ",\"peak\":%zu,\"end\":%zu",
-		number_of(process, mf_profile_peak(&process->recorded->profile, process->recorded->end)),
-		number_of(process, process->recorded->end));
+	fprintf(out, ",\"peak\":%zu,\"end\":%zu", process->peak_at, process->end_at);
 }
 
-static void print_snapshots(const struct mf_profile *profile, FILE *out)
+static void print_snapshots(const struct mf_html_process *process, FILE *out)
 {
+	const struct mf_profile *profile = &process->profile;
 	static const size_t places[] = {
 		offsetof(struct mf_profile_snapshot, heap_bytes), offsetof(struct mf_profile_snapshot, extra_bytes),
 		offsetof(struct mf_profile_snapshot, stack_bytes),
 	};
 	static const char *const names[] = { "heap", "extra", "stacks" };
 
+	/* Only if they are not simply 0, 1, 2, ... */
+	if (process->numbers[profile->n_snapshots - 1] != profile->n_snapshots - 1) {
+		fputs(",\n\"numbers\":[", out);
+		for (size_t i = 0; i < profile->n_snapshots; i++)
+			fprintf(out, "%s%zu", i ? "," : "", process->numbers[i]);
+		putc(']', out);
+	}
 	fputs(",\n\"time\":[", out);
 	for (size_t i = 0; i < profile->n_snapshots; i++)
 		fprintf(out, "%s%" PRId64, i ? "," : "", profile->snapshots[i].time);
@@ -301,7 +329,7 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 	if (!process->values || !process->old || !depths)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	print_facts(process, out);
-	print_snapshots(&process->profile, out);
+	print_snapshots(process, out);
 	print_nodes(&process->tree, out, calls, depths);
 	print_moments(process, out);
 	if (process->profile.counts)
@@ -317,6 +345,7 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 void mf_html_process_deinit(struct mf_html_process *process)
 {
 	free(process->snapshots);
+	free(process->numbers);
 	free(process->values);
 	free(process->old);
 	mf_html_tree_deinit(&process->tree);

@@ -13,13 +13,18 @@
 #include "recording/reader.h"
 #include "report/options.h"
 
+/* Of more snapshots, only so many are in the page. More than 1000 are in no recording that massif-ctl has made. */
+#define MF_HTML_SNAPSHOTS_MAX 2000u
+
 /* Zero-initialise it, but for @recorded. It must not be moved once it has been read. */
 struct mf_html_process {
 	struct mf_recorded *recorded;
 	uint64_t peak;
 	size_t number; /* position in the file */
-	struct mf_profile profile; /* with the end as its last snapshot */
+	struct mf_profile profile; /* with the snapshots that are in the page */
 	struct mf_profile_snapshot *snapshots;
+	size_t *numbers;	/* the number of each snapshot in the recording */
+	size_t peak_at, end_at; /* positions of the peak and the end among the snapshots */
 	struct mf_html_tree tree;
 	uint64_t *values, *old; /* for each node in the page */
 };

@@ -74,7 +74,7 @@ class Profile {
 
 	readSnapshot(i) {
 		const parts = ["heap", "extra", "stacks"].map((name) => this.number_(this.facts[name][i]));
-		return { number: i, time: this.facts.time[i], parts, total: parts[0] + parts[1] + parts[2] };
+		return { number: this.facts.numbers ? this.facts.numbers[i] : i, time: this.facts.time[i], parts, total: parts[0] + parts[1] + parts[2] };
 	}
 
 	// Finds parents and siblings from the depths: a node's children follow it.

@@ -50,6 +50,9 @@ function drawWarnings(profile) {
 	});
 	if (Number(profile.facts.lost))
 		lines.push(plural(profile.facts.lost, "event") + " were lost: the figures are too low.");
+	if (profile.facts.numbers)
+		lines.push("Only " + grouped(profile.snapshots.length) + " of " +
+			grouped(profile.facts.numbers[profile.facts.numbers.length - 1] + 1) + " snapshots are in this report.");
 	$("warnings").hidden = !lines.length;
 	$("warnings").textContent = lines.join(" ");
 	const text = profile.facts.hidden ? plural(profile.facts.hidden, "stack") + ", each with at most " +
