@@ -18,6 +18,11 @@ static const struct {
 	{ { "allocate", "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/bits", "x.h" }, true },
 	{ { "allocate", "/usr/lib/llvm-14/include/c++/v1", "memory" }, true },
 	{ { "alloc::alloc::alloc", "/rustc/90b35a623/library/alloc/src", "alloc.rs" }, true },
+	{ { "do_alloc", "/rust/deps/hashbrown-0.15.2/src/raw", "alloc.rs" }, true },
+	{ { "alloc::alloc::alloc", "/usr/src/rustc-1.63.0/library/alloc/src", "alloc.rs" }, true },
+	{ { "do_alloc", "/usr/src/rustc-1.63.0/vendor/hashbrown/src/raw", "alloc.rs" }, true },
+	{ { "do_alloc", "/home/me/vendor/hashbrown/src/raw", "alloc.rs" }, false },
+	{ { "main", "/usr/src/rustc-1.63.0/compiler/src", "main.rs" }, false },
 	{ { "main", "/rustc/90b35a623/compiler/src", "main.rs" }, false },
 	/* A program's own specialisation, and headers of others. */
 	{ { "std::hash<Key>::operator()(Key const&) const", "/home/me/src", "key.h" }, false },

@@ -12,14 +12,17 @@ static bool begins_with(const char *text, const char *start)
 
 /*
  * The directories of the headers: /usr/include/c++/12/bits, /usr/include/x86_64-linux-gnu/c++/12/bits and
- * /usr/lib/llvm-14/include/c++/v1; and that of Rust's library, /rustc/COMMIT/library/alloc/src.
+ * /usr/lib/llvm-14/include/c++/v1; and those of Rust's library and its parts, /rustc/COMMIT/library/alloc/src,
+ * /rust/deps/hashbrown-0.15.2/src, and of Debian's, /usr/src/rustc-1.63.0/library/alloc/src, .../vendor/hashbrown/src.
  */
 static bool is_directory(const char *directory)
 {
 	const char *headers = strstr(directory, "/include/");
 
-	if (begins_with(directory, "/rustc/"))
-		return strstr(directory, "/library/") != NULL;
+	if (begins_with(directory, "/rustc/") || begins_with(directory, "/usr/src/rustc-"))
+		return strstr(directory, "/library/") || strstr(directory, "/vendor/");
+	if (begins_with(directory, "/rust/deps/"))
+		return true;
 	return headers && strstr(headers, "/c++/") != NULL;
 }
 
