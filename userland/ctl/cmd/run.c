@@ -80,10 +80,27 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* What show_progress() needs. */
+struct progress {
+	struct mf_run *run;
+	const struct mf_mode *mode;
+	struct mf_output_name name;
+};
+
+static void show_progress(void *data)
+{
+	struct progress *progress = data;
+	struct mf_progress_figures figures;
+
+	if (progress->mode->figures(progress->run, &figures))
+		mf_progress_show(progress->name.text, &figures);
+}
+
 /* Supervises the program from its start to its end. Returns its status in the format of waitpid(2). */
 static int accompany(struct mf_run *run, const struct mf_mode *mode)
 {
 	struct mf_run_facts facts = { .took_ms = now_ms() };
+	struct progress progress = { .run = run, .mode = mode };
 	struct mf_control *control = NULL;
 	struct mf_error err;
 	int ret;
@@ -99,6 +116,12 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	mf_statistics_begin(run->options, run->pid);
 	mf_output_reserve(run->options, run->pid);
 	mode->started(run);
+	mf_output_make_name(&progress.name, run->program->path, strlen(run->program->path));
+	if (mf_progress_is_safe(mf_message_target())) {
+		run->supervision.tick = show_progress;
+		run->supervision.tick_ms = MF_PROGRESS_MS;
+		run->supervision.tick_data = &progress;
+	}
 	if (!run->keep_descriptors)
 		mf_launch_drop_inherited();
 	/*
@@ -113,6 +136,7 @@ static int accompany(struct mf_run *run, const struct mf_mode *mode)
 	run->supervision.control = control;
 	run->supervision.pid = run->pid;
 	ret = mf_supervise(&run->supervision, &run->status, &facts.faults, &err);
+	mf_message_status(NULL);
 	if (ret)
 		refuse(STATUS_REFUSED, &err);
 	facts.took_ms = now_ms() - facts.took_ms;

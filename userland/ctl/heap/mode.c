@@ -318,11 +318,22 @@ static int watch(void *data, pid_t pid, struct mf_control_watched *watched, stru
 	return mf_heap_family_watch(state->family, pid, run->pid, watched, err);
 }
 
+static bool figures(struct mf_run *run, struct mf_progress_figures *to)
+{
+	struct heap_state *state = run->state;
+	const struct mf_heap_process *process = mf_heap_family_launched(state->family);
+
+	if (process)
+		*to = mf_heap_process_figures(process);
+	return process != NULL;
+}
+
 const struct mf_mode mf_mode_heap = {
 	.prepare = prepare,
 	.started = started,
 	.ended = ended,
 	.survivors = survivors,
+	.figures = figures,
 	.pause = pause_threads,
 	.resume = resume_threads,
 	.finish = finish,

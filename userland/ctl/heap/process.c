@@ -636,6 +636,14 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	}
 }
 
+struct mf_progress_figures mf_heap_process_figures(const struct mf_heap_process *process)
+{
+	struct mf_tally_totals totals = mf_tally_look(store_of(process), 0);
+	uint64_t live = totals.heap + totals.extra + totals.stacks, peak = mf_model_of(store_of(process))->peak_total;
+
+	return (struct mf_progress_figures){ age_ms(process), live, peak > live ? peak : live };
+}
+
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)
 {
 	const struct mf_store *store = store_of(process);

@@ -15,6 +15,7 @@
 #include "ctl/control/server.h"
 #include "mapped.h"
 #include "space_watch.h"
+#include "ctl/launch/progress.h"
 #include "ctl/options/options.h"
 #include "ctl/output/output.h"
 #include "model/store.h"
@@ -132,6 +133,9 @@ void mf_heap_process_note_end(struct mf_heap_process *process);
 
 /* Opens files that the process has mapped since the last call. Returns whether there were new ones. */
 bool mf_heap_process_look(struct mf_heap_process *process);
+
+/* Returns the figures of a process that is running. */
+struct mf_progress_figures mf_heap_process_figures(const struct mf_heap_process *process);
 
 /* The following two functions implement the callbacks in struct mf_control_ops. */
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out);

@@ -12,6 +12,7 @@
 #include "background.h"
 #include "ctl/control/server.h"
 #include "launch.h"
+#include "progress.h"
 #include "ctl/output/logfile.h"
 #include "ctl/options/options.h"
 #include "program.h"
@@ -57,6 +58,8 @@ struct mf_mode {
 	 * processes.
 	 */
 	size_t (*survivors)(struct mf_run *run, mf_survivor_say *say, void *data);
+	/* Returns the figures of the program that was started, for the line of progress. Returns whether it has any. */
+	bool (*figures)(struct mf_run *run, struct mf_progress_figures *figures);
 	/*
 	 * @pause ends all threads before this process forks. @resume is called in whichever process, parent or child,
 	 * continues the run; it restarts the threads and restores mappings that fork() does not copy. It returns 0 or

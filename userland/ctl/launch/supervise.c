@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 
@@ -19,7 +20,32 @@ struct watch {
 	bool ended, stopped;
 	int status;
 	struct mf_faults faults; /* page faults; valid once the program has ended */
+	int64_t tick_at; /* when supervision->tick is to be called next; see now_ms() */
 };
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Calls the callback @tick if it is due. Returns for how long this process may sleep, @period at most; -1: forever. */
+static int tick(const struct mf_supervision *supervision, struct watch *watch, int period)
+{
+	int64_t now, left;
+
+	if (!supervision->tick || !watch)
+		return period;
+	now = now_ms();
+	if (!watch->tick_at || now >= watch->tick_at) {
+		watch->tick_at = now + supervision->tick_ms;
+		supervision->tick(supervision->tick_data);
+	}
+	left = watch->tick_at - now;
+	return period >= 0 && period < left ? period : (int)left;
+}
 
 /* Returns the numbers of minor page faults of a process that has ended but has not been reaped, and of its children. */
 static struct mf_faults faults_of(pid_t pid)
@@ -106,17 +132,18 @@ static void handle_signals(const struct mf_supervision *supervision, struct watc
 }
 
 /*
- * Waits for the next event and handles everything except signals. Returns 1 if a signal is pending, 0 if not,
- * or -errno.
+ * Waits for the next event and handles everything except signals. @watch is NULL if the program has ended. Returns 1 if a
+ * signal is pending, 0 if not, or -errno.
  */
-static int wait_for_events(const struct mf_supervision *supervision, int *drained, struct mf_error *err)
+static int wait_for_events(const struct mf_supervision *supervision, struct watch *watch, int *drained,
+			   struct mf_error *err)
 {
 	struct pollfd polled[] = {
 		{ .fd = supervision->signals->fd, .events = POLLIN },
 		{ .fd = *drained ? -1 : supervision->fd, .events = POLLIN },
 		{ .fd = supervision->control_fd, .events = POLLIN },
 	};
-	int period = *drained ? -1 : supervision->period_ms;
+	int period = tick(supervision, watch, *drained ? -1 : supervision->period_ms);
 
 	if (poll(polled, 3, period) < 0 && errno != EINTR)
 		return mf_error_set(err, -errno, "poll: %s", strerror(errno));
@@ -135,7 +162,7 @@ int mf_supervise(const struct mf_supervision *supervision, int *status, struct m
 	int drained = 0;
 
 	while (!watch.ended) {
-		int ret = wait_for_events(supervision, &drained, err);
+		int ret = wait_for_events(supervision, &watch, &drained, err);
 
 		if (ret < 0)
 			return ret;
@@ -175,7 +202,7 @@ int mf_supervise_survivors(const struct mf_supervision *supervision, struct mf_e
 	int drained = 0;
 
 	while (!drained && !supervision->is_done(supervision->data)) {
-		int ret = wait_for_events(supervision, &drained, err);
+		int ret = wait_for_events(supervision, NULL, &drained, err);
 
 		if (ret < 0)
 			return ret;

@@ -27,6 +27,10 @@ struct mf_supervision {
 	int control_fd;
 	void (*serve)(void *control);
 	void *control;
+	/* Callback that is called every @tick_ms while the program runs; NULL: none. */
+	void (*tick)(void *data);
+	int tick_ms;
+	void *tick_data;
 };
 
 /*

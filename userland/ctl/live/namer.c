@@ -22,11 +22,13 @@
 #include "report/collect.h"
 #include "report/moment.h"
 #include "report/sites.h"
+#include "report/standard.h"
 #include "reader.h"
 
 enum {
 	CPU_SHARE = 100,     /* a batch may take this part of the time since the last one */
-	REST_MS = 20000, /* but what is new is looked up after this time */
+	DEPTH = 16,	     /* number of frames whose names are looked up */
+	REST_MS = 20000,     /* but what is new is looked up after this time */
 };
 
 struct mf_live_namer {
@@ -69,8 +71,8 @@ static int take_options(struct mf_live_namer *namer, struct mf_error *err)
 	options->without_budgets = true;
 	if (namer->origin.n_options)
 		ret = mf_options_parse(options, (int)namer->origin.n_options, namer->origin.options, &used, err);
-	/* Only the innermost call is shown. */
-	options->report.depth = 1;
+	/* Enough to find the innermost call outside of the standard libraries. */
+	options->report.depth = DEPTH;
 	options->symbolizer.unreadable = NULL;
 	options->symbolizer.loose = NULL;
 	return ret;
@@ -188,13 +190,17 @@ char *mf_live_label_finish(struct mf_bytes *text)
 static int label_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	struct labelling *labelling = data;
+	size_t skipped = mf_standard_calls(stack->calls, stack->n);
+	struct mf_moment_stack part = *stack;
 
+	part.calls += skipped;
+	part.n -= skipped;
 	for (int by = 0; by < MF_LIVE_BYS; by++) {
 		struct mf_bytes *text = &labelling->text;
 		char *label;
 
 		text->size = 0;
-		mf_sites_label(text, labelling->moment, sites_by[by], stack);
+		mf_sites_label(text, labelling->moment, sites_by[by], &part);
 		label = mf_live_label_finish(text);
 		label = label ? strdup(label) : NULL;
 		if (!label)

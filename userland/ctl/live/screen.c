@@ -38,6 +38,7 @@ int mf_screen_show(const struct mf_screen_options *options, struct mf_error *err
 
 #include "base/cleanup.h"
 #include "ctl/message/quantity.h"
+#include "ctl/query/label.h"
 #include "curses.h"
 #include "picker.h"
 #include "saver.h"
@@ -135,6 +136,22 @@ static void draw_curve(const struct screen *screen, int top)
 	}
 }
 
+/* Writes @label, shortened if it is longer than @columns. */
+static void put_label(const struct screen *screen, int line, int column, const char *label, int columns)
+{
+	mf_auto_free char *text = NULL;
+	size_t size;
+	struct mf_terminal terminal = { .out = open_memstream(&text, &size), .utf8 = screen->view.utf8 };
+
+	if (columns <= 0)
+		return;
+	if (terminal.out) {
+		mf_label_print(&terminal, label, (unsigned int)columns);
+		fclose(terminal.out);
+	}
+	put(screen, line, column, text ?: label, columns);
+}
+
 /* Draws the table from line @top on. */
 static void draw_table(struct screen *screen, int top)
 {
@@ -154,7 +171,7 @@ static void draw_table(struct screen *screen, int top)
 		mf_live_view_site(&screen->live, site, text, sizeof(text));
 		used = (int)strlen(text);
 		put(screen, line, 0, text, COLS - 1);
-		put(screen, line, used, site->label, COLS - 1 - used);
+		put_label(screen, line, used, site->label, COLS - 1 - used);
 	}
 	free(sites);
 }

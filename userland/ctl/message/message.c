@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define PREFIX "massif-ctl: "
@@ -15,6 +17,9 @@
 static int message_level = MF_MESSAGE_NOTE;
 static int message_fd = STDERR_FILENO;
 static const char *late_path; /* the file to create for the first message, or NULL */
+static int status_shown; /* the line of mf_message_status() is on the terminal */
+
+static const char erase[] = "\r\033[K";
 
 void mf_message_set_level(int level)
 {
@@ -77,8 +82,15 @@ static int put_to(int fd, const char *text, size_t size)
  */
 static void put(const char *text, size_t size)
 {
-	int code = message_fd < 0 ? 0 : put_to(message_fd, text, size);
 	char why[256];
+	int code = 0;
+
+	if (status_shown) {
+		status_shown = 0;
+		put_to(message_fd, erase, strlen(erase));
+	}
+	if (message_fd >= 0)
+		code = put_to(message_fd, text, size);
 
 	if (!code || message_fd == STDERR_FILENO)
 		return;
@@ -139,15 +151,47 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 
 void mf_message_progress(const char *what, size_t done, size_t total)
 {
-	static const char erase[] = "\r\033[K";
 	char text[256];
 
 	if (!mf_message_is_heard(MF_MESSAGE_NOTE) || !isatty(message_fd))
 		return;
+	status_shown = 0;
 	if (done >= total) {
 		put(erase, strlen(erase));
 		return;
 	}
 	snprintf(text, sizeof(text), "%s" PREFIX "%s, %zu of %zu", erase, what, done, total);
 	put(text, strlen(text));
+}
+
+/* Returns whether @fd is a terminal to which this process can write at once. */
+static int can_show(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLOUT };
+	pid_t foreground = fd < 0 ? -1 : tcgetpgrp(fd);
+
+	/* A terminal that is not the one that controls this process has no foreground for it. */
+	return fd >= 0 && isatty(fd) && (foreground < 0 || foreground == getpgrp()) && poll(&polled, 1, 0) == 1 &&
+	       polled.revents == POLLOUT;
+}
+
+void mf_message_status(const char *text)
+{
+	size_t length = strlen(erase);
+	struct winsize size;
+	char line[256];
+
+	if (!mf_message_is_heard(MF_MESSAGE_NOTE) || !can_show(message_fd))
+		return;
+	if (text) {
+		snprintf(line, sizeof(line), "%s" PREFIX "%s", erase, text);
+		/* Of a line that is continued in the next one, only the end could be removed. */
+		if (!ioctl(message_fd, TIOCGWINSZ, &size) && size.ws_col && strlen(line) - length >= size.ws_col)
+			line[length + size.ws_col - 1] = '\0';
+		put_to(message_fd, line, strlen(line));
+		status_shown = 1;
+	} else if (status_shown) {
+		put_to(message_fd, erase, strlen(erase));
+		status_shown = 0;
+	}
 }

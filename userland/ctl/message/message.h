@@ -45,6 +45,13 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
  */
 void mf_message_progress(const char *what, size_t done, size_t total);
 
+/*
+ * On a terminal, and without -q, shows @text in a line that replaces the previous one and is removed before the next
+ * message, or if @text is NULL. Shows nothing if that would make this process wait: if the terminal is stopped (Ctrl-S), or
+ * if this process is in the background.
+ */
+void mf_message_status(const char *text);
+
 /* Prints a line about process @pid in Massif's format, beginning with `--PID-- Massif: `. */
 void mf_message_massif(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -175,11 +175,17 @@ static int watch(void *data, pid_t pid, struct mf_control_watched *watched, stru
 	return mf_pages_session_watch(run->state, pid, watched, err);
 }
 
+static bool figures(struct mf_run *run, struct mf_progress_figures *to)
+{
+	return mf_pages_session_figures(run->state, to);
+}
+
 const struct mf_mode mf_mode_pages = {
 	.prepare = prepare,
 	.started = started,
 	.ended = ended,
 	.survivors = survivors,
+	.figures = figures,
 	.pause = pause_threads,
 	.resume = resume,
 	.finish = finish,

@@ -298,6 +298,24 @@ static int64_t age_ms(const struct mf_pages_process *process)
 	return (int64_t)moment(process, now_ns());
 }
 
+bool mf_pages_session_figures(const struct mf_pages_session *session, struct mf_progress_figures *figures)
+{
+	for (size_t i = 0; i < mf_pages_count(session->pages); i++) {
+		const struct mf_pages_process *process = mf_pages_process(session->pages, i);
+		const struct mf_model *model = mf_model_of(process->store);
+
+		if (!process->launched || process->state != MF_PAGES_RUNNING)
+			continue;
+		*figures = (struct mf_progress_figures){
+			.age_ms = age_ms(process),
+			.live = model->heap,
+			.peak = model->peak_total > model->heap ? model->peak_total : model->heap,
+		};
+		return true;
+	}
+	return false;
+}
+
 static void print_one(const struct mf_pages_session *session, const struct mf_pages_process *process,
 		      FILE *out)
 {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ctl/control/server.h"
+#include "ctl/launch/progress.h"
 #include "ctl/options/options.h"
 #include "ctl/output/output.h"
 #include "pages/pages.h"
@@ -48,6 +49,9 @@ void mf_pages_session_end_first(struct mf_pages_session *session, int status);
 
 /* Ends the profiles of running processes and writes their files. Reports errors itself. */
 void mf_pages_session_end(struct mf_pages_session *session);
+
+/* Returns the figures of the first process. Returns whether it is running. */
+bool mf_pages_session_figures(const struct mf_pages_session *session, struct mf_progress_figures *figures);
 
 /* The following functions implement the callbacks in struct mf_control_ops. */
 void mf_pages_session_list(const struct mf_pages_session *session, FILE *out);
