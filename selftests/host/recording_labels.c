@@ -43,9 +43,17 @@ static const struct {
 	{ 25, "main::<lambda(int)> (main.cpp:26)", "main::<lam… (main.cpp:26)" },
 	{ 30, "with<Pages::view(Id)::<lambda()> > (a.h:1)", "with<> (a.h:1)" },
 	/* Parameters. */
-	{ 33, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "shop::Orders::pl… (orders.cpp:39)" },
+	{ 29, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "Orders::place (orders.cpp:39)" },
+	{ 28, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "place (orders.cpp:39)" },
+	{ 21, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "place (orders.cpp:39)" },
+	{ 20, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "shop::Orders::place…" },
+	{ 34, "shop::Orders::place(Session&, Request const&) (in shop)", "shop::Orders::place(...) (in shop)" },
+	{ 30, "std::string shop::text::join<>(...) (text.h:9)", "text::join<> (text.h:9)" },
+	{ 20, "(anonymous namespace)::Fn::operator()(int) (a.c:1)", "operator() (a.c:1)" },
+	{ 29, "(anonymous namespace)::operator() (main.cpp:26)", "operator() (main.cpp:26)" },
+	{ 24, "shop::operator new(unsigned long) (main.cpp:26)", "shop::ope… (main.cpp:26)" },
 	{ 40, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "shop::Orders::place(...) (orders.cpp:39)" },
-	{ 39, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "shop::Orders::place(..… (orders.cpp:39)" },
+	{ 39, "shop::Orders::place(Session&, Request const&) (orders.cpp:39)", "shop::Orders::place (orders.cpp:39)" },
 	{ 24, "shop::Orders::place(Session&, Request const&)", "shop::Orders::place(...)" },
 	{ 30, "(anonymous namespace)::f(int, int, int)", "(anonymous namespace)::f(...)" },
 	{ 20, "f(void (*)(int, int), int)", "f(...)" },
@@ -91,16 +99,17 @@ TEST(are_shortened_until_they_fit)
 TEST(no_label_takes_long)
 {
 	static const char *const parts[] = { "<", "(", ">", ")", "operator<", "<a>", " (in /", "a(<", "std::string ",
-					     STRING " ", " < ", "\303" };
+					     STRING " ", " < ", "\303", "a::", "::" };
 	const size_t repeats = 20000;
 	clock_t start = clock();
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		mf_auto_free char *label = calloc(repeats + 1, strlen(parts[i]));
+		mf_auto_free char *label = calloc(repeats + 4, strlen(parts[i]));
 		char *end = label;
 
 		for (size_t k = 0; k < repeats; k++)
 			end = stpcpy(end, parts[i]);
+		strcpy(end, " (x:1)");
 		for (unsigned int columns = 0; columns < 30; columns += 7) {
 			mf_auto_free char *text = print(label, columns);
 

@@ -3,6 +3,7 @@
 
 #include "label.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -33,6 +34,14 @@ static unsigned int columns_of(const char *text)
 		columns += width > 0 ? (unsigned int)width : 0;
 	}
 	return columns;
+}
+
+/* Returns whether @text has at most @columns columns. A column takes at most a few bytes, so this does not take long. */
+static bool fits(const char *text, unsigned int columns)
+{
+	size_t length = strnlen(text, (size_t)columns * MB_LEN_MAX + 1);
+
+	return length <= (size_t)columns * MB_LEN_MAX && columns_of(text) <= columns;
 }
 
 static bool begins_with(const char *text, const char *start)
@@ -219,12 +228,58 @@ static void drop_parameters(char *label)
 	strcat(label, tail);
 }
 
+/* Returns where the file and line begin at the end of @label; NULL if it has none, or is a stack. */
+static char *find_line(char *label)
+{
+	char *position = find_position(label);
+
+	return position && !begins_with(position, " (in ") && !strstr(label, " < ") ? position : NULL;
+}
+
+/* Where the file and line are known, "place (orders.cpp:39)" is enough for "shop::Orders::place(...) (orders.cpp:39)". */
+static void drop_all_parameters(char *label)
+{
+	static const char call_operator[] = "operator()";
+	size_t length = strlen(call_operator);
+	char *position = find_line(label), *open = NULL;
+
+	if (!position || position == label || position[-1] != ')')
+		return;
+	if ((size_t)(position - label) >= length && begins_with(position - length, call_operator))
+		return;
+	open = memrchr(label, '(', (size_t)(position - label));
+	if (open && open > label)
+		memmove(open, position, strlen(position) + 1);
+}
+
+/* Leaves out namespaces and classes until the rest of @label fits, if it does then. */
+static void drop_namespaces(char *label, unsigned int columns)
+{
+	char *position = find_line(label);
+	/* What has a blank is no name: the type of a result, or "operator new". */
+	const char *blank = position ? memrchr(label, ' ', (size_t)(position - label)) : NULL;
+	int depth = 0;
+
+	for (char *at = label; position && at + 2 < position; at++) {
+		depth += *at == '(' || *at == '<';
+		depth -= *at == ')' || *at == '>';
+		if (depth || !begins_with(at, "::") || (blank && at < blank) || !fits(at + 2, columns))
+			continue;
+		memmove(label, at + 2, strlen(at + 2) + 1);
+		return;
+	}
+}
+
 void mf_label_shorten(char *label, unsigned int columns)
 {
-	static void (*const steps[])(char *label) = { name_strings, drop_directories, drop_arguments, drop_parameters };
+	static void (*const steps[])(char *label) = {
+		name_strings, drop_directories, drop_arguments, drop_parameters, drop_all_parameters,
+	};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && columns_of(label) > columns; i++)
 		steps[i](label);
+	if (columns_of(label) > columns)
+		drop_namespaces(label, columns);
 }
 
 /* The file and line, or the library of a function without a name, say more than the end of the name. */

@@ -8,8 +8,8 @@
 /*
  * Prints @label, such as "function (file:line)", in at most @columns columns. If it is longer, leaves out what says least,
  * one after the other until the rest fits: what std::string stands for, the directories of libraries, the arguments of
- * templates, the types of parameters. What is still too long is cut, but the file and line, or
- * the library of a function without a name, are kept if they fit.
+ * templates, the types of parameters and, if there is a file and line, the parameters and namespaces. What is still too
+ * long is cut, but the file and line, or the library of a function without a name, are kept if they fit.
  */
 void mf_label_print(const struct mf_terminal *terminal, const char *label, unsigned int columns);
 
