@@ -5,6 +5,7 @@
 
 #include "kselftest_harness.h"
 
+#include "model/details.h"
 #include "model/ledger.h"
 #include "model/model.h"
 #include "selftests/lib/ctl_run.h"
@@ -27,6 +28,7 @@ FIXTURE_VARIANT(storm) {
 	const char *threads, *rounds;
 	/* true to run with --stacks=yes and a ledger, which counts what each call stack has allocated and freed */
 	bool watched;
+	bool detailed; /* true to keep details, as --record-detail=full does */
 };
 
 FIXTURE_VARIANT_ADD(storm, one_thread) { "1", "400000" };
@@ -36,6 +38,10 @@ FIXTURE_VARIANT_ADD(storm, hundred_threads) { "100", "8000" };
 FIXTURE_VARIANT_ADD(storm, hundred_watched_threads) { "100", "8000", .watched = true };
 FIXTURE_VARIANT_ADD(storm, one_watched_thread) { "1", "400000", .watched = true };
 FIXTURE_VARIANT_ADD(storm, eight_watched_threads) { "8", "100000", .watched = true };
+FIXTURE_VARIANT_ADD(storm, one_detailed_thread) { "1", "400000", .detailed = true };
+FIXTURE_VARIANT_ADD(storm, eight_detailed_threads) { "8", "100000", .detailed = true };
+FIXTURE_VARIANT_ADD(storm, hundred_detailed_threads) { "100", "8000", .detailed = true };
+FIXTURE_VARIANT_ADD(storm, eight_detailed_and_watched_threads) { "8", "100000", .watched = true, .detailed = true };
 
 static void watch(struct mf_store *store)
 {
@@ -54,14 +60,42 @@ static struct mf_ledger_entry sum_ledger(const struct mf_store *store)
 	return sum;
 }
 
+/* What all contexts have together. */
+struct detail_totals {
+	uint64_t allocations, live, sizes, lifetimes;
+};
+
+static struct detail_totals sum_details(const struct mf_store *store)
+{
+	struct detail_totals totals = { 0 };
+
+	for (uint32_t i = MF_CONTEXT_FIRST; i < store->header->n_contexts; i++) {
+		struct mf_trie_counts counts;
+		struct mf_detail_sum sum;
+
+		mf_trie_sum_counts(store, i, 1, &counts);
+		mf_details_sum(store, i, &sum);
+		totals.allocations += counts.allocations;
+		for (uint32_t shard = 0; shard < MF_SHARDS_MAX; shard++)
+			totals.live += mf_details_blocks(store, shard, i);
+		for (uint32_t class = 0; class < MF_DETAIL_CLASSES; class++) {
+			totals.sizes += sum.counts[MF_DETAIL_SIZES][class];
+			totals.lifetimes += sum.counts[MF_DETAIL_LIFETIMES][class];
+		}
+	}
+	return totals;
+}
+
 TEST_F_TIMEOUT(storm, sums, 120)
 {
+	struct detail_totals details;
 	struct mf_ledger_entry ledger;
 	struct heap_session_sums sums;
 	uint32_t trees;
 
 	if (variant->watched)
 		self->session.prepare = watch;
+	self->session.details = variant->detailed;
 	ASSERT_TRUE(heap_session_run(&self->session,
 				     (const char *[]){ ctl_target("heap_storm"), variant->threads,
 						       variant->rounds, NULL }));
@@ -81,6 +115,14 @@ TEST_F_TIMEOUT(storm, sums, 120)
 	/* A child's blocks are not counted in its parent's profile. */
 	EXPECT_EQ(0, heap_session_count(&self->session, 12345));
 
+	details = sum_details(&self->session.store);
+	if (variant->detailed) {
+		/* Each block is in the histogram of sizes, and then lives or is in that of lifetimes. */
+		EXPECT_EQ(details.allocations, details.sizes);
+		EXPECT_EQ(sums.n_blocks, details.live);
+		EXPECT_EQ(details.sizes, details.lifetimes + details.live);
+		EXPECT_EQ(0, self->session.store.header->details_lost);
+	}
 	if (!variant->watched)
 		return;
 	ledger = sum_ledger(&self->session.store);

@@ -123,6 +123,27 @@ TEST_F_TIMEOUT(counts, of_known_programs, 120)
 	}
 }
 
+/* A child that ends before its profile has been copied holds its parent's blocks. */
+TEST_F(counts, of_children_that_end_at_once)
+{
+	struct mf_recording recording;
+
+	ASSERT_TRUE(compile(self, "#include <stdlib.h>\n#include <sys/wait.h>\n#include <unistd.h>\nint main(void) {"
+				  " void *volatile p = malloc(10), *volatile q = malloc(1000); if (!fork()) _exit(0); wait(0);"
+				  " return !p || !q; }"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.1", "./count"));
+	ASSERT_EQ(0, mf_recording_read("massif.rec", &recording, NULL));
+	ASSERT_EQ(2, recording.n_processes);
+	for (size_t i = 0; i < 2; i++) {
+		const struct mf_profile *profile = &recording.processes[i]->profile;
+
+		ASSERT_EQ(2, profile->n_contexts);
+		EXPECT_EQ(1, profile->counts[0].live);
+		EXPECT_EQ(1, profile->counts[1].live);
+	}
+	mf_recording_release(&recording);
+}
+
 /* Programs that copy their environment are no use here: it has variables of the profiler. */
 static const char *const real[][5] = {
 	{ "/usr/bin/sqlite3", ":memory:", "create table t(a, b); insert into t values (1, 'x'); select * from t;" },

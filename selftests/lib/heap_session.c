@@ -62,7 +62,7 @@ bool heap_session_run(struct heap_session *session, const char *const *argv)
 	pid_t pid;
 	int fd;
 
-	if (mf_store_create(&session->store, session->budget, &fd, &err)) {
+	if ((session->details ? mf_store_create_detailed : mf_store_create)(&session->store, session->budget, &fd, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return false;
 	}

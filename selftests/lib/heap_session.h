@@ -14,6 +14,7 @@ struct heap_session {
 	void (*prepare)(struct mf_store *store); /* called before the program runs; may be NULL */
 	void (*meanwhile)(struct mf_store *store); /* called about every millisecond; may be NULL */
 	const char *preload; /* library to preload after the shim; may be NULL */
+	bool details; /* keep the details of what each context allocates (model/details.h) */
 	uint64_t budget; /* limit on the session's address space in bytes; 0: no limit */
 	int status;	 /* exit status in the format of waitpid(2) */
 	uint64_t cpu_ns; /* CPU time of the program and its children */

@@ -15,6 +15,7 @@
 
 #include "base/cachedir.h"
 #include "base/cleanup.h"
+#include "ctl/check/checker.h"
 #include "ctl/launch/exit_status.h"
 #include "ctl/output/statistics.h"
 #include "ctl/options/time_units.h"
@@ -262,10 +263,13 @@ static int copy_range(int to, int from, const char *source, off_t start, off_t e
 	return 0;
 }
 
-/*
- * Returns whether @region holds individual live blocks. A massif.out file needs only the sums, which are in other
- * regions.
- */
+/* Returns whether an output of a process that has ended needs its live blocks. A massif.out file does not. */
+static bool needs_blocks(const struct mf_options *options)
+{
+	return options->xtree || options->record_file || mf_checker_has_budgets(options->checker);
+}
+
+/* Returns whether @region holds individual live blocks. Their sums are in other regions. */
 static bool is_of_blocks(int region)
 {
 	return region == MF_REGION_BLOCK_DIRECTORY || region == MF_REGION_BLOCK_LEAVES ||
@@ -281,7 +285,7 @@ static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *
 		off_t start = (off_t)header->regions[i].offset;
 		int ret;
 
-		if (i == MF_REGION_THREADS || (!lives && !to->options->xtree && is_of_blocks(i)))
+		if (i == MF_REGION_THREADS || (!lives && !needs_blocks(to->options) && is_of_blocks(i)))
 			continue;
 		if (regions[i].offset != header->regions[i].offset ||
 		    regions[i].size != header->regions[i].size)
