@@ -130,6 +130,7 @@ help:
 	@sed -n 's/^#: /  /p' $(filter Makefile %/build.mk,$(MAKEFILE_LIST))
 	@echo
 	@echo '  O=DIR            where everything is built (build)'
+	@echo '  D3=DIR           modules of d3, for the charts of reports (/usr/share/nodejs); none: no charts'
 	@echo '  KDIR=DIR         kernel headers for massif.ko (those of the running kernel)'
 	@echo '  PREFIX=, DESTDIR= for install (/usr/local)'
 	@echo "  TESTS='pattern'  of a test's name, as in TESTS='host/model* pages*'"

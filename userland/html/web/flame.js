@@ -12,6 +12,8 @@ function libraryColours(profile) {
 		if (profile.call[i] < 0)
 			continue;
 		const library = calls[profile.call[i]].library;
+		if (!library)
+			continue;
 		const value = Number(own[i]) + (profile.counts ? Number(profile.counts[1][i]) * 1e-6 : 0);
 		sums.set(library, (sums.get(library) || 0) + value);
 	}
@@ -133,7 +135,7 @@ function paintBoxes(svg, boxes, found) {
 		.attr("tabindex", (d) => d.box.id().join() === chosen ? 0 : -1);
 	groups.append("rect").attr("width", (d) => Math.max(d.width - 0.6, 0.6).toFixed(2)).attr("height", ROW - 1).attr("rx", 2);
 	groups.filter((d) => d.width > 28).append("text").attr("x", 5).attr("y", ROW / 2 + 3.5)
-		.text((d) => cut(boxText(d.box).name, Math.floor((d.width - 9) / LETTER)));
+		.text((d) => shorten(boxText(d.box).name, Math.floor((d.width - 9) / LETTER)));
 	groups.on("click", (d) => zoomTo(d.box))
 		.on("mousemove", (d) => showTip(boxText(d.box).name, whereOf(d.box), valueText(d.box)))
 		.on("mouseleave", hideTip)
@@ -176,7 +178,7 @@ function drawLibraries() {
 	const chips = [...colours].filter(([, colour]) => colour < COLOURS).map(([library, colour]) =>
 		element("li", {}, element("button", { type: "button", class: "chip c" + colour,
 			title: "Search for " + library, onclick: () => show({ search: library }) },
-		element("i", { "aria-hidden": "true" }), library || "unknown")));
+		element("i", { "aria-hidden": "true" }), library)));
 	const rest = [...colours].filter(([, colour]) => colour === COLOURS).length;
 	fill("libraries", ...chips, rest ? element("li", { class: "chip c" + COLOURS },
 		element("i", { "aria-hidden": "true" }), rest === 1 ? "1 other library" : rest + " other libraries") : null);

@@ -19,7 +19,7 @@ const MEASURES = {
 		print: bytes, exact: exactBytes,
 	},
 	leaks: {
-		title: (p) => p.facts.recording ? "Never freed" : "Held at the last tree",
+		title: (p) => !p.facts.recording ? "Held at the last tree" : p.facts.pages ? "Held at the end" : "Never freed",
 		has: (p) => p.end >= 0,
 		own: (p) => p.live(p.end),
 		says: (p) => p.facts.recording ? "still held at the end" : "held at the last tree",

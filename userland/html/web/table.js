@@ -152,7 +152,7 @@ function headCell(column, i, sort) {
 function rowOf(row, columns, sort, largest) {
 	const [name, where] = row.label;
 	const find = element("button", { type: "button", class: "name", title: name, onclick: () => show({ search: name, zoom: null }) },
-		cut(name, 160));
+		shorten(name, 100));
 	return element("tr", {}, element("th", { scope: "row" }, find, where ? element("span", { class: "where", title: where }, where) : null),
 		...columns.map((column, i) => {
 			const cell = element("td", { class: "number" + (i === sort ? " sorted" : ""), title: column.exact(row.values[i]),

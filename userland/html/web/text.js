@@ -61,6 +61,27 @@ function cut(text, length) {
 	return text.length <= length ? text : text.slice(0, Math.max(length - 1, 0)) + "…";
 }
 
+// The name of a function in C++ without the arguments of its templates, if it is too long with them.
+function shorten(name, length) {
+	if (name.length <= length || !name.includes("::"))
+		return cut(name, length);
+	let text = "", depth = 0;
+	for (let i = 0; i < name.length; i++) {
+		const operator = depth ? null : /^operator\s*[-<>=]+/.exec(name.slice(i, i + 20));
+		if (operator) {
+			text += operator[0];
+			i += operator[0].length - 1;
+		} else if (name[i] === "<") {
+			text += depth++ ? "" : "<…>";
+		} else if (name[i] === ">" && depth) {
+			depth--;
+		} else if (!depth) {
+			text += name[i];
+		}
+	}
+	return cut(text, length);
+}
+
 function baseName(path) {
 	return path.slice(path.lastIndexOf("/") + 1) || path;
 }

@@ -36,9 +36,12 @@ function timeTicks(first, last, unit, n) {
 	return d3.ticks(first / step, last / step, n).map((tick) => tick * step);
 }
 
+function shortTime(value, unit) {
+	return time(value, unit).replace(/ instructions| allocated and freed/, "");
+}
+
 function timeLabel(value, unit) {
-	return value ? time(value, unit).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ")
-		.replace(/ instructions| allocated and freed/, "") : "0";
+	return value ? (shortTime(value, unit) + " ").replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ").trim() : "0";
 }
 
 function nearest(list, x) {
@@ -154,7 +157,8 @@ function drawTimeline() {
 }
 
 function drawMoments(profile) {
-	const options = () => profile.detailed.map((i, at) => element("option", { value: at }, profile.momentTitle(at)));
+	const options = () => profile.detailed.map((i, at) => element("option", { value: at },
+		profile.momentTitle(at).split(",")[0] + ", " + shortTime(profile.snapshots[i].time, profile.facts.unit)));
 	const [from, to] = range(profile);
 	$("at").max = profile.detailed.length - 1;
 	$("at").value = state.at;

@@ -79,7 +79,7 @@ class Together extends Profile {
 }
 
 function processName(facts) {
-	return visible(facts.name || (facts.cmd || "").split(" ")[0].split("/").pop() || "unknown program");
+	return visible((facts.name !== "?" && facts.name) || (facts.cmd || "").split(" ")[0].split("/").pop() || "unknown program");
 }
 
 // For each side what stands for the whole file.
