@@ -30,8 +30,8 @@ HTML := $(O)/userland/html/web
 $(HTML)/head.html: $(wildcard userland/html/web/* $(D3)/d3-*/dist/*.min.js)
 	$(call QUIET,GEN)userland/html/web/assemble.sh $(HTML) $(D3)
 
-$(O)/userland/html/page.o: $(HTML)/head.html
-$(O)/userland/html/page.o: MF_CFLAGS += -DMF_HTML_WEB='"$(HTML)"'
+$(addsuffix /userland/html/page.o,$(O) $(O)/fuzz/objects): $(HTML)/head.html
+$(addsuffix /userland/html/page.o,$(O) $(O)/fuzz/objects): MF_CFLAGS += -DMF_HTML_WEB='"$(HTML)"'
 
 CTL_SRCS := $(wildcard userland/ctl/*.c userland/ctl/*/*.c)
 
