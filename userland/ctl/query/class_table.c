@@ -107,6 +107,18 @@ static int print_sites_of(const struct table *table, uint32_t class, struct mf_e
 	return code;
 }
 
+/* Of several classes in a row without blocks, dots are enough. */
+static bool is_left_out(const struct table *table, uint32_t class)
+{
+	if (table->blocks[class])
+		return false;
+	if (!table->blocks[class - 1])
+		return true;
+	if (!table->blocks[class + 1])
+		fprintf(table->terminal->out, "%12s\n", "...");
+	return !table->blocks[class + 1];
+}
+
 static void print_class(const struct table *table, uint32_t class)
 {
 	double share = mf_quantity_share(table->blocks[class], table->all);
@@ -159,6 +171,9 @@ int mf_class_table_print(const struct mf_terminal *terminal, const struct mf_que
 		histogram == MF_DETAIL_SIZES ? "size" : "lifetime", "blocks", "share", query->by_given ? "    " : "",
 		query->by_given ? mf_sites_by_names[query->by] : "", mf_terminal_plain(terminal));
 	for (uint32_t i = first; i <= last && table.all && !code; i++) {
+		/* The first and the last class have blocks. */
+		if (is_left_out(&table, i))
+			continue;
 		print_class(&table, i);
 		if (query->by_given && table.blocks[i])
 			code = print_sites_of(&table, i, err);
