@@ -39,7 +39,7 @@ mkdir -p "$out"
 for module in $modules; do
 	file=$d3/d3-$module/dist/d3-$module.min.js
 	if [ ! -r "$file" ]; then
-		say "no $file: reports will have no charts; make packages installs d3 (Debian)"
+		[ "$d3" = none ] || say "no $file: reports will have no charts; make packages installs d3 (Debian)"
 		: >"$out/d3.js"
 		break
 	fi
