@@ -622,6 +622,27 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	free(text);
 	kill(self->target, SIGSTOP);
 	sleep(1);
+	CTL_RUN(&self->result, "massif-ctl", "snapshot", "a.first");
+	text = ctl_read_file("a.first");
+	ASSERT_NE(NULL, text);
+	first = last_of(text, "mem_heap_B=");
+	free(text);
+	ctl_result_free(&self->result);
+	for (int i = 0; i < 2; i++) {
+		char line[64];
+
+		CTL_RUN(&self->result, "massif-ctl", "top", "--once", "--top=1000");
+		snprintf(line, sizeof(line), "(useful %lu, ", first);
+		EXPECT_EQ(0, ctl_exit_code(&self->result)) {
+			TH_LOG("%s", self->result.err);
+		}
+		EXPECT_NE(NULL, strstr(self->result.out, "\nmode         pages\nstate        running\n"));
+		EXPECT_NE(NULL, strstr(self->result.out, line)) {
+			TH_LOG("%s %s", line, self->result.out);
+		}
+		EXPECT_NE(NULL, strstr(self->result.out, "  map_one_more (ctl_mappings.c:"));
+		ctl_result_free(&self->result);
+	}
 	CTL_RUN(&self->result, "massif-ctl", "all_snapshots", "a.all");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	kill(ctl, SIGINT);

@@ -23,9 +23,13 @@
 #include "ctl/control/server.h"
 #include "ctl/live/graph.h"
 #include "ctl/live/namer.h"
+#include "ctl/live/reader.h"
 #include "ctl/live/saver.h"
 #include "ctl/live/screen.h"
 #include "ctl/live/view.h"
+#include "model/model.h"
+#include "model/tally.h"
+#include "model/trie.h"
 
 /* On a busy machine, what usually takes seconds can take minutes. */
 #define SECONDS 600
@@ -393,6 +397,58 @@ TEST_F(top, texts_that_are_too_long)
 	}
 }
 
+/* Returns how many bytes of the file were ever touched. */
+static uint64_t used_in(int fd)
+{
+	uint64_t used = 0;
+
+	for (off_t at = 0, hole; (at = lseek(fd, at, SEEK_DATA)) >= 0; at = hole) {
+		hole = lseek(fd, at, SEEK_HOLE);
+		used += (uint64_t)(hole - at);
+	}
+	return used;
+}
+
+/* Contexts of threads that have never touched them are not read: that would take memory. */
+TEST_F(top, reading_takes_no_memory)
+{
+	enum { CONTEXTS = 5000, SHARDS = 8 };
+	struct mf_live_session session;
+	struct mf_store store;
+	struct mf_error err;
+	uint64_t before;
+	int memory;
+
+	ASSERT_EQ(0, mf_store_create(&store, 0, &memory, &err));
+	for (uint32_t i = 0; i < CONTEXTS; i++) {
+		struct mf_frame frame = { .pc = 0x1000 + i };
+		uint32_t context = mf_trie_insert(&store, &frame, 1);
+
+		mf_trie_charge(&store, context, i);
+		mf_trie_count(&store, context, i);
+	}
+	/* A program that runs has used these. */
+	mf_model_of(&store)->heap = 1;
+	mf_tally_of(&store, 0)->users = 1;
+	store.header->n_tallies = SHARDS;
+	/* One shard has used a single context, in the middle; another has freed more than it had allocated. */
+	mf_trie_cell(&store, 3, CONTEXTS / 2)->bytes = 1000000;
+	mf_trie_cell(&store, 5, CONTEXTS - 1)->bytes = (uint64_t)-5000000;
+	before = used_in(memory);
+	ASSERT_EQ(0, mf_live_session_open(&session, dup(memory), 0, false, &err));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, mf_live_session_read(&session, &err));
+		EXPECT_EQ(CONTEXTS, session.totals.counts.allocations);
+		EXPECT_EQ(CONTEXTS / 2 - MF_CONTEXT_FIRST + 1000000, session.contexts[CONTEXTS / 2].bytes);
+		EXPECT_EQ(10, session.contexts[MF_CONTEXT_FIRST + 10].bytes);
+		EXPECT_EQ(0, session.contexts[CONTEXTS - 1].bytes);
+	}
+	EXPECT_EQ(before, used_in(memory));
+	mf_live_session_close(&session);
+	mf_store_detach(&store);
+	close(memory);
+}
+
 /* A label is cut, and the site still has its numbers. */
 TEST_F(top, long_names)
 {
@@ -417,7 +473,7 @@ TEST_F(top, long_names)
 /* The limit of the saver is high, so files of all lower numbers are made before. */
 TEST_F_TIMEOUT(top, number_of_snapshots, SECONDS)
 {
-	struct mf_saver saver = { .fd = -1 };
+	struct mf_saver saver = { .fd = -1, .program = "/bin/true" };
 	struct mf_error err;
 	char name[64];
 

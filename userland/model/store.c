@@ -234,16 +234,21 @@ int mf_store_create_detailed(struct mf_store *store, uint64_t budget, int *fd, s
 	return create(store, budget, true, fd, err);
 }
 
-/* Returns whether a region of a file has a possible size. A store that keeps details has all regions. */
-static bool is_size(const struct mf_store_header *header, enum mf_region_id id)
+/*
+ * Returns whether a region of a file has a possible size. A store that keeps details has all regions; one of pages mode has
+ * no threads.
+ */
+static bool is_size(const struct mf_store_header *header, enum mf_region_id id, bool has_threads)
 {
 	uint64_t size = header->regions[id].size;
 
+	if (id == MF_REGION_THREADS && !has_threads)
+		return true;
 	return mf_store_is_of_details(id) && !header->keeps_details ? !size : size >= region_sizes[id].least;
 }
 
 /* Reads the region table from @fd and checks it against the file's size. Returns 0 or -errno. */
-static int read_regions(int fd, struct mf_region *regions)
+static int read_regions(int fd, struct mf_region *regions, bool has_threads)
 {
 	struct mf_store_header header;
 	struct stat status;
@@ -261,7 +266,7 @@ static int read_regions(int fd, struct mf_region *regions)
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		const struct mf_region *region = &header.regions[i];
 
-		if (!is_size(&header, i) || region->offset % (4 * KIB) ||
+		if (!is_size(&header, i, has_threads) || region->offset % (4 * KIB) ||
 		    region->offset > (uint64_t)status.st_size ||
 		    region->size > (uint64_t)status.st_size - region->offset)
 			return -EINVAL;
@@ -276,7 +281,7 @@ static int attach(struct mf_store *store, int fd, int protection, bool has_threa
 	int code;
 
 	memset(store, 0, sizeof(*store));
-	code = read_regions(fd, regions);
+	code = read_regions(fd, regions, has_threads);
 	if (code)
 		return mf_error_set(err, code, "descriptor %d is not a massif session", fd);
 	code = map_all(store, fd, regions, NULL, protection, has_threads);
@@ -299,7 +304,7 @@ int mf_store_attach_again(struct mf_store *store, int fd)
 {
 	struct mf_region regions[MF_REGION_COUNT];
 	struct mf_store old = *store;
-	int code = read_regions(fd, regions);
+	int code = read_regions(fd, regions, true);
 
 	for (int i = 0; !code && i < MF_REGION_COUNT; i++)
 		if (regions[i].size != old.sizes[i])
@@ -313,7 +318,7 @@ int mf_store_attach_again(struct mf_store *store, int fd)
 int mf_store_keep_changes(struct mf_store *store, int fd)
 {
 	struct mf_region regions[MF_REGION_COUNT];
-	int code = read_regions(fd, regions);
+	int code = read_regions(fd, regions, true);
 
 	for (int i = 0; !code && i < MF_REGION_COUNT; i++) {
 		if (regions[i].size != store->sizes[i])

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "model/objects.h"
@@ -45,6 +46,7 @@ int mf_accounting_create(const struct mf_model_options *options, struct mf_files
 		free(a);
 		return code;
 	}
+	a->memory = -1;
 	pages.heap_admin = 0;
 	mf_model_init(&a->store, &pages);
 	mf_space_init(&a->space);
@@ -84,6 +86,8 @@ void mf_accounting_destroy(struct mf_accounting *a)
 	mf_space_deinit(&a->space);
 	mf_code_deinit(&a->code);
 	mf_store_detach(&a->store);
+	if (a->memory >= 0)
+		close(a->memory);
 	free(a);
 }
 

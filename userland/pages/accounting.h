@@ -64,6 +64,7 @@ struct mf_object_key;
 
 struct mf_accounting {
 	struct mf_store store;
+	int memory; /* descriptor of the store's file; -1: its memory is private, see share.h */
 	struct mf_space space;
 	/* after a fork: the parent's mappings, until the first resync has taken the contexts from them */
 	struct mf_space inherited;

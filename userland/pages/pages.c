@@ -14,6 +14,7 @@
 #include "pages/dump.h"
 #include "pages/pages_state.h"
 #include "pages/record.h"
+#include "pages/share.h"
 
 /*
  * The ring has to hold everything that happens while the aggregator is not running. An event with its stack takes about
@@ -384,6 +385,17 @@ size_t mf_pages_count(const struct mf_pages *pages)
 
 	mf_targets_each(&pages->targets, target) n++;
 	return n;
+}
+
+int mf_pages_share(const struct mf_pages_process *process, int *memory, struct mf_error *err)
+{
+	const struct mf_target *target =
+		(const void *)((const char *)process - offsetof(struct mf_target, process));
+	struct mf_accounting *accounting = target->accounting;
+	int code = accounting->memory < 0 ? mf_share_store(&accounting->store, &accounting->memory, err) : 0;
+
+	*memory = accounting->memory;
+	return code;
 }
 
 const struct mf_pages_process *mf_pages_process(const struct mf_pages *pages, size_t index)

@@ -235,6 +235,12 @@ size_t mf_pages_count(const struct mf_pages *pages);
 const struct mf_pages_process *mf_pages_process(const struct mf_pages *pages, size_t index);
 
 /*
+ * Returns in *@memory a descriptor of the memory of @process->store, which remains the session's. The first time, the
+ * memory is made one that other processes can map. Returns 0 or -errno.
+ */
+int mf_pages_share(const struct mf_pages_process *process, int *memory, struct mf_error *err);
+
+/*
  * Drains the ring once more and ends all profiles in their current state; mf_pages_next_ended() then returns them.
  * Returns 0 or -errno.
  */

@@ -187,10 +187,26 @@ char *mf_live_label_finish(struct mf_bytes *text)
 	return (char *)text->data;
 }
 
+/*
+ * Returns how many calls at the start of @stack say less about the program than the next: those of the standard libraries
+ * and, in pages mode, those of the C library, which makes the system calls.
+ */
+static size_t skip_calls(const struct mf_live_namer *namer, const struct mf_moment_stack *stack)
+{
+	size_t skipped = 0;
+
+	if (!namer->pages)
+		return mf_standard_calls(stack->calls, stack->n);
+	while (skipped < stack->n && (mf_standard_is_c(stack->calls[skipped].location) ||
+				      mf_standard_has(stack->calls[skipped].location)))
+		skipped++;
+	return skipped < stack->n ? skipped : 0;
+}
+
 static int label_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	struct labelling *labelling = data;
-	size_t skipped = mf_standard_calls(stack->calls, stack->n);
+	size_t skipped = skip_calls(labelling->namer, stack);
 	struct mf_moment_stack part = *stack;
 
 	part.calls += skipped;

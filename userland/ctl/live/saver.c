@@ -49,7 +49,7 @@ static int spawn(struct mf_saver *saver, char *const *argv, int to)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	code = posix_spawn(&saver->pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+	code = posix_spawn(&saver->pid, saver->program, &actions, &attributes, argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return -code;

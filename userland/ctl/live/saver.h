@@ -8,13 +8,16 @@
 
 #include "base/error.h"
 
-/* Set @fd to -1 before the first use. */
+/* Set @fd to -1 before the first use, and @program to MF_SAVER_PROGRAM, but in tests. */
 struct mf_saver {
+	const char *program; /* massif-ctl */
 	pid_t pid; /* the process that saves */
 	int fd;	   /* its messages; -1 if none is running */
 	char text[1024];
 	size_t used;
 };
+
+#define MF_SAVER_PROGRAM "/proc/self/exe"
 
 /*
  * Begins to save a snapshot of process @pid in the current directory, in a file that does not exist yet. Returns 0 or

@@ -565,7 +565,7 @@ int mf_screen_show(const struct mf_screen_options *options, struct mf_error *err
 		.curses = { .signals = -1 },
 		.view = options->view,
 		.period_ms = options->period_ms,
-		.saver = { .fd = -1 },
+		.saver = { .program = MF_SAVER_PROGRAM, .fd = -1 },
 	};
 	int code = start(&screen, options, err);
 

@@ -371,8 +371,18 @@ int mf_pages_session_snapshot(const struct mf_pages_session *session, enum mf_co
 int mf_pages_session_watch(const struct mf_pages_session *session, pid_t pid, struct mf_control_watched *watched,
 			   struct mf_error *err)
 {
-	return mf_error_set(err, -EOPNOTSUPP, "process %d is profiled in pages mode, which massif-ctl top cannot show",
-			    (int)pid);
+	for (size_t i = 0; i < mf_pages_count(session->pages); i++) {
+		const struct mf_pages_process *process = mf_pages_process(session->pages, i);
+
+		if (process->state != MF_PAGES_RUNNING || (pid ? process->pid != pid : !process->launched))
+			continue;
+		*watched = (struct mf_control_watched){
+			.pid = process->pid, .mode = "pages", .cmd = cmd_of(session, process),
+			.start_ns = process->start_ns,
+		};
+		return mf_pages_share(process, &watched->memory, err);
+	}
+	return mf_error_set(err, -ESRCH, "process %d is no longer profiled", (int)pid);
 }
 
 void mf_pages_session_close(struct mf_pages_session *session)
