@@ -500,6 +500,25 @@ static uint64_t column_of(const char *raw, unsigned int column)
 	return sum;
 }
 
+/* Without --at, live blocks are those of the end, whatever else is shown. */
+TEST_F_TIMEOUT(details, blocks_of_a_moment_in_flame_graphs, 60)
+{
+	static const struct {
+		const char *at, *sum;
+	} moments[] = { { "--at=peak", "102\n" }, { "--at=end", "10\n" }, { "-q", "10\n" } };
+
+	ASSERT_TRUE(compile(self, two_sites));
+	ASSERT_EQ(0, RECORD("./detail"));
+	for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
+		ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=collapsed", "--value=live-blocks", moments[i].at, "-o",
+				 "out.folded", "massif.rec"));
+		ASSERT_EQ(0, RUN("awk", "{ n += $NF } END { print n }", "out.folded"));
+		EXPECT_STREQ(moments[i].sum, self->result.out) {
+			TH_LOG("%s", moments[i].at);
+		}
+	}
+}
+
 TEST_F_TIMEOUT(details, blocks_of_the_peak_in_pprof, 60)
 {
 	ASSERT_TRUE(compile(self, two_sites));

@@ -64,10 +64,13 @@ static int write_profile(FILE *out, const struct export *export, struct mf_error
 	return export->writer->write_profile(out, &profile, &export->query->options.report, process->symbolizer, err);
 }
 
+/* If --at chooses a moment of which the live blocks are known, they are those of the moment instead of the end. */
 static int write_counts(FILE *out, const struct export *export, const struct mf_moment *moment, struct mf_error *err)
 {
+	bool of_moment = export->query->count == MF_COUNT_LIVE && export->query->at && moment->snapshot->has_blocks;
 	struct mf_counted counted;
-	int code = mf_counted_init(&counted, moment, export->query->count, err);
+	int code = of_moment ? mf_counted_init_blocks(&counted, moment, err) :
+			       mf_counted_init(&counted, moment, export->query->count, err);
 
 	if (!code)
 		code = export->writer->write_moment(out, &counted.moment, err);
