@@ -20,7 +20,9 @@
 
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/live_run.h"
+#include "ctl/control/client.h"
 #include "ctl/control/server.h"
+#include "ctl/control/watch.h"
 #include "ctl/live/graph.h"
 #include "ctl/live/namer.h"
 #include "ctl/live/reader.h"
@@ -245,6 +247,41 @@ TEST_F_TIMEOUT(top, hostile_command, SECONDS)
 	EXPECT_SAYS("/ctl_live ?]0;title??31m ");
 	EXPECT_EQ(NULL, strpbrk(self->result.out, "\033\007"));
 	EXPECT_EQ(NULL, strstr(self->result.out, "\xc2\x9b"));
+}
+
+/* What a client receives can be read, but not changed. */
+TEST_F_TIMEOUT(top, memory_is_for_reading, SECONDS)
+{
+	struct mf_profiled_list list;
+	struct mf_watch_news news;
+	struct mf_watch watch;
+	struct mf_error err;
+
+	START(ctl_target("ctl_live"));
+	ASSERT_EQ(0, mf_ask_list(&list, MF_ASK_PATIENCE_MS, &err));
+	ASSERT_EQ(1, list.count);
+	ASSERT_EQ(0, mf_watch_open(&watch, list.items[0].socket, self->run.program, &err));
+	do {
+		mf_watch_next(&watch, &news);
+		usleep(1000);
+	} while (news.kind == MF_WATCH_NOTHING);
+	ASSERT_EQ(MF_WATCH_SESSION, news.kind);
+	EXPECT_EQ(self->run.program, news.pid);
+	EXPECT_FALSE(news.pages);
+	EXPECT_EQ(O_RDONLY, fcntl(news.memory, F_GETFL) & O_ACCMODE);
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, news.memory, 0));
+	mf_watch_free(&news);
+	/* One request, one answer. */
+	mf_watch_ask(&watch);
+	mf_watch_ask(&watch);
+	sleep(1);
+	mf_watch_next(&watch, &news);
+	EXPECT_EQ(MF_WATCH_SESSION, news.kind);
+	mf_watch_free(&news);
+	mf_watch_next(&watch, &news);
+	EXPECT_EQ(MF_WATCH_NOTHING, news.kind);
+	mf_watch_close(&watch);
+	mf_ask_free(&list);
 }
 
 TEST_F_TIMEOUT(top, bad_arguments, SECONDS)
