@@ -116,24 +116,48 @@ void massif_lifecycle_exit(struct massif_target *target)
 	massif_session_wake(target->session);
 }
 
+/* Removes the target's first member from its session, and writes END. Returns false if the target has no member. */
+static bool end_first(struct massif_target *target, u32 reason)
+{
+	struct massif_process *process;
+
+	rcu_read_lock();
+	process = massif_process_first(target);
+	if (process)
+		end(process, reason);
+	rcu_read_unlock();
+	return process;
+}
+
 /**
  * massif_lifecycle_hide() - remove a target and its members, because the session may no longer observe the target.
  *
- * Writes END for each member and EXIT for the target. massif_access_lost() decides what may be observed.
+ * Writes END for each member and EXIT for the target. massif_access_lost() decides what may be observed. The loop ends,
+ * because the target gets no new members: massif_lifecycle_may_join() lets no process join a target that the session may
+ * no longer observe. Nobody else can run on the processor until the loop ends, so callers that may sleep call
+ * massif_lifecycle_dismiss() instead.
  *
  * Context: the caller has a reference or is in an RCU read-side section; does not sleep.
  */
 void massif_lifecycle_hide(struct massif_target *target)
 {
-	struct massif_process *process;
-
 	rcu_read_lock();
-	/*
-	 * The loop ends, because the target gets no new members: massif_lifecycle_may_join() lets no process join a
-	 * target that the session may no longer observe.
-	 */
-	while ((process = massif_process_first(target)))
-		end(process, reason_of(target));
+	while (end_first(target, reason_of(target)))
+		;
+	massif_lifecycle_exit(target);
+	rcu_read_unlock();
+}
+
+/**
+ * massif_lifecycle_dismiss() - like massif_lifecycle_hide(), but lets others run between two of the target's members, of
+ * which there can be thousands.
+ * Context: process context; may sleep; the caller has a reference.
+ */
+void massif_lifecycle_dismiss(struct massif_target *target)
+{
+	while (end_first(target, reason_of(target)))
+		cond_resched();
+	rcu_read_lock();
 	massif_lifecycle_exit(target);
 	rcu_read_unlock();
 }
@@ -182,16 +206,9 @@ void massif_lifecycle_take_target(struct massif_target *target)
 void massif_lifecycle_taken(struct massif_target *target)
 {
 	struct massif_session *session = target->session;
-	struct massif_process *process;
 
-	do {
-		rcu_read_lock();
-		process = massif_process_first(target);
-		if (process)
-			end(process, MASSIF_END_TAKEN);
-		rcu_read_unlock();
+	while (end_first(target, MASSIF_END_TAKEN))
 		cond_resched();
-	} while (process);
 	if (session) {
 		write_last(target);
 		massif_session_wake(session);

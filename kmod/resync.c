@@ -221,6 +221,7 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 	while ((target = massif_target_next(session, target))) {
 		struct mm_struct *mm;
 
+		cond_resched();
 		if (id && target->id != id)
 			continue;
 		found = true;
@@ -230,7 +231,7 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 		if (!mm)
 			continue;
 		if (!massif_access_asked(session, target, mm)) {
-			massif_lifecycle_hide(target);
+			massif_lifecycle_dismiss(target);
 		} else {
 			massif_resync(target, mm, all ? MASSIF_RESYNC_ASKED : MASSIF_RESYNC_LOST);
 			if (!massif_target_synced(target))

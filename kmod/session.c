@@ -257,7 +257,7 @@ static bool has_ended_unseen(struct massif_target *target)
 /**
  * massif_session_tend() - write the records that hooks could not write: LOST, END and EXIT of hidden targets, and EXIT
  * of targets whose end no hook has seen.
- * Context: process context of the consumer, on each poll() and MASSIF_IOC_RESYNC.
+ * Context: process context of the consumer, on each poll() and MASSIF_IOC_RESYNC; may sleep.
  */
 void massif_session_tend(struct massif_session *session)
 {
@@ -266,12 +266,12 @@ void massif_session_tend(struct massif_session *session)
 	look_for_missed(session);
 	massif_record_flush(session, NULL);
 	while ((target = massif_target_next(session, target))) {
+		cond_resched();
 		if (READ_ONCE(target->hidden)) {
-			massif_lifecycle_hide(target);
+			massif_lifecycle_dismiss(target);
 			continue;
 		}
 		massif_record_flush(session, target);
-		cond_resched();
 		if (!has_ended_unseen(target))
 			continue;
 		rcu_read_lock();
