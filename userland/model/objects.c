@@ -123,31 +123,34 @@ uint32_t mf_objects_find(const struct mf_store *store, uint64_t address)
 
 bool mf_objects_read(const struct mf_store *store, uint32_t number, struct mf_object *object)
 {
-	const struct mf_object_record *record = mf_objects_record(store, number);
+	struct mf_object_record record;
 	const char *strings = store->regions[MF_REGION_STRINGS];
 	uint64_t n_strings = store->sizes[MF_REGION_STRINGS];
 
 	memset(object, 0, sizeof(*object));
-	if (!mf_store_fits(store, MF_REGION_OBJECTS, number, sizeof(*record)))
+	if (!mf_store_fits(store, MF_REGION_OBJECTS, number, sizeof(record)))
 		return false;
-	object->start = record->start;
-	object->end = record->end;
-	object->bias = record->bias;
-	object->unloaded = record->retired;
-	object->device = record->device;
-	object->inode = record->inode;
-	object->modified_ns = record->modified_ns;
+	/* The program can change the record at any time, so check and use the same copy. */
+	memcpy(&record, mf_objects_record(store, number), sizeof(record));
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	object->start = record.start;
+	object->end = record.end;
+	object->bias = record.bias;
+	object->unloaded = record.retired;
+	object->device = record.device;
+	object->inode = record.inode;
+	object->modified_ns = record.modified_ns;
 	if (store->files)
 		object->held = __atomic_load_n(&store->files[number], __ATOMIC_ACQUIRE);
-	if (record->path_size && record->path < n_strings &&
-	    record->path_size <= n_strings - record->path &&
-	    !strings[record->path + record->path_size - 1])
-		object->path = strings + record->path;
-	if (object->path && record->kind <= MF_OBJECT_NOTE)
-		object->kind = (enum mf_object_kind)record->kind;
-	if (record->build_id_size <= MF_BUILD_ID_MAX) {
-		memcpy(object->build_id, record->build_id, sizeof(object->build_id));
-		object->build_id_size = record->build_id_size;
+	if (record.path_size && record.path < n_strings &&
+	    record.path_size <= n_strings - record.path &&
+	    !strings[record.path + record.path_size - 1])
+		object->path = strings + record.path;
+	if (object->path && record.kind <= MF_OBJECT_NOTE)
+		object->kind = (enum mf_object_kind)record.kind;
+	if (record.build_id_size <= MF_BUILD_ID_MAX) {
+		memcpy(object->build_id, record.build_id, sizeof(object->build_id));
+		object->build_id_size = record.build_id_size;
 	}
 	return true;
 }
