@@ -17,7 +17,7 @@
 
 /* On a busy machine, what usually takes seconds can take minutes. */
 #define SECONDS 600
-#define TRIES	300
+#define TRIES	1500
 #define TRY_US	100000
 
 FIXTURE(screen) {

@@ -29,6 +29,8 @@ enum {
 	 */
 	CONNECT_TRIES = 5,
 	CONNECT_WAIT_MS = 10,
+
+	LOOK_AGAIN_MS = 20, /* time between two looks for control sockets */
 };
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
@@ -317,7 +319,7 @@ static void hold_round(struct round *round, int patience_ms)
 	}
 }
 
-int mf_ask_list(struct mf_profiled_list *list, int patience_ms, struct mf_error *err)
+static int ask_all(struct mf_profiled_list *list, int patience_ms, struct mf_error *err)
 {
 	__attribute__((cleanup(end_round))) struct round round = { 0 };
 	mf_auto_fclose FILE *sockets = fopen("/proc/net/unix", "re");
@@ -340,6 +342,20 @@ int mf_ask_list(struct mf_profiled_list *list, int patience_ms, struct mf_error 
 		return mf_error_set(err, code, "out of memory");
 	}
 	return 0;
+}
+
+int mf_ask_list(struct mf_profiled_list *list, int patience_ms, struct mf_error *err)
+{
+	int code = ask_all(list, patience_ms, err);
+
+	if (code || list->count || list->n_silent)
+		return code;
+	/*
+	 * The kernel returns /proc/net/unix in parts, and finds the place of the next part by counting. If other sockets
+	 * are closed between two parts, it skips some that remain. So look twice before saying that there is none.
+	 */
+	poll(NULL, 0, LOOK_AGAIN_MS);
+	return ask_all(list, patience_ms, err);
 }
 
 void mf_ask_say_silent(const struct mf_profiled_list *list)
