@@ -164,8 +164,8 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 #define TELL_BODY(HOOK)	TELL("body_" #HOOK, &body[HOOK]);
 
 /*
- * Emits constants for compat/detour_64.S. In that file, massif_detour_entry tests whether massif_target_chain() is
- * empty, and massif_detour_entry_fault performs the same test as massif_resident_unlikely().
+ * Emits constants for compat/detour_64.S. In that file, massif_detour_entry tests whether massif_target_filter_of() is 0,
+ * and massif_detour_entry_fault performs the same test as massif_resident_unlikely().
  */
 static void __used tell_assembler(void)
 {

@@ -8,6 +8,7 @@
 #include "compat/ptrace.h"
 #include "detour.h"
 #include "device.h"
+#include "process.h"
 #include "processor.h"
 #include "release.h"
 #include "rss_span.h"
@@ -32,12 +33,26 @@ static int __init massif_init(void)
 		return err;
 	massif_ptrace_init();
 	massif_return_work_init();
-	err = massif_processor_init();
+	err = massif_target_init();
 	if (err)
 		return err;
+	err = massif_process_init();
+	if (err)
+		goto err_target;
+	err = massif_processor_init();
+	if (err)
+		goto err_process;
 	err = massif_device_init();
 	if (err)
-		massif_processor_exit();
+		goto err_processor;
+	return 0;
+
+err_processor:
+	massif_processor_exit();
+err_process:
+	massif_process_exit();
+err_target:
+	massif_target_exit();
 	return err;
 }
 
@@ -50,6 +65,7 @@ static void __exit massif_exit(void)
 	massif_rss_spans_exit();
 	massif_return_work_exit();
 	massif_detour_exit();
+	massif_process_exit();
 	massif_target_exit();
 }
 

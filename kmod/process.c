@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 // Members: the processes that the module follows. One table holds all of them.
-#include <linux/hashtable.h>
 #include <linux/pid.h>
+#include <linux/rculist.h>
 #include <linux/slab.h>
 
+#include "hash.h"
 #include "process.h"
 #include "session.h"
 #include "target.h"
 
 /* Hashed by pid. Changed under massif_table_lock, read under RCU on every fork, exec and exit. */
-static DEFINE_HASHTABLE(table, 8);
+static struct massif_hash table;
+
+/**
+ * massif_process_init() - allocate the table of members. Called when the module is loaded.
+ * Context: process context; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int massif_process_init(void)
+{
+	return massif_hash_init(&table);
+}
+
+/**
+ * massif_process_exit() - free the table of members. Called when the module is unloaded: no hook reads it any more.
+ * Context: process context; may sleep.
+ */
+void massif_process_exit(void)
+{
+	massif_hash_exit(&table);
+}
 
 /**
  * massif_process_create() - allocate a member (a followed process) without inserting it into the table.
@@ -58,7 +78,7 @@ int massif_process_insert(struct massif_process *process)
 		return -ENXIO;
 	if (massif_process_find(process->pid))
 		return -EBUSY;
-	hash_add_rcu(table, &process->node, (unsigned long)process->pid);
+	hlist_add_head_rcu(&process->node, massif_hash_chain(&table, process->pid));
 	list_add_tail(&process->list, &session->processes);
 	session->nr_processes++;
 	session->enrolled = true;
@@ -116,7 +136,7 @@ struct massif_process *massif_process_first(struct massif_target *target)
 static void unlink_process(struct massif_process *process)
 {
 	lockdep_assert_held(&massif_table_lock);
-	hash_del_rcu(&process->node);
+	hlist_del_init_rcu(&process->node);
 	list_del_init(&process->list);
 	list_del_init(&process->of_target);
 }
@@ -216,8 +236,7 @@ struct massif_process *massif_process_find(struct pid *pid)
 {
 	struct massif_process *process;
 
-	hash_for_each_possible_rcu(table, process, node, (unsigned long)pid,
-				   lockdep_is_held(&massif_table_lock))
+	hlist_for_each_entry_rcu(process, massif_hash_chain(&table, pid), node, lockdep_is_held(&massif_table_lock))
 		if (process->pid == pid)
 			return process;
 	return NULL;

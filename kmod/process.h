@@ -33,6 +33,9 @@ struct massif_process {
 	struct massif_target *target;
 };
 
+int massif_process_init(void);
+void massif_process_exit(void);
+
 struct massif_process *massif_process_create(struct pid *pid, struct massif_session *session,
 					     gfp_t gfp);
 void massif_process_free(struct massif_process *process);

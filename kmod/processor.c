@@ -17,16 +17,15 @@
  */
 static int state = -1;
 
-/* CPU hotplug callback for a processor that is coming online; called before any thread runs on it. */
+/* CPU hotplug callback for a processor that is coming online; called before any thread runs on it. May sleep. */
 static int comes(unsigned int cpu)
 {
 	struct massif_target *target;
-	unsigned long irq;
-	unsigned int i;
+	unsigned long irq, i;
 
-	for (i = 0; i < ARRAY_SIZE(massif_target_table); i++) {
+	for (i = 0; i < 1ul << massif_target_table.bits; i++) {
 		raw_spin_lock_irqsave(&massif_table_lock, irq);
-		hlist_for_each_entry(target, &massif_target_table[i], node) {
+		hlist_for_each_entry(target, &massif_target_table.chains[i], node) {
 			if (!target->resident.attached)
 				continue;
 			raw_spin_lock(&target->resident.lock);
@@ -34,6 +33,7 @@ static int comes(unsigned int cpu)
 			raw_spin_unlock(&target->resident.lock);
 		}
 		raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+		cond_resched();
 	}
 	return 0;
 }

@@ -9,7 +9,8 @@
 #include "session.h"
 #include "target.h"
 
-struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
+struct massif_hash massif_target_table;
+unsigned long massif_target_filter[1 << MASSIF_TARGET_BITS];
 
 static atomic64_t last_serial;
 
@@ -107,7 +108,9 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 		session->nr_targets++;
 		enter_by_id(target, &session->targets);
 	}
-	hlist_add_head_rcu(&target->node, massif_target_chain(target->mm));
+	hlist_add_head_rcu(&target->node, massif_hash_chain(&massif_target_table, target->mm));
+	/* Read by hooks without a lock, in assembly code. */
+	WRITE_ONCE(*massif_target_filter_of(target->mm), *massif_target_filter_of(target->mm) + 1);
 	return 0;
 }
 
@@ -125,6 +128,7 @@ void massif_target_unlink(struct massif_target *target)
 	lockdep_assert_held(&massif_table_lock);
 	target->alive = false;
 	hlist_del_init_rcu(&target->node);
+	WRITE_ONCE(*massif_target_filter_of(target->mm), *massif_target_filter_of(target->mm) - 1);
 	massif_resident_hide(target);
 	if (!session)
 		return;
@@ -194,7 +198,7 @@ struct massif_target *massif_target_find(struct mm_struct *mm)
 {
 	struct massif_target *target;
 
-	hlist_for_each_entry_rcu(target, massif_target_chain(mm), node,
+	hlist_for_each_entry_rcu(target, massif_hash_chain(&massif_target_table, mm), node,
 				 lockdep_is_held(&massif_table_lock))
 		if (target->mm == mm)
 			return target;
@@ -275,12 +279,23 @@ void massif_target_put(struct massif_target *target)
 }
 
 /**
- * massif_target_exit() - wait until all targets are freed. Called when the module is unloaded.
+ * massif_target_init() - allocate the table of targets. Called when the module is loaded.
+ * Context: process context; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int massif_target_init(void)
+{
+	return massif_hash_init(&massif_target_table);
+}
+
+/**
+ * massif_target_exit() - wait until all targets are freed, and free the table. Called when the module is unloaded.
  * Context: process context; sleeps.
  */
 void massif_target_exit(void)
 {
 	rcu_barrier();
+	massif_hash_exit(&massif_target_table);
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "hash.h"
 #include "resident.h"
 
 struct cred;
@@ -129,24 +130,23 @@ struct massif_target {
 	struct massif_resident resident;
 };
 
+/* All targets, hashed by mm. Changed under massif_table_lock; looked up under RCU by hooks. */
+extern struct massif_hash massif_target_table;
+
 /*
- * All targets, hashed by mm. Changed under massif_table_lock; looked up under RCU by every hook. Most look-ups find
- * nothing.
+ * Numbers of targets by one byte of their mm; changed under massif_table_lock. Every call of a hooked function, anywhere
+ * in the system, first runs assembly code that tests whether there are any for the address space concerned
+ * (compat/detour_64.S), so the index must be computable from the pointer in one register. One byte of the pointer is
+ * enough, because struct mm_struct objects are several hundred bytes apart, and few sessions have more than some targets.
  */
 #define MASSIF_TARGET_BITS	8
 #define MASSIF_TARGET_SHIFT	8
-extern struct hlist_head massif_target_table[1 << MASSIF_TARGET_BITS];
+extern unsigned long massif_target_filter[1 << MASSIF_TARGET_BITS];
 
-/*
- * The hash chain for mm. Every call of a hooked function, anywhere in the system, first runs assembly code that tests
- * whether the chain of the address space concerned is empty (compat/detour_64.S), so the hash must be computable from
- * the pointer in one register. One byte of the pointer is enough, because struct mm_struct objects are several hundred
- * bytes apart.
- */
-static __always_inline struct hlist_head *massif_target_chain(const struct mm_struct *mm)
+static __always_inline unsigned long *massif_target_filter_of(const struct mm_struct *mm)
 {
-	return &massif_target_table[(unsigned long)mm >> MASSIF_TARGET_SHIFT &
-				    (BIT(MASSIF_TARGET_BITS) - 1)];
+	return &massif_target_filter[(unsigned long)mm >> MASSIF_TARGET_SHIFT &
+				     (BIT(MASSIF_TARGET_BITS) - 1)];
 }
 
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp);
@@ -180,6 +180,7 @@ struct massif_target *massif_target_next(struct massif_session *session,
 struct massif_target *massif_target_get(struct massif_target *target);
 struct massif_target *massif_target_tryget(struct massif_target *target);
 void massif_target_put(struct massif_target *target);
+int massif_target_init(void);
 void massif_target_exit(void);
 struct mm_struct *massif_target_mmget(struct massif_target *target);
 struct mm_struct *massif_target_mmgrab(struct massif_target *target);

@@ -100,7 +100,7 @@ check:
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' KERNELS='$(KERNELS)' selftests/tools/run-tests.sh
 
 # What needs no other program, no guest and no network: each file is the test of one part.
-UNIT_TESTS := base_* cfi_* kmod_btf limits_table model_[cestl]* model_heap ctl_options ctl_outfile ctl_program msprint_errors \
+UNIT_TESTS := base_* cfi_* kmod_[bh]* limits_table model_[cestl]* model_heap ctl_options ctl_outfile ctl_program msprint_errors \
 	pages_* preload_* recording_file recording_section report report_filter report_tree style symbols_files symbols_limits symbols_namefile symbols_parser \
 	symbols_symtab unwind_*
 
@@ -175,7 +175,7 @@ SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather
 	symbols_golden
 
 # What host/sanitized runs.
-SANITIZED_units := ctl_outfile kmod_btf model_details model_heap model_ledger model_log model_snapshots model_store \
+SANITIZED_units := ctl_outfile kmod_btf kmod_hash model_details model_heap model_ledger model_log model_snapshots model_store \
 	model_trie pages_accounting pages_cfi pages_ring pages_space pages_stream recording_file recording_mutants recording_section report_filter \
 	report_tree symbols_namefile symbols_symtab
 

@@ -27,7 +27,7 @@
  * to the address space.
  */
 .macro on_unless_possible
-	cmpq	$0, massif_target_table(,%rax,8)
+	cmpq	$0, massif_target_filter(,%rax,8)
 	jne	1f
 	RET
 1:
