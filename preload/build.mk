@@ -8,6 +8,7 @@ PRELOAD_SRCS := $(wildcard preload/*/*.c) \
 	userland/model/heap.c userland/model/filter_client.c \
 	userland/model/tally.c userland/model/tolerance.c userland/model/details.c userland/model/ledger.c userland/model/stacks.c \
 	userland/model/thread_table.c \
+	userland/model/thread_totals.c \
 	userland/cfi/callsite.c userland/cfi/request_site.c \
 	userland/cfi/dwarf.c userland/cfi/cie.c userland/cfi/description.c userland/cfi/program.c userland/cfi/rows.c \
 	userland/cfi/expression.c userland/cfi/frame.c userland/cfi/rowfile.c

@@ -5,11 +5,14 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "model/model.h"
 #include "model/stacks.h"
+#include "model/thread_table.h"
+#include "model/thread_totals.h"
 #include "own_memory.h"
 #include "fork_calls.h"
 #include "gate.h"
@@ -79,6 +82,32 @@ static void begin(struct mf_thread_private *private, bool shares)
 	thread->generation = mf_objects_generation() - 1;
 }
 
+_Static_assert(MF_THREAD_TABLE_MAX <= UINT16_MAX, "the numbers of threads outgrew theirs");
+
+/*
+ * Gives the current thread a number in the table of threads, unless it has one. A thread that is ending takes a new state
+ * for each of its last events, but keeps its number. In a sandbox, the thread's ID and name remain unknown. Context: the
+ * gate is closed.
+ */
+static void begin_number(struct mf_thread_private *private)
+{
+	char name[MF_THREAD_NAME_SIZE] = "";
+	int32_t tid = 0;
+
+	if (!mf_session_store.header->counts_threads)
+		return;
+	if (!mf_thread_local.number) {
+		if (!mf_seccomp_is_on()) {
+			tid = (int32_t)syscall(SYS_gettid);
+			syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+		}
+		mf_thread_local.number = (uint16_t)mf_thread_table_enter(&mf_session_store, tid, name);
+	}
+	private->self = pthread_self();
+	private->number = mf_thread_local.number;
+	mf_thread_totals_begin(&mf_session_store, private->tally, private->number);
+}
+
 /* Chooses the tally that is shared by the fewest threads. */
 static void begin_tally(struct mf_thread_private *private)
 {
@@ -89,6 +118,7 @@ static void begin_tally(struct mf_thread_private *private)
 	 */
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
+	begin_number(private);
 	mf_tally_begin(&mf_session_store, private->tally);
 	mf_tally_grant(&mf_session_store);
 	mf_gate_open();
@@ -104,6 +134,8 @@ static void end_tally(struct mf_thread_private *private)
 	private->depth.bytes = 0;
 	mf_clock_end(&private->clock);
 	mf_tally_end(&mf_session_store, private->tally);
+	mf_thread_totals_end(&mf_session_store, private->tally);
+	private->number = 0;
 	mf_tally_grant(&mf_session_store);
 	mf_gate_open();
 }
@@ -237,12 +269,14 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	ended = NULL;
 	mf_thread_memory_clear();
 	mf_tally_end_all(&mf_session_store);
+	mf_thread_local.number = 0;
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before) {
 		/* The instruction counters belong to the parent's threads. The child's thread will open its own. */
 		mf_clock_forget(&private->clock);
 		if (private == own)
 			continue;
 		private->resizing.context = MF_CONTEXT_NONE;
+		private->number = 0;
 		mf_stacks_drop(&mf_session_store, private->depth.frozen);
 		private->depth = (struct mf_depth){ 0 };
 		private->next = ended;
@@ -250,6 +284,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	}
 	if (!own)
 		return;
+	begin_number(own);
 	mf_tally_begin(&mf_session_store, own->tally);
 	begin(own, !alone);
 }

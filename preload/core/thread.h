@@ -93,7 +93,8 @@ struct mf_thread_private {
 	 */
 	struct mf_block resizing;
 
-	pthread_t self; /* the thread; valid if it has a root of its own (struct mf_thread) */
+	pthread_t self; /* the thread; valid if it has a root of its own (struct mf_thread), or a number */
+	uint32_t number; /* the thread's number in the table of threads, or 0; valid if threads are counted */
 	uint32_t tally; /* index of the tally (the event counters in the session memory) that this thread uses */
 	uint32_t room;	/* size in words of the pool that the thread's memo of stacks uses */
 
@@ -123,6 +124,7 @@ struct mf_thread_local {
 	 */
 	bool is_absorbed;
 	bool in_hook;	      /* the current call into the shim must keep the program's vector registers; see hook.c */
+	uint16_t number;      /* the thread's number in the table of threads, if threads are counted; 0: it has none yet */
 	struct mf_thread *thread;
 };
 

@@ -75,6 +75,7 @@ static int64_t begin(struct mf_thread *thread, uint64_t events)
 	mf_gate_close();
 	mf_tally_fold(&mf_session_store);
 	mf_session_store.header->events += events;
+	mf_session_store.shard = thread->ctx.number;
 	return mf_clock_now(&thread->private->clock);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keeps the names of threads up to date whose stacks are kept apart (--separate-threads).
+// Keeps the names of threads up to date, if the profile tells threads apart.
 //
-// A thread's name at the time of its first event is read then (stack/context.c). Later changes are seen because prctl()
-// (prctl.c) and pthread_setname_np() are the shim's. The program's calls are passed on unchanged.
+// A thread's name at the time of its first event is read then (core/thread.c, stack/context.c). Later changes are seen
+// because prctl() (prctl.c) and pthread_setname_np() are the shim's. The program's calls are passed on unchanged.
 
 #include "thread_name.h"
 
@@ -16,22 +16,36 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void note(const struct mf_thread *thread, const char *name)
+/* Returns whether the thread is one that the profile tells apart. */
+static bool is_known(const struct mf_thread_private *private)
+{
+	return private->thread->root != MF_NODE_ROOT || private->number;
+}
+
+static void note(const struct mf_thread_private *private, const char *name)
 {
 	char copy[MF_THREAD_NAME_SIZE] = "";
 
 	/* Memory after the NUL might not be readable. */
 	for (size_t i = 0; i < sizeof(copy) - 1 && name[i]; i++)
 		copy[i] = name[i];
-	mf_thread_table_rename(&mf_session_store, thread->root, copy);
+	mf_thread_table_rename(&mf_session_store, private->thread->root, copy);
+	mf_thread_table_set_name(&mf_session_store, private->number, copy);
 }
 
 void mf_thread_name_note(const char *name)
 {
 	const struct mf_thread *thread = mf_thread_local.thread;
 
-	if (thread && thread->root != MF_NODE_ROOT)
-		note(thread, name);
+	if (thread && is_known(thread->private))
+		note(thread->private, name);
+}
+
+static bool knows_threads(void)
+{
+	const struct mf_store_header *header = mf_session_store.header;
+
+	return header && (header->separates_threads || header->counts_threads);
 }
 
 EXPORT int pthread_setname_np(pthread_t self, const char *name)
@@ -48,10 +62,10 @@ EXPORT int pthread_setname_np(pthread_t self, const char *name)
 		__atomic_store_n(&real, next, __ATOMIC_RELEASE);
 	}
 	code = next(self, name);
-	if (code || !mf_session_store.header || !mf_session_store.header->separates_threads)
+	if (code || !knows_threads())
 		return code;
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before)
-		if (private->thread->root != MF_NODE_ROOT && pthread_equal(private->self, self))
-			note(private->thread, name);
+		if (is_known(private) && pthread_equal(private->self, self))
+			note(private, name);
 	return code;
 }

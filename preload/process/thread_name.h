@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Keeps the names of threads up to date whose stacks are kept apart (--separate-threads). */
+/* Keeps the names of threads up to date, if the profile tells threads apart. */
 #ifndef MASSIF_PRELOAD_THREAD_NAME_H
 #define MASSIF_PRELOAD_THREAD_NAME_H
 

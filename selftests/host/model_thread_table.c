@@ -7,7 +7,10 @@
 #include "kselftest_harness.h"
 
 #include "model/model.h"
+#include "model/size_classes.h"
+#include "model/tally.h"
 #include "model/thread_table.h"
+#include "model/thread_totals.h"
 
 FIXTURE(thread_table) {
 	struct mf_store store;
@@ -109,6 +112,71 @@ TEST_F_TIMEOUT(thread_table, limit, 60)
 	EXPECT_STREQ("(other threads)", mf_thread_table_record(store, MF_THREAD_TABLE_MAX)->name);
 	/* What the threads allocate is counted all the same. */
 	EXPECT_EQ(context_of(store, last, 2), context_of(store, add(store, 1 << 30, "more"), 2));
+}
+
+/* Writes a block of @size bytes into the counts of @tally, a temporary one if @temporary. */
+static void count(struct mf_store *store, uint32_t tally, uint64_t size, bool temporary)
+{
+	mf_size_classes_add(mf_size_classes_of(store, tally), size);
+	mf_tally_of(store, tally)->temporaries += temporary;
+}
+
+static void begin(struct mf_store *store, uint32_t tally, uint32_t thread)
+{
+	mf_thread_totals_begin(store, tally, thread);
+	mf_tally_begin(store, tally);
+}
+
+static void end(struct mf_store *store, uint32_t tally)
+{
+	mf_tally_end(store, tally);
+	mf_thread_totals_end(store, tally);
+}
+
+/* A tally's counts are its thread's, or those of number 0 while several have it. */
+TEST_F(thread_table, totals_are_those_of_the_tally)
+{
+	struct mf_store *store = &self->store;
+	struct mf_thread_sums sums[4];
+	uint32_t one, two;
+
+	store->header->counts_threads = 1;
+	one = mf_thread_table_enter(store, 101, "one\0\0\0\0\0\0\0\0\0\0\0");
+	two = mf_thread_table_enter(store, 102, "two\0\0\0\0\0\0\0\0\0\0\0");
+	ASSERT_EQ(1, one);
+	ASSERT_EQ(2, two);
+	count(store, 3, 7, false); /* before the first thread */
+	begin(store, 3, one);
+	count(store, 3, 10, true);
+	count(store, 3, 0, false);
+	begin(store, 3, two);
+	count(store, 3, 100, false);
+	end(store, 3);
+	count(store, 3, 1000, true);
+	end(store, 3);
+	begin(store, 3, two);
+	count(store, 3, 10000, false);
+	mf_thread_totals_read(store, 2, sums);
+	EXPECT_EQ(10, sums[1].allocated);
+	EXPECT_EQ(2, sums[1].allocations);
+	EXPECT_EQ(1, sums[1].temporaries);
+	EXPECT_EQ(10000, sums[2].allocated);
+	EXPECT_EQ(1107, sums[0].allocated);
+	EXPECT_EQ(3, sums[0].allocations);
+	EXPECT_EQ(1, sums[0].temporaries);
+	/* In a forked child, no thread has the tally. */
+	mf_tally_end_all(store);
+	count(store, 3, 100000, false);
+	mf_thread_totals_read(store, 2, sums);
+	EXPECT_EQ(10000, sums[2].allocated);
+	EXPECT_EQ(101107, sums[0].allocated);
+	/* A faulty program has overwritten numbers. */
+	begin(store, 3, one);
+	mf_tally_of(store, 3)->owner = UINT32_MAX;
+	store->header->n_tallies = UINT32_MAX;
+	count(store, 3, 5, false);
+	mf_thread_totals_read(store, 2, sums);
+	EXPECT_EQ(101112, sums[0].allocated);
 }
 
 /* Numbers and links that a faulty program has overwritten lead nowhere. */

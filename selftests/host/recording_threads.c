@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Recordings that keep the threads apart (--separate-threads): which thread has allocated what, and the threads' names.
+// What recordings have of threads: those that keep the threads' stacks apart (--separate-threads), which thread has
+// allocated what, and the others, how much each thread has allocated; the threads' names.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +55,16 @@ static struct sums sums_of(const struct mf_profile *profile, uint64_t tid)
 	for (size_t i = 0; i < profile->n_threads; i++)
 		if (profile->threads[i].tid == tid)
 			sums.name = profile->threads[i].name;
-	for (size_t i = 0; i < profile->n_contexts; i++) {
+	for (size_t i = 0; i < profile->n_thread_totals; i++) {
+		const struct mf_thread_total *total = &profile->thread_totals[i];
+
+		if (total->thread.tid != tid)
+			continue;
+		sums.name = total->thread.name;
+		sums.allocated += total->sums.allocated;
+		sums.allocations += total->sums.allocations;
+	}
+	for (size_t i = 0; profile->threads && i < profile->n_contexts; i++) {
 		if (profile->threads[profile->context_threads[i]].tid != tid)
 			continue;
 		sums.allocated += profile->counts[i].allocated;
@@ -85,6 +95,36 @@ static int compare(struct __test_metadata *_metadata, const char *said, const st
 		same += bytes == sums.allocated && calls == sums.allocations && strcmp(name, sums.name) == 0;
 	}
 	return same;
+}
+
+/* Like RECORD(), but only the sums of each thread are kept. */
+#define RECORD_TOTALS(...) RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out", __VA_ARGS__)
+
+/* Checks that what the threads have allocated is what the stacks have. Returns the threads that have an ID. */
+static size_t check_totals(struct __test_metadata *_metadata, const struct mf_profile *profile)
+{
+	struct mf_thread_sums of_threads = { 0 }, of_stacks = { 0 };
+	size_t n = 0;
+
+	EXPECT_EQ(NULL, profile->threads);
+	for (size_t i = 0; i < profile->n_thread_totals; i++) {
+		const struct mf_thread_total *total = &profile->thread_totals[i];
+
+		of_threads.allocations += total->sums.allocations;
+		of_threads.allocated += total->sums.allocated;
+		of_threads.temporaries += total->sums.temporaries;
+		n += total->thread.tid != 0;
+	}
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		of_stacks.allocations += profile->counts[i].allocations;
+		of_stacks.allocated += profile->counts[i].allocated;
+		of_stacks.temporaries += profile->counts[i].temporaries;
+	}
+	EXPECT_NE(0, of_stacks.allocations);
+	EXPECT_EQ(of_stacks.allocations, of_threads.allocations);
+	EXPECT_EQ(of_stacks.allocated, of_threads.allocated);
+	EXPECT_EQ(of_stacks.temporaries, of_threads.temporaries);
+	return n;
 }
 
 /* Eight threads that are named in different ways. */
@@ -124,6 +164,97 @@ TEST_F_TIMEOUT(threads, of_a_forked_child_are_its_own, 120)
 	}
 	EXPECT_EQ(16, same);
 	mf_recording_release(&recording);
+}
+
+static const char *const units[] = { "--time-unit=B", "--time-unit=ms" };
+
+/* Whether the model handles few or many of the events. */
+TEST_F_TIMEOUT(threads, have_totals_in_any_recording, 120)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		struct mf_recording recording;
+
+		ASSERT_EQ(0, RECORD_TOTALS(units[i], ctl_target("heap_thread_names")));
+		self->said = strdup(self->result.out);
+		ASSERT_EQ(0, mf_recording_read("massif.rec", &recording, NULL));
+		ASSERT_EQ(1, recording.n_processes);
+		EXPECT_EQ(9, check_totals(_metadata, &recording.processes[0]->profile));
+		EXPECT_EQ(8, compare(_metadata, self->said, recording.processes[0]));
+		/* Ten blocks of 10 bytes, each freed at once. */
+		for (size_t k = 0; k < recording.processes[0]->profile.n_thread_totals; k++) {
+			const struct mf_thread_total *total = &recording.processes[0]->profile.thread_totals[k];
+
+			if (strcmp(total->thread.name, "creator") == 0)
+				EXPECT_EQ(10, total->sums.temporaries);
+		}
+		mf_recording_release(&recording);
+		free(self->said);
+		self->said = NULL;
+	}
+}
+
+/* The child's totals begin with what the parent's threads had allocated. */
+TEST_F_TIMEOUT(threads, have_totals_of_their_own_after_a_fork, 120)
+{
+	struct mf_recording recording;
+	int same = 0;
+
+	ASSERT_EQ(0, RECORD_TOTALS(ctl_target("heap_thread_names"), "fork"));
+	self->said = strdup(self->result.out);
+	ASSERT_EQ(0, mf_recording_read("massif.rec", &recording, NULL));
+	ASSERT_EQ(2, recording.n_processes);
+	for (size_t i = 0; i < 2; i++) {
+		const struct mf_recorded *process = recording.processes[i];
+
+		check_totals(_metadata, &process->profile);
+		same += compare(_metadata, self->said, process);
+		EXPECT_NE(0, sums_of(&process->profile, process->facts.pid).allocations);
+		if (process->facts.parent == recording.processes[!i]->facts.pid) {
+			EXPECT_LE(12345, sums_of(&process->profile, process->facts.parent).allocated);
+		}
+	}
+	EXPECT_EQ(16, same);
+	mf_recording_release(&recording);
+}
+
+/*
+ * A program of @n threads that all run at the same time, with the main thread. Thread i allocates 1000 + i bytes, and then
+ * 10 bytes twice, which it frees at once.
+ */
+static const char crowd[] =
+	"#include <pthread.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
+	"static pthread_barrier_t all;\n"
+	"static void *kept[1000];\n"
+	"static void *run(void *x) { kept[(intptr_t)x] = malloc(1000 + (intptr_t)x); pthread_barrier_wait(&all);\n"
+	"for (int i = 0; i < 2; i++) free(malloc(10)); pthread_barrier_wait(&all); return NULL; }\n"
+	"int main(int argc, char **argv) { long n = atol(argv[1]); pthread_t threads[1000];\n"
+	"free(malloc(1));\n"
+	"pthread_barrier_init(&all, NULL, n);\n"
+	"for (long i = 0; i < n; i++) if (pthread_create(&threads[i], NULL, run, (void *)i)) return 1;\n"
+	"for (long i = 0; i < n; i++) pthread_join(threads[i], NULL); return 0; }\n";
+
+/* The main thread has a tally, and each of 63 others; one more, and ten times as many, share these. */
+TEST_F_TIMEOUT(threads, that_share_tallies_have_a_total_together, 120)
+{
+	static const struct {
+		const char *threads;
+		size_t of_other_threads; /* allocations */
+	} runs[] = { { "63", 0 }, { "64", 1 }, { "630", 1 } };
+
+	ctl_write_file("threads.c", crowd, 0644);
+	ASSERT_EQ(0, RUN("cc", "-g", "-pthread", "-o", "threads", "threads.c"));
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		struct mf_recording recording;
+		const struct mf_profile *profile;
+
+		ASSERT_EQ(0, RECORD_TOTALS("./threads", runs[i].threads));
+		ASSERT_EQ(0, mf_recording_read("massif.rec", &recording, NULL));
+		profile = &recording.processes[0]->profile;
+		EXPECT_EQ(strtoul(runs[i].threads, NULL, 10) + 1, check_totals(_metadata, profile));
+		EXPECT_EQ(runs[i].of_other_threads, profile->thread_totals[0].sums.allocations > 0);
+		EXPECT_STREQ(runs[i].of_other_threads ? "(other threads)" : "", profile->thread_totals[0].thread.name);
+		mf_recording_release(&recording);
+	}
 }
 
 /* The profile is the same as one that does not keep threads apart, except for its desc line. */
@@ -202,15 +333,45 @@ TEST_F_TIMEOUT(threads, are_labels_for_pprof, 120)
 	EXPECT_TRUE(HAS("5000B")) TH_LOG("%s", self->result.out);
 }
 
+/* Without --separate-threads, questions about totals are answered, and others say what they need. */
+TEST_F_TIMEOUT(threads, whose_stacks_are_not_apart_have_totals_only, 120)
+{
+	static const char *const needing[] = {
+		"--thread=creator", "--leaks", "--tree", "--at=end", "--sort=growth", "--sort=largest", "--sort=blocks",
+		"--sizes", "--lifetimes", "--through=take",
+	};
+
+	ASSERT_EQ(0, RECORD_TOTALS(ctl_target("heap_thread_names")));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=thread", "massif.rec"));
+	EXPECT_TRUE(HAS("        11   4.980 KB         10 ")) TH_LOG("%s", self->result.out);
+	EXPECT_TRUE(HAS("  creator ("));
+	EXPECT_TRUE(HAS("--separate-threads=yes"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=thread-name", "--sort=calls", "--filter=^creator", "--top=1",
+			 "massif.rec"));
+	EXPECT_TRUE(HAS("        11   4.980 KB         10 100.00%  creator\n")) TH_LOG("%s", self->result.out);
+	EXPECT_FALSE(HAS("destructor"));
+	for (size_t i = 0; i < sizeof(needing) / sizeof(needing[0]); i++) {
+		EXPECT_EQ(1, RUN("massif-ctl", "show", "--by=thread", needing[i], "massif.rec"));
+		EXPECT_NE(NULL, strstr(self->result.err, "--separate-threads=yes")) TH_LOG("%s", needing[i]);
+	}
+	EXPECT_EQ(2, RUN("massif-ctl", "diff", "--by=thread", "massif.rec", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "--separate-threads=yes"));
+	EXPECT_EQ(0, RUN("massif-ctl", "export", "--to=json", "massif.rec"));
+	EXPECT_TRUE(HAS("\"name\":\"creator\",\"allocations\":11,\"allocated\":5100,\"temporary\":10}"));
+	/* Of several processes, the threads of all. */
+	ASSERT_EQ(0, RECORD_TOTALS(ctl_target("heap_thread_names"), "fork"));
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=thread-name", "massif.rec"));
+	EXPECT_TRUE(HAS("        22   9.961 KB         20 ")) TH_LOG("%s", self->result.out);
+}
+
 TEST_F_TIMEOUT(threads, that_were_not_recorded_are_said_to_be_missing, 120)
 {
-	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
-			 ctl_target("heap_thread_names")));
-	EXPECT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
-	EXPECT_EQ(1, RUN("massif-ctl", "show", "--by=thread", "massif.rec"));
+	ASSERT_EQ(0, RUN("massif-ctl", "run", "-q", "--massif-out-file=massif.out", ctl_target("heap_thread_names")));
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--by=thread", "massif.out"));
 	EXPECT_NE(NULL, strstr(self->result.err, "--separate-threads=yes"));
 	EXPECT_EQ(1, RUN("massif-ctl", "show", "--thread=x", "massif.out"));
-	EXPECT_EQ(2, RUN("massif-ctl", "diff", "--by=thread", "massif.rec", "massif.rec"));
+	EXPECT_EQ(2, RUN("massif-ctl", "diff", "--by=thread", "massif.out", "massif.out"));
 }
 
 /* A sandbox that forbids all but a few system calls would kill the thread that asks for its name. */
@@ -242,6 +403,9 @@ TEST_F_TIMEOUT(threads, in_a_sandbox_have_no_names, 120)
 	EXPECT_EQ(4321, sums_of(&recording.processes[0]->profile, 0).allocated);
 	EXPECT_STREQ("", sums_of(&recording.processes[0]->profile, 0).name);
 	mf_recording_release(&recording);
+	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=thread", "massif.rec"));
+	EXPECT_TRUE(HAS("  (unnamed thread)\n"));
+	ASSERT_EQ(0, RECORD_TOTALS("./threads"));
 	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=thread", "massif.rec"));
 	EXPECT_TRUE(HAS("  (unnamed thread)\n"));
 }

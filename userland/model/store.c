@@ -52,7 +52,7 @@ static const struct {
 	[MF_REGION_LEDGER] = { 1 * GIB, 1 * MIB },
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
-	[MF_REGION_THREAD_TABLE] = { 512 * KIB, 512 * KIB },
+	[MF_REGION_THREAD_TABLE] = { 1 * MIB, 1 * MIB },
 	[MF_REGION_DETAILS] = { 16 * GIB, 16 * MIB },
 	[MF_REGION_DETAIL_LINES] = { 4 * GIB, 1 * MIB },
 	[MF_REGION_BIRTHS] = { 128 * GIB, 16 * MIB },
@@ -64,7 +64,7 @@ static const struct {
 _Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
 _Static_assert(MF_SHARDS_MAX * sizeof(struct mf_tally) <= 16 * KIB, "the tallies outgrew theirs");
 _Static_assert(MF_SHARDS_MAX * MF_SIZE_CLASSES * sizeof(struct mf_size_class) <= 64 * KIB, "the size classes outgrew theirs");
-_Static_assert((MF_THREAD_TABLE_MAX + 1) * sizeof(struct mf_thread_record) <= 512 * KIB, "the threads outgrew theirs");
+_Static_assert((MF_THREAD_TABLE_MAX + 1) * sizeof(struct mf_thread_record) <= 1 * MIB, "the threads outgrew theirs");
 _Static_assert(sizeof(struct mf_model) <= 64 * KIB, "the model outgrew its region");
 
 static uint64_t sum_of(const uint64_t *sizes)

@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 23
+#define MF_STORE_VERSION 24
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -51,7 +51,7 @@ enum mf_region_id {
 	 * was searched and contains no client requests.
 	 */
 	MF_REGION_NEW_RULES,
-	MF_REGION_THREAD_TABLE,	  /* struct mf_thread_record[]: threads whose stacks are kept apart, see thread_table.h */
+	MF_REGION_THREAD_TABLE,	  /* struct mf_thread_record[]: the threads, see thread_table.h */
 	/* The next regions exist only in stores that keep details, see details.h. */
 	MF_REGION_DETAILS,	  /* struct mf_detail[][]: details of each context */
 	MF_REGION_DETAIL_LINES,	  /* struct mf_detail_line[]: parts of the contexts' histograms */
@@ -152,6 +152,7 @@ struct mf_store_header {
 	uint32_t keeps_ledger;	    /* keep the ledger of what each stack allocates and frees; see ledger.h */
 	uint32_t keeps_details;	    /* keep the details of what each context allocates; see details.h */
 	uint32_t separates_threads; /* keep the stacks of different threads apart; see thread_table.h */
+	uint32_t counts_threads; /* keep sums of what each thread allocates; see thread_totals.h */
 	/*
 	 * counts the forks after which the process resumed changing this store although it could not notify massif-ctl
 	 * (MF_JOIN_GO_ON failed). The child's copy of the store may then be inconsistent; see fork.c.
@@ -259,6 +260,7 @@ struct mf_store {
 	struct mf_store_header *header;
 	void *regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT];
+	uint32_t shard; /* the shard of the size classes in which this process counts the events that the model handles */
 	bool has_file; /* true if the memory is a memfd, false if it is private */
 	struct mf_held_file **files; /* files that this process holds open, indexed by object number; NULL: no
 				      * files */

@@ -4,6 +4,7 @@
 
 #include "model/tally.h"
 
+#include "model/thread_totals.h"
 #include "model/tolerance.h"
 
 /*
@@ -88,6 +89,7 @@ void mf_tally_end_all(struct mf_store *store)
 		 */
 		tally->busy = 0;
 		tally->users = 0;
+		mf_thread_totals_end(store, i);
 		set_rooms(tally, -1, tally->heap_room);
 	}
 }
@@ -129,8 +131,10 @@ static void add_up(struct mf_store *store)
 
 void mf_tally_note_free(struct mf_store *store, struct mf_tally *tally, const struct mf_block *block)
 {
-	if (block->address == tally->last_alloc && block->context >= MF_CONTEXT_FIRST)
-		++*mf_trie_temporaries(store, 0, block->context);
+	if (block->address != tally->last_alloc || block->context < MF_CONTEXT_FIRST)
+		return;
+	++*mf_trie_temporaries(store, 0, block->context);
+	tally->temporaries++;
 }
 
 bool mf_tally_was_last(const struct mf_store *store, uint64_t address)

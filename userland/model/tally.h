@@ -83,11 +83,16 @@ struct mf_tally {
 	int64_t stacks;	     /* change in the number of bytes in the threads' stacks */
 	int64_t clock_granted, heap_granted;
 	uint64_t last_alloc; /* address of the block that was allocated last; see mf_trie_temporaries() */
+	uint64_t temporaries; /* blocks that were temporary, since the start */
 	/* number of instructions not yet added to the totals, and the maximum that this number may reach */
 	int64_t instructions, instructions_room;
 
 	/* The list of chunks that hold the earlier byte counts recorded for this tally's shard; see tree_version.h. */
 	uint32_t first_chunk, last_chunk;
+
+	/* If threads are counted (thread_totals.h): whose the tally is, and what of its counts has been given to threads. */
+	uint32_t owner;
+	struct mf_thread_sums given;
 };
 
 /*
@@ -356,8 +361,10 @@ mf_tally_free_in(const struct mf_tally_ctx *ctx, uint32_t *slot, uint64_t addres
 	cell->bytes -= usual.size;
 	mf_tally_change(tally, -(int64_t)usual.size, -net, net);
 	tally->frees++;
-	if (address == tally->last_alloc)
+	if (address == tally->last_alloc) {
 		ctx->temporaries[usual.context]++;
+		tally->temporaries++;
+	}
 	return true;
 }
 
@@ -437,8 +444,10 @@ static inline bool mf_tally_realloc_end(const struct mf_tally_ctx *ctx, const st
 	ctx->cells[context].allocations++;
 	ctx->cells[context].allocated += size;
 	mf_size_classes_add(ctx->sizes, size);
-	if (old->address == tally->last_alloc)
+	if (old->address == tally->last_alloc) {
 		ctx->temporaries[old->context]++;
+		tally->temporaries++;
+	}
 	tally->last_alloc = address;
 	mf_tally_ctx_charge(ctx, old->context, -(int64_t)old->size);
 	mf_tally_change(tally, (int64_t)(size - old->size), net, cost);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The table of threads whose stacks are kept apart, and the nodes of the trie below which their stacks are.
+// The table of threads, and the nodes of the trie below which their stacks are, if these are kept apart.
 
 #include "model/thread_table.h"
 
@@ -19,30 +19,42 @@ static void set_name(struct mf_thread_record *record, const char *name)
 	memcpy(record->name, name, MF_THREAD_NAME_SIZE - 1);
 }
 
-uint32_t mf_thread_table_add(struct mf_store *store, int32_t tid, const char *name)
+/* Returns the number that the next thread will have. */
+static uint32_t next_number(const struct mf_store *store)
 {
-	struct mf_store_header *header = store->header;
-	struct mf_frame frame = { .object = header->thread_object };
-	uint32_t number = header->n_threads, node;
-	struct mf_thread_record *record;
+	uint32_t n = store->header->n_threads;
 
-	if (!frame.object)
-		return MF_NODE_ROOT;
-	if (number < MF_THREAD_TABLE_MAX)
-		number++;
-	frame.pc = number;
-	node = mf_trie_child(store, MF_NODE_ROOT, frame);
-	if (node == UINT32_MAX)
-		return MF_NODE_ROOT;
-	record = mf_thread_table_record(store, number);
-	if (number == header->n_threads) {
-		*record = (struct mf_thread_record){ .is_shared = true };
-		set_name(record, "(other threads)");
-		return node;
+	return n < MF_THREAD_TABLE_MAX ? n + 1 : MF_THREAD_TABLE_MAX;
+}
+
+uint32_t mf_thread_table_enter(struct mf_store *store, int32_t tid, const char *name)
+{
+	uint32_t number = next_number(store);
+	struct mf_thread_record *record = mf_thread_table_record(store, number);
+
+	if (number == store->header->n_threads) {
+		record->tid = 0;
+		record->is_shared = true;
+		set_name(record, MF_THREAD_TABLE_OTHERS);
+		return number;
 	}
 	record->tid = tid;
 	set_name(record, name);
-	header->n_threads = number;
+	store->header->n_threads = number;
+	return number;
+}
+
+uint32_t mf_thread_table_add(struct mf_store *store, int32_t tid, const char *name)
+{
+	struct mf_frame frame = { .object = store->header->thread_object, .pc = next_number(store) };
+	uint32_t node;
+
+	if (!frame.object)
+		return MF_NODE_ROOT;
+	node = mf_trie_child(store, MF_NODE_ROOT, frame);
+	if (node == UINT32_MAX)
+		return MF_NODE_ROOT;
+	mf_thread_table_enter(store, tid, name);
 	return node;
 }
 
@@ -59,16 +71,20 @@ uint32_t mf_thread_table_find(const struct mf_store *store, int32_t tid)
 	return MF_NODE_ROOT;
 }
 
+void mf_thread_table_set_name(struct mf_store *store, uint32_t number, const char *name)
+{
+	struct mf_thread_record *record = mf_thread_table_record(store, number);
+
+	if (number && number <= store->header->n_threads && number <= MF_THREAD_TABLE_MAX && !record->is_shared)
+		set_name(record, name);
+}
+
 void mf_thread_table_rename(struct mf_store *store, uint32_t node, const char *name)
 {
 	const struct mf_node *its = mf_trie_node(store, node);
-	struct mf_thread_record *record;
 
-	if (node == MF_NODE_ROOT || !mf_thread_table_is_node(store, its))
-		return;
-	record = mf_thread_table_record(store, (uint32_t)its->pc);
-	if (!record->is_shared)
-		set_name(record, name);
+	if (node != MF_NODE_ROOT && mf_thread_table_is_node(store, its))
+		mf_thread_table_set_name(store, (uint32_t)its->pc, name);
 }
 
 uint32_t mf_thread_table_of(const struct mf_store *store, uint32_t context)

@@ -210,7 +210,7 @@ static inline void mf_trie_count(struct mf_store *store, uint32_t context, uint6
 
 	cell->allocations++;
 	cell->allocated += bytes;
-	mf_size_classes_add(mf_size_classes_of(store, 0), bytes);
+	mf_size_classes_add(mf_size_classes_of(store, store->shard), bytes);
 }
 
 /*

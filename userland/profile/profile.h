@@ -121,6 +121,12 @@ struct mf_profile {
 	const struct mf_thread_info *threads;
 	size_t n_threads;
 	const uint32_t *context_threads;
+	/*
+	 * Otherwise, what each thread has allocated, if that is known. Number 0 stands for threads that are not told apart;
+	 * see thread_totals.h.
+	 */
+	const struct mf_thread_total *thread_totals;
+	size_t n_thread_totals;
 	const struct mf_context_details *details; /* the details of each context, or NULL if they were not kept */
 	uint64_t details_lost; /* blocks whose details are incomplete */
 	const struct mf_size_class *sizes; /* all allocated blocks by their size (MF_SIZE_CLASSES), or NULL */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread of the program, in a profile whose stacks are kept apart by thread (--separate-threads). */
+/* A thread of the program. */
 #ifndef MASSIF_PROFILE_THREAD_H
 #define MASSIF_PROFILE_THREAD_H
 
@@ -10,6 +10,18 @@
 struct mf_thread_info {
 	uint64_t tid; /* thread ID; 0 if it is unknown, or if this stands for several threads */
 	const char *name; /* "" if it is unknown */
+};
+
+/* What a thread has allocated since its start. */
+struct mf_thread_sums {
+	uint64_t allocations; /* blocks, by realloc as well */
+	uint64_t allocated;   /* the sum of their sizes */
+	uint64_t temporaries; /* those of them that the thread freed before it allocated another */
+};
+
+struct mf_thread_total {
+	struct mf_thread_info thread;
+	struct mf_thread_sums sums;
 };
 
 #endif

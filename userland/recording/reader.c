@@ -473,6 +473,32 @@ static bool take_threads(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
+static bool take_totals(struct mf_recorded *process)
+{
+	struct mf_cursor cursor;
+	size_t n;
+
+	if (!process->sections[MF_SECTION_TOTALS].data)
+		return true;
+	cursor = cursor_of(process, MF_SECTION_TOTALS);
+	n = mf_cursor_count(&cursor, 5);
+	process->thread_totals = calloc(n + 1, sizeof(*process->thread_totals));
+	if (!process->thread_totals)
+		return lack_memory(process);
+	for (size_t i = 0; i < n && !cursor.bad; i++) {
+		struct mf_thread_total *total = &process->thread_totals[i];
+
+		total->thread.tid = mf_cursor_unsigned(&cursor);
+		total->thread.name = take_name(&cursor) ?: "";
+		total->sums.allocations = mf_cursor_unsigned(&cursor);
+		total->sums.allocated = mf_cursor_unsigned(&cursor);
+		total->sums.temporaries = mf_cursor_unsigned(&cursor);
+	}
+	process->profile.thread_totals = process->thread_totals;
+	process->profile.n_thread_totals = n;
+	return !cursor.bad;
+}
+
 /* What is made of the sections of a process, in this order: each may need what was made before. */
 static const struct {
 	const char *name;
@@ -480,7 +506,7 @@ static const struct {
 } parts[] = {
 	{ "facts", take_facts },   { "objects", take_objects }, { "stacks", take_stacks }, { "snapshots", take_snapshots },
 	{ "counts", take_counts }, { "sizes", take_sizes },	{ "blocks", take_blocks },   { "details", take_details },
-	{ "threads", take_threads }, { "names", take_names },
+	{ "threads", take_threads }, { "totals", take_totals }, { "names", take_names },
 };
 
 /* Makes a profile of the sections of a process, which are all there. @number is its number in the file, from 1. */
@@ -513,6 +539,7 @@ static void release_process(struct mf_recorded *process)
 	free(process->classes);
 	free(process->threads);
 	free(process->context_threads);
+	free(process->thread_totals);
 	free(process->snapshots);
 	free(process->leaves);
 	free(process);
@@ -525,6 +552,7 @@ static const bool may_lack[MF_SECTION_TYPES] = {
 	[MF_SECTION_BLOCKS] = true,
 	[MF_SECTION_DETAILS] = true,
 	[MF_SECTION_THREADS] = true,
+	[MF_SECTION_TOTALS] = true,
 };
 
 /* Reads the sections of the next process. Returns 1; 0 at the end of the file; or -errno. */

@@ -363,6 +363,20 @@ static void add_threads(struct mf_bytes *bytes, const struct mf_profile *profile
 		mf_bytes_add_unsigned(bytes, profile->context_threads[i]);
 }
 
+static void add_totals(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	mf_bytes_add_unsigned(bytes, profile->n_thread_totals);
+	for (size_t i = 0; i < profile->n_thread_totals; i++) {
+		const struct mf_thread_total *total = &profile->thread_totals[i];
+
+		mf_bytes_add_unsigned(bytes, total->thread.tid);
+		mf_bytes_add_text(bytes, total->thread.name);
+		mf_bytes_add_unsigned(bytes, total->sums.allocations);
+		mf_bytes_add_unsigned(bytes, total->sums.allocated);
+		mf_bytes_add_unsigned(bytes, total->sums.temporaries);
+	}
+}
+
 /* Adds @contents as a section, and empties them for the next one. */
 static int close_section(struct mf_bytes *file, enum mf_section_type type, struct mf_bytes *contents)
 {
@@ -416,6 +430,10 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	if (!code && profile->threads) {
 		add_threads(contents, profile);
 		code = close_section(file, MF_SECTION_THREADS, contents);
+	}
+	if (!code && profile->thread_totals) {
+		add_totals(contents, profile);
+		code = close_section(file, MF_SECTION_TOTALS, contents);
 	}
 	if (code)
 		return code;

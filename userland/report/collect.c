@@ -17,6 +17,7 @@
 #include "model/rewind.h"
 #include "model/tally.h"
 #include "model/thread_table.h"
+#include "model/thread_totals.h"
 #include "model/trie.h"
 #include "base/held.h"
 
@@ -446,36 +447,73 @@ int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
 	return 0;
 }
 
+/* The threads of the table; number 0 stands for others. */
+struct table {
+	uint32_t n; /* without number 0 */
+	char *names;
+};
+
+static bool allocate_table(struct mf_collection *collection, struct table *table)
+{
+	uint32_t n = collection->store->header->n_threads;
+
+	table->n = n <= MF_THREAD_TABLE_MAX ? n : MF_THREAD_TABLE_MAX;
+	table->names = allocate(collection, table->n + 1, MF_THREAD_NAME_SIZE + 1);
+	return table->names;
+}
+
+static struct mf_thread_info thread_in(const struct mf_store *store, const struct table *table, uint32_t number)
+{
+	const struct mf_thread_record *record = mf_thread_table_record(store, number);
+	char *name = table->names + number * (MF_THREAD_NAME_SIZE + 1);
+
+	memcpy(name, record->name, sizeof(record->name));
+	return (struct mf_thread_info){ record->tid > 0 ? (uint64_t)record->tid : 0, name };
+}
+
+static int collect_totals(struct mf_collection *collection, struct mf_error *err)
+{
+	mf_auto_free struct mf_thread_sums *sums = NULL;
+	struct mf_thread_total *totals;
+	struct table table;
+
+	if (allocate_table(collection, &table))
+		sums = calloc(table.n + 1, sizeof(*sums));
+	totals = sums ? allocate(collection, table.n + 1, sizeof(*totals)) : NULL;
+	if (!totals)
+		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
+	mf_thread_totals_read(collection->store, table.n, sums);
+	for (uint32_t i = 0; i <= table.n; i++)
+		totals[i] = (struct mf_thread_total){ thread_in(collection->store, &table, i), sums[i] };
+	totals[0].thread = (struct mf_thread_info){ .name = sums[0].allocations ? MF_THREAD_TABLE_OTHERS : "" };
+	collection->profile.thread_totals = totals;
+	collection->profile.n_thread_totals = table.n + 1;
+	return 0;
+}
+
 int mf_collect_threads(struct mf_collection *collection, struct mf_error *err)
 {
 	const struct mf_store *store = collection->store;
-	uint32_t n = store->header->n_threads <= MF_THREAD_TABLE_MAX ? store->header->n_threads : MF_THREAD_TABLE_MAX;
 	struct mf_thread_info *threads;
 	uint32_t *of_contexts;
-	char *names;
+	struct table table;
 
 	if (!store->header->separates_threads)
-		return 0;
-	threads = allocate(collection, n + 1, sizeof(*threads));
-	names = allocate(collection, n + 1, MF_THREAD_NAME_SIZE + 1);
+		return store->header->counts_threads ? collect_totals(collection, err) : 0;
 	of_contexts = allocate(collection, collection->profile.n_contexts, sizeof(*of_contexts));
-	if (!threads || !names || !of_contexts)
+	threads = allocate_table(collection, &table) ? allocate(collection, table.n + 1, sizeof(*threads)) : NULL;
+	if (!threads || !of_contexts)
 		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
-	threads[0].name = names;
-	for (uint32_t i = 1; i <= n; i++) {
-		const struct mf_thread_record *record = mf_thread_table_record(store, i);
-		char *name = names + i * (MF_THREAD_NAME_SIZE + 1);
-
-		memcpy(name, record->name, sizeof(record->name));
-		threads[i] = (struct mf_thread_info){ record->tid > 0 ? (uint64_t)record->tid : 0, name };
-	}
+	threads[0].name = table.names;
+	for (uint32_t i = 1; i <= table.n; i++)
+		threads[i] = thread_in(store, &table, i);
 	for (uint32_t i = 0; i < collection->profile.n_contexts; i++) {
 		of_contexts[i] = mf_thread_table_of(store, MF_CONTEXT_FIRST + i);
-		if (of_contexts[i] > n)
+		if (of_contexts[i] > table.n)
 			of_contexts[i] = 0;
 	}
 	collection->profile.threads = threads;
-	collection->profile.n_threads = n + 1;
+	collection->profile.n_threads = table.n + 1;
 	collection->profile.context_threads = of_contexts;
 	return 0;
 }

@@ -194,6 +194,23 @@ static void print_head(const struct writer *w)
 		w->profile->pages ? "true" : "false");
 }
 
+/* What each thread has allocated, if no stacks of each thread are known. */
+static void print_thread_totals(const struct writer *w)
+{
+	const struct mf_profile *profile = w->profile;
+
+	fputs(",\n\"thread_totals\":[", w->out);
+	for (size_t i = 0; i < profile->n_thread_totals; i++) {
+		const struct mf_thread_total *total = &profile->thread_totals[i];
+
+		fprintf(w->out, "%s{\"tid\":%" PRIu64 ",\"name\":", i ? ",\n" : "\n", total->thread.tid);
+		mf_json_print_text(w->out, total->thread.name);
+		fprintf(w->out, ",\"allocations\":%" PRIu64 ",\"allocated\":%" PRIu64 ",\"temporary\":%" PRIu64 "}",
+			total->sums.allocations, total->sums.allocated, total->sums.temporaries);
+	}
+	putc(']', w->out);
+}
+
 static int write_json(struct writer *w, struct mf_error *err)
 {
 	int code;
@@ -215,6 +232,8 @@ static int write_json(struct writer *w, struct mf_error *err)
 		print_details(w);
 	if (w->profile->threads)
 		print_threads(w);
+	if (w->profile->thread_totals)
+		print_thread_totals(w);
 	fputs("}\n", w->out);
 	return mf_massif_file_end(w->out, err);
 }

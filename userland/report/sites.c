@@ -132,22 +132,25 @@ static const struct mf_thread_info *thread_of(const struct mf_moment *moment, co
 	return profile->threads ? &profile->threads[profile->context_threads[stack->context]] : &unknown;
 }
 
-static void label_thread_name(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
+/* @by: with or without its ID. */
+static void put_thread(struct mf_bytes *label, const struct mf_thread_info *thread, enum mf_sites_by by)
 {
-	const struct mf_thread_info *thread = thread_of(moment, stack);
+	char tid[32];
 
 	put(label, *thread->name ? thread->name : "(unnamed thread)");
+	snprintf(tid, sizeof(tid), " (%" PRIu64 ")", thread->tid);
+	if (by == MF_SITES_BY_THREAD && thread->tid)
+		put(label, tid);
+}
+
+static void label_thread_name(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
+{
+	put_thread(label, thread_of(moment, stack), MF_SITES_BY_THREAD_NAME);
 }
 
 static void label_thread(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
-	const struct mf_thread_info *thread = thread_of(moment, stack);
-	char tid[32];
-
-	label_thread_name(label, moment, stack);
-	snprintf(tid, sizeof(tid), " (%" PRIu64 ")", thread->tid);
-	if (thread->tid)
-		put(label, tid);
+	put_thread(label, thread_of(moment, stack), MF_SITES_BY_THREAD);
 }
 
 static void label_process(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
@@ -229,6 +232,18 @@ static void add_number(uint64_t *numbers, unsigned int value, uint64_t number)
 		numbers[value] = number;
 }
 
+/* Returns the site whose label is in sites->text, without a NUL, or NULL if out of memory. */
+static struct mf_site *site_of_text(struct mf_sites *sites)
+{
+	mf_bytes_add(&sites->text, "", 1);
+	if (sites->text.failed)
+		return NULL;
+	/* Labels are printed to terminals. */
+	mf_printable_clean((char *)sites->text.data);
+	sites->text.size = strlen((const char *)sites->text.data) + 1;
+	return find_site(sites);
+}
+
 /* Adds the bytes of a stack to the site of its first call, unless they have been added to that site already. */
 static int add_to_site(const struct addition *addition, const struct mf_moment_stack *stack, struct mf_error *err)
 {
@@ -237,19 +252,40 @@ static int add_to_site(const struct addition *addition, const struct mf_moment_s
 
 	sites->text.size = 0;
 	mf_sites_label(&sites->text, addition->moment, addition->by, stack);
-	mf_bytes_add(&sites->text, "", 1);
-	if (sites->text.failed)
-		return mf_error_set(err, -ENOMEM, "out of memory");
-	/* Labels are printed to terminals. */
-	mf_printable_clean((char *)sites->text.data);
-	sites->text.size = strlen((const char *)sites->text.data) + 1;
-	site = find_site(sites);
+	site = site_of_text(sites);
 	if (!site)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	if (site->last_stack == sites->n_stacks)
 		return 0;
 	site->last_stack = sites->n_stacks;
 	add_number(site->bytes, addition->side, stack->bytes);
+	return 0;
+}
+
+int mf_sites_add_thread_totals(struct mf_sites *sites, const struct mf_profile *profile, enum mf_sites_by by,
+			       struct mf_error *err)
+{
+	for (size_t i = 0; i < profile->n_thread_totals; i++) {
+		const struct mf_thread_total *total = &profile->thread_totals[i];
+		uint64_t numbers[MF_SITES_VALUES] = {
+			[MF_SITES_ALLOCATIONS] = total->sums.allocations,
+			[MF_SITES_ALLOCATED] = total->sums.allocated,
+			[MF_SITES_TEMPORARIES] = total->sums.temporaries,
+		};
+		struct mf_site *site;
+
+		if (!total->sums.allocations)
+			continue;
+		sites->text.size = 0;
+		put_thread(&sites->text, &total->thread, by);
+		site = site_of_text(sites);
+		if (!site)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		for (unsigned int value = MF_SITES_ALLOCATIONS; value <= MF_SITES_TEMPORARIES; value++) {
+			add_number(site->bytes, value, numbers[value]);
+			add_number(sites->totals, value, numbers[value]);
+		}
+	}
 	return 0;
 }
 

@@ -87,6 +87,13 @@ int mf_sites_add_counts(struct mf_sites *sites, const struct mf_moment *moment, 
 int mf_sites_add_details(struct mf_sites *sites, const struct mf_moment *moment, enum mf_sites_by by,
 			 struct mf_error *err);
 
+/*
+ * Adds what each thread has allocated, for a profile that has no stacks of each thread; @by is MF_SITES_BY_THREAD or
+ * MF_SITES_BY_THREAD_NAME. Returns 0 or -ENOMEM.
+ */
+int mf_sites_add_thread_totals(struct mf_sites *sites, const struct mf_profile *profile, enum mf_sites_by by,
+			       struct mf_error *err);
+
 /* Returns the count that is number @value of a site, from MF_SITES_SIDES to before MF_SITES_COUNTS_END. */
 enum mf_count mf_sites_count_of(unsigned int value);
 

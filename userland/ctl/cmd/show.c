@@ -145,13 +145,17 @@ static struct mf_site_table make_table(const struct mf_query *query, const struc
 				       size_t n_parts)
 {
 	const char *at = query->at ?: query->growth ? "first" : "peak";
+	unsigned int sort = query->leaks || query->growth ? 1 : query->sort;
 
+	/* How much a thread holds is not known then. */
+	if (sort < MF_SITES_SIDES && mf_query_is_of_totals(query, &parts[0].process->profile))
+		sort = MF_SITES_ALLOCATED;
 	return (struct mf_site_table){
 		.query = query,
 		.parts = parts,
 		.n_parts = n_parts,
 		.titles = { at, parts[0].process->facts.version ? "end" : "last tree" },
-		.sort = query->leaks || query->growth ? 1 : query->sort,
+		.sort = sort,
 		.growth = query->growth,
 		.by = query->by_given ? query->by : MF_SITES_BY_SITE,
 	};
@@ -244,7 +248,12 @@ static void print_hint(const struct mf_query *query, const struct mf_terminal *t
 {
 	bool is_first = !query->leaks && !query->sort && !query->by_given;
 
-	if (query->options.verbosity < MF_MESSAGE_NOTE || query->growth || query->by >= MF_SITES_BY_STACK)
+	if (query->options.verbosity < MF_MESSAGE_NOTE)
+		return;
+	if (mf_query_is_of_totals(query, &process->profile))
+		fputs("\nWhat each thread holds, and which code has allocated it: record with --separate-threads=yes.\n",
+		      terminal->out);
+	if ( query->growth || query->by >= MF_SITES_BY_STACK)
 		return;
 	fputs("\nMore: --tree (callers)", terminal->out);
 	if (is_first && process->profile.counts)
@@ -386,5 +395,6 @@ int mf_command_show(int argc, char **argv)
 
 	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
 		return refuse(&err);
+	query.takes_totals = true;
 	return show_file(&query);
 }

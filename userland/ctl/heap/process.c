@@ -115,6 +115,8 @@ static void set_up(struct mf_store *store, const struct mf_options *options)
 	header->counts_stacks = options->stacks;
 	header->leaves_heap = !options->heap;
 	header->separates_threads = options->separate_threads;
+	/* If stacks are kept apart, the sums of threads are those of their stacks. */
+	header->counts_threads = options->record_file && !options->separate_threads;
 	header->keeps_ledger = options->xtree == MF_XTREE_FULL;
 	header->has_somalloc = options->somalloc != NULL;
 	if (options->somalloc)

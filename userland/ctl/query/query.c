@@ -558,18 +558,43 @@ void mf_query_say_damage(const char *path, const struct mf_recording *recording)
 			       recording->n_processes == 1 ? "" : "es");
 }
 
+static bool is_by_thread(const struct mf_query *query)
+{
+	return query->by_given && (query->by == MF_SITES_BY_THREAD || query->by == MF_SITES_BY_THREAD_NAME);
+}
+
+bool mf_query_is_of_totals(const struct mf_query *query, const struct mf_profile *profile)
+{
+	return is_by_thread(query) && !profile->threads && profile->thread_totals;
+}
+
+/* Checks whether what the file knows about threads answers the question. */
+static int check_threads(const struct mf_query *query, const struct mf_profile *profile, struct mf_error *err)
+{
+	bool of_moment = query->at || query->leaks || query->growth || query->tree || query->sizes || query->lifetimes ||
+			 query->selection.through || query->sort == MF_SITES_LIVE || query->sort >= MF_SITES_COUNTS_END;
+
+	if ((!is_by_thread(query) && !query->selection.thread) || profile->threads)
+		return 0;
+	if (!profile->thread_totals)
+		return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make the recording "
+						   "with --separate-threads=yes");
+	if (query->takes_totals && !query->selection.thread && !of_moment)
+		return 0;
+	return mf_error_set(err, -ENODATA, "the file only says how much each thread has allocated since the start (show "
+					   "--by=thread), not which code has: make the recording with --separate-threads=yes");
+}
+
 int mf_query_select(const struct mf_query *query, struct mf_recorded *const *processes, size_t n, struct mf_error *err)
 {
-	bool by_thread = query->by_given && (query->by == MF_SITES_BY_THREAD || query->by == MF_SITES_BY_THREAD_NAME);
 	const struct mf_selection *selection = &query->selection;
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++) {
 		int code;
 
-		if ((by_thread || selection->thread) && !processes[i]->profile.threads)
-			return mf_error_set(err, -ENODATA, "the file does not say which thread has allocated what: make "
-							   "the recording with --separate-threads=yes");
+		if (check_threads(query, &processes[i]->profile, err))
+			return -ENODATA;
 		if (!selection->thread && !selection->through)
 			continue;
 		code = mf_selection_apply(selection, processes[i], &query->options.report, &any, err);

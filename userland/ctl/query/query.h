@@ -28,6 +28,7 @@ struct mf_query {
 	enum mf_count count;
 	const char *to;		  /* --to: the format to write */
 	bool by_given;
+	bool takes_totals;	  /* --by=thread can show what each thread has allocated, without stacks */
 	enum mf_sites_by by;	  /* --by: by what sites are told apart */
 	unsigned int sort;	  /* --sort: the column by which a table is sorted */
 	bool inclusive;		  /* --inclusive: a stack's bytes are those of all its calls */
@@ -53,6 +54,12 @@ struct mf_query {
 	struct mf_options options; /* has the options that concern trees, and the budgets; owned */
 	char **words;		  /* the words that were left for the options; owned */
 };
+
+/*
+ * Returns whether the question is by thread, and must be answered with the sums of each thread, because its stacks are not
+ * known.
+ */
+bool mf_query_is_of_totals(const struct mf_query *query, const struct mf_profile *profile);
 
 /*
  * Reads the words of a command that takes @n_files files. @allowed has the names of the options above that the command

@@ -50,6 +50,12 @@ static bool has_details(const struct mf_site_table_part *part)
 	return part->process->profile.details && part->snapshots[0]->has_blocks;
 }
 
+/* Returns whether the table has the sums of threads, whose stacks are not known. */
+static bool is_of_totals(const struct mf_site_table *table)
+{
+	return table->n_parts && mf_query_is_of_totals(table->query, &table->parts[0].process->profile);
+}
+
 /* Returns whether all processes of the table have what @has returns. */
 static bool all_have(const struct mf_site_table *table, bool (*has)(const struct mf_site_table_part *part))
 {
@@ -72,7 +78,7 @@ static struct columns columns_of(const struct mf_site_table *table)
 		add_column(&columns, MF_SITES_ALLOCATIONS);
 		add_column(&columns, MF_SITES_ALLOCATED);
 		add_column(&columns, MF_SITES_TEMPORARIES);
-		if (all_have(table, has_details))
+		if (all_have(table, has_details) && !is_of_totals(table))
 			add_column(&columns, MF_SITES_LARGEST);
 		return columns;
 	}
@@ -192,6 +198,8 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 {
 	int code = 0;
 
+	if (mf_query_is_of_totals(table->query, &part->process->profile))
+		return mf_sites_add_thread_totals(sites, &part->process->profile, table->by, err);
 	for (unsigned int side = 0; side < MF_SITES_SIDES && !code; side++) {
 		const struct mf_moment moment = {
 			.profile = &part->process->profile,
