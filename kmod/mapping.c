@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Hooks on functions that change an address space. Writes MAP, UNMAP and EXIT records.
 #include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/massif.h>
 #include <linux/mm.h>
 
@@ -13,6 +14,7 @@
 #include "lifecycle.h"
 #include "mapping.h"
 #include "record.h"
+#include "rss_span.h"
 #include "session.h"
 #include "stack.h"
 #include "target.h"
@@ -252,8 +254,26 @@ static struct massif_target *still(const struct massif_call *call)
 	return target && target->serial == call->target ? target : NULL;
 }
 
+/*
+ * A driver may insert pages into a mapping of its file while the file is being mapped; io_uring and packet sockets do.
+ * Begins a span (an interval in which current may change the resident set), so that such pages are reported with the
+ * mapping's address range and current's stack. The pages of a regular file become resident only by faults.
+ */
+static void expect_pages(struct massif_target *target, const struct massif_change *change)
+{
+	const struct massif_place place = {
+		.addr = change->addr,
+		.len = change->len,
+		.cause = MASSIF_RESIDENT_POPULATE,
+	};
+
+	if (change->file && !S_ISREG(file_inode(change->file)->i_mode) && smp_load_acquire(&target->resident.attached))
+		massif_rss_span_touch(target, &place);
+}
+
 static bool enter_mmap(struct massif_target *target, struct massif_call *call)
 {
+	expect_pages(target, &call->change);
 	/*
 	 * An mmap without MAP_FIXED replaces no mapping, so skip the search for mapped pages in its range: the search
 	 * costs more than everything else here.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/if_packet.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -371,6 +373,61 @@ TEST(pages_go_before_their_mapping_or_behind_it)
 	ASSERT_EQ(1, seen.unmaps);
 	EXPECT_EQ(seen.told_before ? UNMAPPED : 0, seen.gone_before);
 	EXPECT_EQ(seen.told_before ? 0 : UNMAPPED, seen.gone_behind);
+}
+
+/* Pages that a driver inserts into the mapping of its file while the program maps it. */
+#define RING	8
+
+static int map_packets(void *arg)
+{
+	struct tpacket_req ring = {
+		.tp_block_size = 2 * PAGE,
+		.tp_block_nr = RING / 2,
+		.tp_frame_size = PAGE,
+		.tp_frame_nr = RING,
+	};
+	int packets = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (packets < 0 || setsockopt(packets, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+		return errno;
+	return mmap((void *)MARKS, RING * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, packets, 0) ==
+			       MAP_FAILED ? errno : 0;
+}
+
+struct insertion {
+	long pages;	/* pages reported with the mapping's address range */
+	long drifted;	/* pages in DRIFT records */
+};
+
+static int take_insertion(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_resident *resident = (const void *)rec;
+	struct insertion *seen = arg;
+
+	if (rec->type != MASSIF_REC_RESIDENT)
+		return 0;
+	if (resident->cause == MASSIF_RESIDENT_POPULATE && resident->addr == MARKS && resident->len == RING * PAGE)
+		seen->pages += resident->change[MASSIF_RSS_FILE];
+	if (resident->cause == MASSIF_RESIDENT_DRIFT)
+		for (int i = 0; i < MASSIF_RSS_COUNT; i++)
+			seen->drifted += labs((long)resident->change[i]);
+	return 0;
+}
+
+TEST(pages_that_a_driver_inserts)
+{
+	struct insertion seen = {};
+	int code;
+
+	if (!has_resident())
+		SKIP(return, "this kernel has no CONFIG_MMU_NOTIFIER");
+	code = follow(map_packets, take_insertion, &seen);
+	ASSERT_TRUE(WIFEXITED(code));
+	if (WEXITSTATUS(code) == EAFNOSUPPORT)
+		SKIP(return, "this kernel has no packet sockets");
+	ASSERT_EQ(0, code);
+	EXPECT_EQ(RING, seen.pages);
+	EXPECT_EQ(0, seen.drifted);
 }
 
 /*
