@@ -90,7 +90,7 @@ static const char of_export[] =
 
 static const char of_page[] =
 	". as $d | .sides[0].processes[0] as $p | .strings as $s |"
-	"def call: . as $c | $d.calls[4 * $c:4 * $c + 4] | [$s[.[0]], $s[.[1]], .[3], $s[.[2]]];"
+	"def call: . as $c | $d.calls[5 * $c:5 * $c + 4] | [$s[.[0]], $s[.[1]], .[3], $s[.[2]]];"
 	"reduce range(1; $p.depth | length) as $i ({ path: [], all: [[null, []]] };"
 	"	.path = .path[0:$p.depth[$i] - 1] + [$p.call[$i]] | .all += [.path]) |"
 	".all | map([(map(select(type == \"number\" and . < -1)) | if length > 0 then -2 - .[0] else null end),"
@@ -212,8 +212,12 @@ static off_t size_of(const char *path)
 	return stat(path, &status) ? -1 : status.st_size;
 }
 
-/* The sum of all values in the tree of the only snapshot. */
-#define SUM "(.sides[0].processes[0].moments[0].changes | [range(1; length; 2) as $i | .[$i]] | add)"
+/* The sums of the values in the tree of the only snapshot: of all nodes, of the nodes of others, and of the sites of these. */
+#define SUMS											\
+	"def sums: . as $p | ($p.depth | length) as $n | reduce range(0; $p.moments[0].changes | length; 2) as $i"	\
+	"	([-1, 0, 0, 0]; .[0] += $p.moments[0].changes[$i] | $p.moments[0].changes[$i + 1] as $value |"	\
+	"	if .[0] >= $n then .[3] += $value else .[1] += $value |"				\
+	"	if $p.call[.[0]] == -1 then .[2] += $value else . end end) | .[1:];"
 
 TEST_F_TIMEOUT(html, many_stacks_are_added_up_and_counted, 120)
 {
@@ -224,7 +228,11 @@ TEST_F_TIMEOUT(html, many_stacks_are_added_up_and_counted, 120)
 	ASSERT_TRUE(extract("out.html", "out.data"));
 	EXPECT_EQ(0, RUN("jq", "-e", ".sides[0].processes[0] | .hidden > 100000 and .hidden == (.others | add) and "
 				     ".below > 0 and .below < 0.0001", "out.data"));
-	EXPECT_EQ(0, RUN("jq", "-e", SUM " == .sides[0].processes[0].heap[0]", "out.data"));
+	EXPECT_EQ(0, RUN("jq", "-e", SUMS ".sides[0].processes[0] | .heap[0] as $heap | sums | .[0] == $heap and .[1] > 0 and "
+				     ".[1] == .[2]", "out.data"));
+	/* Here each stack has a site of its own: of those of others, as many are in the page as there are nodes. */
+	EXPECT_EQ(0, RUN("jq", "-e", ".sides[0].processes[0] | (.depth | length) == (.sites | length) - 1 and "
+				     ".sites[-1] == -1 and .rest + (.sites | length) - 1 == .hidden", "out.data"));
 	/* And the places that are shown, and those that are not, are all. */
 	EXPECT_EQ(0, RUN("jq", "-e", ".sides[0].processes[0] | ([.call[] | select(. >= 0)] | length) + .hidden == 300000",
 			 "out.data"));

@@ -21,7 +21,6 @@ FIXTURE(page)
 {
 	struct ctl_result result;
 	struct browser browser;
-	char url[4096];
 };
 
 FIXTURE_SETUP(page)
@@ -56,16 +55,7 @@ FIXTURE_TEARDOWN(page)
 /* What jq finds in the file @path, without the line break. */
 #define JQ(query, path) (RUN("jq", "-r", query, path) == 0 ? strtok(self->result.out, "\n") : "jq failed")
 
-/* Opens the page in the file @path. Returns how long it took in milliseconds. */
-static double open_page(FIXTURE_DATA(page) *self, const char *path, const char *fragment, unsigned int width)
-{
-	char directory[2048];
-
-	if (!getcwd(directory, sizeof(directory)))
-		return -1;
-	snprintf(self->url, sizeof(self->url), "file://%s/%s%s", directory, path, fragment);
-	return browser_open(&self->browser, self->url, width);
-}
+#define open_page(self, path, fragment, width) browser_open_file(&(self)->browser, path, fragment, width)
 
 /* A program that has grown and shrunk, and has leaks, by Perl. */
 static int record(FIXTURE_DATA(page) *self, const char *name, const char *script)
@@ -105,7 +95,7 @@ static const char helpers[] =
 	"			for (let i = 0; i < m.changes.length; i += 2) { n += m.changes[i]; own[n] = m.changes[i + 1]; "
 	"} }"
 	"		return own; };"
-	"	window.nameOf = (i) => i && p.call[i] >= 0 ? d.strings[d.calls[4 * p.call[i]]] : 'all';"
+	"	window.nameOf = (i) => i && p.call[i] >= 0 ? d.strings[d.calls[5 * p.call[i]]] : 'all';"
 	"	window.truth = (own) => { const path = [], sums = new Map(), open = [];"
 	"		for (let i = 0; i < own.length; i++) { path[p.depth[i]] = nameOf(i);"
 	"			for (let k = 0; k <= p.depth[i] && own[i]; k++) {"

@@ -291,6 +291,16 @@ double browser_open(struct browser *browser, const char *url, unsigned int width
 	return now_ms() - start;
 }
 
+double browser_open_file(struct browser *browser, const char *name, const char *fragment, unsigned int width)
+{
+	char directory[2048], url[4096];
+
+	if (!getcwd(directory, sizeof(directory)))
+		return -1;
+	snprintf(url, sizeof(url), "file://%s/%s%s", directory, name, fragment);
+	return browser_open(browser, url, width);
+}
+
 void browser_media(struct browser *browser, const char *media, const char *scheme)
 {
 	free(command(browser, "Emulation.setEmulatedMedia",

@@ -34,6 +34,9 @@ void browser_stop(struct browser *browser);
 /* Opens the page @url with a window of @width pixels. Returns the milliseconds until it is loaded, or -1. */
 double browser_open(struct browser *browser, const char *url, unsigned int width);
 
+/* The same for a file in the working directory; @fragment is empty, or begins with #. */
+double browser_open_file(struct browser *browser, const char *name, const char *fragment, unsigned int width);
+
 /* Sets the width of the window. */
 void browser_resize(struct browser *browser, unsigned int width);
 

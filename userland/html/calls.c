@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "report/json_text.h"
+#include "report/standard.h"
 
 static bool add_text(struct mf_html_texts *texts, const char *text)
 {
@@ -77,12 +78,21 @@ static uint32_t number_text(struct mf_html_calls *calls, const char *text)
 	return calls->text.failed ? UINT32_MAX : mf_html_texts_number(&calls->texts, (const char *)calls->text.data);
 }
 
+static enum mf_html_call_kind kind_of(const struct mf_location *location)
+{
+	if (location->note)
+		return MF_HTML_CALL_NOTE;
+	if (mf_standard_has(location))
+		return MF_HTML_CALL_STANDARD;
+	return mf_standard_is_c(location) ? MF_HTML_CALL_C : MF_HTML_CALL_PLAIN;
+}
+
 uint32_t mf_html_calls_number(struct mf_html_calls *calls, const struct mf_call *call,
 			      const struct mf_report_options *options)
 {
 	const struct mf_location *location = call->location;
 	char address[32], key[64];
-	struct mf_html_call new = { .line = location->file ? location->line : 0 };
+	struct mf_html_call new = { .line = location->file ? location->line : 0, .kind = kind_of(location) };
 	uint32_t number;
 
 	/* The empty text is number 0. */
@@ -93,8 +103,8 @@ uint32_t mf_html_calls_number(struct mf_html_calls *calls, const struct mf_call 
 	new.object = number_text(calls, location->object);
 	if (new.function == UINT32_MAX || new.file == UINT32_MAX || new.object == UINT32_MAX)
 		return UINT32_MAX;
-	snprintf(key, sizeof(key), "%" PRIx32 " %" PRIx32 " %" PRIx32 " %" PRIx32, new.function, new.file, new.object,
-		 new.line);
+	snprintf(key, sizeof(key), "%" PRIx32 " %" PRIx32 " %" PRIx32 " %" PRIx32 " %d", new.function, new.file, new.object,
+		 new.line, (int)new.kind);
 	number = mf_html_texts_number(&calls->keys, key);
 	if (number == UINT32_MAX)
 		return UINT32_MAX;
@@ -148,7 +158,7 @@ int mf_html_calls_print(const struct mf_html_calls *calls, FILE *out, struct mf_
 	for (uint32_t i = 0; i < calls->keys.count; i++)
 		if (calls->list[i].printed)
 			in_page[calls->list[i].printed - 1] = i;
-	/* Function, file, library and line of each call. */
+	/* Function, file, library, line and kind of each call. */
 	fputs(",\n\"calls\":[", out);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mf_html_call *call = &calls->list[in_page[i]];
@@ -156,7 +166,7 @@ int mf_html_calls_print(const struct mf_html_calls *calls, FILE *out, struct mf_
 		print_text_number(out, call->function, numbers, order, &n_texts);
 		print_text_number(out, call->file, numbers, order, &n_texts);
 		print_text_number(out, call->object, numbers, order, &n_texts);
-		fprintf(out, "%" PRIu32 "%s", call->line, i + 1 < n ? "," : "");
+		fprintf(out, "%" PRIu32 ",%d%s", call->line, (int)call->kind, i + 1 < n ? "," : "");
 	}
 	fputs("],\n\"strings\":[", out);
 	for (uint32_t i = 0; i < n_texts; i++) {

@@ -26,9 +26,18 @@ struct mf_html_texts {
 /* Returns the number of @text, or UINT32_MAX if out of memory. */
 uint32_t mf_html_texts_number(struct mf_html_texts *texts, const char *text);
 
+/* What matters for which call of a stack is its site; see report/standard.h. */
+enum mf_html_call_kind {
+	MF_HTML_CALL_PLAIN,
+	MF_HTML_CALL_STANDARD, /* of the standard library of C++ or Rust */
+	MF_HTML_CALL_C,	       /* of the C library */
+	MF_HTML_CALL_NOTE,     /* no call, but a text in its place */
+};
+
 struct mf_html_call {
 	uint32_t function, file, object; /* numbers of texts; text 0 is the empty one, which stands for an unknown one */
 	uint32_t line;
+	enum mf_html_call_kind kind;
 	uint32_t printed; /* number in the page, plus 1; 0: it is not in the page */
 };
 

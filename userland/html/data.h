@@ -2,7 +2,8 @@
 /*
  * The data of a page: one JSON object with the profiles of all processes.
  *
- *	strings, calls	texts; calls as quadruples: numbers of the texts of function, file and library, and the line
+ *	strings, calls	texts; calls as quintuples: numbers of the texts of function, file and library, the line, and the kind
+ *			of call (enum mf_html_call_kind)
  *	sides		one or two lists of processes: the newer file first
  *	hidden		for each side, the processes that are left out, and how large the largest of their peaks is
  *
@@ -12,9 +13,12 @@
  *	depth, call	for each node of its tree how many nodes are above it, and the number of its call; -1: it stands
  *			for others; -2 - N: for thread N. A node comes after its parent and before the parent's next sibling.
  *	others		how many stacks each node with call -1 stands for
+ *	sites		the sites of these stacks, as numbers of calls; the last is -1 if it stands for the rest of them
+ *	rest		how many sites are the rest
  *	moments		for each snapshot that has a tree: its number, and pairs of a node and its own bytes, if these
  *			differ from those in the moment before. Nodes are numbered from 0; instead of the number stands its
- *			distance from that of the pair before, or from -1.
+ *			distance from that of the pair before, or from -1. Numbers after those of the nodes are sites: the
+ *			values of stacks without a node of their own are there once more.
  *	counts		for each node that has any, in the same way: its allocations, their bytes, temporary blocks, blocks
  *			live at the end
  *

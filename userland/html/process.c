@@ -204,18 +204,45 @@ static void print_nodes(const struct mf_html_tree *tree, FILE *out, struct mf_ht
 	fprintf(out, "],\"hidden\":%" PRIu64 ",\"below\":%g", tree->n_hidden, tree->n_hidden ? (double)tree->below : 0);
 }
 
-/* Sets the values of the nodes in the page. */
+static void print_sites(const struct mf_html_sites *sites, FILE *out, struct mf_html_calls *calls)
+{
+	fputs(",\n\"sites\":[", out);
+	for (size_t i = 0; i < sites->n_kept; i++)
+		fprintf(out, "%s%" PRIu32, i ? "," : "", mf_html_calls_use(calls, sites->list[sites->order[i]].call));
+	if (sites->n_rest)
+		fprintf(out, "%s-1", sites->n_kept ? "," : "");
+	fprintf(out, "],\"rest\":%" PRIu64, sites->n_rest);
+}
+
+/* Returns how many entries have values: the nodes in the page, after them the sites of the stacks that are merged. */
+static size_t count_entries(const struct mf_html_process *process)
+{
+	return process->tree.n_printed + process->tree.sites.n_printed;
+}
+
+/* Lists the entries that have the values of @context. Returns how many these are: none if the context is not shown. */
+static unsigned int list_entries(const struct mf_html_tree *tree, uint32_t context, size_t *entries)
+{
+	uint32_t node = tree->of_contexts[context];
+
+	if (node == MF_HTML_NONE)
+		return 0;
+	entries[0] = tree->nodes[node].target;
+	if (!mf_html_tree_is_merged(tree, context))
+		return 1;
+	entries[1] = tree->n_printed + mf_html_sites_of(&tree->sites, context);
+	return 2;
+}
+
+/* Sets the values of the entries. */
 static void add_up(struct mf_html_process *process, const struct mf_leaf *leaves, size_t n)
 {
-	const struct mf_html_tree *tree = &process->tree;
+	size_t entries[2];
 
-	memset(process->values, 0, tree->n_printed * sizeof(*process->values));
-	for (size_t i = 0; i < n; i++) {
-		uint32_t node = tree->of_contexts[leaves[i].context];
-
-		if (node != MF_HTML_NONE)
-			process->values[tree->nodes[node].target] += leaves[i].bytes;
-	}
+	memset(process->values, 0, count_entries(process) * sizeof(*process->values));
+	for (size_t i = 0; i < n; i++)
+		for (unsigned int k = list_entries(&process->tree, leaves[i].context, entries); k-- > 0;)
+			process->values[entries[k]] += leaves[i].bytes;
 }
 
 static void print_moment(struct mf_html_process *process, FILE *out, size_t number)
@@ -226,7 +253,7 @@ static void print_moment(struct mf_html_process *process, FILE *out, size_t numb
 
 	add_up(process, snapshot->leaves, snapshot->n_leaves);
 	fprintf(out, "{\"snapshot\":%zu,\"changes\":[", number);
-	for (size_t i = 0; i < process->tree.n_printed; i++) {
+	for (size_t i = 0; i < count_entries(process); i++) {
 		if (process->values[i] == process->old[i])
 			continue;
 		fprintf(out, "%s%zu,", first ? "" : ",", i - last);
@@ -242,7 +269,7 @@ static void print_moments(struct mf_html_process *process, FILE *out)
 {
 	bool first = true;
 
-	memset(process->old, 0, process->tree.n_printed * sizeof(*process->old));
+	memset(process->old, 0, count_entries(process) * sizeof(*process->old));
 	fputs(",\n\"moments\":[", out);
 	for (size_t i = 0; i < process->profile.n_snapshots; i++) {
 		if (process->profile.snapshots[i].tree == MF_TREE_EMPTY)
@@ -254,28 +281,27 @@ static void print_moments(struct mf_html_process *process, FILE *out)
 	putc(']', out);
 }
 
+static void add_counts(struct mf_counts *sum, const struct mf_counts *counts)
+{
+	sum->allocations += counts->allocations;
+	sum->allocated += counts->allocated;
+	sum->temporaries += counts->temporaries;
+	sum->live += counts->live;
+}
+
 static int print_counts(struct mf_html_process *process, FILE *out, struct mf_error *err)
 {
-	const struct mf_html_tree *tree = &process->tree;
 	const struct mf_profile *profile = &process->profile;
-	mf_auto_free struct mf_counts *counts = calloc(tree->n_printed + 1, sizeof(*counts));
-	size_t last = (size_t)-1;
+	mf_auto_free struct mf_counts *counts = calloc(count_entries(process) + 1, sizeof(*counts));
+	size_t last = (size_t)-1, entries[2];
 
 	if (!counts)
 		return mf_error_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < profile->n_contexts; i++) {
-		struct mf_counts *sum;
-
-		if (tree->of_contexts[i] == MF_HTML_NONE)
-			continue;
-		sum = &counts[tree->nodes[tree->of_contexts[i]].target];
-		sum->allocations += profile->counts[i].allocations;
-		sum->allocated += profile->counts[i].allocated;
-		sum->temporaries += profile->counts[i].temporaries;
-		sum->live += profile->counts[i].live;
-	}
+	for (uint32_t i = 0; i < profile->n_contexts; i++)
+		for (unsigned int k = list_entries(&process->tree, i, entries); k-- > 0;)
+			add_counts(&counts[entries[k]], &profile->counts[i]);
 	fputs(",\n\"counts\":[", out);
-	for (size_t i = 0; i < tree->n_printed; i++) {
+	for (size_t i = 0; i < count_entries(process); i++) {
 		if (!counts[i].allocations && !counts[i].live)
 			continue;
 		fprintf(out, "%s%zu", last == (size_t)-1 ? "" : ",", i - last);
@@ -323,14 +349,15 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 		return code;
 	free(process->values);
 	free(process->old);
-	process->values = calloc(process->tree.n_printed + 1, sizeof(*process->values));
-	process->old = calloc(process->tree.n_printed + 1, sizeof(*process->old));
+	process->values = calloc(count_entries(process) + 1, sizeof(*process->values));
+	process->old = calloc(count_entries(process) + 1, sizeof(*process->old));
 	depths = calloc(process->tree.n_printed + 1, sizeof(*depths));
 	if (!process->values || !process->old || !depths)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	print_facts(process, out);
 	print_snapshots(process, out);
 	print_nodes(&process->tree, out, calls, depths);
+	print_sites(&process->tree.sites, out, calls);
 	print_moments(process, out);
 	if (process->profile.counts)
 		code = print_counts(process, out, err);

@@ -26,7 +26,7 @@ struct mf_html_process {
 	size_t *numbers;	/* the number of each snapshot in the recording */
 	size_t peak_at, end_at; /* positions of the peak and the end among the snapshots */
 	struct mf_html_tree tree;
-	uint64_t *values, *old; /* for each node in the page */
+	uint64_t *values, *old; /* for each node in the page, and each site of the stacks that are merged */
 };
 
 /* Builds the tree of process->recorded. Returns 0, or -errno with a message. */

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "report/call_table.h"
 #include "report/moment.h"
+#include "report/standard.h"
 
 struct build {
 	struct mf_html_tree *tree;
@@ -84,6 +85,15 @@ static uint32_t number_call(struct build *build, const struct mf_call *call)
 	return build->numbers[number];
 }
 
+static int add_site(struct build *build, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	uint32_t call = number_call(build, &stack->calls[mf_standard_calls(stack->calls, stack->n)]);
+
+	if (call == UINT32_MAX || mf_html_sites_set(&build->tree->sites, stack->context, call))
+		return out_of_memory(err);
+	return 0;
+}
+
 static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	struct build *build = data;
@@ -100,11 +110,11 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	if (node == MF_HTML_NONE)
 		return out_of_memory(err);
 	tree->of_contexts[stack->context] = node;
-	return 0;
+	return add_site(build, stack, err);
 }
 
-/* Adds up the values of @leaves, and raises the share of each node to what it has of their total. */
-static void weigh(struct mf_html_tree *tree, const struct mf_leaf *leaves, size_t n)
+/* Adds up the values of @leaves, and raises the share of each node and site to what it has of their total. */
+static int weigh(struct mf_html_tree *tree, const struct mf_leaf *leaves, size_t n)
 {
 	memset(tree->sums, 0, tree->count * sizeof(*tree->sums));
 	for (size_t i = 0; i < n; i++) {
@@ -121,21 +131,23 @@ static void weigh(struct mf_html_tree *tree, const struct mf_leaf *leaves, size_
 		if (share > tree->nodes[i].share)
 			tree->nodes[i].share = share;
 	}
+	return mf_html_sites_weigh(&tree->sites, leaves, n);
 }
 
 static int weigh_all(struct mf_html_tree *tree, struct mf_error *err)
 {
 	const struct mf_profile *profile = tree->profile;
 	mf_auto_free struct mf_leaf *leaves = calloc(profile->n_contexts + 1, sizeof(*leaves));
+	int code = 0;
 
 	tree->sums = calloc(tree->count, sizeof(*tree->sums));
 	if (!leaves || !tree->sums)
 		return out_of_memory(err);
-	for (size_t i = 0; i < profile->n_snapshots; i++)
-		weigh(tree, profile->snapshots[i].leaves, profile->snapshots[i].n_leaves);
-	for (enum mf_count count = 0; profile->counts && count < MF_COUNTS; count++)
-		weigh(tree, leaves, mf_profile_list_counts(profile, count, leaves));
-	return 0;
+	for (size_t i = 0; i < profile->n_snapshots && !code; i++)
+		code = weigh(tree, profile->snapshots[i].leaves, profile->snapshots[i].n_leaves);
+	for (enum mf_count count = 0; profile->counts && count < MF_COUNTS && !code; count++)
+		code = weigh(tree, leaves, mf_profile_list_counts(profile, count, leaves));
+	return code ? out_of_memory(err) : 0;
 }
 
 int mf_html_tree_build(struct mf_html_tree *tree, const struct mf_profile *profile,
@@ -148,7 +160,8 @@ int mf_html_tree_build(struct mf_html_tree *tree, const struct mf_profile *profi
 
 	tree->profile = profile;
 	tree->of_contexts = calloc(profile->n_contexts + 1, sizeof(*tree->of_contexts));
-	if (!tree->of_contexts || add_node(tree, MF_HTML_NONE, MF_HTML_NONE) == MF_HTML_NONE)
+	if (!tree->of_contexts || add_node(tree, MF_HTML_NONE, MF_HTML_NONE) == MF_HTML_NONE ||
+	    mf_html_sites_init(&tree->sites, profile->n_contexts))
 		return out_of_memory(err);
 	for (size_t i = 0; i < profile->n_contexts; i++)
 		tree->of_contexts[i] = MF_HTML_NONE;
@@ -264,6 +277,25 @@ static void number_nodes(struct mf_html_tree *tree)
 	}
 }
 
+bool mf_html_tree_is_merged(const struct mf_html_tree *tree, uint32_t context)
+{
+	uint32_t node = tree->of_contexts[context];
+
+	return node != MF_HTML_NONE && tree->nodes[node].id == MF_HTML_NONE;
+}
+
+/* Of the sites of merged stacks, there may be as many as there are nodes. */
+static int choose_sites(struct mf_html_tree *tree)
+{
+	mf_auto_free bool *is_merged = calloc(tree->profile->n_contexts + 1, sizeof(*is_merged));
+
+	if (!is_merged)
+		return -ENOMEM;
+	for (size_t i = 0; i < tree->profile->n_contexts; i++)
+		is_merged[i] = mf_html_tree_is_merged(tree, (uint32_t)i);
+	return mf_html_sites_choose(&tree->sites, is_merged, tree->n_printed);
+}
+
 int mf_html_tree_choose(struct mf_html_tree *tree, size_t n, struct mf_error *err)
 {
 	mf_auto_free bool *ends = calloc(tree->count, sizeof(*ends));
@@ -276,7 +308,7 @@ int mf_html_tree_choose(struct mf_html_tree *tree, size_t n, struct mf_error *er
 		return out_of_memory(err);
 	count_merged(tree, ends);
 	number_nodes(tree);
-	return 0;
+	return choose_sites(tree) ? out_of_memory(err) : 0;
 }
 
 void mf_html_tree_deinit(struct mf_html_tree *tree)
@@ -286,5 +318,6 @@ void mf_html_tree_deinit(struct mf_html_tree *tree)
 	free(tree->sums);
 	free(tree->order);
 	free(tree->is_others);
+	mf_html_sites_deinit(&tree->sites);
 	mf_index_deinit(&tree->index);
 }

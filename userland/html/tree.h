@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * All stacks of a profile merged into one tree from their outermost calls, and which parts of it are in the page: the
- * nodes that matter most at any moment or in any count. The others are merged into one node below each node that is kept.
+ * nodes that matter most at any moment or in any count. The others are merged into one node below each node that is kept,
+ * and by their sites, for tables.
  */
 #ifndef MASSIF_HTML_TREE_H
 #define MASSIF_HTML_TREE_H
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "html/calls.h"
+#include "html/sites.h"
 #include "profile/profile.h"
 #include "report/index.h"
 #include "report/options.h"
@@ -40,6 +42,7 @@ struct mf_html_tree {
 	struct mf_index index;	  /* number of a node by its parent and call */
 	uint32_t *of_contexts;	  /* node of each context; MF_HTML_NONE: it is not shown */
 	uint64_t *sums;		  /* for each node */
+	struct mf_html_sites sites;
 	/* What is in the page. */
 	uint32_t *order;	  /* the nodes by their number in the page; a node of others is that of its parent */
 	bool *is_others;
@@ -58,6 +61,9 @@ int mf_html_tree_build(struct mf_html_tree *tree, const struct mf_profile *profi
 
 /* Chooses the @n nodes that matter most, and numbers them so that the parent of each comes before it. */
 int mf_html_tree_choose(struct mf_html_tree *tree, size_t n, struct mf_error *err);
+
+/* Returns whether the stack of @context is merged: its site has its values as well as the node of others. */
+bool mf_html_tree_is_merged(const struct mf_html_tree *tree, uint32_t context);
 
 void mf_html_tree_deinit(struct mf_html_tree *tree);
 

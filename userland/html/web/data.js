@@ -3,6 +3,9 @@
 
 const OTHERS = -1, THREAD = -2;
 
+// The kinds of calls.
+const STANDARD = 1, C_LIBRARY = 2, NOTE = 3;
+
 const data = JSON.parse($("data").textContent);
 const strings = data.strings.map(visible);
 
@@ -25,13 +28,13 @@ function isAddress(name) {
 	return /^0x[0-9A-F]+$/.test(name);
 }
 
-for (let i = 0; i < data.calls.length; i += 4) {
+// Another build of a program can be in another directory.
+for (let i = 0; i < data.calls.length; i += 5) {
 	const name = strings[data.calls[i]], file = strings[data.calls[i + 1]], object = strings[data.calls[i + 2]];
-	const compared = data.sides.length > 1 && isAddress(name) ? "???" : name;
+	const library = object ? baseName(object) : "", isCompared = data.sides.length > 1;
 	calls.push({
-		name, file, object, line: data.calls[i + 3],
-		library: object ? baseName(object) : "",
-		place: numberPlace(compared + "\n" + (file || object)),
+		name, file, object, library, line: data.calls[i + 3], kind: data.calls[i + 4],
+		place: numberPlace((isCompared && isAddress(name) ? "???" : name) + "\n" + (file || (isCompared ? library : object))),
 	});
 }
 
@@ -56,10 +59,13 @@ class Profile {
 		this.depth = Int32Array.from(process.depth);
 		this.parent = new Int32Array(this.count);
 		this.next = new Int32Array(this.count).fill(-1);
+		// The numbers from count to length are those of sites: what stacks without a node hold is there once more.
+		this.length = this.count + process.sites.length;
 		this.others = new Map();
 		this.big = hasBig(process);
 		this.cache = new Map();
 		this.connect();
+		this.site = this.findSites();
 		this.time = process.time;
 		this.snapshots = process.time.map((at, i) => this.readSnapshot(i));
 		this.detailed = process.moments.map((moment) => moment.snapshot);
@@ -95,6 +101,21 @@ class Profile {
 		}
 	}
 
+	kind(node) {
+		return this.call[node] >= 0 ? calls[this.call[node]].kind : null;
+	}
+
+	// Returns the site of the stack that ends at each node: the same as mf_standard_calls() finds.
+	findSites() {
+		const found = new Int32Array(this.count), site = new Int32Array(this.count);
+		for (let i = 1; i < this.count; i++) {
+			const caller = this.parent[i], kind = this.kind(caller);
+			found[i] = kind === STANDARD ? found[caller] : kind === null || kind === C_LIBRARY ? 0 : caller;
+			site[i] = this.kind(i) === STANDARD && found[i] ? found[i] : i;
+		}
+		return site;
+	}
+
 	*children(node) {
 		if (node + 1 >= this.count || this.depth[node + 1] <= this.depth[node])
 			return;
@@ -107,7 +128,7 @@ class Profile {
 		this.counts = null;
 		if (!list)
 			return;
-		this.counts = ["calls", "allocated", "temporary", "blocks"].map(() => zeros(this.big, this.count));
+		this.counts = ["calls", "allocated", "temporary", "blocks"].map(() => zeros(this.big, this.length));
 		for (let i = 0, node = -1; i < list.length; i += 5) {
 			node += list[i];
 			for (let k = 0; k < 4; k++)
@@ -115,14 +136,14 @@ class Profile {
 		}
 	}
 
-	// Returns what each node itself holds in detailed snapshot @at.
+	// Returns what each node itself holds in detailed snapshot @at, and after these each site of stacks without a node.
 	live(at) {
 		if (this.cache.has(at))
 			return this.cache.get(at);
 		let from = at;
 		while (from > 0 && !this.cache.has(from - 1))
 			from--;
-		const own = from > 0 ? this.cache.get(from - 1).slice() : zeros(this.big, this.count);
+		const own = from > 0 ? this.cache.get(from - 1).slice() : zeros(this.big, this.length);
 		for (let k = from; k <= at; k++) {
 			const changes = this.facts.moments[k].changes;
 			for (let i = 0, node = -1; i < changes.length; i += 2) {
@@ -138,10 +159,15 @@ class Profile {
 
 	// Returns what each node holds together with those below it.
 	sumUp(own) {
-		const sums = own.slice();
+		const sums = own.slice(0, this.count);
 		for (let i = this.count - 1; i > 0; i--)
 			sums[this.parent[i]] += sums[i];
 		return sums;
+	}
+
+	// Returns the sum of the values of all nodes.
+	sum(own) {
+		return own.slice(0, this.count).reduce((sum, value) => sum + value, this.zero());
 	}
 
 	zero() {

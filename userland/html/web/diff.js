@@ -102,7 +102,7 @@ function diffGroups(profile, by) {
 	const big = profile.big || (old && old.big), lists = [];
 	const add = (each, at) => {
 		const grouping = groupNodes(each, by);
-		const values = addUp(each, grouping, ownOf(each, name, at), state.inclusive && !isWhole(by));
+		const values = addUp(each, grouping, ownOf(each, name, at), state.inclusive, by);
 		const list = new Map();
 		grouping.rows.forEach((row, i) => {
 			// Numbers of threads and processes are others in each run.

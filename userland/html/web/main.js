@@ -56,12 +56,9 @@ function drawWarnings(profile) {
 	$("warnings").hidden = !lines.length;
 	$("warnings").textContent = lines.join(" ");
 	const text = profile.facts.hidden ? plural(profile.facts.hidden, "stack") + ", each with at most " +
-		(profile.facts.below * 100).toPrecision(2) + "% of any total, are added up as “other places” to keep this file small. " : "";
+		(profile.facts.below * 100).toPrecision(2) + "% of any total, are drawn as “other places” to keep this file small; the table has them by " +
+		(profile.facts.rest ? "their largest sites, and the rest in a row. " : "their sites. ") : "";
 	$("footer").textContent = text + "Made by massif " + visible(data.massif) + ". KB, MB and GB are 1024, 1024² and 1024³ bytes.";
-}
-
-function sumOf(list, zero) {
-	return list.reduce((sum, value) => sum + value, zero);
 }
 
 // The figures of a process: title, value, how it is printed, what else is said, what a click shows.
@@ -74,10 +71,10 @@ function figuresOf(profile) {
 		percent(end.total, peak.total) + " of the peak", { at: profile.end });
 	if (profile.facts.recording && !profile.facts.pages)
 		add("Never freed", end.parts[0], bytes, exactBytes, profile.counts ?
-			"in " + plural(sumOf(profile.counts[3], profile.zero()), "block") : "", { measure: "leaks", zoom: null });
+			"in " + plural(profile.sum(profile.counts[3]), "block") : "", { measure: "leaks", zoom: null });
 	if (profile.counts) {
-		const calls_ = sumOf(profile.counts[0], profile.zero()), temporary = sumOf(profile.counts[2], profile.zero());
-		add("Allocated", sumOf(profile.counts[1], profile.zero()), bytes, exactBytes, "in " + plural(calls_, "block"),
+		const calls_ = profile.sum(profile.counts[0]), temporary = profile.sum(profile.counts[2]);
+		add("Allocated", profile.sum(profile.counts[1]), bytes, exactBytes, "in " + plural(calls_, "block"),
 			{ measure: "allocated", zoom: null });
 		add("Temporary", temporary, (value) => shareText(value, calls_), (value) => plural(value, "block"),
 			plural(temporary, "block") + " freed at once", { measure: "temporary", zoom: null });

@@ -61,7 +61,7 @@ function range(profile) {
 }
 
 function shrinkage(profile) {
-	const freed = difference(profile, ...range(profile)).reduce((sum, value) => value < 0 ? sum - value : sum, profile.zero());
+	const freed = -profile.sum(difference(profile, ...range(profile)).map((value) => value < 0 ? value : profile.zero()));
 	return freed ? "; other stacks hold " + bytes(freed) + " less" : "";
 }
 

@@ -9,7 +9,7 @@ const DEFAULTS = {
 	inverted: false, threads: false,
 	search: "",
 	zoom: null,    // [node, depth] of the box that fills the width
-	by: "place",
+	by: "function",
 	sort: "", ascending: false,
 	inclusive: false,
 };

@@ -3,27 +3,28 @@
 
 const ROWS = 25;
 
-// title: of the column; what: of one row; key(): what calls of one row have in common; label(): its texts.
+// title: of the column; what: of one row; key(): what calls of one row have in common; label(): its texts, the last of
+// which is the whole of the one before if that is shortened.
 const GROUPS = {
-	place: {
-		title: "Function",
-		key: (call) => call.place,
-		label: (call) => [call.name, call.file || call.library],
-	},
 	site: {
-		title: "Line",
+		title: "Site",
 		key: (call) => call.place + ":" + call.line,
-		label: (call) => [call.name, call.file ? call.file + ":" + call.line : call.library],
+		label: (call) => [call.name, call.file ? call.file + ":" + call.line : call.library, call.object],
+	},
+	function: {
+		title: "Function",
+		key: (call) => compared() ? call.place : call.name + "\n" + (call.file ? "" : call.object),
+		label: (call) => [call.name, call.file || call.library, call.object],
 	},
 	file: {
 		title: "File",
-		key: (call) => call.file || call.object,
-		label: (call) => [call.file || call.library || "unknown", call.file ? call.library : ""],
+		key: (call) => call.file || libraryKey(call),
+		label: (call) => [call.file || libraryName(call), call.file ? call.library : "", call.object],
 	},
 	library: {
 		title: "Library",
-		key: (call) => call.object,
-		label: (call) => [call.library || "unknown", call.object],
+		key: (call) => libraryKey(call),
+		label: (call) => [libraryName(call), call.object, call.object],
 	},
 	thread: {
 		title: "Thread",
@@ -35,57 +36,103 @@ const GROUPS = {
 	},
 };
 
+function libraryKey(call) {
+	return call.kind === NOTE ? call.name : compared() ? call.library : call.object;
+}
+
+function libraryName(call) {
+	return call.kind === NOTE ? call.name : call.library || "unknown";
+}
+
 // Whether a stack belongs to a row as a whole, no call of it by itself.
 function isWhole(by) {
 	return by === "thread" || by === "process";
 }
 
-// Returns the number of the row of each node, and the texts of the rows.
-function groupNodes(profile, by) {
-	const rows = [], index = new Map(), ofCalls = new Map(), row = new Int32Array(profile.count);
-	const number = (key, make) => {
-		if (!index.has(key)) {
-			index.set(key, rows.length);
-			rows.push({ key, label: make() });
-		}
-		return index.get(key);
-	};
-	for (let i = 1; i < profile.count; i++) {
-		const call = profile.call[i];
-		if (isWhole(by))
-			row[i] = (by === "thread" ? profile.isThread(i) : profile.isProcess(i)) ?
-				number(by + call, () => [profile.describe(i).name, ""]) : row[profile.parent[i]];
-		else if (call < 0)
-			row[i] = number("others", () => ["Other places", ""]);
-		else if (ofCalls.has(call))
-			row[i] = ofCalls.get(call);
-		else
-			ofCalls.set(call, row[i] = number(GROUPS[by].key(calls[call]), () => GROUPS[by].label(calls[call])));
+// Makes rows, each of which has a number.
+class Rows {
+	constructor() {
+		this.list = [];
+		this.index = new Map();
 	}
-	return { rows, row };
+
+	number(key, label) {
+		if (!this.index.has(key)) {
+			this.index.set(key, this.list.length);
+			this.list.push({ key, label });
+			return this.list.length - 1;
+		}
+		const row = this.list[this.index.get(key)];
+		if (row.label[1] !== label[1])
+			row.label = [row.label[0], "several files", ""];
+		return this.index.get(key);
+	}
+}
+
+// Returns the row of each thread or process, and of what is below it.
+function groupWholes(profile, by, rows) {
+	const row = new Int32Array(profile.length).fill(-1), isOne = (i) => by === "thread" ? profile.isThread(i) : profile.isProcess(i);
+	for (let i = 1; i < profile.count; i++)
+		row[i] = isOne(i) ? rows.number(by + profile.call[i], [profile.describe(i).name, "", ""]) : row[profile.parent[i]];
+	for (let i = 1; i < profile.count; i++)
+		if (row[i] < 0)
+			row[i] = rows.number("others", ["Other " + (by === "thread" ? "threads" : "processes"), "", ""]);
+	return row;
+}
+
+// Returns the number of the row of each call, and the texts of the rows. A node of others has no row, but its sites have.
+function groupNodes(profile, by) {
+	const rows = new Rows();
+	if (isWhole(by))
+		return { rows: rows.list, row: groupWholes(profile, by, rows) };
+	const ofCalls = new Map(), row = new Int32Array(profile.length).fill(-1);
+	const rowOfCall = (call) => {
+		if (!ofCalls.has(call))
+			ofCalls.set(call, rows.number(GROUPS[by].key(calls[call]), GROUPS[by].label(calls[call])));
+		return ofCalls.get(call);
+	};
+	for (let i = 1; i < profile.length; i++) {
+		const call = i < profile.count ? profile.call[i] : profile.facts.sites[i - profile.count];
+		if (call >= 0)
+			row[i] = rowOfCall(call);
+		else if (i >= profile.count)
+			row[i] = rows.number("rest", [plural(profile.facts.rest, "other site"), "", ""]);
+	}
+	return { rows: rows.list, row };
+}
+
+// Adds up @own by the rows of the sites.
+function addUpSites(profile, { rows, row }, own, by) {
+	const values = zeros(profile.big, rows.length), end = isWhole(by) ? profile.count : profile.length;
+	for (let i = 1; i < end; i++) {
+		const at = row[i < profile.count && !isWhole(by) ? profile.site[i] : i];
+		if (own[i] && at >= 0)
+			values[at] += own[i];
+	}
+	return values;
 }
 
 // Adds up @own by rows. If @inclusive, what a node holds counts for the rows of all calls of its stack, but once for each.
-function addUp(profile, { rows, row }, own, inclusive) {
-	const values = zeros(profile.big, rows.length);
-	if (!inclusive) {
-		for (let i = 1; i < profile.count; i++)
-			if (own[i])
-				values[row[i]] += own[i];
+function addUp(profile, grouping, own, inclusive, by) {
+	const { rows, row } = grouping, values = addUpSites(profile, grouping, own, by);
+	if (!inclusive || isWhole(by))
 		return values;
-	}
-	const sums = profile.sumUp(own), open = new Int32Array(rows.length), path = [];
+	const sums = profile.sumUp(own), open = new Int32Array(rows.length), path = [], all = zeros(profile.big, rows.length);
 	for (let i = 1; i < profile.count; i++) {
 		while (path.length && profile.depth[path[path.length - 1]] >= profile.depth[i])
 			open[row[path.pop()]]--;
-		if (!profile.isThread(i) && !profile.isProcess(i)) {
-			if (!open[row[i]])
-				values[row[i]] += sums[i];
+		if (row[i] < 0)
+			continue;
+		const isLeftOut = profile.kind(i) === STANDARD;
+		if (!open[row[i]])
+			all[row[i]] += !isLeftOut ? sums[i] : profile.site[i] === i ? own[i] : profile.zero();
+		if (!isLeftOut) {
 			open[row[i]]++;
 			path.push(i);
 		}
 	}
-	return values;
+	// Of a stack without a node of its own, only the calls that have nodes are known, and its site.
+	return all.map((value, i) => absolute(value) < absolute(values[i]) ? values[i] : value);
 }
 
 function columnsOf(profile) {
@@ -116,18 +163,18 @@ function absolute(value) {
 function compareRows(column, ascending, name) {
 	return (a, b) => {
 		const [x, y] = [a.values[column], b.values[column]].map(name === "change" ? absolute : (value) => value);
-		const order = x < y ? -1 : x > y ? 1 : b.label[0] < a.label[0] ? -1 : 1;
+		const order = x < y ? -1 : x > y ? 1 : b.label.join("\n") < a.label.join("\n") ? -1 : 1;
 		return ascending ? order : -order;
 	};
 }
 
 // Returns the columns, and the sorted rows with their values.
 function tableOf(profile) {
-	const by = has(GROUPS[state.by], profile) ? state.by : "place";
+	const by = has(GROUPS[state.by], profile) ? state.by : "function";
 	const columns = compared() ? diffColumns(profile) : columnsOf(profile);
 	const groups = compared() ? diffGroups(profile, by) : null, grouping = groups ? null : groupNodes(profile, by);
 	const values = groups ? groups.values(columns) :
-		columns.map((column) => addUp(profile, grouping, column.own(), state.inclusive && !isWhole(by)));
+		columns.map((column) => addUp(profile, grouping, column.own(), state.inclusive, by));
 	const rows = (groups || grouping).rows.map((row, i) => ({ ...row, values: values.map((list) => list[i]) }))
 		.filter((row) => row.values.some((value) => value));
 	let sort = columns.findIndex((column) => column.name === (state.sort || state.measure));
@@ -150,10 +197,10 @@ function headCell(column, i, sort) {
 }
 
 function rowOf(row, columns, sort, largest) {
-	const [name, where] = row.label;
+	const [name, where, whole] = row.label;
 	const find = element("button", { type: "button", class: "name", title: name, onclick: () => show({ search: name, zoom: null }) },
 		shorten(name, 100));
-	return element("tr", {}, element("th", { scope: "row" }, find, where ? element("span", { class: "where", title: where }, where) : null),
+	return element("tr", {}, element("th", { scope: "row" }, find, where ? element("span", { class: "where", title: where + (whole && whole !== where ? ", " + whole : "") }, where) : null),
 		...columns.map((column, i) => {
 			const cell = element("td", { class: "number" + (i === sort ? " sorted" : ""), title: column.exact(row.values[i]),
 				"data-value": row.values[i].toString() }, column.print(row.values[i]));
@@ -178,6 +225,8 @@ function drawTable() {
 		element("tbody", {}, ...found.slice(0, tableRows).map((row) => rowOf(row, columns, sort, largest))));
 	const hidden = found.length - tableRows;
 	fill("rows-text", found.length === rows.length ? plural(rows.length, "row") :
-		"The search finds " + found.length + " of " + plural(rows.length, "row"), hidden > 0 ? ", " + hidden + " not shown." : ".");
+		"The search finds " + found.length + " of " + plural(rows.length, "row"), hidden > 0 ? ", " + hidden + " not shown." : ".",
+		state.inclusive && !isWhole(by) && profile.facts.hidden ?
+			" " + plural(profile.facts.hidden, "stack") + " that the graph has no boxes for count only for some of their calls." : "");
 	$("rows-more").hidden = hidden <= 0;
 }

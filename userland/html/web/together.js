@@ -14,7 +14,7 @@ class Together extends Profile {
 	static join(list) {
 		const joined = { unit: "ms", pages: list[0].facts.pages, what: list[0].facts.what, recording: list[0].facts.recording,
 			depth: [0], call: [OTHERS], others: [], moments: [{ snapshot: 0, changes: [] }, { snapshot: 1, changes: [] }],
-			peak: 0, end: 1, time: [0, 1], hidden: 0, below: 0, lost: 0, threads: [], name: list.length + " processes", cmd: "" };
+			peak: 0, end: 1, time: [0, 1], sites: [], rest: 0, hidden: 0, below: 0, lost: 0, threads: [], name: list.length + " processes", cmd: "" };
 		for (const [i, each] of list.entries()) {
 			const offset = joined.threads.length / 2;
 			for (let node = 0; node < each.count; node++) {
@@ -22,6 +22,8 @@ class Together extends Profile {
 				joined.call.push(node === 0 ? PROCESS - i : each.isThread(node) ? each.call[node] - offset : each.call[node]);
 			}
 			joined.others.push(...each.facts.others);
+			joined.sites.push(...each.facts.sites);
+			joined.rest += each.facts.rest;
 			joined.threads.push(...each.facts.threads || []);
 			joined.hidden += each.facts.hidden;
 			joined.lost += Number(each.facts.lost);
@@ -41,13 +43,12 @@ class Together extends Profile {
 	}
 
 	concat(valuesOf) {
-		const values = zeros(this.big, this.count);
-		let base = 1;
+		const values = zeros(this.big, this.length);
+		let node = 1, site = this.count;
 		for (const each of this.together) {
 			const own = valuesOf(each);
-			for (let node = 0; node < each.count; node++)
-				values[base + node] = this.number_(own[node]);
-			base += each.count;
+			for (let i = 0; i < each.length; i++)
+				values[i < each.count ? node++ : site++] = this.number_(own[i]);
 		}
 		return values;
 	}

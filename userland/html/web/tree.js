@@ -56,7 +56,7 @@ class Box {
 		if (!this.parent) {
 			for (let node = 1; node < profile.count; node++)
 				if (own[node])
-					this.add(found, node, node, own[node]);
+					this.add(found, profile.site[node], node, own[node]);
 			return [...found.values()];
 		}
 		this.nodes.forEach((node, i) => {

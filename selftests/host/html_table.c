@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+// The tables in the page of massif-ctl report: the same sites with the same names as massif-ctl show has, and the bytes of
+// all stacks, also if there are too many for the page.
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kselftest_harness.h"
+
+#include "html/page.h"
+#include "selftests/lib/browser.h"
+#include "selftests/lib/ctl_run.h"
+#include "selftests/lib/skip.h"
+
+#define OPENS_MS 2000
+
+FIXTURE(table)
+{
+	struct ctl_result result;
+	struct browser browser;
+};
+
+FIXTURE_SETUP(table)
+{
+	const char *why_not = browser_why_not();
+
+	if (why_not)
+		SKIP(return, "%s", why_not);
+	ctl_remove_files("massif.");
+	ctl_remove_files("out.");
+	ctl_remove_files("made.");
+	ASSERT_TRUE(browser_start(&self->browser, "browser.home"));
+	/* Names are not shortened. */
+	setenv("COLUMNS", "1000", 1);
+}
+
+FIXTURE_TEARDOWN(table)
+{
+	EXPECT_EQ(0, self->browser.complaints) {
+		TH_LOG("the browser says %s", self->browser.complaint);
+	}
+	browser_stop(&self->browser);
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.");
+	ctl_remove_files("out.");
+	ctl_remove_files("made.");
+	CTL_RUN(&self->result, "rm", "-rf", "browser.home");
+	ctl_result_free(&self->result);
+}
+
+/* Runs @argv; returns its exit status, and keeps its output until the next run. */
+#define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))
+
+#define EVAL(...) browser_eval(&self->browser, __VA_ARGS__)
+
+/* Code of the program is called by the standard library, and calls it; one of its allocations is the library's own. */
+static const char with_library[] =
+	"#include <functional>\n#include <map>\n#include <memory>\n#include <string>\n#include <vector>\n"
+	"namespace std { int *own_of_std() { return new int[321]; } }\n"
+	"static std::map<int, std::string> names;\nstatic std::vector<std::vector<int>> lists;\n"
+	"static void fill() {\n\tfor (int i = 0; i < 1000; i++)\n\t\tnames[i] = std::string(100 + i % 7, 'x'); }\n"
+	"static void grow() {\n\tfor (int i = 0; i < 100; i++)\n\t\tlists.emplace_back(i * 10); lists.shrink_to_fit(); }\n"
+	"static char *plain(int n) { return new char[n]; }\n"
+	"int main() {\n\tstatic char *p[10];\n\tfill(); grow(); std::own_of_std();\n"
+	"\tfor (int i = 0; i < 10; i++)\n\t\tp[i] = plain(i * 1000 + 1);\n"
+	"\tstd::function<void()> later = [] { lists.emplace_back(777); }; later();\n"
+	"\tauto last = std::make_unique<std::string>(5000, 'y');\n\treturn p[3] == nullptr; }\n";
+
+/* Prints the rows of the table of show as "value label", sorted. Libraries and files are shown without their directories. */
+#define ROWS_OF_SHOW "/ share  /{on = 1; next} / in all$|^$/{on = 0} on && !/[0-9]+ more$/"	\
+		     "{ value = $1 \" \" $2; sub(/^.*%  /, \"\"); gsub(/\\(in [^)]*\\//, \"(in \"); "	\
+		     "if (by == \"library\" || by == \"file\") sub(/^.*\\//, \"\"); print value \" \" $0 }"
+
+/* The same of the page. */
+#define ROWS_OF_PAGE											\
+	"[...document.querySelectorAll('#rows tbody tr')]."					\
+	"filter((r) => !/^0 B$/.test(r.querySelector('td').textContent))."			\
+	"slice(0, 10).map((r) => { const name = r.querySelector('.name').title, where = r.querySelector('.where');"	\
+	"	const text = where ? where.textContent : '', by = '%s', isFile = /\\.(c|cc)(:|$)/.test(text);"	\
+	"	return r.querySelector('td').textContent + ' ' + name + (by === 'site' ?"		\
+	"		isFile ? ' (' + text + ')' : ' (in ' + text + ')' :"				\
+	"		by === 'function' && !isFile ? ' (in ' + text + ')' : ''); })"			\
+	".sort().join('\\n')"
+
+TEST_F_TIMEOUT(table, has_the_sites_of_show, 120)
+{
+	static const char *const ways[] = { "site", "function", "file", "library" };
+
+	ctl_write_file("made.cc", with_library, 0644);
+	ASSERT_EQ(0, RUN("g++", "-g", "-O0", "-o", "made.program", "made.cc"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+			 "./made.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "", 1280));
+	for (int inclusive = 0; inclusive < 2; inclusive++) {
+		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+			char by[64], selector[64], variable[64], *wanted;
+
+			snprintf(by, sizeof(by), "--by=%s", ways[i]);
+			ASSERT_EQ(0, RUN("massif-ctl", "show", "--top=10", by, inclusive ? "--inclusive" : "--sort=peak",
+					 "massif.rec"));
+			ctl_write_file("out.show", self->result.out, 0644);
+			snprintf(variable, sizeof(variable), "by=%s", ways[i]);
+			ASSERT_EQ(0, RUN("awk", "-v", variable, ROWS_OF_SHOW, "out.show"));
+			ctl_write_file("out.rows", self->result.out, 0644);
+			setenv("LC_ALL", "C", 1);
+			ASSERT_EQ(0, RUN("sort", "out.rows"));
+			wanted = strdup(self->result.out);
+			ASSERT_LT(20, strlen(wanted));
+			wanted[strlen(wanted) - 1] = '\0';
+			snprintf(selector, sizeof(selector), "#by-%s", ways[i]);
+			ASSERT_TRUE(browser_click(&self->browser, selector));
+			EXPECT_STREQ(wanted, EVAL(ROWS_OF_PAGE, ways[i])) {
+				TH_LOG("by %s%s", ways[i], inclusive ? ", inclusive" : "");
+			}
+			free(wanted);
+		}
+		ASSERT_TRUE(browser_click(&self->browser, "#inclusive"));
+	}
+}
+
+/* 390,625 stacks, of five functions at eight levels; those with an odd number have a temporary block, too. */
+static const char many_stacks[] =
+	"#include <stdlib.h>\nstatic void go(unsigned int n, int depth);\n"
+	"#define FUNCTION(k) static __attribute__((noinline)) void f##k(unsigned int n, int depth) { \\\n"
+	"\tif (depth) { go(n, depth); return; } \\\n"
+	"\tvolatile char *p = malloc(16 + k); p[0] = 0; if (n & 1) free(malloc(99)); }\n"
+	"FUNCTION(0)\nFUNCTION(1)\nFUNCTION(2)\nFUNCTION(3)\nFUNCTION(4)\n"
+	"static void go(unsigned int n, int depth) {\n"
+	"\tstatic void (*const list[])(unsigned int, int) = { f0, f1, f2, f3, f4 };\n\tlist[n % 5](n / 5, depth - 1); }\n"
+	"int main(void) { for (unsigned int i = 0; i < 1000000; i++) go(i, 8); return 0; }\n";
+
+/* For each function: name, bytes at the peak and the end, bytes allocated, allocations, temporary blocks. */
+#define FUNCTIONS_OF_EXPORT										\
+	". as $d | def names: map({ key: ($d.calls[$d.stacks[.[0]][0]].function), value: .[1:] });"	\
+	"def sums: group_by(.key) | map({ key: .[0].key, value: (map(.value) | transpose | map(add)) }) |"	\
+	"	from_entries;"										\
+	"([.snapshots[] | select(.tree == \"peak\")][0].bytes | names | sums) as $peak |"		\
+	"(.snapshots[-1].bytes | names | sums) as $ended | (.counts | names | sums) as $counts |"	\
+	"$counts | keys[] | [., $peak[.][0], $ended[.][0], $counts[.][1], $counts[.][0], $counts[.][2]] | join(\" \")"
+
+TEST_F_TIMEOUT(table, has_the_bytes_of_all_stacks, 300)
+{
+	double best = 1e9;
+	struct stat page;
+	char *wanted;
+
+	ctl_write_file("made.c", many_stacks, 0644);
+	ASSERT_EQ(0, RUN("gcc", "-g", "-O0", "-o", "made.program", "made.c"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+			 "./made.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "massif.rec"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_EQ(0, stat("out.html", &page));
+	EXPECT_GE(MF_HTML_PAGE_MAX, page.st_size);
+	ASSERT_EQ(0, RUN("jq", "-r", FUNCTIONS_OF_EXPORT, "out.json"));
+	wanted = strdup(self->result.out);
+	ASSERT_LT(100, strlen(wanted));
+	wanted[strlen(wanted) - 1] = '\0';
+	for (int i = 0; i < 3; i++) {
+		double took = browser_open_file(&self->browser, "out.html", "", 1280);
+
+		ASSERT_LT(0, took);
+		best = took < best ? took : best;
+	}
+	TH_LOG("390,625 stacks: %lld bytes, open after %.0f ms", (long long)page.st_size, best);
+	EXPECT_GE(OPENS_MS, best);
+	EXPECT_STREQ(wanted, EVAL("[...document.querySelectorAll('#rows tbody tr')].map((r) =>"
+				  "	[r.querySelector('.name').title, ...[...r.querySelectorAll('td')].map("
+				  "		(c) => c.dataset.value)].join(' ')).sort().join('\\n')"));
+	/* Most stacks are not in the graph, which says so. */
+	EXPECT_STREQ("true", EVAL("JSON.parse(document.querySelector('#data').textContent).sides[0].processes[0]."
+				  "	hidden > 300000 &&"
+				  "document.querySelector('#footer').textContent.includes('other places')"));
+	free(wanted);
+}
+
+TEST_HARNESS_MAIN
