@@ -59,7 +59,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers bench-kernel demo
+.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers bench-kernel demo pictures
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -249,3 +249,10 @@ demo:
 	@echo 'building'
 	@$(SUBMAKE) programs guest-module KERNELS=6.1
 	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/demo.sh
+
+#: pictures         make the pictures in Documentation/pictures anew, from real runs (PICTURES='show.png': only these)
+pictures:
+	@selftests/tools/packages.sh build guest pictures
+	@echo 'building'
+	@$(SUBMAKE) programs guest-module KERNELS=6.1
+	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/pictures.sh $(PICTURES)

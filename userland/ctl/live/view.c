@@ -170,11 +170,13 @@ static void head_calls(const struct mf_live *live, char *to, size_t size)
 	const struct mf_live_table *table = &live->table;
 	const struct mf_live_counts *now = &table->totals.counts, *before = &table->totals_before.counts;
 	double seconds = mf_live_table_seconds(table);
+	struct text allocated = rate_text((double)(now->allocated - before->allocated) / seconds);
 
-	snprintf(to, size, "%s allocations/s (%s in all)  %s/s allocated (%s in all)  %u stacks",
+	/* Fits into 80 columns with large numbers, too. */
+	snprintf(to, size, "%s allocations/s (%s in all) of %s/s (%s in all)  %u stacks",
 		 count_text((double)(now->allocations - before->allocations) / seconds).text,
 		 count_text((double)now->allocations).text,
-		 rate_text((double)(now->allocated - before->allocated) / seconds).text,
+		 allocated.text + (*allocated.text == '+'),
 		 mf_quantity_bytes(now->allocated).text,
 		 table->n_contexts > 2 ? table->n_contexts - 2 : 0);
 }
