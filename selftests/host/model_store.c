@@ -247,6 +247,26 @@ TEST(unsealed_copy)
 	EXPECT_EQ(0, mf_store_attach(&copy, other, &err));
 }
 
+/* Walks the nodes of a context's stack. Sets *@code if one leads out of the profile. Returns the sum of their addresses. */
+static uint64_t follow_nodes(const struct mf_profile *profile, uint32_t context, int *code)
+{
+	uint32_t node = profile->node_of(profile->source, context);
+	uint64_t sum = 0;
+
+	while (node) {
+		struct mf_frame frame;
+		uint32_t caller = node < profile->n_nodes ? profile->read_node(profile->source, node, &frame) : node;
+
+		if (caller >= node || frame.object >= profile->n_objects) {
+			*code = -ERANGE;
+			break;
+		}
+		sum += frame.pc;
+		node = caller;
+	}
+	return sum;
+}
+
 /* Reads all contents of @store with the functions that massif-ctl uses to read a store. */
 static int read_all(const struct mf_store *store)
 {
@@ -270,6 +290,8 @@ static int read_all(const struct mf_store *store)
 				code = -ERANGE;
 			sum += frames[j].pc;
 		}
+		if (collection.profile.node_of)
+			sum += follow_nodes(&collection.profile, (uint32_t)i, &code);
 	}
 	for (size_t i = 0; i < collection.profile.n_snapshots; i++) {
 		const struct mf_profile_snapshot *s = &collection.profile.snapshots[i];

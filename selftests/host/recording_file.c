@@ -15,11 +15,14 @@
 #include "base/printable.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/size_table.h"
+#include "model/model.h"
+#include "model/trie.h"
 #include "recording/facts.h"
 #include "recording/reader.h"
 #include "recording/section.h"
 #include "recording/writer.h"
 #include "report/collapsed.h"
+#include "report/collect.h"
 #include "report/json_text.h"
 #include "report/writers.h"
 #include "selftests/lib/model_oracle.h"
@@ -28,6 +31,57 @@
 static struct mf_cursor cursor_of(const struct mf_bytes *bytes)
 {
 	return (struct mf_cursor){ bytes->data, bytes->data + bytes->size, false };
+}
+
+/* Writes a recording of the profile, whose names are not known. */
+static struct mf_bytes record(const struct mf_profile *profile)
+{
+	static const struct mf_facts facts = { .pid = 7, .cmd = "program", .desc = "(none)" };
+	const struct mf_profile_snapshot end = { .tree = MF_TREE_DETAILED };
+	struct mf_symbolizer *symbolizer;
+	struct mf_bytes file = { 0 };
+
+	if (mf_symbolizer_create(profile->objects, profile->n_objects, &(struct mf_symbolizer_options){ .closed = true },
+				 &symbolizer, NULL) ||
+	    mf_recording_add(&file, &facts, profile, &end, symbolizer, NULL))
+		abort();
+	mf_symbolizer_destroy(symbolizer);
+	return file;
+}
+
+/* Whether the stacks are taken from the nodes of the store or compared with each other, the recording is the same. */
+TEST(stacks_of_a_store)
+{
+	const struct mf_model_options options = { .max_snapshots = 100, .detailed_freq = 10, .alignment = 16 };
+	struct mf_collection collection;
+	struct mf_bytes by_nodes, by_frames;
+	struct mf_frame frames[20];
+	struct mf_profile profile;
+	struct mf_store store;
+	uint64_t seed = 1;
+
+	ASSERT_EQ(0, mf_store_create(&store, 512ull << 20, NULL, NULL));
+	mf_model_init(&store, &options);
+	for (int i = 0; i < 1000; i++) {
+		uint32_t n = (uint32_t)oracle_below(&seed, 20);
+
+		for (uint32_t k = 0; k < n; k++)
+			frames[k] = (struct mf_frame){ .pc = 0x1000 + oracle_below(&seed, n - k < 5 ? 3 : 1) };
+		ASSERT_NE(MF_CONTEXT_NONE, mf_trie_insert(&store, frames, n));
+	}
+	ASSERT_EQ(0, mf_collect(&store, (struct mf_end){ 0 }, &collection, NULL));
+	EXPECT_LT(300, collection.profile.n_contexts);
+	ASSERT_NE(NULL, collection.profile.node_of);
+	by_nodes = record(&collection.profile);
+	profile = collection.profile;
+	profile.node_of = NULL;
+	by_frames = record(&profile);
+	ASSERT_EQ(by_frames.size, by_nodes.size);
+	EXPECT_EQ(0, memcmp(by_frames.data, by_nodes.data, by_nodes.size));
+	mf_bytes_deinit(&by_nodes);
+	mf_bytes_deinit(&by_frames);
+	mf_collection_release(&collection);
+	mf_store_detach(&store);
 }
 
 TEST(facts)

@@ -297,35 +297,41 @@ uint32_t mf_trie_insert(struct mf_store *store, const struct mf_frame *frames, u
 	return mf_trie_context(store, node);
 }
 
+uint32_t mf_trie_read_node(const struct mf_store *store, uint32_t node, struct mf_frame *frame)
+{
+	const struct mf_node *its = &nodes_of(store)[node];
+
+	*frame = (struct mf_frame){ .pc = its->pc, .object = its->object };
+	/*
+	 * Parents are older than their children. A newer parent means that the memory is damaged and may contain a cycle.
+	 */
+	return its->parent < node && !mf_thread_table_is_node(store, &nodes_of(store)[its->parent]) ? its->parent :
+												     MF_NODE_ROOT;
+}
+
 uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct mf_frame *frames,
 			     uint32_t max)
 {
-	const struct mf_node *nodes = nodes_of(store);
-	uint32_t parent, n = 0;
+	uint32_t n = 0;
 
-	for (; node != MF_NODE_ROOT && n < max; node = parent) {
-		if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(*nodes)))
-			return n;
-		if (mf_thread_table_is_node(store, &nodes[node]))
-			return n;
-		frames[n++] = (struct mf_frame){ .pc = nodes[node].pc, .object = nodes[node].object };
-		/*
-		 * Parents are older than their children. A newer parent means that the memory is damaged and may
-		 * contain a cycle.
-		 */
-		parent = nodes[node].parent;
-		if (parent >= node)
-			return n;
-	}
+	if (!mf_store_fits(store, MF_REGION_NODES, node, sizeof(struct mf_node)) ||
+	    mf_thread_table_is_node(store, &nodes_of(store)[node]))
+		return 0;
+	while (node != MF_NODE_ROOT && n < max)
+		node = mf_trie_read_node(store, node, &frames[n++]);
 	return n;
+}
+
+uint32_t mf_trie_node_of(const struct mf_store *store, uint32_t context)
+{
+	const uint32_t *context_nodes = store->regions[MF_REGION_CONTEXT_NODES];
+
+	return mf_store_fits(store, MF_REGION_CONTEXT_NODES, context, sizeof(uint32_t)) ? context_nodes[context] :
+											   MF_NODE_ROOT;
 }
 
 uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct mf_frame *frames,
 			uint32_t max)
 {
-	const uint32_t *context_nodes = store->regions[MF_REGION_CONTEXT_NODES];
-
-	if (!mf_store_fits(store, MF_REGION_CONTEXT_NODES, context, sizeof(uint32_t)))
-		return 0;
-	return mf_trie_node_frames(store, context_nodes[context], frames, max);
+	return mf_trie_node_frames(store, mf_trie_node_of(store, context), frames, max);
 }

@@ -151,6 +151,15 @@ uint32_t mf_trie_frames(const struct mf_store *store, uint32_t context, struct m
 uint32_t mf_trie_node_frames(const struct mf_store *store, uint32_t node, struct mf_frame *frames,
 			     uint32_t max);
 
+/* Returns the node of the innermost frame of @context, which may be anything if the memory is damaged. */
+uint32_t mf_trie_node_of(const struct mf_store *store, uint32_t context);
+
+/*
+ * Writes the frame of @node, which the region of nodes has, and returns the node of its caller, or MF_NODE_ROOT. The number
+ * that is returned is less than @node, also if the memory is damaged.
+ */
+uint32_t mf_trie_read_node(const struct mf_store *store, uint32_t node, struct mf_frame *frame);
+
 /*
  * The live bytes of a context are the sum over the shards. Each shard is a separate array, so that threads that
  * allocate at the same call site do not share cache lines. A shard's value may be negative.

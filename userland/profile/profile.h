@@ -112,6 +112,14 @@ struct mf_profile {
 	 */
 	uint32_t (*read_context)(const void *source, uint32_t number, struct mf_frame *frames);
 	const void *source;
+	/*
+	 * If the source has the stacks as a tree in which each path of frames from the root, node 0, occurs once: node_of()
+	 * returns the node of the innermost frame of context @number, and read_node() writes the frame of @node and returns
+	 * the node of its caller, whose number is less. All are less than @n_nodes. Otherwise NULL.
+	 */
+	uint32_t (*node_of)(const void *source, uint32_t number);
+	uint32_t (*read_node)(const void *source, uint32_t node, struct mf_frame *frame);
+	uint32_t n_nodes;
 	size_t n_contexts;
 	const struct mf_counts *counts; /* the counts of each context, or NULL if they are not known */
 	/*

@@ -104,6 +104,54 @@ static bool intern_stack(struct stacks *stacks, struct path *before, const struc
 	return true;
 }
 
+static bool add_node(struct stacks *stacks, uint32_t parent, uint32_t frame)
+{
+	if (!grow((void **)&stacks->nodes, stacks->n_nodes, &stacks->room_nodes, sizeof(*stacks->nodes)))
+		return false;
+	stacks->nodes[stacks->n_nodes++] = (struct node){ parent, frame };
+	return true;
+}
+
+/*
+ * Adds the nodes from the first that is new to @node of the profile's source. @numbers has, for each node of the source, the
+ * number that it has been given, or 0. Returns false if out of memory.
+ */
+static bool add_nodes(const struct mf_profile *profile, struct stacks *stacks, uint32_t node, uint32_t *numbers)
+{
+	struct mf_frame frames[MF_PROFILE_FRAMES_MAX];
+	uint32_t path[MF_PROFILE_FRAMES_MAX], n = 0, number;
+
+	for (; node && !numbers[node] && n < MF_PROFILE_FRAMES_MAX; n++) {
+		path[n] = node;
+		node = profile->read_node(profile->source, node, &frames[n]);
+	}
+	number = numbers[node];
+	while (n-- > 0) {
+		uint32_t frame;
+
+		if (!intern_frame(stacks, frames[n], &frame) || !add_node(stacks, number, frame))
+			return false;
+		number = numbers[path[n]] = stacks->n_nodes - 1;
+	}
+	return true;
+}
+
+/* Does the work of collect_stacks() if the source of @profile has the stacks as a tree. Node 0 is the root of both. */
+static bool collect_tree(const struct mf_profile *profile, struct stacks *stacks)
+{
+	uint32_t *numbers = calloc(profile->n_nodes + 1, sizeof(*numbers));
+	bool done = numbers && add_node(stacks, UINT32_MAX, UINT32_MAX);
+
+	for (size_t i = 0; i < profile->n_contexts && done; i++) {
+		uint32_t node = profile->node_of(profile->source, (uint32_t)i);
+
+		done = add_nodes(profile, stacks, node, numbers);
+		stacks->contexts[i] = numbers[node];
+	}
+	free(numbers);
+	return done;
+}
+
 /* Numbers the frames of all stacks of @profile. Returns false if out of memory. */
 static bool collect_stacks(const struct mf_profile *profile, struct stacks *stacks)
 {
@@ -112,6 +160,8 @@ static bool collect_stacks(const struct mf_profile *profile, struct stacks *stac
 	uint32_t root;
 
 	stacks->contexts = calloc(profile->n_contexts + 1, sizeof(*stacks->contexts));
+	if (stacks->contexts && profile->node_of)
+		return collect_tree(profile, stacks);
 	/* No frame has this number, so the root is no other node's child. */
 	if (!stacks->contexts || !intern_node(stacks, UINT32_MAX, UINT32_MAX, &root))
 		return false;

@@ -103,6 +103,40 @@ static uint32_t read_context(const void *source, uint32_t number, struct mf_fram
 	return depth;
 }
 
+static uint32_t node_of(const void *source, uint32_t number)
+{
+	const struct mf_collection *collection = source;
+	uint32_t node = mf_trie_node_of(collection->store, MF_CONTEXT_FIRST + number);
+
+	return node < collection->profile.n_nodes ? node : MF_NODE_ROOT;
+}
+
+static uint32_t read_node(const void *source, uint32_t node, struct mf_frame *frame)
+{
+	const struct mf_collection *collection = source;
+	uint32_t caller = mf_trie_read_node(collection->store, node, frame);
+
+	if (frame->object >= collection->profile.n_objects)
+		frame->object = MF_OBJECT_NONE;
+	return caller;
+}
+
+/*
+ * Lets readers use the nodes of the trie. If threads are kept apart, the trie can have the same stack several times. Call
+ * this when all contexts and objects that the profile has are known.
+ */
+static void offer_nodes(struct mf_collection *collection)
+{
+	const struct mf_store_header *header = collection->store->header;
+	uint32_t n = header->n_nodes;
+
+	if (header->thread_object || !n || !mf_store_fits(collection->store, MF_REGION_NODES, n - 1, sizeof(struct mf_node)))
+		return;
+	collection->profile.n_nodes = n;
+	collection->profile.node_of = node_of;
+	collection->profile.read_node = read_node;
+}
+
 /* A sum may be negative if it was read after one thread had subtracted from it but before another thread had added. */
 static uint32_t blocks_in(uint64_t sum)
 {
@@ -356,6 +390,8 @@ static int collect_once(const struct mf_store *store, struct mf_end end,
 	code = collect_snapshots(store, end, collection);
 	if (!code)
 		code = take_objects(store, collection);
+	if (!code)
+		offer_nodes(collection);
 	return code ? give_up(collection, code, err) : 0;
 }
 
