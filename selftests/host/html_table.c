@@ -122,6 +122,67 @@ TEST_F_TIMEOUT(table, has_the_sites_of_show, 120)
 	}
 }
 
+/* Prints the classes of a table of show that have blocks of @site as "class blocks". */
+#define CLASSES_OF_SHOW											\
+	"/^<=/ {class = $2 \" \" $3} index($0, \"%    \" site) {print class \" \" $1}"
+
+/* The same of the page: of the blocks that are chosen. */
+#define CLASSES_OF_PAGE											\
+	"[...document.querySelectorAll('#%s tbody tr')].filter((r) => r.querySelectorAll('[data-value]').length > 1 &&"	\
+	"	r.querySelectorAll('[data-value]')[1].dataset.value !== '0').map((r) =>"		\
+	"	r.querySelector('th').textContent + ' ' + r.querySelectorAll('[data-value]')[1].dataset.value).join('\\n')"
+
+/* Sizes and lifetimes of a row of the table, and of a box of the graph, are those of show. */
+TEST_F_TIMEOUT(table, rows_have_sizes_and_lifetimes, 120)
+{
+	static const char *const sites[] = { "plain(int) (made.cc:15)", "fill() (made.cc:11)", "grow() (made.cc:14)" };
+	static const struct {
+		const char *option, *rows;
+	} tables[] = { { "--sizes", "sizes-rows" }, { "--lifetimes", "lifetimes-rows" } };
+
+	ctl_write_file("made.cc", with_library, 0644);
+	ASSERT_EQ(0, RUN("g++", "-g", "-O0", "-o", "made.program", "made.cc"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record-detail=full", "--record=massif.rec",
+			 "--massif-out-file=massif.out", "./made.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	for (size_t i = 0; i < 2 * sizeof(sites) / sizeof(sites[0]); i++) {
+		const char *site = sites[i / 2];
+
+		ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "#by=site", 1280));
+		EXPECT_STREQ("true", EVAL("document.querySelector('#sizes-all').hidden"));
+		/* A click on the row, or on the box of the function. */
+		ASSERT_STREQ("true", EVAL("(() => { const one = [...document.querySelectorAll('%s')].find((each) =>"
+					  "	('%s').startsWith(each.title ||"
+					  "		each.getAttribute('aria-label').split(', ')[0]));"
+					  "one.id = 'chosen'; return true; })()",
+					  i % 2 ? "#flame g[aria-level=\"3\"]" : "#rows .name", site));
+		ASSERT_TRUE(browser_click(&self->browser, "#chosen"));
+		for (size_t k = 0; k < sizeof(tables) / sizeof(tables[0]); k++) {
+			char variable[128], *wanted;
+
+			ASSERT_EQ(0, RUN("massif-ctl", "show", "--top=100", "--by=site", tables[k].option, "massif.rec"));
+			ctl_write_file("out.show", self->result.out, 0644);
+			snprintf(variable, sizeof(variable), "site=%s", site);
+			ASSERT_EQ(0, RUN("awk", "-v", variable, CLASSES_OF_SHOW, "out.show"));
+			wanted = strdup(self->result.out);
+			/* The blocks of plain() are live at the end: they have no lifetimes. */
+			EXPECT_EQ(k == 1 && i < 2, *wanted == '\0');
+			if (*wanted)
+				wanted[strlen(wanted) - 1] = '\0';
+			EXPECT_STREQ(wanted, EVAL(CLASSES_OF_PAGE, tables[k].rows)) {
+				TH_LOG("%s of %s, by a %s", tables[k].option, site, i % 2 ? "box" : "row");
+			}
+			free(wanted);
+		}
+	}
+	/* And all together are what show has without sites. */
+	ASSERT_TRUE(browser_click(&self->browser, "#sizes-all"));
+	EXPECT_STREQ("false,0", EVAL("[location.hash.includes('row'),"
+				     "	document.querySelectorAll('[aria-current]').length].join()"));
+	EXPECT_STREQ("true", EVAL("document.querySelector('#lifetimes-rows tbody tr:last-child').textContent.startsWith("
+				  "	'live at the end')"));
+}
+
 /* 390,625 stacks, of five functions at eight levels; those with an odd number have a temporary block, too. */
 static const char many_stacks[] =
 	"#include <stdlib.h>\nstatic void go(unsigned int n, int depth);\n"
@@ -150,8 +211,8 @@ TEST_F_TIMEOUT(table, has_the_bytes_of_all_stacks, 300)
 
 	ctl_write_file("made.c", many_stacks, 0644);
 	ASSERT_EQ(0, RUN("gcc", "-g", "-O0", "-o", "made.program", "made.c"));
-	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
-			 "./made.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record-detail=full", "--record=massif.rec",
+			 "--massif-out-file=massif.out", "./made.program"));
 	ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "massif.rec"));
 	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
 	ASSERT_EQ(0, stat("out.html", &page));
@@ -171,6 +232,16 @@ TEST_F_TIMEOUT(table, has_the_bytes_of_all_stacks, 300)
 	EXPECT_STREQ(wanted, EVAL("[...document.querySelectorAll('#rows tbody tr')].map((r) =>"
 				  "	[r.querySelector('.name').title, ...[...r.querySelectorAll('td')].map("
 				  "		(c) => c.dataset.value)].join(' ')).sort().join('\\n')"));
+	/* So are the sizes of their blocks: as many as the function has allocated. */
+	EXPECT_STREQ("true", EVAL("(() => { const rows = () => [...document.querySelectorAll('#rows tbody tr')];"
+				  "return rows().map((r) => r.querySelector('.name').title).every((name) => {"
+				  "const row = () => rows().find((r) => r.querySelector('.name').title === name);"
+				  "row().querySelector('.name').click();"
+				  "const sum = [...document.querySelectorAll('#sizes-rows tbody tr')].reduce((all, r) =>"
+				  "	all + Number(r.querySelectorAll('[data-value]')[1].dataset.value), 0);"
+				  "const wanted = Number(row().querySelectorAll('td')[3].dataset.value);"
+				  "document.querySelector('#sizes-all').click();"
+				  "return sum === wanted && sum > 100000; }); })()"));
 	/* Most stacks are not in the graph, which says so. */
 	EXPECT_STREQ("true", EVAL("JSON.parse(document.querySelector('#data').textContent).sides[0].processes[0]."
 				  "	hidden > 300000 &&"

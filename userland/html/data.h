@@ -21,6 +21,11 @@
  *			values of stacks without a node of their own are there once more.
  *	counts		for each node that has any, in the same way: its allocations, their bytes, temporary blocks, blocks
  *			live at the end
+ *	sizes		for each class of sizes how many blocks were allocated, and their bytes
+ *	block_sizes, lifetimes	for each class of sizes or lifetimes that has blocks: its number, and how many each node has,
+ *			as in moments
+ *	details_lost	how many blocks are not among these
+ *	threads		the ID and the name of each thread
  *
  * Numbers that JavaScript would round are strings.
  */

@@ -327,6 +327,58 @@ static void print_sizes(const struct mf_profile *profile, FILE *out)
 	putc(']', out);
 }
 
+/* Sets the values of the entries to how many of their blocks are in @class. Returns whether there are any. */
+static bool add_up_class(struct mf_html_process *process, enum mf_detail_histogram histogram, uint32_t class)
+{
+	const struct mf_profile *profile = &process->profile;
+	size_t entries[2];
+	bool any = false;
+
+	memset(process->values, 0, count_entries(process) * sizeof(*process->values));
+	for (uint32_t i = 0; i < profile->n_contexts; i++) {
+		uint64_t n = mf_details_count(&profile->details[i], histogram, class);
+
+		for (unsigned int k = n ? list_entries(&process->tree, i, entries) : 0; k-- > 0; any = true)
+			process->values[entries[k]] += n;
+	}
+	return any;
+}
+
+static void print_class(const struct mf_html_process *process, FILE *out, uint32_t class)
+{
+	size_t last = (size_t)-1;
+
+	fprintf(out, "{\"class\":%" PRIu32 ",\"values\":[", class);
+	for (size_t i = 0; i < count_entries(process); i++) {
+		if (!process->values[i])
+			continue;
+		fprintf(out, "%s%zu,", last == (size_t)-1 ? "" : ",", i - last);
+		mf_html_print_number(out, process->values[i]);
+		last = i;
+	}
+	fputs("]}", out);
+}
+
+static void print_details(struct mf_html_process *process, FILE *out)
+{
+	static const char *const names[] = { [MF_DETAIL_SIZES] = "block_sizes", [MF_DETAIL_LIFETIMES] = "lifetimes" };
+
+	for (enum mf_detail_histogram histogram = 0; histogram < MF_DETAIL_HISTOGRAMS; histogram++) {
+		bool first = true;
+
+		fprintf(out, ",\n\"%s\":[", names[histogram]);
+		for (uint32_t class = 0; class < MF_DETAIL_CLASSES; class++) {
+			if (!add_up_class(process, histogram, class))
+				continue;
+			fputs(first ? "\n" : ",\n", out);
+			print_class(process, out, class);
+			first = false;
+		}
+		putc(']', out);
+	}
+	print_fact(out, "details_lost", process->profile.details_lost);
+}
+
 static void print_threads(const struct mf_profile *profile, FILE *out)
 {
 	fputs(",\n\"threads\":[", out);
@@ -363,6 +415,8 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 		code = print_counts(process, out, err);
 	if (process->profile.sizes)
 		print_sizes(&process->profile, out);
+	if (process->profile.details)
+		print_details(process, out);
 	if (process->profile.threads)
 		print_threads(&process->profile, out);
 	putc('}', out);

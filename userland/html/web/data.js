@@ -45,7 +45,8 @@ function zeros(big, n) {
 
 function hasBig(process) {
 	const lists = [process.heap, process.extra, process.stacks, process.counts || [], process.sizes || []];
-	return lists.concat(process.moments.map((moment) => moment.changes))
+	const classes = (process.block_sizes || []).concat(process.lifetimes || []).map((each) => each.values);
+	return lists.concat(process.moments.map((moment) => moment.changes), classes)
 		.some((list) => list.some((value) => typeof value === "string"));
 }
 
@@ -133,6 +134,17 @@ class Profile {
 			node += list[i];
 			for (let k = 0; k < 4; k++)
 				this.counts[k][node] = this.number_(list[i + 1 + k]);
+		}
+	}
+
+	// Adds to @sums, by class, the blocks of the nodes and sites for which @isChosen. @name: of "block_sizes" or "lifetimes".
+	addClasses(name, isChosen, sums) {
+		for (const { class: at, values } of this.facts[name] || []) {
+			for (let i = 0, node = -1; i < values.length; i += 2) {
+				node += values[i];
+				if (isChosen(node))
+					sums.set(at, (sums.get(at) || this.zero()) + this.number_(values[i + 1]));
+			}
 		}
 	}
 

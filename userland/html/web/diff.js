@@ -96,6 +96,11 @@ function diffColumns(profile) {
 	];
 }
 
+// Numbers of threads and processes are others in each run.
+function keyInBoth(by, row) {
+	return isWhole(by) ? row.label[0].replace(/ \(\d+\)$/, "") : row.key;
+}
+
 // Returns rows for both profiles, matched by their keys.
 function diffGroups(profile, by) {
 	const old = older(profile), index = new Map(), rows = [], name = comparedMeasure();
@@ -105,8 +110,7 @@ function diffGroups(profile, by) {
 		const values = addUp(each, grouping, ownOf(each, name, at), state.inclusive, by);
 		const list = new Map();
 		grouping.rows.forEach((row, i) => {
-			// Numbers of threads and processes are others in each run.
-			const key = isWhole(by) ? row.label[0].replace(/ \(\d+\)$/, "") : row.key;
+			const key = keyInBoth(by, row);
 			if (!index.has(key)) {
 				index.set(key, rows.length);
 				rows.push({ key, label: [isAddress(row.label[0]) ? "???" : row.label[0], row.label[1]] });

@@ -23,12 +23,15 @@ const QUESTIONS = [
 	["What changed since the older run?", "Change, new and old for each function; the graph shows the stacks that hold more.",
 		() => ({ measure: "grown", at: current().peak, by: "function", sort: "change", ascending: false, zoom: null }), "graph", compared],
 	["Which sizes?", "How many blocks of each size were allocated.", () => ({}), "sizes", (p) => p.facts.sizes],
+	["How long do blocks live?", "The lifetimes of all blocks; click a row of the table to see its own beside them.",
+		() => ({}), "lifetimes", (p) => p.facts.block_sizes],
 	["Which thread?", "The table by thread.", () => ({ by: "thread", sort: "" }), "table", (p) => p.facts.threads],
 ];
 
 function notHere(question) {
 	return {
 		"What changed since the older run?": "Make the report of two recordings: massif-ctl report NEW OLD.",
+		"How long do blocks live?": "Record with --record-detail=full.",
 		"Which thread?": "Record with --separate-threads=yes.",
 	}[question] || "This file does not say: it is a massif.out file, or of pages mode.";
 }

@@ -154,6 +154,7 @@ function listen() {
 	$("inclusive").addEventListener("change", (event) => show({ inclusive: event.target.checked }));
 	$("search").addEventListener("input", (event) => show({ search: event.target.value }));
 	$("zoom-out").addEventListener("click", () => show({ zoom: null }));
+	$("sizes-all").addEventListener("click", () => show({ row: "", zoom: null, search: "" }));
 	$("rows-more").addEventListener("click", () => {
 		tableRows *= 4;
 		drawTable();

@@ -12,6 +12,7 @@ const DEFAULTS = {
 	by: "function",
 	sort: "", ascending: false,
 	inclusive: false,
+	row: "",       // key of the row of the table that is chosen
 };
 
 // A comparison is of whole recordings, as that of massif-ctl diff.
@@ -19,7 +20,7 @@ if (sides.length > 1 && sides[0].length > 1)
 	DEFAULTS.process = "all";
 
 const KEYS = { process: "process", measure: "show", at: "at", from: "from", to: "to", inverted: "inverted", threads: "threads",
-	search: "search", zoom: "zoom", by: "by", sort: "sort", ascending: "ascending", inclusive: "inclusive" };
+	search: "search", zoom: "zoom", by: "by", sort: "sort", ascending: "ascending", inclusive: "inclusive", row: "row" };
 
 const state = { ...DEFAULTS };
 
@@ -78,6 +79,7 @@ function readFragment() {
 	if (Object.hasOwn(GROUPS, read.by || ""))
 		state.by = read.by;
 	state.sort = read.sort || "";
+	state.row = read.row || "";
 	if (state.at === null)
 		state.at = profile.peak;
 }
@@ -94,9 +96,11 @@ function show(changes) {
 		if (!has(MEASURES[state.measure], current()))
 			state.measure = "live";
 	}
-	// A box that is zoomed into is one of this view.
+	// A box that is zoomed into is one of this view, and a row one of this table.
 	if (changes.inverted !== undefined || changes.threads !== undefined)
 		state.zoom = null;
+	if (changes.row === undefined && (changes.by || changes.process !== undefined || changes.search !== undefined || changes.zoom))
+		state.row = "";
 	if (changes.at !== undefined && changes.measure === undefined)
 		state.measure = "live";
 	writeFragment();

@@ -168,9 +168,14 @@ function compareRows(column, ascending, name) {
 	};
 }
 
+// What a row is: what is chosen, if the profile has it.
+function tableBy(profile) {
+	return has(GROUPS[state.by], profile) ? state.by : "function";
+}
+
 // Returns the columns, and the sorted rows with their values.
 function tableOf(profile) {
-	const by = has(GROUPS[state.by], profile) ? state.by : "function";
+	const by = tableBy(profile);
 	const columns = compared() ? diffColumns(profile) : columnsOf(profile);
 	const groups = compared() ? diffGroups(profile, by) : null, grouping = groups ? null : groupNodes(profile, by);
 	const values = groups ? groups.values(columns) :
@@ -198,9 +203,9 @@ function headCell(column, i, sort) {
 
 function rowOf(row, columns, sort, largest) {
 	const [name, where, whole] = row.label;
-	const find = element("button", { type: "button", class: "name", title: name, onclick: () => show({ search: name, zoom: null }) },
-		shorten(name, 100));
-	return element("tr", {}, element("th", { scope: "row" }, find, where ? element("span", { class: "where", title: where + (whole && whole !== where ? ", " + whole : "") }, where) : null),
+	const find = element("button", { type: "button", class: "name", title: name,
+		onclick: () => show({ search: name, row: row.key, zoom: null }) }, shorten(name, 100));
+	return element("tr", { "aria-current": row.key === state.row && "true" }, element("th", { scope: "row" }, find, where ? element("span", { class: "where", title: where + (whole && whole !== where ? ", " + whole : "") }, where) : null),
 		...columns.map((column, i) => {
 			const cell = element("td", { class: "number" + (i === sort ? " sorted" : ""), title: column.exact(row.values[i]),
 				"data-value": row.values[i].toString() }, column.print(row.values[i]));

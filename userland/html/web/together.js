@@ -39,6 +39,12 @@ class Together extends Profile {
 		if (list.every((each) => each.facts.sizes))
 			joined.sizes = list[0].facts.sizes.map((size, i) => list.reduce((sum, each) =>
 				sum + (big ? BigInt : Number)(each.facts.sizes[i]), zero)).map((sum) => big ? sum.toString() : sum);
+		// Each process adds its own; see addClasses().
+		if (list.every((each) => each.facts.block_sizes)) {
+			joined.block_sizes = [];
+			joined.lifetimes = [];
+			joined.details_lost = list.reduce((sum, each) => sum + Number(each.facts.details_lost), 0);
+		}
 		return joined;
 	}
 
@@ -51,6 +57,18 @@ class Together extends Profile {
 				values[i < each.count ? node++ : site++] = this.number_(own[i]);
 		}
 		return values;
+	}
+
+	addClasses(name, isChosen, sums) {
+		let node = 1, site = this.count;
+		for (const each of this.together) {
+			const base = node, sites = site, own = new Map();
+			each.addClasses(name, (i) => isChosen(i < each.count ? base + i : sites + i - each.count), own);
+			for (const [at, value] of own)
+				sums.set(at, (sums.get(at) || this.zero()) + this.number_(value));
+			node += each.count;
+			site += each.length - each.count;
+		}
 	}
 
 	live(at) {
