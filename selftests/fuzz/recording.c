@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the readers of recordings and of massif.out files, and everything that export and show make of what they read.
+// Fuzzes the readers of recordings and of massif.out files, and everything that export, show, diff and check make of what
+// they read.
 //
 // An input begins with two bytes, which choose options of the reports. If bit 0 of the first is set, the rest is the
 // file. Otherwise the rest is a list of sections, each a type, a length and that many bytes of contents, which the
@@ -14,6 +15,7 @@
 
 #include "ctl/check/verdict_writers.h"
 #include "ctl/query/class_table.h"
+#include "ctl/query/comparison.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/selection.h"
 #include "ctl/query/size_table.h"
@@ -239,6 +241,52 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 	fclose(terminal.out);
 }
 
+/*
+ * What massif-ctl diff prints about the processes of the file: the first against the last, all against the first, the first
+ * against itself. Only the number of changed sites may be limited, so that all of them are printed.
+ */
+static void diff(const struct mf_recording *recording, const struct mf_report_options *options, uint8_t flags, uint8_t choice)
+{
+	struct mf_recorded **list = recording->processes, *first = list[0], *last = list[recording->n_processes - 1];
+	const struct mf_comparison_side sides[][MF_COMPARISON_SIDES] = {
+		{ { &first, 1 }, { &last, 1 } },
+		{ { list, recording->n_processes < SNAPSHOTS ? recording->n_processes : SNAPSHOTS }, { &first, 1 } },
+		{ { &last, 1 }, { &last, 1 } },
+	};
+	const struct mf_query query = {
+		.options.report = *options,
+		.at = flags & 0x20 ? "end" : flags & 0x10 ? "1" : NULL,
+		.counted = flags & 0x40,
+		.count = (flags >> 1) % MF_COUNTS,
+		.by_given = choice & 1,
+		.by = (choice >> 5) % MF_SITES_BYS,
+		.top = choice & 2 ? 3 : 0,
+		.min = choice & 4 ? 1000 : 0,
+	};
+
+	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+		struct mf_comparison comparison = {
+			.query = &query,
+			.sides = { sides[i][MF_COMPARISON_OLD], sides[i][MF_COMPARISON_NEW] },
+			.sites = { .inclusive = choice & 8, .all_calls = choice & 16 },
+		};
+		struct sink sink = { .is_text = true };
+		const struct mf_terminal terminal = { .out = open_sink(&sink), .width = 80, .utf8 = true };
+		struct mf_error err = { 0 };
+
+		if (mf_comparison_make(&comparison, &err)) {
+			/* There is no such snapshot, or there are no counts. */
+			fuzz_require(err.text[0] && (query.at || query.counted));
+		} else {
+			mf_comparison_print(&terminal, &comparison);
+			/* Nothing has grown against itself. */
+			fuzz_require(i != 2 || !mf_comparison_has_grown(&comparison));
+		}
+		mf_comparison_deinit(&comparison);
+		fclose(terminal.out);
+	}
+}
+
 /* Checks the process against a budget of 1 for each measure that is known, and writes the verdicts in all formats. */
 static void check(struct mf_recorded *process, const struct mf_report_options *options)
 {
@@ -284,11 +332,10 @@ static void select_stacks(struct mf_recorded *process, const struct mf_report_op
 	show(process, options, 0, 0);
 }
 
-static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
+static struct mf_report_options options_of(uint8_t flags, uint8_t choice)
 {
 	struct mf_report_options options;
 
-	check_process(process);
 	mf_report_options_init(&options);
 	if (choice & 1)
 		options.threshold = 0;
@@ -298,6 +345,14 @@ static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
 	options.keep_unloaded = !(choice & 8);
 	options.sym_offsets = choice & 16;
 	options.whole_stacks = flags & 0x80;
+	return options;
+}
+
+static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
+{
+	const struct mf_report_options options = options_of(flags, choice);
+
+	check_process(process);
 	for (enum mf_format format = 0; format < MF_FORMATS; format++)
 		if (mf_writers[format].meaning && mf_writers[format].write_profile)
 			write_profile(&mf_writers[format], process, &options);
@@ -395,7 +450,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (mf_recording_read(path, &recording, &err)) {
 		fuzz_require(err.text[0] && !recording.processes);
 	} else {
+		const struct mf_report_options options = options_of(flags, choice);
+
 		fuzz_require(recording.n_processes);
+		diff(&recording, &options, flags, choice);
 		for (size_t i = 0; i < recording.n_processes && i < SNAPSHOTS; i++)
 			use(recording.processes[i], flags, choice);
 	}

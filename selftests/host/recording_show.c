@@ -182,6 +182,48 @@ TEST_F_TIMEOUT(show, trees_of_the_end_and_of_counts, 120)
 }
 
 /* The names of a deep tree stay readable: from level 20 on, calls are not indented further. */
+/*
+ * Calls at different addresses in the same line of a function are one row, and so are, without lines, those in the same
+ * function. In the massif.out file, and in one made of the recording, each address has its own.
+ */
+TEST_F_TIMEOUT(show, calls_that_read_the_same_are_one_row_of_a_tree, 120)
+{
+	static const char *const options[] = { "-g", "-s" };
+	char *written;
+
+	ctl_write_file("show.c",
+		       "#include <stdlib.h>\n"
+		       "void *kept[4];\n"
+		       "__attribute__((noinline)) void *take(int n) { return malloc(n); }\n"
+		       "__attribute__((noinline)) void both(int n) { kept[0] = take(n); kept[1] = take(2 * n); }\n"
+		       "int main(void) { both(1000);\n"
+		       "for (int i = 0; i < 2; i++) kept[2 + i] = i ? take(60) : take(40); return 0; }\n", 0644);
+	for (size_t i = 0; i < 2; i++) {
+		ASSERT_EQ(0, RUN("cc", "-O0", "-rdynamic", options[i], "-o", "show.program", "show.c"));
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+				 "--threshold=0", "./show.program"));
+		ASSERT_EQ(0, RUN("massif-ctl", "show", "--tree", "--threshold=0", "massif.rec"));
+		EXPECT_TRUE(HAS(i ? "\n  2.930 KB  96.77%    both (in show.program)\n"
+				    "  2.930 KB  96.77%      main (in show.program)\n"
+				    "     100 B   3.23%    main (in show.program)\n"
+				    "  3.027 KB 100.00%  in all\n" :
+				    "\n  2.930 KB  96.77%    both (show.c:4)\n"
+				    "  2.930 KB  96.77%      main (show.c:5)\n"
+				    "     100 B   3.23%    main (show.c:6)\n"
+				    "  3.027 KB 100.00%  in all\n")) {
+			TH_LOG("%s", self->result.out);
+		}
+		ASSERT_EQ(0, RUN("massif-ctl", "export", "massif.rec"));
+		written = ctl_read_file("massif.out");
+		ASSERT_NE(NULL, written);
+		EXPECT_STREQ(written, self->result.out);
+		EXPECT_NE(NULL, strstr(written, "n0: 60 0x"));
+		EXPECT_NE(NULL, strstr(written, "n0: 40 0x"));
+		free(written);
+	}
+	ctl_remove_files("show.");
+}
+
 TEST_F_TIMEOUT(show, deep_trees, 120)
 {
 	static const unsigned int depths[] = { 19, 20, 21, 199 };

@@ -165,6 +165,12 @@ int mf_tree_create(const struct mf_profile *profile, struct mf_frames *frames,
 	return 0;
 }
 
+void mf_tree_merge_frames(struct mf_tree *tree, const uint32_t *same)
+{
+	for (uint32_t i = 0; i < tree->n_numbers; i++)
+		tree->numbers[i] = same[tree->numbers[i]];
+}
+
 void mf_tree_destroy(struct mf_tree *tree)
 {
 	if (!tree)

@@ -35,6 +35,12 @@ int mf_tree_create(const struct mf_profile *profile, struct mf_frames *frames,
 void mf_tree_destroy(struct mf_tree *tree);
 
 /*
+ * Makes frames the same: frame i of the tree's frames becomes @same[i]. Call this before mf_tree_weigh(). A node then stands
+ * for all frames that became its frame.
+ */
+void mf_tree_merge_frames(struct mf_tree *tree, const uint32_t *same);
+
+/*
  * Sets the byte counts of the tree's nodes from @snapshot. Returns the root's byte count, which is the sum over all
  * leaves.
  */

@@ -9,11 +9,13 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/printable.h"
 #include "ctl/message/quantity.h"
 #include "ctl/query/label.h"
 #include "report/filter.h"
 #include "report/frames.h"
+#include "report/index.h"
 #include "report/percent.h"
 #include "report/sites.h"
 #include "report/standard.h"
@@ -69,16 +71,14 @@ static int print_call(const struct view *view, unsigned int level, const struct 
 	return 0;
 }
 
-/* Returns the number of calls at the frame of @entry, the inlined ones included: *@locations, the innermost first. */
-static size_t find_locations(const struct view *view, const struct mf_tree_child *entry,
-			     const struct mf_location **locations)
+/* Returns the number of calls at @frame, the inlined ones included: *@locations, the innermost first. */
+static size_t find_locations(const struct mf_moment *moment, struct mf_frame frame, const struct mf_location **locations)
 {
 	static const struct mf_location unknown;
-	const struct mf_moment *moment = view->moment;
 
 	*locations = &unknown;
-	if (moment->options->keep_unloaded || !moment->profile->objects[entry->frame.object].unloaded)
-		return mf_symbolizer_resolve(moment->symbolizer, entry->frame, locations);
+	if (moment->options->keep_unloaded || !moment->profile->objects[frame.object].unloaded)
+		return mf_symbolizer_resolve(moment->symbolizer, frame, locations);
 	return 1;
 }
 
@@ -92,7 +92,7 @@ static bool needs_line(const struct view *view, unsigned int level, const struct
 
 	if (n_below != 1 || below->node == MF_TREE_MERGED)
 		return true;
-	return !level && find_locations(view, below, &locations) && mf_standard_is_c(&locations[0]);
+	return !level && find_locations(view->moment, below->frame, &locations) && mf_standard_is_c(&locations[0]);
 }
 
 /*
@@ -103,7 +103,7 @@ static int print_node(const struct view *view, unsigned int level, const struct 
 		      struct mf_error *err)
 {
 	const struct mf_location *locations;
-	size_t count = find_locations(view, entry, &locations);
+	size_t count = find_locations(view->moment, entry->frame, &locations);
 	unsigned int first = level;
 
 	for (size_t i = 0; i < count; i++) {
@@ -159,6 +159,53 @@ static int print_all(const struct view *view, struct mf_error *err)
 	return code ?: print_entries(view, entries, n_entries, 0, err);
 }
 
+/* Writes what the lines of @frame say to @text. */
+static void describe_frame(const struct mf_moment *moment, struct mf_frame frame, struct mf_bytes *text)
+{
+	const struct mf_location *locations;
+	size_t count = find_locations(moment, frame, &locations);
+
+	text->size = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct mf_call call = { frame, &locations[i] };
+
+		mf_sites_add_call(text, moment, &call);
+		mf_bytes_add(text, "\n", 1);
+	}
+	mf_bytes_add(text, "", 1);
+}
+
+/*
+ * Makes frames the same that read the same: calls in the same line of a function, or, where lines are not known, in the same
+ * function. Texts are compared by a hash of 96 bits.
+ */
+static int merge_frames(const struct view *view, const struct mf_frames *frames, struct mf_error *err)
+{
+	uint32_t n = mf_frames_count(frames);
+	mf_auto_free uint32_t *same = calloc((size_t)n + 1, sizeof(*same));
+	struct mf_bytes text = { 0 };
+	struct mf_index index = { 0 };
+	bool failed = !same;
+
+	for (uint32_t i = 0; i < n && !failed; i++) {
+		const char *line;
+		uint32_t *first;
+
+		describe_frame(view->moment, mf_frames_get(frames, i), &text);
+		line = (const char *)text.data;
+		first = text.failed ? NULL : mf_index_put(&index, mf_hash_text(line, 0), (uint32_t)mf_hash_text(line, 1), i);
+		failed = !first;
+		if (first)
+			same[i] = *first;
+	}
+	mf_index_deinit(&index);
+	mf_bytes_deinit(&text);
+	if (failed)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	mf_tree_merge_frames(view->tree, same);
+	return 0;
+}
+
 static int print_tree(struct view *view, struct mf_frames *frames, struct mf_filter *filter, struct mf_error *err)
 {
 	const struct mf_moment *moment = view->moment;
@@ -168,6 +215,11 @@ static int print_tree(struct view *view, struct mf_frames *frames, struct mf_fil
 
 	if (code)
 		return code;
+	code = merge_frames(view, frames, err);
+	if (code) {
+		mf_tree_destroy(view->tree);
+		return code;
+	}
 	view->total = mf_tree_weigh(view->tree, snapshot);
 	view->cut = mf_tree_cut(snapshot->heap_bytes, snapshot->extra_bytes, snapshot->stack_bytes,
 				moment->options->threshold);

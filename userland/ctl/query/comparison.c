@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+// Compares processes of two recordings, and prints what has changed.
+
+#include "comparison.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/message/quantity.h"
+#include "ctl/query/label.h"
+#include "report/counted.h"
+
+/* What is compared of a side as a whole. Each process has its peak at a time of its own. */
+struct totals {
+	uint64_t peak, end, allocations, reallocations, frees;
+};
+
+static struct totals totals_of(const struct mf_comparison_side *side)
+{
+	struct totals totals = { 0 };
+
+	for (size_t i = 0; i < side->n; i++) {
+		const struct mf_facts *facts = &side->processes[i]->facts;
+
+		totals.peak += mf_profile_total(mf_query_peak(side->processes[i]));
+		totals.end += mf_profile_total(side->processes[i]->end);
+		totals.allocations += facts->allocations;
+		totals.reallocations += facts->reallocations;
+		totals.frees += facts->frees;
+	}
+	return totals;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Prints a change with its sign. */
+static void print_change(FILE *out, uint64_t old, uint64_t new, bool bytes)
+{
+	char text[64];
+
+	if (bytes)
+		snprintf(text, sizeof(text), "%s%s", old == new ? "" : new > old ? "+" : "-",
+			 mf_quantity_bytes(distance(old, new)).text);
+	else
+		snprintf(text, sizeof(text), "%s%" PRIu64, old == new ? "" : new > old ? "+" : "-",
+			 distance(old, new));
+	fprintf(out, "%11s ", text);
+}
+
+static void print_number(FILE *out, uint64_t number, bool bytes)
+{
+	if (bytes)
+		fprintf(out, "%10s ", mf_quantity_bytes(number).text);
+	else
+		fprintf(out, "%10" PRIu64 " ", number);
+}
+
+static void print_total(const struct mf_terminal *terminal, const char *what, uint64_t old, uint64_t new, bool bytes)
+{
+	print_change(terminal->out, old, new, bytes);
+	print_number(terminal->out, old, bytes);
+	print_number(terminal->out, new, bytes);
+	fprintf(terminal->out, " %s", what);
+	if (old)
+		fprintf(terminal->out, " (%+.2f%%)", 100 * ((double)new - (double)old) / (double)old);
+	putc('\n', terminal->out);
+}
+
+static void print_heads(const struct mf_terminal *terminal, const struct mf_comparison *c)
+{
+	for (int i = MF_COMPARISON_OLD; i < MF_COMPARISON_SIDES; i++) {
+		const struct mf_comparison_side *side = &c->sides[i];
+
+		fprintf(terminal->out, "%s ", i == MF_COMPARISON_OLD ? "old:" : "new:");
+		if (side->n != 1)
+			fprintf(terminal->out, "%zu processes, each at its own peak\n", side->n);
+		for (const char *at = side->n == 1 ? side->processes[0]->facts.cmd : ""; *at; at++)
+			putc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, terminal->out);
+		if (side->n == 1)
+			putc('\n', terminal->out);
+	}
+	fprintf(terminal->out, "\n%s%11s %10s %10s  total%s\n", mf_terminal_bold(terminal), "change", "old", "new",
+		mf_terminal_plain(terminal));
+}
+
+static void print_totals(const struct mf_terminal *terminal, const struct mf_comparison *c)
+{
+	const struct totals totals[MF_COMPARISON_SIDES] = {
+		totals_of(&c->sides[MF_COMPARISON_OLD]), totals_of(&c->sides[MF_COMPARISON_NEW]),
+	};
+	const struct totals *old = &totals[MF_COMPARISON_OLD], *new = &totals[MF_COMPARISON_NEW];
+
+	print_total(terminal, "peak", old->peak, new->peak, true);
+	print_total(terminal, "held at the end", old->end, new->end, true);
+	/* A massif.out file has no calls, and neither has pages mode. */
+	if (old->allocations && new->allocations) {
+		print_total(terminal, "allocations", old->allocations, new->allocations, false);
+		print_total(terminal, "reallocations", old->reallocations, new->reallocations, false);
+		print_total(terminal, "frees", old->frees, new->frees, false);
+	}
+	putc('\n', terminal->out);
+}
+
+/* The largest changes first. */
+static int compare_sites(const void *left, const void *right)
+{
+	const struct mf_site *a = left, *b = right;
+	uint64_t change_of_a = distance(a->bytes[MF_COMPARISON_OLD], a->bytes[MF_COMPARISON_NEW]);
+	uint64_t change_of_b = distance(b->bytes[MF_COMPARISON_OLD], b->bytes[MF_COMPARISON_NEW]);
+
+	if (change_of_a != change_of_b)
+		return change_of_a < change_of_b ? 1 : -1;
+	return strcmp(a->label, b->label);
+}
+
+static void print_row(const struct mf_terminal *terminal, const struct mf_query *query, const uint64_t *numbers)
+{
+	bool bytes = !query->counted || mf_profile_is_in_bytes(query->count);
+
+	print_change(terminal->out, numbers[MF_COMPARISON_OLD], numbers[MF_COMPARISON_NEW], bytes);
+	print_number(terminal->out, numbers[MF_COMPARISON_OLD], bytes);
+	print_number(terminal->out, numbers[MF_COMPARISON_NEW], bytes);
+}
+
+static const char *fate_of(const struct mf_site *site)
+{
+	return !site->bytes[MF_COMPARISON_OLD] ? " (came)" : !site->bytes[MF_COMPARISON_NEW] ? " (went)" : "";
+}
+
+static void print_sites(const struct mf_terminal *terminal, const struct mf_comparison *c)
+{
+	static const char *const counted[MF_COUNTS] = {
+		[MF_COUNT_ALLOCATIONS] = ": blocks allocated",
+		[MF_COUNT_ALLOCATED] = ": bytes allocated",
+		[MF_COUNT_TEMPORARIES] = ": temporary blocks",
+		[MF_COUNT_LIVE] = ": blocks live at the end",
+	};
+	size_t n = c->query->top ? c->query->top : 20, hidden = 0;
+	uint64_t rest[MF_COMPARISON_SIDES] = { 0 }, all[MF_COMPARISON_SIDES] = { 0 };
+	FILE *out = terminal->out;
+
+	fprintf(out, "%s%11s %10s %10s  %s%s%s\n", mf_terminal_bold(terminal), "change", "old", "new",
+		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE],
+		c->query->counted ? counted[c->query->count] : "", mf_terminal_plain(terminal));
+	for (size_t i = 0; i < c->sites.count; i++) {
+		const struct mf_site *site = &c->sites.list[i];
+		uint64_t change = distance(site->bytes[MF_COMPARISON_OLD], site->bytes[MF_COMPARISON_NEW]);
+
+		for (int side = MF_COMPARISON_OLD; side < MF_COMPARISON_SIDES; side++)
+			all[side] += site->bytes[side];
+		if (!change || change < c->query->min || !n) {
+			for (int side = MF_COMPARISON_OLD; side < MF_COMPARISON_SIDES; side++)
+				rest[side] += site->bytes[side];
+			hidden++;
+			continue;
+		}
+		n--;
+		print_row(terminal, c->query, site->bytes);
+		putc(' ', out);
+		mf_label_print(terminal, site->label, terminal->width - 43);
+		fprintf(out, "%s\n", fate_of(site));
+	}
+	/* If the sites are inclusive, their bytes add up to more than there are. */
+	for (int side = MF_COMPARISON_OLD; side < MF_COMPARISON_SIDES && c->sites.inclusive; side++)
+		all[side] = c->sites.totals[side];
+	if (hidden && c->sites.inclusive) {
+		fprintf(out, "%*s %zu more\n", 34, "", hidden);
+	} else if (hidden) {
+		print_row(terminal, c->query, rest);
+		fprintf(out, " %zu more\n", hidden);
+	}
+	print_row(terminal, c->query, all);
+	fputs(" in all\n", out);
+}
+
+/* Adds the bytes of @moment, or the numbers that --value names. */
+static int add_moment(struct mf_comparison *c, const struct mf_moment *moment, enum mf_sites_by by, unsigned int side,
+		      struct mf_error *err)
+{
+	struct mf_counted counted;
+	int code;
+
+	if (!c->query->counted)
+		return mf_sites_add(&c->sites, moment, by, side, err);
+	if (!moment->profile->counts)
+		return mf_error_set(err, -ENODATA, "--value: a file has no calls: it is of pages mode, or a massif.out file");
+	code = mf_counted_init(&counted, moment, c->query->count, err);
+	if (!code)
+		code = mf_sites_add(&c->sites, &counted.moment, by, side, err);
+	mf_counted_deinit(&counted);
+	return code;
+}
+
+static int add_sites(struct mf_comparison *c, unsigned int side, struct mf_error *err)
+{
+	enum mf_sites_by by = c->query->by_given ? c->query->by : MF_SITES_BY_PLACE;
+
+	for (size_t i = 0; i < c->sides[side].n; i++) {
+		struct mf_recorded *process = c->sides[side].processes[i];
+		const struct mf_moment moment = {
+			.profile = &process->profile,
+			.snapshot = mf_query_snapshot(c->query, process, err),
+			.options = &c->query->options.report,
+			.symbolizer = process->symbolizer,
+			.process = process->facts.name,
+			.is_compared = true,
+			.without_lines = true,
+		};
+		int code = moment.snapshot ? add_moment(c, &moment, by, side, err) : -ESRCH;
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+int mf_comparison_make(struct mf_comparison *c, struct mf_error *err)
+{
+	int code = add_sites(c, MF_COMPARISON_OLD, err) ?: add_sites(c, MF_COMPARISON_NEW, err);
+
+	if (code)
+		return code;
+	mf_sites_keep(&c->sites, mf_query_filter(c->query));
+	if (c->sites.count)
+		qsort(c->sites.list, c->sites.count, sizeof(*c->sites.list), compare_sites);
+	return 0;
+}
+
+/* Returns whether @new is larger than @old by more than --tolerance allows. */
+static bool has_grown(const struct mf_query *query, uint64_t old, uint64_t new)
+{
+	return new > old && (double)(new - old) > (double)old * query->tolerance / 100;
+}
+
+bool mf_comparison_has_grown(const struct mf_comparison *c)
+{
+	const struct totals old = totals_of(&c->sides[MF_COMPARISON_OLD]), new = totals_of(&c->sides[MF_COMPARISON_NEW]);
+
+	return has_grown(c->query, old.peak, new.peak) || has_grown(c->query, old.end, new.end);
+}
+
+void mf_comparison_print(const struct mf_terminal *terminal, const struct mf_comparison *c)
+{
+	print_heads(terminal, c);
+	print_totals(terminal, c);
+	print_sites(terminal, c);
+	fprintf(terminal->out, "\n%s\n", mf_comparison_has_grown(c) ? "The peak or the end has grown." :
+								     "Neither the peak nor the end has grown.");
+}
+
+void mf_comparison_deinit(struct mf_comparison *c)
+{
+	mf_sites_deinit(&c->sites);
+}
