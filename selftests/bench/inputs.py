@@ -37,13 +37,13 @@ def write_xml(path):
         out.write("</list>\n")
 
 
-def write_c(path):
+def write_c(path, count=100):
     """Functions that a compiler has something to do with; preprocessed."""
     row = numbers(3)
     with open(path, "w") as out:
         out.write("typedef struct { int kind; long size; double weight; } thing;\n"
                   "extern int puts(const char *);\n")
-        for i in range(100):
+        for i in range(count):
             a, b, c = (next(row) % 200 + 2 for _ in range(3))
             out.write("""
 static int part_%d(thing *list, int n)

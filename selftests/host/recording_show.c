@@ -56,6 +56,18 @@ TEST_F_TIMEOUT(show, says_peak_end_and_sites, 120)
 	EXPECT_TRUE(HAS("█"));
 }
 
+/* What pages mode writes for pages that are in no file is no place in a library. */
+TEST_F(show, massif_files_of_pages)
+{
+	ctl_write_file("massif.pages", "desc: --pages=resident\ncmd: p\ntime_unit: ms\n#-----------\nsnapshot=0\n#-----------\n"
+		       "time=1\nmem_heap_B=8192\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\n"
+		       "n2: 8192 (resident pages) first touched by\n n0: 4096 0x0: [anonymous pages]\n"
+		       " n0: 4096 0x10: ?\?\? (in ?\?\?)\n", 0644);
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.pages"));
+	EXPECT_TRUE(HAS("  4.000 KB   4.000 KB  50.00%  [anonymous pages]\n"));
+	EXPECT_TRUE(HAS("  4.000 KB   4.000 KB  50.00%  0x10 (in ?)\n"));
+}
+
 static const struct {
 	const char *option;
 	const char *says;

@@ -43,6 +43,17 @@ static const struct {
 	{ { "stdio_read", .object = "/p" }, false },
 	{ { "strdup", .object = "/usr/lib/x86_64-linux-gnu/libc.so.6" }, false },
 	{ { NULL, .object = "/p/libstdc.so" }, false },
+	/* In massif.out files, files have no directories. */
+	{ { "append", .file = "basic_string.h" }, true },
+	{ { "allocate", .file = "/usr/include/c++/12/bits/new_allocator.h" }, true },
+	{ { "_M_create_node", .file = "stl_tree.h" }, true },
+	{ { "reserve", .file = "vector.tcc" }, true },
+	{ { "append", "/home/me/src", "basic_string.h" }, false },
+	{ { "append", .file = "my_basic_string.h" }, false },
+	{ { "append", .file = "basic_string.h.in" }, false },
+	{ { "read", .file = "stl_file.c" }, false },
+	{ { "read", .file = "tcc" }, false },
+	{ { "f", .file = "key.h" }, false },
 	{ { NULL }, false },
 	{ { .note = "[heap]" }, false },
 };

@@ -80,6 +80,7 @@ take_run() {
 }
 
 take_guest() {
+	stop
 	# shellcheck disable=SC2016 # the guest's shell expands these
 	"$source/selftests/vm/run.sh" --results "$work" --timeout 300 -- bash -euc '
 		insmod "$MASSIF_BUILD/kmod/$(uname -r)/massif.ko"
@@ -116,9 +117,6 @@ take_screen() {
 	terminal send-keys q
 	sleep 1
 	stop_terminal
-	# shellcheck disable=SC2046 # numbers
-	kill $(jobs -p) 2>/dev/null || :
-	wait
 }
 
 # The page is within another, which shows it from the wanted element on, in the wanted colours.

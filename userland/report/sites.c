@@ -57,13 +57,19 @@ static void put_file(struct mf_bytes *label, const struct mf_moment *moment, con
 	put(label, call->location->file ?: object_of(moment, call->location));
 }
 
+/* In massif.out files, "[anonymous pages]" and the like look as functions do, but are in no object. */
+static bool is_own_name(const struct mf_location *location)
+{
+	return location->function && location->function[0] == '[' && !location->file && !location->object;
+}
+
 /* Adds " (file:line)" or, without debug information, " (in object)". */
 static void put_position(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call,
 			 bool with_line)
 {
 	char line[16];
 
-	if (call->location->note)
+	if (call->location->note || is_own_name(call->location))
 		return;
 	put(label, call->location->file ? " (" : " (in ");
 	put_file(label, moment, call);

@@ -33,6 +33,26 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/*
+ * In massif.out files, files have no directories, and inlined functions no namespaces. These are the headers of libstdc++
+ * through which memory is allocated, without names that programs are likely to use for files of their own.
+ */
+static bool is_header(const char *file)
+{
+	static const char *const names[] = {
+		"alloc_traits.h", "allocated_ptr.h", "allocator.h", "basic_string.h", "hashtable.h", "hashtable_policy.h",
+		"locale_classes.h", "new_allocator.h", "regex_automaton.h", "regex_compiler.h", "shared_ptr.h",
+		"shared_ptr_base.h", "std_function.h", "std_thread.h", "string_conversions.h", "unique_ptr.h",
+		"unordered_map.h", "unordered_set.h",
+	};
+	const char *name = base_name(file), *suffix = strrchr(name, '.');
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return suffix && (strcmp(suffix, ".tcc") == 0 || (begins_with(name, "stl_") && strcmp(suffix, ".h") == 0));
+}
+
 static bool is_object(const char *path, const char *const *names)
 {
 	const char *name = base_name(path);
@@ -76,6 +96,8 @@ bool mf_standard_has(const struct mf_location *location)
 	/* A program can add to the namespace std in files of its own. */
 	if (location->file && location->directory)
 		return is_directory(location->directory);
+	if (location->file && is_header(location->file))
+		return true;
 	if (location->object && is_object(location->object, objects))
 		return true;
 	name = location->function ? start_of_name(location->function) : "";
