@@ -253,6 +253,17 @@ TEST_F(symbolize, shared_debug_information)
 			  "mkdir -p $(dirname " BY_ID "); cp " DIR "/common " BY_ID));
 	ASSERT_EQ(0, RUN("massif-ctl", "symbolize", "--debug-dir=" DIR "/dbg", "massif.rec"));
 	EXPECT_TRUE(is_named(self));
+	/* A file in its place that has another build id is not used. */
+	write_bytes("massif.rec", self->before, self->size);
+	ASSERT_TRUE(shell("set -e; id=$(readelf -n " DIR "/common 2>/dev/null | sed -n 's/.*Build ID: //p'); cd " DIR "; "
+			  "objcopy --dump-section .note.gnu.build-id=note common; "
+			  "printf '\\\\000\\\\377' | dd of=note bs=1 seek=17 conv=notrunc 2>/dev/null; "
+			  "objcopy --update-section .note.gnu.build-id=note common other; "
+			  "! readelf -n other 2>/dev/null | grep -q $id; "
+			  "readelf -n other 2>/dev/null | grep -q 'Build ID'; "
+			  "cp other ../" BY_ID));
+	ASSERT_EQ(0, RUN("massif-ctl", "symbolize", "--debug-dir=" DIR "/dbg", "massif.rec"));
+	EXPECT_FALSE(is_named(self));
 }
 
 TEST_F(symbolize, all_processes)

@@ -199,6 +199,11 @@ TEST_F(files, vdso)
 		EXPECT_STREQ("[vdso]", location.object);
 	}
 	EXPECT_TRUE(found);
+	/* In a recording of another kernel, it has another build id. */
+	self->objects[1].build_id_size = 20;
+	EXPECT_EQ(NULL, resolve_once(self, base).function);
+	for (uint64_t at = 0; at < 8192; at += 4)
+		EXPECT_EQ(NULL, resolve(self, base + at).function);
 }
 
 static bool copy_file(const char *from, const char *to, long long bytes)

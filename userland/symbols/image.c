@@ -81,26 +81,6 @@ static size_t find_build_id(Elf *elf, const void **build_id)
 	return size;
 }
 
-/*
- * The kernel maps the same vdso into every process, so we can read our own. It is copied because libelf needs writable
- * memory.
- */
-static Elf *open_vdso(struct mf_image *image)
-{
-	const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
-	size_t size;
-
-	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || !header->e_shoff)
-		return NULL;
-	/* The section headers are at the end of the vdso. */
-	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	image->memory = malloc(size);
-	if (!image->memory)
-		return NULL;
-	memcpy(image->memory, header, size);
-	return elf_memory(image->memory, size);
-}
-
 /* Returns whether the build id of @elf differs from that of @object. */
 static bool was_replaced(Elf *elf, const struct mf_object *object)
 {
@@ -111,6 +91,28 @@ static bool was_replaced(Elf *elf, const struct mf_object *object)
 		return false;
 	size = find_build_id(elf, &build_id);
 	return size != object->build_id_size || memcmp(build_id, object->build_id, size) != 0;
+}
+
+/*
+ * The kernel maps the same vdso into every process, so we can read our own. It is copied because libelf needs writable
+ * memory. A recording can be of another kernel, whose vdso has another build id.
+ */
+static void open_vdso(struct mf_image *image, const struct mf_object *object)
+{
+	const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
+	size_t size;
+
+	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || !header->e_shoff)
+		return;
+	/* The section headers are at the end of the vdso. */
+	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	image->memory = malloc(size);
+	if (!image->memory)
+		return;
+	memcpy(image->memory, header, size);
+	image->elf = elf_memory(image->memory, size);
+	if (image->elf && was_replaced(image->elf, object))
+		close_elf(&image->elf, &image->fd);
 }
 
 static bool crc_agrees(int fd, GElf_Word expected)
@@ -343,7 +345,7 @@ void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_im
 	*image = (struct mf_image){ .fd = -1, .debug_fd = -1, .open = open, .opener = opener };
 
 	if (object->kind == MF_OBJECT_VDSO)
-		image->elf = open_vdso(image);
+		open_vdso(image, object);
 	else if (object->kind == MF_OBJECT_FILE && object->path)
 		open_file(image, object);
 	if (image->elf && object->kind == MF_OBJECT_FILE &&
@@ -352,6 +354,9 @@ void mf_image_open(struct mf_image *image, const struct mf_object *object, mf_im
 	if (object->kind == MF_OBJECT_FILE && object->build_id_size)
 		search(image, object);
 	image->shares = is_shared(image->elf) || is_shared(image->debug_elf);
+	/* libdw uses the first that has debug information. */
+	if (image->shares)
+		mf_shared_file_find(&image->shared, is_shared(image->elf) ? image->elf : image->debug_elf);
 }
 
 void mf_image_close(struct mf_image *image)

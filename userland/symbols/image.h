@@ -10,6 +10,7 @@
 #include "profile/object.h"
 #include "symbols/opener.h"
 #include "symbols/sections.h"
+#include "symbols/shared_file.h"
 
 /* Opens a file: either mf_opener_open() or a function that asks another process to open it. */
 typedef int mf_image_opening(void *opener, const struct mf_opener_request *request);
@@ -22,6 +23,7 @@ struct mf_image {
 	Elf *debug_elf;	  /* the separate debug file; NULL if there is none */
 	struct mf_sections sections; /* decompressed sections of the file and of its separate debug file */
 	bool shares; /* some names are in a file that several objects share (.gnu_debugaltlink, made by dwz) */
+	struct mf_shared_file shared; /* which file that is, if @shares */
 	mf_image_opening *open;
 	void *opener;
 };

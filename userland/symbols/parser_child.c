@@ -127,6 +127,17 @@ static int ask_to_open(void *opener, const struct mf_opener_request *request)
 	return fd;
 }
 
+/* The file that is read; NULL until it has been opened. */
+static const struct mf_reader *its_reader;
+
+/* Returns whether @fd is another file than the one that shares debug information with the file that is read. */
+static bool is_wrong(int fd)
+{
+	const struct mf_image *image = its_reader ? mf_reader_image(its_reader) : NULL;
+
+	return image && image->shared.size && !mf_shared_file_is(&image->shared, fd);
+}
+
 /*
  * Called when a library tries to open a file with its own system call: asks the parent process to open @path instead.
  * Returns a descriptor or -errno.
@@ -136,13 +147,18 @@ static int open_other(const char *path)
 	/* Static, because the stack of a signal handler may be small; this function is never reentered. */
 	static struct mf_opener_request request;
 	size_t size = strnlen(path, sizeof(request.name));
+	int fd;
 
 	if (size == sizeof(request.name))
 		return -ENAMETOOLONG;
 	request.what = MF_OPENER_OTHER;
 	request.size = (uint32_t)size;
 	memcpy(request.name, path, size);
-	return ask_to_open(NULL, &request);
+	fd = ask_to_open(NULL, &request);
+	if (fd < 0 || !is_wrong(fd))
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
 static void tell_opened(const struct mf_reader *reader, unsigned int confined)
@@ -211,6 +227,7 @@ _Noreturn void mf_parser_child(const struct mf_object *object, const struct mf_r
 	reader = mf_reader_create(object, options, ask_to_open, NULL);
 	if (!reader)
 		_exit(1);
+	its_reader = reader;
 	tell_opened(reader, confined);
 	while (receive_all(&count, sizeof(count)))
 		answer_questions(reader, count);
