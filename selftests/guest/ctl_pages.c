@@ -16,6 +16,7 @@
 
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/kmod_session.h"
+#include "selftests/lib/page_data.h"
 
 #define SECONDS 120
 #define NOBODY	65534
@@ -98,6 +99,38 @@ TEST_F_TIMEOUT(pages, recording, SECONDS)
 	CTL_RUN(&self->result, "massif-ctl", "show", "--by=library", "p.rec");
 	EXPECT_NE(NULL, strstr(self->result.out, " resident, "));
 	EXPECT_NE(NULL, strstr(self->result.out, "[file pages]"));
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "record", "-q", "--record=p.virtual", "--massif-out-file=p.out", "--pages=virtual",
+		"true");
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "show", "p.virtual");
+	EXPECT_NE(NULL, strstr(self->result.out, " mapped) at "));
+}
+
+/* The page of massif-ctl report has the same trees and totals as the export, of each kind of pages. */
+TEST_F_TIMEOUT(pages, report, 4 * SECONDS)
+{
+	static const char *const kinds[] = { "--pages=virtual", "--pages=resident", "--pages=both" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		char difference[2048];
+
+		CTL_RUN(&self->result, "massif-ctl", "record", "-q", "--record=p.rec", "--massif-out-file=p.out", kinds[i],
+			"--time-unit=B", "--detailed-freq=3", "sh", "-c", "echo out; exit 7");
+		EXPECT_EQ(7, ctl_exit_code(&self->result));
+		ctl_result_free(&self->result);
+		CTL_RUN(&self->result, "massif-ctl", "report", "-o", "p.html", "p.rec");
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		ctl_result_free(&self->result);
+		CTL_RUN(&self->result, "massif-ctl", "export", "--to=json", "-o", "p.json", "p.rec");
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		ctl_result_free(&self->result);
+		ASSERT_TRUE(page_data_extract("p.html", "p.data"));
+		EXPECT_TRUE(page_data_equal_export("p.data", "p.json", false, difference)) {
+			TH_LOG("%s: %s", kinds[i], difference);
+		}
+	}
+	ctl_remove_files("out.");
 }
 
 /*

@@ -249,4 +249,49 @@ TEST_F_TIMEOUT(table, has_the_bytes_of_all_stacks, 300)
 	free(wanted);
 }
 
+/* In pages mode memory is mapped or resident, not allocated, useful or freed. The recordings of guest/ctl_pages are real. */
+TEST_F_TIMEOUT(table, pages_have_their_own_words, 120)
+{
+	static const struct {
+		const char *root, *legend, *figures, *where, *measures, *time;
+	} kinds[] = {
+		{ "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc.", "Mapped",
+		  "Peak 4.000 KB,Last tree 4.000 KB", "Where it was mapped",
+		  "Mapped at the peak,Mapped at the last tree", "16.00 KB mapped and unmapped" },
+		{ "(resident pages) first touched by", "Resident",
+		  "Peak 4.000 KB,Last tree 4.000 KB", "Where it was first touched",
+		  "Resident at the peak,Resident at the last tree", "16.00 KB mapped and unmapped" },
+		{ "(mapped pages) resident, first touched by; and not, mapped by", "Resident,Mapped only: not resident",
+		  "Peak 16.00 KB,Resident at the peak 4.000 KB,Last tree 16.00 KB", "Where it was first touched, or mapped",
+		  "Mapped at the peak,Mapped at the last tree", "16.00 KB mapped and unmapped" },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		FILE *out = fopen("massif.out", "we");
+		int extra = i == 2 ? 12288 : 0;
+
+		fprintf(out, "desc: (none)\ncmd: pages\ntime_unit: B\n#-----------\nsnapshot=0\n#-----------\ntime=16384\n"
+			     "mem_heap_B=4096\nmem_heap_extra_B=%d\nmem_stacks_B=0\nheap_tree=peak\n"
+			     "n1: %d %s\n n0: %d 0x1000: map_it (pages.c:7)\n", extra, 4096 + extra, kinds[i].root,
+			4096 + extra);
+		fclose(out);
+		ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.out"));
+		ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "", 1280));
+		EXPECT_STREQ(kinds[i].legend, EVAL("[...document.querySelectorAll('#timeline-legend li')].map((l) =>"
+						   "	l.textContent).join()"));
+		EXPECT_STREQ(kinds[i].figures, EVAL("[...document.querySelectorAll('.figure')].map((f) =>"
+						    "	f.querySelector('dt').textContent + ' ' +"
+						    "	f.querySelector('button').textContent).join()"));
+		EXPECT_STREQ(kinds[i].where, EVAL("document.querySelector('#graph-title').textContent"));
+		EXPECT_STREQ(kinds[i].measures, EVAL("[...document.querySelectorAll('#measures button')].map((b) =>"
+						     "	b.textContent).join()"));
+		EXPECT_STREQ("true", EVAL("document.querySelector('.figure').textContent.includes('at %s')", kinds[i].time));
+		/* Nor in what is not seen at once. */
+		EXPECT_STREQ("null", EVAL("document.body.innerText.match(/.*(alloc|freed|useful|requested).*/i)"));
+		ASSERT_TRUE(browser_click(&self->browser, "#help-open"));
+		EXPECT_STREQ("What is left at the end?", EVAL("document.querySelectorAll('#help-questions button')[1]."
+							      "textContent"));
+	}
+}
+
 TEST_HARNESS_MAIN

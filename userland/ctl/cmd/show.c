@@ -80,14 +80,17 @@ static void print_heading(const struct mf_terminal *terminal, const struct mf_fa
 }
 
 /* Prints a total and its parts, those that are not 0. */
-static void print_total(FILE *out, const char *what, const struct mf_profile_snapshot *snapshot, bool both)
+static void print_total(FILE *out, const char *what, const struct mf_profile_snapshot *snapshot,
+			const struct mf_profile *profile)
 {
+	bool is_mapped = profile->pages && profile->what == MF_PAGES_VIRTUAL;
+
 	fprintf(out, "%-16s %10s  (%s", what, mf_quantity_bytes(mf_profile_total(snapshot)).text,
 		mf_quantity_bytes(snapshot->heap_bytes).text);
-	fputs(both ? " resident" : " requested", out);
+	fputs(is_mapped ? " mapped" : profile->pages ? " resident" : " requested", out);
 	if (snapshot->extra_bytes)
 		fprintf(out, ", %s %s", mf_quantity_bytes(snapshot->extra_bytes).text,
-			both ? "mapped only" : "overhead");
+			profile->pages ? "mapped only" : "overhead");
 	if (snapshot->stack_bytes)
 		fprintf(out, ", %s stacks", mf_quantity_bytes(snapshot->stack_bytes).text);
 	putc(')', out);
@@ -111,13 +114,12 @@ static void print_figures(const struct mf_terminal *terminal, const struct mf_re
 {
 	const struct mf_profile_snapshot *peak = mf_query_peak(process);
 	const struct mf_facts *facts = &process->facts;
-	bool both = process->profile.what == MF_PAGES_BOTH;
 	FILE *out = terminal->out;
 
-	print_total(out, "peak", peak, both);
+	print_total(out, "peak", peak, &process->profile);
 	fprintf(out, " at %s\n", mf_quantity_time(peak->time, process->profile.time_unit).text);
 	/* A massif.out file need not have a tree of the end. */
-	print_total(out, facts->version ? "held at the end" : "last tree", process->end, both);
+	print_total(out, facts->version ? "held at the end" : "last tree", process->end, &process->profile);
 	putc('\n', out);
 	if (facts->version && !facts->pages)
 		fprintf(out, "calls            %10" PRIu64 " allocations, %" PRIu64 " reallocations, %" PRIu64 " frees\n",

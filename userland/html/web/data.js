@@ -38,13 +38,21 @@ for (let i = 0; i < data.calls.length; i += 5) {
 	});
 }
 
+// What the curve is made of, from the bottom: key: the list in the data; title(): what it is, before a colon in short. The
+// name is that of the colour, too.
+const SERIES = [
+	{ name: "useful", key: "heap", title: (p) => p.pages ? p.what === 0 ? "Mapped" : "Resident" : "Useful: requested" },
+	{ name: "extra", key: "extra", title: (p) => p.pages ? "Mapped only: not resident" : "Extra: overhead of the allocator" },
+	{ name: "stacks", key: "stacks", title: () => "Stacks" },
+];
+
 // Arrays hold numbers, or big integers if the process has numbers that would be rounded.
 function zeros(big, n) {
 	return big ? new Array(n).fill(0n) : new Float64Array(n);
 }
 
 function hasBig(process) {
-	const lists = [process.heap, process.extra, process.stacks, process.counts || [], process.sizes || []];
+	const lists = SERIES.map(({ key }) => process[key]).concat([process.counts || [], process.sizes || []]);
 	const classes = (process.block_sizes || []).concat(process.lifetimes || []).map((each) => each.values);
 	return lists.concat(process.moments.map((moment) => moment.changes), classes)
 		.some((list) => list.some((value) => typeof value === "string"));
@@ -80,8 +88,9 @@ class Profile {
 	}
 
 	readSnapshot(i) {
-		const parts = ["heap", "extra", "stacks"].map((name) => this.number_(this.facts[name][i]));
-		return { number: this.facts.numbers ? this.facts.numbers[i] : i, time: this.facts.time[i], parts, total: parts[0] + parts[1] + parts[2] };
+		const parts = SERIES.map(({ key }) => this.number_(this.facts[key][i]));
+		return { number: this.facts.numbers ? this.facts.numbers[i] : i, time: this.facts.time[i], parts,
+			total: parts.reduce((sum, part) => sum + part) };
 	}
 
 	// Finds parents and siblings from the depths: a node's children follow it.
@@ -220,7 +229,7 @@ class Profile {
 	momentTitle(at) {
 		const snapshot = this.snapshots[this.detailed[at]];
 		const name = at === this.peak ? "the peak" : at === this.end ? this.endTitle() : "snapshot " + snapshot.number;
-		return name + ", " + time(snapshot.time, this.facts.unit);
+		return name + ", " + time(snapshot.time, this.facts);
 	}
 
 	endTitle() {

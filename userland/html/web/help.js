@@ -6,6 +6,15 @@ function goTo(id) {
 	$(id).scrollIntoView({ behavior: "auto", block: "start" });
 }
 
+const OF_TWO = "What changed since the older run?";
+
+// In pages mode nothing is allocated or freed.
+function inPages(text) {
+	return { "What is never freed?": "What is left at the end?",
+		"What is still held at the end, by the stack that allocated it.": "What is still there at the end, by the stack that mapped or touched it.",
+	}[text] || text;
+}
+
 // question, what to look at, what it shows, which part of the page; only(): whether the page can answer it.
 const QUESTIONS = [
 	["Why is the peak so high?", "The graph at the peak: the widest boxes hold most.",
@@ -20,7 +29,7 @@ const QUESTIONS = [
 		() => ({ measure: "temporary", sort: "temporary", ascending: false, zoom: null }), "graph", (p) => p.counts],
 	["Which library holds most?", "The table by library, at the peak.",
 		() => ({ at: current().peak, measure: "live", by: "library", sort: "", ascending: false, zoom: null }), "table"],
-	["What changed since the older run?", "Change, new and old for each function; the graph shows the stacks that hold more.",
+	[OF_TWO, "Change, new and old for each function; the graph shows the stacks that hold more.",
 		() => ({ measure: "grown", at: current().peak, by: "function", sort: "change", ascending: false, zoom: null }), "graph", compared],
 	["Which sizes?", "How many blocks of each size were allocated.", () => ({}), "sizes", (p) => p.facts.sizes],
 	["How long do blocks live?", "The lifetimes of all blocks; click a row of the table to see its own beside them.",
@@ -28,24 +37,24 @@ const QUESTIONS = [
 	["Which thread?", "The table by thread.", () => ({ by: "thread", sort: "" }), "table", (p) => p.facts.threads],
 ];
 
-function notHere(question) {
-	return {
-		"What changed since the older run?": "Make the report of two recordings: massif-ctl report NEW OLD.",
+function notHere(question, profile) {
+	return profile.facts.pages && question !== OF_TWO ? "A recording of pages mode does not say." : {
+		[OF_TWO]: "Make the report of two recordings: massif-ctl report NEW OLD.",
 		"How long do blocks live?": "Record with --record-detail=full.",
 		"Which thread?": "Record with --separate-threads=yes.",
-	}[question] || "This file does not say: it is a massif.out file, or of pages mode.";
+	}[question] || "A massif.out file does not say.";
 }
 
 function drawHelp() {
-	const profile = current();
+	const profile = current(), text = profile.facts.pages ? inPages : (same) => same;
 	fill("help-questions", element("ul", {}, ...QUESTIONS.map(([question, answer, changes, part, only]) =>
 		element("li", {}, only && !only(profile) ?
-			[element("strong", { class: "off" }, question), element("span", {}, notHere(question))][0] :
+			element("strong", { class: "off" }, text(question)) :
 			element("button", { type: "button", onclick: () => {
 				show(changes());
 				goTo(part);
-			} }, question),
-		element("span", {}, only && !only(profile) ? notHere(question) : answer)))));
+			} }, text(question)),
+		element("span", {}, only && !only(profile) ? notHere(question, profile) : text(answer))))));
 	fill("help-keys", "Arrows go to callers, callees and neighbours. Enter zooms in, Escape out, Home to the first box. / searches. ",
 		"Boxes have the colour of their library. The address of the page has all that you have chosen: send it with the file.");
 }

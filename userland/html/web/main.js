@@ -26,7 +26,7 @@ function endText(facts) {
 function drawHead() {
 	const profile = current(), facts = profile.facts, old = older(profile);
 	const name = processName(facts);
-	const took = facts.recording && !profile.together ? "profiled for " + time(facts.took, "ms") : "";
+	const took = facts.recording && !profile.together ? "profiled for " + time(facts.took, { unit: "ms" }) : "";
 	$("program").textContent = cut(name, 120);
 	$("command").textContent = profile.together ? profile.together.map((each) => processName(each.facts)).join(", ") :
 		cut(visible(facts.cmd || ""), 2000);
@@ -36,6 +36,9 @@ function drawHead() {
 		facts.massif ? "massif " + visible(facts.massif) : "", facts.kernel ? "Linux " + visible(facts.kernel) : ""]
 		.filter(Boolean).join(" · ");
 	document.title = name + ": " + sideName(0) + " – massif report";
+	$("graph-title").textContent = words(facts).where;
+	$("table-title").textContent = words(facts).who;
+	$("inverted-title").textContent = words(facts).callers;
 	drawWarnings(profile);
 }
 
@@ -66,8 +69,11 @@ function figuresOf(profile) {
 	const peak = profile.snapshots[profile.detailed[profile.peak]], end = profile.snapshots[profile.detailed[profile.end]];
 	const list = [];
 	const add = (title, value, print, exact, more, changes) => list.push({ title, value, print, exact, more, changes });
-	add("Peak", peak.total, bytes, exactBytes, profile.together ? "each process at its own" : "at " + time(peak.time, profile.facts.unit), { at: profile.peak });
-	add(profile.facts.recording ? "Held at the end" : "Last tree", end.total, bytes, exactBytes,
+	add("Peak", peak.total, bytes, exactBytes, profile.together ? "each process at its own" : "at " + time(peak.time, profile.facts), { at: profile.peak });
+	if (profile.facts.pages && profile.facts.what === 2)
+		add("Resident at the peak", peak.parts[0], bytes, exactBytes, percent(peak.parts[0], peak.total) + " of what is mapped",
+			{ at: profile.peak });
+	add(profile.facts.recording ? words(profile.facts).held + " at the end" : "Last tree", end.total, bytes, exactBytes,
 		percent(end.total, peak.total) + " of the peak", { at: profile.end });
 	if (profile.facts.recording && !profile.facts.pages)
 		add("Never freed", end.parts[0], bytes, exactBytes, profile.counts ?

@@ -13,16 +13,16 @@ function difference(profile, from, to) {
 // title: on the button; own(): the values of the nodes; says: what the total is.
 const MEASURES = {
 	live: {
-		title: (p) => "Held at " + (state.at === p.peak ? "the peak" : state.at === p.end ? p.endTitle() : "the moment"),
+		title: (p) => words(p.facts).held + " at " + (state.at === p.peak ? "the peak" : state.at === p.end ? p.endTitle() : "the moment"),
 		own: (p, at) => p.live(at),
-		says: (p) => "held at " + p.momentTitle(state.at),
+		says: (p) => words(p.facts).held.toLowerCase() + " at " + p.momentTitle(state.at),
 		print: bytes, exact: exactBytes,
 	},
 	leaks: {
-		title: (p) => !p.facts.recording ? "Held at the last tree" : p.facts.pages ? "Held at the end" : "Never freed",
+		title: (p) => p.facts.recording && !p.facts.pages ? "Never freed" : words(p.facts).held + " at " + p.endTitle(),
 		has: (p) => p.end >= 0,
 		own: (p) => p.live(p.end),
-		says: (p) => p.facts.recording ? "still held at the end" : "held at the last tree",
+		says: (p) => (p.facts.recording ? "still " : "") + words(p.facts).held.toLowerCase() + " at " + p.endTitle(),
 		print: bytes, exact: exactBytes,
 	},
 	growth: {

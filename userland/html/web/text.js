@@ -34,9 +34,27 @@ function change(value, print) {
 	return (value > 0 ? "+" : "") + print(value);
 }
 
-function time(value, unit) {
+// What pages mode counts, as the profile's "what" says, and heap mode: the words for it.
+const MODES = [
+	{ held: "Mapped", done: "mapped and unmapped", where: "Where it was mapped", who: "Who has mapped most",
+		callers: "Callers of the mapping function" },
+	{ held: "Resident", done: "mapped and unmapped", where: "Where it was first touched", who: "Who has touched most",
+		callers: "Callers of the touching function" },
+	{ held: "Mapped", done: "mapped and unmapped", where: "Where it was first touched, or mapped", who: "Who has touched and mapped most",
+		callers: "Callers of the touching or mapping function" },
+];
+
+const HEAP = { held: "Held", done: "allocated and freed", where: "Where it was allocated", who: "Who holds and allocates most",
+	callers: "Callers of the allocating function" };
+
+function words(facts) {
+	return facts.pages ? MODES[facts.what] : HEAP;
+}
+
+function time(value, facts) {
+	const { unit } = facts;
 	if (unit === "B")
-		return bytes(value) + " allocated and freed";
+		return bytes(value) + " " + words(facts).done;
 	return unit === "ms" ? scaled(value, "ms", MILLISECONDS) : scaled(value, "", INSTRUCTIONS).trim() + " instructions";
 }
 

@@ -3,17 +3,10 @@
 
 const NO_CHARTS = "This report was made by a massif-ctl that was built without d3, so it has no charts. " +
 	"Figures and tables are complete.";
-const PARTS = ["useful", "extra", "stacks"];
-
-function partTitle(profile, part) {
-	const { pages, what } = profile.facts;
-	if (pages)
-		return [what === 0 ? "Mapped" : "Resident", what === 2 ? "Mapped only" : "Overhead", "Stacks"][part];
-	return ["Useful: requested", "Extra: overhead of the allocator", "Stacks"][part];
-}
-
-function usedParts(profile) {
-	return [0, 1, 2].filter((part) => part === 0 || profile.snapshots.some((snapshot) => snapshot.parts[part]));
+// The series that the curve is made of: the first, and those that ever have any bytes.
+function usedSeries(profile) {
+	return SERIES.map((series, part) => ({ ...series, part })).filter(({ part }) =>
+		part === 0 || profile.snapshots.some((snapshot) => snapshot.parts[part]));
 }
 
 // Ticks at round numbers of the unit that fits.
@@ -36,12 +29,12 @@ function timeTicks(first, last, unit, n) {
 	return d3.ticks(first / step, last / step, n).map((tick) => tick * step);
 }
 
-function shortTime(value, unit) {
-	return time(value, unit).replace(/ instructions| allocated and freed/, "");
+function shortTime(value, facts) {
+	return time(value, facts).replace(/ instructions| (allocated|mapped) and [a-z]+/, "");
 }
 
-function timeLabel(value, unit) {
-	return value ? (shortTime(value, unit) + " ").replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ").trim() : "0";
+function timeLabel(value, facts) {
+	return value ? (shortTime(value, facts) + " ").replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ").trim() : "0";
 }
 
 function nearest(list, x) {
@@ -54,7 +47,7 @@ function nearest(list, x) {
 }
 
 function snapshotText(profile, snapshot) {
-	return usedParts(profile).map((part) => partTitle(profile, part).split(":")[0] + " " + bytes(snapshot.parts[part])).join(", ");
+	return usedSeries(profile).map(({ title, part }) => title(profile.facts).split(":")[0] + " " + bytes(snapshot.parts[part])).join(", ");
 }
 
 function setRange(from, to) {
@@ -64,24 +57,24 @@ function setRange(from, to) {
 }
 
 function drawAxes(svg, frame, x, y) {
-	const unit = current().facts.unit;
+	const { facts } = current();
 	svg.append("g").attr("class", "axis grid").attr("transform", "translate(" + frame.left + ",0)")
 		.call(d3.axisLeft(y).tickValues(byteTicks(y.domain()[1], 4)).tickFormat(tickLabel).tickSize(-(frame.right - frame.left)));
 	svg.append("g").attr("class", "axis").attr("transform", "translate(0," + frame.bottom + ")")
-		.call(d3.axisBottom(x).tickValues(timeTicks(...x.domain(), unit, frame.right < 500 ? 3 : 7))
-			.tickFormat((value) => timeLabel(value, unit)).tickSize(4));
+		.call(d3.axisBottom(x).tickValues(timeTicks(...x.domain(), facts.unit, frame.right < 500 ? 3 : 7))
+			.tickFormat((value) => timeLabel(value, facts)).tickSize(4));
 }
 
 function drawAreas(svg, profile, x, y) {
-	const used = usedParts(profile);
+	const used = usedSeries(profile);
 	const rows = profile.snapshots.map((snapshot) => {
 		const row = { time: snapshot.time };
-		for (const part of used)
-			row[PARTS[part]] = Number(snapshot.parts[part]);
+		for (const { name, part } of used)
+			row[name] = Number(snapshot.parts[part]);
 		return row;
 	});
 	const area = d3.area().x((d) => x(d.data.time)).y0((d) => y(d[0])).y1((d) => y(d[1]));
-	svg.selectAll("path.area").data(d3.stack().keys(used.map((part) => PARTS[part]))(rows)).join("path")
+	svg.selectAll("path.area").data(d3.stack().keys(used.map(({ name }) => name))(rows)).join("path")
 		.attr("class", (d) => "area " + d.key).attr("d", area);
 	svg.append("path").datum(profile.snapshots).attr("class", "total")
 		.attr("d", d3.line().x((d) => x(d.time)).y((d) => y(Number(d.total))));
@@ -122,15 +115,15 @@ function drawBrush(svg, profile, frame, x) {
 	});
 	layer.select(".overlay").on("mousemove.tip", () => {
 		const snapshot = profile.snapshots[nearest(profile.snapshots.map((each) => each.time), x.invert(d3.mouse(layer.node())[0]))];
-		showTip(time(snapshot.time, profile.facts.unit) + ": " + bytes(snapshot.total), snapshotText(profile, snapshot),
+		showTip(time(snapshot.time, profile.facts) + ": " + bytes(snapshot.total), snapshotText(profile, snapshot),
 			"snapshot " + snapshot.number + ", " + exactBytes(snapshot.total));
 	}).on("mouseleave.tip", hideTip);
 }
 
 function drawTimeline() {
 	const profile = current(), width = $("timeline-chart").clientWidth, height = width < 500 ? 180 : 230;
-	fill("timeline-legend", ...usedParts(profile).map((part) =>
-		element("li", { class: "part " + PARTS[part] }, element("i", { "aria-hidden": "true" }), partTitle(profile, part))));
+	fill("timeline-legend", ...usedSeries(profile).map(({ name, title }) =>
+		element("li", { class: "part " + name }, element("i", { "aria-hidden": "true" }), title(profile.facts))));
 	drawMoments(profile);
 	if (profile.together) {
 		fill("timeline-chart", element("p", { class: "empty" }, "Each process has a time of its own: choose one of them above."));
@@ -158,14 +151,14 @@ function drawTimeline() {
 
 function drawMoments(profile) {
 	const options = () => profile.detailed.map((i, at) => element("option", { value: at },
-		profile.momentTitle(at).split(",")[0] + ", " + shortTime(profile.snapshots[i].time, profile.facts.unit)));
+		profile.momentTitle(at).split(",")[0] + ", " + shortTime(profile.snapshots[i].time, profile.facts)));
 	const [from, to] = range(profile);
 	$("at").max = profile.detailed.length - 1;
 	$("at").value = state.at;
 	$("at").setAttribute("aria-valuetext", profile.momentTitle(state.at));
 	const snapshot = profile.snapshots[profile.detailed[state.at]];
 	$("at-text").hidden = $("at").hidden = $("range").hidden = Boolean(profile.together);
-	$("at-text").textContent = "Snapshot " + snapshot.number + ", " + time(snapshot.time, profile.facts.unit);
+	$("at-text").textContent = "Snapshot " + snapshot.number + ", " + time(snapshot.time, profile.facts);
 	$("at-peak").setAttribute("aria-pressed", String(state.at === profile.peak));
 	$("at-end").setAttribute("aria-pressed", String(state.at === profile.end));
 	$("at-end").textContent = profile.facts.recording ? "End" : "Last tree";

@@ -32,8 +32,8 @@ class Together extends Profile {
 		if (!joined.threads.length)
 			delete joined.threads;
 		const big = list.some((each) => each.big), zero = big ? 0n : 0;
-		for (const [part, name] of ["heap", "extra", "stacks"].entries())
-			joined[name] = ["peak", "end"].map((moment) => list.reduce((sum, each) =>
+		for (const [part, { key }] of SERIES.entries())
+			joined[key] = ["peak", "end"].map((moment) => list.reduce((sum, each) =>
 				sum + (big ? BigInt : Number)(each.snapshots[each.detailed[each[moment]]].parts[part]), zero))
 				.map((sum) => big ? sum.toString() : sum);
 		if (list.every((each) => each.facts.sizes))
