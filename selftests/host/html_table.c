@@ -249,6 +249,43 @@ TEST_F_TIMEOUT(table, has_the_bytes_of_all_stacks, 300)
 	free(wanted);
 }
 
+/* The graph of deep stacks, which inlined calls make, scrolls in its place; the box that has the focus is seen. */
+TEST_F_TIMEOUT(table, deep_graphs_scroll, 120)
+{
+	static const int depths[] = { 8, 24 };
+
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		FILE *out = fopen("made.c", "we");
+
+		fputs("#include <stdlib.h>\nvoid *volatile kept;\n"
+		      "static __attribute__((noinline)) void f0(void) { kept = malloc(100); kept = 0; }\n", out);
+		for (int level = 1; level <= depths[i]; level++)
+			fprintf(out, "static __inline__ __attribute__((always_inline)) void g%d(void) { f%d(); kept = 0; }\n"
+				     "static __inline__ __attribute__((always_inline)) void h%d(void) { g%d(); kept = 0; }\n"
+				     "static __attribute__((noinline)) void f%d(void) { h%d(); kept = 0; }\n",
+				level, level - 1, level, level, level, level);
+		fprintf(out, "int main(void) { f%d(); return 0; }\n", depths[i]);
+		fclose(out);
+		ASSERT_EQ(0, RUN("gcc", "-g", "-O1", "-o", "made.program", "made.c"));
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+				 "./made.program"));
+		ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+		ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "", 1280));
+		EXPECT_STREQ(i ? "true,true" : "false,true",
+			     EVAL("(() => { const f = document.querySelector('#flame'), svg = f.querySelector('svg');"
+				  "return [f.scrollHeight > f.clientHeight && f.clientHeight < 800,"
+				  "svg.getBoundingClientRect().right <="
+				  "	f.getBoundingClientRect().left + f.clientWidth].join(); })()"));
+		EXPECT_STREQ("true", EVAL("(() => { const f = document.querySelector('#flame');"
+					  "const last = [...f.querySelectorAll('g')].pop();"
+					  "if (!last.getAttribute('aria-label').startsWith('f0,'))"
+					  "	return last.getAttribute('aria-label');"
+					  "last.focus();"
+					  "const a = last.getBoundingClientRect(), b = f.getBoundingClientRect();"
+					  "return a.bottom <= b.bottom + 1 && a.top >= b.top; })()"));
+	}
+}
+
 /* In pages mode memory is mapped or resident, not allocated, useful or freed. The recordings of guest/ctl_pages are real. */
 TEST_F_TIMEOUT(table, pages_have_their_own_words, 120)
 {

@@ -16,6 +16,9 @@
 /* With fewer nodes for each process, leave out processes instead. */
 #define NODES_LEAST 64
 
+/* For a node there are at least its depth and its call, with a comma after each. */
+#define NODE_BYTES_LEAST 4
+
 struct data {
 	const struct mf_html_source *source;
 	size_t size_max;
@@ -147,8 +150,9 @@ static int print_to_memory(struct data *data, size_t n_processes, double part, c
 /* Prints less and less until it fits. */
 static int fit(struct data *data, char **text, size_t *size, struct mf_error *err)
 {
-	size_t n_processes = MF_HTML_PROCESSES_MAX;
-	double part = 1;
+	size_t n_processes = MF_HTML_PROCESSES_MAX, all = count_nodes(data, n_processes);
+	/* If not even the least that could be said about each node would fit, do not try. */
+	double part = all * NODE_BYTES_LEAST > data->size_max ? (double)(data->size_max / NODE_BYTES_LEAST) / (double)all : 1;
 
 	for (;;) {
 		size_t nodes = count_nodes(data, n_processes);

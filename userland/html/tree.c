@@ -134,6 +134,24 @@ static int weigh(struct mf_html_tree *tree, const struct mf_leaf *leaves, size_t
 	return mf_html_sites_weigh(&tree->sites, leaves, n);
 }
 
+static int compare_shares(const void *left, const void *right)
+{
+	const float a = *(const float *)left, b = *(const float *)right;
+
+	return a < b ? 1 : -(a > b);
+}
+
+static int sort_shares(struct mf_html_tree *tree)
+{
+	tree->shares = calloc(tree->count, sizeof(*tree->shares));
+	if (!tree->shares)
+		return -ENOMEM;
+	for (size_t i = 0; i < tree->count; i++)
+		tree->shares[i] = tree->nodes[i].share;
+	qsort(tree->shares, tree->count, sizeof(*tree->shares), compare_shares);
+	return 0;
+}
+
 static int weigh_all(struct mf_html_tree *tree, struct mf_error *err)
 {
 	const struct mf_profile *profile = tree->profile;
@@ -147,6 +165,7 @@ static int weigh_all(struct mf_html_tree *tree, struct mf_error *err)
 		code = weigh(tree, profile->snapshots[i].leaves, profile->snapshots[i].n_leaves);
 	for (enum mf_count count = 0; profile->counts && count < MF_COUNTS && !code; count++)
 		code = weigh(tree, leaves, mf_profile_list_counts(profile, count, leaves));
+	code = code ?: sort_shares(tree);
 	return code ? out_of_memory(err) : 0;
 }
 
@@ -171,29 +190,15 @@ int mf_html_tree_build(struct mf_html_tree *tree, const struct mf_profile *profi
 	return code ?: weigh_all(tree, err);
 }
 
-static int compare_shares(const void *left, const void *right)
-{
-	const float a = *(const float *)left, b = *(const float *)right;
-
-	return a < b ? 1 : -(a > b);
-}
-
 /* Marks the nodes to keep by an @id that is not MF_HTML_NONE. A node's share is not larger than that of its parent. */
-static int mark(struct mf_html_tree *tree, size_t n, struct mf_error *err)
+static void mark(struct mf_html_tree *tree, size_t n)
 {
-	mf_auto_free float *shares = NULL;
 	size_t n_larger = 0;
 	float least = -1;
 
 	if (n < tree->count) {
-		shares = calloc(tree->count, sizeof(*shares));
-		if (!shares)
-			return out_of_memory(err);
-		for (size_t i = 0; i < tree->count; i++)
-			shares[i] = tree->nodes[i].share;
-		qsort(shares, tree->count, sizeof(*shares), compare_shares);
-		least = shares[n];
-		while (n_larger < n && shares[n_larger] > least)
+		least = tree->shares[n];
+		while (n_larger < n && tree->shares[n_larger] > least)
 			n_larger++;
 		n -= n_larger;
 	}
@@ -211,7 +216,6 @@ static int mark(struct mf_html_tree *tree, size_t n, struct mf_error *err)
 		node->others = MF_HTML_NONE;
 		node->places = 0;
 	}
-	return 0;
 }
 
 /* Counts the stacks that are merged, below the innermost of their nodes that is kept. */
@@ -304,8 +308,9 @@ int mf_html_tree_choose(struct mf_html_tree *tree, size_t n, struct mf_error *er
 	free(tree->is_others);
 	tree->order = calloc(tree->count * 2, sizeof(*tree->order));
 	tree->is_others = calloc(tree->count * 2, sizeof(*tree->is_others));
-	if (!ends || !tree->order || !tree->is_others || mark(tree, n, err))
+	if (!ends || !tree->order || !tree->is_others)
 		return out_of_memory(err);
+	mark(tree, n);
 	count_merged(tree, ends);
 	number_nodes(tree);
 	return choose_sites(tree) ? out_of_memory(err) : 0;
@@ -316,6 +321,7 @@ void mf_html_tree_deinit(struct mf_html_tree *tree)
 	free(tree->nodes);
 	free(tree->of_contexts);
 	free(tree->sums);
+	free(tree->shares);
 	free(tree->order);
 	free(tree->is_others);
 	mf_html_sites_deinit(&tree->sites);

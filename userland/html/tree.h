@@ -42,6 +42,7 @@ struct mf_html_tree {
 	struct mf_index index;	  /* number of a node by its parent and call */
 	uint32_t *of_contexts;	  /* node of each context; MF_HTML_NONE: it is not shown */
 	uint64_t *sums;		  /* for each node */
+	float *shares;		  /* those of all nodes, the largest first */
 	struct mf_html_sites sites;
 	/* What is in the page. */
 	uint32_t *order;	  /* the nodes by their number in the page; a node of others is that of its parent */

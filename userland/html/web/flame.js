@@ -3,6 +3,9 @@
 
 const ROW = 21, LETTER = 6.7, BOXES_MAX = 4000, COLOURS = 7;
 
+// The graph of deeper stacks scrolls in its place, so that what follows is found.
+const ROWS_SEEN = 36;
+
 // Libraries by what they hold and allocate, those with most in colours of their own.
 function libraryColours(profile) {
 	if (profile.colours)
@@ -146,9 +149,14 @@ function paintBoxes(svg, boxes, found) {
 		.on("keydown", (d) => moveFocus(d3.event, d));
 }
 
+function heightOf({ boxes }) {
+	return (1 + Math.max(...boxes.map(({ box }) => box.depth))) * ROW;
+}
+
 function drawFlame() {
-	const width = $("flame").clientWidth, found = searched(), now = measure();
+	const found = searched(), now = measure(), scrolled = $("flame").scrollTop;
 	$("flame").replaceChildren();
+	$("flame").classList.remove("deep");
 	$("zoom-out").hidden = !state.zoom;
 	if (!Number(now.total)) {
 		fill("flame", element("p", { class: "empty" }, "Nothing to show: no stack has any " +
@@ -160,11 +168,17 @@ function drawFlame() {
 		fill("flame", element("p", { class: "empty" }, NO_CHARTS));
 		return;
 	}
-	const { boxes, narrow } = layOut(zoomedBox(), width);
-	const height = (1 + Math.max(...boxes.map(({ box }) => box.depth))) * ROW;
+	let drawing = layOut(zoomedBox(), $("flame").clientWidth);
+	if (heightOf(drawing) > ROWS_SEEN * ROW) {
+		// With a bar to scroll, there is less room.
+		$("flame").classList.add("deep");
+		drawing = layOut(zoomedBox(), $("flame").clientWidth);
+	}
+	const { boxes, narrow } = drawing, width = $("flame").clientWidth, height = heightOf(drawing);
 	const svg = d3.select("#flame").append("svg").attr("width", width).attr("height", height)
 		.attr("role", "tree").attr("aria-label", MEASURES[now.name].title(now.profile));
 	paintBoxes(svg, boxes, found);
+	$("flame").scrollTop = scrolled;
 	fill("detail", element("span", { class: "hint" }, narrow ? plural(narrow, "box", "boxes") +
 		" narrower than a pixel " + (narrow == 1 ? "is" : "are") + " not drawn: zoom in to see them." :
 		"Click a box to zoom; point at it for its exact size."));

@@ -159,10 +159,11 @@ function absolute(value) {
 	return value < 0 ? -value : value;
 }
 
-// The largest changes come first, whether memory came or went.
+// The largest changes come first, whether memory came or went; of rows with the same, those that have more.
 function compareRows(column, ascending, name) {
 	return (a, b) => {
-		const [x, y] = [a.values[column], b.values[column]].map(name === "change" ? absolute : (value) => value);
+		const isSame = a.values[column] === b.values[column], at = isSame && name === "change" ? column + 1 : column;
+		const [x, y] = [a.values[at], b.values[at]].map(name === "change" ? absolute : (value) => value);
 		const order = x < y ? -1 : x > y ? 1 : b.label.join("\n") < a.label.join("\n") ? -1 : 1;
 		return ascending ? order : -order;
 	};
