@@ -249,6 +249,37 @@ TEST_F_TIMEOUT(table, has_the_bytes_of_all_stacks, 300)
 	free(wanted);
 }
 
+/* Without --separate-threads, the table has what show has of each thread: what it has allocated. */
+TEST_F_TIMEOUT(table, threads_have_totals, 120)
+{
+	char *wanted;
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+			 ctl_target("heap_thread_names")));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--top=100", "--by=thread", "massif.rec"));
+	ctl_write_file("out.show", self->result.out, 0644);
+	ASSERT_EQ(0, RUN("awk", "/ share  thread$/{on = 1; next} / in all$/{on = 0} on"
+				"{ all = $2 \" \" $3 \" \" $1 \" \" $4; sub(/^.*%  /, \"\");"
+				"  print all \" \" $0 }", "out.show"));
+	wanted = strdup(self->result.out);
+	ASSERT_LT(200, strlen(wanted));
+	wanted[strlen(wanted) - 1] = '\0';
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "", 1280));
+	ASSERT_TRUE(browser_click(&self->browser, "#by-thread"));
+	EXPECT_STREQ(wanted, EVAL("[...document.querySelectorAll('#rows tbody tr')].map((r) =>"
+				  "	[...r.querySelectorAll('td')].map((c) => c.textContent).join(' ') + ' ' +"
+				  "	r.querySelector('.name').title).join('\\n')"));
+	EXPECT_STREQ("true", EVAL("document.querySelector('#rows-text').textContent.includes('--separate-threads=yes')"));
+	/* A row is chosen by a click, and no longer by another. */
+	ASSERT_TRUE(browser_click(&self->browser, "#rows .name"));
+	EXPECT_STREQ("true,1", EVAL("[/^#by=thread&row=total\\d+$/.test(location.hash),"
+				    "	document.querySelectorAll('[aria-current]').length].join()"));
+	ASSERT_TRUE(browser_click(&self->browser, "#rows .name"));
+	EXPECT_STREQ("#by=thread,0", EVAL("[location.hash, document.querySelectorAll('[aria-current]').length].join()"));
+	free(wanted);
+}
+
 /* The graph of deep stacks, which inlined calls make, scrolls in its place; the box that has the focus is seen. */
 TEST_F_TIMEOUT(table, deep_graphs_scroll, 120)
 {

@@ -26,6 +26,8 @@
  *			as in moments
  *	details_lost	how many blocks are not among these
  *	threads		the ID and the name of each thread
+ *	thread_totals	if stacks are not told apart by threads: for each its ID and name, and what it has allocated: blocks,
+ *			bytes, temporary blocks
  *
  * Numbers that JavaScript would round are strings.
  */

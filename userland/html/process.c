@@ -391,6 +391,26 @@ static void print_threads(const struct mf_profile *profile, FILE *out)
 	putc(']', out);
 }
 
+static void print_thread_totals(const struct mf_profile *profile, FILE *out)
+{
+	fputs(",\n\"thread_totals\":[", out);
+	for (size_t i = 0; i < profile->n_thread_totals; i++) {
+		const struct mf_thread_total *total = &profile->thread_totals[i];
+
+		fputs(i ? "," : "", out);
+		mf_html_print_number(out, total->thread.tid);
+		putc(',', out);
+		mf_html_print_name(out, total->thread.name);
+		putc(',', out);
+		mf_html_print_number(out, total->sums.allocations);
+		putc(',', out);
+		mf_html_print_number(out, total->sums.allocated);
+		putc(',', out);
+		mf_html_print_number(out, total->sums.temporaries);
+	}
+	putc(']', out);
+}
+
 int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, struct mf_html_calls *calls,
 			  struct mf_error *err)
 {
@@ -419,6 +439,8 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 		print_details(process, out);
 	if (process->profile.threads)
 		print_threads(&process->profile, out);
+	if (process->profile.thread_totals)
+		print_thread_totals(&process->profile, out);
 	putc('}', out);
 	return code;
 }

@@ -52,10 +52,15 @@ function zeros(big, n) {
 }
 
 function hasBig(process) {
-	const lists = SERIES.map(({ key }) => process[key]).concat([process.counts || [], process.sizes || []]);
+	const totals = (process.thread_totals || []).filter((value, i) => i % 5 >= 2);
+	const lists = SERIES.map(({ key }) => process[key]).concat([process.counts || [], process.sizes || [], totals]);
 	const classes = (process.block_sizes || []).concat(process.lifetimes || []).map((each) => each.values);
 	return lists.concat(process.moments.map((moment) => moment.changes), classes)
 		.some((list) => list.some((value) => typeof value === "string"));
+}
+
+function nameOfThread(tid, name) {
+	return (visible(name || "") || "(unnamed thread)") + (tid ? " (" + tid + ")" : "");
 }
 
 class Profile {
@@ -214,8 +219,7 @@ class Profile {
 	}
 
 	threadName(number) {
-		const tid = this.facts.threads[2 * number], name = visible(this.facts.threads[2 * number + 1] || "");
-		return (name || "(unnamed thread)") + (tid ? " (" + tid + ")" : "");
+		return nameOfThread(this.facts.threads[2 * number], this.facts.threads[2 * number + 1]);
 	}
 
 	isThread(node) {

@@ -34,7 +34,8 @@ const QUESTIONS = [
 	["Which sizes?", "How many blocks of each size were allocated.", () => ({}), "sizes", (p) => p.facts.sizes],
 	["How long do blocks live?", "The lifetimes of all blocks; click a row of the table to see its own beside them.",
 		() => ({}), "lifetimes", (p) => p.facts.block_sizes],
-	["Which thread?", "The table by thread.", () => ({ by: "thread", sort: "" }), "table", (p) => p.facts.threads],
+	["Which thread?", "The table by thread.", () => ({ by: "thread", sort: "" }), "table",
+		(p) => has(GROUPS.thread, p)],
 ];
 
 function notHere(question, profile) {

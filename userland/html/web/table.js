@@ -28,13 +28,18 @@ const GROUPS = {
 	},
 	thread: {
 		title: "Thread",
-		has: (p) => p.facts.threads,
+		has: (p) => p.facts.threads || hasOnlyTotals(p),
 	},
 	process: {
 		title: "Process",
 		has: (p) => p.together,
 	},
 };
+
+// Whether it is known what threads have allocated, but not which of their stacks.
+function hasOnlyTotals(profile) {
+	return !profile.facts.threads && profile.facts.thread_totals && !compared();
+}
 
 function libraryKey(call) {
 	return call.kind === NOTE ? call.name : compared() ? call.library : call.object;
@@ -135,6 +140,25 @@ function addUp(profile, grouping, own, inclusive, by) {
 	return all.map((value, i) => absolute(value) < absolute(values[i]) ? values[i] : value);
 }
 
+function countColumns(ownOf) {
+	return [
+		{ name: "allocated", title: "Allocated", long: "Allocated", own: ownOf(1), print: bytes, exact: exactBytes },
+		{ name: "calls", title: "Allocations", long: "Allocations", own: ownOf(0), print: grouped,
+			exact: (value) => plural(value, "allocation") },
+		{ name: "temporary", title: "Temporary", long: "Temporary", own: ownOf(2), print: grouped,
+			exact: (value) => plural(value, "temporary block") },
+	];
+}
+
+// Returns columns and rows of what each thread has allocated.
+function totalsOf(profile) {
+	const list = profile.facts.thread_totals, rows = [], columns = countColumns((count) => count);
+	for (let i = 0; i < list.length; i += 5)
+		rows.push({ key: "total" + i / 5, label: [nameOfThread(list[i], list[i + 1]), "", ""],
+			values: columns.map((column) => profile.number_(list[i + 2 + column.own])) });
+	return { columns, rows: rows.filter((row) => row.values.some((value) => value)) };
+}
+
 function columnsOf(profile) {
 	const list = [];
 	const add = (name, title, own, print = bytes, exact = exactBytes, long = title) =>
@@ -145,12 +169,7 @@ function columnsOf(profile) {
 	if (state.from !== null)
 		add("growth", "Growth", () => difference(profile, ...range(profile)), (value) => change(value, bytes),
 			(value) => change(value, exactBytes), "Growth in the range");
-	if (profile.counts) {
-		add("allocated", "Allocated", () => profile.counts[1]);
-		add("calls", "Allocations", () => profile.counts[0], grouped, (value) => plural(value, "allocation"));
-		add("temporary", "Temporary", () => profile.counts[2], grouped, (value) => plural(value, "temporary block"));
-	}
-	return list;
+	return profile.counts ? list.concat(countColumns((count) => () => profile.counts[count])) : list;
 }
 
 let tableRows = ROWS;
@@ -174,15 +193,25 @@ function tableBy(profile) {
 	return has(GROUPS[state.by], profile) ? state.by : "function";
 }
 
+function withValues(rows, values) {
+	return rows.map((row, i) => ({ ...row, values: values.map((list) => list[i]) })).filter((row) => row.values.some((value) => value));
+}
+
+function comparedRows(profile, by) {
+	const columns = diffColumns(profile), groups = diffGroups(profile, by);
+	return { columns, rows: withValues(groups.rows, groups.values(columns)) };
+}
+
+function rowsOf(profile, by) {
+	const columns = columnsOf(profile), grouping = groupNodes(profile, by);
+	return { columns, rows: withValues(grouping.rows, columns.map((column) =>
+		addUp(profile, grouping, column.own(), state.inclusive, by))) };
+}
+
 // Returns the columns, and the sorted rows with their values.
 function tableOf(profile) {
-	const by = tableBy(profile);
-	const columns = compared() ? diffColumns(profile) : columnsOf(profile);
-	const groups = compared() ? diffGroups(profile, by) : null, grouping = groups ? null : groupNodes(profile, by);
-	const values = groups ? groups.values(columns) :
-		columns.map((column) => addUp(profile, grouping, column.own(), state.inclusive, by));
-	const rows = (groups || grouping).rows.map((row, i) => ({ ...row, values: values.map((list) => list[i]) }))
-		.filter((row) => row.values.some((value) => value));
+	const by = tableBy(profile), { columns, rows } = by === "thread" && hasOnlyTotals(profile) ? totalsOf(profile) :
+		compared() ? comparedRows(profile, by) : rowsOf(profile, by);
 	let sort = columns.findIndex((column) => column.name === (state.sort || state.measure));
 	if (sort < 0)
 		sort = 0;
@@ -202,10 +231,16 @@ function headCell(column, i, sort) {
 			onclick: () => show({ sort: column.name, ascending: i === sort && !state.ascending }) }, column.title));
 }
 
+// The graph shows what has the name of the row. Threads and processes have boxes only if the graph is of these.
+function choose(row) {
+	const isChosen = row.key === state.row;
+	show({ row: isChosen ? "" : row.key, search: isChosen || isWhole(state.by) ? "" : row.label[0], zoom: null });
+}
+
 function rowOf(row, columns, sort, largest) {
 	const [name, where, whole] = row.label;
 	const find = element("button", { type: "button", class: "name", title: name,
-		onclick: () => show({ search: name, row: row.key, zoom: null }) }, shorten(name, 100));
+		onclick: () => choose(row) }, shorten(name, 100));
 	return element("tr", { "aria-current": row.key === state.row && "true" }, element("th", { scope: "row" }, find, where ? element("span", { class: "where", title: where + (whole && whole !== where ? ", " + whole : "") }, where) : null),
 		...columns.map((column, i) => {
 			const cell = element("td", { class: "number" + (i === sort ? " sorted" : ""), title: column.exact(row.values[i]),
@@ -232,6 +267,7 @@ function drawTable() {
 	const hidden = found.length - tableRows;
 	fill("rows-text", found.length === rows.length ? plural(rows.length, "row") :
 		"The search finds " + found.length + " of " + plural(rows.length, "row"), hidden > 0 ? ", " + hidden + " not shown." : ".",
+		by === "thread" && hasOnlyTotals(profile) ? " Record with --separate-threads=yes to see what threads hold." : "",
 		state.inclusive && !isWhole(by) && profile.facts.hidden ?
 			" " + plural(profile.facts.hidden, "stack") + " that the graph has no boxes for count only for some of their calls." : "");
 	$("rows-more").hidden = hidden <= 0;

@@ -59,7 +59,7 @@ function setRange(from, to) {
 function drawAxes(svg, frame, x, y) {
 	const { facts } = current();
 	svg.append("g").attr("class", "axis grid").attr("transform", "translate(" + frame.left + ",0)")
-		.call(d3.axisLeft(y).tickValues(byteTicks(y.domain()[1], 4)).tickFormat(tickLabel).tickSize(-(frame.right - frame.left)));
+		.call(d3.axisLeft(y).tickValues(byteTicks(y.domain()[1], 4)).tickFormat(tickLabel).tickSize(-(frame.right - frame.left)).tickPadding(9));
 	svg.append("g").attr("class", "axis").attr("transform", "translate(0," + frame.bottom + ")")
 		.call(d3.axisBottom(x).tickValues(timeTicks(...x.domain(), facts.unit, frame.right < 500 ? 3 : 7))
 			.tickFormat((value) => timeLabel(value, facts)).tickSize(4));

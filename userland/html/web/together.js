@@ -39,6 +39,8 @@ class Together extends Profile {
 		if (list.every((each) => each.facts.sizes))
 			joined.sizes = list[0].facts.sizes.map((size, i) => list.reduce((sum, each) =>
 				sum + (big ? BigInt : Number)(each.facts.sizes[i]), zero)).map((sum) => big ? sum.toString() : sum);
+		if (list.every((each) => each.facts.thread_totals))
+			joined.thread_totals = list.flatMap((each) => each.facts.thread_totals);
 		// Each process adds its own; see addClasses().
 		if (list.every((each) => each.facts.block_sizes)) {
 			joined.block_sizes = [];
