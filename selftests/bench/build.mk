@@ -18,7 +18,7 @@ $(BENCH_NAMES): selftests/bench/names.sh selftests/bench/names.cc
 	@mkdir -p $(@D)
 	CC='$(CC)' CXX='$(CXX)' selftests/bench/names.sh $@
 
-.PHONY: bench bench-micro
+.PHONY: bench bench-micro bench-watch
 
 #: bench            what heap mode costs, beside Valgrind and heaptrack (ROWS=, TOOLS=, PAIRS=5)
 bench:
@@ -32,3 +32,9 @@ bench-micro:
 	@selftests/tools/packages.sh build
 	@$(SUBMAKE) programs $(O)/selftests/bench/micro
 	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/micro.py --pairs $(or $(PAIRS),7)
+
+#: bench-watch      what massif-ctl top takes of a processor, and of the program that it watches (ROWS=, PAIRS=9)
+bench-watch:
+	@selftests/tools/packages.sh build bench
+	@$(SUBMAKE) programs $(BENCH_C) $(BENCH_CC)
+	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/watch.py --rows '$(if $(ROWS),$(ROWS),churn,cc1,tree)' --pairs $(or $(PAIRS),9)

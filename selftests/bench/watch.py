@@ -116,7 +116,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=7)
     options = parser.parse_args()
     os.makedirs(BENCH, exist_ok=True)
-    inputs.write_c(CODE, 1000)
+    inputs.write_c(CODE, 400)
     for name in options.rows.split(","):
         alone, watched, top, share = [], [], [], []
         for number in range(options.pairs):

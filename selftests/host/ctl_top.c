@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/live_run.h"
+#include "selftests/lib/refuse_call.h"
 #include "ctl/control/client.h"
 #include "ctl/control/server.h"
 #include "ctl/control/watch.h"
@@ -642,6 +644,85 @@ TEST_F_TIMEOUT(top, answers_that_are_none, SECONDS)
 		close(ready[0]);
 		close(ready[1]);
 	}
+}
+
+/*
+ * Forbids the system calls with which a process can stop the process @pid, trace it, or change its memory, in this process and
+ * its descendants. These may end helpers of their own by signals.
+ */
+static int forbid_stopping(pid_t pid)
+{
+	static const uint32_t calls[] = { SYS_ptrace, SYS_pidfd_send_signal, SYS_process_vm_writev, SYS_process_madvise };
+	static const uint32_t signals[] = { SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo };
+
+	return forbid_calls(calls, sizeof(calls) / sizeof(calls[0]), ANY_ARGUMENT) ||
+	       forbid_calls(signals, sizeof(signals) / sizeof(signals[0]), (uint32_t)pid) ||
+	       forbid_calls(signals, sizeof(signals) / sizeof(signals[0]), 0);
+}
+
+/* Returns whether a process is stopped or traced. */
+static bool is_stopped(pid_t pid)
+{
+	char path[64], line[256], state = '?';
+	long tracer = -1;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	status = fopen(path, "r");
+	while (status && fgets(line, sizeof(line), status)) {
+		sscanf(line, "State: %c", &state);
+		sscanf(line, "TracerPid: %ld", &tracer);
+	}
+	if (status)
+		fclose(status);
+	return !strchr("RSD", state) || tracer != 0;
+}
+
+/* Neither top nor what it starts makes a system call that could stop the program; and the program is never seen stopped. */
+TEST_F_TIMEOUT(top, never_stops_the_program, SECONDS)
+{
+	unsigned int looks = 0, stopped = 0;
+	int status = -1;
+	pid_t pid;
+
+	START(ctl_target("ctl_live"));
+	pid = fork();
+	if (pid == 0) {
+		/* AddressSanitizer stops the process itself to find leaks. */
+		setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
+		if (!freopen("c.top", "w", stdout) || forbid_stopping(self->run.program))
+			_exit(98);
+		execl(ctl_path(), "massif-ctl", "top", "-d", "0.1", "-n", "20", NULL);
+		_exit(99);
+	}
+	for (; waitpid(pid, &status, WNOHANG) == 0; looks++) {
+		stopped += is_stopped(self->run.program);
+		usleep(500);
+	}
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, stopped);
+	EXPECT_LT(100, looks);
+	CTL_RUN(&self->result, "grep", "-c", "^program ", "c.top");
+	EXPECT_STREQ("20\n", self->result.out);
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "grep", "-m", "1", "hold (ctl_live.c:", "c.top");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	/* Both would be noticed. */
+	kill(self->run.program, SIGSTOP);
+	for (int i = 0; i < 1000 && !is_stopped(self->run.program); i++)
+		usleep(1000);
+	EXPECT_TRUE(is_stopped(self->run.program));
+	kill(self->run.program, SIGCONT);
+	pid = fork();
+	if (pid == 0) {
+		if (forbid_stopping(self->run.program))
+			_exit(98);
+		kill(getpid(), 0);
+		kill(self->run.program, 0);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
 }
 
 TEST_HARNESS_MAIN

@@ -114,9 +114,9 @@ TEST_F_TIMEOUT(show, names_other_views, 120)
 {
 	static const struct {
 		const char *word, *file;
-		bool more, counts;
+		bool more, counts, charts;
 	} hints[] = {
-		{ "--top=10", "massif.rec", true, true },
+		{ "--top=10", "massif.rec", true, true, true },
 		{ "--by=file", "massif.rec", true, false },
 		{ "--leaks", "massif.rec", true, false },
 		{ "--sort=temporary", "massif.rec", true, false },
@@ -125,12 +125,13 @@ TEST_F_TIMEOUT(show, names_other_views, 120)
 		{ "--tree", "massif.rec", false, false },
 		{ "--sizes", "massif.rec", false, false },
 		{ "-q", "massif.rec", false, false },
-		{ "--top=10", "massif.out", true, false },
+		{ "--top=10", "massif.out", true, false, true },
 	};
 
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
 		EXPECT_EQ(0, RUN("massif-ctl", "show", hints[i].word, hints[i].file));
 		EXPECT_EQ(hints[i].more, HAS("in all\n\nMore: --tree (callers)")) TH_LOG("%s", hints[i].word);
+		EXPECT_EQ(hints[i].charts, HAS(".\nCharts for a browser: massif-ctl report.\n"));
 		EXPECT_EQ(hints[i].counts, HAS(", --leaks (never freed), --sort=temporary (short-lived).\n"));
 	}
 }

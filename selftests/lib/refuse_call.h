@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Makes a system call fail. */
+/* Makes system calls fail, or forbids them. */
 #ifndef MASSIF_SELFTESTS_REFUSE_CALL_H
 #define MASSIF_SELFTESTS_REFUSE_CALL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -11,5 +12,16 @@
  * not possible.
  */
 int refuse_call(uint32_t number, unsigned int argument, uint32_t bits);
+
+#define FORBIDDEN_CALLS_MAX 32
+
+#define ANY_ARGUMENT	    UINT32_MAX
+
+/*
+ * Makes each of the system calls @numbers end the process with SIGSYS, in this process and its descendants from now on, if
+ * its first argument is @first, or always with ANY_ARGUMENT. Returns 0, or non-zero if that is not possible, as with more
+ * than FORBIDDEN_CALLS_MAX of them.
+ */
+int forbid_calls(const uint32_t *numbers, size_t n, uint32_t first);
 
 #endif

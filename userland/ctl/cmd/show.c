@@ -261,6 +261,8 @@ static void print_hint(const struct mf_query *query, const struct mf_terminal *t
 	if (is_first && process->profile.counts)
 		fputs(", --leaks (never freed), --sort=temporary (short-lived)", terminal->out);
 	fputs(".\n", terminal->out);
+	if (is_first)
+		fputs("Charts for a browser: massif-ctl report.\n", terminal->out);
 }
 
 static int show_process(const struct mf_query *query, const struct mf_terminal *terminal,
