@@ -280,6 +280,25 @@ TEST_F_TIMEOUT(table, threads_have_totals, 120)
 	free(wanted);
 }
 
+/* If the program is stripped, the page says how to get names. */
+TEST_F_TIMEOUT(table, says_how_to_get_names, 120)
+{
+	static const char *const options[] = { "-g", "-s" };
+
+	ctl_write_file("made.c", "#include <stdlib.h>\n"
+				 "__attribute__((noinline)) static char *take(void) { return malloc(1000); }\n"
+				 "int main(void) { return !take(); }\n", 0644);
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		ASSERT_EQ(0, RUN("gcc", options[i], "-O0", "-o", "made.program", "made.c"));
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+				 "./made.program"));
+		ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+		ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "", 1280));
+		EXPECT_STREQ(i ? "true" : "false",
+			     EVAL("document.querySelector('#rows-text').textContent.includes('massif-ctl symbolize')"));
+	}
+}
+
 /* The graph of deep stacks, which inlined calls make, scrolls in its place; the box that has the focus is seen. */
 TEST_F_TIMEOUT(table, deep_graphs_scroll, 120)
 {

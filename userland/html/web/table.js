@@ -251,6 +251,28 @@ function rowOf(row, columns, sort, largest) {
 		}));
 }
 
+// Whether much of the peak is of functions that are called by their addresses, as those of stripped programs.
+function lacksNames(profile) {
+	const own = profile.live(profile.peak);
+	let without = profile.zero();
+	for (let i = 1; i < profile.count; i++)
+		if (profile.call[i] >= 0 && isAddress(calls[profile.call[profile.site[i]]].name))
+			without += own[i];
+	return 4 * Number(without) > Number(profile.sum(own));
+}
+
+// What else the reader has to know about the rows.
+function notes(profile, by) {
+	const list = [];
+	if (by === "thread" && hasOnlyTotals(profile))
+		list.push("Record with --separate-threads=yes to see what threads hold.");
+	if (state.inclusive && !isWhole(by) && profile.facts.hidden)
+		list.push(plural(profile.facts.hidden, "stack") + " that the graph has no boxes for count only for some of their calls.");
+	if (profile.facts.recording && (by === "function" || by === "site") && lacksNames(profile))
+		list.push("Many functions have no names: massif-ctl symbolize adds those of files with debug information.");
+	return list.map((note) => " " + note).join("");
+}
+
 function drawTable() {
 	const profile = current();
 	const { by, columns, rows, sort } = tableOf(profile), found = rows.filter(matchesSearch);
@@ -266,9 +288,6 @@ function drawTable() {
 		element("tbody", {}, ...found.slice(0, tableRows).map((row) => rowOf(row, columns, sort, largest))));
 	const hidden = found.length - tableRows;
 	fill("rows-text", found.length === rows.length ? plural(rows.length, "row") :
-		"The search finds " + found.length + " of " + plural(rows.length, "row"), hidden > 0 ? ", " + hidden + " not shown." : ".",
-		by === "thread" && hasOnlyTotals(profile) ? " Record with --separate-threads=yes to see what threads hold." : "",
-		state.inclusive && !isWhole(by) && profile.facts.hidden ?
-			" " + plural(profile.facts.hidden, "stack") + " that the graph has no boxes for count only for some of their calls." : "");
+		"The search finds " + found.length + " of " + plural(rows.length, "row"), hidden > 0 ? ", " + hidden + " not shown." : ".", notes(profile, by));
 	$("rows-more").hidden = hidden <= 0;
 }
