@@ -167,7 +167,7 @@ check-storm:
 # ThreadSanitizer is for those that have threads. Left out are tests that copy their own stack or limit
 # their address space, which the sanitizers do not like, and those that only need more time.
 SANITIZED_address := ctl_control ctl_defaults ctl_errors ctl_killed ctl_log ctl_options ctl_outfile \
-	ctl_reference heap_children heap_door heap_weather heap_xtree model_heap model_log model_snapshots \
+	ctl_reference ctl_top ctl_top_screen heap_children heap_door heap_weather heap_xtree model_heap model_log model_snapshots \
 	model_store model_trie pages_accounting pages_ring pages_space pages_stream report_filter \
 	preload_definitions report_tree symbols_files symbols_golden symbols_namefile symbols_symtab \
 	unwind_elfmap unwind_rows
@@ -175,7 +175,7 @@ SANITIZED_thread  := ctl_control ctl_killed heap_children heap_door heap_weather
 	symbols_golden
 
 # What host/sanitized runs.
-SANITIZED_units := ctl_outfile kmod_btf kmod_hash model_details model_heap model_ledger model_log model_snapshots model_store \
+SANITIZED_units := ctl_outfile ctl_top kmod_btf kmod_hash model_details model_heap model_ledger model_log model_snapshots model_store \
 	model_trie pages_accounting pages_cfi pages_ring pages_space pages_stream recording_file recording_mutants recording_section report_filter \
 	report_tree symbols_namefile symbols_symtab
 

@@ -333,7 +333,7 @@ TEST_F_TIMEOUT(top, bad_arguments, SECONDS)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	TOP("--once", "-d", "0.1", "--top=1");
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
-	kill(self->run.program, SIGUSR1);
+	live_grow(&self->run);
 	TOP("--once", "--top", "1", "--sort=allocations");
 	EXPECT_SAYS("and 2 more\n");
 }

@@ -35,6 +35,7 @@ FIXTURE_VARIANT(sanitized)
 
 /* Must match the list SANITIZED_units in selftests/build.mk. */
 SANITIZED(ctl_outfile);
+SANITIZED(ctl_top);
 SANITIZED(kmod_btf);
 SANITIZED(model_details);
 SANITIZED(model_heap);
