@@ -242,6 +242,14 @@ TEST_F_TIMEOUT(table, has_the_bytes_of_all_stacks, 300)
 				  "const wanted = Number(row().querySelectorAll('td')[3].dataset.value);"
 				  "document.querySelector('#sizes-all').click();"
 				  "return sum === wanted && sum > 100000; }); })()"));
+	/* The graph of callers begins with the same functions, and has the same bytes. */
+	ASSERT_TRUE(browser_click(&self->browser, "#inverted"));
+	EXPECT_STREQ("true", EVAL("(() => { const rows = [...document.querySelectorAll('#rows tbody tr')].map((r) =>"
+				  "	r.querySelector('.name').title + ' ' + r.querySelector('td').dataset.value);"
+				  "const boxes = [...document.querySelectorAll('#flame g[aria-level=\"2\"]')].map((g) =>"
+				  "	g.getAttribute('aria-label').split(', ')[0] + ' ' + g.dataset.value);"
+				  "return rows.length === 5 && rows.sort().join() === boxes.sort().join() ||"
+				  "	boxes.join(); })()"));
 	/* Most stacks are not in the graph, which says so. */
 	EXPECT_STREQ("true", EVAL("JSON.parse(document.querySelector('#data').textContent).sides[0].processes[0]."
 				  "	hidden > 300000 &&"

@@ -69,7 +69,7 @@ class Profile {
 		this.facts = process;
 		this.number = number;
 		this.count = process.depth.length;
-		this.call = Int32Array.from(process.call);
+		this.call = Int32Array.from(process.call.concat(process.sites));
 		this.depth = Int32Array.from(process.depth);
 		this.parent = new Int32Array(this.count);
 		this.next = new Int32Array(this.count).fill(-1);
@@ -79,6 +79,10 @@ class Profile {
 		this.big = hasBig(process);
 		this.cache = new Map();
 		this.connect();
+		// The first of the rests stands for all; there are several if several processes are shown as one.
+		for (let i = this.length - 1, rests = this.call.indexOf(OTHERS, this.count); i >= this.count; i--)
+			if (this.call[i] === OTHERS)
+				this.others.set(i, i === rests ? process.rest : 0);
 		this.site = this.findSites();
 		this.time = process.time;
 		this.snapshots = process.time.map((at, i) => this.readSnapshot(i));

@@ -59,8 +59,8 @@ function drawWarnings(profile) {
 	$("warnings").hidden = !lines.length;
 	$("warnings").textContent = lines.join(" ");
 	const text = profile.facts.hidden ? plural(profile.facts.hidden, "stack") + ", each with at most " +
-		(profile.facts.below * 100).toPrecision(2) + "% of any total, are drawn as “other places” to keep this file small; the table has them by " +
-		(profile.facts.rest ? "their largest sites, and the rest in a row. " : "their sites. ") : "";
+		(profile.facts.below * 100).toPrecision(2) + "% of any total, are drawn as “other places” to keep this file small; the table, and the graph of callers without " +
+		"their callers, have them by " + (profile.facts.rest ? "the largest of their sites, and the rest as one. " : "their sites. ") : "";
 	$("footer").textContent = text + "Made by massif " + visible(data.massif) + ". KB, MB and GB are 1024, 1024² and 1024³ bytes.";
 }
 

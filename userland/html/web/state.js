@@ -73,7 +73,7 @@ function readFragment() {
 	for (const name of ["inverted", "threads", "ascending", "inclusive"])
 		state[name] = read[name] === "true";
 	state.search = read.search || "";
-	const zoom = (read.zoom || "").split(",").map((text) => wholeNumber(text, profile.count));
+	const zoom = (read.zoom || "").split(",").map((text) => wholeNumber(text, profile.length));
 	if (zoom.length === 2 && zoom[0] !== null && zoom[1] !== null)
 		state.zoom = zoom;
 	if (Object.hasOwn(GROUPS, read.by || ""))

@@ -97,7 +97,7 @@ function groupNodes(profile, by) {
 		return ofCalls.get(call);
 	};
 	for (let i = 1; i < profile.length; i++) {
-		const call = i < profile.count ? profile.call[i] : profile.facts.sites[i - profile.count];
+		const call = profile.call[i];
 		if (call >= 0)
 			row[i] = rowOfCall(call);
 		else if (i >= profile.count)

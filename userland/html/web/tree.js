@@ -54,9 +54,11 @@ class Box {
 	callers() {
 		const found = new Map(), { profile, own, threads } = this.view;
 		if (!this.parent) {
-			for (let node = 1; node < profile.count; node++)
-				if (own[node])
-					this.add(found, profile.site[node], node, own[node]);
+			// Stacks without nodes are known by their sites.
+			const hasSites = own.length > profile.count;
+			for (let node = 1; node < own.length; node++)
+				if (own[node] && (node >= profile.count || !hasSites || profile.call[node] !== OTHERS))
+					this.add(found, node < profile.count ? profile.site[node] : node, node, own[node]);
 			return [...found.values()];
 		}
 		this.nodes.forEach((node, i) => {
