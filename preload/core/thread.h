@@ -46,6 +46,7 @@ struct mf_thread {
 	uint32_t generation;
 	bool counts; /* true if the session's time unit is instructions */
 	bool shares; /* true if the process has or had other threads */
+	uint8_t function; /* enum mf_function: the one whose stack is being walked */
 
 	/*
 	 * the trie node below which the thread's stacks are inserted: MF_NODE_ROOT, or the thread's own node if the

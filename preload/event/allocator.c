@@ -21,17 +21,20 @@
 /* The slow paths are separate functions, so that the fast paths need not save registers for them. */
 static __attribute__((noinline)) void *tell_malloc(void *pointer, size_t size, const void *frame)
 {
+	struct mf_registers caller;
+
 	if (mf_slowpath_is_nested(frame))
 		return pointer;
+	caller = mf_caller_by(frame, MF_FUNCTION_MALLOC);
 	MF_TRACE("malloc(%u) = %p", size, pointer);
-	mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
+	mf_slowpath_alloc(pointer, size, &caller);
 	return pointer;
 }
 
 EXPORT void *malloc(size_t size)
 {
 	struct mf_fastpath_result fast =
-		mf_fastpath_alloc(mf_start()->malloc(size), size, MF_FRAME);
+		mf_fastpath_alloc(mf_start()->malloc(size), size, MF_FRAME, MF_FUNCTION_MALLOC);
 
 	return __builtin_expect(fast.done, 1) ? fast.pointer :
 						tell_malloc(fast.pointer, size, MF_FRAME);
@@ -41,13 +44,15 @@ EXPORT void *calloc(size_t n, size_t size)
 {
 	/* If the product overflows, calloc() returns NULL, so nothing is counted. */
 	struct mf_fastpath_result fast =
-		mf_fastpath_alloc(mf_start()->calloc(n, size), n * size, MF_FRAME);
+		mf_fastpath_alloc(mf_start()->calloc(n, size), n * size, MF_FRAME, MF_FUNCTION_CALLOC);
+	struct mf_registers caller;
 	void *pointer = fast.pointer;
 
 	if (__builtin_expect(fast.done, 1))
 		return pointer;
 	MF_TRACE("calloc(%u,%u) = %p", n, size, pointer);
-	mf_slowpath_alloc(pointer, n * size, &MF_CALLER);
+	caller = mf_caller_by(MF_FRAME, MF_FUNCTION_CALLOC);
+	mf_slowpath_alloc(pointer, n * size, &caller);
 	return pointer;
 }
 
@@ -135,29 +140,33 @@ static void *reallocate(void *old, size_t size, const struct mf_registers *calle
 	return pointer;
 }
 
-MF_ALIGNED_STACK void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame)
+MF_ALIGNED_STACK void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame,
+					    unsigned int function)
 {
+	const struct mf_registers caller = mf_caller_by(frame, function);
 	struct mf_slowpath_realloc state;
 
 	if (__builtin_expect(mf_session_traces, 0))
 		trace_realloc(old, size, pointer);
 	if (!old) {
-		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
+		mf_slowpath_alloc(pointer, size, &caller);
 		return;
 	}
-	mf_slowpath_realloc_begin(&state, old, &MF_CALLER_OF(frame));
-	mf_slowpath_realloc_end(&state, old, pointer, size, &MF_CALLER_OF(frame));
+	mf_slowpath_realloc_begin(&state, old, &caller);
+	mf_slowpath_realloc_end(&state, old, pointer, size, &caller);
 }
 
 static __attribute__((noinline)) void *tell_realloc(void *old, void *pointer, size_t size, const void *frame)
 {
-	mf_allocator_resized(old, pointer, size, frame);
+	mf_allocator_resized(old, pointer, size, frame, MF_FUNCTION_REALLOC);
 	return pointer;
 }
 
 static __attribute__((noinline)) void *realloc_completely(void *old, size_t size, const void *frame)
 {
-	return reallocate(old, size, &MF_CALLER_OF(frame));
+	const struct mf_registers caller = mf_caller_by(frame, MF_FUNCTION_REALLOC);
+
+	return reallocate(old, size, &caller);
 }
 
 EXPORT void *realloc(void *old, size_t size)
@@ -165,7 +174,7 @@ EXPORT void *realloc(void *old, size_t size)
 	struct mf_fastpath_result fast;
 
 	if (!old) {
-		fast = mf_fastpath_alloc(mf_start()->realloc(NULL, size), size, MF_FRAME);
+		fast = mf_fastpath_alloc(mf_start()->realloc(NULL, size), size, MF_FRAME, MF_FUNCTION_REALLOC);
 	} else {
 		if (!size || mf_real_is_early(old) || !mf_fastpath_may_realloc(old))
 			return realloc_completely(old, size, MF_FRAME);
@@ -177,13 +186,14 @@ EXPORT void *realloc(void *old, size_t size)
 
 EXPORT void *reallocarray(void *old, size_t n, size_t size)
 {
+	const struct mf_registers caller = mf_caller_by(MF_FRAME, MF_FUNCTION_REALLOC);
 	size_t product;
 
 	if (__builtin_mul_overflow(n, size, &product)) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	return reallocate(old, product, &MF_CALLER);
+	return reallocate(old, product, &caller);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
@@ -191,7 +201,7 @@ EXPORT void *memalign(size_t alignment, size_t size)
 	void *pointer = mf_start()->memalign(alignment, size);
 
 	MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, pointer);
-	mf_allocator_made(pointer, size, MF_FRAME);
+	mf_allocator_made(pointer, size, MF_FRAME, MF_FUNCTION_ALIGNED);
 	return pointer;
 }
 
@@ -200,7 +210,7 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
 	void *pointer = mf_start()->aligned_alloc(alignment, size);
 
 	MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, pointer);
-	mf_allocator_made(pointer, size, MF_FRAME);
+	mf_allocator_made(pointer, size, MF_FRAME, MF_FUNCTION_ALIGNED);
 	return pointer;
 }
 
@@ -210,7 +220,7 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 
 	if (!code)
 		MF_TRACE("memalign(al %u, size %u) = %p", alignment, size, *result);
-	mf_allocator_made(code ? NULL : *result, size, MF_FRAME);
+	mf_allocator_made(code ? NULL : *result, size, MF_FRAME, MF_FUNCTION_ALIGNED);
 	return code;
 }
 
@@ -219,7 +229,7 @@ EXPORT void *valloc(size_t size)
 	void *pointer = mf_start()->valloc(size);
 
 	MF_TRACE("memalign(al %u, size %u) = %p", (size_t)getpagesize(), size, pointer);
-	mf_allocator_made(pointer, size, MF_FRAME);
+	mf_allocator_made(pointer, size, MF_FRAME, MF_FUNCTION_ALIGNED);
 	return pointer;
 }
 
@@ -228,7 +238,7 @@ EXPORT void *pvalloc(size_t size)
 	void *pointer = mf_start()->pvalloc(size);
 
 	MF_TRACE("pvalloc(%u) = %p", size, pointer);
-	mf_allocator_made(pointer, size, MF_FRAME);
+	mf_allocator_made(pointer, size, MF_FRAME, MF_FUNCTION_ALIGNED);
 	return pointer;
 }
 

@@ -10,13 +10,16 @@
 
 /*
  * Counts a block of @size bytes at @pointer that an entry point of the shim returns. @frame is MF_FRAME in that entry
- * point.
+ * point, and @function is what it is (enum mf_function).
  */
-static inline __attribute__((always_inline)) void mf_allocator_made(void *pointer, size_t size,
-								    const void *frame)
+static inline __attribute__((always_inline)) void mf_allocator_made(void *pointer, size_t size, const void *frame,
+								    unsigned int function)
 {
-	if (__builtin_expect(!mf_fastpath_alloc(pointer, size, frame).done, 0))
-		mf_slowpath_alloc(pointer, size, &MF_CALLER_OF(frame));
+	if (__builtin_expect(!mf_fastpath_alloc(pointer, size, frame, function).done, 0)) {
+		const struct mf_registers caller = mf_caller_by(frame, function);
+
+		mf_slowpath_alloc(pointer, size, &caller);
+	}
 }
 
 /* Prefetches the block's allocator header. Like the block's slot in the shim's table, it is unlikely to be cached. */
@@ -72,6 +75,6 @@ void mf_allocator_resize_begin(struct mf_allocator_resize *resize);
 void mf_allocator_resize_end(struct mf_allocator_resize *resize, void *pointer);
 
 /* Counts a realloc(3) that has already happened. Only valid in a single-threaded process. @old may be NULL. */
-void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame);
+void mf_allocator_resized(void *old, void *pointer, size_t size, const void *frame, unsigned int function);
 
 #endif

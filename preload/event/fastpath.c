@@ -129,9 +129,9 @@ static __attribute__((noinline)) uint32_t find_context(const struct mf_registers
  */
 static __attribute__((noinline)) struct mf_fastpath_result
 alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size_t size,
-	    const void *frame, bool shared)
+	    const void *frame, unsigned int function, bool shared)
 {
-	const struct mf_registers caller = MF_CALLER_OF(frame);
+	const struct mf_registers caller = mf_caller_by(frame, function);
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t context = 0;
 
@@ -145,7 +145,8 @@ alloc_below(const struct mf_memo_node *node, uint32_t *slot, void *pointer, size
 }
 
 MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint32_t *slot, void *pointer,
-						  size_t size, const void *frame, bool shared)
+						  size_t size, const void *frame, unsigned int function,
+						  bool shared)
 {
 	const struct mf_registers caller = MF_CALLER_OF(frame);
 	const struct mf_memo_node *node;
@@ -154,7 +155,7 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
 		return leave(thread, pointer, false);
 	node = mf_memo_recall_root(&thread->memo, caller.sp, caller.pc);
 	if (!node || !node->context)
-		return alloc_below(node, slot, pointer, size, frame, shared);
+		return alloc_below(node, slot, pointer, size, frame, function, shared);
 	/*
 	 * Forces the compiler to reload memo->score for mf_memo_note_hit(). If it kept the value tested earlier, that
 	 * value would occupy a register while the stack is compared with the memo's node.
@@ -171,20 +172,21 @@ MF_INLINE struct mf_fastpath_result alloc_settled(struct mf_thread *thread, uint
  */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_settling(struct mf_thread *thread,
 									  void *pointer, size_t size,
-									  const void *frame)
+									  const void *frame, unsigned int function)
 {
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
 
 	if (!mf_tally_settle_in(&thread->ctx, thread->delayed_slot, true))
 		return leave(thread, pointer, false);
-	return alloc_settled(thread, slot, pointer, size, frame, false);
+	return alloc_settled(thread, slot, pointer, size, frame, function, false);
 }
 
 /*
  * Completes the thread's pending free, then counts an allocation. Frees are left pending only while the process has one
  * thread.
  */
-MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void *frame, bool shared)
+MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void *frame, unsigned int function,
+					  bool shared)
 {
 	struct mf_thread *thread = mf_thread_local.thread;
 	uint32_t *slot = mf_blocks_usual_slot(&thread->ctx.blocks, (uint64_t)(uintptr_t)pointer);
@@ -196,8 +198,8 @@ MF_INLINE struct mf_fastpath_result alloc(void *pointer, size_t size, const void
 	__builtin_prefetch(slot, 1);
 	if (!shared &&
 	    __builtin_expect(!mf_tally_settle_in(&thread->ctx, thread->delayed_slot, false), 0))
-		return alloc_settling(thread, pointer, size, frame);
-	return alloc_settled(thread, slot, pointer, size, frame, shared);
+		return alloc_settling(thread, pointer, size, frame, function);
+	return alloc_settled(thread, slot, pointer, size, frame, function, shared);
 }
 
 MF_INLINE struct mf_fastpath_result free_now(struct mf_thread *thread, void *pointer, bool shared)
@@ -295,9 +297,9 @@ static struct mf_fastpath_result give_up(void *pointer)
  * for a single thread.
  */
 static __attribute__((noinline)) struct mf_fastpath_result alloc_shared(void *pointer, size_t size,
-									const void *frame)
+									const void *frame, unsigned int function)
 {
-	return is_shared() ? alloc(pointer, size, frame, true) : give_up(pointer);
+	return is_shared() ? alloc(pointer, size, frame, function, true) : give_up(pointer);
 }
 
 static __attribute__((noinline)) struct mf_fastpath_result free_shared(void *pointer)
@@ -305,14 +307,14 @@ static __attribute__((noinline)) struct mf_fastpath_result free_shared(void *poi
 	return is_shared() ? free_now(mf_thread_local.thread, pointer, true) : give_up(pointer);
 }
 
-struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame)
+struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame, unsigned int function)
 {
 	if (__builtin_expect(mf_thread_local.inside, 0))
 		return result(pointer, false);
 	enter();
 	if (__builtin_expect(is_plain() && is_alone(), 1))
-		return alloc(pointer, size, frame, false);
-	return alloc_shared(pointer, size, frame);
+		return alloc(pointer, size, frame, function, false);
+	return alloc_shared(pointer, size, frame, function);
 }
 
 struct mf_fastpath_result mf_fastpath_free(void *pointer)

@@ -21,12 +21,14 @@ struct mf_fastpath_result {
 
 /*
  * mf_fastpath_alloc() counts the allocation of a block of @size bytes at @pointer, which an entry point is about to
- * return; @frame is that entry point's MF_FRAME. mf_fastpath_free() counts the free of a block, just before the block
- * is freed. If the result's @done is 0, nothing has been changed, and the slow path (slowpath.h) must handle the event.
- * If @done is 1 for a free, the block came from the real allocator, not from the early arena.
+ * return; @frame is that entry point's MF_FRAME, and @function is what it is (enum mf_function). mf_fastpath_free()
+ * counts the free of a block, just before the block is freed. If the result's @done is 0, nothing has been changed, and
+ * the slow path (slowpath.h) must handle the event. If @done is 1 for a free, the block came from the real allocator, not
+ * from the early arena.
  */
 #ifdef __x86_64__
-struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame);
+struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame,
+						   unsigned int function);
 struct mf_fastpath_result mf_fastpath_free(void *pointer);
 
 /*
@@ -38,7 +40,8 @@ bool mf_fastpath_may_realloc(const void *old);
 struct mf_fastpath_result mf_fastpath_realloc(const void *old, void *pointer, size_t size,
 					      const void *frame);
 #else
-static inline struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame)
+static inline struct mf_fastpath_result mf_fastpath_alloc(void *pointer, size_t size, const void *frame,
+						   unsigned int function)
 {
 	return (struct mf_fastpath_result){ pointer, false };
 }

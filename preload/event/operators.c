@@ -67,17 +67,18 @@ typedef void delete_sized_aligned_type(void *pointer, size_t size, align_val_t a
 typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, const void *nothrow);
 
 /*
- * Defines the plain operator @symbol of type @type. @arguments: the names of the parameters in @parameters. If the
- * allocation fails, the operator calls the C++ library's version of itself; the allocations made by that call (by
- * new-handlers, for exceptions and for the block) are counted like any malloc(). @missing: the statement to execute
- * instead of that call if there is no C++ library.
+ * Defines the plain operator @symbol of type @type, which profiles call @function (enum mf_function). @arguments: the
+ * names of the parameters in @parameters. If the allocation fails, the operator calls the C++ library's version of
+ * itself; the allocations made by that call (by new-handlers, for exceptions and for the block) are counted like any
+ * malloc(). @missing: the statement to execute instead of that call if there is no C++ library.
  */
-#define NEW(symbol, type, parameters, arguments, missing)                            \
+#define NEW(symbol, function, type, parameters, arguments, missing)                  \
 	void *symbol parameters;                                                     \
 	EXPORT void *symbol parameters                                               \
 	{                                                                            \
 		void *pointer = allocate(size);                                      \
 		struct mf_fastpath_result fast;                                      \
+		struct mf_registers caller;                                          \
 										\
 		if (__builtin_expect(!pointer, 0)) {                                 \
 			type *library = (type *)mf_cxx_library_find(MF_LIBRARY_##symbol); \
@@ -86,19 +87,21 @@ typedef void delete_aligned_nothrow_type(void *pointer, align_val_t alignment, c
 				return library arguments;                            \
 			missing;                                                     \
 		}                                                                    \
-		fast = mf_fastpath_alloc(pointer, size, MF_FRAME);                   \
+		fast = mf_fastpath_alloc(pointer, size, MF_FRAME, function);         \
 		pointer = fast.pointer;                                              \
 		if (__builtin_expect(fast.done, 1))                                  \
 			return pointer;                                              \
 		MF_TRACE(#symbol "(%u) = %p", size, pointer);                        \
-		mf_slowpath_alloc(pointer, size, &MF_CALLER);                           \
+		caller = mf_caller_by(MF_FRAME, function);                           \
+		mf_slowpath_alloc(pointer, size, &caller);                           \
 		return pointer;                                                      \
 	}
 
-NEW(_Znwm, new_type, (size_t size), (size), fail_without_library())
-NEW(_Znam, new_type, (size_t size), (size), fail_without_library())
-NEW(_ZnwmRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow), return NULL)
-NEW(_ZnamRKSt9nothrow_t, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow), return NULL)
+NEW(_Znwm, MF_FUNCTION_NEW, new_type, (size_t size), (size), fail_without_library())
+NEW(_Znam, MF_FUNCTION_NEW_ARRAY, new_type, (size_t size), (size), fail_without_library())
+NEW(_ZnwmRKSt9nothrow_t, MF_FUNCTION_NEW, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow), return NULL)
+NEW(_ZnamRKSt9nothrow_t, MF_FUNCTION_NEW_ARRAY, new_nothrow_type, (size_t size, const void *nothrow), (size, nothrow),
+    return NULL)
 
 /*
  * Called before the library's aligned operator new. Returns whether the library's next allocation will be the program's
@@ -111,24 +114,28 @@ static bool begin_library_new(size_t size, align_val_t alignment)
 }
 
 /* Counts the block once, with @size bytes, for the caller of the outermost operator. */
-static void end_library_new(void *pointer, size_t size, const void *frame)
+static void end_library_new(void *pointer, size_t size, const void *frame, unsigned int function)
 {
+	const struct mf_registers caller = mf_caller_by(frame, function);
 	struct mf_slowpath_realloc state;
 
 	if (mf_slowpath_absorbed()) {
-		mf_allocator_made(pointer, size, frame);
+		mf_allocator_made(pointer, size, frame, function);
 		return;
 	}
 	/*
 	 * The library's first attempt failed and a new-handler freed memory. The second attempt was counted as a
 	 * malloc(); correct its size and context.
 	 */
-	mf_slowpath_realloc_begin(&state, pointer, &MF_CALLER_OF(frame));
-	mf_slowpath_realloc_end(&state, pointer, pointer, size, &MF_CALLER_OF(frame));
+	mf_slowpath_realloc_begin(&state, pointer, &caller);
+	mf_slowpath_realloc_end(&state, pointer, pointer, size, &caller);
 }
 
-/* Defines the aligned operator @symbol. @missing is executed if there is no C++ library and the allocation fails. */
-#define NEW_ALIGNED(symbol, type, parameters, arguments, missing)                     \
+/*
+ * Defines the aligned operator @symbol, which profiles call @function. @missing is executed if there is no C++ library and
+ * the allocation fails.
+ */
+#define NEW_ALIGNED(symbol, function, type, parameters, arguments, missing)           \
 	void *symbol parameters;                                                      \
 	EXPORT void *symbol parameters                                                \
 	{                                                                             \
@@ -150,19 +157,19 @@ static void end_library_new(void *pointer, size_t size, const void *frame)
 		/* Call MF_TRACE before counting the block: counting uses the function name that MF_TRACE records. */   \
 		MF_TRACE(#symbol "(size %u, al %u) = %p", size, alignment, pointer);  \
 		if (library)                                                          \
-			end_library_new(pointer, size, MF_FRAME);                     \
+			end_library_new(pointer, size, MF_FRAME, function);           \
 		else                                                                  \
-			mf_allocator_made(pointer, size, MF_FRAME);                   \
+			mf_allocator_made(pointer, size, MF_FRAME, function);         \
 		return pointer;                                                       \
 	}
 
-NEW_ALIGNED(_ZnwmSt11align_val_t, new_aligned_type, (size_t size, align_val_t alignment),
+NEW_ALIGNED(_ZnwmSt11align_val_t, MF_FUNCTION_NEW, new_aligned_type, (size_t size, align_val_t alignment),
 	    (size, alignment), fail_without_library())
-NEW_ALIGNED(_ZnamSt11align_val_t, new_aligned_type, (size_t size, align_val_t alignment),
+NEW_ALIGNED(_ZnamSt11align_val_t, MF_FUNCTION_NEW_ARRAY, new_aligned_type, (size_t size, align_val_t alignment),
 	    (size, alignment), fail_without_library())
-NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow_type,
+NEW_ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, MF_FUNCTION_NEW, new_aligned_nothrow_type,
 	    (size_t size, align_val_t alignment, const void *nothrow), (size, alignment, nothrow), return NULL)
-NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, new_aligned_nothrow_type,
+NEW_ALIGNED(_ZnamSt11align_val_tRKSt9nothrow_t, MF_FUNCTION_NEW_ARRAY, new_aligned_nothrow_type,
 	    (size_t size, align_val_t alignment, const void *nothrow), (size, alignment, nothrow), return NULL)
 
 #define DELETE(symbol, ...)                             \

@@ -23,7 +23,9 @@
 
 EXPORT void massif_malloc_like(const void *block, size_t size)
 {
-	mf_slowpath_made(block, size, &MF_CALLER);
+	const struct mf_registers caller = mf_caller_by(MF_FRAME, MF_FUNCTION_REQUEST);
+
+	mf_slowpath_made(block, size, &caller);
 }
 
 EXPORT void massif_free_like(const void *block)
@@ -33,7 +35,9 @@ EXPORT void massif_free_like(const void *block)
 
 EXPORT void massif_resize_like(const void *block, size_t size)
 {
-	mf_slowpath_resized(block, size, &MF_CALLER);
+	const struct mf_registers caller = mf_caller_by(MF_FRAME, MF_FUNCTION_REQUEST);
+
+	mf_slowpath_resized(block, size, &caller);
 }
 
 EXPORT void massif_stop(void)

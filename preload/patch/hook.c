@@ -255,12 +255,14 @@ static uint64_t track_block(const void *data, uint64_t more)
 {
 	const struct block *block = data;
 	const struct mf_hook *hook = block->frame->hook;
+	struct mf_registers caller;
 
 	if (hook->take == take_size)
 		MF_TRACE(hook->trace, block->size, block->pointer);
 	else
 		MF_TRACE(hook->trace, block->arguments[0], block->arguments[1], block->pointer);
-	mf_slowpath_alloc(block->pointer, block->size, &MF_CALLER_OF(frame_of(block->frame)));
+	caller = mf_caller_by(frame_of(block->frame), MF_FUNCTION_OWN);
+	mf_slowpath_alloc(block->pointer, block->size, &caller);
 	return 0;
 }
 
@@ -277,7 +279,7 @@ static inline bool made(const struct mf_hook_frame *frame, void *pointer, size_t
 	bool in_hook = mf_thread_local.in_hook, done;
 
 	mf_thread_local.in_hook = true;
-	done = mf_fastpath_alloc(pointer, size, frame_of(frame)).done;
+	done = mf_fastpath_alloc(pointer, size, frame_of(frame), MF_FUNCTION_OWN).done;
 	mf_thread_local.in_hook = in_hook;
 	return __builtin_expect(done, 1) || made_completely(frame, pointer, size, a, b);
 }
@@ -355,7 +357,7 @@ static uint64_t end_resize(const void *data, uint64_t more)
 /* Counts a resize on the slow path. */
 static void resize_completely(struct mf_hook_frame *frame, void *old, size_t size)
 {
-	const struct mf_registers caller = MF_CALLER_OF(frame_of(frame));
+	const struct mf_registers caller = mf_caller_by(frame_of(frame), MF_FUNCTION_OWN);
 	struct mf_allocator_resize resize = { .old = old, .size = size, .caller = &caller };
 
 	mf_xstate_call(begin_resize, NULL, (uintptr_t)&resize);
@@ -378,7 +380,7 @@ static uint64_t resized_completely(const void *data, uint64_t more)
 	const struct resized *resized = data;
 
 	mf_allocator_resized(resized->old, pointer_to(resized->frame->rax), resized->size,
-			     frame_of(resized->frame));
+			     frame_of(resized->frame), MF_FUNCTION_OWN);
 	return 0;
 }
 

@@ -60,6 +60,7 @@ static uint64_t answer(const struct mf_trampoline_frame *frame, uint64_t unheard
 {
 	const struct mf_registers caller = {
 		.pc = frame->pc, .sp = frame->sp, .fp = frame->fp, .exact = true,
+		.function = MF_FUNCTION_REQUEST,
 	};
 	const void *pointer = (const void *)(uintptr_t)frame->args[1];
 

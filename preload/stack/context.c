@@ -59,6 +59,8 @@ static uint32_t context_of(const struct mf_thread *thread, uint32_t node)
 	uint32_t known = header->n_contexts;
 	uint32_t context = make_context(node);
 
+	if (header->n_contexts != known && context != header->overflow)
+		mf_trie_set_function(&mf_session_store, context, thread->function);
 	if (__builtin_expect(header->logs_steps >= MF_LOG_FILTERING, 0)) {
 		mf_gate_close();
 		mf_log_capture(&mf_session_store, thread->entry,
@@ -406,6 +408,7 @@ uint32_t mf_stack_context(struct mf_thread *thread, const struct mf_registers *c
 
 	if (lacks_root(thread))
 		make_root(thread);
+	thread->function = caller->function;
 	if (__builtin_expect(header->merge_recursive, 0))
 		return insert_merged(thread, caller);
 	mf_unwind(&thread->walk, caller, header->depth);

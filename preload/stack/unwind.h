@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "profile/function.h"
+
 /*
  * Maximum number of frames in a walk: the maximum of --depth (200) plus 50 for the allocation functions that the report
  * later removes, rounded up to a power of two.
@@ -16,6 +18,7 @@
 struct mf_registers {
 	uint64_t pc, sp, fp;
 	bool exact; /* true if the frame was interrupted: pc is the next instruction, not a return address */
+	uint8_t function; /* enum mf_function: which allocation function was called there, if that is known */
 };
 
 /*
@@ -38,6 +41,15 @@ struct mf_registers {
 #endif
 
 #define MF_CALLER MF_CALLER_OF(MF_FRAME)
+
+/* The same for a call of the allocation function @function (enum mf_function). */
+static inline struct mf_registers mf_caller_by(const void *frame, unsigned int function)
+{
+	struct mf_registers caller = MF_CALLER_OF(frame);
+
+	caller.function = (uint8_t)function;
+	return caller;
+}
 
 /*
  * A frame, and the words that were read to find its caller. Each slot is the address of one of these words, or 0 if

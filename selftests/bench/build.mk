@@ -27,6 +27,14 @@ bench:
 	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/heap.py --rows '$(ROWS)' \
 		--tools '$(or $(TOOLS),massif valgrind heaptrack)' --pairs $(or $(PAIRS),5)
 
+# Not a measurement, but it needs the same programs.
+#: check-exact      counts beside those of memcheck, DHAT and heaptrack, for 23 programs (PROGRAMS='sort ...'; four minutes)
+.PHONY: check-exact
+check-exact:
+	@selftests/tools/packages.sh build bench
+	@$(SUBMAKE) programs $(BENCH_C) $(BENCH_CC)
+	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/exact.py $(PROGRAMS)
+
 #: bench-micro      what it adds to one pair of malloc and free, and what threads gain (PAIRS=7)
 bench-micro:
 	@selftests/tools/packages.sh build

@@ -236,6 +236,70 @@ TEST_F_TIMEOUT(counts, equal_those_of_heaptrack, 120)
 	EXPECT_GE(sums.temporaries + 1, temporaries);
 }
 
+/* Each allocation function is told apart, in whichever way its first block is counted. */
+TEST_F_TIMEOUT(counts, by_allocation_function, 120)
+{
+	static const char text[] =
+		"#include <cstdlib>\n#include <malloc.h>\n#include <new>\n"
+		"struct alignas(64) wide { char bytes[64]; };\n"
+		"void *volatile p; void *volatile old = 0;\n"
+		"int main() {\n"
+		"for (int i = 0; i < 7; i++) p = malloc(10);\n"
+		"for (int i = 0; i < 6; i++) p = calloc(2, 10);\n"
+		"for (int i = 0; i < 3; i++) p = realloc(old, 30);\n"
+		"for (int i = 0; i < 3; i++) p = realloc(p, 100 * i + 100);\n"
+		"p = reallocarray(old, 5, 5);\n"
+		"p = memalign(64, 40); p = aligned_alloc(64, 64); p = valloc(7); p = pvalloc(8);\n"
+		"void *q; if (posix_memalign(&q, 64, 50)) return 1;\n"
+		"for (int i = 0; i < 9; i++) p = new char;\n"
+		"p = new wide; p = new (std::nothrow) char;\n"
+		"for (int i = 0; i < 4; i++) p = new char[11];\n"
+		"p = new wide[2]; _Exit(0); }\n";
+	/* One more call of malloc is the C++ library's own. */
+	static const char *const rows[] = {
+		"  19.05%  malloc\n",
+		"        11       74 B          0  26.19%  operator new\n",
+		"         7      715 B          3  16.67%  realloc\n",
+		"         6      120 B          0  14.29%  calloc\n",
+		"         5      172 B          0  11.90%  operator new[]\n",
+		"         5      169 B          0  11.90%  memalign, aligned_alloc, ...\n",
+	};
+
+	ctl_write_file("count.cc", text, 0644);
+	ASSERT_EQ(0, RUN("g++", "-std=c++17", "-O0", "-g", "-o", "count", "count.cc"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.1", "./count"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--by=allocator", "--sort=calls", "massif.rec"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		EXPECT_NE(NULL, strstr(self->result.out, rows[i])) {
+			TH_LOG("'%s' is not in:\n%s", rows[i], self->result.out);
+		}
+	}
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--by=allocator", "--sort=end", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "  calloc\n"));
+	EXPECT_EQ(0, RUN("massif-ctl", "diff", "--by=allocator", "--value=calls", "massif.rec", "massif.rec"));
+	EXPECT_EQ(0, RUN("massif-ctl", "export", "--to=json", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "\"operator new[]\""));
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--by=allocator", "massif.1"));
+	EXPECT_NE(NULL, strstr(self->result.err, "which allocation functions"));
+}
+
+/* Blocks that a program reports, and those of its own allocator. */
+TEST_F_TIMEOUT(counts, by_allocators_of_programs, 120)
+{
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.1",
+			 ctl_target("own_malloc")));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--by=allocator", "--sort=calls", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "(the program's own allocator)\n")) {
+		TH_LOG("%s", self->result.out);
+	}
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.1",
+			 ctl_target("diff_requests"), "blocks"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--by=allocator", "--sort=calls", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "(reported by the program)\n")) {
+		TH_LOG("%s", self->result.out);
+	}
+}
+
 /* Blocks at the limits of the classes, larger ones than the table of blocks has slots for, and those of realloc. */
 TEST_F_TIMEOUT(counts, sizes, 120)
 {

@@ -340,7 +340,7 @@ static const struct {
 	const char *option;
 	const char *says;
 } mistakes[] = {
-	{ "--by=x", "use one of site, function, place, file, library, stack, thread, thread-name, process" },
+	{ "--by=x", "use one of site, function, place, file, library, stack, thread, thread-name, allocator, process" },
 	{ "--sort=x", "use peak, blocks, end, growth, calls, allocated, temporary or largest" },
 	{ "--lifetimes=x", "--lifetimes takes no value" },
 	{ "--through=h", "--through=h: no such stack has a function of this name" },

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "base/cleanup.h"
+#include "symbols/shared_file.h"
 #include "symbols/symbolizer.h"
 #include "symbols/truncation.h"
 
@@ -204,6 +206,49 @@ TEST_F(files, vdso)
 	EXPECT_EQ(NULL, resolve_once(self, base).function);
 	for (uint64_t at = 0; at < 8192; at += 4)
 		EXPECT_EQ(NULL, resolve(self, base + at).function);
+}
+
+/* Writes an ELF file with one section of @before bytes of other notes and, at its end, the build id "12345678". */
+static int make_noted(size_t before)
+{
+	const Elf64_Nhdr other = { .n_namesz = 4, .n_descsz = (Elf64_Word)(before - sizeof(other) - 4), .n_type = 77 };
+	const Elf64_Nhdr note = { .n_namesz = 4, .n_descsz = 8, .n_type = NT_GNU_BUILD_ID };
+	const Elf64_Shdr section = {
+		.sh_type = SHT_NOTE, .sh_offset = 4096, .sh_size = before + sizeof(note) + 4 + 8,
+	};
+	Elf64_Ehdr header = { .e_shoff = sizeof(header), .e_shentsize = sizeof(section), .e_shnum = 1 };
+	int fd = memfd_create("noted", MFD_CLOEXEC);
+	off_t at = 4096;
+
+	memcpy(header.e_ident, ELFMAG, SELFMAG);
+	header.e_ident[EI_CLASS] = ELFCLASS64;
+	if (pwrite(fd, &header, sizeof(header), 0) < 0 || pwrite(fd, &section, sizeof(section), sizeof(header)) < 0 ||
+	    pwrite(fd, &other, sizeof(other), at) < 0 || pwrite(fd, "GNU", 4, at + (off_t)sizeof(other)) < 0)
+		abort();
+	at += (off_t)before;
+	if (pwrite(fd, &note, sizeof(note), at) < 0 || pwrite(fd, "GNU", 4, at + (off_t)sizeof(note)) < 0 ||
+	    pwrite(fd, "12345678", 8, at + (off_t)sizeof(note) + 4) < 0)
+		abort();
+	return fd;
+}
+
+/* A shared file is the right one if its build id is, and that is looked for in the first 1,024 bytes of notes. */
+TEST(notes_of_shared_files)
+{
+	static const struct mf_shared_file file = { .build_id = "12345678", .size = 8 };
+	static const struct mf_shared_file other = { .build_id = "12345679", .size = 8 };
+	const size_t last = 1024 - sizeof(Elf64_Nhdr) - 4 - 8;
+	static const size_t beyond[] = { 4, 10 * 1024 };
+	int fd = make_noted(last);
+
+	EXPECT_TRUE(mf_shared_file_is(&file, fd));
+	EXPECT_FALSE(mf_shared_file_is(&other, fd));
+	close(fd);
+	for (size_t i = 0; i < 2; i++) {
+		fd = make_noted(last + beyond[i]);
+		EXPECT_FALSE(mf_shared_file_is(&file, fd));
+		close(fd);
+	}
 }
 
 static bool copy_file(const char *from, const char *to, long long bytes)

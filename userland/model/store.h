@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 24
+#define MF_STORE_VERSION 25
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -34,6 +34,7 @@ enum mf_region_id {
 	MF_REGION_TEMPORARIES,	  /* uint64_t[][]: temporary allocations of each context, see trie.h */
 	MF_REGION_SIZE_CLASSES,	  /* struct mf_size_class[][]: allocated blocks by their size, see size_classes.h */
 	MF_REGION_CONTEXT_NODES,  /* uint32_t[]: node of the innermost frame of each context */
+	MF_REGION_FUNCTIONS,	  /* uint8_t[]: the allocation function that each context has called, see trie.h */
 	/* struct mf_chunk[]: records of the contexts' earlier byte counts, see tree_version.h */
 	MF_REGION_CAPTURES,
 	MF_REGION_BLOCK_DIRECTORY, /* directory of the table of blocks: uint32_t[], see blocks.c */

@@ -9,6 +9,7 @@
 #include "model/objects.h"
 #include "model/size_classes.h"
 #include "model/store.h"
+#include "profile/function.h"
 #include "profile/object.h"
 
 #define MF_NODE_ROOT 0u
@@ -120,6 +121,26 @@ static inline uint32_t mf_trie_find_context(const struct mf_store *store, uint32
 
 /* Returns the context that ends in @node, creating it if necessary, or MF_CONTEXT_NONE if the store is full. */
 uint32_t mf_trie_context(struct mf_store *store, uint32_t node);
+
+/*
+ * Notes which allocation function (enum mf_function) a new context has called. If the same call leads to several, as one by
+ * a pointer can, that is the first. Does nothing for contexts that do not fit.
+ */
+static inline void mf_trie_set_function(struct mf_store *store, uint32_t context, uint8_t function)
+{
+	if (mf_store_fits(store, MF_REGION_FUNCTIONS, context, sizeof(function)))
+		((uint8_t *)store->regions[MF_REGION_FUNCTIONS])[context] = function;
+}
+
+/* Returns the function of @context, less than MF_FUNCTIONS, whatever the memory contains. */
+static inline uint8_t mf_trie_function(const struct mf_store *store, uint32_t context)
+{
+	uint8_t function = MF_FUNCTION_UNKNOWN;
+
+	if (mf_store_fits(store, MF_REGION_FUNCTIONS, context, sizeof(function)))
+		function = ((const uint8_t *)store->regions[MF_REGION_FUNCTIONS])[context];
+	return function < MF_FUNCTIONS ? function : MF_FUNCTION_UNKNOWN;
+}
 
 /*
  * Returns the context for all stacks that no longer fit into the store. The only frame of this context is a text that

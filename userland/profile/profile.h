@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "details.h"
+#include "function.h"
 #include "pages_what.h"
 #include "object.h"
 #include "size_class.h"
@@ -121,6 +122,7 @@ struct mf_profile {
 	uint32_t (*read_node)(const void *source, uint32_t node, struct mf_frame *frame);
 	uint32_t n_nodes;
 	size_t n_contexts;
+	const uint8_t *functions; /* the allocation function that each context has called (function.h), or NULL */
 	const struct mf_counts *counts; /* the counts of each context, or NULL if they are not known */
 	/*
 	 * If the stacks of different threads are kept apart: the threads, of which number 0 stands for those that are not

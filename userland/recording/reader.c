@@ -473,6 +473,27 @@ static bool take_threads(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
+/* A later version may know more functions. */
+static bool take_functions(struct mf_recorded *process)
+{
+	size_t n = process->profile.n_contexts;
+	struct mf_cursor cursor;
+
+	if (!process->sections[MF_SECTION_FUNCTIONS].data)
+		return true;
+	cursor = cursor_of(process, MF_SECTION_FUNCTIONS);
+	process->functions = calloc(n + 1, sizeof(*process->functions));
+	if (!process->functions)
+		return lack_memory(process);
+	for (size_t i = 0; i < n && !cursor.bad; i++) {
+		uint64_t function = mf_cursor_unsigned(&cursor);
+
+		process->functions[i] = function < MF_FUNCTIONS ? (uint8_t)function : MF_FUNCTION_UNKNOWN;
+	}
+	process->profile.functions = process->functions;
+	return !cursor.bad;
+}
+
 static bool take_totals(struct mf_recorded *process)
 {
 	struct mf_cursor cursor;
@@ -506,7 +527,8 @@ static const struct {
 } parts[] = {
 	{ "facts", take_facts },   { "objects", take_objects }, { "stacks", take_stacks }, { "snapshots", take_snapshots },
 	{ "counts", take_counts }, { "sizes", take_sizes },	{ "blocks", take_blocks },   { "details", take_details },
-	{ "threads", take_threads }, { "totals", take_totals }, { "names", take_names },
+	{ "threads", take_threads }, { "totals", take_totals }, { "functions", take_functions },
+	{ "names", take_names },
 };
 
 /* Makes a profile of the sections of a process, which are all there. @number is its number in the file, from 1. */
@@ -540,6 +562,7 @@ static void release_process(struct mf_recorded *process)
 	free(process->threads);
 	free(process->context_threads);
 	free(process->thread_totals);
+	free(process->functions);
 	free(process->snapshots);
 	free(process->leaves);
 	free(process);
@@ -553,6 +576,7 @@ static const bool may_lack[MF_SECTION_TYPES] = {
 	[MF_SECTION_DETAILS] = true,
 	[MF_SECTION_THREADS] = true,
 	[MF_SECTION_TOTALS] = true,
+	[MF_SECTION_FUNCTIONS] = true,
 };
 
 /* Reads the sections of the next process. Returns 1; 0 at the end of the file; or -errno. */

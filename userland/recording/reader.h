@@ -40,6 +40,7 @@ struct mf_recorded {
 	struct mf_thread_info *threads;
 	uint32_t *context_threads;
 	struct mf_thread_total *thread_totals;
+	uint8_t *functions;
 	struct mf_size_class sizes[MF_SIZE_CLASSES];
 	struct mf_profile_snapshot *snapshots;
 	struct mf_leaf *leaves;

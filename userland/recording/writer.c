@@ -413,6 +413,12 @@ static void add_threads(struct mf_bytes *bytes, const struct mf_profile *profile
 		mf_bytes_add_unsigned(bytes, profile->context_threads[i]);
 }
 
+static void add_functions(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	for (size_t i = 0; i < profile->n_contexts; i++)
+		mf_bytes_add_unsigned(bytes, profile->functions[i]);
+}
+
 static void add_totals(struct mf_bytes *bytes, const struct mf_profile *profile)
 {
 	mf_bytes_add_unsigned(bytes, profile->n_thread_totals);
@@ -468,6 +474,10 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	if (!code && profile->sizes) {
 		add_sizes(contents, profile);
 		code = close_section(file, MF_SECTION_SIZES, contents);
+	}
+	if (!code && profile->functions) {
+		add_functions(contents, profile);
+		code = close_section(file, MF_SECTION_FUNCTIONS, contents);
 	}
 	if (!code && profile->details) {
 		add_blocks(contents, profile, end);

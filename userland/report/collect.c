@@ -465,8 +465,9 @@ int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
 	mf_auto_free struct mf_trie_counts *sums = calloc(n + 1, sizeof(*sums));
 	struct live live = { collection->store, allocate(collection, n, sizeof(*live.counts)), n };
 	struct mf_size_class *sizes = allocate(collection, MF_SIZE_CLASSES, sizeof(*sizes));
+	uint8_t *functions = allocate(collection, n, sizeof(*functions));
 
-	if (!sums || !live.counts || !sizes)
+	if (!sums || !live.counts || !sizes || !functions)
 		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
 	mf_trie_sum_counts(collection->store, MF_CONTEXT_FIRST, (uint32_t)n, sums);
 	for (size_t i = 0; i < n; i++)
@@ -475,11 +476,14 @@ int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
 			.allocated = sums[i].allocated,
 			.temporaries = sums[i].temporaries,
 		};
+	for (size_t i = 0; i < n; i++)
+		functions[i] = mf_trie_function(collection->store, MF_CONTEXT_FIRST + (uint32_t)i);
 	mf_blocks_walk(collection->store, add_block, &live);
 	mf_tally_walk_delayed(collection->store, subtract_block, &live);
 	mf_size_classes_sum(collection->store, sizes);
 	collection->profile.counts = live.counts;
 	collection->profile.sizes = sizes;
+	collection->profile.functions = functions;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "report/json_text.h"
 #include "report/massif_file.h"
 #include "report/moment.h"
+#include "report/sites.h"
 
 struct writer {
 	FILE *out;
@@ -194,6 +195,27 @@ static void print_head(const struct writer *w)
 		w->profile->pages ? "true" : "false");
 }
 
+/* The allocation functions, and which of them each stack has called. */
+static void print_functions(const struct writer *w)
+{
+	const struct mf_profile *profile = w->profile;
+	bool first = true;
+
+	fputs(",\n\"allocators\":[", w->out);
+	for (size_t i = 0; i < MF_FUNCTIONS; i++) {
+		fputs(i ? "," : "", w->out);
+		mf_json_print_text(w->out, mf_sites_functions[i]);
+	}
+	fputs("],\n\"stack_allocators\":[", w->out);
+	for (size_t i = 0; i < profile->n_contexts; i++) {
+		if (!w->stacks[i])
+			continue;
+		fprintf(w->out, "%s%u", first ? "" : ",", profile->functions[i]);
+		first = false;
+	}
+	putc(']', w->out);
+}
+
 /* What each thread has allocated, if no stacks of each thread are known. */
 static void print_thread_totals(const struct writer *w)
 {
@@ -234,6 +256,8 @@ static int write_json(struct writer *w, struct mf_error *err)
 		print_threads(w);
 	if (w->profile->thread_totals)
 		print_thread_totals(w);
+	if (w->profile->functions)
+		print_functions(w);
 	fputs("}\n", w->out);
 	return mf_massif_file_end(w->out, err);
 }

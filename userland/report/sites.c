@@ -28,6 +28,7 @@ const char *const mf_sites_by_names[MF_SITES_BYS] = {
 	[MF_SITES_BY_STACK] = "stack",
 	[MF_SITES_BY_THREAD] = "thread",
 	[MF_SITES_BY_THREAD_NAME] = "thread-name",
+	[MF_SITES_BY_ALLOCATOR] = "allocator",
 	[MF_SITES_BY_PROCESS] = "process",
 };
 
@@ -159,6 +160,25 @@ static void label_thread(struct mf_bytes *label, const struct mf_moment *moment,
 	put_thread(label, thread_of(moment, stack), MF_SITES_BY_THREAD);
 }
 
+const char *const mf_sites_functions[MF_FUNCTIONS] = {
+	[MF_FUNCTION_UNKNOWN] = "(not known)",
+	[MF_FUNCTION_MALLOC] = "malloc",
+	[MF_FUNCTION_CALLOC] = "calloc",
+	[MF_FUNCTION_REALLOC] = "realloc",
+	[MF_FUNCTION_ALIGNED] = "memalign, aligned_alloc, ...",
+	[MF_FUNCTION_NEW] = "operator new",
+	[MF_FUNCTION_NEW_ARRAY] = "operator new[]",
+	[MF_FUNCTION_OWN] = "(the program's own allocator)",
+	[MF_FUNCTION_REQUEST] = "(reported by the program)",
+};
+
+static void label_allocator(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
+{
+	const uint8_t *functions = moment->profile->functions;
+
+	put(label, mf_sites_functions[functions ? functions[stack->context] : MF_FUNCTION_UNKNOWN]);
+}
+
 static void label_process(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_moment_stack *stack)
 {
 	put(label, moment->process ?: "?");
@@ -174,6 +194,7 @@ static void (*const labellers[MF_SITES_BYS])(struct mf_bytes *label, const struc
 	[MF_SITES_BY_STACK] = label_stack,
 	[MF_SITES_BY_THREAD] = label_thread,
 	[MF_SITES_BY_THREAD_NAME] = label_thread_name,
+	[MF_SITES_BY_ALLOCATOR] = label_allocator,
 	[MF_SITES_BY_PROCESS] = label_process,
 };
 

@@ -26,6 +26,7 @@ enum mf_sites_by {
 	MF_SITES_BY_STACK,    /* all calls, the innermost first */
 	MF_SITES_BY_THREAD,   /* the thread that has allocated, with its ID */
 	MF_SITES_BY_THREAD_NAME,
+	MF_SITES_BY_ALLOCATOR, /* the allocation function that was called */
 	MF_SITES_BY_PROCESS,  /* the name of the moment's process */
 	MF_SITES_BYS,
 };
@@ -99,6 +100,9 @@ enum mf_count mf_sites_count_of(unsigned int value);
 
 /* Adds the text for one call to @label: its function, file and line. It can have control characters. */
 void mf_sites_add_call(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call);
+
+/* What labels call an allocation function. */
+extern const char *const mf_sites_functions[MF_FUNCTIONS];
 
 /* Adds the label of the site to which @stack belongs to @label. It can have control characters. */
 void mf_sites_label(struct mf_bytes *label, const struct mf_moment *moment, enum mf_sites_by by,

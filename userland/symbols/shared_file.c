@@ -11,8 +11,8 @@
 
 #include "elf/build_id.h"
 
-#define SECTIONS_MAX 256u /* of a shared file: it has about ten */
-#define NOTES_MAX    1024u
+/* What is read of a section of notes. That with the build id has 36 bytes. */
+#define NOTES_MAX 1024u
 
 void mf_shared_file_find(struct mf_shared_file *file, Elf *elf)
 {
@@ -52,10 +52,10 @@ static bool has_build_id(int fd, const Elf64_Shdr *section, const struct mf_shar
 {
 	static uint8_t notes[NOTES_MAX];
 	const void *build_id;
+	size_t size = section->sh_size < sizeof(notes) ? section->sh_size : sizeof(notes);
 
-	return section->sh_type == SHT_NOTE && section->sh_size <= sizeof(notes) &&
-	       read_at(fd, notes, section->sh_size, section->sh_offset) &&
-	       mf_build_id_find(notes, section->sh_size, &build_id) == file->size &&
+	return section->sh_type == SHT_NOTE && read_at(fd, notes, size, section->sh_offset) &&
+	       mf_build_id_find(notes, size, &build_id) == file->size &&
 	       memcmp(build_id, file->build_id, file->size) == 0;
 }
 
@@ -67,7 +67,7 @@ bool mf_shared_file_is(const struct mf_shared_file *file, int fd)
 	if (!read_at(fd, &header, sizeof(header), 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(section))
 		return false;
-	for (uint32_t i = 0; i < header.e_shnum && i < SECTIONS_MAX; i++)
+	for (uint32_t i = 0; i < header.e_shnum; i++)
 		if (read_at(fd, &section, sizeof(section), header.e_shoff + i * sizeof(section)) &&
 		    has_build_id(fd, &section, file))
 			return true;

@@ -568,12 +568,15 @@ bool mf_query_is_of_totals(const struct mf_query *query, const struct mf_profile
 	return is_by_thread(query) && !profile->threads && profile->thread_totals;
 }
 
-/* Checks whether what the file knows about threads answers the question. */
-static int check_threads(const struct mf_query *query, const struct mf_profile *profile, struct mf_error *err)
+/* Checks whether what the file knows about threads and functions answers the question. */
+static int check_known(const struct mf_query *query, const struct mf_profile *profile, struct mf_error *err)
 {
 	bool of_moment = query->at || query->leaks || query->growth || query->tree || query->sizes || query->lifetimes ||
 			 query->selection.through || query->sort == MF_SITES_LIVE || query->sort >= MF_SITES_COUNTS_END;
 
+	if (query->by_given && query->by == MF_SITES_BY_ALLOCATOR && !profile->functions)
+		return mf_error_set(err, -ENODATA, "the file does not say which allocation functions were called: it is of "
+						   "pages mode, a massif.out file, or of an earlier version of massif");
 	if ((!is_by_thread(query) && !query->selection.thread) || profile->threads)
 		return 0;
 	if (!profile->thread_totals)
@@ -593,7 +596,7 @@ int mf_query_select(const struct mf_query *query, struct mf_recorded *const *pro
 	for (size_t i = 0; i < n; i++) {
 		int code;
 
-		if (check_threads(query, &processes[i]->profile, err))
+		if (check_known(query, &processes[i]->profile, err))
 			return -ENODATA;
 		if (!selection->thread && !selection->through)
 			continue;
