@@ -190,3 +190,4 @@ $(O)/selftests/targets/sanitizers-memory: selftests/targets/heap_example.c
 	$(if $(shell command -v clang),TMPDIR=$(abspath $(@D)) clang -g -O1 -fsanitize=memory -o $@ $<,@:)
 
 tests: $(SANITIZERS)
+LDLIBS-rss_shapes := -lpthread

@@ -19,20 +19,25 @@ int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid)
 	return mappings->file ? 0 : -errno;
 }
 
-bool mf_proc_mappings_next(struct mf_proc_mappings *mappings, struct mf_proc_mapping *mapping)
+bool mf_proc_mapping_parse(char *line, struct mf_proc_mapping *mapping)
 {
 	unsigned int major, minor;
 	int at = 0;
 
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end,
+		   mapping->rights, &mapping->offset, &major, &minor, &mapping->inode, &at) != 7 || !at)
+		return false;
+	mapping->device = (uint64_t)major << 32 | minor;
+	mapping->path = line + at;
+	return true;
+}
+
+bool mf_proc_mappings_next(struct mf_proc_mappings *mappings, struct mf_proc_mapping *mapping)
+{
 	if (getline(&mappings->line, &mappings->room, mappings->file) < 0)
 		return false;
 	mappings->line[strcspn(mappings->line, "\n")] = '\0';
-	if (sscanf(mappings->line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start,
-		   &mapping->end, mapping->rights, &mapping->offset, &major, &minor, &mapping->inode, &at) != 7 || !at)
-		return false;
-	mapping->device = (uint64_t)major << 32 | minor;
-	mapping->path = mappings->line + at;
-	return true;
+	return mf_proc_mapping_parse(mappings->line, mapping);
 }
 
 bool mf_proc_mappings_failed(const struct mf_proc_mappings *mappings)

@@ -23,6 +23,12 @@ struct mf_proc_mapping {
 	char *path;	/* path, a name such as "[heap]", or "" if there is neither; valid until the next call */
 };
 
+/*
+ * Reads a line of /proc/PID/maps, without its newline; the head of a mapping in /proc/PID/smaps is such a line, too.
+ * @mapping->path points into @line. Returns false if @line is another one.
+ */
+bool mf_proc_mapping_parse(char *line, struct mf_proc_mapping *mapping);
+
 /* Opens the list of mappings of process @pid, or of this process if @pid is 0. Returns 0 or -errno. */
 int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid);
 

@@ -271,6 +271,16 @@ static uint64_t address_of(uint64_t key)
 	return key & MF_BLOCKS_ODD ? key - MF_BLOCKS_ODD + 8 : key;
 }
 
+/* Returns whether all slots of a cache line are empty. Most are, and this is faster than looking at each. */
+static bool is_empty_line(const uint32_t *slots)
+{
+	uint32_t any = 0;
+
+	for (unsigned int i = 0; i < MF_BLOCKS_LINE_SLOTS; i++)
+		any |= slots[i];
+	return !any;
+}
+
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data)
 {
@@ -283,10 +293,13 @@ void mf_blocks_walk(const struct mf_store *store,
 		const uint32_t *leaf = mf_blocks_leaf(store, i);
 		uint64_t first = (uint64_t)mf_blocks_leaf(store, 0)[i] << MF_BLOCKS_LEAF_BITS;
 
-		for (uint64_t j = 0; j < MF_BLOCKS_LEAF_GRANULES; j++)
-			if (leaf[j])
-				walk_slot(store,
-					  address_of((first + j) << mf_blocks_granule_bits(store)),
-					  &leaf[j], visit, data);
+		for (uint64_t line = 0; line < MF_BLOCKS_LEAF_GRANULES; line += MF_BLOCKS_LINE_SLOTS) {
+			if (is_empty_line(&leaf[line]))
+				continue;
+			for (uint64_t j = line; j < line + MF_BLOCKS_LINE_SLOTS; j++)
+				if (leaf[j])
+					walk_slot(store, address_of((first + j) << mf_blocks_granule_bits(store)),
+						  &leaf[j], visit, data);
+		}
 	}
 }

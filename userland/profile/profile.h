@@ -10,6 +10,7 @@
 #include "details.h"
 #include "function.h"
 #include "pages_what.h"
+#include "residency.h"
 #include "object.h"
 #include "size_class.h"
 #include "thread.h"
@@ -140,6 +141,7 @@ struct mf_profile {
 	const struct mf_context_details *details; /* the details of each context, or NULL if they were not kept */
 	uint64_t details_lost; /* blocks whose details are incomplete */
 	const struct mf_size_class *sizes; /* all allocated blocks by their size (MF_SIZE_CLASSES), or NULL */
+	const struct mf_residency *residency; /* samples of the resident set, or NULL if none were taken */
 	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;
 };

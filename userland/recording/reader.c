@@ -3,6 +3,8 @@
 
 #include "recording/reader.h"
 
+#include "recording/residency_section.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -520,6 +522,21 @@ static bool take_totals(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
+static bool take_residency(struct mf_recorded *process)
+{
+	struct mf_cursor cursor;
+	int code;
+
+	if (!process->sections[MF_SECTION_RESIDENCY].data)
+		return true;
+	cursor = cursor_of(process, MF_SECTION_RESIDENCY);
+	code = mf_residency_section_take(&cursor, process->profile.n_contexts, &process->residency);
+	if (code == -ENOMEM)
+		return lack_memory(process);
+	process->profile.residency = &process->residency;
+	return !code;
+}
+
 /* What is made of the sections of a process, in this order: each may need what was made before. */
 static const struct {
 	const char *name;
@@ -528,7 +545,7 @@ static const struct {
 	{ "facts", take_facts },   { "objects", take_objects }, { "stacks", take_stacks }, { "snapshots", take_snapshots },
 	{ "counts", take_counts }, { "sizes", take_sizes },	{ "blocks", take_blocks },   { "details", take_details },
 	{ "threads", take_threads }, { "totals", take_totals }, { "functions", take_functions },
-	{ "names", take_names },
+	{ "samples", take_residency }, { "names", take_names },
 };
 
 /* Makes a profile of the sections of a process, which are all there. @number is its number in the file, from 1. */
@@ -563,6 +580,7 @@ static void release_process(struct mf_recorded *process)
 	free(process->context_threads);
 	free(process->thread_totals);
 	free(process->functions);
+	mf_residency_deinit(&process->residency);
 	free(process->snapshots);
 	free(process->leaves);
 	free(process);
@@ -577,6 +595,7 @@ static const bool may_lack[MF_SECTION_TYPES] = {
 	[MF_SECTION_THREADS] = true,
 	[MF_SECTION_TOTALS] = true,
 	[MF_SECTION_FUNCTIONS] = true,
+	[MF_SECTION_RESIDENCY] = true,
 };
 
 /* Reads the sections of the next process. Returns 1; 0 at the end of the file; or -errno. */

@@ -41,6 +41,7 @@ struct mf_recorded {
 	uint32_t *context_threads;
 	struct mf_thread_total *thread_totals;
 	uint8_t *functions;
+	struct mf_residency residency;
 	struct mf_size_class sizes[MF_SIZE_CLASSES];
 	struct mf_profile_snapshot *snapshots;
 	struct mf_leaf *leaves;

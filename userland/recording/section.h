@@ -43,6 +43,7 @@ enum mf_section_type {
 	MF_SECTION_DETAILS,	/* sizes and lifetimes of each context's blocks; only with details */
 	MF_SECTION_TOTALS,	/* what each thread has allocated; only if they are not kept apart */
 	MF_SECTION_FUNCTIONS,	/* the allocation function that each context has called; heap mode only */
+	MF_SECTION_RESIDENCY,	/* samples of the resident set; only with --rss */
 	MF_SECTION_TYPES,
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "recording/residency_section.h"
 #include "recording/section.h"
 #include "report/index.h"
 
@@ -494,6 +495,10 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	if (!code && profile->thread_totals) {
 		add_totals(contents, profile);
 		code = close_section(file, MF_SECTION_TOTALS, contents);
+	}
+	if (!code && profile->residency) {
+		mf_residency_section_add(contents, profile->residency, profile->n_contexts);
+		code = close_section(file, MF_SECTION_RESIDENCY, contents);
 	}
 	if (code)
 		return code;

@@ -233,6 +233,56 @@ static void print_thread_totals(const struct writer *w)
 	putc(']', w->out);
 }
 
+static void print_sample(const struct writer *w, const struct mf_residency_sample *sample)
+{
+	fprintf(w->out, "\"time_ms\":%" PRIu64 ",\"took_us\":%" PRIu64 ",\"rss\":%" PRIu64 ",\"bands\":{", sample->time_ms,
+		sample->took_us, mf_residency_rss(sample));
+	for (int i = 0; i < MF_BANDS; i++)
+		fprintf(w->out, "%s\"%s\":%" PRIu64, i ? "," : "", mf_band_names[i].key, sample->bands[i]);
+	fprintf(w->out, "},\"mapped\":%" PRIu64 ",\"swapped\":%" PRIu64 ",\"pss\":%" PRIu64 ",\"huge\":%" PRIu64
+			",\"untouched\":%" PRIu64 ",\"heap_swapped\":%" PRIu64,
+		sample->mapped, sample->swapped, sample->pss, sample->huge, sample->untouched, sample->heap_swapped);
+}
+
+/* A sample with its sites: their stacks, live bytes, bytes never touched, and free bytes that they keep. */
+static void print_sites(const struct writer *w, const char *name, const struct mf_residency_detail *detail)
+{
+	bool first = true;
+
+	fprintf(w->out, ",\n\"%s\":{", name);
+	print_sample(w, &detail->sample);
+	fputs(",\"fillings\":[", w->out);
+	for (int i = 0; i < MF_FILLINGS; i++)
+		fprintf(w->out, "%s%" PRIu64, i ? "," : "", detail->fillings[i]);
+	fputs("],\"sites\":[", w->out);
+	for (size_t i = 0; i < detail->n_sites; i++) {
+		const struct mf_residency_site *site = &detail->sites[i];
+
+		if (!w->stacks[site->context])
+			continue;
+		fprintf(w->out, "%s[%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", first ? "\n" : ",\n",
+			w->stacks[site->context] - 1, site->live, site->untouched, site->pinned);
+		first = false;
+	}
+	fputs("]}", w->out);
+}
+
+static void print_residency(const struct writer *w)
+{
+	const struct mf_residency *residency = w->profile->residency;
+
+	fprintf(w->out, ",\n\"residency\":{\"peak_rss\":%" PRIu64 ",\"samples\":[", residency->peak_rss);
+	for (size_t i = 0; i < residency->n_samples; i++) {
+		fputs(i ? ",\n{" : "\n{", w->out);
+		print_sample(w, &residency->samples[i]);
+		putc('}', w->out);
+	}
+	putc(']', w->out);
+	print_sites(w, "peak", &residency->peak);
+	print_sites(w, "last", &residency->last);
+	putc('}', w->out);
+}
+
 static int write_json(struct writer *w, struct mf_error *err)
 {
 	int code;
@@ -258,6 +308,8 @@ static int write_json(struct writer *w, struct mf_error *err)
 		print_thread_totals(w);
 	if (w->profile->functions)
 		print_functions(w);
+	if (w->profile->residency)
+		print_residency(w);
 	fputs("}\n", w->out);
 	return mf_massif_file_end(w->out, err);
 }

@@ -16,6 +16,7 @@
 #include "ctl/query/class_table.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/query.h"
+#include "ctl/query/residency_view.h"
 #include "ctl/query/size_table.h"
 #include "ctl/query/tree_view.h"
 #include "ctl/query/site_table.h"
@@ -277,6 +278,8 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 		return -ESRCH;
 	table = make_table(query, &part, 1);
 	print_heading(terminal, &process->facts);
+	if (query->rss)
+		return mf_residency_view_print(terminal, query, process, err);
 	print_figures(terminal, process);
 	mf_curve_draw(terminal, &process->profile, ROWS);
 	if (query->sizes)
@@ -368,7 +371,7 @@ static int show_file(struct mf_query *query)
 	if (mf_recording_read(query->files[0], &recording, &err))
 		return refuse(&err);
 	mf_query_say_damage(query->files[0], &recording);
-	if ((query->at || query->growth || query->tree || query->sizes ||
+	if ((query->at || query->growth || query->tree || query->rss || query->sizes ||
 	     query->lifetimes) && !query->pid && recording.n_processes != 1) {
 		mf_query_process(query, &recording, &err);
 		return refuse(&err);
@@ -391,14 +394,18 @@ static int show_file(struct mf_query *query)
 int mf_command_show(int argc, char **argv)
 {
 	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--sizes", "--lifetimes",
-		"--filter", "--thread", "--through", "--top", NULL,
+		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--rss", "--sizes",
+		"--lifetimes", "--filter", "--thread", "--through", "--top", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
 	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
 		return refuse(&err);
+	if (query.rss && query.at && strcmp(query.at, "peak") != 0 && strcmp(query.at, "end") != 0) {
+		mf_error_set(&err, -EINVAL, "--rss shows the largest sample (--at=peak) or the last one (--at=end)");
+		return refuse(&err);
+	}
 	query.takes_totals = true;
 	return show_file(&query);
 }

@@ -630,6 +630,7 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			period = sooner(period, process->go_on_until > now ? (int)(process->go_on_until - now) : 0);
 		mapped |= mf_heap_process_look(process);
 		any = true;
+		period = sooner(period, mf_heap_process_sample(process));
 		if (!process->source)
 			period = sooner(period, mf_timekeeper_look(&process->store));
 	}

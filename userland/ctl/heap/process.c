@@ -395,6 +395,7 @@ void mf_heap_process_destroy(struct mf_heap_process *process)
 	if (process->go_on_fd >= 0)
 		close(process->go_on_fd);
 	mf_space_forget(&process->space);
+	mf_sampler_deinit(&process->sampler);
 	free(process->cmd);
 	free(process);
 }
@@ -590,6 +591,7 @@ static struct mf_output_of output_of(const struct mf_heap_process *process)
 		.status = process->status,
 		.took_ms = (uint64_t)age_ms(process),
 		.lost = store_of(process)->header->events_lost,
+		.residency = process->sampler.residency.n_samples ? &process->sampler.residency : NULL,
 		.end = end_of(process),
 	};
 }
@@ -609,6 +611,27 @@ bool mf_heap_process_look(struct mf_heap_process *process)
 	if (process->source)
 		return false;
 	return mf_mapped_look(&process->mapped, &process->store, process->ended ? 0 : process->pid);
+}
+
+int mf_heap_process_sample(struct mf_heap_process *process)
+{
+	const struct mf_store *store = &process->store;
+	struct mf_error err;
+	uint64_t now;
+	int code;
+
+	if (!process->options->rss || process->source || process->ended || !process->pid || process->cannot_sample ||
+	    !__atomic_load_n(&store->header->pid, __ATOMIC_ACQUIRE))
+		return -1;
+	now = (uint64_t)age_ms(process);
+	if (now >= process->sampler.next_ms) {
+		code = mf_sampler_take(&process->sampler, process->pid, store, now, &err);
+		/* If the process has just ended, the last sample is the one before. */
+		process->cannot_sample = code;
+		if (code && code != -ESRCH && code != -ENOENT)
+			complain(process, "its resident set is not sampled: %s", err.text);
+	}
+	return process->cannot_sample ? -1 : (int)(process->sampler.next_ms - now);
 }
 
 void mf_heap_process_write(struct mf_heap_process *process)

@@ -19,6 +19,7 @@
 #include "ctl/options/options.h"
 #include "ctl/output/output.h"
 #include "model/store.h"
+#include "residency/sampler.h"
 
 struct mf_heap_process {
 	struct mf_heap_process *next; /* next process in the list of profiled processes */
@@ -60,6 +61,9 @@ struct mf_heap_process {
 	struct mf_filter_server *filter_server;
 	/* number of files with %n in their names that the program's monitor commands have written */
 	unsigned int n_xtrees;
+
+	struct mf_sampler sampler; /* samples of its resident set (--rss) */
+	bool cannot_sample; /* a sample has failed; the reason has been reported */
 
 	/* The following fields are used for processes that joined: */
 	int pidfd;	/* pidfd of the process, or -1 */
@@ -133,6 +137,12 @@ void mf_heap_process_note_end(struct mf_heap_process *process);
 
 /* Opens files that the process has mapped since the last call. Returns whether there were new ones. */
 bool mf_heap_process_look(struct mf_heap_process *process);
+
+/*
+ * Takes a sample of the resident set (--rss) if one is due. Returns the number of milliseconds until the next one is due; -1
+ * if there is none.
+ */
+int mf_heap_process_sample(struct mf_heap_process *process);
 
 /* Returns the figures of a process that is running. */
 struct mf_progress_figures mf_heap_process_figures(const struct mf_heap_process *process);

@@ -223,6 +223,18 @@ static int parse_record(const struct mf_option *option, struct mf_options *optio
 	return 0;
 }
 
+/* Parses --rss. What it finds is in the recording, so there is one. */
+static int parse_rss(const struct mf_option *option, struct mf_options *options, const char *value,
+		     struct mf_error *err)
+{
+	options->rss = strcmp(value, "yes") == 0;
+	if (!options->rss && strcmp(value, "no") != 0)
+		return -EDOM;
+	if (options->rss && !options->record_file)
+		options->record_file = MF_RECORDER_FILE;
+	return 0;
+}
+
 /* Parses --max-peak and the like: option->max is the measure that is limited. */
 static int parse_limit(const struct mf_option *option, struct mf_options *options, const char *value,
 		       struct mf_error *err)
@@ -431,6 +443,9 @@ const struct mf_option mf_option_table[] = {
 	{ .name = "--xtree-compress-strings", .parse = parse_boolean, .place = AT(xtree_compress),
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "replace repeated names in the execution tree by numbers" },
+	{ .name = "--rss", .parse = parse_rss, .flags = MF_OPTION_CORE,
+	  .values = "yes|no", .initial = "no",
+	  .meaning = "also sample the resident set while the program runs, for massif-ctl show --rss; heap mode only" },
 	{ .name = "--record-detail", .parse = parse_record_detail, .flags = MF_OPTION_CORE,
 	  .values = "basic|full", .initial = "basic",
 	  .meaning = "full: also record the sizes and lifetimes of each stack's blocks, and how many are live at "

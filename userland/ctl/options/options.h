@@ -49,6 +49,7 @@ struct mf_options {
 	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */
 	uint32_t merge_recursive; /* merge recursive cycles of at most this many frames; 0: do not merge */
 	bool separate_threads;	  /* keep the stacks of different threads apart, for recordings */
+	bool rss;		  /* sample the resident set, for recordings */
 	bool record_details;	  /* keep details of what each stack allocates, for recordings */
 	bool trace_children;	  /* also profile programs that the program executes */
 	/* patterns for the paths of programs that are not to be profiled, or NULL */

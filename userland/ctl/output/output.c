@@ -126,6 +126,7 @@ static void describe(struct mf_profile *profile, const struct mf_options *option
 		     const struct mf_output_of *of)
 {
 	profile->desc = options->desc;
+	profile->residency = of->residency;
 	profile->cmd = of->cmd;
 	profile->pages = of->pages;
 	profile->what = of->pages ? options->pages : MF_PAGES_VIRTUAL;

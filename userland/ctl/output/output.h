@@ -12,6 +12,7 @@
 #include "ctl/options/options.h"
 #include "model/ending.h"
 #include "model/store.h"
+#include "profile/residency.h"
 
 /*
  * Checks the names of the output files before the program starts. Sets *@own if one of them is an inherited descriptor,
@@ -40,6 +41,7 @@ struct mf_output_of {
 	bool pages;	    /* true in pages mode; the file is then readable only by its owner */
 	const char *remark; /* a remark that is appended to the desc line of the file, or NULL */
 	uint64_t took_ms;   /* how long the process has been profiled */
+	const struct mf_residency *residency; /* samples of its resident set, or NULL */
 	uint64_t lost;	    /* number of events that were lost */
 	struct mf_end end;  /* the end of the profile, or the current time if the process is still running */
 };

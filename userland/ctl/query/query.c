@@ -190,6 +190,12 @@ static int parse_tree(const char *text, struct mf_query *query, struct mf_error 
 	return 0;
 }
 
+static int parse_rss(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	query->rss = true;
+	return 0;
+}
+
 static int parse_sizes(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->sizes = true;
@@ -282,6 +288,7 @@ static const struct own_option {
 	{ "--tree", parse_tree, .bare = true },
 	{ "--inclusive", parse_inclusive, .bare = true },
 	{ "--all-calls", parse_all_calls, .bare = true },
+	{ "--rss", parse_rss, .bare = true },
 	{ "--sizes", parse_sizes, .bare = true },
 	{ "--lifetimes", parse_lifetimes, .bare = true },
 	{ "--top", parse_top },

@@ -36,6 +36,7 @@ struct mf_query {
 	bool leaks;		  /* --leaks: what is held at the end comes first */
 	bool growth;		  /* --sort=growth: what has grown most comes first */
 	bool tree;		  /* --tree: show the call tree */
+	bool rss;		  /* --rss: show what the resident set consists of */
 	bool sizes;		  /* --sizes: show how many blocks of which sizes were allocated */
 	bool lifetimes;		  /* --lifetimes: show how long blocks have lived */
 	bool processes;		  /* --by=process: show the processes of the recording */

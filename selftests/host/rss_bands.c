@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+// Samples of the resident set (--rss): programs that use memory in a known way. The bands must add up to what the kernel
+// says, and name the right site with the right bytes.
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "recording/reader.h"
+#include "selftests/lib/ctl_run.h"
+
+#define PAGE	4096ul
+#define MIB	(1ul << 20)
+/* How long the program sleeps; the larger its mappings, the longer the time between two samples. */
+#define REST_MS	     "1500"
+#define LONG_REST_MS "5000"
+
+FIXTURE(bands) {
+	struct ctl_result result;
+	char *said; /* what the program printed */
+	struct mf_recording recording;
+};
+
+FIXTURE_SETUP(bands)
+{
+	ctl_remove_files("massif.");
+	setenv("LC_ALL", "C.UTF-8", 1);
+	unsetenv("COLUMNS");
+}
+
+FIXTURE_TEARDOWN(bands)
+{
+	mf_recording_release(&self->recording);
+	free(self->said);
+	ctl_result_free(&self->result);
+	ctl_remove_files("massif.");
+}
+
+#define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))
+
+/* Returns the number that the program has printed after @word. */
+static uint64_t told(const char *said, const char *word)
+{
+	const char *at = strstr(said, word);
+
+	return at ? strtoull(at + strlen(word), NULL, 10) : UINT64_MAX;
+}
+
+/* Runs a shape of rss_shapes, and reads the recording. Returns what was found, or NULL. */
+static const struct mf_residency *record_with(FIXTURE_DATA(bands) *self, const char *shape, const char *bytes)
+{
+	struct mf_error err;
+
+	if (RUN("massif-ctl", "record", "-q", "--rss=yes", "--record=massif.rec", ctl_target("rss_shapes"), shape,
+		*bytes == '0' ? REST_MS : LONG_REST_MS, bytes))
+		return NULL;
+	self->said = strdup(self->result.out);
+	if (mf_recording_read("massif.rec", &self->recording, &err) || self->recording.n_processes != 1)
+		return NULL;
+	return self->recording.processes[0]->profile.residency;
+}
+
+static const struct mf_residency *record(FIXTURE_DATA(bands) *self, const char *shape)
+{
+	return record_with(self, shape, "0");
+}
+
+/* Returns the sum of number @number (an offset) of the sites whose stacks call @function innermost but one: malloc's caller. */
+static uint64_t sum_of(const struct mf_recorded *process, const struct mf_residency_detail *detail, const char *function,
+		       size_t number)
+{
+	struct mf_frame frames[MF_PROFILE_FRAMES_MAX];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < detail->n_sites; i++) {
+		uint32_t n = process->profile.read_context(process->profile.source, detail->sites[i].context, frames);
+		bool calls = false;
+
+		for (uint32_t k = 0; k < n && k < 2; k++) {
+			const struct mf_location *locations;
+			size_t m = mf_symbolizer_resolve(process->symbolizer, frames[k], &locations);
+
+			for (size_t l = 0; l < m; l++)
+				calls |= locations[l].function && !strcmp(locations[l].function, function);
+		}
+		sum += calls ? *(const uint64_t *)((const char *)&detail->sites[i] + number) : 0;
+	}
+	return sum;
+}
+
+#define SUM(function, member) \
+	sum_of(self->recording.processes[0], &residency->last, function, offsetof(struct mf_residency_site, member))
+
+/* What is true of every profile. */
+static void check(struct __test_metadata *_metadata, const struct mf_residency *residency, const char *said)
+{
+	uint64_t pinned = 0, untouched = 0, rss = told(said, "\nrss "), found;
+
+	ASSERT_NE(NULL, residency);
+	ASSERT_LT(2, residency->n_samples);
+	found = mf_residency_rss(&residency->last.sample);
+	/* The program touches some more pages of code and stack before it sleeps. */
+	EXPECT_LE(rss, found + 16 * PAGE) TH_LOG("rss %lu, found %lu", rss, found);
+	EXPECT_LE(found, rss + 16 * PAGE) TH_LOG("rss %lu, found %lu", rss, found);
+	for (size_t i = 0; i < residency->last.n_sites; i++) {
+		pinned += residency->last.sites[i].pinned;
+		untouched += residency->last.sites[i].untouched;
+	}
+	EXPECT_EQ(residency->last.sample.bands[MF_BAND_FREE_PARTS], pinned);
+	EXPECT_EQ(residency->last.sample.untouched, untouched);
+	EXPECT_LE(mf_residency_rss(&residency->peak.sample), residency->peak_rss + 16 * PAGE);
+}
+
+TEST_F_TIMEOUT(bands, of_every_hundredth_block, 60)
+{
+	const struct mf_residency *residency = record(self, "fragments");
+	const uint64_t *bands;
+
+	check(_metadata, residency, self->said);
+	bands = residency->last.sample.bands;
+	EXPECT_EQ(told(self->said, "\nlive "), SUM("keep", live));
+	EXPECT_EQ(told(self->said, "\nfree "), SUM("keep", pinned));
+	EXPECT_EQ(0, SUM("drop", live));
+	/* The rest of the 20,000 blocks, less the pages at both ends, which hold something else, too. */
+	EXPECT_LE(20000 * 2016 - told(self->said, "pages ") * PAGE - 8 * PAGE, bands[MF_BAND_FREE_PAGES]);
+	EXPECT_GE(20000 * 2016 - told(self->said, "pages ") * PAGE + 64 * PAGE, bands[MF_BAND_FREE_PAGES]);
+	EXPECT_EQ(residency->last.fillings[MF_FILLING_NONE], bands[MF_BAND_FREE_PAGES]);
+}
+
+TEST_F_TIMEOUT(bands, of_a_large_block_that_is_not_touched, 60)
+{
+	const struct mf_residency *residency = record(self, "untouched");
+
+	check(_metadata, residency, self->said);
+	EXPECT_EQ(told(self->said, "untouched "), SUM("keep", untouched));
+	EXPECT_EQ(256 * MIB, SUM("keep", live));
+}
+
+/* The shim counts such a free only with the next event. */
+TEST_F_TIMEOUT(bands, of_a_block_that_was_freed_last, 60)
+{
+	const struct mf_residency *residency = record(self, "freed");
+
+	check(_metadata, residency, self->said);
+	EXPECT_EQ(0, SUM("keep", live));
+}
+
+TEST_F_TIMEOUT(bands, of_mappings, 60)
+{
+	const struct mf_residency *residency = record(self, "mappings");
+	const uint64_t *bands;
+
+	check(_metadata, residency, self->said);
+	bands = residency->last.sample.bands;
+	EXPECT_EQ(told(self->said, "\nshared "), bands[MF_BAND_SHARED]);
+	/* Besides the program's, there are writable data of the libraries. */
+	EXPECT_LE(told(self->said, "anonymous "), bands[MF_BAND_ANONYMOUS]);
+	EXPECT_GE(told(self->said, "anonymous ") + MIB, bands[MF_BAND_ANONYMOUS]);
+	EXPECT_LT(0, bands[MF_BAND_FILES]);
+	EXPECT_LT(0, bands[MF_BAND_MASSIF]);
+}
+
+TEST_F_TIMEOUT(bands, of_stacks, 60)
+{
+	const struct mf_residency *residency = record(self, "stacks");
+	const uint64_t *bands;
+
+	check(_metadata, residency, self->said);
+	bands = residency->last.sample.bands;
+	EXPECT_LE(told(self->said, "stacks "), bands[MF_BAND_STACKS]);
+	EXPECT_GE(told(self->said, "stacks ") + MIB / 2, bands[MF_BAND_STACKS]);
+}
+
+TEST_F_TIMEOUT(bands, of_arenas_that_threads_have_left, 60)
+{
+	const struct mf_residency *residency = record(self, "arenas");
+	const uint64_t *bands;
+
+	check(_metadata, residency, self->said);
+	bands = residency->last.sample.bands;
+	EXPECT_LE(told(self->said, "free ") - 4 * PAGE, bands[MF_BAND_FREE_PAGES]);
+	EXPECT_EQ(3 * 2000, SUM("keep", live));
+}
+
+/* Pages of mappings of up to 16 GiB are told apart (ANONYMOUS_MAX); larger ones are added as a whole. */
+static void reserve(struct __test_metadata *_metadata, FIXTURE_DATA(bands) *self, const char *bytes)
+{
+	const struct mf_residency *residency = record_with(self, "reserve", bytes);
+
+	check(_metadata, residency, self->said);
+	EXPECT_LE(MIB, residency->last.sample.bands[MF_BAND_ANONYMOUS]);
+	EXPECT_GE(2 * MIB, residency->last.sample.bands[MF_BAND_ANONYMOUS]);
+	EXPECT_LE(told(self->said, "reserved "), residency->last.sample.mapped);
+}
+
+TEST_F_TIMEOUT(bands, of_a_mapping_at_the_limit, 60)
+{
+	reserve(_metadata, self, "17179869184");
+}
+
+TEST_F_TIMEOUT(bands, of_a_mapping_above_the_limit, 60)
+{
+	reserve(_metadata, self, "17179873280");
+}
+
+TEST_F_TIMEOUT(bands, of_a_mapping_of_ten_times_the_limit, 60)
+{
+	reserve(_metadata, self, "171798691840");
+}
+
+/* Without --rss there are no samples, and show says what to do. */
+TEST_F(bands, of_a_recording_without)
+{
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "true"));
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--rss", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "--rss=yes"));
+}
+
+/* What show prints are the sample's bytes. */
+TEST_F_TIMEOUT(bands, are_shown, 60)
+{
+	const struct mf_residency *residency = record(self, "fragments");
+
+	ASSERT_NE(NULL, residency);
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", "--at=end", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "free pages of the allocator"));
+	EXPECT_NE(NULL, strstr(self->result.out, "keep (rss_shapes.c:")) TH_LOG("%s", self->result.out);
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--rss", "--at=0", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "--at=peak")) TH_LOG("%s", self->result.err);
+}
+
+TEST_HARNESS_MAIN

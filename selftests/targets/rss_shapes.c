@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+// Uses memory in a way that its first argument names, prints what it has used, and sleeps for the milliseconds in its
+// second one, so that its resident set can be sampled. The last line that it prints is its resident set according to the
+// kernel.
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MIB    (1ul << 20)
+#define PAGE   4096ul
+#define BLOCKS 20000
+#define SIZE   2000ul
+#define CHUNK  2016ul /* what glibc takes for a block of SIZE bytes, with its size in front of it */
+
+#define NOINLINE __attribute__((noinline))
+
+static void *kept[BLOCKS], *dropped[BLOCKS];
+
+NOINLINE static void *keep(size_t size)
+{
+	return malloc(size);
+}
+
+NOINLINE static void *drop(size_t size)
+{
+	return malloc(size);
+}
+
+static void say(const char *what, unsigned long value)
+{
+	printf("%s %lu\n", what, value);
+	fflush(stdout);
+}
+
+/* Keeps every hundredth of many blocks. */
+static void fragments(void)
+{
+	unsigned long pages = 0, free_bytes = 0, before = 0;
+
+	for (int i = 0; i < BLOCKS; i++) {
+		void *block = i % 100 == 50 ? (kept[i] = keep(SIZE)) : (dropped[i] = drop(SIZE));
+
+		memset(block, 1, SIZE);
+	}
+	for (int i = 0; i < BLOCKS; i++)
+		free(dropped[i]);
+	for (int i = 0; i < BLOCKS; i++) {
+		uintptr_t start = (uintptr_t)kept[i] - 8;
+
+		if (!kept[i])
+			continue;
+		for (uintptr_t page = start / PAGE; page <= (start + CHUNK - 1) / PAGE; page++) {
+			pages += page != before;
+			free_bytes += page != before ? PAGE : 0;
+			before = page;
+		}
+		free_bytes -= CHUNK;
+	}
+	say("pages", pages);
+	say("free", free_bytes);
+	say("live", BLOCKS / 100 * SIZE);
+}
+
+/* Frees a block, and calls no function of the allocator afterwards. */
+static void freed(void)
+{
+	char *block = keep(4 * MIB);
+
+	memset(block, 1, 4 * MIB);
+	say("freed", 4 * MIB);
+	free(block);
+}
+
+/* Asks for much, and touches little. */
+static void untouched(void)
+{
+	char *block = keep(256 * MIB);
+
+	memset(block, 1, MIB);
+	say("untouched", 256 * MIB - (((uintptr_t)block + MIB + PAGE - 1) / PAGE * PAGE - (uintptr_t)block));
+}
+
+static void *map(size_t size, int flags)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		exit(1);
+	return at;
+}
+
+static void mappings(void)
+{
+	char *zeros = map(5 * MIB, MAP_PRIVATE), sum = 0;
+	int file = open("/proc/self/exe", O_RDONLY);
+	const char *code = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, file, 0);
+
+	memset(map(8 * MIB, MAP_PRIVATE), 1, 8 * MIB);
+	memset(map(6 * MIB, MAP_SHARED), 1, 6 * MIB);
+	/* Reading maps the kernel's page of zeros, which is not resident memory. */
+	for (size_t i = 0; i < 5 * MIB; i += PAGE)
+		sum = (char)(sum + zeros[i]);
+	say("anonymous", 8 * MIB + (unsigned char)sum + 0 * (unsigned char)code[0]);
+	say("shared", 6 * MIB);
+}
+
+/* Reserves as many bytes as the third argument says, and touches the first MiB of them. */
+static unsigned long reserved;
+
+static void reserve(void)
+{
+	memset(map(reserved, MAP_PRIVATE | MAP_NORESERVE), 1, MIB);
+	say("reserved", reserved);
+}
+
+static pthread_barrier_t barrier;
+
+static void *rest(void *unused)
+{
+	char frame[MIB];
+
+	memset(frame, 1, sizeof(frame));
+	/* The compiler must not leave it out. */
+	__asm__ volatile("" : : "r"(frame) : "memory");
+	pthread_barrier_wait(&barrier);
+	pause();
+	return unused;
+}
+
+static void stacks(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 5);
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&thread, NULL, rest, NULL))
+			exit(1);
+	pthread_barrier_wait(&barrier);
+	say("stacks", 4 * MIB);
+}
+
+/* Leaves a block at the end of an arena behind, so that the arena does not shrink. */
+static void *leave(void *at)
+{
+	void *blocks[2000];
+
+	for (int i = 0; i < 2000; i++)
+		memset(blocks[i] = drop(SIZE), 1, SIZE);
+	*(void **)at = keep(SIZE);
+	for (int i = 0; i < 2000; i++)
+		free(blocks[i]);
+	return NULL;
+}
+
+static void arenas(void)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&threads[i], NULL, leave, &kept[i]) || pthread_join(threads[i], NULL))
+			exit(1);
+	say("free", 2000 * CHUNK / PAGE * PAGE);
+}
+
+static const struct {
+	const char *name;
+	void (*use)(void);
+} shapes[] = {
+	{ "fragments", fragments }, { "untouched", untouched }, { "mappings", mappings },
+	{ "stacks", stacks },	    { "arenas", arenas },	{ "reserve", reserve },
+	{ "freed", freed },
+};
+
+/* Returns the resident set in bytes. */
+static unsigned long resident(void)
+{
+	static char text[4096];
+	int file = open("/proc/self/smaps_rollup", O_RDONLY);
+	ssize_t n = read(file, text, sizeof(text) - 1);
+	const char *line = n > 0 ? strstr(text, "\nRss:") : NULL;
+
+	close(file);
+	return line ? strtoul(line + strlen("\nRss:"), NULL, 10) * 1024 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 2 && i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		if (strcmp(argv[1], shapes[i].name) != 0)
+			continue;
+		reserved = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+		shapes[i].use();
+		/* The first call makes resident what the second one needs. */
+		say("warm", resident());
+		say("rss", resident());
+		usleep((useconds_t)atoi(argv[2]) * 1000);
+		return 0;
+	}
+	return 2;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the resident pages of a process hold: samples of the whole, and for some samples the sites that keep pages. */
+#ifndef MASSIF_PROFILE_RESIDENCY_H
+#define MASSIF_PROFILE_RESIDENCY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A part of the resident set. Each resident byte is in one band. */
+enum mf_band {
+	MF_BAND_LIVE,	    /* live blocks, as requested */
+	MF_BAND_OVERHEAD,   /* what the allocator needs for them: headers, rounding */
+	MF_BAND_FREE_PARTS, /* free memory of the allocator in pages that hold live blocks */
+	MF_BAND_FREE_PAGES, /* pages of the allocator without a live block */
+	MF_BAND_ANONYMOUS,  /* the program's own anonymous mappings */
+	MF_BAND_STACKS,	    /* stacks of threads */
+	MF_BAND_FILES,	    /* mapped files, and private copies of their pages: code, data */
+	MF_BAND_SHARED,	    /* shared memory */
+	MF_BAND_MASSIF,	    /* massif's own memory in the process */
+	MF_BAND_OTHER,	    /* mappings of the kernel: [vdso] and the like */
+	MF_BANDS,
+};
+
+/* Names of the bands: for machines, and for people. */
+struct mf_band_name {
+	const char *key, *words;
+};
+
+extern const struct mf_band_name mf_band_names[MF_BANDS];
+
+struct mf_residency_sample {
+	uint64_t time_ms; /* since the first event */
+	uint64_t took_us; /* time in which the sample was taken; the process went on meanwhile */
+	uint64_t bands[MF_BANDS]; /* in bytes */
+	uint64_t mapped;    /* bytes of all mappings that can be accessed */
+	uint64_t swapped;   /* bytes that are swapped out */
+	uint64_t pss;	    /* the resident bytes, each page divided by the number of processes that have it mapped */
+	uint64_t huge;	    /* resident bytes in huge pages */
+	uint64_t untouched; /* bytes of live blocks on pages that have never been touched, or were given back */
+	uint64_t heap_swapped; /* bytes of live blocks on pages that are swapped out */
+};
+
+/* Resident pages of the allocator by how much of them is used by live blocks, with their overhead. */
+enum mf_filling {
+	MF_FILLING_NONE, /* no live block */
+	MF_FILLING_10,	 /* less than 10 % */
+	MF_FILLING_25,	 /* less than 25 % */
+	MF_FILLING_50,	 /* less than 50 % */
+	MF_FILLING_MORE,
+	MF_FILLINGS,
+};
+
+/* The live blocks of one context at the time of a sample. All but the number are bytes. */
+struct mf_residency_site {
+	uint32_t context;
+	uint64_t live;	    /* all its live blocks, as requested */
+	uint64_t untouched; /* those parts of them that are on pages never touched */
+	/*
+	 * Free memory in the pages that hold its blocks. If several contexts have blocks in a page, each has a share of the
+	 * page's free memory that is in proportion to its live bytes there. The sum over all contexts is MF_BAND_FREE_PARTS.
+	 */
+	uint64_t pinned;
+};
+
+/* A sample with what its pages hold. */
+struct mf_residency_detail {
+	struct mf_residency_sample sample;
+	uint64_t fillings[MF_FILLINGS]; /* bytes of pages */
+	struct mf_residency_site *sites; /* the contexts with live blocks, in ascending order of their numbers */
+	size_t n_sites;
+};
+
+struct mf_residency {
+	struct mf_residency_sample *samples; /* in the order of time */
+	size_t n_samples;
+	struct mf_residency_detail peak; /* the sample with the largest resident set */
+	struct mf_residency_detail last; /* the last one */
+	uint64_t peak_rss; /* the largest resident set according to the kernel (VmHWM), in bytes; 0: not known */
+};
+
+/* Returns the resident set in bytes: the sum of all bands. */
+uint64_t mf_residency_rss(const struct mf_residency_sample *sample);
+
+void mf_residency_detail_deinit(struct mf_residency_detail *detail);
+void mf_residency_deinit(struct mf_residency *residency);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How much of each page is used by live blocks. */
+#ifndef MASSIF_RESIDENCY_HEAP_PAGES_H
+#define MASSIF_RESIDENCY_HEAP_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/blocks.h"
+#include "model/store.h"
+#include "profile/residency.h"
+
+/* A range of pages in which there may be blocks. */
+struct mf_heap_range {
+	uint64_t start, end; /* addresses of pages */
+	uint8_t *states;     /* of each page: MF_PAGE_... */
+	uint16_t *live;	     /* of each page: bytes of live blocks, as requested */
+	uint16_t *used;	     /* of each page: the same, with the overhead of the blocks */
+	uint64_t n_blocks;   /* blocks that begin in the range */
+	bool is_arena; /* the heap (brk), or that of an arena of glibc's allocator */
+	/*
+	 * It begins where an arena could. Then it is one if it has blocks, but for a large one at its start: glibc gives a
+	 * large block pages of its own.
+	 */
+	bool may_be_arena;
+	bool has_large_at_start;
+};
+
+/* Zero-initialise it, but for the size of a page. */
+struct mf_heap_pages {
+	uint64_t page; /* size of a page in bytes, at most 32 KiB */
+	bool is_glibc; /* the blocks are those of glibc's allocator, whose layout is known */
+	struct mf_heap_range *ranges; /* in ascending order */
+	size_t n_ranges, room;
+	/* address of a block that was freed, but is still in the table (mf_tally_delay_free()); 0: none */
+	uint64_t freed;
+	uint64_t outside; /* bytes of live blocks outside all ranges */
+	/*
+	 * A copy of the blocks, so that what they use and who has allocated them is of the same moment. A program may have any
+	 * number of blocks: of more than a million (COPIED_MAX), there is no copy.
+	 */
+	struct mf_block *blocks;
+	size_t n_blocks, room_blocks;
+	bool lacks_copy;
+};
+
+/*
+ * Adds a range above all others. The states of its pages are all 0; the caller fills them in. Returns the range, which is
+ * valid until the next one is added, or NULL if out of memory.
+ */
+struct mf_heap_range *mf_heap_pages_add(struct mf_heap_pages *pages, uint64_t start, uint64_t end);
+
+/* Returns whether pages of the range without blocks are free pages of the allocator. Call this after mf_heap_pages_fill(). */
+bool mf_heap_pages_are_free(const struct mf_heap_pages *pages, const struct mf_heap_range *range);
+
+/* Enters the live blocks of @store. The program may be running. */
+void mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store);
+
+/*
+ * Lists the contexts that have live blocks, with what they keep, in *@sites; to be freed by the caller. Call this after
+ * mf_heap_pages_fill(). If there was no copy of the blocks, what the program has allocated or freed since then is left out.
+ * Returns 0 or -ENOMEM.
+ */
+int mf_heap_pages_list_sites(const struct mf_heap_pages *pages, const struct mf_store *store,
+			     struct mf_residency_site **sites, size_t *n);
+
+void mf_heap_pages_deinit(struct mf_heap_pages *pages);
+
+#endif
