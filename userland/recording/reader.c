@@ -3,8 +3,6 @@
 
 #include "recording/reader.h"
 
-#include "recording/residency_section.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/printable.h"
 #include "recording/massif_text.h"
+#include "recording/residency_section.h"
 #include "symbols/positions.h"
 
 /* More than fit into the session of a program. Each takes 100 bytes. */
@@ -524,17 +523,14 @@ static bool take_totals(struct mf_recorded *process)
 
 static bool take_residency(struct mf_recorded *process)
 {
-	struct mf_cursor cursor;
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_RESIDENCY);
 	int code;
 
-	if (!process->sections[MF_SECTION_RESIDENCY].data)
+	if (!cursor.at)
 		return true;
-	cursor = cursor_of(process, MF_SECTION_RESIDENCY);
 	code = mf_residency_section_take(&cursor, process->profile.n_contexts, &process->residency);
-	if (code == -ENOMEM)
-		return lack_memory(process);
 	process->profile.residency = &process->residency;
-	return !code;
+	return code == -ENOMEM ? lack_memory(process) : !code;
 }
 
 /* What is made of the sections of a process, in this order: each may need what was made before. */
