@@ -17,6 +17,7 @@
 #include "ctl/query/class_table.h"
 #include "ctl/query/comparison.h"
 #include "ctl/query/curve.h"
+#include "ctl/query/residency_view.h"
 #include "ctl/query/selection.h"
 #include "ctl/query/size_table.h"
 #include "ctl/query/site_table.h"
@@ -120,6 +121,14 @@ static void check_classes(const struct mf_class_count *classes, uint32_t n)
 	}
 }
 
+static void check_sites(const struct mf_profile *profile, const struct mf_residency_detail *detail)
+{
+	for (size_t i = 0; i < detail->n_sites; i++) {
+		fuzz_require(detail->sites[i].context < profile->n_contexts);
+		fuzz_require(!i || detail->sites[i].context > detail->sites[i - 1].context);
+	}
+}
+
 static void check_process(const struct mf_recorded *process)
 {
 	const struct mf_profile *profile = &process->profile;
@@ -142,6 +151,10 @@ static void check_process(const struct mf_recorded *process)
 	for (size_t i = 0; profile->details && i < profile->n_contexts; i++) {
 		check_classes(profile->details[i].sizes, profile->details[i].n_sizes);
 		check_classes(profile->details[i].lifetimes, profile->details[i].n_lifetimes);
+	}
+	if (profile->residency) {
+		check_sites(profile, &profile->residency->peak);
+		check_sites(profile, &profile->residency->last);
 	}
 	for (size_t i = 0; i < profile->n_snapshots; i++)
 		check_snapshot(profile, &profile->snapshots[i]);
@@ -238,6 +251,14 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 	for (enum mf_detail_histogram which = 0; which < MF_DETAIL_HISTOGRAMS; which++)
 		fuzz_require(!mf_class_table_print(&terminal, &query, process, which, &err) == !!process->profile.details);
 	fuzz_require(!mf_size_table_print(&terminal, &process->profile, &err) == !!process->profile.sizes);
+	for (int i = 0; i < 2; i++) {
+		const struct mf_residency *residency = process->profile.residency;
+		struct mf_query of_rss = query;
+
+		of_rss.at = i ? "end" : NULL;
+		fuzz_require(!mf_residency_view_print(&terminal, &of_rss, process, &err) ==
+			     (residency && residency->n_samples));
+	}
 	fclose(terminal.out);
 }
 

@@ -37,7 +37,7 @@ static struct mf_cursor cursor_of(const struct mf_recorded *process, enum mf_sec
 {
 	const uint8_t *data = process->sections[type].data;
 
-	return (struct mf_cursor){ data, data + process->sections[type].size, false };
+	return (struct mf_cursor){ data, data ? data + process->sections[type].size : NULL, false };
 }
 
 /*

@@ -578,7 +578,8 @@ bool mf_query_is_of_totals(const struct mf_query *query, const struct mf_profile
 /* Checks whether what the file knows about threads and functions answers the question. */
 static int check_known(const struct mf_query *query, const struct mf_profile *profile, struct mf_error *err)
 {
-	bool of_moment = query->at || query->leaks || query->growth || query->tree || query->sizes || query->lifetimes ||
+	bool of_moment = query->at || query->leaks || query->growth || query->tree || query->sizes ||
+			 query->lifetimes || query->rss ||
 			 query->selection.through || query->sort == MF_SITES_LIVE || query->sort >= MF_SITES_COUNTS_END;
 
 	if (query->by_given && query->by == MF_SITES_BY_ALLOCATOR && !profile->functions)
