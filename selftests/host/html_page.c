@@ -86,9 +86,11 @@ static bool report(FIXTURE_DATA(page) *self)
 static const char helpers[] =
 	"(() => {"
 	"	const d = JSON.parse(document.querySelector('#data').textContent), p = d.sides[0].processes[0];"
+	/* In labels, the figure follows a comma, which names of C++ have, too, and very long names are cut. */
+	"	const short = (name) => name.split(', ')[0].slice(0, 150);"
 	"	window.boxes = () => { const at = []; return [...document.querySelectorAll('#flame g')].map((g) => {"
 	"		const level = Number(g.getAttribute('aria-level'));"
-	"		at[level - 1] = g.getAttribute('aria-label').split(', ')[0];"
+	"		at[level - 1] = short(g.getAttribute('aria-label'));"
 	"		return [g.querySelector('rect').getAttribute('width'), at[level - 1], g.dataset.value, level]; }); };"
 	"	window.values = (snapshot) => { const own = new Array(p.depth.length).fill(0);"
 	"		for (const m of p.moments) { if (m.snapshot > snapshot) break; let n = -1;"
@@ -97,14 +99,15 @@ static const char helpers[] =
 	"		return own; };"
 	"	window.nameOf = (i) => i && p.call[i] >= 0 ? d.strings[d.calls[5 * p.call[i]]] : 'all';"
 	"	window.truth = (own) => { const path = [], sums = new Map(), open = [];"
-	"		for (let i = 0; i < own.length; i++) { path[p.depth[i]] = nameOf(i);"
+	"		for (let i = 0; i < own.length; i++) { path[p.depth[i]] = short(nameOf(i));"
 	"			for (let k = 0; k <= p.depth[i] && own[i]; k++) {"
 	"				const key = path[k] + '@' + (k + 1);"
 	"				sums.set(key, (sums.get(key) || 0) + own[i]); } }"
 	"		return sums; };"
 	"	return 'ready'; })()";
 
-TEST_F_TIMEOUT(page, draws_what_the_recording_has, 120)
+/* Compares what the page out.html draws with the export of the same recording, out.json. */
+static void compare_with_export(struct __test_metadata *_metadata, FIXTURE_DATA(page) *self)
 {
 	static const struct {
 		const char *figure, *query;
@@ -117,7 +120,6 @@ TEST_F_TIMEOUT(page, draws_what_the_recording_has, 120)
 	};
 	char wanted[64];
 
-	ASSERT_TRUE(report(self));
 	ASSERT_LT(0, open_page(self, "out.html", "", 1280));
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
 		snprintf(wanted, sizeof(wanted), "%s", JQ(figures[i].query, "out.json"));
@@ -146,6 +148,62 @@ TEST_F_TIMEOUT(page, draws_what_the_recording_has, 120)
 	EXPECT_STREQ("true", EVAL("(() => { const list = boxes(), unit = list[0][0] / list[0][2];"
 				  "return list.every(([w, , v]) => Math.abs(w - v * unit) < 1.5); })()"));
 	EXPECT_EQ(1, self->browser.requests);
+}
+
+TEST_F_TIMEOUT(page, draws_what_the_recording_has, 120)
+{
+	ASSERT_TRUE(report(self));
+	compare_with_export(_metadata, self);
+}
+
+/* A file for the compiler. */
+static void write_functions(const char *path)
+{
+	FILE *out = fopen(path, "we");
+
+	for (int i = 0; out && i < 300; i++)
+		fprintf(out, "int f%d(int *a, int n) { for (int i = 1; i < n; i++) a[i] += a[i - 1] * %d; return n; }\n",
+			i, i);
+	if (out)
+		fclose(out);
+}
+
+/* Programs that nobody has written for this test. */
+static const struct {
+	const char *name, *before; /* @before: a command for the shell; it goes on while the program runs */
+	const char *words[12];
+} programs[] = {
+	{ "python3", NULL, { "/usr/bin/python3", "-c", "import json; len(json.dumps([list(range(99))] * 999))" } },
+	{ "git", "git init -q repository && git -C repository -c user.name=n -c user.email=e commit -q --allow-empty -m m",
+	  { "/usr/bin/git", "-C", "repository", "log", "--stat" } },
+	{ "cc1", "true", { "/usr/lib/gcc/x86_64-linux-gnu/12/cc1", "-quiet", "-O2", "-o", "/dev/null", "functions.c" } },
+	{ "redis-server",
+	  "(for i in 1 2 3 4 5 6 7 8 9; do sleep 1; redis-cli -s ./redis.sock debug populate 9999 && break; done; "
+	  "redis-cli -s ./redis.sock shutdown nosave) > /dev/null 2>&1 &",
+	  { "/usr/bin/redis-server", "--port", "0", "--unixsocket", "./redis.sock", "--save", "", "--enable-debug-command",
+	    "yes" } },
+};
+
+TEST_F_TIMEOUT(page, draws_what_programs_allocate, 300)
+{
+	write_functions("functions.c");
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		const char *argv[20] = { "massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out" };
+
+		for (size_t k = 0; programs[i].words[k]; k++)
+			argv[5 + k] = programs[i].words[k];
+		ASSERT_EQ(0, programs[i].before ? system(programs[i].before) : 0);
+		ctl_result_free(&self->result);
+		ctl_run(&self->result, NULL, NULL, argv);
+		ASSERT_EQ(0, ctl_exit_code(&self->result)) {
+			TH_LOG("%s: %s", programs[i].name, self->result.err);
+		}
+		ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+		ASSERT_EQ(0, RUN("massif-ctl", "export", "--to=json", "-o", "out.json", "massif.rec"));
+		TH_LOG("%s", programs[i].name);
+		compare_with_export(_metadata, self);
+	}
+	RUN("rm", "-rf", "repository", "functions.c");
 }
 
 /* Clicks on "Show more" until all rows are shown, and prints name and first number of those that hold anything, sorted. */
