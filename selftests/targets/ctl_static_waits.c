@@ -5,6 +5,7 @@
 
 int main(void)
 {
-	usleep(500000);
+	/* Twice the longest time between two looks of massif-ctl (LAST_WATCH_MS in userland/ctl/heap/family.c). */
+	usleep(1000000);
 	return 0;
 }
