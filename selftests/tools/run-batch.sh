@@ -139,14 +139,20 @@ unload() {
 	return 1
 }
 
+# Prints the kernel's log since the test began, without lines that do not come from massif.ko.
+log_of() {
+	dmesg | sed -n "/massif-selftest: $1\$/,\$p" |
+		grep -v -E -f <(grep -v '^#' "$MASSIF_SRC/selftests/vm/known-lines")
+}
+
 bad_lines() {
-	dmesg | sed -n "/massif-selftest: $1\$/,\$p" | grep -E -f "$MASSIF_SRC/selftests/vm/bad-lines"
+	log_of "$1" | grep -E -f "$MASSIF_SRC/selftests/vm/bad-lines"
 }
 
 # The lines that belong to a bad line follow it: a call trace, a lock's history.
 show_bad_lines() {
 	local line
-	dmesg | sed -n "/massif-selftest: $1\$/,\$p" |
+	log_of "$1" |
 		grep -E -A 60 -f "$MASSIF_SRC/selftests/vm/bad-lines" | head -n 200 |
 		while IFS= read -r line; do frame kernel "$line"; done
 }
