@@ -263,8 +263,8 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 }
 
 /*
- * What massif-ctl diff prints about the processes of the file: the first against the last, all against the first, the first
- * against itself. Only the number of changed sites may be limited, so that all of them are printed.
+ * Prints what massif-ctl diff prints for three pairs of processes of the file: the first and the last, all and the first,
+ * the first and itself. All changed sites are printed, however many there are.
  */
 static void diff(const struct mf_recording *recording, const struct mf_report_options *options, uint8_t flags, uint8_t choice)
 {

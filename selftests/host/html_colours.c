@@ -280,7 +280,7 @@ TEST_F(colours, are_told_apart)
 	}
 }
 
-/* What the simulations make of pure colours is known: red and green are hard to tell apart, blue and yellow are not. */
+/* Checks the simulations with pure colours: red and green must become hard to tell apart, blue and yellow must not. */
 TEST_F(colours, simulations_are_right)
 {
 	static const double red[] = { 0.30, 0, 0 }, green[] = { 0.02, 0.12, 0 };

@@ -56,7 +56,7 @@ TEST_F_TIMEOUT(show, says_peak_end_and_sites, 120)
 	EXPECT_TRUE(HAS("█"));
 }
 
-/* What pages mode writes for pages that are in no file is no place in a library. */
+/* Pages mode has frames that name a kind of page, not code: show must not print them as if they were in a library. */
 TEST_F(show, massif_files_of_pages)
 {
 	ctl_write_file("massif.pages", "desc: --pages=resident\ncmd: p\ntime_unit: ms\n#-----------\nsnapshot=0\n#-----------\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What recordings have of threads: those that keep the threads' stacks apart (--separate-threads), which thread has
-// allocated what, and the others, how much each thread has allocated; the threads' names.
+// Threads in recordings. With --separate-threads, a recording says which thread has allocated each block; without it, how
+// much each thread has allocated in all. Both have the names of the threads.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -359,7 +359,7 @@ TEST_F_TIMEOUT(threads, whose_stacks_are_not_apart_have_totals_only, 120)
 	EXPECT_NE(NULL, strstr(self->result.err, "--separate-threads=yes"));
 	EXPECT_EQ(0, RUN("massif-ctl", "export", "--to=json", "massif.rec"));
 	EXPECT_TRUE(HAS("\"name\":\"creator\",\"allocations\":11,\"allocated\":5100,\"temporary\":10}"));
-	/* Of several processes, the threads of all. */
+	/* If a recording has several processes, the table has the threads of all of them. */
 	ASSERT_EQ(0, RECORD_TOTALS(ctl_target("heap_thread_names"), "fork"));
 	EXPECT_EQ(0, RUN("massif-ctl", "show", "--by=thread-name", "massif.rec"));
 	EXPECT_TRUE(HAS("        22   9.961 KB         20 ")) TH_LOG("%s", self->result.out);

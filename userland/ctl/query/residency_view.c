@@ -83,11 +83,11 @@ static void print_beside(FILE *out, const struct mf_residency_sample *sample)
 static void print_fillings(const struct mf_terminal *terminal, const struct mf_residency_detail *detail)
 {
 	static const char *const words[MF_FILLINGS] = {
-		[MF_FILLING_NONE] = "hold no live block",
-		[MF_FILLING_10] = "are less than 10 % full",
-		[MF_FILLING_25] = "are 10 to 25 % full",
-		[MF_FILLING_50] = "are 25 to 50 % full",
-		[MF_FILLING_MORE] = "are at least half full",
+		[MF_FILLING_NONE] = "without a live block",
+		[MF_FILLING_10] = "less than 10 % used by live blocks",
+		[MF_FILLING_25] = "10 to 25 %",
+		[MF_FILLING_50] = "25 to 50 %",
+		[MF_FILLING_MORE] = "50 % or more",
 	};
 	uint64_t all = 0;
 
@@ -95,7 +95,8 @@ static void print_fillings(const struct mf_terminal *terminal, const struct mf_r
 		all += detail->fillings[i];
 	if (!all)
 		return;
-	fprintf(terminal->out, "\n%sOf the allocator's pages%s\n", mf_terminal_bold(terminal), mf_terminal_plain(terminal));
+	fprintf(terminal->out, "\n%sHow full the allocator's pages are%s\n", mf_terminal_bold(terminal),
+		mf_terminal_plain(terminal));
 	for (int i = 0; i < MF_FILLINGS; i++)
 		if (detail->fillings[i])
 			print_row(terminal, detail->fillings[i], all, words[i]);
