@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -444,6 +445,39 @@ TEST_F(held, what_changes)
 	EXPECT_FALSE(mf_held_has_changed(file, fd));
 	ASSERT_EQ(0, system("echo >>r.files/2"));
 	EXPECT_TRUE(mf_held_has_changed(file, fd));
+}
+
+/*
+ * The mapping by which a deleted file was reported has been replaced in part since, as the dynamic linker does. The file
+ * is opened through what is left. Needs the privilege for /proc/PID/map_files.
+ */
+TEST_F(held, deleted_when_its_mapping_has_changed)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct mf_held_file *file;
+	struct stat status;
+	char path[PATH_MAX + 64];
+	char *map;
+	int fd;
+
+	if (geteuid())
+		SKIP(return, "/proc/PID/map_files is for root");
+	snprintf(path, sizeof(path), "%s/r.files/1", self->directory);
+	ctl_write_file(path, "1", 0644);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	ASSERT_EQ(0, ftruncate(fd, (off_t)(3 * page)));
+	ASSERT_EQ(0, fstat(fd, &status));
+	map = mmap(NULL, 3 * page, PROT_READ, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_EQ(map, mmap(map, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	close(fd);
+	ASSERT_EQ(0, unlink(path));
+	file = mf_held_take(self->held, &(struct mf_held_mapping){
+		.pid = getpid(), .path = path, .file = mf_file_identity(&status),
+		.start = (uintptr_t)map, .end = (uintptr_t)map + 3 * page,
+	});
+	EXPECT_EQ(1, number_in(file));
+	munmap(map, 3 * page);
 }
 
 /* A file that cannot be mapped is not opened, since opening it could block. */

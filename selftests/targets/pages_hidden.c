@@ -2,6 +2,7 @@
 // pages_hidden HOW: maps a page through a library whose file cannot be found at its path. HOW says why: the file has
 // been "deleted", has been "replaced" with another file, or is in a mount "namespace" that only this program can see.
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -33,11 +34,50 @@ static void copy(const char *from, const char *to)
 	close(out);
 }
 
+/* Returns whether the process with the directory @fds in /proc has the file @status open. */
+static int has_open(const char *fds, const struct stat *status)
+{
+	DIR *directory = opendir(fds);
+	struct dirent *entry;
+	struct stat other;
+	int found = 0;
+
+	while (directory && !found && (entry = readdir(directory)) != NULL)
+		found = !fstatat(dirfd(directory), entry->d_name, &other, 0) && other.st_dev == status->st_dev &&
+			other.st_ino == status->st_ino;
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
+/*
+ * massif-ctl can open the library's file only through this process, so the process stays until its parent, which is
+ * massif-ctl, has the file open.
+ */
+static int wait_for_reader(const struct stat *status)
+{
+	char fds[32];
+
+	snprintf(fds, sizeof(fds), "/proc/%d/fd", (int)getppid());
+	for (int ms = 0; ms < 30000; ms += 10) {
+		if (has_open(fds, status))
+			return 0;
+		usleep(10000);
+	}
+	fprintf(stderr, "massif-ctl has not opened the library in 30 s\n");
+	return 1;
+}
+
 static int map_through(const char *path, const char *how)
 {
 	int (*call)(int (*)(void));
+	struct stat status;
 	void *library;
 
+	if (stat(path, &status)) {
+		perror(path);
+		return 1;
+	}
 	library = dlopen(path, RTLD_NOW);
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
@@ -50,12 +90,7 @@ static int map_through(const char *path, const char *how)
 	call = (int (*)(int (*)(void)))dlsym(library, "library_call");
 	if (call(map) != 2)
 		return 1;
-	/*
-	 * massif-ctl can open the library's file only through this process, so keep the process alive until massif-ctl
-	 * has read the file.
-	 */
-	usleep(500000);
-	return 0;
+	return wait_for_reader(&status);
 }
 
 int main(int argc, char **argv)

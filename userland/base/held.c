@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "proc_mapping.h"
 #include "regular.h"
 
 #define BUCKETS 1024u
@@ -206,12 +207,37 @@ static int list_ways(const struct mf_held_mapping *mapping, struct way ways[WAYS
 	return n;
 }
 
+/*
+ * Opens the file of @mapping through another mapping that the process has of the same file now. @mapping itself may be
+ * gone: a dynamic linker first maps a library as a whole, and then replaces parts of that mapping. Returns a descriptor
+ * or -errno.
+ */
+static int open_by_other_mapping(const struct mf_held_mapping *mapping, struct stat *status)
+{
+	struct mf_proc_mapping other;
+	struct mf_proc_mappings all;
+	char path[WAY_BYTES];
+	int fd = -ENOENT;
+
+	if (!mapping->pid || !mapping->file.inode || mf_proc_mappings_open(&all, mapping->pid))
+		return fd;
+	while (fd < 0 && mf_proc_mappings_next(&all, &other)) {
+		if (other.inode != mapping->file.inode || other.device != mapping->file.device)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)mapping->pid,
+			 other.start, other.end);
+		fd = open_regular("", path, status);
+	}
+	mf_proc_mappings_close(&all);
+	return fd;
+}
+
 /* Opens the file of @mapping. Returns a descriptor or -errno. */
 static int open_mapped(const struct mf_held_mapping *mapping, struct stat *status)
 {
 	struct way *ways = malloc(WAYS * sizeof(*ways));
 	mf_auto_close int perhaps = -1;
-	int n = ways ? list_ways(mapping, ways) : 0, code = -ENOENT;
+	int n = ways ? list_ways(mapping, ways) : 0, code = -ENOENT, other;
 	struct stat found;
 
 	for (int i = 0; i < n; i++) {
@@ -241,7 +267,10 @@ static int open_mapped(const struct mf_held_mapping *mapping, struct stat *statu
 		}
 	}
 	free(ways);
-	return perhaps >= 0 ? mf_take(perhaps, -1) : code;
+	if (perhaps >= 0)
+		return mf_take(perhaps, -1);
+	other = open_by_other_mapping(mapping, status);
+	return other >= 0 ? other : code;
 }
 
 /* Stores @fd, a descriptor or -errno, in @file; closes the descriptor if the table is full. */
