@@ -95,6 +95,21 @@ static uint64_t sum_of(const struct mf_recorded *process, const struct mf_reside
 #define SUM(function, member) \
 	sum_of(self->recording.processes[0], &residency->last, function, offsetof(struct mf_residency_site, member))
 
+/* All areas of a band add up to the band. */
+static void check_areas(struct __test_metadata *_metadata, const struct mf_residency_detail *detail)
+{
+	uint64_t sums[MF_BANDS] = { 0 }, bands[MF_BANDS];
+
+	memcpy(bands, detail->sample.bands, sizeof(bands));
+	bands[MF_BAND_LIVE] += bands[MF_BAND_OVERHEAD] + bands[MF_BAND_FREE_PARTS] + bands[MF_BAND_FREE_PAGES];
+	bands[MF_BAND_OVERHEAD] = bands[MF_BAND_FREE_PARTS] = bands[MF_BAND_FREE_PAGES] = 0;
+	for (size_t i = 0; i < detail->n_areas; i++)
+		sums[detail->areas[i].band] += detail->areas[i].rss;
+	for (int band = 0; band < MF_BANDS; band++) {
+		EXPECT_EQ(bands[band], sums[band]) TH_LOG("%s", mf_band_names[band].words);
+	}
+}
+
 /* What is true of every profile. */
 static void check(struct __test_metadata *_metadata, const struct mf_residency *residency, const char *said)
 {
@@ -106,6 +121,12 @@ static void check(struct __test_metadata *_metadata, const struct mf_residency *
 	/* The program touches some more pages of code and stack before it sleeps. */
 	EXPECT_LE(rss, found + 16 * PAGE) TH_LOG("rss %lu, found %lu", rss, found);
 	EXPECT_LE(found, rss + 16 * PAGE) TH_LOG("rss %lu, found %lu", rss, found);
+	check_areas(_metadata, &residency->last);
+	check_areas(_metadata, &residency->peak);
+	for (size_t i = 1; i < residency->n_samples; i++) {
+		EXPECT_LE(residency->samples[i - 1].time_ms, residency->samples[i].time_ms);
+		EXPECT_LE(residency->samples[i - 1].time, residency->samples[i].time);
+	}
 	for (size_t i = 0; i < residency->last.n_sites; i++) {
 		pinned += residency->last.sites[i].pinned;
 		untouched += residency->last.sites[i].untouched;
@@ -164,6 +185,15 @@ TEST_F_TIMEOUT(bands, of_mappings, 60)
 	EXPECT_LT(0, bands[MF_BAND_MASSIF]);
 }
 
+static int count_areas(const struct mf_residency_detail *detail, enum mf_band band, const char *beginning)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < detail->n_areas; i++)
+		n += detail->areas[i].band == band && !strncmp(detail->areas[i].name, beginning, strlen(beginning));
+	return n;
+}
+
 TEST_F_TIMEOUT(bands, of_stacks, 60)
 {
 	const struct mf_residency *residency = record(self, "stacks");
@@ -171,6 +201,7 @@ TEST_F_TIMEOUT(bands, of_stacks, 60)
 
 	check(_metadata, residency, self->said);
 	bands = residency->last.sample.bands;
+	EXPECT_EQ(4, count_areas(&residency->last, MF_BAND_STACKS, "thread "));
 	EXPECT_LE(told(self->said, "stacks "), bands[MF_BAND_STACKS]);
 	EXPECT_GE(told(self->said, "stacks ") + MIB / 2, bands[MF_BAND_STACKS]);
 }

@@ -3,7 +3,10 @@
 
 #include "profile/residency.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct mf_band_name mf_band_names[MF_BANDS] = {
 	[MF_BAND_LIVE] = { "live", "live blocks" },
@@ -29,8 +32,36 @@ uint64_t mf_residency_rss(const struct mf_residency_sample *sample)
 
 void mf_residency_detail_deinit(struct mf_residency_detail *detail)
 {
+	for (size_t i = 0; i < detail->n_areas; i++)
+		free(detail->areas[i].name);
+	free(detail->areas);
 	free(detail->sites);
 	*detail = (struct mf_residency_detail){ 0 };
+}
+
+int mf_residency_detail_copy(struct mf_residency_detail *to, const struct mf_residency_detail *from)
+{
+	struct mf_residency_detail copy = *from;
+	bool ok;
+
+	copy.sites = reallocarray(NULL, from->n_sites + 1, sizeof(*copy.sites));
+	copy.areas = calloc(from->n_areas + 1, sizeof(*copy.areas));
+	ok = copy.sites && copy.areas;
+	if (ok)
+		memcpy(copy.sites, from->sites, from->n_sites * sizeof(*copy.sites));
+	copy.n_areas = 0;
+	while (ok && copy.n_areas < from->n_areas) {
+		struct mf_residency_area *area = &copy.areas[copy.n_areas++];
+
+		*area = from->areas[copy.n_areas - 1];
+		area->name = strdup(area->name);
+		ok = area->name;
+	}
+	mf_residency_detail_deinit(ok ? to : &copy);
+	if (!ok)
+		return -ENOMEM;
+	*to = copy;
+	return 0;
 }
 
 void mf_residency_deinit(struct mf_residency *residency)
@@ -38,5 +69,8 @@ void mf_residency_deinit(struct mf_residency *residency)
 	free(residency->samples);
 	mf_residency_detail_deinit(&residency->peak);
 	mf_residency_detail_deinit(&residency->last);
+	for (size_t i = 0; i < residency->n_moments; i++)
+		mf_residency_detail_deinit(&residency->moments[i]);
+	free(residency->moments);
 	*residency = (struct mf_residency){ 0 };
 }

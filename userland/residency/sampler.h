@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Samples the resident set of a process that is profiled in heap mode, while it runs.
- *
- * A sample reads /proc/PID/smaps, /proc/PID/pagemap and the table of live blocks, one after the other. So what the program
- * changes meanwhile can be in one and not in the other; a sample says how long it took. The sum of its bands is the sum of
- * the resident sizes in smaps.
- */
+/* Samples the resident set of a process that is profiled in heap mode, while it runs. */
 #ifndef MASSIF_RESIDENCY_SAMPLER_H
 #define MASSIF_RESIDENCY_SAMPLER_H
 
@@ -15,7 +9,7 @@
 #include "base/error.h"
 #include "model/store.h"
 #include "profile/residency.h"
-#include "thread_stacks.h"
+#include "residency/thread_stacks.h"
 
 /* If there are twice as many samples as this, every second one is dropped, and the interval is doubled. */
 #define MF_SAMPLES_KEPT 500u
@@ -28,11 +22,18 @@ struct mf_sampler {
 	uint64_t next_ms; /* the time of the next sample, since the first event */
 };
 
+/* When and why a sample is taken. */
+struct mf_sample_at {
+	uint64_t time_ms; /* since the process's first event */
+	int64_t time;	  /* the same in the profile's unit of time */
+	uint32_t reasons; /* MF_SAMPLE_... */
+};
+
 /*
- * Takes a sample of process @pid, whose live blocks are in @store, @time_ms after its first event. Returns 0 or -errno:
- * -ESRCH if the process has ended, -EACCES if it may not be observed.
+ * Takes a sample of process @pid, whose live blocks are in @store. Returns 0 or -errno: -ESRCH or -ENOENT if the process has
+ * ended, -EACCES if it may not be observed.
  */
-int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store *store, uint64_t time_ms,
+int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store *store, struct mf_sample_at at,
 		    struct mf_error *err);
 
 void mf_sampler_deinit(struct mf_sampler *sampler);

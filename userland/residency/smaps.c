@@ -17,6 +17,8 @@ static const struct {
 	{ "Rss:", offsetof(struct mf_smaps_sizes, rss) },
 	{ "Pss:", offsetof(struct mf_smaps_sizes, pss) },
 	{ "Anonymous:", offsetof(struct mf_smaps_sizes, anonymous) },
+	{ "Shared_Clean:", offsetof(struct mf_smaps_sizes, shared) },
+	{ "Shared_Dirty:", offsetof(struct mf_smaps_sizes, shared) },
 	{ "Swap:", offsetof(struct mf_smaps_sizes, swap) },
 	{ "AnonHugePages:", offsetof(struct mf_smaps_sizes, huge) },
 	{ "ShmemPmdMapped:", offsetof(struct mf_smaps_sizes, huge) },

@@ -15,6 +15,7 @@ struct mf_smaps_sizes {
 	uint64_t rss;	    /* resident pages */
 	uint64_t pss;	    /* the same, each page divided by the number of processes that have it mapped */
 	uint64_t anonymous; /* resident pages that belong to no file: private memory, or copies of a file's pages */
+	uint64_t shared;    /* resident pages that other processes have mapped, too */
 	uint64_t swap;	    /* pages that are swapped out */
 	uint64_t huge;	    /* resident in huge pages */
 };

@@ -34,6 +34,19 @@ static uint64_t pointer_of(pid_t pid, pid_t tid)
 	return pointer;
 }
 
+static void read_name(pid_t pid, struct mf_thread_stack *stack)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)stack->tid);
+	file = fopen(path, "re");
+	if (file && fgets(stack->name, sizeof(stack->name), file))
+		stack->name[strcspn(stack->name, "\n")] = '\0';
+	if (file)
+		fclose(file);
+}
+
 static struct mf_thread_stack *find(struct mf_thread_stacks *stacks, pid_t tid)
 {
 	for (size_t i = 0; i < stacks->n; i++)
@@ -64,7 +77,8 @@ static int note(struct mf_thread_stacks *stacks, pid_t pid, pid_t tid)
 		stacks->stacks = more;
 		stacks->room = room;
 	}
-	stacks->stacks[stacks->n++] = (struct mf_thread_stack){ tid, pointer, true };
+	stacks->stacks[stacks->n] = (struct mf_thread_stack){ .tid = tid, .pointer = pointer, .is_alive = true };
+	read_name(pid, &stacks->stacks[stacks->n++]);
 	return 0;
 }
 
@@ -109,21 +123,36 @@ int mf_thread_stacks_look(struct mf_thread_stacks *stacks, pid_t pid)
 	return ret;
 }
 
-size_t mf_thread_stacks_between(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end)
+/* Returns the index of the first stack at or above @address. */
+static size_t first_from(const struct mf_thread_stacks *stacks, uint64_t address)
 {
-	size_t low = 0, high = stacks->n, n = 0;
+	size_t low = 0, high = stacks->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (stacks->stacks[middle].pointer < start)
+		if (stacks->stacks[middle].pointer < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low < stacks->n && stacks->stacks[low++].pointer < end)
-		n++;
-	return n;
+	return low;
+}
+
+size_t mf_thread_stacks_between(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end)
+{
+	return first_from(stacks, end) - first_from(stacks, start);
+}
+
+const char *mf_thread_stacks_name(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end, char *text, size_t room)
+{
+	size_t first = first_from(stacks, start), n = mf_thread_stacks_between(stacks, start, end);
+
+	if (n == 1)
+		snprintf(text, room, "thread %d (%s)", (int)stacks->stacks[first].tid, stacks->stacks[first].name);
+	else
+		snprintf(text, room, "%zu threads", n);
+	return text;
 }
 
 void mf_thread_stacks_deinit(struct mf_thread_stacks *stacks)

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define MF_THREAD_NAME_BYTES 16u
+
 /*
  * The kernel tells the stack pointer of a thread only while it sleeps in a system call. So what has been seen is kept for as
  * long as the thread exists. Zero-initialise it.
@@ -17,6 +19,7 @@ struct mf_thread_stacks {
 		pid_t tid;
 		uint64_t pointer; /* an address in its stack */
 		bool is_alive;
+		char name[MF_THREAD_NAME_BYTES]; /* when it was seen first; "": not known */
 	} *stacks; /* in ascending order of pointers */
 	size_t n, room;
 };
@@ -26,6 +29,12 @@ int mf_thread_stacks_look(struct mf_thread_stacks *stacks, pid_t pid);
 
 /* Returns how many stacks are between @start and @end. */
 size_t mf_thread_stacks_between(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end);
+
+/*
+ * Writes the names of the threads whose stacks are between @start and @end to @text: "thread 12 (worker)", or "3 threads".
+ * Returns @text.
+ */
+const char *mf_thread_stacks_name(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end, char *text, size_t room);
 
 void mf_thread_stacks_deinit(struct mf_thread_stacks *stacks);
 
