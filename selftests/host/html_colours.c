@@ -262,6 +262,9 @@ TEST_F(colours, are_told_apart)
 	static const char *const fills[] = { "fill-0", "fill-1", "fill-2", "fill-3",
 					     "fill-4", "fill-5", "fill-6", "fill-7" };
 	static const char *const parts[] = { "useful", "extra", "stacks" };
+	/* Those of the resident set (residency.css), which are opaque. */
+	static const char *const bands[] = { "fill-0", "fill-1", "fill-2", "fill-3",   "fill-4",
+					     "fill-5", "fill-6", "fill-7", "stacks", "band-other" };
 	struct theme *themes[] = { &self->light, &self->dark, &self->print };
 	static const char *const names[] = { "light", "dark", "print" };
 	const char *area = strstr(self->page, "\n.area {\n\tfill-opacity: ");
@@ -277,6 +280,21 @@ TEST_F(colours, are_told_apart)
 		EXPECT_LE(PARTS_APART, least_distance(themes[k], parts, 3, opacity, pair)) {
 			TH_LOG("%s: %s", names[k], pair);
 		}
+		EXPECT_LE(PARTS_APART, least_distance(themes[k], bands, 10, 1, pair)) {
+			TH_LOG("%s: %s", names[k], pair);
+		}
+	}
+	/* Each band has a colour of its own, and no other than these. */
+	for (size_t i = 0; i < sizeof(bands) / sizeof(bands[0]); i++) {
+		char rule[64];
+		const char *at;
+
+		snprintf(rule, sizeof(rule), "{ --band: var(--%s); }", bands[i]);
+		at = strstr(self->page, rule);
+		ASSERT_NE(NULL, at) {
+			TH_LOG("%s", bands[i]);
+		}
+		EXPECT_EQ(NULL, strstr(at + 1, rule));
 	}
 }
 

@@ -28,6 +28,12 @@
  *	threads		the ID and the name of each thread
  *	thread_totals	if stacks are not told apart by threads: for each its ID and name, and what it has allocated: blocks,
  *			bytes, temporary blocks
+ *	residency	samples of the resident set: peak_rss, the kernel's figure; time (in ms), took (in us), mapped, swapped,
+ *			pss, huge, untouched and heap_swapped, each a number for each sample; bands: for each band its key, its
+ *			words and a number for each sample; details: the sample with the largest resident set, and the last
+ *			one, each with these numbers, with the bytes of pages by how full they are (enum mf_filling), and with
+ *			live_sites, untouched_sites and pinned_sites: the nodes' bytes of live blocks, of those parts of them
+ *			that are on pages never touched, and of the free memory that they keep, as values
  *
  * Numbers that JavaScript would round are strings.
  */

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "html/residency.h"
 #include "report/json_text.h"
 #include "report/massif_file.h"
 
@@ -344,11 +345,11 @@ static bool add_up_class(struct mf_html_process *process, enum mf_detail_histogr
 	return any;
 }
 
-static void print_class(const struct mf_html_process *process, FILE *out, uint32_t class)
+/* Prints the values that are not 0, as pairs of an entry's distance from the one before and its value. */
+static void print_values(const struct mf_html_process *process, FILE *out)
 {
 	size_t last = (size_t)-1;
 
-	fprintf(out, "{\"class\":%" PRIu32 ",\"values\":[", class);
 	for (size_t i = 0; i < count_entries(process); i++) {
 		if (!process->values[i])
 			continue;
@@ -356,6 +357,18 @@ static void print_class(const struct mf_html_process *process, FILE *out, uint32
 		mf_html_print_number(out, process->values[i]);
 		last = i;
 	}
+}
+
+void mf_html_process_print_leaves(struct mf_html_process *process, FILE *out, const struct mf_leaf *leaves, size_t n)
+{
+	add_up(process, leaves, n);
+	print_values(process, out);
+}
+
+static void print_class(const struct mf_html_process *process, FILE *out, uint32_t class)
+{
+	fprintf(out, "{\"class\":%" PRIu32 ",\"values\":[", class);
+	print_values(process, out);
 	fputs("]}", out);
 }
 
@@ -441,6 +454,8 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 		print_threads(&process->profile, out);
 	if (process->profile.thread_totals)
 		print_thread_totals(&process->profile, out);
+	if (!code && process->profile.residency)
+		code = mf_html_residency_print(process, out, err);
 	putc('}', out);
 	return code;
 }

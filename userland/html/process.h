@@ -37,6 +37,9 @@ int mf_html_process_read(struct mf_html_process *process, const struct mf_report
 int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, struct mf_html_calls *calls,
 			  struct mf_error *err);
 
+/* Adds @leaves up by the entries in the page, and prints these as data.h says of "values". For mf_html_process_print(). */
+void mf_html_process_print_leaves(struct mf_html_process *process, FILE *out, const struct mf_leaf *leaves, size_t n);
+
 void mf_html_process_deinit(struct mf_html_process *process);
 
 /* Prints @number, as a string if JavaScript would round it. */

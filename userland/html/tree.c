@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "report/call_table.h"
+#include "report/counted.h"
 #include "report/moment.h"
 #include "report/standard.h"
 
@@ -152,6 +153,26 @@ static int sort_shares(struct mf_html_tree *tree)
 	return 0;
 }
 
+/* Code that keeps pages need not hold much. */
+static int weigh_residency(struct mf_html_tree *tree, struct mf_leaf *leaves)
+{
+	static const enum mf_resident_number numbers[] = { MF_RESIDENT_LIVE, MF_RESIDENT_UNTOUCHED, MF_RESIDENT_PINNED };
+	const struct mf_residency *residency = tree->profile->residency;
+	int code = 0;
+
+	for (size_t i = 0; residency && i < 2 * sizeof(numbers) / sizeof(numbers[0]) && !code; i++) {
+		const struct mf_residency_detail *detail = i % 2 ? &residency->last : &residency->peak;
+
+		for (size_t k = 0; k < detail->n_sites; k++)
+			leaves[k] = (struct mf_leaf){
+				.context = detail->sites[k].context,
+				.bytes = mf_resident_number(&detail->sites[k], numbers[i / 2]),
+			};
+		code = weigh(tree, leaves, detail->n_sites);
+	}
+	return code;
+}
+
 static int weigh_all(struct mf_html_tree *tree, struct mf_error *err)
 {
 	const struct mf_profile *profile = tree->profile;
@@ -165,6 +186,7 @@ static int weigh_all(struct mf_html_tree *tree, struct mf_error *err)
 		code = weigh(tree, profile->snapshots[i].leaves, profile->snapshots[i].n_leaves);
 	for (enum mf_count count = 0; profile->counts && count < MF_COUNTS && !code; count++)
 		code = weigh(tree, leaves, mf_profile_list_counts(profile, count, leaves));
+	code = code ?: weigh_residency(tree, leaves);
 	code = code ?: sort_shares(tree);
 	return code ? out_of_memory(err) : 0;
 }

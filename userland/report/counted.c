@@ -79,3 +79,29 @@ int mf_counted_init_class(struct mf_counted *counted, const struct mf_moment *mo
 		add(counted, i, mf_details_count(&profile->details[i], histogram, class));
 	return code;
 }
+
+uint64_t mf_resident_number(const struct mf_residency_site *site, enum mf_resident_number number)
+{
+	switch (number) {
+	case MF_RESIDENT_LIVE:
+		return site->live;
+	case MF_RESIDENT_TOUCHED:
+		return site->live > site->untouched ? site->live - site->untouched : 0;
+	case MF_RESIDENT_UNTOUCHED:
+		return site->untouched;
+	case MF_RESIDENT_PINNED:
+		return site->pinned;
+	}
+	return 0;
+}
+
+int mf_counted_init_resident(struct mf_counted *counted, const struct mf_moment *moment,
+			     const struct mf_residency_detail *detail, enum mf_resident_number number, struct mf_error *err)
+{
+	int code = begin(counted, moment, false, err);
+
+	for (size_t i = 0; !code && i < detail->n_sites; i++)
+		if (detail->sites[i].context < moment->profile->n_contexts)
+			add(counted, detail->sites[i].context, mf_resident_number(&detail->sites[i], number));
+	return code;
+}

@@ -3,7 +3,16 @@
 #ifndef MASSIF_REPORT_COUNTED_H
 #define MASSIF_REPORT_COUNTED_H
 
+#include "profile/residency.h"
 #include "report/moment.h"
+
+/* What is known of a context in a sample of the resident set (struct mf_residency_site), in bytes. */
+enum mf_resident_number {
+	MF_RESIDENT_LIVE,      /* its live blocks */
+	MF_RESIDENT_TOUCHED,   /* those parts of them that are on pages in memory, or swapped out */
+	MF_RESIDENT_UNTOUCHED, /* the others, on pages that were never touched */
+	MF_RESIDENT_PINNED,    /* free memory in the pages of its blocks */
+};
 
 /* A moment whose leaves have a count of each context in place of live bytes. */
 struct mf_counted {
@@ -27,5 +36,11 @@ int mf_counted_init_blocks(struct mf_counted *counted, const struct mf_moment *m
 int mf_counted_init_largest(struct mf_counted *counted, const struct mf_moment *moment, struct mf_error *err);
 int mf_counted_init_class(struct mf_counted *counted, const struct mf_moment *moment,
 			  enum mf_detail_histogram histogram, uint32_t class, struct mf_error *err);
+
+uint64_t mf_resident_number(const struct mf_residency_site *site, enum mf_resident_number number);
+
+/* The same for a number of each context in @detail, a sample of the profile's process. */
+int mf_counted_init_resident(struct mf_counted *counted, const struct mf_moment *moment,
+			     const struct mf_residency_detail *detail, enum mf_resident_number number, struct mf_error *err);
 
 #endif

@@ -11,8 +11,8 @@ web=$(dirname "$0")
 # Each module stands after those that it needs.
 modules='path array collection color interpolate format time time-format scale shape selection dispatch timer ease
 	transition drag axis brush'
-scripts='text data together measure state tree timeline flame table sizes diff help main'
-styles='report charts print'
+scripts='text data together measure state tree timeline flame table sizes diff residency help main'
+styles='report charts residency print'
 
 say() {
 	printf 'assemble.sh: %s\n' "$*" >&2

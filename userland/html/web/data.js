@@ -55,8 +55,16 @@ function hasBig(process) {
 	const totals = (process.thread_totals || []).filter((value, i) => i % 5 >= 2);
 	const lists = SERIES.map(({ key }) => process[key]).concat([process.counts || [], process.sizes || [], totals]);
 	const classes = (process.block_sizes || []).concat(process.lifetimes || []).map((each) => each.values);
-	return lists.concat(process.moments.map((moment) => moment.changes), classes)
+	const residency = process.residency ? residencyNumbers(process.residency) : [];
+	return lists.concat(residency, process.moments.map((moment) => moment.changes), classes)
 		.some((list) => list.some((value) => typeof value === "string"));
+}
+
+// All lists of numbers of the samples of the resident set.
+function residencyNumbers(residency) {
+	const details = residency.details.map((detail) => [[...Object.values(detail).filter((value) => !Array.isArray(value))],
+		detail.bands, detail.fillings, detail.live_sites, detail.untouched_sites, detail.pinned_sites]).flat();
+	return [[residency.peak_rss], ...details, ...residency.bands.map((band) => band.bytes)];
 }
 
 function nameOfThread(tid, name) {
@@ -77,6 +85,7 @@ class Profile {
 		this.length = this.count + process.sites.length;
 		this.others = new Map();
 		this.big = hasBig(process);
+		this.residency = null; // made by residencyOf()
 		this.cache = new Map();
 		this.connect();
 		// The first of the rests stands for all; there are several if several processes are shown as one.

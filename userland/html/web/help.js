@@ -31,6 +31,8 @@ const QUESTIONS = [
 		() => ({ at: current().peak, measure: "live", by: "library", sort: "", ascending: false, zoom: null }), "table"],
 	[OF_TWO, "Change, new and old for each function; the graph shows the stacks that hold more.",
 		() => ({ measure: "grown", at: current().peak, by: "function", sort: "change", ascending: false, zoom: null }), "graph", compared],
+	["Why does the resident set stay high?", "What the pages in memory hold, and which code keeps pages that are mostly free.",
+		() => ({ sample: residencyOf(current()).details.length - 1, sort: "", ascending: false, zoom: null }), "residency", residencyOf],
 	["Which sizes?", "How many blocks of each size were allocated.", () => ({}), "sizes", (p) => p.facts.sizes],
 	["How long do blocks live?", "The lifetimes of all blocks; click a row of the table to see its own beside them.",
 		() => ({}), "lifetimes", (p) => p.facts.block_sizes],
@@ -42,6 +44,7 @@ function notHere(question, profile) {
 	return profile.facts.pages && question !== OF_TWO ? "A recording of pages mode does not say." : {
 		[OF_TWO]: "Make the report of two recordings: massif-ctl report NEW OLD.",
 		"How long do blocks live?": "Record with --record-detail=full.",
+		"Why does the resident set stay high?": profile.together ? "Choose one process." : "Record with --rss=yes.",
 		"Which thread?": "Record with --separate-threads=yes.",
 	}[question] || "A massif.out file does not say.";
 }

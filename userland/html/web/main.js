@@ -78,6 +78,11 @@ function figuresOf(profile) {
 	if (profile.facts.recording && !profile.facts.pages)
 		add("Never freed", end.parts[0], bytes, exactBytes, profile.counts ?
 			"in " + plural(profile.sum(profile.counts[3]), "block") : "", { measure: "leaks", zoom: null });
+	if (residencyOf(profile)) {
+		const largest = residencyOf(profile).details[0];
+		add("Resident set", largest.total, bytes, exactBytes, percent(largest.parts[0], largest.total) + " of it live blocks",
+			{ sample: 0, zoom: null });
+	}
 	if (profile.counts) {
 		const calls_ = profile.sum(profile.counts[0]), temporary = profile.sum(profile.counts[2]);
 		add("Allocated", profile.sum(profile.counts[1]), bytes, exactBytes, "in " + plural(calls_, "block"),
@@ -128,6 +133,7 @@ function render() {
 	drawHead();
 	drawFigures();
 	drawTimeline();
+	drawResidency();
 	drawGraph();
 	drawTable();
 	drawSizes();
@@ -149,9 +155,12 @@ function listen() {
 	$("process").addEventListener("change", (event) => show({ process: event.target.value === "all" ? "all" : Number(event.target.value) }));
 	$("help-open").addEventListener("click", () => $("help").showModal());
 	$("help-close").addEventListener("click", () => $("help").close());
-	$("at-peak").addEventListener("click", () => show({ at: current().peak }));
-	$("at-end").addEventListener("click", () => show({ at: current().end }));
-	$("at").addEventListener("input", (event) => show({ at: Number(event.target.value) }));
+	const moment = (at, sample) => show(state.curve === "rss" ? { sample } : { at });
+	$("at-peak").addEventListener("click", () => moment(current().peak, 0));
+	$("at-end").addEventListener("click", () => moment(current().end, residencyOf(current()) ? residencyOf(current()).details.length - 1 : 0));
+	$("at").addEventListener("input", (event) => moment(Number(event.target.value), Number(event.target.value)));
+	$("curve-heap").addEventListener("click", () => show({ curve: "heap", zoom: null }));
+	$("curve-rss").addEventListener("click", () => show({ sample: state.sample, zoom: null }));
 	$("range-from").addEventListener("change", (event) => setRange(Number(event.target.value), range(current())[1]));
 	$("range-to").addEventListener("change", (event) => setRange(range(current())[0], Number(event.target.value)));
 	$("range-clear").addEventListener("click", () => show({ from: null, to: null }));

@@ -70,7 +70,7 @@ let measured = { key: null };
 
 function measure() {
 	const profile = current(), name = state.measure;
-	const key = [profile.side, profile.number, name, state.at, state.from, state.to].join();
+	const key = [profile.side, profile.number, name, state.at, state.from, state.to, state.sample].join();
 	if (measured.key === key)
 		return measured;
 	const holder = MEASURES[name].profile ? MEASURES[name].profile(profile) : profile;

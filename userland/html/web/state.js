@@ -13,6 +13,8 @@ const DEFAULTS = {
 	sort: "", ascending: false,
 	inclusive: false,
 	row: "",       // key of the row of the table that is chosen
+	curve: "heap", // or "rss": what the timeline shows
+	sample: 0,     // number of a sample of the resident set of which more is known
 };
 
 // A comparison is of whole recordings, as that of massif-ctl diff.
@@ -20,7 +22,8 @@ if (sides.length > 1 && sides[0].length > 1)
 	DEFAULTS.process = "all";
 
 const KEYS = { process: "process", measure: "show", at: "at", from: "from", to: "to", inverted: "inverted", threads: "threads",
-	search: "search", zoom: "zoom", by: "by", sort: "sort", ascending: "ascending", inclusive: "inclusive", row: "row" };
+	search: "search", zoom: "zoom", by: "by", sort: "sort", ascending: "ascending", inclusive: "inclusive", row: "row",
+	curve: "curve", sample: "sample" };
 
 const state = { ...DEFAULTS };
 
@@ -82,17 +85,36 @@ function readFragment() {
 	state.row = read.row || "";
 	if (state.at === null)
 		state.at = profile.peak;
+	if (residencyOf(profile)) {
+		state.sample = wholeNumber(read.sample, residencyOf(profile).details.length) ?? DEFAULTS.sample;
+		if (read.curve === "rss" || isOfSamples(state.measure))
+			state.curve = "rss";
+	}
 }
 
 function has(measure, profile) {
 	return !measure.has || measure.has(profile);
 }
 
+// Chooses the curve of what is shown, and for each curve a measure that it has.
+function showCurve(changes) {
+	if (changes.at !== undefined || changes.from !== undefined)
+		state.curve = "heap";
+	else if (changes.sample !== undefined || isOfSamples(changes.measure))
+		state.curve = "rss";
+	if (state.curve === "heap" && isOfSamples(state.measure))
+		state.measure = "live";
+	else if (changes.sample !== undefined && !isOfSamples(state.measure) && has(MEASURES.pinned, current()))
+		state.measure = "pinned";
+}
+
 // Changes what is shown.
 function show(changes) {
 	Object.assign(state, changes);
 	if (changes.process !== undefined) {
-		Object.assign(state, { at: current().peak, from: null, to: null, zoom: null });
+		Object.assign(state, { at: current().peak, from: null, to: null, zoom: null, sample: 0 });
+		if (!residencyOf(current()))
+			state.curve = "heap";
 		if (!has(MEASURES[state.measure], current()))
 			state.measure = "live";
 	}
@@ -103,6 +125,7 @@ function show(changes) {
 		state.row = "";
 	if (changes.at !== undefined && changes.measure === undefined)
 		state.measure = "live";
+	showCurve(changes);
 	writeFragment();
 	render();
 }

@@ -163,6 +163,8 @@ function columnsOf(profile) {
 	const list = [];
 	const add = (name, title, own, print = bytes, exact = exactBytes, long = title) =>
 		list.push({ name, title, own, print, exact, long });
+	if (state.curve === "rss")
+		list.push(...sampleColumns(profile));
 	if (state.at !== profile.end)
 		add("live", state.at === profile.peak ? "Peak" : "Snapshot " + profile.detailed[state.at], () => profile.live(state.at));
 	add("leaks", profile.facts.recording ? "End" : "Last tree", () => profile.live(profile.end));

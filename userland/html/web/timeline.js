@@ -122,6 +122,11 @@ function drawBrush(svg, profile, frame, x) {
 
 function drawTimeline() {
 	const profile = current(), width = $("timeline-chart").clientWidth, height = width < 500 ? 180 : 230;
+	if (state.curve === "rss") {
+		drawSampleChoice(profile);
+		drawResidentTimeline(profile);
+		return;
+	}
 	fill("timeline-legend", ...usedSeries(profile).map(({ name, title }) =>
 		element("li", { class: "part " + name }, element("i", { "aria-hidden": "true" }), title(profile.facts))));
 	drawMoments(profile);
@@ -161,6 +166,7 @@ function drawMoments(profile) {
 	$("at-text").textContent = "Snapshot " + snapshot.number + ", " + time(snapshot.time, profile.facts);
 	$("at-peak").setAttribute("aria-pressed", String(state.at === profile.peak));
 	$("at-end").setAttribute("aria-pressed", String(state.at === profile.end));
+	$("at-peak").textContent = "Peak";
 	$("at-end").textContent = profile.facts.recording ? "End" : "Last tree";
 	fill("range-from", ...options());
 	fill("range-to", ...options());
