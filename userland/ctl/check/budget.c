@@ -14,6 +14,10 @@
 
 #define WORDS 6u /* words of the longest line */
 
+#define BIT(band) (1u << MF_BAND_##band)
+#define FREE	  (BIT(FREE_PARTS) | BIT(FREE_PAGES))
+#define PROGRAM	  (((1u << MF_BANDS) - 1) & ~BIT(MASSIF)) /* without profiling, that is not there */
+
 const struct mf_measure_kind mf_measure_kinds[MF_MEASURES] = {
 	[MF_MEASURE_PEAK] = { "peak", MF_UNIT_BYTES },
 	[MF_MEASURE_END] = { "end", MF_UNIT_BYTES },
@@ -21,6 +25,25 @@ const struct mf_measure_kind mf_measure_kinds[MF_MEASURES] = {
 	[MF_MEASURE_ALLOCATED] = { "allocated", MF_UNIT_BYTES, .counted = true },
 	[MF_MEASURE_TEMPORARY] = { "temporary", MF_UNIT_COUNT_OR_PERCENT, .counted = true },
 	[MF_MEASURE_LEAK_SITES] = { "leak-sites", MF_UNIT_COUNT },
+	[MF_MEASURE_RSS] = { "rss", MF_UNIT_BYTES, .bands = PROGRAM },
+	[MF_MEASURE_RSS_END] = { "rss-end", MF_UNIT_BYTES, .bands = PROGRAM, .last = true },
+	[MF_MEASURE_FREE] = { "free", MF_UNIT_BYTES, .bands = FREE },
+	[MF_MEASURE_FREE_END] = { "free-end", MF_UNIT_BYTES, .bands = FREE, .last = true },
+	[MF_MEASURE_OVERHEAD] = { "overhead", MF_UNIT_BYTES, .bands = BIT(OVERHEAD) },
+	[MF_MEASURE_OVERHEAD_END] = { "overhead-end", MF_UNIT_BYTES, .bands = BIT(OVERHEAD), .last = true },
+	[MF_MEASURE_ANONYMOUS] = { "anonymous", MF_UNIT_BYTES, .bands = BIT(ANONYMOUS) },
+	[MF_MEASURE_ANONYMOUS_END] = { "anonymous-end", MF_UNIT_BYTES, .bands = BIT(ANONYMOUS), .last = true },
+	[MF_MEASURE_STACKS] = { "stacks", MF_UNIT_BYTES, .bands = BIT(STACKS) },
+	[MF_MEASURE_STACKS_END] = { "stacks-end", MF_UNIT_BYTES, .bands = BIT(STACKS), .last = true },
+	[MF_MEASURE_FILES] = { "files", MF_UNIT_BYTES, .bands = BIT(FILES) },
+	[MF_MEASURE_FILES_END] = { "files-end", MF_UNIT_BYTES, .bands = BIT(FILES), .last = true },
+	[MF_MEASURE_SHARED] = { "shared", MF_UNIT_BYTES, .bands = BIT(SHARED) },
+	[MF_MEASURE_SHARED_END] = { "shared-end", MF_UNIT_BYTES, .bands = BIT(SHARED), .last = true },
+	[MF_MEASURE_PINNED] = { "pinned", MF_UNIT_BYTES, .by_site = true, .number = MF_RESIDENT_PINNED },
+	[MF_MEASURE_PINNED_END] = { "pinned-end", MF_UNIT_BYTES, .by_site = true, .number = MF_RESIDENT_PINNED, .last = true },
+	[MF_MEASURE_UNTOUCHED] = { "untouched", MF_UNIT_BYTES, .by_site = true, .number = MF_RESIDENT_UNTOUCHED },
+	[MF_MEASURE_UNTOUCHED_END] = { "untouched-end", MF_UNIT_BYTES, .by_site = true, .number = MF_RESIDENT_UNTOUCHED,
+				       .last = true },
 };
 
 static const char *const part_names[MF_PARTS] = {
@@ -187,7 +210,9 @@ static int take_part(struct mf_budget *budget, char *const **words, int *n, stru
 
 static int take_measure(struct mf_budget *budget, char *const *words, int n, struct mf_error *err)
 {
-	static const char choice[] = "peak, end, allocations, allocated, temporary or leak-sites";
+	static const char choice[] = "peak, end, allocations, allocated, temporary or leak-sites; or, if the resident set was "
+				     "sampled, rss, free, overhead, anonymous, stacks, files, shared, pinned or untouched, "
+				     "or one of these with -end";
 
 	if (!n)
 		return mf_error_set(err, -EINVAL, "there is no measure; use %s", choice);
@@ -197,6 +222,9 @@ static int take_measure(struct mf_budget *budget, char *const *words, int n, str
 		return mf_error_set(err, -EINVAL, "'%.200s' is not a measure; use %s", words[0], choice);
 	if (n == 1)
 		return mf_error_set(err, -EINVAL, "%s has no limit", words[0]);
+	if (mf_measure_kinds[budget->measure].bands && budget->part != MF_PART_ALL)
+		return mf_error_set(err, -EINVAL, "%s is known only of a process as a whole; a %s can have pinned or untouched",
+				    words[0], part_names[budget->part]);
 	if (n > 2)
 		return mf_error_set(err, -EINVAL, "there is something after the limit: '%.200s'", words[2]);
 	return parse_limit(budget, words[1], err);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "report/counted.h"
 
 /* The quantities that a budget can limit. */
 enum mf_measure {
@@ -17,6 +18,25 @@ enum mf_measure {
 	MF_MEASURE_ALLOCATED,	/* the sum of their sizes */
 	MF_MEASURE_TEMPORARY,	/* temporary blocks, or their share of all */
 	MF_MEASURE_LEAK_SITES,	/* sites that hold bytes at the end and are no known leaks */
+	/* Of the sample with the largest resident set, and of the last one: bytes, without massif's own memory. */
+	MF_MEASURE_RSS,
+	MF_MEASURE_RSS_END,
+	MF_MEASURE_FREE, /* free memory of the allocator */
+	MF_MEASURE_FREE_END,
+	MF_MEASURE_OVERHEAD,
+	MF_MEASURE_OVERHEAD_END,
+	MF_MEASURE_ANONYMOUS,
+	MF_MEASURE_ANONYMOUS_END,
+	MF_MEASURE_STACKS,
+	MF_MEASURE_STACKS_END,
+	MF_MEASURE_FILES,
+	MF_MEASURE_FILES_END,
+	MF_MEASURE_SHARED,
+	MF_MEASURE_SHARED_END,
+	MF_MEASURE_PINNED, /* free memory in pages that live blocks keep, by their stacks */
+	MF_MEASURE_PINNED_END,
+	MF_MEASURE_UNTOUCHED, /* live blocks on pages that were never touched */
+	MF_MEASURE_UNTOUCHED_END,
 	MF_MEASURES,
 };
 
@@ -30,7 +50,18 @@ extern const struct mf_measure_kind {
 	const char *name;
 	enum mf_measure_unit unit;
 	bool counted; /* known only if the allocations of each stack were counted */
+	/* Known only if the resident set was sampled: */
+	uint32_t bands; /* a bit for each band (enum mf_band) that counts; no stack has these */
+	bool by_site;	/* @number of the sites counts */
+	enum mf_resident_number number;
+	bool last; /* in the last sample, not in that with the largest resident set */
 } mf_measure_kinds[MF_MEASURES];
+
+/* Returns whether @measure is known only if the resident set was sampled. */
+static inline bool mf_measure_is_sampled(enum mf_measure measure)
+{
+	return mf_measure_kinds[measure].bands || mf_measure_kinds[measure].by_site;
+}
 
 /* The calls of a stack that a budget's pattern is compared with. */
 enum mf_budget_part {

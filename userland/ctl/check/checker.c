@@ -35,6 +35,16 @@ const struct mf_budget *mf_checker_counted(const struct mf_checker *checker)
 	return NULL;
 }
 
+const struct mf_budget *mf_checker_sampled(const struct mf_checker *checker)
+{
+	const struct mf_budgets *budgets = &checker->check.budgets;
+
+	for (size_t i = 0; i < budgets->count; i++)
+		if (mf_measure_is_sampled(budgets->list[i].measure))
+			return &budgets->list[i];
+	return NULL;
+}
+
 static void fail(struct mf_checker *checker, const struct mf_error *err)
 {
 	checker->failed = true;

@@ -27,6 +27,9 @@ static inline bool mf_checker_has_budgets(const struct mf_checker *checker)
 /* Returns the first budget that needs the allocations of each stack, which are not counted in pages mode; or NULL. */
 const struct mf_budget *mf_checker_counted(const struct mf_checker *checker);
 
+/* Returns the first budget that needs samples of the resident set; or NULL. */
+const struct mf_budget *mf_checker_sampled(const struct mf_checker *checker);
+
 /* Checks a process. Prints a message if that is not possible. */
 void mf_checker_add(struct mf_checker *checker, const struct mf_check_process *process);
 

@@ -94,12 +94,36 @@ static const enum mf_count counts_of_measures[MF_MEASURES] = {
 	[MF_MEASURE_TEMPORARY] = MF_COUNT_TEMPORARIES,
 };
 
+/* Returns the sample that @measure is about, of a process that has samples. */
+static const struct mf_residency_detail *detail_of(const struct mf_check_process *process, enum mf_measure measure)
+{
+	const struct mf_residency *residency = process->profile->residency;
+
+	return mf_measure_kinds[measure].last ? &residency->last : &residency->peak;
+}
+
+static size_t list_resident(const struct mf_check_process *process, enum mf_measure measure, struct mf_leaf *leaves)
+{
+	const struct mf_residency_detail *detail = detail_of(process, measure);
+	size_t n = 0;
+
+	for (size_t i = 0; i < detail->n_sites && detail->sites[i].context < process->profile->n_contexts; i++) {
+		uint64_t bytes = mf_resident_number(&detail->sites[i], mf_measure_kinds[measure].number);
+
+		if (bytes)
+			leaves[n++] = (struct mf_leaf){ .context = detail->sites[i].context, .bytes = bytes };
+	}
+	return n;
+}
+
 /* Lists the stacks that have any of @measure in @leaves, which has room for all contexts. Returns how many these are. */
 static size_t list_leaves(const struct mf_check_process *process, enum mf_measure measure, struct mf_leaf *leaves)
 {
 	const struct mf_profile *profile = process->profile;
 	const struct mf_profile_snapshot *snapshot;
 
+	if (mf_measure_kinds[measure].by_site)
+		return list_resident(process, measure, leaves);
 	if (mf_measure_kinds[measure].counted)
 		return mf_profile_list_counts(profile, counts_of_measures[measure], leaves);
 	snapshot = measure == MF_MEASURE_PEAK ? mf_profile_peak(profile, process->end) : process->end;
@@ -189,11 +213,44 @@ static int find_sites(const struct measurement *m, struct mf_sites *sites, struc
 	return code;
 }
 
+static uint64_t sum_of_bands(const struct mf_residency_detail *detail, uint32_t bands)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < MF_BANDS; i++)
+		sum += bands & (1u << i) ? detail->sample.bands[i] : 0;
+	return sum;
+}
+
+/* Adds the bands that count, as if they were sites. */
+static int find_bands(const struct measurement *m, struct mf_sites *sites, struct mf_error *err)
+{
+	const struct mf_residency_detail *detail = detail_of(m->process, m->budget->measure);
+
+	sites->list = calloc(MF_BANDS, sizeof(*sites->list));
+	if (!sites->list)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < MF_BANDS; i++) {
+		struct mf_site site = { .bytes = { detail->sample.bands[i] } };
+
+		if (!site.bytes[0] || !(mf_measure_kinds[m->budget->measure].bands & (1u << i)))
+			continue;
+		site.label = strdup(mf_band_names[i].words);
+		if (!site.label)
+			return mf_error_set(err, -ENOMEM, "out of memory");
+		sites->list[sites->count++] = site;
+	}
+	qsort(sites->list, sites->count, sizeof(*sites->list), compare_sites);
+	return 0;
+}
+
 /* Returns what all of a process has of @measure, apart from stacks that are not shown; see --ignore-fn. */
 static uint64_t whole_of(const struct mf_check_process *process, enum mf_measure measure)
 {
 	uint64_t sum = 0;
 
+	if (mf_measure_kinds[measure].bands)
+		return sum_of_bands(detail_of(process, measure), mf_measure_kinds[measure].bands);
 	if (measure == MF_MEASURE_PEAK)
 		return mf_profile_total(mf_profile_peak(process->profile, process->end));
 	if (measure == MF_MEASURE_END)
@@ -208,7 +265,7 @@ static int find_sum(struct measurement *m, enum mf_measure measure, uint64_t *su
 {
 	int code = 0;
 
-	if (m->budget->part == MF_PART_ALL && measure != MF_MEASURE_LEAK_SITES) {
+	if (m->budget->part == MF_PART_ALL && measure != MF_MEASURE_LEAK_SITES && !mf_measure_kinds[measure].by_site) {
 		*sum = whole_of(m->process, measure);
 		return 0;
 	}
@@ -240,10 +297,15 @@ static int explain(struct measurement *m, struct mf_verdict *verdict, struct mf_
 {
 	__attribute__((cleanup(mf_sites_deinit))) struct mf_sites sites = { 0 };
 	enum mf_measure measure = m->budget->measure;
-	int code = measure_stacks(m, measure, err);
+	int code = 0;
 
-	if (!code)
-		code = find_sites(m, &sites, err);
+	if (mf_measure_kinds[measure].bands) {
+		code = find_bands(m, &sites, err);
+	} else {
+		code = measure_stacks(m, measure, err);
+		if (!code)
+			code = find_sites(m, &sites, err);
+	}
 	if (code)
 		return code;
 	verdict->sites = print_sites(&sites, measure == MF_MEASURE_LEAK_SITES ? MF_UNIT_BYTES :
@@ -266,6 +328,9 @@ static const char *why_unknown(const struct mf_budget *budget, const struct mf_c
 {
 	bool is_peak = budget->measure == MF_MEASURE_PEAK && budget->part == MF_PART_ALL;
 
+	if (mf_measure_is_sampled(budget->measure))
+		return process->profile->residency && process->profile->residency->n_samples ? NULL :
+		       "the resident set was not sampled; record with massif-ctl record --rss=yes";
 	if (!process->facts->version && !is_peak)
 		return "a massif.out file has only the peak as a whole; check a recording (massif-ctl record)";
 	if (mf_measure_kinds[budget->measure].counted && !process->profile->counts)

@@ -110,7 +110,8 @@ int mf_command_check(int argc, char **argv)
 {
 	static const char *const allowed[] = {
 		"--pid", "--format", "--output", "-o", "--budget", "--suppressions", "--max-peak", "--max-end",
-		"--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites", NULL,
+		"--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites",
+		"--max-rss", NULL,
 	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;

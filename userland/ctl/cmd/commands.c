@@ -89,6 +89,7 @@ const struct mf_command mf_commands[] = {
 	  "    --max-allocations=N, --max-allocated=SIZE   blocks allocated since the start, and their sizes\n"
 	  "    --max-temporary=N|N%       blocks freed before their thread allocated another\n"
 	  "    --max-leak-sites=N         sites that hold bytes at the end, but for the C and C++ libraries' own\n"
+	  "    --max-rss=SIZE             the largest resident set, without massif's memory (recorded with --rss=yes)\n"
 	  "    --budget=FILE              budgets for programs, functions, files and libraries; a line is\n"
 	  "                               [program PATTERN] [function|file|library PATTERN] MEASURE LIMIT,\n"
 	  "                               such as: library libxml2.so* peak 64M\n"

@@ -45,8 +45,11 @@ bool mf_options_has(const char *arg)
 
 int mf_options_check_mode(const struct mf_options *options, struct mf_error *err)
 {
-	const struct mf_budget *counted;
+	const struct mf_budget *counted, *sampled = options->rss ? NULL : mf_checker_sampled(options->checker);
 
+	if (sampled)
+		return mf_error_set(err, -EINVAL, "The budget '%.400s' needs samples of the resident set: add --rss=yes.",
+				    sampled->text);
 	if (!mf_options_has_pages(options))
 		return 0;
 	if (options->stacks) {
