@@ -176,8 +176,8 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 		err = -ENXIO;
 	else if ((other && !takes) || (shared && !massif_lifecycle_may_join(session, shared)))
 		err = -EBUSY;
-	if (!err && !shared)
-		massif_target_number(target, session);
+	if (!err && !shared && !massif_target_number(target, session))
+		err = -EOVERFLOW;
 	/*
 	 * Write the ENROL or ATTACH record with the lock held, so that hooks cannot write records about the target
 	 * before it.
@@ -190,7 +190,7 @@ static int enter(struct massif_session *session, struct task_struct *leader, str
 			massif_lifecycle_take_target(taken);
 		if (takes)
 			massif_lifecycle_take(other);
-		/* The address space is no target any more, so that inserting one cannot fail. */
+		/* The address space is no target any more, and @target has its number, so that inserting it cannot fail. */
 		if (!shared)
 			massif_target_insert(target, session);
 		b->shared = shared;
@@ -325,7 +325,8 @@ static int finish(struct beginning *b, u32 reason, u32 *id)
  *
  * Context: process context of a program; may sleep.
  * Return: 0; -EPERM if the session's opener may not observe the process; -EBUSY if it, or its address space, is already
- *	in a session; -ENXIO if the session is closed; -EINTR; -ENOMEM.
+ *	in a session; -ENXIO if the session is closed; -EOVERFLOW if it has no number left for a target; -EINTR;
+ *	-ENOMEM.
  */
 int massif_enrol(struct massif_session *session, u32 *id)
 {
@@ -357,7 +358,8 @@ int massif_enrol(struct massif_session *session, u32 *id)
  * Context: process context of the consumer; may sleep.
  * Return: 0; -ESRCH if there is no such process or it is ending (a caller without CAP_SYS_PTRACE gets -EPERM instead);
  *	-EPERM if it may not be observed; -EOPNOTSUPP for a kernel thread; -EBUSY if it is already in a session;
- *	-EAGAIN during an exec; -ENOSPC if the ring is full; -EINTR; -ENOMEM.
+ *	-EAGAIN during an exec; -ENOSPC if the ring is full; -EOVERFLOW if the session has no number left for a target;
+ *	-EINTR; -ENOMEM.
  */
 int massif_attach(struct massif_session *session, pid_t nr, u32 *id)
 {

@@ -235,14 +235,16 @@ bool massif_lifecycle_may_join(const struct massif_session *session, const struc
 
 /*
  * Inserts child, which was forked by parent, into the tables. target is the target for the child's address space, or
- * NULL if the child shares parent's address space. Frees child and target on failure.
+ * NULL if the child shares parent's address space. On failure, frees child and target, and returns -EOVERFLOW if the
+ * session has no number left for target, or another error if the child may not join the session.
  */
-static bool adopt(struct massif_process *parent, struct massif_process *child,
-		  struct massif_target *target, struct task_struct *task)
+static int adopt(struct massif_process *parent, struct massif_process *child,
+		 struct massif_target *target, struct task_struct *task)
 {
 	struct massif_target *found;
 	unsigned long irq;
-	bool ok;
+	int err = -EBUSY;
+	bool joins;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
 	found = massif_target_find(task->mm);
@@ -250,19 +252,22 @@ static bool adopt(struct massif_process *parent, struct massif_process *child,
 	 * After parent was found, it may have left the session, or the session may have been closed. The child's own
 	 * address space may already be a target, if another session that is now being closed has attached to the child.
 	 */
-	ok = !list_empty(&parent->list) &&
-	     (!found || (!target && massif_lifecycle_may_join(parent->session, found))) &&
-	     !massif_process_insert(child);
-	if (ok && target)
+	joins = !list_empty(&parent->list) &&
+		(!found || (!target && massif_lifecycle_may_join(parent->session, found)));
+	if (joins && target && !massif_target_number(target, parent->session))
+		err = -EOVERFLOW;
+	else if (joins)
+		err = massif_process_insert(child);
+	if (!err && target)
 		massif_target_insert(target, parent->session);
-	if (ok)
+	if (!err)
 		massif_process_move(child, target ?: found);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
-	if (!ok) {
+	if (err) {
 		massif_process_free(child);
 		massif_target_free(target);
 	}
-	return ok;
+	return err;
 }
 
 /* Tracepoint sched_process_fork: runs in the parent, when the child is complete but has not run yet. */
@@ -270,6 +275,7 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 {
 	struct massif_process *process, *new;
 	struct massif_target *target, *of_parent;
+	int err;
 
 	if (same_thread_group(parent, child) || !child->mm)
 		return;
@@ -297,7 +303,10 @@ static void on_fork(void *unused, struct task_struct *parent, struct task_struct
 		massif_record_lost(process->session, NULL, MASSIF_LOST_MEMORY, 1);
 		goto out;
 	}
-	if (!adopt(process, new, target, child))
+	err = adopt(process, new, target, child);
+	if (err == -EOVERFLOW)
+		massif_record_lost(process->session, NULL, MASSIF_LOST_MEMORY, 1);
+	if (err)
 		goto out;
 	/*
 	 * Use the parent's target that was found above. Looking it up again could find the target of another session
@@ -381,6 +390,8 @@ static void on_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	if (!ok) {
 		massif_target_free(target);
+		/* The session has no number left for the target, or the process has just left the session. */
+		end(process, MASSIF_END_MEMORY);
 		goto out;
 	}
 	if (former)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The table of all targets (the address spaces that the module follows), and the reference counting of targets.
 #include <linux/cred.h>
+#include <linux/moduleparam.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -13,6 +14,10 @@ struct massif_hash massif_target_table;
 unsigned long massif_target_filter[1 << MASSIF_TARGET_BITS];
 
 static atomic64_t last_serial;
+
+static unsigned int last_number = U32_MAX;
+module_param(last_number, uint, 0);
+MODULE_PARM_DESC(last_number, "highest number that a target of a session gets (for tests)");
 
 /**
  * massif_target_create() - allocate the target for an address space, without inserting it into the table.
@@ -65,12 +70,17 @@ void massif_target_free(struct massif_target *target)
  * For callers that write a record of the target before massif_target_insert().
  *
  * Context: massif_table_lock is held.
+ * Return: false if the session has no number left, because no number is used again. A user can get there within hours,
+ *	because an ATTACH that finds no room in the ring uses up a number, too.
  */
-void massif_target_number(struct massif_target *target, struct massif_session *session)
+bool massif_target_number(struct massif_target *target, struct massif_session *session)
 {
 	lockdep_assert_held(&massif_table_lock);
+	if (session->last_target >= last_number)
+		return false;
 	target->session = session;
 	target->id = ++session->last_target;
+	return true;
 }
 
 /* Targets may be inserted in an order other than that of their numbers. */
@@ -94,17 +104,17 @@ static void enter_by_id(struct massif_target *target, struct rb_root *targets)
  * @target: the caller's reference becomes the table's.
  * @session: NULL for the target of a hook test.
  * Context: massif_table_lock is held.
- * Return: 0, or -EBUSY if the address space is already a target.
+ * Return: 0; -EBUSY if the address space is already a target; -EOVERFLOW if the session has no number left for it.
  */
 int massif_target_insert(struct massif_target *target, struct massif_session *session)
 {
 	lockdep_assert_held(&massif_table_lock);
 	if (massif_target_find(target->mm))
 		return -EBUSY;
+	if (session && !target->id && !massif_target_number(target, session))
+		return -EOVERFLOW;
 	target->alive = true;
 	if (session) {
-		if (!target->id)
-			massif_target_number(target, session);
 		session->nr_targets++;
 		enter_by_id(target, &session->targets);
 	}
@@ -180,10 +190,18 @@ bool massif_target_remove(struct massif_target *target)
  */
 void massif_target_remove_all(struct massif_session *session)
 {
-	struct massif_target *target = NULL;
+	struct massif_target *target;
+	unsigned long irq;
 
-	while ((target = massif_target_next(session, target))) {
-		massif_target_remove(target);
+	for (;;) {
+		raw_spin_lock_irqsave(&massif_table_lock, irq);
+		target = rb_entry_safe(rb_first(&session->targets), struct massif_target, by_id);
+		if (target)
+			massif_target_unlink(target);
+		raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+		if (!target)
+			return;
+		massif_target_unlinked(target);
 		cond_resched();
 	}
 }

@@ -151,7 +151,7 @@ static __always_inline unsigned long *massif_target_filter_of(const struct mm_st
 
 struct massif_target *massif_target_create(struct mm_struct *mm, gfp_t gfp);
 void massif_target_free(struct massif_target *target);
-void massif_target_number(struct massif_target *target, struct massif_session *session);
+bool massif_target_number(struct massif_target *target, struct massif_session *session);
 int massif_target_insert(struct massif_target *target, struct massif_session *session);
 void massif_target_unlink(struct massif_target *target);
 void massif_target_unlinked(struct massif_target *target);

@@ -41,7 +41,9 @@
  * mappings. seq has a gap wherever, and only where, records were lost. time_ns is CLOCK_MONOTONIC.
  *
  * Targets. A target is an address space, not a process: vfork and CLONE_VM share one, exec creates a new one.
- * Target numbers are not reused in a session; 0 means no target. tid is the thread that caused the record.
+ * Target numbers are not reused in a session; 0 means no target. When all numbers have been used (2^32 - 1), ENROL and
+ * ATTACH fail with EOVERFLOW, a forked child is not followed (LOST, reason MEMORY), and a process that calls exec leaves
+ * the session (END, reason MEMORY), as if the module had no memory. tid is the thread that caused the record.
  * Process and thread ids are in the opener's pid namespace.
  *
  *	ENROL	target of a process that has enrolled itself. A RESYNC follows.
@@ -153,6 +155,7 @@
  *	EOPNOTSUPP	it is a kernel thread
  *	EAGAIN		it is executing another program; try again
  *	ENOSPC		there is no room in the ring
+ *	EOVERFLOW	the session has no target number left
  *
  * To be sure that the id was not reused for another process, open a pidfd before the call, and check after it
  * that the pidfd's process still runs. A process can be detached only by closing the descriptor.
@@ -433,7 +436,7 @@ struct massif_record {
 #define MASSIF_LOST_ROOM	1	/* records were lost because the ring was full */
 #define MASSIF_LOST_MISSED	2	/* the kernel could not run a hook (kretprobe nmissed) */
 #define MASSIF_LOST_UNSEEN	3	/* total_vm changed without any hook being called */
-#define MASSIF_LOST_MEMORY	4	/* out of memory: a forked child is not followed */
+#define MASSIF_LOST_MEMORY	4	/* out of memory or target numbers: a forked child is not followed */
 
 struct massif_rec_lost {
 	struct massif_record h;
@@ -486,7 +489,7 @@ struct massif_rec_exit {
 #define MASSIF_END_EXIT		1	/* the process ended */
 #define MASSIF_END_SECURE	2	/* the process executed a set-id or file-capability program */
 #define MASSIF_END_UNREADABLE	3	/* the process executed a program that its user may not read */
-/* The process executed a program, but there was not enough memory to follow it. */
+/* The process executed a program, but there was not enough memory, or no target number, to follow it. */
 #define MASSIF_END_MEMORY	4
 #define MASSIF_END_HIDDEN	5	/* the process may no longer be observed: see "Access" */
 #define MASSIF_END_TAKEN	6	/* a session with CAP_SYS_PTRACE has attached to the process */
