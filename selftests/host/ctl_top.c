@@ -30,6 +30,7 @@
 #include "ctl/live/reader.h"
 #include "ctl/live/saver.h"
 #include "ctl/live/screen.h"
+#include "ctl/live/table.h"
 #include "ctl/live/view.h"
 #include "model/model.h"
 #include "model/tally.h"
@@ -165,6 +166,30 @@ TEST_F_TIMEOUT(top, rates_and_the_peak, SECONDS)
 	EXPECT_EQ(NULL, strstr(second, "hold"));
 	EXPECT_GE(2550, ctl_number(second, "(2260000 B), "));
 	EXPECT_LE(100, ctl_number(second, "(2260000 B), "));
+}
+
+/* The code that called the library is found behind more calls of the library than are looked up for most stacks. */
+TEST_F_TIMEOUT(top, call_behind_the_library, SECONDS)
+{
+	unsigned long held, allocations, depth = 0;
+	char *text;
+
+	START(ctl_target("ctl_live_deep"));
+	TOP("--once");
+	EXPECT_TRUE(read_site(self->result.out, "  fill() (ctl_live_deep.cc:14)", &held, &allocations)) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_EQ(1000000, held);
+	ctl_result_free(&self->result);
+	CTL_RUN(&self->result, "massif-ctl", "detailed_snapshot", "c.snapshot");
+	text = ctl_read_file("c.snapshot");
+	ASSERT_NE(NULL, text);
+	for (const char *at = text; (at = strstr(at, "n1: 1000000 ")); at++)
+		depth++;
+	EXPECT_LE(4, depth) {
+		TH_LOG("%s", text);
+	}
+	free(text);
 }
 
 TEST_F_TIMEOUT(top, ends_with_the_program, SECONDS)
@@ -446,6 +471,37 @@ static uint64_t used_in(int fd)
 		used += (uint64_t)(hole - at);
 	}
 	return used;
+}
+
+/* Names of contexts that hold and allocate less than a hundredth can wait. */
+TEST_F(top, names_that_can_wait)
+{
+	static const struct {
+		uint64_t bytes, allocations; /* of contexts without names; all others: 10000 bytes, 10000 new blocks */
+		bool needed;
+	} cases[] = {
+		{ 0, 0, false }, { 100, 0, false }, { 102, 0, true }, { 0, 100, false }, { 0, 102, true }, { 5000, 5000, true },
+	};
+	struct mf_live_table table;
+	struct mf_error err;
+
+	ASSERT_EQ(0, mf_live_table_init(&table, &err));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct mf_live_site *unnamed = &table.sites[MF_LIVE_BY_SITE].list[MF_LIVE_UNNAMED];
+
+		unnamed->now = (struct mf_live_counts){ .bytes = cases[i].bytes, .allocations = 700 + cases[i].allocations };
+		unnamed->before = (struct mf_live_counts){ .bytes = 1, .allocations = 700 };
+		table.totals.counts.bytes = 10000 + cases[i].bytes;
+		table.totals_before.counts.allocations = 5700;
+		table.totals.counts.allocations = 15700 + cases[i].allocations;
+		EXPECT_EQ(cases[i].needed, mf_live_table_needs_names(&table));
+	}
+	/* Before anything was counted, there is nothing to name. */
+	table.sites[MF_LIVE_BY_SITE].list[MF_LIVE_UNNAMED].now = (struct mf_live_counts){ 0 };
+	table.sites[MF_LIVE_BY_SITE].list[MF_LIVE_UNNAMED].before = (struct mf_live_counts){ 0 };
+	table.totals = table.totals_before = (struct mf_live_totals){ 0 };
+	EXPECT_FALSE(mf_live_table_needs_names(&table));
+	mf_live_table_deinit(&table);
 }
 
 /* Contexts of threads that have never touched them are not read: that would take memory. */

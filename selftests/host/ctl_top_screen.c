@@ -286,6 +286,18 @@ TEST_F_TIMEOUT(screen, end_of_the_program, SECONDS)
 	EXPECT_SHOWS("status 0\nterminal restored\n");
 }
 
+/* What is allocated last is so little that its name would wait, but the end does not come twice. */
+TEST_F_TIMEOUT(screen, names_after_the_end, SECONDS)
+{
+	START(ctl_target("ctl_live"));
+	live_grow(&self->run);
+	open_terminal("", "");
+	EXPECT_SHOWS("  hold (ctl_live.c:");
+	live_stop(&self->run);
+	EXPECT_SHOWS("  leave (ctl_live.c:");
+	EXPECT_SHOWS_NOT("(names are being looked up)");
+}
+
 /* Without massif-ctl, there is no file; top says so and stays. */
 TEST_F_TIMEOUT(screen, end_of_massif_ctl, SECONDS)
 {

@@ -4,6 +4,7 @@
 CFLAGS-churn := -g -O1
 LDLIBS-churn := -lpthread
 LDLIBS-ctl_orphan := -lpthread
+CFLAGS-ctl_live_deep := -g -O0 -std=c++17
 CFLAGS-ctl_static := -O1 -static
 CFLAGS-ctl_static_waits := -O1 -static
 # The compiler must not change the calls of allocation functions.

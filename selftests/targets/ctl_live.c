@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Holds a million bytes, and does more whenever it is told: SIGUSR1 grows and allocates for a short time, SIGUSR2 frees
-// what has grown, SIGTERM ends it. Its words after the name are ignored.
+// what has grown, SIGTERM ends it, after a last small block. Its words after the name are ignored.
 
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +38,11 @@ __attribute__((noinline)) static void churn(void)
 	}
 }
 
+__attribute__((noinline)) static void leave(void)
+{
+	used = malloc(100);
+}
+
 static void release(void)
 {
 	while (n_grown)
@@ -48,7 +53,7 @@ int main(void)
 {
 	char line[32];
 	sigset_t set;
-	int number, length;
+	int number = 0, length;
 	ssize_t written;
 
 	sigemptyset(&set);
@@ -59,13 +64,14 @@ int main(void)
 	hold();
 	length = snprintf(line, sizeof(line), "ready %d\n", (int)getpid());
 	written = write(1, line, (size_t)length);
-	while (written > 0 && !sigwait(&set, &number) && number != SIGTERM) {
-		if (number == SIGUSR1) {
+	while (written > 0 && number != SIGTERM && !sigwait(&set, &number)) {
+		if (number == SIGUSR1)
 			grow();
-			churn();
-		} else {
+		if (number == SIGUSR2)
 			release();
-		}
+		else
+			churn();
 	}
+	leave();
 	return 0;
 }

@@ -16,6 +16,7 @@
 enum {
 	CPU_SHARE = 100, /* an update may take this part of the time since the last one */
 	REST_MS = 30000,
+	NAMES_MS = 5000, /* names of what is hardly seen are looked up after this time */
 };
 
 static void set_text(char **text, const char *value)
@@ -88,11 +89,13 @@ static int take_session(struct mf_live *live, struct mf_watch_news *news, struct
 	if (live->has_session && mf_live_session_inode(news->memory) == live->session.inode)
 		return 0;
 	drop_session(live);
+	live->n_changes++;
 	set_text(&live->cmd, news->text);
 	set_text(&live->note, NULL);
 	live->history = (struct mf_live_history){ 0 };
 	live->n_updates = 0;
 	live->rests_until = 0;
+	live->names_due = 0;
 	ret = mf_live_session_open(&live->session, mf_take(news->memory, -1), news->start_ns, news->pages, err);
 	if (ret)
 		return ret;
@@ -110,6 +113,15 @@ static int take_session(struct mf_live *live, struct mf_watch_news *news, struct
 	return ret;
 }
 
+/* Nothing comes after the end of the process, so what is left is looked up at once. */
+static void name_rest(struct mf_live *live)
+{
+	if (live->state < MF_LIVE_ENDING || !live->namer)
+		return;
+	mf_live_namer_hurry(live->namer);
+	mf_live_namer_start(live->namer, live->session.n_contexts);
+}
+
 static void note_end(struct mf_live *live, enum mf_live_state state)
 {
 	struct mf_error err;
@@ -123,10 +135,14 @@ static void note_end(struct mf_live *live, enum mf_live_state state)
 		live->session.end_ms = live->session.totals.age_ms;
 	}
 	live->state = state;
+	live->n_changes++;
+	name_rest(live);
 }
 
 static int take_news(struct mf_live *live, struct mf_watch_news *news, struct mf_error *err)
 {
+	if (news->kind != MF_WATCH_NOTHING && news->kind != MF_WATCH_SESSION)
+		live->n_changes++;
 	switch (news->kind) {
 	case MF_WATCH_NOTHING:
 		break;
@@ -183,6 +199,8 @@ int mf_live_look(struct mf_live *live, struct mf_error *err)
 		return ret;
 	ret = mf_live_table_name(&live->table, batch, err);
 	mf_live_table_add_up(&live->table, &live->session);
+	live->n_changes++;
+	name_rest(live);
 	return ret;
 }
 
@@ -205,8 +223,12 @@ int mf_live_update(struct mf_live *live, struct mf_error *err)
 	if (ret)
 		return ret;
 	live->n_updates++;
+	live->n_changes++;
 	mf_live_history_add(&live->history, live->session.totals.age_ms, live->session.totals.total);
-	mf_live_namer_start(live->namer, live->session.n_contexts);
+	if (mf_live_table_needs_names(&live->table) || mf_live_now_ms() >= live->names_due) {
+		mf_live_namer_start(live->namer, live->session.n_contexts);
+		live->names_due = mf_live_now_ms() + NAMES_MS;
+	}
 	rest = (used_us() - before) * CPU_SHARE / 1000;
 	live->rests_until = mf_live_now_ms() + (rest < REST_MS ? rest : REST_MS);
 	return 0;
@@ -216,6 +238,7 @@ int mf_live_name_all(struct mf_live *live, struct mf_error *err)
 {
 	if (!live->namer)
 		return 0;
+	mf_live_namer_start(live->namer, live->session.n_contexts);
 	mf_live_namer_wait(live->namer);
 	return mf_live_look(live, err);
 }

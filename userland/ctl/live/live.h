@@ -37,7 +37,9 @@ struct mf_live {
 	struct mf_live_table table;
 	struct mf_live_history history;
 	uint64_t n_updates;
+	uint64_t n_changes; /* grows with each change of anything that can be shown */
 	int64_t rests_until; /* when the next update may be; see mf_live_update() */
+	int64_t names_due; /* when names are looked up, even if little is without */
 };
 
 /* The descriptors that mf_live_poll() sets, and how many there are. */

@@ -27,9 +27,21 @@
 
 enum {
 	CPU_SHARE = 100,     /* a batch may take this part of the time since the last one */
-	DEPTH = 16,	     /* number of frames whose names are looked up */
 	REST_MS = 20000,     /* but what is new is looked up after this time */
 };
+
+/*
+ * How many frames are read and how many of their names are looked up. The first pass is enough for most contexts: a label
+ * says the innermost call outside of the standard libraries. The second one takes those for which it was not.
+ */
+static const struct pass {
+	uint32_t frames, depth;
+} passes[] = {
+	{ .frames = 8, .depth = 2 },
+	{ .frames = MF_PROFILE_FRAMES_MAX, .depth = 16 },
+};
+
+#define PASSES (sizeof(passes) / sizeof(passes[0]))
 
 struct mf_live_namer {
 	struct mf_store store; /* a copy of the caller's, with files of its own */
@@ -44,6 +56,7 @@ struct mf_live_namer {
 	pthread_t thread;
 	bool runs; /* the thread was started and not joined */
 	struct mf_live_batch batch;
+	const struct pass *pass;
 	int64_t rests_until; /* when the next batch may begin */
 
 	/* The objects, and the symbolizer for them; they are kept as long as there are no more objects. */
@@ -71,8 +84,6 @@ static int take_options(struct mf_live_namer *namer, struct mf_error *err)
 	options->without_budgets = true;
 	if (namer->origin.n_options)
 		ret = mf_options_parse(options, (int)namer->origin.n_options, namer->origin.options, &used, err);
-	/* Enough to find the innermost call outside of the standard libraries. */
-	options->report.depth = DEPTH;
 	options->symbolizer.unreadable = NULL;
 	options->symbolizer.loose = NULL;
 	return ret;
@@ -162,7 +173,7 @@ static int read_objects(struct mf_live_namer *namer)
 static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
 {
 	const struct mf_live_namer *namer = source;
-	uint32_t depth = mf_trie_frames(&namer->store, namer->batch.first + number, frames, MF_PROFILE_FRAMES_MAX);
+	uint32_t depth = mf_trie_frames(&namer->store, namer->batch.first + number, frames, namer->pass->frames);
 
 	for (uint32_t i = 0; i < depth; i++)
 		if (frames[i].object >= namer->objects.profile.n_objects)
@@ -189,18 +200,16 @@ char *mf_live_label_finish(struct mf_bytes *text)
 
 /*
  * Returns how many calls at the start of @stack say less about the program than the next: those of the standard libraries
- * and, in pages mode, those of the C library, which makes the system calls.
+ * and, in pages mode, those of the C library, which makes the system calls. @stack->n: all do.
  */
 static size_t skip_calls(const struct mf_live_namer *namer, const struct mf_moment_stack *stack)
 {
 	size_t skipped = 0;
 
-	if (!namer->pages)
-		return mf_standard_calls(stack->calls, stack->n);
-	while (skipped < stack->n && (mf_standard_is_c(stack->calls[skipped].location) ||
-				      mf_standard_has(stack->calls[skipped].location)))
+	while (skipped < stack->n && (mf_standard_has(stack->calls[skipped].location) ||
+				      (namer->pages && mf_standard_is_c(stack->calls[skipped].location))))
 		skipped++;
-	return skipped < stack->n ? skipped : 0;
+	return skipped < stack->n && !namer->pages ? mf_standard_calls(stack->calls, stack->n) : skipped;
 }
 
 static int label_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
@@ -209,6 +218,11 @@ static int label_stack(void *data, const struct mf_moment_stack *stack, struct m
 	size_t skipped = skip_calls(labelling->namer, stack);
 	struct mf_moment_stack part = *stack;
 
+	if (skipped == stack->n) {
+		if (labelling->namer->pass < &passes[PASSES - 1])
+			return 0;
+		skipped = 0;
+	}
 	part.calls += skipped;
 	part.n -= skipped;
 	for (int by = 0; by < MF_LIVE_BYS; by++) {
@@ -226,32 +240,51 @@ static int label_stack(void *data, const struct mf_moment_stack *stack, struct m
 	return 0;
 }
 
-/* Makes the labels of the batch's contexts. If that fails, some have none. */
-static void label_batch(struct mf_live_namer *namer)
+/* Makes the labels of the @n contexts in @leaves, as far as the pass can. */
+static void label_contexts(struct mf_live_namer *namer, struct mf_leaf *leaves, uint32_t n)
 {
-	struct mf_live_batch *batch = &namer->batch;
-	uint32_t n = batch->end - batch->first;
-	mf_auto_free struct mf_leaf *leaves = calloc(n, sizeof(*leaves));
 	struct mf_profile profile = namer->objects.profile;
 	struct mf_profile_snapshot snapshot = { .tree = MF_TREE_DETAILED, .leaves = leaves, .n_leaves = n };
+	/* Labels say innermost calls, so main() needs not be found. */
+	struct mf_report_options options = namer->options.report;
 	struct mf_moment moment = {
 		.profile = &profile,
 		.snapshot = &snapshot,
-		.options = &namer->options.report,
+		.options = &options,
 		.symbolizer = namer->symbolizer,
-	};
-	struct labelling labelling = { .namer = namer, .moment = &moment };
+	}, naming = moment;
+	struct labelling labelling = { .namer = namer, .moment = &naming };
 	struct mf_error err;
 
-	if (!leaves)
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		leaves[i] = (struct mf_leaf){ .context = i };
+	naming.options = &namer->options.report;
+	options.show_below_main = true;
+	options.depth = namer->pass->depth;
+
 	profile.read_context = read_context;
 	profile.source = namer;
-	profile.n_contexts = n;
+	profile.n_contexts = namer->batch.end - namer->batch.first;
 	mf_moment_each(&moment, label_stack, &labelling, &err);
 	mf_bytes_deinit(&labelling.text);
+}
+
+/* Makes the labels of the batch's contexts. If that fails, some have none. */
+static void label_batch(struct mf_live_namer *namer)
+{
+	const struct mf_live_batch *batch = &namer->batch;
+	uint32_t n = batch->end - batch->first;
+	mf_auto_free struct mf_leaf *leaves = calloc(n, sizeof(*leaves));
+
+	/* --ignore-fn concerns the innermost function with a name, which can be any. */
+	namer->pass = namer->options.report.ignore_fns.count ? &passes[PASSES - 1] : passes;
+	for (; leaves && namer->pass < passes + PASSES; namer->pass++) {
+		uint32_t n_left = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			if (!batch->labels[MF_LIVE_BYS - 1][i])
+				leaves[n_left++] = (struct mf_leaf){ .context = i };
+		if (n_left)
+			label_contexts(namer, leaves, n_left);
+	}
 }
 
 static int64_t used_ms(void)
@@ -306,6 +339,11 @@ void mf_live_namer_start(struct mf_live_namer *namer, uint32_t end)
 fail:
 	forget_labels(batch);
 	batch->end = batch->first;
+}
+
+void mf_live_namer_hurry(struct mf_live_namer *namer)
+{
+	namer->rests_until = 0;
 }
 
 void mf_live_namer_wait(struct mf_live_namer *namer)

@@ -57,6 +57,9 @@ int mf_live_namer_fd(const struct mf_live_namer *namer);
  */
 void mf_live_namer_start(struct mf_live_namer *namer, uint32_t end);
 
+/* Makes mf_live_namer_start() not wait since the last batch. */
+void mf_live_namer_hurry(struct mf_live_namer *namer);
+
 /* Waits until the batch is complete. */
 void mf_live_namer_wait(struct mf_live_namer *namer);
 

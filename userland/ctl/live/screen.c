@@ -62,6 +62,8 @@ struct screen {
 	struct mf_live live;
 	bool watches;	 /* @live is shown, not the list */
 	bool paused, helps, quits;
+	bool stale;	 /* what is on the screen is to be drawn anew */
+	uint64_t drawn;	 /* @live.n_changes when the screen was drawn */
 	bool edits;	 /* the user types a filter: */
 	char edited[MF_SCREEN_FILTER_MAX + 1];
 	char message[1200]; /* shown in the last line until the next key */
@@ -75,6 +77,7 @@ struct screen {
 static void say(struct screen *screen, const char *text)
 {
 	snprintf(screen->message, sizeof(screen->message), "%s", text);
+	screen->stale = true;
 }
 
 /* Writes at most @columns columns of @text at the given place. */
@@ -234,6 +237,8 @@ static void draw_status(const struct screen *screen)
 
 static void draw(struct screen *screen)
 {
+	screen->stale = false;
+	screen->drawn = screen->live.n_changes;
 	erase();
 	if (LINES < LINES_LEAST || COLS < COLUMNS_LEAST) {
 		char text[96];
@@ -459,11 +464,13 @@ static void update_profile(struct screen *screen)
 	else if (screen->live.state != before && screen->live.state == MF_LIVE_ENDED)
 		/* Here is more room for the name of the file than in the first line. */
 		mf_live_view_state(&screen->live, screen->message, sizeof(screen->message));
+	screen->stale |= screen->live.n_changes != screen->drawn;
 	if (screen->paused || now < screen->update_at)
 		return;
 	mf_watch_ask(&screen->live.watch);
 	if (mf_live_update(&screen->live, &err))
 		say(screen, err.text);
+	screen->stale |= screen->live.n_changes != screen->drawn;
 	screen->update_at = now + (screen->live.has_session ? screen->period_ms : 100);
 }
 
@@ -471,7 +478,10 @@ static void update_list(struct screen *screen)
 {
 	struct mf_error err;
 
-	if (mf_live_now_ms() >= screen->picker.read_at + LIST_MS && mf_picker_read(&screen->picker, &err))
+	if (mf_live_now_ms() < screen->picker.read_at + LIST_MS)
+		return;
+	screen->stale = true;
+	if (mf_picker_read(&screen->picker, &err))
 		say(screen, err.text);
 }
 
@@ -500,6 +510,8 @@ static void wait_for_events(struct screen *screen)
 		mf_live_poll(&screen->live, polled + 3);
 	if (poll(polled, sizeof(polled) / sizeof(polled[0]), time_left(screen)) <= 0)
 		return;
+	if (polled[0].revents || polled[1].revents)
+		screen->stale = true;
 	if (polled[1].revents) {
 		screen->died_of = mf_curses_look(&screen->curses);
 		screen->quits |= screen->died_of != 0;
@@ -520,7 +532,8 @@ static void run(struct screen *screen)
 			update_profile(screen);
 		else
 			update_list(screen);
-		draw(screen);
+		if (screen->stale)
+			draw(screen);
 		wait_for_events(screen);
 	}
 }
@@ -565,6 +578,7 @@ int mf_screen_show(const struct mf_screen_options *options, struct mf_error *err
 		.curses = { .signals = -1 },
 		.view = options->view,
 		.period_ms = options->period_ms,
+		.stale = true,
 		.saver = { .program = MF_SAVER_PROGRAM, .fd = -1 },
 	};
 	int code = start(&screen, options, err);

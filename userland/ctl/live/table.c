@@ -24,6 +24,9 @@ const char *const mf_live_by_names[MF_LIVE_BYS] = {
 /* Rates of less time would be those of a few events. The last update of a process, when it ends, can be that early. */
 #define LEAST_MS 90
 
+/* What is less than this part is far down in the table. */
+#define SEEN_SHARE 100
+
 static const char unnamed[] = "(names are being looked up)";
 
 /* Returns the number of the site with @label, or MF_LIVE_IGNORED if out of memory. */
@@ -182,6 +185,16 @@ int mf_live_table_update(struct mf_live_table *table, struct mf_live_session *se
 	table->n_contexts = session->n_contexts;
 	mf_live_table_add_up(table, session);
 	return 0;
+}
+
+bool mf_live_table_needs_names(const struct mf_live_table *table)
+{
+	const struct mf_live_site *hidden = &table->sites[MF_LIVE_BY_SITE].list[MF_LIVE_UNNAMED];
+	const struct mf_live_counts *now = &table->totals.counts, *before = &table->totals_before.counts;
+	uint64_t allocations = hidden->now.allocations - hidden->before.allocations;
+
+	return hidden->now.bytes > now->bytes / SEEN_SHARE ||
+	       allocations > (now->allocations - before->allocations) / SEEN_SHARE;
 }
 
 static int compare(double one, double other)

@@ -69,6 +69,9 @@ int mf_live_table_update(struct mf_live_table *table, struct mf_live_session *se
 /* The same, for the same counts, after new names. */
 void mf_live_table_add_up(struct mf_live_table *table, const struct mf_live_session *session);
 
+/* Returns whether the contexts without names are so many that a user sees them: a hundredth of what is held or allocated. */
+bool mf_live_table_needs_names(const struct mf_live_table *table);
+
 /* Seconds between the last two updates; never 0. */
 double mf_live_table_seconds(const struct mf_live_table *table);
 
