@@ -35,11 +35,20 @@ def compiler():
     return subprocess.run(["gcc", "-print-prog-name=cc1"], check=True, capture_output=True, text=True).stdout.strip()
 
 
+def write_code(size):
+    inputs.write_c(CODE, size)
+    return [compiler(), "-fpreprocessed", "-quiet", "-O2", "-o", "/dev/null", CODE]
+
+
+# Makes the words of a command for a size, which determines how long it runs, and the size to begin with.
 ROWS = {
-    "churn": [os.path.join(PROGRAMS, "churn"), "60"],
-    "cc1": [compiler(), "-fpreprocessed", "-quiet", "-O2", "-o", "/dev/null", CODE],
-    "tree": [os.path.join(PROGRAMS, "tree"), "7", "400"],
+    "churn": (lambda size: [os.path.join(PROGRAMS, "churn"), str(size)], 60),
+    "cc1": (write_code, 400),
+    "tree": (lambda size: [os.path.join(PROGRAMS, "tree"), "7", str(size)], 400),
 }
+
+# Each run takes this CPU time at least: top must see enough of it, on a machine of any speed.
+LEAST_S = 5
 
 
 def child_of(pid):
@@ -83,13 +92,14 @@ def run(words, watched):
         if program:
             top, terminal = start_top(program)
             began = time.monotonic()
-            drawn = 0
+            drew_in = set()
     while True:
         pid, status, used = os.wait4(ctl.pid, os.WNOHANG)
         if pid:
             break
         if watched:
-            drawn += drain(terminal, 0.1)
+            if drain(terminal, 0.1):
+                drew_in.add(int(time.monotonic() - began))
         else:
             time.sleep(0.1)
     ctl.returncode = 0
@@ -105,9 +115,22 @@ def run(words, watched):
         pass
     _, status, seen = os.wait4(top, 0)
     os.close(terminal)
-    if status or drawn < 5000:
-        sys.exit("top ended with status %d and has drawn %d bytes" % (status, drawn))
+    # It draws each second, or less often if the machine is busy.
+    if status or len(drew_in) < watched_for / 3:
+        sys.exit("top ended with status %d and has drawn in %d of %d seconds" % (status, len(drew_in), watched_for))
     return used.ru_utime + used.ru_stime, seen.ru_utime + seen.ru_stime, watched_for
+
+
+def choose(row):
+    """The words of a command that runs for long enough, and its size."""
+    make, size = row
+    while True:
+        words = make(size)
+        cpu, _, _ = run(words, False)
+        if cpu >= LEAST_S:
+            return words, size
+        # A size that was too small by a little is not tried again and again.
+        size = int(size * max(1.2, 1.1 * LEAST_S / max(cpu, 0.1))) + 1
 
 
 def main():
@@ -116,13 +139,13 @@ def main():
     parser.add_argument("--pairs", type=int, default=7)
     options = parser.parse_args()
     os.makedirs(BENCH, exist_ok=True)
-    inputs.write_c(CODE, 400)
     for name in options.rows.split(","):
+        words, size = choose(ROWS[name])
         alone, watched, top, share = [], [], [], []
         for number in range(options.pairs):
             # Which of the two is first changes from round to round.
             for watch in (False, True) if number % 2 else (True, False):
-                cpu, seen, seconds = run(ROWS[name], watch)
+                cpu, seen, seconds = run(words, watch)
                 if watch:
                     watched.append(cpu)
                     top.append(seen)
@@ -130,8 +153,9 @@ def main():
                 else:
                     alone.append(cpu)
         ratios = [a / b for a, b in zip(watched, alone)]
-        print("%-6s CPU s alone %.2f, watched %.2f; ratio %.3f (%.3f-%.3f); top %.3f s, %.2f %% of a processor (%.2f-%.2f)"
-              % (name, statistics.median(alone), statistics.median(watched), statistics.median(ratios), min(ratios),
+        print("%-6s of size %d: CPU s alone %.2f, watched %.2f; ratio %.3f (%.3f-%.3f); top %.3f s, "
+              "%.2f %% of a processor (%.2f-%.2f)"
+              % (name, size, statistics.median(alone), statistics.median(watched), statistics.median(ratios), min(ratios),
                  max(ratios), statistics.median(top), statistics.median(share), min(share), max(share)), flush=True)
 
 
