@@ -80,6 +80,30 @@ int mf_counted_init_class(struct mf_counted *counted, const struct mf_moment *mo
 	return code;
 }
 
+const struct mf_residency_detail *mf_resident_detail(const struct mf_profile *profile, bool is_end)
+{
+	const struct mf_residency *residency = profile->residency;
+
+	if (!residency || !residency->n_samples)
+		return NULL;
+	return is_end ? &residency->last : &residency->peak;
+}
+
+static int compare_contexts(const void *key, const void *element)
+{
+	uint32_t context = *(const uint32_t *)key, other = ((const struct mf_residency_site *)element)->context;
+
+	return context < other ? -1 : context > other;
+}
+
+uint64_t mf_resident_of(const struct mf_residency_detail *detail, uint32_t context, enum mf_resident_number number)
+{
+	const struct mf_residency_site *site = detail->n_sites ? bsearch(&context, detail->sites, detail->n_sites,
+									 sizeof(*detail->sites), compare_contexts) : NULL;
+
+	return site ? mf_resident_number(site, number) : 0;
+}
+
 uint64_t mf_resident_number(const struct mf_residency_site *site, enum mf_resident_number number)
 {
 	switch (number) {

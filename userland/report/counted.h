@@ -37,6 +37,12 @@ int mf_counted_init_largest(struct mf_counted *counted, const struct mf_moment *
 int mf_counted_init_class(struct mf_counted *counted, const struct mf_moment *moment,
 			  enum mf_detail_histogram histogram, uint32_t class, struct mf_error *err);
 
+/* Returns the last sample of the resident set, or else the largest one; NULL if the profile has no samples. */
+const struct mf_residency_detail *mf_resident_detail(const struct mf_profile *profile, bool is_end);
+
+/* Returns what @detail says of a context; 0 if it has no live blocks there. */
+uint64_t mf_resident_of(const struct mf_residency_detail *detail, uint32_t context, enum mf_resident_number number);
+
 uint64_t mf_resident_number(const struct mf_residency_site *site, enum mf_resident_number number);
 
 /* The same for a number of each context in @detail, a sample of the profile's process. */

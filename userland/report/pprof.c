@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
+#include "report/counted.h"
 #include "report/index.h"
 #include "report/location.h"
 #include "report/massif_file.h"
@@ -58,6 +59,7 @@ enum {
 struct writer {
 	const struct mf_moment *moment;
 	const struct mf_counts *counts; /* the counts of each context, or NULL */
+	const struct mf_residency_detail *resident; /* what is known of each context's resident blocks, or NULL */
 	struct mf_bytes file;
 	struct mf_index strings; /* number of a string by its address; the same text may have several numbers */
 	uint32_t n_strings;
@@ -223,6 +225,10 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 		}
 		mf_bytes_add_unsigned(&locations, id);
 	}
+	if (w->resident) {
+		mf_bytes_add_unsigned(&values, mf_resident_of(w->resident, stack->context, MF_RESIDENT_PINNED));
+		mf_bytes_add_unsigned(&values, mf_resident_of(w->resident, stack->context, MF_RESIDENT_TOUCHED));
+	}
 	if (w->counts) {
 		mf_bytes_add_unsigned(&values, w->counts[stack->context].allocations);
 		mf_bytes_add_unsigned(&values, w->counts[stack->context].allocated);
@@ -271,6 +277,10 @@ static void add_head(struct writer *w)
 	const struct mf_profile *profile = w->moment->profile;
 
 	new_string(w, "");
+	if (w->resident) {
+		add_type(w, "pinned", "bytes");
+		add_type(w, "resident", "bytes");
+	}
 	if (w->counts) {
 		add_type(w, "alloc_objects", "count");
 		add_type(w, "alloc_space", "bytes");
@@ -331,6 +341,7 @@ int mf_pprof_write(FILE *out, const struct mf_moment *moment, struct mf_error *e
 	struct writer w = { .moment = moment, .counts = moment->profile->counts };
 	int code;
 
+	w.resident = mf_resident_detail(moment->profile, moment->is_end);
 	add_head(&w);
 	code = add_stacks(&w, err);
 	if (!code && w.file.size > UINT32_MAX)

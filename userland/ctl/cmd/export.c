@@ -78,6 +78,18 @@ static int write_counts(FILE *out, const struct export *export, const struct mf_
 	return code;
 }
 
+static int write_resident(FILE *out, const struct export *export, const struct mf_moment *moment, struct mf_error *err)
+{
+	const struct mf_residency_detail *detail = mf_resident_detail(moment->profile, moment->is_end);
+	struct mf_counted counted;
+	int code = mf_counted_init_resident(&counted, moment, detail, export->query->number, err);
+
+	if (!code)
+		code = export->writer->write_moment(out, &counted.moment, err);
+	mf_counted_deinit(&counted);
+	return code;
+}
+
 static int fill(FILE *out, void *data, struct mf_error *err)
 {
 	const struct export *export = data;
@@ -94,17 +106,23 @@ static int fill(FILE *out, void *data, struct mf_error *err)
 	moment.is_end = moment.snapshot == export->process->end;
 	if (!moment.snapshot)
 		return -ESRCH;
+	if (export->query->resident)
+		return write_resident(out, export, &moment, err);
 	return export->query->counted ? write_counts(out, export, &moment, err) :
 					export->writer->write_moment(out, &moment, err);
 }
 
 static int check_value(const struct export *export, struct mf_error *err)
 {
-	if (!export->query->counted)
+	if (!export->query->counted && !export->query->resident)
 		return 0;
 	if (!export->writer->one_value)
 		return mf_error_set(err, -EINVAL, "--value: only collapsed and speedscope have a single number for each "
 						  "stack; %s has all that it can express", export->writer->name);
+	if (export->query->resident)
+		return mf_resident_detail(&export->process->profile, false) ? 0 :
+		       mf_error_set(err, -ENODATA, "--value: the file has no samples of the resident set: make the recording "
+						   "with massif-ctl record --rss=yes");
 	if (!export->process->profile.counts)
 		return mf_error_set(err, -ENODATA, "--value: the file has no counts: it is of pages mode, or a massif.out "
 						   "file");

@@ -118,10 +118,8 @@ static int compare_sites(const void *left, const void *right)
 	return strcmp(a->label, b->label);
 }
 
-static void print_row(const struct mf_terminal *terminal, const struct mf_query *query, const uint64_t *numbers)
+static void print_row(const struct mf_terminal *terminal, const uint64_t *numbers, bool bytes)
 {
-	bool bytes = !query->counted || mf_profile_is_in_bytes(query->count);
-
 	print_change(terminal->out, numbers[MF_COMPARISON_OLD], numbers[MF_COMPARISON_NEW], bytes);
 	print_number(terminal->out, numbers[MF_COMPARISON_OLD], bytes);
 	print_number(terminal->out, numbers[MF_COMPARISON_NEW], bytes);
@@ -132,23 +130,37 @@ static const char *fate_of(const struct mf_site *site)
 	return !site->bytes[MF_COMPARISON_OLD] ? " (came)" : !site->bytes[MF_COMPARISON_NEW] ? " (went)" : "";
 }
 
-static void print_sites(const struct mf_terminal *terminal, const struct mf_comparison *c)
+/* What the rows are about, if they are not about live bytes. */
+static const char *what_of(const struct mf_query *query)
 {
+	static const char *const resident[] = {
+		[MF_RESIDENT_TOUCHED] = ": live blocks on touched pages",
+		[MF_RESIDENT_UNTOUCHED] = ": live blocks on pages never touched",
+		[MF_RESIDENT_PINNED] = ": free memory in pages that their blocks keep",
+	};
 	static const char *const counted[MF_COUNTS] = {
 		[MF_COUNT_ALLOCATIONS] = ": blocks allocated",
 		[MF_COUNT_ALLOCATED] = ": bytes allocated",
 		[MF_COUNT_TEMPORARIES] = ": temporary blocks",
 		[MF_COUNT_LIVE] = ": blocks live at the end",
 	};
-	size_t n = c->query->top ? c->query->top : 20, hidden = 0;
+
+	return query->resident ? resident[query->number] : query->counted ? counted[query->count] : "";
+}
+
+static void print_sites(const struct mf_terminal *terminal, const struct mf_comparison *c, const struct mf_sites *sites,
+			const char *what)
+{
+	bool bytes = !c->query->counted || mf_profile_is_in_bytes(c->query->count);
+	size_t n = c->query->top ? c->query->top : sites == &c->sites ? 20 : 10, hidden = 0;
 	uint64_t rest[MF_COMPARISON_SIDES] = { 0 }, all[MF_COMPARISON_SIDES] = { 0 };
 	FILE *out = terminal->out;
 
 	fprintf(out, "%s%11s %10s %10s  %s%s%s\n", mf_terminal_bold(terminal), "change", "old", "new",
 		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE],
-		c->query->counted ? counted[c->query->count] : "", mf_terminal_plain(terminal));
-	for (size_t i = 0; i < c->sites.count; i++) {
-		const struct mf_site *site = &c->sites.list[i];
+		what, mf_terminal_plain(terminal));
+	for (size_t i = 0; i < sites->count; i++) {
+		const struct mf_site *site = &sites->list[i];
 		uint64_t change = distance(site->bytes[MF_COMPARISON_OLD], site->bytes[MF_COMPARISON_NEW]);
 
 		for (int side = MF_COMPARISON_OLD; side < MF_COMPARISON_SIDES; side++)
@@ -160,22 +172,80 @@ static void print_sites(const struct mf_terminal *terminal, const struct mf_comp
 			continue;
 		}
 		n--;
-		print_row(terminal, c->query, site->bytes);
+		print_row(terminal, site->bytes, bytes);
 		putc(' ', out);
 		mf_label_print(terminal, site->label, terminal->width - 43);
 		fprintf(out, "%s\n", fate_of(site));
 	}
 	/* If the sites are inclusive, their bytes add up to more than there are. */
-	for (int side = MF_COMPARISON_OLD; side < MF_COMPARISON_SIDES && c->sites.inclusive; side++)
-		all[side] = c->sites.totals[side];
-	if (hidden && c->sites.inclusive) {
+	for (int side = MF_COMPARISON_OLD; side < MF_COMPARISON_SIDES && sites->inclusive; side++)
+		all[side] = sites->totals[side];
+	if (hidden && sites->inclusive) {
 		fprintf(out, "%*s %zu more\n", 34, "", hidden);
 	} else if (hidden) {
-		print_row(terminal, c->query, rest);
+		print_row(terminal, rest, bytes);
 		fprintf(out, " %zu more\n", hidden);
 	}
-	print_row(terminal, c->query, all);
+	print_row(terminal, all, bytes);
 	fputs(" in all\n", out);
+}
+
+/* Returns the sample of the process that is compared; NULL if it has none. */
+static const struct mf_residency_detail *detail_of(const struct mf_comparison *c, const struct mf_recorded *process)
+{
+	return mf_resident_detail(&process->profile, c->query->at && strcmp(c->query->at, "end") == 0);
+}
+
+/* What the resident sets consisted of: a sum for each band, and after these the whole. */
+static void add_up_bands(const struct mf_comparison *c, uint64_t (*sums)[MF_COMPARISON_SIDES])
+{
+	for (int side = MF_COMPARISON_OLD; side < MF_COMPARISON_SIDES; side++) {
+		for (size_t i = 0; i < c->sides[side].n; i++) {
+			const struct mf_residency_detail *detail = detail_of(c, c->sides[side].processes[i]);
+
+			for (int band = 0; detail && band < MF_BANDS; band++) {
+				sums[band][side] += detail->sample.bands[band];
+				sums[MF_BANDS][side] += detail->sample.bands[band];
+			}
+		}
+	}
+}
+
+static bool has_samples(const struct mf_comparison *c)
+{
+	uint64_t sums[MF_BANDS + 1][MF_COMPARISON_SIDES] = { 0 };
+
+	add_up_bands(c, sums);
+	return sums[MF_BANDS][MF_COMPARISON_OLD] && sums[MF_BANDS][MF_COMPARISON_NEW];
+}
+
+static void print_bands(const struct mf_terminal *terminal, const struct mf_comparison *c)
+{
+	uint64_t sums[MF_BANDS + 1][MF_COMPARISON_SIDES] = { 0 };
+	bool is_end = c->query->at && strcmp(c->query->at, "end") == 0;
+
+	add_up_bands(c, sums);
+	fprintf(terminal->out, "\n%s%11s %10s %10s  resident set, in the %s sample%s\n", mf_terminal_bold(terminal), "change",
+		"old", "new", is_end ? "last" : "largest", mf_terminal_plain(terminal));
+	for (int band = 0; band <= MF_BANDS; band++)
+		if (sums[band][MF_COMPARISON_OLD] || sums[band][MF_COMPARISON_NEW])
+			print_total(terminal, band < MF_BANDS ? mf_band_names[band].words : "in all",
+				    sums[band][MF_COMPARISON_OLD], sums[band][MF_COMPARISON_NEW], true);
+	putc('\n', terminal->out);
+}
+
+/* Adds a number of each site in the process's sample. */
+static int add_resident(struct mf_comparison *c, struct mf_sites *sites, const struct mf_moment *moment,
+			const struct mf_residency_detail *detail, enum mf_resident_number number, enum mf_sites_by by,
+			unsigned int side, struct mf_error *err)
+{
+	struct mf_counted counted;
+	int code = mf_counted_init_resident(&counted, moment, detail, number, err);
+
+	if (!code)
+		code = mf_sites_add(sites, &counted.moment, by, side, err);
+	mf_counted_deinit(&counted);
+	return code;
 }
 
 /* Adds the bytes of @moment, or the numbers that --value names. */
@@ -185,6 +255,15 @@ static int add_moment(struct mf_comparison *c, const struct mf_moment *moment, e
 	struct mf_counted counted;
 	int code;
 
+	if (c->query->resident) {
+		bool is_end = c->query->at && strcmp(c->query->at, "end") == 0;
+		const struct mf_residency_detail *detail = mf_resident_detail(moment->profile, is_end);
+
+		if (!detail)
+			return mf_error_set(err, -ENODATA, "--value: a file has no samples of the resident set: make the "
+							   "recording with massif-ctl record --rss=yes");
+		return add_resident(c, &c->sites, moment, detail, c->query->number, by, side, err);
+	}
 	if (!c->query->counted)
 		return mf_sites_add(&c->sites, moment, by, side, err);
 	if (!moment->profile->counts)
@@ -199,6 +278,7 @@ static int add_moment(struct mf_comparison *c, const struct mf_moment *moment, e
 static int add_sites(struct mf_comparison *c, unsigned int side, struct mf_error *err)
 {
 	enum mf_sites_by by = c->query->by_given ? c->query->by : MF_SITES_BY_PLACE;
+	bool with_pinned = has_samples(c) && !c->query->resident;
 
 	for (size_t i = 0; i < c->sides[side].n; i++) {
 		struct mf_recorded *process = c->sides[side].processes[i];
@@ -211,12 +291,22 @@ static int add_sites(struct mf_comparison *c, unsigned int side, struct mf_error
 			.is_compared = true,
 			.without_lines = true,
 		};
+		const struct mf_residency_detail *detail = with_pinned ? detail_of(c, process) : NULL;
 		int code = moment.snapshot ? add_moment(c, &moment, by, side, err) : -ESRCH;
 
+		if (!code && detail)
+			code = add_resident(c, &c->pinned, &moment, detail, MF_RESIDENT_PINNED, by, side, err);
 		if (code)
 			return code;
 	}
 	return 0;
+}
+
+static void sort(const struct mf_comparison *c, struct mf_sites *sites)
+{
+	mf_sites_keep(sites, mf_query_filter(c->query));
+	if (sites->count)
+		qsort(sites->list, sites->count, sizeof(*sites->list), compare_sites);
 }
 
 int mf_comparison_make(struct mf_comparison *c, struct mf_error *err)
@@ -225,9 +315,8 @@ int mf_comparison_make(struct mf_comparison *c, struct mf_error *err)
 
 	if (code)
 		return code;
-	mf_sites_keep(&c->sites, mf_query_filter(c->query));
-	if (c->sites.count)
-		qsort(c->sites.list, c->sites.count, sizeof(*c->sites.list), compare_sites);
+	sort(c, &c->sites);
+	sort(c, &c->pinned);
 	return 0;
 }
 
@@ -248,7 +337,12 @@ void mf_comparison_print(const struct mf_terminal *terminal, const struct mf_com
 {
 	print_heads(terminal, c);
 	print_totals(terminal, c);
-	print_sites(terminal, c);
+	print_sites(terminal, c, &c->sites, what_of(c->query));
+	if (has_samples(c)) {
+		print_bands(terminal, c);
+		if (c->pinned.count)
+			print_sites(terminal, c, &c->pinned, ": free memory in pages that their blocks keep");
+	}
 	fprintf(terminal->out, "\n%s\n", mf_comparison_has_grown(c) ? "The peak or the end has grown." :
 								     "Neither the peak nor the end has grown.");
 }
@@ -256,4 +350,5 @@ void mf_comparison_print(const struct mf_terminal *terminal, const struct mf_com
 void mf_comparison_deinit(struct mf_comparison *c)
 {
 	mf_sites_deinit(&c->sites);
+	mf_sites_deinit(&c->pinned);
 }

@@ -21,6 +21,7 @@ struct mf_comparison {
 		struct mf_recorded **processes;
 		size_t n;
 	} sides[MF_COMPARISON_SIDES];
+	struct mf_sites pinned; /* if both sides have samples of the resident set: the free memory that sites keep */
 	struct mf_sites sites; /* those of both sides; zero-initialise it, but for what the query says of it */
 };
 

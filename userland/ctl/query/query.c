@@ -107,6 +107,19 @@ static int parse_value(const char *text, struct mf_query *query, struct mf_error
 		[MF_COUNT_LIVE] = "live-blocks",
 	};
 
+	static const char *const resident[] = {
+		[MF_RESIDENT_TOUCHED] = "resident",
+		[MF_RESIDENT_UNTOUCHED] = "untouched",
+		[MF_RESIDENT_PINNED] = "pinned",
+	};
+
+	for (size_t i = 0; i < sizeof(resident) / sizeof(resident[0]); i++) {
+		query->resident = resident[i] && strcmp(text, resident[i]) == 0;
+		query->number = (enum mf_resident_number)i;
+		query->counted = false;
+		if (query->resident)
+			return 0;
+	}
 	query->counted = strcmp(text, "bytes") != 0;
 	for (enum mf_count count = 0; query->counted && count < MF_COUNTS; count++) {
 		if (strcmp(text, names[count]) == 0) {
@@ -116,7 +129,8 @@ static int parse_value(const char *text, struct mf_query *query, struct mf_error
 	}
 	if (!query->counted)
 		return 0;
-	return mf_error_set(err, -EINVAL, "--value=%.200s: use bytes, calls, allocated, temporary or live-blocks", text);
+	return mf_error_set(err, -EINVAL, "--value=%.200s: use bytes, calls, allocated, temporary or live-blocks; or, if the "
+						  "resident set was sampled, resident, untouched or pinned", text);
 }
 
 static int parse_output(const char *text, struct mf_query *query, struct mf_error *err)

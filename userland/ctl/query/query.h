@@ -14,6 +14,7 @@
 #include "ctl/options/options.h"
 #include "ctl/query/selection.h"
 #include "recording/reader.h"
+#include "report/counted.h"
 #include "report/sites.h"
 
 #define MF_QUERY_FILES_MAX 2u
@@ -26,6 +27,8 @@ struct mf_query {
 	const char *at;		  /* --at: the snapshot to choose */
 	bool counted;		  /* --value: write @count of each stack instead of its live bytes */
 	enum mf_count count;
+	bool resident;		  /* --value: write @number of each stack in a sample of the resident set instead */
+	enum mf_resident_number number;
 	const char *to;		  /* --to: the format to write */
 	bool by_given;
 	bool takes_totals;	  /* --by=thread can show what each thread has allocated, without stacks */
