@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "model/own_ranges.h"
 #include "protocol/join.h"
 #include "session.h"
 
@@ -77,6 +78,25 @@ void mf_own_memory_add(size_t bytes)
 void mf_own_memory_add_code(size_t bytes)
 {
 	__atomic_add_fetch(&added_code, bytes, __ATOMIC_RELAXED);
+}
+
+void mf_own_memory_note(const void *at, size_t bytes)
+{
+	if (mf_session_store.header)
+		mf_own_ranges_note(mf_session_store.header, (uintptr_t)at, (uintptr_t)at + bytes);
+}
+
+void mf_own_memory_forget(const void *at)
+{
+	if (mf_session_store.header)
+		mf_own_ranges_forget(mf_session_store.header, (uintptr_t)at);
+}
+
+void mf_own_memory_note_image(void)
+{
+	mf_own_memory_note(&__ehdr_start, image_end() - image_start());
+	/* A forked child has private memory in this place. */
+	mf_own_memory_note(mf_session_store.regions[MF_REGION_THREADS], mf_session_store.sizes[MF_REGION_THREADS]);
 }
 
 bool mf_own_memory_has(uint64_t address)

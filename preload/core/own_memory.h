@@ -21,6 +21,16 @@ uint64_t mf_own_memory_data(void);
 void mf_own_memory_add(size_t bytes);
 void mf_own_memory_add_code(size_t bytes);
 
+/*
+ * Record in the session that @bytes at @at are the shim's private memory, or no longer are, so that samples of the resident set
+ * do not count them as the program's. If the session's table is full, they count as the program's.
+ */
+void mf_own_memory_note(const void *at, size_t bytes);
+void mf_own_memory_forget(const void *at);
+
+/* Records the shim's image, and where its threads' states are. */
+void mf_own_memory_note_image(void);
+
 /* Does @address lie in the shim's image or the session memory? Small mappings of the shim are not considered. */
 bool mf_own_memory_has(uint64_t address);
 

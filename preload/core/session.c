@@ -37,6 +37,8 @@ void mf_session_begin(void)
 {
 	const struct mf_store_header *header = mf_session_store.header;
 
+	mf_own_memory_forget(active_word);
+	mf_own_memory_note(active_word, (size_t)getauxval(AT_PAGESZ));
 	*active_word = active_value = MF_SESSION_ACTIVE | (header->keeps_ledger ? MF_SESSION_LEDGER : 0) |
 				      (mf_details_are_kept(&mf_session_store) ? MF_SESSION_DETAILS : 0) |
 				      (header->counts_stacks ? MF_SESSION_STACKS : 0) |

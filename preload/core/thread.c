@@ -195,6 +195,7 @@ static bool find_fresh(void)
 	if (chunk == MAP_FAILED)
 		return false;
 	mf_own_memory_add(CHUNK_BYTES);
+	mf_own_memory_note(chunk, CHUNK_BYTES);
 	/*
 	 * Unlock the memory, because after mlockall(MCL_FUTURE) it would count against the program's RLIMIT_MEMLOCK.
 	 * Skip this in a sandbox, which may forbid munlock() because malloc never calls it.

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "own_memory.h"
 #include "session.h"
 #include "thread.h"
 
@@ -56,7 +57,10 @@ static struct mf_thread *take_private_memory(void)
 	void *memory = mmap(NULL, size_with(SMALL_ROOM), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return memory == MAP_FAILED ? NULL : memory;
+	if (memory == MAP_FAILED)
+		return NULL;
+	mf_own_memory_note(memory, size_with(SMALL_ROOM));
+	return memory;
 }
 
 struct mf_thread *mf_thread_memory_take(uint32_t *room)

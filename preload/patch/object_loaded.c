@@ -17,6 +17,7 @@
 
 #include "core/cxx_library.h"
 #include "core/objects.h"
+#include "core/own_memory.h"
 #include "patch.h"
 #include "requests.h"
 #include "stack/rule_cache.h"
@@ -78,8 +79,11 @@ static bool grow(void)
 	if (larger == MAP_FAILED)
 		return false;
 	memcpy(larger, known, n_known * sizeof(*known));
-	if (known != first_known)
+	mf_own_memory_note(larger, 2 * room * sizeof(*known));
+	if (known != first_known) {
+		mf_own_memory_forget(known);
 		munmap(known, room * sizeof(*known));
+	}
 	known = larger;
 	room *= 2;
 	return true;

@@ -238,6 +238,7 @@ static int make_pool(uint64_t site)
 		return code;
 	pools[n_pools++] = (struct pool){ .start = place, .is_open = true };
 	mf_own_memory_add_code(POOL_BYTES);
+	mf_own_memory_note(made, POOL_BYTES);
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "core/cxx_library.h"
 #include "core/join.h"
 #include "core/objects.h"
+#include "core/own_memory.h"
 #include "core/real.h"
 #include "core/session.h"
 #include "core/start.h"
@@ -107,6 +108,7 @@ static void attach_session(void)
 		mf_session_store.header->trace_fd = trace;
 	if (rest)
 		mf_fork_start();
+	mf_own_memory_note_image();
 	mf_clock_start();
 	mf_depth_start();
 	mf_stack_start();

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "core/object_file.h"
+#include "core/own_memory.h"
 
 /*
  * An object without a sorted index, and the segment with its unwind tables. @end is atomic, and 0 if this entry is
@@ -94,6 +95,7 @@ static struct known *find_free(void)
 
 			if (more == MAP_FAILED)
 				return NULL;
+			mf_own_memory_note(more, sizeof(*more));
 			__atomic_store_n(&group->next, more, __ATOMIC_RELEASE);
 		}
 	}

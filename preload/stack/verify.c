@@ -30,6 +30,7 @@
 #include "cfi/callsite.h"
 #include "cfi/frame.h"
 #include "cfi.h"
+#include "core/own_memory.h"
 #include "core/readable.h"
 #include "core/seccomp.h"
 #include "core/session.h"
@@ -528,6 +529,7 @@ static struct verification *own_memory(void)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (made == MAP_FAILED)
 			return NULL;
+		mf_own_memory_note(made, MEMORY_BYTES);
 		*memory = made;
 	}
 	return *memory;

@@ -243,6 +243,55 @@ TEST_F_TIMEOUT(bands, of_a_mapping_of_ten_times_the_limit, 60)
 	reserve(_metadata, self, "171798691840");
 }
 
+/* The same with a block in the mapping: it is found if the mapping is not larger than the limit. */
+static uint64_t live_in_reserve(struct __test_metadata *_metadata, FIXTURE_DATA(bands) *self, const char *bytes)
+{
+	const struct mf_residency *residency = record_with(self, "reserve_block", bytes);
+
+	check(_metadata, residency, self->said);
+	return residency->last.sample.bands[MF_BAND_LIVE];
+}
+
+TEST_F_TIMEOUT(bands, of_a_block_at_the_limit, 60)
+{
+	EXPECT_LE(MIB, live_in_reserve(_metadata, self, "17179869184"));
+}
+
+TEST_F_TIMEOUT(bands, of_a_block_above_the_limit, 60)
+{
+	EXPECT_GT(MIB, live_in_reserve(_metadata, self, "17179873280"));
+}
+
+TEST_F_TIMEOUT(bands, of_a_block_at_ten_times_the_limit, 60)
+{
+	EXPECT_GT(MIB, live_in_reserve(_metadata, self, "171798691840"));
+}
+
+/* The shim's memory is massif's: the program has as much anonymous memory as it has without massif. */
+TEST_F_TIMEOUT(bands, of_the_shim, 60)
+{
+	const struct mf_residency *residency = record(self, "unnamed");
+	uint64_t found, without;
+
+	check(_metadata, residency, self->said);
+	found = residency->last.sample.bands[MF_BAND_ANONYMOUS];
+	ASSERT_EQ(0, RUN(ctl_target("rss_shapes"), "unnamed", "0"));
+	without = told(self->result.out, "unnamed ");
+	EXPECT_LE(found, without + 4 * PAGE) TH_LOG("found %lu, without massif %lu", found, without);
+	EXPECT_GE(found + 4 * PAGE, without) TH_LOG("found %lu, without massif %lu", found, without);
+}
+
+/* While it is read, a mapping that grows is listed twice. */
+TEST_F_TIMEOUT(bands, of_a_heap_that_grows, 60)
+{
+	const struct mf_residency *residency = record_with(self, "grow", "1");
+
+	check(_metadata, residency, self->said);
+	EXPECT_EQ(told(self->said, "live "), SUM("keep", live));
+	for (size_t i = 0; i < residency->n_samples; i++)
+		EXPECT_LE(mf_residency_rss(&residency->samples[i]), residency->peak_rss + 16 * PAGE);
+}
+
 /* Without --rss there are no samples, and show says what to do. */
 TEST_F(bands, of_a_recording_without)
 {

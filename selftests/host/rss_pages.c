@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 
 #include "model/blocks.h"
 #include "model/model.h"
+#include "model/own_ranges.h"
 #include "model/trie.h"
 #include "residency/heap_pages.h"
 #include "residency/pagemap.h"
@@ -231,6 +234,76 @@ TEST_F_TIMEOUT(pages, of_one_block_too_many, 120)
 TEST_F_TIMEOUT(pages, of_ten_times_as_many_blocks, 120)
 {
 	have_many(_metadata, self, 10u << 20);
+}
+
+static int64_t blocks_of(int memory)
+{
+	struct stat st;
+
+	return fstat(memory, &st) ? -1 : st.st_blocks;
+}
+
+/* A sample reads only what was written into the session memory: other pages would be allocated by being read. */
+TEST_F(pages, of_a_table_with_holes)
+{
+	struct mf_store store;
+	struct mf_error err;
+	int64_t before;
+	int memory;
+
+	ASSERT_EQ(0, mf_store_create(&store, 512ull << 20, &memory, &err));
+	mf_blocks_set_distance(&store, 32);
+	/* One block in each of three leaves; the third is at the very end of its leaf, and its size beyond it. */
+	for (uint64_t i = 0; i < 3; i++) {
+		const struct mf_block block = {
+			START + (i << 23) + (i == 2 ? (1u << 23) - 16 : 4096 * i), 100, 112, self->contexts[0],
+		};
+
+		ASSERT_TRUE(mf_blocks_put(&store, &block));
+		ASSERT_NE(NULL, mf_heap_pages_add(&self->pages, block.address & ~(PAGE - 1),
+						  (block.address & ~(PAGE - 1)) + 2 * PAGE));
+	}
+	before = blocks_of(memory);
+	self->pages.memory = memory;
+	mf_heap_pages_fill(&self->pages, &store);
+	EXPECT_EQ(before, blocks_of(memory));
+	EXPECT_EQ(3, self->pages.n_blocks);
+	for (size_t i = 0; i < 3; i++) {
+		EXPECT_EQ(1, self->pages.ranges[i].n_blocks);
+		EXPECT_EQ(100, self->pages.ranges[i].live[0] + self->pages.ranges[i].live[1]);
+	}
+	/* Reading everything allocates pages; otherwise this test would show nothing. */
+	self->pages.memory = 0;
+	mf_heap_pages_fill(&self->pages, &store);
+	EXPECT_LT(before, blocks_of(memory));
+	mf_store_detach(&store);
+	close(memory);
+}
+
+static size_t count_own(const struct mf_store_header *header)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MF_STORE_OWN_MAX; i++)
+		n += header->own[i].start && header->own[i].end == header->own[i].start + PAGE;
+	return n;
+}
+
+/* The list of the shim's mappings: at its limit, one more, ten times as many; and what is removed leaves room. */
+TEST_F(pages, of_massif)
+{
+	struct mf_store_header *header = self->store.header;
+
+	for (uint64_t i = 1; i <= 10 * 512; i++) {
+		mf_own_ranges_note(header, i * 2 * PAGE, i * 2 * PAGE + PAGE);
+		EXPECT_EQ(i < 512 ? i : 512, count_own(header));
+	}
+	mf_own_ranges_forget(header, 77 * 2 * PAGE);
+	mf_own_ranges_forget(header, 513 * 2 * PAGE);
+	EXPECT_EQ(511, count_own(header));
+	mf_own_ranges_note(header, START, START + PAGE);
+	EXPECT_EQ(512, count_own(header));
+	EXPECT_EQ(START, header->own[76].start);
 }
 
 /* A mapping that begins where an arena could is one if it has blocks, but for a large one at its start. */

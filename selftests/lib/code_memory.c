@@ -11,3 +11,9 @@ void mf_own_memory_add_code(size_t bytes)
 {
 	code_memory_bytes += bytes;
 }
+
+void mf_own_memory_note(const void *at, size_t bytes)
+{
+	(void)at;
+	(void)bytes;
+}

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <valgrind/valgrind.h>
 
 #define MIB    (1ul << 20)
 #define PAGE   4096ul
@@ -119,6 +120,47 @@ static void reserve(void)
 	say("reserved", reserved);
 }
 
+/* Like reserve(), and declares the first MiB as a block of an allocator of the program's own. */
+static void reserve_block(void)
+{
+	char *at = map(reserved, MAP_PRIVATE | MAP_NORESERVE);
+
+	memset(at, 1, MIB);
+	VALGRIND_MALLOCLIKE_BLOCK(at, MIB, 0, 0);
+	say("reserved", reserved);
+}
+
+/* Grows the heap in small steps, so that it grows while it is sampled. */
+static void grow(void)
+{
+	for (size_t i = 0; i < 400 * MIB / 1000; i++)
+		memset(keep(1000), 1, 1000);
+	say("live", 400 * MIB / 1000 * 1000);
+}
+
+/* Prints the resident bytes of anonymous mappings that can be written to, but for the heap and the stack. */
+static void unnamed(void)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "r");
+	unsigned long kib, sum = 0, inode;
+	char line[1024], rights[8], path[256];
+	int counts = 0;
+
+	setvbuf(smaps, NULL, _IONBF, 0);
+	while (fgets(line, sizeof(line), smaps)) {
+		int n = sscanf(line, "%*x-%*x %7s %*x %*x:%*x %lu %255s", rights, &inode, path);
+
+		if (n >= 2)
+			counts = n == 2 && rights[1] == 'w' && rights[3] == 'p';
+		else if (counts && sscanf(line, "Rss: %lu", &kib) == 1)
+			sum += kib * 1024;
+	}
+	fclose(smaps);
+	say("unnamed", sum);
+}
+
+static pthread_barrier_t barrier;
+
 static pthread_barrier_t barrier;
 
 static void *rest(void *unused)
@@ -174,7 +216,8 @@ static const struct {
 } shapes[] = {
 	{ "fragments", fragments }, { "untouched", untouched }, { "mappings", mappings },
 	{ "stacks", stacks },	    { "arenas", arenas },	{ "reserve", reserve },
-	{ "freed", freed },
+	{ "freed", freed },	    { "unnamed", unnamed },	{ "grow", grow },
+	{ "reserve_block", reserve_block },
 };
 
 /* Returns the resident set in bytes. */

@@ -281,25 +281,71 @@ static bool is_empty_line(const uint32_t *slots)
 	return !any;
 }
 
+/* A walk over the table. */
+struct walk {
+	const struct mf_store *store;
+	uint32_t n_leaves; /* which are inside the region */
+	void (*visit)(const struct mf_block *block, void *data);
+	void *data;
+};
+
+static struct walk walk_of(const struct mf_store *store, void (*visit)(const struct mf_block *block, void *data), void *data)
+{
+	struct walk walk = { store, store->header->n_leaves, visit, data };
+
+	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, walk.n_leaves - 1, MF_BLOCKS_LEAF_BYTES))
+		walk.n_leaves = 0;
+	return walk;
+}
+
+/* How many cache lines ahead the table is fetched. The processor itself does not fetch beyond the end of a page. */
+#define LINES_AHEAD 32u
+
+/* Visits the blocks in those lines of a leaf that begin from slot @slot to slot @end. */
+static void walk_lines(const struct walk *walk, uint32_t number, uint64_t slot, uint64_t end)
+{
+	const uint32_t *leaf = mf_blocks_leaf(walk->store, number);
+	uint64_t first = (uint64_t)mf_blocks_leaf(walk->store, 0)[number] << MF_BLOCKS_LEAF_BITS;
+	unsigned int granule_bits = mf_blocks_granule_bits(walk->store);
+
+	if (end > MF_BLOCKS_LEAF_GRANULES)
+		end = MF_BLOCKS_LEAF_GRANULES;
+	for (; slot < end; slot += MF_BLOCKS_LINE_SLOTS) {
+		if (slot + LINES_AHEAD * MF_BLOCKS_LINE_SLOTS < end)
+			__builtin_prefetch(&leaf[slot + LINES_AHEAD * MF_BLOCKS_LINE_SLOTS]);
+		if (is_empty_line(&leaf[slot]))
+			continue;
+		for (uint64_t i = slot; i < slot + MF_BLOCKS_LINE_SLOTS; i++)
+			if (leaf[i])
+				walk_slot(walk->store, address_of((first + i) << granule_bits), &leaf[i], walk->visit,
+					  walk->data);
+	}
+}
+
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	uint32_t n_leaves = store->header->n_leaves;
+	const struct walk walk = walk_of(store, visit, data);
 
-	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, n_leaves - 1,
-			   MF_BLOCKS_LEAF_BYTES))
-		n_leaves = 0;
-	for (uint32_t i = 1; i < n_leaves; i++) {
-		const uint32_t *leaf = mf_blocks_leaf(store, i);
-		uint64_t first = (uint64_t)mf_blocks_leaf(store, 0)[i] << MF_BLOCKS_LEAF_BITS;
+	for (uint32_t i = 1; i < walk.n_leaves; i++)
+		walk_lines(&walk, i, 0, MF_BLOCKS_LEAF_GRANULES);
+}
 
-		for (uint64_t line = 0; line < MF_BLOCKS_LEAF_GRANULES; line += MF_BLOCKS_LINE_SLOTS) {
-			if (is_empty_line(&leaf[line]))
-				continue;
-			for (uint64_t j = line; j < line + MF_BLOCKS_LINE_SLOTS; j++)
-				if (leaf[j])
-					walk_slot(store, address_of((first + j) << mf_blocks_granule_bits(store)),
-						  &leaf[j], visit, data);
-		}
+void mf_blocks_walk_part(const struct mf_store *store, uint64_t start, uint64_t end,
+			 void (*visit)(const struct mf_block *block, void *data), void *data)
+{
+	const struct walk walk = walk_of(store, visit, data);
+	const uint64_t leaf_bytes = MF_BLOCKS_LEAF_BYTES, slot_bytes = sizeof(uint32_t);
+
+	if (start < leaf_bytes)
+		start = leaf_bytes;
+	if (end > walk.n_leaves * leaf_bytes)
+		end = walk.n_leaves * leaf_bytes;
+	while (start < end) {
+		uint64_t leaf = start / leaf_bytes, next = (leaf + 1) * leaf_bytes, until = next < end ? next : end;
+
+		walk_lines(&walk, (uint32_t)leaf, (start - leaf * leaf_bytes) / slot_bytes,
+			   (until - leaf * leaf_bytes) / slot_bytes);
+		start = until;
 	}
 }

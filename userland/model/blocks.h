@@ -421,4 +421,11 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data);
 
+/*
+ * Like mf_blocks_walk(), for the part of MF_REGION_BLOCK_LEAVES from byte @start to byte @end, which are multiples of a cache
+ * line's size. The region's end may be exceeded.
+ */
+void mf_blocks_walk_part(const struct mf_store *store, uint64_t start, uint64_t end,
+			 void (*visit)(const struct mf_block *block, void *data), void *data);
+
 #endif

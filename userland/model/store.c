@@ -33,7 +33,7 @@
 static const struct {
 	uint64_t wanted, least;
 } region_sizes[MF_REGION_COUNT] = {
-	[MF_REGION_HEADER] = { 4 * KIB, 4 * KIB },
+	[MF_REGION_HEADER] = { 16 * KIB, 16 * KIB },
 	[MF_REGION_MODEL] = { 64 * KIB, 64 * KIB },
 	[MF_REGION_NODES] = { 1 * GIB, 2 * MIB },
 	[MF_REGION_NODE_HASH] = { 256 * MIB, 1 * MIB },
@@ -62,7 +62,7 @@ static const struct {
 	[MF_REGION_THREADS] = { 8 * GIB, 32 * MIB },
 };
 
-_Static_assert(sizeof(struct mf_store_header) <= 4 * KIB, "the header outgrew its region");
+_Static_assert(sizeof(struct mf_store_header) <= 16 * KIB, "the header outgrew its region");
 _Static_assert(MF_SHARDS_MAX * sizeof(struct mf_tally) <= 16 * KIB, "the tallies outgrew theirs");
 _Static_assert(MF_SHARDS_MAX * MF_SIZE_CLASSES * sizeof(struct mf_size_class) <= 64 * KIB, "the size classes outgrew theirs");
 _Static_assert((MF_THREAD_TABLE_MAX + 1) * sizeof(struct mf_thread_record) <= 1 * MIB, "the threads outgrew theirs");

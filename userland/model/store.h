@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 25
+#define MF_STORE_VERSION 26
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -101,6 +101,13 @@ enum mf_verify {
 	 * using libunwind at the time of the fork
 	 */
 	MF_VERIFY_FORKED,
+};
+
+#define MF_STORE_OWN_MAX 512u
+
+/* A range of the program's address space in which the shim has private memory. */
+struct mf_own_range {
+	uint64_t start, end; /* addresses; both 0: not in use */
 };
 
 struct mf_store_header {
@@ -248,6 +255,7 @@ struct mf_store_header {
 	 */
 	_Alignas(64) uint64_t position; /* bytes that the program has allocated since the start */
 	_Alignas(64) uint64_t details_lost; /* details of blocks that are not known */
+	struct mf_own_range own[MF_STORE_OWN_MAX]; /* see preload/core/own_memory.h */
 	uint32_t n_detail_lines; /* lines 1 to n_detail_lines - 1 of MF_REGION_DETAIL_LINES are in use */
 };
 

@@ -5,12 +5,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "model/tally.h"
 #include "model/trie.h"
 #include "residency/pagemap.h"
 
-/* 32 MB of copies. */
+/* 16 MB of copies. */
 #define COPIED_MAX (1u << 20)
 
 struct mf_heap_range *mf_heap_pages_add(struct mf_heap_pages *pages, uint64_t start, uint64_t end)
@@ -70,8 +71,40 @@ static size_t find(const struct mf_heap_pages *pages, uint64_t address)
 /* A walk over the blocks. The table of blocks has neighbours one after the other, so most are in the range of the last one. */
 struct walk {
 	struct mf_heap_pages *pages;
+	unsigned int page_bits; /* log2 of the size of a page */
 	size_t range;
 };
+
+/*
+ * Reads only those parts of the table that have been written to: reading a page of the mapped file that was never written
+ * would allocate it.
+ */
+static void walk_file(const struct mf_heap_pages *pages, const struct mf_store *store,
+		      void (*visit)(const struct mf_block *block, void *data), void *data)
+{
+	const off_t start = (off_t)store->header->regions[MF_REGION_BLOCK_LEAVES].offset;
+	const off_t end = start + (off_t)store->sizes[MF_REGION_BLOCK_LEAVES];
+
+	for (off_t at = start, hole; at < end; at = hole) {
+		off_t from = lseek(pages->memory, at, SEEK_DATA);
+
+		if (from < 0 || from >= end)
+			return;
+		hole = lseek(pages->memory, from, SEEK_HOLE);
+		if (hole < 0)
+			return;
+		mf_blocks_walk_part(store, (uint64_t)(from - start), (uint64_t)(hole - start), visit, data);
+	}
+}
+
+static void walk_store(const struct mf_heap_pages *pages, const struct mf_store *store,
+		       void (*visit)(const struct mf_block *block, void *data), void *data)
+{
+	if (pages->memory)
+		walk_file(pages, store, visit, data);
+	else
+		mf_blocks_walk(store, visit, data);
+}
 
 static struct mf_heap_range *range_of(struct walk *walk, uint64_t address)
 {
@@ -81,6 +114,11 @@ static struct mf_heap_range *range_of(struct walk *walk, uint64_t address)
 	    address >= pages->ranges[walk->range].end)
 		walk->range = find(pages, address);
 	return walk->range < pages->n_ranges ? &pages->ranges[walk->range] : NULL;
+}
+
+static unsigned int bits_of(uint64_t page)
+{
+	return (unsigned int)__builtin_ctzll(page);
 }
 
 struct extent {
@@ -112,48 +150,55 @@ static struct extent extent_of(const struct mf_heap_pages *pages, const struct m
 	return (struct extent){ block->address - 8, block->address - 8 + ((size + 8 + 15) & ~15ull) };
 }
 
+/* Adds @bytes to a page's count. If the program changes the table meanwhile, a block may be counted with its successor. */
+static void add_to(uint16_t *count, uint64_t bytes, uint64_t page)
+{
+	uint64_t sum = *count + bytes;
+
+	*count = (uint16_t)(sum > page ? page : sum);
+}
+
 /* Adds to the pages of @counts what is between @start and @end, both at most the end of the range. */
-static void add(const struct mf_heap_pages *pages, const struct mf_heap_range *range, uint16_t *counts, uint64_t start,
+static void add(const struct mf_heap_range *range, uint16_t *counts, uint64_t page, unsigned int page_bits, uint64_t start,
 		uint64_t end)
 {
-	if (end > range->end)
+	if (end > range->end || end < start)
 		end = range->end;
 	if (start < range->start)
 		start = range->start;
 	while (start < end) {
-		uint64_t number = (start - range->start) / pages->page;
-		uint64_t next = range->start + (number + 1) * pages->page, until = next < end ? next : end;
-		uint64_t sum = counts[number] + (until - start);
+		uint64_t number = (start - range->start) >> page_bits;
+		uint64_t next = range->start + ((number + 1) << page_bits), until = next < end ? next : end;
 
-		/* If the program changes the table meanwhile, a block may be counted with another that has taken its place. */
-		counts[number] = (uint16_t)(sum > pages->page ? pages->page : sum);
+		add_to(&counts[number], until - start, page);
 		start = until;
 	}
 }
 
-/* Drops the copy if there are too many blocks, or too little memory. */
+/* Drops the copy if there are too many blocks, too little memory, or a block whose size does not fit. */
 static void copy(struct mf_heap_pages *pages, const struct mf_block *block)
 {
 	if (pages->lacks_copy)
 		return;
 	if (pages->n_blocks == pages->room_blocks) {
 		size_t room = pages->room_blocks ? 2 * pages->room_blocks : 1024;
-		struct mf_block *more = pages->n_blocks < COPIED_MAX ?
-						reallocarray(pages->blocks, room, sizeof(*more)) : NULL;
+		struct mf_heap_block *more = pages->n_blocks < COPIED_MAX ?
+						     reallocarray(pages->blocks, room, sizeof(*more)) : NULL;
 
-		if (!more) {
-			pages->lacks_copy = true;
+		pages->lacks_copy = !more;
+		if (!more)
 			return;
-		}
 		pages->blocks = more;
 		pages->room_blocks = room;
 	}
-	pages->blocks[pages->n_blocks++] = *block;
+	pages->lacks_copy = block->size > UINT32_MAX;
+	pages->blocks[pages->n_blocks++] = (struct mf_heap_block){ block->address, (uint32_t)block->size, block->context };
 }
 
 static void fill(const struct mf_block *block, void *data)
 {
 	struct walk *walk = data;
+	const uint64_t page = walk->pages->page;
 	struct mf_heap_range *range = range_of(walk, block->address);
 	struct extent extent;
 
@@ -168,8 +213,8 @@ static void fill(const struct mf_block *block, void *data)
 	if (walk->pages->is_glibc && block->address == range->start + 16 && is_large(walk->pages, range, block))
 		range->has_large_at_start = true;
 	extent = extent_of(walk->pages, range, block);
-	add(walk->pages, range, range->live, block->address, block->address + block->size);
-	add(walk->pages, range, range->used, extent.start, extent.end);
+	add(range, range->live, page, walk->page_bits, block->address, block->address + block->size);
+	add(range, range->used, page, walk->page_bits, extent.start, extent.end);
 }
 
 /* Only a program with one thread delays a free, and no more than one. */
@@ -182,10 +227,10 @@ static void note_freed(const struct mf_block *block, void *data)
 
 void mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store)
 {
-	struct walk walk = { .pages = pages };
+	struct walk walk = { .pages = pages, .page_bits = bits_of(pages->page) };
 
 	mf_tally_walk_delayed(store, note_freed, pages);
-	mf_blocks_walk(store, fill, &walk);
+	walk_store(pages, store, fill, &walk);
 }
 
 bool mf_heap_pages_are_free(const struct mf_heap_pages *pages, const struct mf_heap_range *range)
@@ -203,20 +248,40 @@ struct sites {
 	uint16_t **seen; /* of each range, for each of its pages: live bytes of the blocks that have been visited */
 };
 
-static void charge(struct sites *sites, const struct mf_heap_range *range, const struct mf_block *block)
+/* Charges a site with @bytes of a page whose first @before live bytes belong to blocks that have been visited. */
+static void charge_page(struct mf_residency_site *site, const struct mf_heap_pages *pages, const struct mf_heap_range *range,
+			uint64_t number, uint32_t before, uint32_t bytes)
 {
-	struct mf_residency_site *site = &sites->sites[block->context];
-	const uint64_t page = sites->walk.pages->page;
-	uint64_t start = block->address, end = start + block->size;
-	uint16_t *seen = sites->seen[sites->walk.range];
+	uint32_t live = range->live[number], free_bytes = (uint32_t)pages->page - range->used[number];
 
-	site->live += block->size;
+	if (!(range->states[number] & MF_PAGE_PRESENT)) {
+		site->untouched += range->states[number] & MF_PAGE_SWAPPED ? 0 : bytes;
+		return;
+	}
+	if (range->is_shared && !(range->states[number] & MF_PAGE_EXCLUSIVE))
+		site->shared += bytes;
+	if (range->states[number] & MF_PAGE_HUGE)
+		site->huge += bytes;
+	if (range->states[number] & MF_PAGE_ZEROS)
+		site->huge_zeros += bytes;
+	/* Rounded so that the shares of all blocks add up to the page's free bytes. */
+	if (free_bytes)
+		site->pinned += free_bytes * (before + bytes) / live - free_bytes * before / live;
+}
+
+static void charge(struct sites *sites, const struct mf_heap_range *range, uint64_t start, uint64_t size,
+		   struct mf_residency_site *site)
+{
+	const struct mf_heap_pages *pages = sites->walk.pages;
+	uint16_t *seen = sites->seen[sites->walk.range];
+	uint64_t end = start + size;
+
 	if (end > range->end || end < start)
 		end = range->end;
 	while (start < end) {
-		uint64_t number = (start - range->start) / page, next = range->start + (number + 1) * page;
-		uint64_t until = next < end ? next : end, bytes = until - start, before = seen[number];
-		uint64_t live = range->live[number], free = page - range->used[number];
+		uint64_t number = (start - range->start) >> sites->walk.page_bits;
+		uint64_t next = range->start + ((number + 1) << sites->walk.page_bits), until = next < end ? next : end;
+		uint32_t bytes = (uint32_t)(until - start), before = seen[number], live = range->live[number];
 
 		start = until;
 		/* Blocks that came after the pages were filled have no share. */
@@ -225,25 +290,25 @@ static void charge(struct sites *sites, const struct mf_heap_range *range, const
 		if (!bytes)
 			continue;
 		seen[number] = (uint16_t)(before + bytes);
-		if (range->states[number] & MF_PAGE_PRESENT)
-			/* Rounded so that the shares of all blocks add up to the page's free bytes. */
-			site->pinned += free * (before + bytes) / live - free * before / live;
-		else if (!(range->states[number] & MF_PAGE_SWAPPED))
-			site->untouched += bytes;
+		charge_page(site, pages, range, number, before, bytes);
 	}
+}
+
+static void add_site(struct sites *sites, uint64_t address, uint64_t size, uint32_t context)
+{
+	const struct mf_heap_range *range;
+
+	if (context >= sites->n || address == sites->walk.pages->freed)
+		return;
+	range = range_of(&sites->walk, address);
+	sites->sites[context].live += size;
+	if (range)
+		charge(sites, range, address, size, &sites->sites[context]);
 }
 
 static void visit_site(const struct mf_block *block, void *data)
 {
-	struct sites *sites = data;
-	const struct mf_heap_range *range = range_of(&sites->walk, block->address);
-
-	if (block->context >= sites->n || block->address == sites->walk.pages->freed)
-		return;
-	if (range)
-		charge(sites, range, block);
-	else
-		sites->sites[block->context].live += block->size;
+	add_site(data, block->address, block->size, block->context);
 }
 
 static bool make_seen(struct sites *sites, const struct mf_heap_pages *pages)
@@ -270,7 +335,7 @@ int mf_heap_pages_list_sites(const struct mf_heap_pages *pages, const struct mf_
 			     struct mf_residency_site **sites_out, size_t *n)
 {
 	/* The walk only reads the pages. */
-	struct sites sites = { .walk = { .pages = (struct mf_heap_pages *)pages } };
+	struct sites sites = { .walk = { .pages = (struct mf_heap_pages *)pages, .page_bits = bits_of(pages->page) } };
 	uint32_t n_contexts = __atomic_load_n(&store->header->n_contexts, __ATOMIC_ACQUIRE);
 	int ret = -ENOMEM;
 
@@ -281,10 +346,10 @@ int mf_heap_pages_list_sites(const struct mf_heap_pages *pages, const struct mf_
 	sites.sites = calloc((size_t)sites.n + 1, sizeof(*sites.sites));
 	if (sites.sites && make_seen(&sites, pages)) {
 		if (pages->lacks_copy)
-			mf_blocks_walk(store, visit_site, &sites);
+			walk_store(pages, store, visit_site, &sites);
 		else
 			for (size_t i = 0; i < pages->n_blocks; i++)
-				visit_site(&pages->blocks[i], &sites);
+				add_site(&sites, pages->blocks[i].address, pages->blocks[i].size, pages->blocks[i].context);
 		*n = 0;
 		for (uint32_t i = MF_CONTEXT_FIRST; i < sites.n; i++) {
 			if (!sites.sites[i].live)

@@ -16,6 +16,7 @@
 struct mf_heap_range {
 	uint64_t start, end; /* addresses of pages */
 	uint8_t *states;     /* of each page: MF_PAGE_... */
+	bool is_shared;	     /* other processes have some of its pages, too; these are present, but not exclusive */
 	uint16_t *live;	     /* of each page: bytes of live blocks, as requested */
 	uint16_t *used;	     /* of each page: the same, with the overhead of the blocks */
 	uint64_t n_blocks;   /* blocks that begin in the range */
@@ -28,9 +29,17 @@ struct mf_heap_range {
 	bool has_large_at_start;
 };
 
+/* A copy of a live block, as small as possible: there can be a million. */
+struct mf_heap_block {
+	uint64_t address;
+	uint32_t size, context;
+};
+
 /* Zero-initialise it, but for the size of a page. */
 struct mf_heap_pages {
 	uint64_t page; /* size of a page in bytes, at most 32 KiB */
+	/* the file with the session memory, whose position changes; 0: the store is in private memory */
+	int memory;
 	bool is_glibc; /* the blocks are those of glibc's allocator, whose layout is known */
 	struct mf_heap_range *ranges; /* in ascending order */
 	size_t n_ranges, room;
@@ -41,7 +50,7 @@ struct mf_heap_pages {
 	 * A copy of the blocks, so that what they use and who has allocated them is of the same moment. A program may have any
 	 * number of blocks: of more than a million (COPIED_MAX), there is no copy.
 	 */
-	struct mf_block *blocks;
+	struct mf_heap_block *blocks;
 	size_t n_blocks, room_blocks;
 	bool lacks_copy;
 };

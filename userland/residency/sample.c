@@ -33,6 +33,8 @@ struct mapping {
 struct taking {
 	const struct mf_store *store;
 	const struct mf_thread_stacks *stacks;
+	struct mf_own_range own[MF_STORE_OWN_MAX]; /* massif's memory, in ascending order */
+	size_t n_own;
 	struct mf_heap_pages pages;
 	struct mapping *mappings; /* of each range of @pages */
 	size_t room;
@@ -92,6 +94,58 @@ static int make_room(struct taking *taking)
 	return 0;
 }
 
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct mf_own_range *one = a, *other = b;
+
+	return (one->start > other->start) - (one->start < other->start);
+}
+
+/* The program can write anything into the table. */
+static void list_own(struct taking *taking)
+{
+	const struct mf_own_range *own = taking->store->header->own;
+
+	for (size_t i = 0; i < MF_STORE_OWN_MAX; i++) {
+		struct mf_own_range range = { __atomic_load_n(&own[i].start, __ATOMIC_ACQUIRE),
+					      __atomic_load_n(&own[i].end, __ATOMIC_ACQUIRE) };
+
+		if (range.start && range.start < range.end)
+			taking->own[taking->n_own++] = range;
+	}
+	qsort(taking->own, taking->n_own, sizeof(*taking->own), compare_ranges);
+}
+
+/* Returns how many bytes between @start and @end are massif's own. */
+static uint64_t own_between(const struct taking *taking, uint64_t start, uint64_t end)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < taking->n_own && taking->own[i].start < end; i++) {
+		uint64_t from = taking->own[i].start > start ? taking->own[i].start : start;
+		uint64_t to = taking->own[i].end < end ? taking->own[i].end : end;
+
+		if (from < to)
+			bytes += to - from;
+		start = to > start ? to : start;
+	}
+	return bytes;
+}
+
+/* The kernel makes one mapping of neighbours, so that the shim's memory can be in a mapping of the program's. */
+static void mark_own(const struct taking *taking, struct mf_heap_range *range)
+{
+	const uint64_t page = taking->pages.page;
+
+	for (size_t i = 0; i < taking->n_own && taking->own[i].start < range->end; i++) {
+		uint64_t from = taking->own[i].start > range->start ? taking->own[i].start : range->start;
+		uint64_t to = taking->own[i].end < range->end ? taking->own[i].end : range->end;
+
+		for (uint64_t at = from; at < to; at += page)
+			range->states[(at - range->start) / page] |= MF_PAGE_OWN;
+	}
+}
+
 /* Adds an anonymous mapping, in which there may be blocks. */
 static int add_range(struct taking *taking, const struct mf_smaps_mapping *mapping, struct mf_error *err)
 {
@@ -109,8 +163,12 @@ static int add_range(struct taking *taking, const struct mf_smaps_mapping *mappi
 		return out_of_memory(err);
 	range->is_arena = strcmp(path, "[heap]") == 0;
 	range->may_be_arena = taking->pages.is_glibc && mapping->map.start % GLIBC_ARENA == 0;
-	if (mapping->sizes.rss || mapping->sizes.swap)
-		ret = mf_pagemap_read(&taking->pagemap, range->start, range->end, range->states);
+	range->is_shared = mapping->sizes.shared;
+	if (mapping->sizes.rss == range->end - range->start && !mapping->sizes.huge && !mapping->sizes.shared)
+		memset(range->states, MF_PAGE_PRESENT, (range->end - range->start) / taking->pages.page);
+	else if (mapping->sizes.rss || mapping->sizes.swap)
+		ret = mf_pagemap_read(&taking->pagemap, range->start, range->end, range->is_shared, range->states);
+	mark_own(taking, range);
 	return ret ? mf_error_set(err, ret, "cannot read the process's pagemap: %s", strerror(-ret)) : 0;
 }
 
@@ -131,7 +189,7 @@ static int add_area(struct taking *taking, const char *name, const struct mf_pro
 		.band = band,
 		.start = map->start,
 		.n = 1,
-		.mapped = map->end - map->start,
+		.mapped = map->end ? map->end - map->start : 0,
 		.rss = sizes->rss,
 		.pss = sizes->pss,
 		.swapped = sizes->swap,
@@ -147,13 +205,14 @@ static int add_mapping(struct taking *taking, const struct mf_smaps_mapping *map
 	struct mf_residency_sample *sample = &taking->detail->sample;
 	const struct mf_proc_mapping *map = &mapping->map;
 	bool is_accessible = !begins_with(map->rights, "---");
-	int band = band_of(map);
-	bool can_have_blocks = band < 0 && map->rights[1] == 'w' && map->rights[3] == 'p' &&
+	uint64_t own = own_between(taking, map->start, map->end);
+	int band = own == map->end - map->start ? MF_BAND_MASSIF : band_of(map);
+	bool can_have_blocks = band < 0 && (map->rights[1] == 'w' || own) && map->rights[3] == 'p' &&
 			       (map->end - map->start <= ANONYMOUS_MAX || strcmp(map->path, "[heap]") == 0);
 
 	look_for_arena(&taking->pages, map);
 	if (is_accessible && band != MF_BAND_MASSIF)
-		sample->mapped += map->end - map->start;
+		sample->mapped += map->end - map->start - own;
 	sample->swapped += mapping->sizes.swap;
 	sample->pss += mapping->sizes.pss;
 	sample->huge += mapping->sizes.huge;
@@ -182,6 +241,8 @@ static int read_mappings(struct taking *taking, pid_t pid, struct mf_error *err)
 	while (!ret && mf_smaps_next(&smaps, &mapping))
 		ret = add_mapping(taking, &mapping, err);
 	mf_smaps_close(&smaps);
+	if (!ret && !mf_pagemap_is_alive(&taking->pagemap))
+		ret = mf_error_set(err, -ESRCH, "process %d has ended", (int)pid);
 	return ret;
 }
 
@@ -189,6 +250,7 @@ static int read_mappings(struct taking *taking, pid_t pid, struct mf_error *err)
 struct sums {
 	uint64_t live, overhead, free_parts; /* in pages with blocks */
 	uint64_t empty; /* pages without a block */
+	uint64_t own;	/* massif's pages */
 	uint64_t untouched, swapped; /* live bytes that are not resident */
 	uint64_t fillings[MF_FILLINGS];
 };
@@ -210,6 +272,8 @@ static struct sums sum_pages(const struct mf_heap_range *range, uint64_t page)
 
 		if (!(range->states[i] & MF_PAGE_PRESENT)) {
 			*(range->states[i] & MF_PAGE_SWAPPED ? &sums.swapped : &sums.untouched) += live;
+		} else if (range->states[i] & MF_PAGE_OWN) {
+			sums.own += page;
 		} else if (used) {
 			sums.live += live;
 			sums.overhead += used - live;
@@ -237,7 +301,7 @@ static void take_from(uint64_t *from, uint64_t *bytes)
  */
 static void settle(struct sums *sums, uint64_t rss)
 {
-	uint64_t sum = sums->live + sums->overhead + sums->free_parts + sums->empty;
+	uint64_t sum = sums->live + sums->overhead + sums->free_parts + sums->empty + sums->own;
 
 	if (sum < rss) {
 		sums->empty += rss - sum;
@@ -248,6 +312,7 @@ static void settle(struct sums *sums, uint64_t rss)
 		take_from(&sums->free_parts, &excess);
 		take_from(&sums->overhead, &excess);
 		take_from(&sums->live, &excess);
+		take_from(&sums->own, &excess);
 	}
 }
 
@@ -260,26 +325,42 @@ static enum mf_band band_of_empty(const struct taking *taking, const struct mf_h
 											      MF_BAND_ANONYMOUS;
 }
 
-/* A mapping can have two areas: the allocator's pages, and others. Only the first of them has the other sizes. */
-static int add_areas_of(struct taking *taking, size_t i, uint64_t of_allocator, enum mf_band other)
+/*
+ * A mapping can have several areas: the allocator's pages, massif's, and others. Only the first of these that it has gets the
+ * sizes besides the resident one.
+ */
+static int add_areas_of(struct taking *taking, size_t i, const struct sums *sums, enum mf_band other)
 {
 	const struct mf_heap_range *range = &taking->pages.ranges[i];
-	const struct mf_proc_mapping map = { .start = range->start, .end = range->end };
-	struct mf_smaps_sizes sizes = taking->mappings[i].sizes, rest = { .rss = sizes.rss - of_allocator };
+	const struct mf_proc_mapping map = { .start = range->start, .end = range->end }, part = { .start = range->start };
+	const struct mf_smaps_sizes *sizes = &taking->mappings[i].sizes;
 	const char *name = taking->mappings[i].name ?: "";
-	bool is_of_allocator = of_allocator || other == MF_BAND_FREE_PAGES;
+	bool is_free = other == MF_BAND_FREE_PAGES, is_first = true;
+	const struct {
+		enum mf_band band;
+		uint64_t rss;
+		bool always; /* although nothing is resident */
+	} parts[] = {
+		{ MF_BAND_LIVE, sums->live + sums->overhead + sums->free_parts + (is_free ? sums->empty : 0), is_free },
+		{ other, is_free ? 0 : sums->empty, !is_free && !sums->live && !sums->own },
+		{ MF_BAND_MASSIF, sums->own, false },
+	};
 	char of_thread[64];
 	int ret = 0;
 
-	sizes.rss = of_allocator;
-	if (is_of_allocator)
-		ret = add_area(taking, name, &map, &sizes, MF_BAND_LIVE);
-	sizes.rss = rest.rss;
-	if (ret || (is_of_allocator && !rest.rss))
-		return ret;
-	if (other == MF_BAND_STACKS)
-		name = mf_thread_stacks_name(taking->stacks, range->start, range->end, of_thread, sizeof(of_thread));
-	return add_area(taking, name, &map, is_of_allocator ? &rest : &sizes, other);
+	for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]) && !ret; k++) {
+		struct mf_smaps_sizes its = is_first ? *sizes : (struct mf_smaps_sizes){ 0 };
+		bool is_stack = parts[k].band == MF_BAND_STACKS;
+
+		if (!parts[k].rss && !parts[k].always)
+			continue;
+		its.rss = parts[k].rss;
+		ret = add_area(taking, is_stack ? mf_thread_stacks_name(taking->stacks, range->start, range->end, of_thread,
+									sizeof(of_thread)) : name,
+			       is_first ? &map : &part, &its, parts[k].band);
+		is_first = false;
+	}
+	return ret;
 }
 
 static int sum_up(struct taking *taking)
@@ -297,14 +378,14 @@ static int sum_up(struct taking *taking)
 		sample->bands[MF_BAND_OVERHEAD] += sums.overhead;
 		sample->bands[MF_BAND_FREE_PARTS] += sums.free_parts;
 		sample->bands[empty] += sums.empty;
+		sample->bands[MF_BAND_MASSIF] += sums.own;
 		sample->untouched += sums.untouched;
 		sample->heap_swapped += sums.swapped;
 		if (empty == MF_BAND_FREE_PAGES)
 			sums.fillings[MF_FILLING_NONE] = sums.empty;
 		for (int j = 0; j < MF_FILLINGS; j++)
 			taking->detail->fillings[j] += sums.fillings[j];
-		ret = add_areas_of(taking, i, sums.live + sums.overhead + sums.free_parts +
-				   (empty == MF_BAND_FREE_PAGES ? sums.empty : 0), empty);
+		ret = add_areas_of(taking, i, &sums, empty);
 	}
 	return ret;
 }
@@ -326,6 +407,7 @@ static int take(struct taking *taking, pid_t pid, struct mf_error *err)
 		return mf_error_set(err, ret, "cannot read /proc/%d/pagemap: %s", (int)pid, strerror(-ret));
 	taking->pages.page = taking->pagemap.page;
 	taking->pages.is_glibc = mf_blocks_granule_bits(taking->store) > MF_BLOCKS_ALIGN_BITS;
+	list_own(taking);
 	ret = read_mappings(taking, pid, err);
 	if (ret)
 		return ret;
@@ -336,10 +418,16 @@ static int take(struct taking *taking, pid_t pid, struct mf_error *err)
 	return 0;
 }
 
-int mf_sample_take(pid_t pid, const struct mf_store *store, struct mf_thread_stacks *stacks,
+int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct mf_thread_stacks *stacks,
 		   struct mf_residency_detail *detail, struct mf_error *err)
 {
-	struct taking taking = { .store = store, .stacks = stacks, .pagemap = { .fd = -1 }, .detail = detail };
+	struct taking taking = {
+		.store = store,
+		.stacks = stacks,
+		.pages = { .memory = memory },
+		.pagemap = { .fd = -1 },
+		.detail = detail,
+	};
 	uint64_t begun = now_us();
 	int ret = mf_thread_stacks_look(stacks, pid);
 

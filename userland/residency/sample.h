@@ -18,11 +18,12 @@
 #include "residency/thread_stacks.h"
 
 /*
- * Takes a sample of process @pid, whose live blocks are in @store. @stacks has what earlier samples of the process have found.
+ * Takes a sample of process @pid, whose live blocks are in @store, which is in the file @memory (0: it is not in a file).
+ * @stacks has what earlier samples of the process have found.
  * Of the result, the caller fills in the times and the reasons. It releases @detail by mf_residency_detail_deinit(), also
  * after an error. Returns 0 or -errno: -ESRCH or -ENOENT if the process has ended, -EACCES if it may not be observed.
  */
-int mf_sample_take(pid_t pid, const struct mf_store *store, struct mf_thread_stacks *stacks,
+int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct mf_thread_stacks *stacks,
 		   struct mf_residency_detail *detail, struct mf_error *err);
 
 #endif

@@ -89,12 +89,12 @@ static int note(struct mf_sampler *sampler, struct mf_residency_detail *detail)
 	return 0;
 }
 
-int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store *store, struct mf_sample_at at,
+int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store *store, int memory, struct mf_sample_at at,
 		    struct mf_error *err)
 {
 	struct mf_residency_detail detail;
 	uint64_t begun = used_us(), pause;
-	int ret = mf_sample_take(pid, store, &sampler->stacks, &detail, err);
+	int ret = mf_sample_take(pid, store, memory, &sampler->stacks, &detail, err);
 
 	detail.sample.time_ms = at.time_ms;
 	detail.sample.time = at.time;

@@ -30,11 +30,11 @@ struct mf_sample_at {
 };
 
 /*
- * Takes a sample of process @pid, whose live blocks are in @store. Returns 0 or -errno: -ESRCH or -ENOENT if the process has
- * ended, -EACCES if it may not be observed.
+ * Takes a sample of process @pid, whose live blocks are in @store, in the file @memory. Returns 0 or -errno: -ESRCH or -ENOENT
+ * if the process has ended, -EACCES if it may not be observed.
  */
-int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store *store, struct mf_sample_at at,
-		    struct mf_error *err);
+int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store *store, int memory,
+		    struct mf_sample_at at, struct mf_error *err);
 
 void mf_sampler_deinit(struct mf_sampler *sampler);
 

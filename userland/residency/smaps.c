@@ -64,7 +64,11 @@ static bool is_head(const char *line)
 	return (*line >= '0' && *line <= '9') || (*line >= 'a' && *line <= 'f');
 }
 
-bool mf_smaps_next(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping)
+/*
+ * Reads a mapping. Sets @smaps->ahead if the head of the next one has been read. Returns false at the end, or if reading
+ * fails.
+ */
+static bool read_mapping(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping)
 {
 	size_t room;
 	char *line;
@@ -90,6 +94,22 @@ bool mf_smaps_next(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping)
 		take(smaps->line, &mapping->sizes);
 	}
 	return true;
+}
+
+/* Returns whether the head that has been read is that of a mapping which begins before @end. */
+static bool begins_before(const struct mf_smaps *smaps, uint64_t end)
+{
+	return smaps->ahead && strtoull(smaps->line, NULL, 16) < end;
+}
+
+bool mf_smaps_next(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping)
+{
+	bool ok = read_mapping(smaps, mapping);
+
+	/* The kernel lists a mapping twice if it grows while it is read: the second time as it is then. */
+	while (ok && begins_before(smaps, mapping->map.end))
+		ok = read_mapping(smaps, mapping);
+	return ok;
 }
 
 void mf_smaps_close(struct mf_smaps *smaps)

@@ -627,7 +627,7 @@ int mf_heap_process_sample(struct mf_heap_process *process)
 	if (now >= process->sampler.next_ms) {
 		const struct mf_sample_at at = { now, mf_tally_look(store, time_of(process)).time, MF_SAMPLE_PERIODIC };
 
-		code = mf_sampler_take(&process->sampler, process->pid, store, at, &err);
+		code = mf_sampler_take(&process->sampler, process->pid, store, process->memory, at, &err);
 		/* If the process has just ended, the last sample is the one before. */
 		process->cannot_sample = code;
 		if (code && code != -ESRCH && code != -ENOENT)
