@@ -10,9 +10,13 @@
 
 #include "base/cleanup.h"
 #include "ctl/message/quantity.h"
+#include "ctl/query/residency_summary.h"
 #include "ctl/query/site_table.h"
+#include "report/counted.h"
 
-#define BAR 30u /* columns of the bar for all bytes */
+#define BAR   30u /* columns of the bar for all bytes, if the terminal is wide enough */
+#define WORDS 34u /* columns of the longest words of a row */
+#define BEFORE_BAR (22 + WORDS)
 
 /* A table is only printed if it is about at least this part of the resident set. */
 #define WORTH 100u
@@ -20,16 +24,21 @@
 /* A site has rows in the tables in which its number is not 0. */
 #define ROWS 5u
 
-static void print_bar(const struct mf_terminal *terminal, uint64_t part, uint64_t whole)
+static void print_bar(const struct mf_terminal *terminal, uint64_t part, uint64_t whole, const char *words)
 {
-	for (unsigned int n = whole ? (unsigned int)(mf_quantity_share(part, whole) / 100 * BAR + 0.5) : 0; n; n--)
+	unsigned int room = terminal->width > BEFORE_BAR ? terminal->width - BEFORE_BAR : 0, longest = room < BAR ? room : BAR;
+	unsigned int n = (unsigned int)(mf_quantity_share(part, whole) / 100 * longest + 0.5);
+
+	if (n)
+		fprintf(terminal->out, "%*s", (int)(WORDS + 1) - (int)strlen(words), "");
+	for (; n; n--)
 		fputs(terminal->utf8 ? "█" : "#", terminal->out);
 }
 
 static void print_row(const struct mf_terminal *terminal, uint64_t part, uint64_t whole, const char *words)
 {
-	fprintf(terminal->out, "%11s %6.2f%%  %-32s ", mf_quantity_bytes(part).text, mf_quantity_share(part, whole), words);
-	print_bar(terminal, part, whole);
+	fprintf(terminal->out, "%11s %6.2f%%  %s", mf_quantity_bytes(part).text, mf_quantity_share(part, whole), words);
+	print_bar(terminal, part, whole, words);
 	putc('\n', terminal->out);
 }
 
@@ -102,42 +111,77 @@ static void print_fillings(const struct mf_terminal *terminal, const struct mf_r
 			print_row(terminal, detail->fillings[i], all, words[i]);
 }
 
-/* A number of each site, in the form of a snapshot. */
-static struct mf_profile_snapshot make_snapshot(const struct mf_residency_detail *detail, const struct mf_profile *profile,
-						struct mf_leaf *leaves, size_t number)
+/* Returns what an area is called. */
+static const char *name_of(const struct mf_residency_area *area)
 {
-	struct mf_profile_snapshot snapshot = {
-		.tree = MF_TREE_DETAILED, .n_seen = profile->n_contexts, .leaves = leaves,
-	};
+	return *area->name ? area->name : mf_band_names[area->band].words;
+}
 
-	for (size_t i = 0; i < detail->n_sites; i++) {
-		const struct mf_residency_site *site = &detail->sites[i];
-		uint64_t bytes = *(const uint64_t *)((const char *)site + number);
+static int compare_areas(const void *left, const void *right)
+{
+	const struct mf_residency_area *a = *(const struct mf_residency_area *const *)left;
+	const struct mf_residency_area *b = *(const struct mf_residency_area *const *)right;
 
-		if (bytes)
-			leaves[snapshot.n_leaves++] = (struct mf_leaf){ .context = site->context, .bytes = bytes };
-		snapshot.heap_bytes += bytes;
+	return a->rss < b->rss ? 1 : -(a->rss > b->rss);
+}
+
+/* The files, stacks and other mappings that have most, apart from the allocator's and massif's own. */
+static int print_areas(const struct mf_terminal *terminal, const struct mf_query *query,
+		       const struct mf_residency_detail *detail, struct mf_error *err)
+{
+	mf_auto_free const struct mf_residency_area **areas = calloc(detail->n_areas + 1, sizeof(*areas));
+	uint64_t rss = mf_residency_rss(&detail->sample), rest = 0;
+	size_t n = 0, top = query->top ? query->top : ROWS, hidden = 0;
+
+	if (!areas)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < detail->n_areas; i++) {
+		enum mf_band band = detail->areas[i].band;
+
+		if (band != MF_BAND_LIVE && band != MF_BAND_MASSIF && detail->areas[i].rss && detail->areas[i].n)
+			areas[n++] = &detail->areas[i];
 	}
-	return snapshot;
+	if (n)
+		qsort(areas, n, sizeof(*areas), compare_areas);
+	for (size_t i = 0; i < n; i++) {
+		if (!i && areas[i]->rss < rss / WORTH)
+			return 0;
+		if (!i)
+			fprintf(terminal->out, "\n%sLargest mappings that are not the allocator's%s\n",
+				mf_terminal_bold(terminal), mf_terminal_plain(terminal));
+		if (i >= top) {
+			rest += areas[i]->rss;
+			hidden++;
+			continue;
+		}
+		fprintf(terminal->out, "%11s %6.2f%%  ", mf_quantity_bytes(areas[i]->rss).text,
+			mf_quantity_share(areas[i]->rss, rss));
+		mf_terminal_print_cut(terminal, name_of(areas[i]), terminal->width > 50 ? terminal->width - 22 : 28);
+		putc('\n', terminal->out);
+	}
+	if (hidden)
+		fprintf(terminal->out, "%11s %6.2f%%  %zu more\n", mf_quantity_bytes(rest).text, mf_quantity_share(rest, rss),
+			hidden);
+	return 0;
 }
 
 /* The tables of sites: a number of each site, beside all its live bytes. */
 static const struct {
 	const char *heading, *title;
-	size_t number; /* offset in struct mf_residency_site */
+	enum mf_resident_number number;
 } tables[] = {
-	{ "Free memory in pages that live blocks of these sites keep", "free there",
-	  offsetof(struct mf_residency_site, pinned) },
-	{ "Live blocks on pages that were never touched", "untouched", offsetof(struct mf_residency_site, untouched) },
+	{ "Free memory in pages that live blocks of these sites keep", "free there", MF_RESIDENT_PINNED },
+	{ "Live blocks on pages that were never touched", "untouched", MF_RESIDENT_UNTOUCHED },
 };
 
 static int print_table(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
 		       const struct mf_residency_detail *detail, size_t i, struct mf_error *err)
 {
-	mf_auto_free struct mf_leaf *leaves = calloc(2 * detail->n_sites + 1, sizeof(*leaves));
-	struct mf_profile_snapshot snapshots[MF_SITES_SIDES];
+	const enum mf_resident_number numbers[MF_SITES_SIDES] = { tables[i].number, MF_RESIDENT_LIVE };
+	const struct mf_moment moment = { .profile = &process->profile };
+	struct mf_counted counted[MF_SITES_SIDES] = { 0 };
 	struct mf_query limited = *query;
-	struct mf_site_table_part part = { process, { &snapshots[0], &snapshots[1] } };
+	struct mf_site_table_part part = { process, { &counted[0].snapshot, &counted[1].snapshot } };
 	const struct mf_site_table table = {
 		.query = &limited,
 		.parts = &part,
@@ -146,17 +190,22 @@ static int print_table(const struct mf_terminal *terminal, const struct mf_query
 		.by = query->by_given ? query->by : MF_SITES_BY_SITE,
 	};
 
-	if (!leaves)
-		return mf_error_set(err, -ENOMEM, "out of memory");
-	snapshots[0] = make_snapshot(detail, &process->profile, leaves, tables[i].number);
-	snapshots[1] = make_snapshot(detail, &process->profile, leaves + detail->n_sites,
-				     offsetof(struct mf_residency_site, live));
-	if (snapshots[0].heap_bytes < mf_residency_rss(&detail->sample) / WORTH)
-		return 0;
+	uint64_t sum;
+	int code = 0;
+
+	for (unsigned int side = 0; side < MF_SITES_SIDES && !code; side++)
+		code = mf_counted_init_resident(&counted[side], &moment, detail, numbers[side], err);
 	if (!limited.top)
 		limited.top = ROWS;
-	fprintf(terminal->out, "\n%s%s%s\n", mf_terminal_bold(terminal), tables[i].heading, mf_terminal_plain(terminal));
-	return mf_site_table_print(terminal, &table, err);
+	sum = counted[0].snapshot.heap_bytes;
+	if (!code && sum && sum >= mf_residency_rss(&detail->sample) / WORTH) {
+		fprintf(terminal->out, "\n%s%s%s\n", mf_terminal_bold(terminal), tables[i].heading,
+			mf_terminal_plain(terminal));
+		code = mf_site_table_print(terminal, &table, err);
+	}
+	for (unsigned int side = 0; side < MF_SITES_SIDES; side++)
+		mf_counted_deinit(&counted[side]);
+	return code;
 }
 
 int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
@@ -172,10 +221,13 @@ int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_
 						   "massif-ctl record --rss=yes");
 	detail = is_peak ? &residency->peak : &residency->last;
 	print_heading(terminal, residency, &detail->sample, is_peak);
+	code = mf_residency_summary_print(terminal, query, process, detail, err);
+	if (code)
+		return code;
 	print_bands(terminal, &detail->sample);
 	print_beside(terminal->out, &detail->sample);
 	print_fillings(terminal, detail);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !code; i++)
 		code = print_table(terminal, query, process, detail, i, err);
-	return code;
+	return code ?: print_areas(terminal, query, detail, err);
 }

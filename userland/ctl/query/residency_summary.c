@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+// Says in a few lines what a resident set consists of, which code keeps it large, and what can be done.
+
+#include "residency_summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ctl/message/quantity.h"
+#include "ctl/query/label.h"
+#include "report/counted.h"
+#include "report/sites.h"
+
+/* Parts of less than one so-many-th of the resident set are not in the sentence. */
+#define WORTH_NAMING 100u
+
+/* There is advice about a part that is at least one so-many-th of the resident set. */
+#define WORTH_ADVICE 10u
+
+#define LABEL_COLUMNS 60u
+
+/* Prints @text in lines that fit the terminal, those after the first one indented by two columns. */
+static void print_wrapped(const struct mf_terminal *terminal, const char *text)
+{
+	size_t width = terminal->width > 20 ? terminal->width : 20, used = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (used && used + 1 + length > width) {
+			fputs("\n ", terminal->out);
+			used = 1;
+		}
+		if (used) {
+			putc(' ', terminal->out);
+			used++;
+		}
+		fwrite(text, 1, length, terminal->out);
+		used += length;
+		text += length;
+		text += *text == ' ';
+	}
+	putc('\n', terminal->out);
+}
+
+/* Returns the label of the site with the largest sum of @number, which the caller frees; NULL if none has any. */
+static char *largest_site(const struct mf_query *query, struct mf_recorded *process, const struct mf_residency_detail *detail,
+			  enum mf_resident_number number)
+{
+	__attribute__((cleanup(mf_sites_deinit))) struct mf_sites sites = { 0 };
+	const struct mf_moment moment = {
+		.profile = &process->profile, .options = &query->options.report, .symbolizer = process->symbolizer,
+	};
+	const struct mf_site *largest = NULL;
+	struct mf_counted counted;
+	struct mf_error err;
+	char *label = NULL;
+
+	if (!mf_counted_init_resident(&counted, &moment, detail, number, &err) &&
+	    !mf_sites_add(&sites, &counted.moment, MF_SITES_BY_SITE, 0, &err))
+		for (size_t i = 0; i < sites.count; i++)
+			if (sites.list[i].bytes[0] && (!largest || sites.list[i].bytes[0] > largest->bytes[0]))
+				largest = &sites.list[i];
+	mf_counted_deinit(&counted);
+	if (largest)
+		label = strdup(largest->label);
+	if (label)
+		mf_label_shorten(label, LABEL_COLUMNS);
+	return label;
+}
+
+/* Returns how many mappings or, of stacks, threads there are in a band; 0 if that is not known. */
+static uint64_t count_areas(const struct mf_residency_detail *detail, enum mf_band band)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < detail->n_areas; i++) {
+		if (detail->areas[i].band != band || !detail->areas[i].rss)
+			continue;
+		if (!detail->areas[i].n)
+			return 0;
+		n += band == MF_BAND_STACKS ? detail->areas[i].n : 1;
+	}
+	return n;
+}
+
+/* What is said of the bands that have no blocks. */
+static const struct {
+	enum mf_band band;
+	const char *words, *counted; /* @counted: what there are several of, in the plural */
+} others[] = {
+	{ MF_BAND_ANONYMOUS, "other anonymous mappings", NULL },
+	{ MF_BAND_STACKS, "stacks", "threads" },
+	{ MF_BAND_FILES, "mapped files", "files" },
+	{ MF_BAND_SHARED, "shared memory", NULL },
+	{ MF_BAND_MASSIF, "massif's own memory", NULL },
+};
+
+static void say_others(FILE *out, const struct mf_residency_detail *detail)
+{
+	uint64_t rss = mf_residency_rss(&detail->sample);
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		uint64_t bytes = detail->sample.bands[others[i].band], n = count_areas(detail, others[i].band);
+
+		if (bytes * WORTH_NAMING < rss)
+			continue;
+		fprintf(out, "; %s %s", mf_quantity_bytes(bytes).text, others[i].words);
+		if (others[i].counted && n > 1)
+			fprintf(out, " (%" PRIu64 " %s)", n, others[i].counted);
+	}
+}
+
+static void say_free(FILE *out, const struct mf_residency_detail *detail, const char *site)
+{
+	const uint64_t *bands = detail->sample.bands;
+	uint64_t parts = bands[MF_BAND_FREE_PARTS], pages = bands[MF_BAND_FREE_PAGES];
+	uint64_t used = bands[MF_BAND_LIVE] + bands[MF_BAND_OVERHEAD];
+
+	fprintf(out, ", %s free inside the allocator", mf_quantity_bytes(parts + pages).text);
+	if (pages * WORTH_NAMING >= mf_residency_rss(&detail->sample))
+		fprintf(out, ": %s in pages without a live block%s", mf_quantity_bytes(pages).text,
+			parts * WORTH_NAMING >= mf_residency_rss(&detail->sample) ? "," : "");
+	else if (parts * WORTH_NAMING >= mf_residency_rss(&detail->sample))
+		fputs(":", out);
+	if (parts * WORTH_NAMING < mf_residency_rss(&detail->sample))
+		return;
+	fprintf(out, " %s in pages of which live blocks use %.0f %%", mf_quantity_bytes(parts).text,
+		mf_quantity_share(used, used + parts));
+	if (site)
+		fprintf(out, ", mostly those of %s", site);
+}
+
+static int print_sentence(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
+			  const struct mf_residency_detail *detail)
+{
+	const uint64_t *bands = detail->sample.bands;
+	mf_auto_free char *site = largest_site(query, process, detail, MF_RESIDENT_PINNED);
+	mf_auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "RSS %s: %s live, %s overhead", mf_quantity_bytes(mf_residency_rss(&detail->sample)).text,
+		mf_quantity_bytes(bands[MF_BAND_LIVE]).text, mf_quantity_bytes(bands[MF_BAND_OVERHEAD]).text);
+	say_free(out, detail, site);
+	say_others(out, detail);
+	putc('.', out);
+	if (fclose(out))
+		return -ENOMEM;
+	print_wrapped(terminal, text);
+	return 0;
+}
+
+/* What can be done about a part, if it is large. */
+static const struct {
+	enum mf_band band;
+	const char *words;
+} advice[] = {
+	{ MF_BAND_FREE_PAGES,
+	  "The allocator could give the pages without a live block back: glibc with malloc_trim(0), jemalloc with a shorter "
+	  "dirty_decay_ms or arena.N.purge. If many threads have had heaps of their own: MALLOC_ARENA_MAX=2." },
+	{ MF_BAND_FREE_PARTS,
+	  "No allocator can give back the free parts of pages with live blocks. Allocate the blocks of the sites below apart "
+	  "from what is freed soon, or before it." },
+	{ MF_BAND_OVERHEAD, "The overhead is large because the blocks are small: allocate several at once." },
+	{ MF_BAND_ANONYMOUS,
+	  "Of other anonymous mappings, massif-ctl --pages=resident names the code that has touched them." },
+};
+
+static void print_advice(const struct mf_terminal *terminal, const struct mf_residency_detail *detail)
+{
+	uint64_t rss = mf_residency_rss(&detail->sample);
+
+	for (size_t i = 0; i < sizeof(advice) / sizeof(advice[0]); i++) {
+		uint64_t bytes = detail->sample.bands[advice[i].band];
+
+		if (bytes && bytes * WORTH_ADVICE >= rss)
+			print_wrapped(terminal, advice[i].words);
+	}
+}
+
+int mf_residency_summary_print(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
+			       const struct mf_residency_detail *detail, struct mf_error *err)
+{
+	if (print_sentence(terminal, query, process, detail))
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	print_advice(terminal, detail);
+	putc('\n', terminal->out);
+	return 0;
+}
