@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -14,6 +15,7 @@
 #include "selftests/lib/ctl_run.h"
 
 #define PAGE	4096ul
+#define NOBODY	65534u
 #define MIB	(1ul << 20)
 /* How long the program sleeps; the larger its mappings, the longer the time between two samples. */
 #define REST_MS	     "1500"
@@ -51,17 +53,23 @@ static uint64_t told(const char *said, const char *word)
 }
 
 /* Runs a shape of rss_shapes, and reads the recording. Returns what was found, or NULL. */
-static const struct mf_residency *record_with(FIXTURE_DATA(bands) *self, const char *shape, const char *bytes)
+static const struct mf_residency *record_resting(FIXTURE_DATA(bands) *self, const char *shape, const char *rest,
+						 const char *bytes)
 {
 	struct mf_error err;
 
-	if (RUN("massif-ctl", "record", "-q", "--rss=yes", "--record=massif.rec", ctl_target("rss_shapes"), shape,
-		*bytes == '0' ? REST_MS : LONG_REST_MS, bytes))
+	if (RUN("massif-ctl", "record", "-q", "--rss=yes", "--time-unit=B", "--detailed-freq=2", "--record=massif.rec",
+		ctl_target("rss_shapes"), shape, rest, bytes))
 		return NULL;
 	self->said = strdup(self->result.out);
 	if (mf_recording_read("massif.rec", &self->recording, &err) || self->recording.n_processes != 1)
 		return NULL;
 	return self->recording.processes[0]->profile.residency;
+}
+
+static const struct mf_residency *record_with(FIXTURE_DATA(bands) *self, const char *shape, const char *bytes)
+{
+	return record_resting(self, shape, *bytes == '0' ? REST_MS : LONG_REST_MS, bytes);
 }
 
 static const struct mf_residency *record(FIXTURE_DATA(bands) *self, const char *shape)
@@ -290,6 +298,104 @@ TEST_F_TIMEOUT(bands, of_a_heap_that_grows, 60)
 	EXPECT_EQ(told(self->said, "live "), SUM("keep", live));
 	for (size_t i = 0; i < residency->n_samples; i++)
 		EXPECT_LE(mf_residency_rss(&residency->samples[i]), residency->peak_rss + 16 * PAGE);
+}
+
+/* A program that ends at once: the last sample is taken at its end, while it still has its memory. */
+TEST_F_TIMEOUT(bands, of_the_end, 60)
+{
+	const struct mf_residency *residency = record_resting(self, "fragments", "0", "0");
+	uint64_t rss = told(self->said, "\nrss "), found;
+
+	ASSERT_NE(NULL, residency);
+	EXPECT_NE(0, residency->last.sample.reasons & MF_SAMPLE_END);
+	found = mf_residency_rss(&residency->last.sample);
+	EXPECT_LE(rss, found + 16 * PAGE) TH_LOG("rss %lu, found %lu", rss, found);
+	EXPECT_LE(found, rss + 16 * PAGE) TH_LOG("rss %lu, found %lu", rss, found);
+	EXPECT_EQ(told(self->said, "\nlive "), SUM("keep", live));
+	EXPECT_EQ(told(self->said, "\nfree "), SUM("keep", pinned));
+	/* In time, nothing is later; the unit is bytes. */
+	EXPECT_EQ(self->recording.processes[0]->end->time, residency->last.sample.time);
+}
+
+/* Near each detailed snapshot and peak that the program has time for, there is a sample in detail. */
+TEST_F_TIMEOUT(bands, of_snapshots, 60)
+{
+	const struct mf_residency *residency = record_resting(self, "steps", "0", "0");
+	const struct mf_profile *profile;
+	size_t n_kept = 0, n_found = 0;
+
+	ASSERT_NE(NULL, residency);
+	profile = &self->recording.processes[0]->profile;
+	for (size_t i = 0; i < residency->n_moments; i++) {
+		const struct mf_residency_detail *moment = &residency->moments[i];
+
+		EXPECT_NE(0, moment->sample.reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK));
+		EXPECT_LE(moment->of, moment->sample.time);
+		EXPECT_LE(i ? moment[-1].of : 0, moment->of);
+	}
+	for (size_t i = 0; i < profile->n_snapshots; i++) {
+		bool found = false;
+
+		if (profile->snapshots[i].tree == MF_TREE_EMPTY)
+			continue;
+		n_kept++;
+		for (size_t k = 0; k < residency->n_moments; k++)
+			found |= residency->moments[k].of == profile->snapshots[i].time;
+		n_found += found;
+	}
+	/* The program takes 200 ms for each of its ten steps, and has a detailed snapshot in every second one. */
+	EXPECT_LE(4, n_kept);
+	EXPECT_LE(4, n_found) TH_LOG("%zu of %zu", n_found, n_kept);
+}
+
+TEST_F_TIMEOUT(bands, of_a_request, 60)
+{
+	const struct mf_residency *residency = NULL;
+	struct mf_error err;
+	char script[4096];
+	size_t n = 0;
+
+	snprintf(script, sizeof(script),
+		 "\"$0\" record -q --rss=yes --record=massif.rec %s freed 3000 >/dev/null & sleep 1; "
+		 "\"$0\" snapshot --pid $(pgrep -P $! rss_shapes) massif.snapshot; wait", ctl_target("rss_shapes"));
+	ASSERT_EQ(0, RUN("sh", "-c", script, ctl_path())) TH_LOG("%s", self->result.err);
+	ASSERT_EQ(0, mf_recording_read("massif.rec", &self->recording, &err));
+	residency = self->recording.processes[0]->profile.residency;
+	ASSERT_NE(NULL, residency);
+	for (size_t i = 0; i < residency->n_moments; i++)
+		n += !!(residency->moments[i].sample.reasons & MF_SAMPLE_REQUEST);
+	EXPECT_EQ(1, n);
+}
+
+static void become_nobody(void)
+{
+	if (setgid(NOBODY) || setuid(NOBODY))
+		_exit(99);
+}
+
+/* Samples of one's own processes need no privilege. */
+TEST_F_TIMEOUT(bands, of_an_ordinary_user, 60)
+{
+	const struct mf_residency *residency;
+	struct mf_error err;
+
+	CTL_NEEDS_USER(NOBODY);
+	ctl_remove_files("massif.");
+	ASSERT_EQ(0, mkdir("massif.nobody", 0777) || chmod("massif.nobody", 0777));
+	ctl_run(&self->result, NULL, become_nobody, (const char *const[]){
+		"massif-ctl", "record", "-q", "--rss=yes", "--massif-out-file=massif.nobody/out",
+		"--record=massif.nobody/rec", ctl_target("rss_shapes"), "fragments", REST_MS, NULL });
+	EXPECT_EQ(0, ctl_exit_code(&self->result)) TH_LOG("%s", self->result.err);
+	self->said = strdup(self->result.out);
+	EXPECT_EQ(0, mf_recording_read("massif.nobody/rec", &self->recording, &err));
+	unlink("massif.nobody/out");
+	unlink("massif.nobody/rec");
+	rmdir("massif.nobody");
+	ASSERT_EQ(1, self->recording.n_processes);
+	residency = self->recording.processes[0]->profile.residency;
+	check(_metadata, residency, self->said);
+	EXPECT_EQ(told(self->said, "\nlive "), SUM("keep", live));
+	EXPECT_EQ(told(self->said, "\nfree "), SUM("keep", pinned));
 }
 
 /* Without --rss there are no samples, and show says what to do. */

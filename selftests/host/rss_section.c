@@ -11,6 +11,7 @@
 
 #include "recording/residency_section.h"
 #include "residency/areas.h"
+#include "residency/sampler.h"
 
 #define CONTEXTS 5u
 #define SAMPLES	 3u
@@ -222,6 +223,29 @@ static size_t make_areas(struct __test_metadata *_metadata, size_t n)
 	mf_residency_detail_deinit(&detail);
 	mf_areas_deinit(&areas);
 	return n_areas;
+}
+
+/* Samples at snapshots: of more than twice those that are kept, every second one goes. */
+TEST(of_moments)
+{
+	struct mf_residency residency = { 0 };
+	struct mf_residency_detail detail = { 0 };
+
+	for (int i = 1; i <= 20 * (int)MF_MOMENTS_KEPT; i++) {
+		detail.of = i;
+		detail.sample.reasons = i % 3 ? MF_SAMPLE_PEAK : MF_SAMPLE_DETAILED;
+		ASSERT_EQ(0, mf_sampler_keep_moment(&residency, &detail));
+		/* A second sample of the same snapshot is farther from it. */
+		ASSERT_EQ(0, mf_sampler_keep_moment(&residency, &detail));
+		EXPECT_EQ(i, residency.moments[residency.n_moments - 1].of);
+		if (i <= 2 * (int)MF_MOMENTS_KEPT) {
+			EXPECT_EQ((size_t)i, residency.n_moments);
+		} else {
+			EXPECT_LT(MF_MOMENTS_KEPT, residency.n_moments);
+			EXPECT_GE(2 * MF_MOMENTS_KEPT, residency.n_moments);
+		}
+	}
+	mf_residency_deinit(&residency);
 }
 
 TEST(of_areas)

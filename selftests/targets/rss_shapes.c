@@ -138,6 +138,15 @@ static void grow(void)
 	say("live", 400 * MIB / 1000 * 1000);
 }
 
+/* Allocates in ten steps, with a pause after each. */
+static void steps(void)
+{
+	for (int i = 0; i < 10; i++) {
+		memset(keep(MIB), 1, MIB);
+		usleep(200000);
+	}
+}
+
 /* Prints the resident bytes of anonymous mappings that can be written to, but for the heap and the stack. */
 static void unnamed(void)
 {
@@ -217,7 +226,7 @@ static const struct {
 	{ "fragments", fragments }, { "untouched", untouched }, { "mappings", mappings },
 	{ "stacks", stacks },	    { "arenas", arenas },	{ "reserve", reserve },
 	{ "freed", freed },	    { "unnamed", unnamed },	{ "grow", grow },
-	{ "reserve_block", reserve_block },
+	{ "reserve_block", reserve_block },   { "steps", steps },
 };
 
 /* Returns the resident set in bytes. */

@@ -103,6 +103,15 @@ enum mf_verify {
 	MF_VERIFY_FORKED,
 };
 
+/* What is agreed on the sample of the resident set at the end of the program (--rss). */
+enum mf_exit_sample {
+	MF_ENDING_IGNORED, /* massif-ctl takes no such sample */
+	MF_ENDING_AWAITED, /* massif-ctl waits for the end */
+	MF_ENDING_WAITS,   /* the program has come to its end, and waits */
+	MF_ENDING_SAMPLED, /* massif-ctl is taking the sample */
+	MF_ENDING_OVER,	   /* the sample was taken, or the program has not waited any longer */
+};
+
 #define MF_STORE_OWN_MAX 512u
 
 /* A range of the program's address space in which the shim has private memory. */
@@ -255,6 +264,7 @@ struct mf_store_header {
 	 */
 	_Alignas(64) uint64_t position; /* bytes that the program has allocated since the start */
 	_Alignas(64) uint64_t details_lost; /* details of blocks that are not known */
+	uint32_t ending; /* enum mf_exit_sample; a futex */
 	struct mf_own_range own[MF_STORE_OWN_MAX]; /* see preload/core/own_memory.h */
 	uint32_t n_detail_lines; /* lines 1 to n_detail_lines - 1 of MF_REGION_DETAIL_LINES are in use */
 };

@@ -74,6 +74,40 @@ static int keep(struct mf_sampler *sampler, const struct mf_residency_sample *sa
 	return 0;
 }
 
+/* Drops every second sample, but not the last one. */
+static void thin_moments(struct mf_residency *residency)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < residency->n_moments; i++) {
+		if (i % 2)
+			residency->moments[n++] = residency->moments[i];
+		else
+			mf_residency_detail_deinit(&residency->moments[i]);
+	}
+	residency->n_moments = n;
+}
+
+int mf_sampler_keep_moment(struct mf_residency *residency, const struct mf_residency_detail *detail)
+{
+	const struct mf_residency_detail *last;
+	int ret;
+
+	if (!residency->moments)
+		residency->moments = calloc(2 * MF_MOMENTS_KEPT, sizeof(*residency->moments));
+	if (!residency->moments)
+		return -ENOMEM;
+	last = residency->n_moments ? &residency->moments[residency->n_moments - 1] : NULL;
+	if (last && last->of == detail->of && last->sample.reasons == detail->sample.reasons)
+		return 0;
+	if (residency->n_moments == 2 * MF_MOMENTS_KEPT)
+		thin_moments(residency);
+	residency->moments[residency->n_moments] = (struct mf_residency_detail){ 0 };
+	ret = mf_residency_detail_copy(&residency->moments[residency->n_moments], detail);
+	residency->n_moments += !ret;
+	return ret;
+}
+
 static int note(struct mf_sampler *sampler, struct mf_residency_detail *detail)
 {
 	struct mf_residency *residency = &sampler->residency;
@@ -81,6 +115,8 @@ static int note(struct mf_sampler *sampler, struct mf_residency_detail *detail)
 
 	if (!ret && mf_residency_rss(&detail->sample) > mf_residency_rss(&residency->peak.sample))
 		ret = mf_residency_detail_copy(&residency->peak, detail);
+	if (!ret && detail->sample.reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK | MF_SAMPLE_REQUEST))
+		ret = mf_sampler_keep_moment(residency, detail);
 	if (ret)
 		return ret;
 	mf_residency_detail_deinit(&residency->last);
@@ -99,12 +135,14 @@ int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store
 	detail.sample.time_ms = at.time_ms;
 	detail.sample.time = at.time;
 	detail.sample.reasons = at.reasons;
+	detail.of = at.of;
 	if (!ret) {
 		sampler->residency.peak_rss = read_peak(pid) ?: sampler->residency.peak_rss;
 		if (note(sampler, &detail))
 			ret = out_of_memory(err);
 	}
 	pause = (used_us() - begun) * DUTY / 1000;
+	sampler->rested_ms = at.time_ms + pause;
 	sampler->next_ms = at.time_ms + (pause > sampler->interval_ms ? pause : sampler->interval_ms);
 	mf_residency_detail_deinit(&detail);
 	return ret;

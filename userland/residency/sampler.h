@@ -11,6 +11,9 @@
 #include "profile/residency.h"
 #include "residency/thread_stacks.h"
 
+/* If there are twice as many samples at snapshots and on request as this, every second one is dropped. */
+#define MF_MOMENTS_KEPT 32u
+
 /* If there are twice as many samples as this, every second one is dropped, and the interval is doubled. */
 #define MF_SAMPLES_KEPT 500u
 
@@ -20,12 +23,14 @@ struct mf_sampler {
 	struct mf_thread_stacks stacks;
 	uint64_t interval_ms;
 	uint64_t next_ms; /* the time of the next sample, since the first event */
+	uint64_t rested_ms; /* from then on, a sample for a snapshot may be taken */
 };
 
 /* When and why a sample is taken. */
 struct mf_sample_at {
 	uint64_t time_ms; /* since the process's first event */
 	int64_t time;	  /* the same in the profile's unit of time */
+	int64_t of;	  /* in the profile's unit of time: when the snapshot was taken that is the reason */
 	uint32_t reasons; /* MF_SAMPLE_... */
 };
 
@@ -35,6 +40,12 @@ struct mf_sample_at {
  */
 int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store *store, int memory,
 		    struct mf_sample_at at, struct mf_error *err);
+
+/*
+ * Keeps a copy of @detail with the samples at snapshots and on request. Of several for the same snapshot, the first is kept,
+ * which is the nearest. Returns 0 or -ENOMEM.
+ */
+int mf_sampler_keep_moment(struct mf_residency *residency, const struct mf_residency_detail *detail);
 
 void mf_sampler_deinit(struct mf_sampler *sampler);
 

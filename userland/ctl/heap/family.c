@@ -750,6 +750,8 @@ void mf_heap_family_pause(struct mf_heap_family *family)
 	for (struct mf_heap_process *process = family->processes; process; process = process->next)
 		if (process->filter_server)
 			mf_filter_server_stop(process->filter_server);
+	for (struct mf_heap_process *process = family->processes; process; process = process->next)
+		mf_sample_watch_stop(&process->sample_watch);
 }
 
 void mf_heap_family_resume(struct mf_heap_family *family)

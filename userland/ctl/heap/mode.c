@@ -302,11 +302,12 @@ static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out,
 {
 	struct mf_run *run = data;
 	struct heap_state *state = run->state;
-	const struct mf_heap_process *process = mf_heap_family_find(state->family, pid);
+	struct mf_heap_process *process = mf_heap_family_find(state->family, pid);
 
 	if (!process)
 		return mf_error_set(err, -ESRCH, "process %d is no longer profiled",
 				    (int)(pid ? pid : run->pid));
+	mf_heap_process_request_sample(process);
 	return mf_heap_process_snapshot(process, verb, out, err);
 }
 

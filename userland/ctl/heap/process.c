@@ -233,6 +233,7 @@ int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err)
 {
 	mf_origin_claim(&process->store);
 	process->store.header->question = 0;
+	process->store.header->ending = MF_ENDING_IGNORED;
 	return make_filter_server(process, err);
 }
 
@@ -339,6 +340,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 	header->verified = header->verify_differs = 0;
 	header->requests_missed = 0;
 	header->question = header->unanswered = 0;
+	header->ending = MF_ENDING_IGNORED;
 	mf_origin_claim(&process->store);
 	if (process->options->child_silent)
 		header->trace_fd = 0;
@@ -368,6 +370,7 @@ int mf_heap_process_inherit(struct mf_heap_process *process, struct mf_heap_proc
 {
 	if (!is_true(process))
 		return mf_error_set(err, -ESTALE, "its parent continued before its profile had been copied");
+	mf_sample_watch_stop(&source->sample_watch);
 	mf_filter_server_destroy(mf_take(source->filter_server, NULL));
 	process->store = source->store;
 	process->mapped = source->mapped;
@@ -382,6 +385,7 @@ void mf_heap_process_destroy(struct mf_heap_process *process)
 {
 	if (!process)
 		return;
+	mf_sample_watch_stop(&process->sample_watch);
 	mf_filter_server_destroy(process->filter_server);
 	mf_mapped_deinit(&process->mapped, &process->store);
 	if (process->store.header)
@@ -406,6 +410,8 @@ void mf_heap_process_start(struct mf_heap_process *process)
 
 	if (process->filter_server && mf_filter_server_start(process->filter_server, &err))
 		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
+	if (process->options->rss && process->store.header)
+		mf_sample_watch_start(&process->sample_watch, &process->store);
 }
 
 /* Reports a problem with the profile. The message includes the pid unless the process is the launched one. */
@@ -613,27 +619,79 @@ bool mf_heap_process_look(struct mf_heap_process *process)
 	return mf_mapped_look(&process->mapped, &process->store, process->ended ? 0 : process->pid);
 }
 
-int mf_heap_process_sample(struct mf_heap_process *process)
+static bool is_sampled(const struct mf_heap_process *process)
+{
+	return process->options->rss && !process->source && !process->ended && process->pid && !process->cannot_sample &&
+	       __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
+}
+
+/* Returns the time of the newest snapshot that has a tree; 0 if there is none. */
+static int64_t last_snapshot_time(const struct mf_store *store)
+{
+	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
+	uint32_t n = mf_model_view(store, views);
+
+	while (n && views[n - 1].tree == MF_TREE_EMPTY)
+		n--;
+	return n ? views[n - 1].snapshot.time : 0;
+}
+
+/* Returns whether the profile has got detailed snapshots or peaks since the last call: MF_SAMPLE_... */
+static uint32_t new_snapshots(struct mf_heap_process *process)
+{
+	const struct mf_model *model = mf_model_of(&process->store);
+	uint32_t detailed = model->detailed_snapshots, peaks = model->peak_snapshots;
+	uint32_t reasons = (detailed != process->n_detailed_seen ? MF_SAMPLE_DETAILED : 0) |
+			   (peaks != process->n_peaks_seen ? MF_SAMPLE_PEAK : 0);
+
+	process->n_detailed_seen = detailed;
+	process->n_peaks_seen = peaks;
+	return reasons;
+}
+
+static void sample(struct mf_heap_process *process, uint32_t reasons)
 {
 	const struct mf_store *store = &process->store;
+	struct mf_sample_at at = { .time_ms = (uint64_t)age_ms(process), .reasons = reasons };
 	struct mf_error err;
-	uint64_t now;
 	int code;
 
-	if (!process->options->rss || process->source || process->ended || !process->pid || process->cannot_sample ||
-	    !__atomic_load_n(&store->header->pid, __ATOMIC_ACQUIRE))
+	at.time = mf_tally_look(store, time_of(process)).time;
+	at.of = reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK) ? last_snapshot_time(store) : at.time;
+	code = mf_sampler_take(&process->sampler, process->pid, store, process->memory, at, &err);
+	/* If the process has just ended, the last sample is the one before. */
+	process->cannot_sample = code;
+	if (code && code != -ESRCH && code != -ENOENT)
+		complain(process, "its resident set is not sampled: %s", err.text);
+}
+
+int mf_heap_process_sample(struct mf_heap_process *process)
+{
+	uint32_t reasons = 0;
+	bool has_end;
+	uint64_t now;
+
+	if (!is_sampled(process))
 		return -1;
 	now = (uint64_t)age_ms(process);
-	if (now >= process->sampler.next_ms) {
-		const struct mf_sample_at at = { now, mf_tally_look(store, time_of(process)).time, MF_SAMPLE_PERIODIC };
+	has_end = mf_sample_watch_has_end(&process->store);
+	if (has_end)
+		reasons = MF_SAMPLE_END;
+	if (now >= process->sampler.next_ms)
+		reasons |= MF_SAMPLE_PERIODIC;
+	if (reasons || now >= process->sampler.rested_ms)
+		reasons |= new_snapshots(process);
+	if (reasons)
+		sample(process, reasons);
+	if (has_end)
+		mf_sample_watch_answer(&process->store);
+	return process->cannot_sample ? -1 : process->sampler.next_ms > now ? (int)(process->sampler.next_ms - now) : 0;
+}
 
-		code = mf_sampler_take(&process->sampler, process->pid, store, process->memory, at, &err);
-		/* If the process has just ended, the last sample is the one before. */
-		process->cannot_sample = code;
-		if (code && code != -ESRCH && code != -ENOENT)
-			complain(process, "its resident set is not sampled: %s", err.text);
-	}
-	return process->cannot_sample ? -1 : (int)(process->sampler.next_ms - now);
+void mf_heap_process_request_sample(struct mf_heap_process *process)
+{
+	if (is_sampled(process))
+		sample(process, MF_SAMPLE_REQUEST);
 }
 
 void mf_heap_process_write(struct mf_heap_process *process)

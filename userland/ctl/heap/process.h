@@ -14,6 +14,7 @@
 #include "filter_server.h"
 #include "ctl/control/server.h"
 #include "mapped.h"
+#include "sample_watch.h"
 #include "space_watch.h"
 #include "ctl/launch/progress.h"
 #include "ctl/options/options.h"
@@ -63,6 +64,9 @@ struct mf_heap_process {
 	unsigned int n_xtrees;
 
 	struct mf_sampler sampler; /* samples of its resident set (--rss) */
+	struct mf_sample_watch sample_watch;
+	/* the number of detailed snapshots and of snapshots of a peak at the last sample that looked for them */
+	uint32_t n_detailed_seen, n_peaks_seen;
 	bool cannot_sample; /* a sample has failed; the reason has been reported */
 
 	/* The following fields are used for processes that joined: */
@@ -143,6 +147,9 @@ bool mf_heap_process_look(struct mf_heap_process *process);
  * if there is none.
  */
 int mf_heap_process_sample(struct mf_heap_process *process);
+
+/* Takes a sample of the resident set now because a snapshot was requested, if the process is sampled at all. */
+void mf_heap_process_request_sample(struct mf_heap_process *process);
 
 /* Returns the figures of a process that is running. */
 struct mf_progress_figures mf_heap_process_figures(const struct mf_heap_process *process);
