@@ -192,3 +192,14 @@ $(O)/selftests/targets/sanitizers-memory: selftests/targets/heap_example.c
 
 tests: $(SANITIZERS)
 LDLIBS-rss_shapes := -lpthread
+CFLAGS-rss_shapes := -g -O1 -D_GNU_SOURCE
+# The same program with other allocators.
+RSS_SHAPES := $(addprefix $(O)/selftests/targets/rss_shapes_,jemalloc tcmalloc)
+LDLIBS-rss_shapes_jemalloc := -Wl,--no-as-needed -l:libjemalloc.so.2
+LDLIBS-rss_shapes_tcmalloc := -Wl,--no-as-needed -l:libtcmalloc_minimal.so.4
+
+$(RSS_SHAPES): $(O)/selftests/targets/rss_shapes_%: selftests/targets/rss_shapes.c
+	@mkdir -p $(@D)
+	$(call QUIET,CC)$(CC) -g -O1 -D_GNU_SOURCE -fno-builtin -o $@ $< $(LDLIBS-rss_shapes_$*) -lpthread
+
+tests: $(RSS_SHAPES)

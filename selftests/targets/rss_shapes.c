@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <valgrind/valgrind.h>
 
@@ -147,6 +148,132 @@ static void steps(void)
 	}
 }
 
+NOINLINE static void declare(char *at, size_t size)
+{
+	VALGRIND_MALLOCLIKE_BLOCK(at, size, 0, 0);
+}
+
+/* An allocator of the program's own: in every fourth page, a block of 1,000 bytes. */
+static void own(void)
+{
+	char *arena = map(8 * MIB, MAP_PRIVATE);
+
+	memset(arena, 1, 8 * MIB);
+	for (size_t i = 0; i < 8 * MIB; i += 4 * PAGE)
+		declare(arena + i + 1024, 1000);
+	say("live", 8 * MIB / PAGE / 4 * 1000);
+	say("free", 8 * MIB / PAGE / 4 * (PAGE - 1000));
+	say("empty", 8 * MIB / 4 * 3);
+}
+
+/* Gives the middle of a block back, or tells the kernel that it may take it. */
+static void give_back(int advice)
+{
+	char *block = keep(16 * MIB), *middle = (char *)(((uintptr_t)block + 4 * MIB + PAGE - 1) / PAGE * PAGE);
+
+	memset(block, 1, 16 * MIB);
+	if (madvise(middle, 8 * MIB, advice))
+		exit(1);
+	say("untouched", advice == MADV_DONTNEED ? 8 * MIB : 0);
+}
+
+static void dontneed(void)
+{
+	give_back(MADV_DONTNEED);
+}
+
+static void lazily(void)
+{
+	give_back(MADV_FREE);
+}
+
+/* The C library moves such a block by mremap. */
+static void moved(void)
+{
+	char *block = keep(8 * MIB);
+
+	memset(block, 1, 8 * MIB);
+	block = realloc(block, 40 * MIB);
+	say("untouched", 40 * MIB - (((uintptr_t)block + 8 * MIB + PAGE - 1) / PAGE * PAGE - (uintptr_t)block));
+}
+
+static void of_memfd(void)
+{
+	int file = memfd_create("shape", 0);
+
+	if (file < 0 || ftruncate(file, 16 * MIB))
+		exit(1);
+	memset(mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), 1, 5 * MIB);
+	say("shared", 5 * MIB);
+}
+
+/* A cache in a file, of which a part was read, and a part of a private mapping written. */
+static void cache(void)
+{
+	int file = open("massif.cache", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	char *all, *copy;
+
+	if (file < 0 || ftruncate(file, 16 * MIB))
+		exit(1);
+	all = mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	copy = mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	memset(all, 1, 4 * MIB);
+	for (size_t i = 0; i < MIB; i += PAGE)
+		copy[i] = 2;
+	say("file", 5 * MIB);
+	say("copied", MIB);
+}
+
+/* A child that writes one page in ten of a block. */
+static void forked(void)
+{
+	char *block = keep(16 * MIB), *first = (char *)((uintptr_t)block / PAGE * PAGE);
+	unsigned long shared = 0, n = 0;
+	pid_t child;
+
+	memset(block, 1, 16 * MIB);
+	child = fork();
+	if (child) {
+		waitpid(child, NULL, 0);
+		exit(0);
+	}
+	free(drop(100));
+	for (char *page = first; page < block + 16 * MIB; page += PAGE) {
+		char *start = page < block ? block : page, *end = page + PAGE;
+
+		if (end > block + 16 * MIB)
+			end = block + 16 * MIB;
+		if (n++ % 10 == 0)
+			*start = 2;
+		else
+			shared += (unsigned long)(end - start);
+	}
+	say("child", (unsigned long)getpid());
+	say("written", (n + 9) / 10 * PAGE);
+	say("shared", shared);
+}
+
+/* A sparse array in huge pages: one page in each of them is written. Prints 0 if the kernel gives none. */
+static void huge(void)
+{
+	char *at = map(34 * MIB, MAP_PRIVATE), *array = (char *)(((uintptr_t)at + 2 * MIB - 1) / (2 * MIB) * (2 * MIB));
+	unsigned long kib = 0, sum = 0;
+	char line[1024];
+	FILE *smaps;
+
+	madvise(array, 32 * MIB, MADV_HUGEPAGE);
+	declare(array, 32 * MIB);
+	for (size_t i = 0; i < 32 * MIB; i += 2 * MIB)
+		memset(array + i, 1, PAGE);
+	smaps = fopen("/proc/self/smaps", "r");
+	while (fgets(line, sizeof(line), smaps))
+		if (sscanf(line, "AnonHugePages: %lu", &kib) == 1)
+			sum += kib * 1024;
+	fclose(smaps);
+	say("huge", sum);
+	say("zeros", sum / (2 * MIB) * (2 * MIB - PAGE));
+}
+
 /* Prints the resident bytes of anonymous mappings that can be written to, but for the heap and the stack. */
 static void unnamed(void)
 {
@@ -227,6 +354,8 @@ static const struct {
 	{ "stacks", stacks },	    { "arenas", arenas },	{ "reserve", reserve },
 	{ "freed", freed },	    { "unnamed", unnamed },	{ "grow", grow },
 	{ "reserve_block", reserve_block },   { "steps", steps },
+	{ "own", own },	    { "dontneed", dontneed }, { "lazily", lazily }, { "moved", moved }, { "memfd", of_memfd },
+	{ "cache", cache }, { "forked", forked },     { "huge", huge },
 };
 
 /* Returns the resident set in bytes. */

@@ -11,6 +11,9 @@
 #include "model/trie.h"
 #include "residency/pagemap.h"
 
+/* glibc gives no smaller block pages of its own, unless the program asks for it (M_MMAP_THRESHOLD). */
+#define LARGE_LEAST (128u << 10)
+
 /* 16 MB of copies. */
 #define COPIED_MAX (1u << 20)
 
@@ -133,6 +136,16 @@ static bool is_large(const struct mf_heap_pages *pages, const struct mf_heap_ran
 }
 
 /*
+ * Returns whether a block is not glibc's, but of an allocator of the program's own that declares its blocks: it is neither in
+ * an arena, nor has it pages of its own.
+ */
+static bool is_foreign(const struct mf_heap_pages *pages, const struct mf_heap_range *range, const struct mf_block *block)
+{
+	return pages->is_glibc && !range->is_arena && !range->may_be_arena && !is_large(pages, range, block) &&
+	       block->size < LARGE_LEAST;
+}
+
+/*
  * Returns what a block occupies, with its overhead. A chunk of glibc's allocator has a word for its size in front of the
  * block, is a multiple of 16 bytes long and at least 32. A large block has pages of its own, and begins 16 bytes after the
  * first one's start. Other allocators keep their data elsewhere, and round up in ways that are not known here: what they
@@ -143,9 +156,9 @@ static struct extent extent_of(const struct mf_heap_pages *pages, const struct m
 {
 	uint64_t size = block->size < 24 ? 24 : block->size, page = pages->page;
 
-	if (!pages->is_glibc)
+	if (!pages->is_glibc || is_foreign(pages, range, block))
 		return (struct extent){ block->address, block->address + ((block->size + 7) & ~7ull) };
-	if (is_large(pages, range, block))
+	if (is_large(pages, range, block) || (!range->is_arena && !range->may_be_arena))
 		return (struct extent){ block->address - 16, (block->address + block->size + page - 1) & ~(page - 1) };
 	return (struct extent){ block->address - 8, block->address - 8 + ((size + 8 + 15) & ~15ull) };
 }
@@ -210,6 +223,7 @@ static void fill(const struct mf_block *block, void *data)
 		return;
 	}
 	range->n_blocks++;
+	range->n_foreign += is_foreign(walk->pages, range, block);
 	if (walk->pages->is_glibc && block->address == range->start + 16 && is_large(walk->pages, range, block))
 		range->has_large_at_start = true;
 	extent = extent_of(walk->pages, range, block);
@@ -237,7 +251,7 @@ bool mf_heap_pages_are_free(const struct mf_heap_pages *pages, const struct mf_h
 {
 	if (!pages->is_glibc)
 		return range->is_arena || range->n_blocks;
-	return range->is_arena || (range->may_be_arena && range->n_blocks && !range->has_large_at_start);
+	return range->is_arena || range->n_foreign || (range->may_be_arena && range->n_blocks && !range->has_large_at_start);
 }
 
 /* Collects what each context keeps. */

@@ -20,6 +20,7 @@ struct mf_heap_range {
 	uint16_t *live;	     /* of each page: bytes of live blocks, as requested */
 	uint16_t *used;	     /* of each page: the same, with the overhead of the blocks */
 	uint64_t n_blocks;   /* blocks that begin in the range */
+	uint64_t n_foreign;  /* those of them that are of an allocator of the program's own, beside glibc's */
 	bool is_arena; /* the heap (brk), or that of an arena of glibc's allocator */
 	/*
 	 * It begins where an arena could. Then it is one if it has blocks, but for a large one at its start: glibc gives a

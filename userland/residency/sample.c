@@ -12,6 +12,7 @@
 #include "model/blocks.h"
 #include "residency/areas.h"
 #include "residency/heap_pages.h"
+#include "residency/huge_zeros.h"
 #include "residency/pagemap.h"
 #include "residency/smaps.h"
 
@@ -31,6 +32,8 @@ struct mapping {
 };
 
 struct taking {
+	pid_t pid;
+	uint64_t budget; /* for mf_huge_zeros_find() */
 	const struct mf_store *store;
 	const struct mf_thread_stacks *stacks;
 	struct mf_own_range own[MF_STORE_OWN_MAX]; /* massif's memory, in ascending order */
@@ -168,6 +171,10 @@ static int add_range(struct taking *taking, const struct mf_smaps_mapping *mappi
 		memset(range->states, MF_PAGE_PRESENT, (range->end - range->start) / taking->pages.page);
 	else if (mapping->sizes.rss || mapping->sizes.swap)
 		ret = mf_pagemap_read(&taking->pagemap, range->start, range->end, range->is_shared, range->states);
+	if (!ret && mapping->sizes.huge)
+		taking->detail->sample.huge_zeros +=
+			mf_huge_zeros_find(taking->pid, range->start, taking->pages.page, range->states,
+					   (range->end - range->start) / taking->pages.page, &taking->budget);
 	mark_own(taking, range);
 	return ret ? mf_error_set(err, ret, "cannot read the process's pagemap: %s", strerror(-ret)) : 0;
 }
@@ -422,6 +429,8 @@ int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct m
 		   struct mf_residency_detail *detail, struct mf_error *err)
 {
 	struct taking taking = {
+		.pid = pid,
+		.budget = MF_HUGE_ZEROS_BYTES,
 		.store = store,
 		.stacks = stacks,
 		.pages = { .memory = memory },
