@@ -77,13 +77,83 @@ static const char with_library[] =
 /* The same of the page. */
 #define ROWS_OF_PAGE											\
 	"[...document.querySelectorAll('#rows tbody tr')]."					\
-	"filter((r) => !/^0 B$/.test(r.querySelector('td').textContent))."			\
 	"slice(0, 10).map((r) => { const name = r.querySelector('.name').title, where = r.querySelector('.where');"	\
 	"	const text = where ? where.textContent : '', by = '%s', isFile = /\\.(c|cc)(:|$)/.test(text);"	\
 	"	return r.querySelector('td').textContent + ' ' + name + (by === 'site' ?"		\
 	"		isFile ? ' (' + text + ')' : ' (in ' + text + ')' :"				\
 	"		by === 'function' && !isFile ? ' (in ' + text + ')' : ''); })"			\
 	".sort().join('\\n')"
+
+/* What the libraries keep is no leak. The page and show say the same; the page's figure, graph and table agree. */
+TEST_F_TIMEOUT(table, never_freed_is_that_of_show, 120)
+{
+	static const char figure[] = "[...document.querySelectorAll('.figure')].find((f) =>"
+				     "	f.querySelector('dt').textContent === 'Never freed')";
+	char wanted[128], *shown;
+
+	ctl_write_file("made.cc", with_library, 0644);
+	ASSERT_EQ(0, RUN("g++", "-g", "-O0", "-o", "made.program", "made.cc"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+			 "./made.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.two", "--massif-out-file=massif.out",
+			 "--trace-children=yes", "sh", "-c", "./made.program; ./made.program; :"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.two.html", "massif.two"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--leaks", "massif.rec"));
+	shown = strstr(self->result.out, "\nnever freed ");
+	ASSERT_NE(NULL, shown);
+	EXPECT_NE(NULL, strstr(shown, " are the C and C++ libraries' own, and no leak\n"));
+	snprintf(wanted, sizeof(wanted), "%s", strtok(shown + strlen("\nnever freed "), ";"));
+	shown = wanted + strspn(wanted, " ");
+	ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "", 1280));
+	EXPECT_STREQ(shown, EVAL("%s.querySelector('button').textContent + '  ' +"
+				 "%s.querySelector('span').textContent.split(',')[0]", figure, figure));
+	ASSERT_TRUE(browser_click(&self->browser, "#show-leaks"));
+	EXPECT_STREQ("true", EVAL("(() => { const value = %s.querySelector('button').dataset.value, rows = "
+				  "[...document.querySelectorAll('#rows td.sorted')].map((cell) => Number(cell.dataset.value));"
+				  "return document.querySelector('#flame g').dataset.value === value &&"
+				  "	rows.reduce((sum, bytes) => sum + bytes) === Number(value); })()", figure));
+	EXPECT_STREQ("Never freed", EVAL("document.querySelector('#rows th[aria-sort=descending]').textContent"));
+	/* Of several processes that are shown together, each has libraries. */
+	snprintf(wanted, sizeof(wanted), "%s", EVAL("%s.querySelector('button').dataset.value", figure));
+	ASSERT_LT(0, browser_open_file(&self->browser, "out.two.html", "#process=all&show=leaks", 1280));
+	EXPECT_STREQ("true", EVAL("(() => { const value = Number(%s.querySelector('button').dataset.value);"
+				  "const ends ="
+				  "	JSON.parse(document.querySelector('#data').textContent).sides[0].processes"
+				  "	.map((p) => p.heap[p.end]);"
+				  "return value > 2 * %s && value <= 2 * %s + Math.min(...ends) && ends.length === 3 &&"
+				  "	document.querySelector('#flame g').dataset.value === String(value); })()",
+				  figure, wanted, wanted));
+}
+
+/* Rows whose value is 0 are shown only if asked for. */
+TEST_F_TIMEOUT(table, rows_of_nothing, 120)
+{
+	static const char rows[] = "document.querySelectorAll('#rows tbody tr').length";
+	static const char empty[] = "[...document.querySelectorAll('#rows td.sorted')].filter((cell) =>"
+				    "	cell.dataset.value === '0').length";
+	char wanted[64];
+	int n, n_empty;
+
+	ctl_write_file("made.cc", with_library, 0644);
+	ASSERT_EQ(0, RUN("g++", "-g", "-O0", "-o", "made.program", "made.cc"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out",
+			 "./made.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, browser_open_file(&self->browser, "out.html", "#show=temporary&by=site", 1280));
+	EXPECT_STREQ("0", EVAL(empty));
+	n = atoi(EVAL(rows));
+	EXPECT_LT(0, n);
+	n_empty = atoi(EVAL("document.querySelector('#rows-text').textContent.match(/, (\\d+) with 0 not shown\\./)[1]"));
+	EXPECT_LT(0, n_empty);
+	EXPECT_STREQ("Show those with 0", EVAL("document.querySelector('#rows-more').textContent"));
+	ASSERT_TRUE(browser_click(&self->browser, "#rows-more"));
+	snprintf(wanted, sizeof(wanted), "%d", n + n_empty);
+	EXPECT_STREQ(wanted, EVAL(rows));
+	snprintf(wanted, sizeof(wanted), "%d", n_empty);
+	EXPECT_STREQ(wanted, EVAL(empty));
+	EXPECT_STREQ("true", EVAL("document.querySelector('#rows-more').hidden"));
+}
 
 TEST_F_TIMEOUT(table, has_the_sites_of_show, 120)
 {

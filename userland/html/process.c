@@ -14,6 +14,7 @@
 #include "html/residency.h"
 #include "report/json_text.h"
 #include "report/massif_file.h"
+#include "report/runtime.h"
 
 /* Larger integers are not exact in JavaScript. */
 #define EXACT_BELOW (1ull << 53)
@@ -95,6 +96,7 @@ int mf_html_process_read(struct mf_html_process *process, const struct mf_report
 {
 	int code = list_snapshots(process, err);
 
+	process->options = options;
 	return code ?: mf_html_tree_build(&process->tree, &process->profile, options, process->recorded->symbolizer,
 					  calls, err);
 }
@@ -424,6 +426,24 @@ static void print_thread_totals(const struct mf_profile *profile, FILE *out)
 	putc(']', out);
 }
 
+/* Prints which of the bytes and blocks at the end are kept by the C and C++ libraries. */
+static int print_runtime(struct mf_html_process *process, FILE *out, struct mf_error *err)
+{
+	const struct mf_recorded *recorded = process->recorded;
+	const struct mf_moment moment = { &recorded->profile, recorded->end, process->options, recorded->symbolizer };
+	struct mf_runtime runtime;
+	int code = mf_runtime_find(&moment, &runtime, err);
+
+	if (!code) {
+		print_fact(out, "runtime_blocks", runtime.kept_blocks);
+		fputs(",\n\"runtime\":[", out);
+		mf_html_process_print_leaves(process, out, runtime.kept, runtime.n_kept);
+		putc(']', out);
+	}
+	mf_runtime_free(&runtime);
+	return code;
+}
+
 int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, struct mf_html_calls *calls,
 			  struct mf_error *err)
 {
@@ -446,6 +466,8 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 	print_moments(process, out);
 	if (process->profile.counts)
 		code = print_counts(process, out, err);
+	if (!code && process->recorded->facts.version && !process->profile.pages)
+		code = print_runtime(process, out, err);
 	if (process->profile.sizes)
 		print_sizes(&process->profile, out);
 	if (process->profile.details)

@@ -25,6 +25,7 @@ struct mf_html_process {
 	struct mf_profile_snapshot *snapshots;
 	size_t *numbers;	/* the number of each snapshot in the recording */
 	size_t peak_at, end_at; /* positions of the peak and the end among the snapshots */
+	const struct mf_report_options *options;
 	struct mf_html_tree tree;
 	uint64_t *values, *old; /* for each node in the page, and each site of the stacks that are merged */
 };

@@ -50,7 +50,7 @@ static const char *object_of(const struct mf_moment *moment, const struct mf_loc
 {
 	const char *slash = moment->without_lines && location->object ? strrchr(location->object, '/') : NULL;
 
-	return slash && slash[1] ? slash + 1 : location->object ?: "?";
+	return slash && slash[1] ? slash + 1 : location->object ?: "unknown";
 }
 
 static void put_file(struct mf_bytes *label, const struct mf_moment *moment, const struct mf_call *call)

@@ -12,10 +12,10 @@
 #include "base/cleanup.h"
 #include "base/pattern.h"
 #include "base/printable.h"
-#include "ctl/check/runtime.h"
 #include "ctl/message/quantity.h"
 #include "ctl/query/label.h"
 #include "report/location.h"
+#include "report/runtime.h"
 #include "report/sites.h"
 
 #define SITES_SHOWN   5u

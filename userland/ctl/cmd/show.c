@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/printable.h"
 #include "command.h"
-#include "ctl/check/runtime.h"
 #include "ctl/message/message.h"
 #include "ctl/message/quantity.h"
 #include "ctl/query/class_table.h"
@@ -23,6 +22,7 @@
 #include "ctl/query/terminal.h"
 #include "recording/reader.h"
 #include "report/counted.h"
+#include "report/runtime.h"
 
 #define ROWS 8 /* height of the curve */
 
@@ -226,23 +226,30 @@ static int show_tree(const struct mf_query *query, const struct mf_terminal *ter
 	return code;
 }
 
-/* Prints how much of what is held at the end is no leak of the program. */
-static int print_runtime(const struct mf_query *query, const struct mf_terminal *terminal,
-			 const struct mf_recorded *process, struct mf_error *err)
+/* Prints how much of what is held at the end the program never freed: the rest is no leak. */
+static int print_leaks(const struct mf_query *query, const struct mf_terminal *terminal,
+		       const struct mf_recorded *process, struct mf_error *err)
 {
 	const struct mf_moment moment = {
 		&process->profile, process->end, &query->options.report, process->symbolizer,
 	};
-	uint64_t bytes = 0;
+	struct mf_runtime runtime;
+	int code;
 
 	if (!query->leaks || !process->facts.version || process->profile.pages)
 		return 0;
-	if (mf_runtime_sum(&moment, &bytes, err))
-		return -ENOMEM;
-	if (bytes)
-		fprintf(terminal->out, "\nOf these, %s are the C and C++ libraries' own, and no leak.\n",
-			mf_quantity_bytes(bytes).text);
-	return 0;
+	code = mf_runtime_find(&moment, &runtime, err);
+	if (!code) {
+		fprintf(terminal->out, "\nnever freed      %10s", mf_quantity_bytes(runtime.leaked_bytes).text);
+		if (process->profile.counts)
+			fprintf(terminal->out, "  in %" PRIu64 " blocks", runtime.leaked_blocks);
+		if (runtime.kept_bytes)
+			fprintf(terminal->out, "; the other %s are the C and C++ libraries' own, and no leak",
+				mf_quantity_bytes(runtime.kept_bytes).text);
+		putc('\n', terminal->out);
+	}
+	mf_runtime_free(&runtime);
+	return code;
 }
 
 /* Names other views that answer the usual next questions. */
@@ -288,7 +295,7 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 		return mf_class_table_print(terminal, query, process, MF_DETAIL_LIFETIMES, err);
 	if (query->tree)
 		return show_tree(query, terminal, process, part.snapshots[table.sort == 1], err);
-	if (show_table(terminal, &table, err) || print_runtime(query, terminal, process, err))
+	if (show_table(terminal, &table, err) || print_leaks(query, terminal, process, err))
 		return -ENODATA;
 	print_hint(query, terminal, process);
 	return 0;

@@ -99,6 +99,7 @@ class Profile {
 		this.peak = this.detailed.indexOf(process.peak);
 		this.end = this.detailed.indexOf(process.end);
 		this.readCounts();
+		this.kept = this.readKept();
 	}
 
 	number_(value) {
@@ -162,6 +163,21 @@ class Profile {
 			for (let k = 0; k < 4; k++)
 				this.counts[k][node] = this.number_(list[i + 1 + k]);
 		}
+	}
+
+	// Returns what the C and C++ libraries keep at the end, for each node and site.
+	readKept() {
+		const kept = zeros(this.big, this.length), list = this.facts.runtime || [];
+		for (let i = 0, node = -1; i < list.length; i += 2) {
+			node += list[i];
+			kept[node] = this.number_(list[i + 1]);
+		}
+		return kept;
+	}
+
+	// Returns what the program never freed, for each node and site: what is held at the end, without what is kept.
+	leaked() {
+		return this.live(this.end).map((value, i) => value - this.kept[i]);
 	}
 
 	// Adds to @sums, by class, the blocks of the nodes and sites for which @isChosen. @name: of "block_sizes" or "lifetimes".

@@ -25,7 +25,7 @@ function comparedMeasure() {
 }
 
 function ownOf(profile, name, at) {
-	return name === "leaks" ? profile.live(profile.end) : MEASURES[name].own(profile, at);
+	return name === "leaks" ? profile.leaked() : MEASURES[name].own(profile, at);
 }
 
 // Returns a number for the path of each node; @paths is shared by both profiles.

@@ -64,6 +64,11 @@ function drawWarnings(profile) {
 	$("footer").textContent = text + "Made by massif " + visible(data.massif) + ". KB, MB and GB are 1024, 1024² and 1024³ bytes.";
 }
 
+function leakedText(profile) {
+	const blocks = profile.counts ? profile.sum(profile.counts[3]) - profile.number_(profile.facts.runtime_blocks) : null;
+	return profile.counts ? "in " + plural(blocks, "block") + (profile.sum(profile.kept) ? ", without the libraries' own" : "") : "";
+}
+
 // The figures of a process: title, value, how it is printed, what else is said, what a click shows.
 function figuresOf(profile) {
 	const peak = profile.snapshots[profile.detailed[profile.peak]], end = profile.snapshots[profile.detailed[profile.end]];
@@ -76,8 +81,7 @@ function figuresOf(profile) {
 	add(profile.facts.recording ? words(profile.facts).held + " at the end" : "Last tree", end.total, bytes, exactBytes,
 		percent(end.total, peak.total) + " of the peak", { at: profile.end });
 	if (profile.facts.recording && !profile.facts.pages)
-		add("Never freed", end.parts[0], bytes, exactBytes, profile.counts ?
-			"in " + plural(profile.sum(profile.counts[3]), "block") : "", { measure: "leaks", zoom: null });
+		add("Never freed", profile.sum(profile.leaked()), bytes, exactBytes, leakedText(profile), { measure: "leaks", zoom: null });
 	if (residencyOf(profile)) {
 		const largest = residencyOf(profile).details[0];
 		add("Resident set", largest.total, bytes, exactBytes, percent(largest.parts[0], largest.total) + " of it live blocks",
@@ -170,10 +174,7 @@ function listen() {
 	$("search").addEventListener("input", (event) => show({ search: event.target.value }));
 	$("zoom-out").addEventListener("click", () => show({ zoom: null }));
 	$("sizes-all").addEventListener("click", () => show({ row: "", zoom: null, search: "" }));
-	$("rows-more").addEventListener("click", () => {
-		tableRows *= 4;
-		drawTable();
-	});
+	$("rows-more").addEventListener("click", showMoreRows);
 	document.addEventListener("keydown", (event) => {
 		if (event.key !== "/" || /^(INPUT|SELECT)$/.test(event.target.tagName))
 			return;

@@ -10,6 +10,11 @@ function difference(profile, from, to) {
 	return profile.live(to).map((value, i) => value - before[i]);
 }
 
+function keptText(profile) {
+	const kept = profile.sum(profile.kept);
+	return kept ? "; the C and C++ libraries keep " + bytes(kept) + " more, which is no leak" : "";
+}
+
 // title: on the button; own(): the values of the nodes; says: what the total is.
 const MEASURES = {
 	live: {
@@ -21,8 +26,8 @@ const MEASURES = {
 	leaks: {
 		title: (p) => p.facts.recording && !p.facts.pages ? "Never freed" : words(p.facts).held + " at " + p.endTitle(),
 		has: (p) => p.end >= 0,
-		own: (p) => p.live(p.end),
-		says: (p) => (p.facts.recording ? "still " : "") + words(p.facts).held.toLowerCase() + " at " + p.endTitle(),
+		own: (p) => p.leaked(),
+		says: (p) => (p.facts.recording ? "still " : "") + words(p.facts).held.toLowerCase() + " at " + p.endTitle() + keptText(p),
 		print: bytes, exact: exactBytes,
 	},
 	growth: {

@@ -167,14 +167,35 @@ function columnsOf(profile) {
 		list.push(...sampleColumns(profile));
 	if (state.at !== profile.end)
 		add("live", state.at === profile.peak ? "Peak" : "Snapshot " + profile.detailed[state.at], () => profile.live(state.at));
-	add("leaks", profile.facts.recording ? "End" : "Last tree", () => profile.live(profile.end));
+	if (state.measure === "leaks" && profile.facts.recording && !profile.facts.pages)
+		add("leaks", "Never freed", () => profile.leaked());
+	else
+		add("leaks", profile.facts.recording ? "End" : "Last tree", () => profile.live(profile.end));
 	if (state.from !== null)
 		add("growth", "Growth", () => difference(profile, ...range(profile)), (value) => change(value, bytes),
 			(value) => change(value, exactBytes), "Growth in the range");
 	return profile.counts ? list.concat(countColumns((count) => () => profile.counts[count])) : list;
 }
 
-let tableRows = ROWS;
+// How many rows are shown, and whether those whose value is 0 are.
+let tableRows = ROWS, showsEmpty = false;
+
+function showMoreRows() {
+	if ($("rows-more").dataset.what === "empty")
+		showsEmpty = true;
+	else
+		tableRows *= 4;
+	drawTable();
+}
+
+// Says how many rows are not shown, and offers them.
+function offerRows(hidden, empty) {
+	const more = $("rows-more");
+	more.hidden = hidden <= 0 && !empty;
+	more.dataset.what = hidden > 0 ? "more" : "empty";
+	more.textContent = hidden > 0 ? "Show more" : "Show those with 0";
+	return (hidden > 0 ? ", " + grouped(hidden) + " not shown" : "") + (empty ? ", " + grouped(empty) + " with 0 not shown" : "") + ".";
+}
 
 function absolute(value) {
 	return value < 0 ? -value : value;
@@ -277,7 +298,8 @@ function notes(profile, by) {
 
 function drawTable() {
 	const profile = current();
-	const { by, columns, rows, sort } = tableOf(profile), found = rows.filter(matchesSearch);
+	const { by, columns, rows, sort } = tableOf(profile), matching = rows.filter(matchesSearch);
+	const found = showsEmpty ? matching : matching.filter((row) => row.values[sort]);
 	const largest = Math.max(0, ...found.map((row) => Math.abs(Number(row.values[sort]))));
 	fill("table-by", ...Object.entries(GROUPS).filter(([, group]) => has(group, profile)).map(([name, group]) =>
 		element("button", { type: "button", role: "radio", "aria-checked": String(name === by), id: "by-" + name,
@@ -288,8 +310,7 @@ function drawTable() {
 		element("thead", {}, element("tr", {}, element("th", { scope: "col" }, GROUPS[by].title),
 			...columns.map((column, i) => headCell(column, i, sort)))),
 		element("tbody", {}, ...found.slice(0, tableRows).map((row) => rowOf(row, columns, sort, largest))));
-	const hidden = found.length - tableRows;
-	fill("rows-text", found.length === rows.length ? plural(rows.length, "row") :
-		"The search finds " + found.length + " of " + plural(rows.length, "row"), hidden > 0 ? ", " + hidden + " not shown." : ".", notes(profile, by));
-	$("rows-more").hidden = hidden <= 0;
+	fill("rows-text", matching.length === rows.length ? plural(rows.length, "row") :
+		"The search finds " + matching.length + " of " + plural(rows.length, "row"),
+		offerRows(found.length - tableRows, matching.length - found.length), notes(profile, by));
 }

@@ -8,13 +8,14 @@ class Together extends Profile {
 		super(side, Together.join(list), list.length);
 		this.together = list;
 		this.counts = list.every((each) => each.counts) ? [0, 1, 2, 3].map((k) => this.concat((each) => each.counts[k])) : null;
+		this.kept = this.concat((each) => each.kept);
 	}
 
 	// What the constructor of a process reads, with the numbers of all.
 	static join(list) {
 		const joined = { unit: "ms", pages: list[0].facts.pages, what: list[0].facts.what, recording: list[0].facts.recording,
 			depth: [0], call: [OTHERS], others: [], moments: [{ snapshot: 0, changes: [] }, { snapshot: 1, changes: [] }],
-			peak: 0, end: 1, time: [0, 1], sites: [], rest: 0, hidden: 0, below: 0, lost: 0, threads: [], name: list.length + " processes", cmd: "" };
+			peak: 0, end: 1, time: [0, 1], sites: [], rest: 0, hidden: 0, below: 0, lost: 0, runtime_blocks: 0, threads: [], name: list.length + " processes", cmd: "" };
 		for (const [i, each] of list.entries()) {
 			const offset = joined.threads.length / 2;
 			for (let node = 0; node < each.count; node++) {
@@ -27,6 +28,7 @@ class Together extends Profile {
 			joined.threads.push(...each.facts.threads || []);
 			joined.hidden += each.facts.hidden;
 			joined.lost += Number(each.facts.lost);
+			joined.runtime_blocks += Number(each.facts.runtime_blocks || 0);
 			joined.below = Math.max(joined.below, each.facts.below);
 		}
 		if (!joined.threads.length)

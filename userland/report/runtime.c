@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Recognises blocks that the C and C++ libraries never free, although the program has no leak.
 
-#include "runtime.h"
+#include "report/runtime.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/standard.h"
@@ -59,17 +61,45 @@ bool mf_runtime_keeps(const struct mf_moment_stack *stack)
 	return is_of_start(stack);
 }
 
+struct search {
+	const struct mf_profile *profile;
+	struct mf_runtime *runtime;
+};
+
 static int add_kept(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
-	uint64_t *bytes = data;
+	const struct search *search = data;
+	struct mf_runtime *runtime = search->runtime;
 
-	if (mf_runtime_keeps(stack))
-		*bytes += stack->bytes;
+	if (!mf_runtime_keeps(stack))
+		return 0;
+	runtime->kept[runtime->n_kept++] = (struct mf_leaf){ .context = stack->context, .bytes = stack->bytes };
+	runtime->kept_bytes += stack->bytes;
+	if (search->profile->counts)
+		runtime->kept_blocks += search->profile->counts[stack->context].live;
 	return 0;
 }
 
-int mf_runtime_sum(const struct mf_moment *moment, uint64_t *bytes, struct mf_error *err)
+int mf_runtime_find(const struct mf_moment *moment, struct mf_runtime *runtime, struct mf_error *err)
 {
-	*bytes = 0;
-	return mf_moment_each(moment, add_kept, bytes, err);
+	const struct mf_profile *profile = moment->profile;
+	uint64_t blocks = 0;
+	int code = 0;
+
+	*runtime = (struct mf_runtime){ .kept = calloc(moment->snapshot->n_leaves + 1, sizeof(*runtime->kept)) };
+	if (!runtime->kept)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (!profile->pages)
+		code = mf_moment_each(moment, add_kept, &(struct search){ profile, runtime }, err);
+	for (uint32_t i = 0; profile->counts && i < profile->n_contexts; i++)
+		blocks += profile->counts[i].live;
+	runtime->leaked_bytes = moment->snapshot->heap_bytes - runtime->kept_bytes;
+	runtime->leaked_blocks = blocks - runtime->kept_blocks;
+	return code;
+}
+
+void mf_runtime_free(struct mf_runtime *runtime)
+{
+	free(runtime->kept);
+	*runtime = (struct mf_runtime){ 0 };
 }
