@@ -33,6 +33,7 @@ static int __init massif_init(void)
 		return err;
 	massif_ptrace_init();
 	massif_return_work_init();
+	massif_rss_spans_start();
 	err = massif_target_init();
 	if (err)
 		return err;

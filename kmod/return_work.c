@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Work that hooks queue for a thread, which runs it as task_work before returning to user mode: stack copies, file
 // names, resyncs.
-#include <linux/hash.h>
 #include <linux/module.h>
-#include <linux/rbtree.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
@@ -15,6 +13,7 @@
 #include "session.h"
 #include "stack.h"
 #include "target.h"
+#include "thread_table.h"
 #include "return_work.h"
 #include "vma.h"
 
@@ -31,9 +30,11 @@
  */
 struct massif_return_work {
 	struct callback_head work;
-	struct rb_node node;		/* node in the table of all queued work */
-	/* The thread that does the work. No reference is held, because the work runs before the thread is freed. */
-	struct task_struct *task;
+	/*
+	 * Node in the table of all queued work, with the thread that does the work. No reference to the thread is held,
+	 * because the work runs before the thread is freed.
+	 */
+	struct massif_thread_node node;
 	struct massif_target *target;	/* the target that the work is for; this struct holds a reference */
 	struct massif_session *session;	/* the session of the target; this struct holds a reference */
 	struct massif_stack_copy capture;	/* the stack copy to make; its number is 0 if there is none */
@@ -45,86 +46,13 @@ struct massif_return_work {
 	} names[MAX_NAMES];
 };
 
-/*
- * All queued work: a hash table of trees. There is one object for each thread that is in a system call whose hook has
- * queued work. Such a thread can sleep for any length of time, so a user can have as many objects as threads. As the
- * hooks of all users look for their work here, with interrupts off, each chain of the table is a tree: a look-up takes
- * a few tens of steps even if every thread that the kernel can have has work queued.
- */
-#define TABLE_BITS	7
-static struct {
-	raw_spinlock_t lock;	/* protects the tree; no other lock is taken while it is held */
-	struct rb_root tree;	/* ordered by the addresses of the thread and of the target */
-} table[1 << TABLE_BITS];
+/* All queued work. */
+static struct massif_thread_table table;
 
 /*
  * Set when work is queued for the first time. From then on, a thread may be executing the module's task_work callback.
  */
 static bool used;
-
-static unsigned int bucket(const struct task_struct *task)
-{
-	return hash_ptr(task, TABLE_BITS);
-}
-
-/*
- * Returns the link in the tree at which the work of @task for @target is, or must be inserted. *@parent is set to the
- * node that has the link. Called with the lock of the tree held.
- */
-static struct rb_node **place_of(struct rb_root *tree, const struct task_struct *task,
-				 const struct massif_target *target, struct rb_node **parent)
-{
-	struct rb_node **place = &tree->rb_node;
-
-	*parent = NULL;
-	while (*place) {
-		const struct massif_return_work *visit = rb_entry(*place, struct massif_return_work, node);
-
-		if (visit->task == task && visit->target == target)
-			break;
-		*parent = *place;
-		if (task < visit->task || (task == visit->task && target < visit->target))
-			place = &(*parent)->rb_left;
-		else
-			place = &(*parent)->rb_right;
-	}
-	return place;
-}
-
-static void insert(struct massif_return_work *visit)
-{
-	unsigned int b = bucket(visit->task);
-	struct rb_node **place, *parent;
-	unsigned long irq;
-
-	raw_spin_lock_irqsave(&table[b].lock, irq);
-	place = place_of(&table[b].tree, visit->task, visit->target, &parent);
-	rb_link_node(&visit->node, parent, place);
-	rb_insert_color(&visit->node, &table[b].tree);
-	raw_spin_unlock_irqrestore(&table[b].lock, irq);
-}
-
-static void remove(struct massif_return_work *visit)
-{
-	unsigned int b = bucket(visit->task);
-	unsigned long irq;
-
-	raw_spin_lock_irqsave(&table[b].lock, irq);
-	rb_erase(&visit->node, &table[b].tree);
-	raw_spin_unlock_irqrestore(&table[b].lock, irq);
-}
-
-static struct massif_return_work *find(const struct task_struct *task, const struct massif_target *target)
-{
-	unsigned int b = bucket(task);
-	struct rb_node *node, *parent;
-	unsigned long irq;
-
-	raw_spin_lock_irqsave(&table[b].lock, irq);
-	node = *place_of(&table[b].tree, task, target, &parent);
-	raw_spin_unlock_irqrestore(&table[b].lock, irq);
-	return rb_entry_safe(node, struct massif_return_work, node);
-}
 
 static void release(struct massif_return_work *visit)
 {
@@ -173,7 +101,7 @@ static void run(struct callback_head *work)
 {
 	struct massif_return_work *visit = container_of(work, struct massif_return_work, work);
 
-	remove(visit);
+	massif_thread_table_remove(&table, &visit->node);
 	if (READ_ONCE(visit->target->alive))
 		pay(visit);
 	release(visit);
@@ -186,14 +114,16 @@ static void run(struct callback_head *work)
 
 /*
  * Finds the work object of a thread (current, or a thread that has not run yet), or queues one if there is none. Called
- * in hooks. Returns NULL if out of memory, or if the thread or the session is ending.
+ * in hooks. Returns NULL if out of memory, if the thread or the session is ending, or if the thread has too much work
+ * queued for targets that have ended.
  */
 static struct massif_return_work *get(struct task_struct *task, struct massif_target *target)
 {
-	struct massif_return_work *visit = find(task, target);
+	struct massif_thread_node *node = massif_thread_table_find(&table, task, target);
+	struct massif_return_work *visit;
 
-	if (visit)
-		return visit;
+	if (node)
+		return container_of(node, struct massif_return_work, node);
 	visit = kzalloc(sizeof(*visit), GFP_ATOMIC | __GFP_NOWARN);
 	if (!visit)
 		return NULL;
@@ -203,17 +133,23 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
 		kfree(visit);
 		return NULL;
 	}
-	visit->task = task;
+	visit->node.task = task;
+	visit->node.target = target;
+	if (!massif_thread_table_insert(&table, &visit->node)) {
+		/* If this is the last reference, the target is freed when the caller has left its RCU read-side section. */
+		massif_target_put(target);
+		kfree(visit);
+		return NULL;
+	}
 	visit->session = massif_session_get(target->session);
 	atomic_inc(&visit->session->pending);
 	/* __module_get() is safe: the open file of the session holds a reference to the module. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
-	insert(visit);
 
 	init_task_work(&visit->work, run);
 	if (task_work_add(task, &visit->work, TWA_RESUME)) {
-		remove(visit);
+		massif_thread_table_remove(&table, &visit->node);
 		/*
 		 * release() drops the reference to the session that was taken above. It is not the last reference: the
 		 * hook found the session in an RCU read-side section that has not ended, and the session's own
@@ -230,8 +166,8 @@ static struct massif_return_work *get(struct task_struct *task, struct massif_ta
  * massif_return_work_capture() - queue a stack copy for the records of current's system call.
  * @known: number of the cached stack that matches the thread's stack; 0: none.
  * Context: hook, RCU read-side section; current's address space is the target's.
- * Return: the number of the STACK record, which is the same for all records of one system call; 0 if out of memory
- *	(this is counted).
+ * Return: the number of the STACK record, which is the same for all records of one system call; 0 if no work could be
+ *	queued, for example for lack of memory (this is counted).
  */
 u32 massif_return_work_capture(struct massif_target *target, u32 known)
 {
@@ -302,12 +238,7 @@ bool massif_return_work_resync(struct massif_target *target, struct task_struct 
  */
 void massif_return_work_init(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(table); i++) {
-		raw_spin_lock_init(&table[i].lock);
-		table[i].tree = RB_ROOT;
-	}
+	massif_thread_table_init(&table);
 }
 
 /**

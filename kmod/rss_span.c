@@ -32,6 +32,18 @@ static const struct massif_place nowhere = { .cause = MASSIF_RESIDENT_OTHER };
  */
 static bool used;
 
+/* All spans that end when a thread returns to user mode. */
+static struct massif_thread_table queued;
+
+/**
+ * massif_rss_spans_start() - initialise the table of spans that end when a thread returns to user mode. Called when the
+ * module is loaded.
+ */
+void massif_rss_spans_start(void)
+{
+	massif_thread_table_init(&queued);
+}
+
 /**
  * massif_rss_spans_init() - initialise a new target's list of spans, the intervals in which a task may change the
  * target's resident set.
@@ -249,6 +261,7 @@ static void run(struct callback_head *work)
 	long change[NR_MM_COUNTERS];
 	bool alive;
 
+	massif_thread_table_remove(&queued, &span->queued);
 	/*
 	 * If the target is found to be alive in an RCU read-side section, its session is not freed until that section
 	 * ends.
@@ -343,7 +356,8 @@ static void abandon(struct massif_rss_span *span, struct massif_target *target)
 
 /*
  * Queues task_work that ends @span when current returns to user mode. The caller has just begun @span for current.
- * Returns false if the thread or the session is ending.
+ * Returns false if the thread or the session is ending, or if the thread has too many such spans of targets that have
+ * ended.
  */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
@@ -351,6 +365,16 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 	span->target = massif_target_tryget(target);
 	if (!span->target)
 		return false;
+	span->queued.task = current;
+	span->queued.target = target;
+	/*
+	 * Even if this drops the last reference, the target stays valid here: it is freed after an RCU grace period,
+	 * and the caller is in an RCU read-side section.
+	 */
+	if (!massif_thread_table_insert(&queued, &span->queued)) {
+		massif_target_put(target);
+		return false;
+	}
 	/* __module_get() is safe: the open file of the session holds a reference to the module. */
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(used, true);
@@ -361,10 +385,7 @@ static bool queue(struct massif_rss_span *span, struct massif_target *target)
 		return true;
 	span->lasts = false;
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
-	/*
-	 * Even if this drops the last reference, the target stays valid here: it is freed after an RCU grace period,
-	 * and the caller is in an RCU read-side section.
-	 */
+	massif_thread_table_remove(&queued, &span->queued);
 	massif_target_put(target);
 	module_put(THIS_MODULE);
 	return false;
@@ -643,16 +664,18 @@ static void changed_alone(struct massif_target *target, struct mm_struct *mm, in
 			tell(target, &nowhere, change, false);
 	} else if (massif_task_has_user(current)) {
 		span = add(target, &nowhere);
-		if (span && queue(span, target))
+		if (span && queue(span, target)) {
 			span->change[member] = by;
-		else if (span)
+			return;
+		}
+		if (span)
 			abandon(span, target);
 		/*
 		 * Without a span, report the change at once, unless the thread is adding its collected counts to the
 		 * shared counters. The spans of its page faults have already reported those. If other counts are among
 		 * them, a DRIFT record follows.
 		 */
-		else if (!MASSIF_RSS_BY_THREAD || by != massif_rss_collected(member))
+		if (!MASSIF_RSS_BY_THREAD || by != massif_rss_collected(member))
 			tell(target, &nowhere, change, false);
 	}
 	/*

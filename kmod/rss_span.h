@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "compat/rss.h"
+#include "thread_table.h"
 
 struct massif_fault_slot;
 struct massif_target;
@@ -76,6 +77,7 @@ struct massif_rss_span {
 
 	/* Members used only in spans that end on return to user mode (task_work). */
 	struct callback_head work;
+	struct massif_thread_node queued;	/* node in the table of all such spans */
 	/*
 	 * The target; this span holds a reference to it. The target's session may be used only while the target is
 	 * alive.
@@ -113,6 +115,7 @@ extern bool massif_rss_faults_have_spans;
 void massif_rss_spans_init(struct massif_rss_spans *spans);
 void massif_rss_spans_deinit(struct massif_rss_spans *spans);
 bool massif_rss_spans_idle(struct massif_target *target);
+void massif_rss_spans_start(void);
 void massif_rss_spans_exit(void);
 
 /*

@@ -351,7 +351,8 @@ int massif_stack_cache_tell(struct massif_stack_cache_table *table, struct massi
 		return -EINVAL;
 	if (!table->max)
 		return -EOPNOTSUPP;
-	stacks = kvmalloc(known->bytes, GFP_KERNEL);
+	/* Charged to the memory cgroup, because the consumer can make the copy below sleep indefinitely. */
+	stacks = kvmalloc(known->bytes, GFP_KERNEL_ACCOUNT);
 	if (!stacks)
 		return -ENOMEM;
 	if (copy_from_user(stacks, u64_to_user_ptr(known->stacks), known->bytes))

@@ -288,7 +288,8 @@ struct massif_status {
 	__u64 missed;		/* calls of hooked functions that the kernel could not deliver to the module */
 	__u64 unseen;		/* number of times total_vm had changed although no record of the change was written */
 	__u64 captures;		/* STACK records that hooks have requested */
-	__u64 captures_failed;	/* STACK records not written for lack of memory */
+	/* STACK records not written for lack of memory, or because a thread in a long system call has others to write */
+	__u64 captures_failed;
 	/* stacks not copied because the ring had no room: their STACK records have no bytes, or were not requested */
 	__u64 captures_limited;
 	__u64 captures_truncated;	/* STACK records cut at max_stack_bytes */
