@@ -14,7 +14,12 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 JOBS     ?= $(shell nproc)
 
-VERSION  := 0.1
+# The one place that has the number is kmod/release.h, which the module is compiled with wherever its sources are.
+VERSION  := $(shell sed -n 's/^\#define MASSIF_RELEASE[[:space:]]*"\(.*\)"/\1/p' kmod/release.h)
+
+# The name under which ms_print is installed, with its manual page: /usr/bin may have Valgrind's.
+MS_PRINT     ?= ms_print
+PKGCONFIGDIR ?= $(PREFIX)/lib/pkgconfig
 
 WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wundef -Wvla -Wformat=2 \
 	    -Wno-format-nonliteral -Wno-unused-parameter -Wno-missing-field-initializers
@@ -30,7 +35,7 @@ SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=
 # Parts add what they build to ALL: programs, installed to PREFIX/bin, and shared objects that
 # these load, to PREFIX/lib/massif. Of what is not built they add
 #   INSTALL_INCLUDE  headers, to PREFIX/include/massif
-#   INSTALL_PC       what pkg-config reads, NAME.pc.in, to PREFIX/lib/pkgconfig
+#   INSTALL_PC       what pkg-config reads, NAME.pc.in, to PKGCONFIGDIR
 #   INSTALL_MAN      manual pages, to PREFIX/share/man/manN by their name's suffix
 ALL             :=
 INSTALL_INCLUDE :=
@@ -71,7 +76,7 @@ $(O)/pic/%.o: %.c | $(O)/libraries
 -include userland/build.mk preload/build.mk msprint/build.mk kmod/build.mk
 -include Documentation/build.mk selftests/build.mk
 
-.PHONY: all programs install uninstall clean distclean help
+.PHONY: all programs install install-headers uninstall dist clean distclean help
 
 #: all              programs and tests
 all: programs tests
@@ -85,28 +90,45 @@ INSTALL_LIB := $(filter %.so,$(ALL))
 bindir     := $(DESTDIR)$(PREFIX)/bin
 libdir     := $(DESTDIR)$(PREFIX)/lib/massif
 includedir := $(DESTDIR)$(PREFIX)/include/massif
-pcdir      := $(DESTDIR)$(PREFIX)/lib/pkgconfig
+pcdir      := $(DESTDIR)$(PKGCONFIGDIR)
 mandir     := $(DESTDIR)$(PREFIX)/share/man
 
-# Below PREFIX: folders that a system need not have had before the installation.
-OWN_DIRS := lib/pkgconfig $(sort $(foreach file,$(INSTALL_MAN),share/man/man$(subst .,,$(suffix $(file)))))
+# Where shells look for completions below PREFIX, by the suffix of those in COMPLETIONS.
+completion.bash := share/bash-completion/completions/massif-ctl
+completion.zsh  := share/zsh/site-functions/_massif-ctl
+completion.fish := share/fish/vendor_completions.d/massif-ctl.fish
 
-#: install          into DESTDIR/PREFIX
-install: programs
-	$(foreach file,$(INSTALL_BIN),install -D -m 755 -t $(bindir) $(file) &&) \
+# Below PREFIX: folders that a system need not have had before the installation.
+OWN_DIRS := lib/pkgconfig share/bash-completion/completions share/bash-completion share/zsh/site-functions share/zsh \
+	share/fish/vendor_completions.d share/fish $(sort $(foreach file,$(INSTALL_MAN),share/man/man$(subst .,,$(suffix $(file)))))
+
+# $(call installed,FILE): its name where it is installed, which for ms_print may be another.
+installed = $(patsubst ms_print%,$(MS_PRINT)%,$(notdir $1))
+# $(call completion_path,FILE): where a completion is installed.
+completion_path = $(DESTDIR)$(PREFIX)/$(completion$(suffix $1))
+# $(call man_path,FILE): where a manual page is installed.
+man_path  = $(mandir)/man$(subst .,,$(suffix $1))/$(call installed,$1)
+
+#: install          into DESTDIR/PREFIX (MS_PRINT=: another name for ms_print)
+install: programs install-headers $(COMPLETIONS)
+	$(foreach file,$(INSTALL_BIN),install -D -m 755 $(file) $(bindir)/$(call installed,$(file)) &&) \
 	$(foreach file,$(INSTALL_LIB),install -D -m 755 -t $(libdir) $(file) &&) \
+	$(foreach file,$(COMPLETIONS),install -D -m 644 $(file) $(call completion_path,$(file)) &&) \
+	$(foreach file,$(INSTALL_MAN),install -D -m 644 $(file) $(call man_path,$(file)) &&) :
+
+#: install-headers  only what programs include that tell massif of their own memory
+install-headers:
 	$(foreach file,$(INSTALL_INCLUDE),install -D -m 644 -t $(includedir) $(file) &&) \
 	$(foreach file,$(INSTALL_PC),install -D -m 644 /dev/null $(pcdir)/$(notdir $(file:.in=)) && \
 		sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $(file) \
-			>$(pcdir)/$(notdir $(file:.in=)) &&) \
-	$(foreach file,$(INSTALL_MAN),install -D -m 644 -t $(mandir)/man$(subst .,,$(suffix $(file))) $(file) &&) :
+			>$(pcdir)/$(notdir $(file:.in=)) &&) :
 
 #: uninstall        take it away again
 uninstall:
-	rm -f $(addprefix $(bindir)/,$(notdir $(INSTALL_BIN)))
+	rm -f $(foreach file,$(INSTALL_BIN),$(bindir)/$(call installed,$(file)))
 	rm -rf $(libdir) $(includedir)
 	rm -f $(foreach file,$(INSTALL_PC),$(pcdir)/$(notdir $(file:.in=)))
-	rm -f $(foreach file,$(INSTALL_MAN),$(mandir)/man$(subst .,,$(suffix $(file)))/$(notdir $(file)))
+	rm -f $(foreach file,$(INSTALL_MAN),$(call man_path,$(file))) $(foreach file,$(COMPLETIONS),$(call completion_path,$(file)))
 	@# Folders that are empty now go, too, but never those that every system has.
 	-@cd $(DESTDIR)$(PREFIX) 2>/dev/null && \
 		rmdir $(OWN_DIRS) 2>/dev/null; \
@@ -114,6 +136,12 @@ uninstall:
 			rmdir lib include share/man share bin 2>/dev/null; \
 			cd "$(DESTDIR)/" && rmdir -p --ignore-fail-on-non-empty "./$(PREFIX)" 2>/dev/null ;; \
 		esac; :
+
+# A release is a commit, so this needs git; what is in the tarball does not.
+#: dist             a tarball of HEAD: massif-VERSION.tar.xz in O
+dist:
+	@mkdir -p $(O)
+	git archive --prefix=massif-$(VERSION)/ HEAD | xz -9 >$(O)/massif-$(VERSION).tar.xz
 
 #: clean            remove what was built, keep what was downloaded
 clean:
@@ -140,4 +168,4 @@ help:
 # A part may be absent from a tree; its targets then do nothing.
 tests:
 
--include $(shell test -d $(O) && find $(O) -name '*.d' -not -path '$(O)/guest/*' -not -path '$(O)/kmod/*')
+-include $(shell test -d $(O) && find $(O) -type f -name '*.d' -not -path '$(O)/guest/*' -not -path '$(O)/kmod/*')

@@ -22,7 +22,12 @@ KBUILD_MAKE   = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
 		--no-print-directory $(KBUILD_WORDS) \
 		-C $(KDIR) M=$(abspath $(MODULE_DIR))
 
-.PHONY: modules modules_install
+# What is compiled for the module; build.mk is for these targets only.
+MODULE_FILES := find Kbuild kmod -type f \( -name '*.[chS]' -o -name Kbuild -o -name '*.sh' -o -name '*.mk' \) \
+		! -name build.mk ! -name '*.mod.c'
+DKMS_DIR      = $(DESTDIR)/usr/src/massif-$(VERSION)
+
+.PHONY: modules modules_install install-dkms
 
 #: modules          build/kmod/<release>/massif.ko, against KDIR
 modules: module-links
@@ -31,9 +36,23 @@ modules: module-links
 #: modules_install  install massif.ko where modprobe finds it, and group massif with its device
 modules_install: modules
 	$(KBUILD_MAKE) INSTALL_MOD_PATH=$(DESTDIR) modules_install
-	install -D -m 644 kmod/60-massif.rules $(DESTDIR)/lib/udev/rules.d/60-massif.rules
-	install -D -m 644 kmod/massif-sysusers.conf $(DESTDIR)/usr/lib/sysusers.d/massif.conf
+	$(call install_access,$(DESTDIR))
 	@[ -n "$(DESTDIR)" ] || ! command -v systemd-sysusers >/dev/null || systemd-sysusers massif.conf
+
+# The group massif, and its device.
+define install_access
+install -D -m 644 kmod/60-massif.rules $1/lib/udev/rules.d/60-massif.rules
+install -D -m 644 kmod/massif-sysusers.conf $1/usr/lib/sysusers.d/massif.conf
+endef
+
+# Afterwards: dkms install massif/VERSION.
+#: install-dkms     sources of massif.ko into DESTDIR/usr/src/massif-VERSION, from where dkms builds it for each kernel
+install-dkms:
+	@$(MODULE_FILES) -print | while read -r file; do \
+		install -D -m "$$([ -x "$$file" ] && echo 755 || echo 644)" "$$file" "$(DKMS_DIR)/$$file" || exit 1; \
+	done
+	sed 's|@VERSION@|$(VERSION)|' kmod/dkms.conf.in >$(DKMS_DIR)/dkms.conf
+	$(call install_access,$(DESTDIR))
 
 .PHONY: module-links
 module-links:
@@ -45,8 +64,7 @@ module-links:
 	fi
 	@mkdir -p $(MODULE_DIR)
 	@find $(MODULE_DIR) -xtype l -delete
-	@find Kbuild kmod -type f \( -name '*.[chS]' -o -name Kbuild -o -name '*.sh' -o -name '*.mk' \) \
-		! -name build.mk ! -name '*.mod.c' | while read -r file; do \
+	@$(MODULE_FILES) | while read -r file; do \
 			case $$file in */*) mkdir -p "$(MODULE_DIR)/$${file%/*}" ;; esac; \
 			[ "$(MODULE_DIR)/$$file" -ef "$$file" ] || ln -sf "$(CURDIR)/$$file" "$(MODULE_DIR)/$$file"; \
 		done

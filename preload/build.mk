@@ -20,6 +20,8 @@ PRELOAD_OBJS := $(PRELOAD_SRCS:%.c=$(O)/pic/%.o)
 # The program's floating-point and vector registers, their flags and their modes are not the shim's: it has
 # only integers, and moves memory with general registers.
 $(PRELOAD_OBJS): SHIM_CFLAGS += -mgeneral-regs-only
+# Whatever CFLAGS say, no checks that call the C library: distributions compile with these.
+$(PRELOAD_OBJS): SHIM_CFLAGS += -fno-stack-protector -U_FORTIFY_SOURCE
 # Without them gcc clears and copies small structures by string instructions, which take long to begin.
 INLINE_UP_TO_256 := unrolled_loop:256:noalign,libcall:-1:noalign
 $(PRELOAD_OBJS): SHIM_CFLAGS += $(if $(findstring clang,$(CC)),,-mmemset-strategy=$(INLINE_UP_TO_256) \

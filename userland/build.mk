@@ -48,3 +48,9 @@ $(O)/massif-ctl: $(CTL_SRCS:%.c=$(O)/%.o) $(LIBMASSIF)
 	$(call QUIET,LD)$(CC) $(CFLAGS) $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $^ $(LIBMASSIF_LIBS)
 
 ALL += $(O)/massif-ctl
+
+# What shells complete the words of massif-ctl with: it knows its own.
+COMPLETIONS := $(O)/completion/massif-ctl.bash $(O)/completion/massif-ctl.zsh $(O)/completion/massif-ctl.fish
+$(COMPLETIONS): $(O)/completion/massif-ctl.%: $(O)/massif-ctl
+	@mkdir -p $(@D)
+	$(call QUIET,GEN)$< completion $* >$@

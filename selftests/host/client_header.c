@@ -175,7 +175,11 @@ TEST(make_install_installs_it)
 		 "env -u MAKEFLAGS make -s -C " SOURCE
 		 " O=%s DESTDIR=$PWD/dest PREFIX=/opt/massif uninstall >install.log 2>&1",
 		 build ? build : "build");
-	EXPECT_EQ(0, system(command));
+	EXPECT_EQ(0, system(command)) {
+		text = ctl_read_file("install.log");
+		TH_LOG("%s", text ? text : "no output");
+		free(text);
+	}
 	EXPECT_NE(0, access("dest/opt/massif/include/massif/massif.h", R_OK));
 	EXPECT_NE(0, access("dest/opt/massif/lib/pkgconfig/massif.pc", R_OK));
 	EXPECT_EQ(0, system("rm -rf dest install.log"));

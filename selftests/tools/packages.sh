@@ -11,7 +11,7 @@ set -eu
 groups='
 build|to compile userland, shim, ms_print and tests (valgrind.h)|gcc g++ libc6-dev make pkg-config binutils libunwind-dev libdw-dev libelf-dev libiberty-dev liblzma-dev libdeflate-dev libzstd-dev zlib1g-dev libncurses-dev node-d3-axis node-d3-brush node-d3-scale node-d3-shape valgrind libjemalloc2 libtcmalloc-minimal4 xz-utils
 guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make patch diffutils qemu-system-x86 busybox-static cpio kmod xz-utils libelf-dev pahole
-test|to compare with Massif itself and to have real programs to profile|valgrind heaptrack sqlite3 python3 git perl xz-utils redis-server libxml2-utils jq fzf musl-tools luajit libpython3.11-testsuite nginx-light curl gocryptfs ripgrep clang libclang-rt-14-dev zstd golang-go faketime dwz libdebuginfod1 shellcheck codespell tmux chromium-headless-shell
+test|to compare with Massif itself and to have real programs to profile|valgrind heaptrack sqlite3 python3 git perl xz-utils redis-server libxml2-utils jq fzf musl-tools luajit libpython3.11-testsuite nginx-light curl gocryptfs ripgrep clang libclang-rt-14-dev zstd golang-go faketime dwz libdebuginfod1 shellcheck codespell tmux chromium-headless-shell bash-completion zsh fish
 search|to look for programs that massif harms|gcc g++ clang lld binutils strace valgrind procps
 debug|to build the kernel for debugging|gcc make flex bison bc libelf-dev xz-utils
 viewers|to open exports in the programs that they are for|massif-visualizer kcachegrind dbus-bin dbus-daemon xvfb imagemagick chromium perl

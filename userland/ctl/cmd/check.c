@@ -106,17 +106,17 @@ static int check_file(const struct mf_query *query)
 	return checker->verdicts.n_over ? STATUS_OVER : certain ? STATUS_KEPT : STATUS_ERROR;
 }
 
+const char *const mf_command_check_words[] = {
+	"--pid", "--format", "--output", "-o", "--budget", "--suppressions", "--max-peak", "--max-end",
+	"--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites", "--max-rss", NULL,
+};
+
 int mf_command_check(int argc, char **argv)
 {
-	static const char *const allowed[] = {
-		"--pid", "--format", "--output", "-o", "--budget", "--suppressions", "--max-peak", "--max-end",
-		"--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites",
-		"--max-rss", NULL,
-	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
-	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
+	if (mf_query_parse(&query, argc, argv, 1, mf_command_check_words, &err))
 		return refuse(&err);
 	return check_file(&query);
 }

@@ -14,6 +14,7 @@ struct mf_command {
 	int (*run)(int argc, char **argv);
 	const char *details; /* paragraphs for the command's --help; NULL if the summary is enough */
 	bool has_options;    /* the command also accepts the profiling options */
+	const char *const *words; /* the options of its own, ends with NULL; NULL: it has none */
 };
 
 extern const struct mf_command mf_commands[];
@@ -43,6 +44,16 @@ int mf_command_all_snapshots(int argc, char **argv);
 int mf_command_xtmemory(int argc, char **argv);
 int mf_command_doctor(int argc, char **argv);
 int mf_command_help(int argc, char **argv);
+int mf_command_print(int argc, char **argv);
+int mf_command_completion(int argc, char **argv);
 int mf_command_version(int argc, char **argv);
+
+extern const char *const mf_command_show_words[];
+extern const char *const mf_command_diff_words[];
+extern const char *const mf_command_export_words[];
+extern const char *const mf_command_report_words[];
+extern const char *const mf_command_check_words[];
+extern const char *const mf_command_symbolize_words[];
+extern const char *const mf_command_top_words[];
 
 #endif

@@ -12,6 +12,10 @@
 	"  running, --pid selects one; massif-ctl list shows them. The program and its profile go on\n" \
 	"  unchanged.\n"
 
+static const char *const attach_words[] = { "--duration", NULL };
+static const char *const snapshot_words[] = { "--pid", NULL };
+static const char *const doctor_words[] = { "--mode", NULL };
+
 const struct mf_command mf_commands[] = {
 	{ "run", "run [options] [--] program arguments...", "run a program and profile it",
 	  mf_command_run, .has_options = true },
@@ -37,7 +41,8 @@ const struct mf_command mf_commands[] = {
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
 	  "    --through=FUNCTION   only stacks with a call of such a function; * and ? stand for any text, character\n"
 	  "    --thread=NAME|TID    only what these threads have allocated; needs --separate-threads=yes\n"
-	  "  On a terminal, long output goes to $MASSIF_PAGER, $PAGER or less. With NO_COLOR set, there are no colours.\n" },
+	  "  On a terminal, long output goes to $MASSIF_PAGER, $PAGER or less. With NO_COLOR set, there are no colours.\n",
+	  .words = mf_command_show_words },
 	{ "diff", "diff [options] OLD NEW", "show what has changed between two recordings",
 	  mf_command_diff,
 	  "  Compares peak, end and calls, and the sites that hold memory at the peak. Sites are matched by function\n"
@@ -54,7 +59,8 @@ const struct mf_command mf_commands[] = {
 	  "    --filter=REGEX    only rows that match this extended regular expression\n"
 	  "    --through=FUNCTION, --thread=NAME   only such stacks\n"
 	  "    --tolerance=PCT   growth of peak and end up to this percentage is none\n"
-	  "  The exit status is 0 if neither the peak nor the end has grown, 1 if one has, 2 if something is wrong.\n" },
+	  "  The exit status is 0 if neither the peak nor the end has grown, 1 if one has, 2 if something is wrong.\n",
+	  .words = mf_command_diff_words },
 	{ "export", "export [--to=FORMAT] [options] FILE", "write a recorded profile for another program",
 	  mf_command_export,
 	  "  Writes the recording FILE (massif-ctl record) in another format to standard output, or to the file\n"
@@ -72,7 +78,8 @@ const struct mf_command mf_commands[] = {
 	  "  --value=resident|untouched|pinned; --through and --thread select stacks.\n"
 	  "  If several processes were recorded, --pid=PID chooses one. The options about trees apply as if they\n"
 	  "  had been given to massif-ctl record: --threshold, --depth, --alloc-fn, --show-below-main,\n"
-	  "  --sym-offsets, --fullpath-after, --keep-debuginfo.\n" },
+	  "  --sym-offsets, --fullpath-after, --keep-debuginfo.\n",
+	  .words = mf_command_export_words },
 	{ "report", "report [options] FILE [OLD]", "write a page with charts and tables, for browsers",
 	  mf_command_report,
 	  "  Writes one HTML file that any browser opens, without a network or a server: the memory over time, a flame\n"
@@ -83,7 +90,8 @@ const struct mf_command mf_commands[] = {
 	  "    --pid=PID         only this process of the recording\n"
 	  "    --through=FUNCTION, --thread=NAME|TID   only such stacks\n"
 	  "  The options about trees apply as to massif-ctl export. Of very many stacks the smallest are added up, so\n"
-	  "  that the file has at most 3 MB; the page says how many these are.\n" },
+	  "  that the file has at most 3 MB; the page says how many these are.\n",
+	  .words = mf_command_report_words },
 	{ "check", "check [options] FILE", "compare a recording with budgets, for tests and CI",
 	  mf_command_check,
 	  "  Prints a line for each budget and process, and for a budget that is exceeded the sites that have most.\n"
@@ -99,7 +107,8 @@ const struct mf_command mf_commands[] = {
 	  "    --format=text|tap|junit    what is printed;  -o FILE  where\n"
 	  "    --pid=PID                  check only this process of the recording\n"
 	  "  The exit status is 0 if no budget is exceeded, 1 if one is, 2 if something is wrong. massif-ctl run\n"
-	  "  takes the budgets, too, and checks them when the program has ended.\n" },
+	  "  takes the budgets, too, and checks them when the program has ended.\n",
+	  .words = mf_command_check_words },
 	{ "symbolize", "symbolize [options] FILE", "look up the names of a recording, on any machine",
 	  mf_command_symbolize,
 	  "  Finds the files of the recording by their build-ids, and writes functions, files, lines and inlined calls\n"
@@ -111,7 +120,12 @@ const struct mf_command mf_commands[] = {
 	  "    -o FILE              write to another file; - is standard output\n"
 	  "  A file with another build-id is never used. The output lists how many frames of each file have names, and\n"
 	  "  what was not found. The exit status is 0 if everything was looked up and the recording is written, even\n"
-	  "  if files were not found; 1 if something is wrong, also if a server cannot be asked.\n" },
+	  "  if files were not found; 1 if something is wrong, also if a server cannot be asked.\n",
+	  .words = mf_command_symbolize_words },
+	{ "print", "print [options] FILE...", "print massif.out files as graphs, tables and trees: runs ms_print",
+	  mf_command_print,
+	  "  Runs the ms_print that is installed with massif-ctl, with the same options and files. In Debian's packages\n"
+	  "  its name is massif-print, because /usr/bin/ms_print is Valgrind's.\n" },
 	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process; needs massif.ko",
 	  mf_command_attach,
 	  "  Records every change of the memory mappings of process PID, with its call stack. Memory that was\n"
@@ -122,7 +136,7 @@ const struct mf_command mf_commands[] = {
 	  "  attach needs the kernel module massif.ko (massif-ctl doctor reports what is missing) and the\n"
 	  "  right to trace the process: be its user, or root. It cannot profile the heap: use massif-ctl run\n"
 	  "  for that. Options that concern malloc'd blocks have no effect.\n",
-	  .has_options = true },
+	  .has_options = true, .words = attach_words },
 	{ "rescue", "rescue PID [options]", "recover a profile whose massif-ctl was killed",
 	  mf_command_rescue,
 	  "  If massif-ctl was killed (SIGKILL, the OOM killer), the complete profile remains in the memory of\n"
@@ -151,21 +165,27 @@ const struct mf_command mf_commands[] = {
 	  "    --once    print once, instead of using the screen; rates are then those since the program's start\n"
 	  "    -n N      print N times, -d SEC apart\n"
 	  "    --top=N   number of rows to print, 20 by default\n"
-	  "    --by=site|function   --sort=held|growth|allocations   --filter=REGEX   as with the keys\n" },
+	  "    --by=site|function   --sort=held|growth|allocations   --filter=REGEX   as with the keys\n",
+	  .words = mf_command_top_words },
 	{ "snapshot", "snapshot [--pid PID] [file]", "write a snapshot of a running profile",
 	  mf_command_snapshot,
-	  SNAPSHOT_DETAILS("massif.vgdb.out") },
+	  SNAPSHOT_DETAILS("massif.vgdb.out"), .words = snapshot_words },
 	{ "detailed_snapshot", "detailed_snapshot [--pid PID] [file]", "write a detailed snapshot, with its tree",
 	  mf_command_detailed_snapshot,
-	  SNAPSHOT_DETAILS("massif.vgdb.out") },
+	  SNAPSHOT_DETAILS("massif.vgdb.out"), .words = snapshot_words },
 	{ "all_snapshots", "all_snapshots [--pid PID] [file]", "write all snapshots taken so far",
 	  mf_command_all_snapshots,
-	  SNAPSHOT_DETAILS("massif.vgdb.out") },
+	  SNAPSHOT_DETAILS("massif.vgdb.out"), .words = snapshot_words },
 	{ "xtmemory", "xtmemory [--pid PID] [file]", "write an execution tree of the live blocks",
 	  mf_command_xtmemory,
-	  SNAPSHOT_DETAILS("xtmemory.kcg.%p.%n") },
+	  SNAPSHOT_DETAILS("xtmemory.kcg.%p.%n"), .words = snapshot_words },
 	{ "doctor", "doctor [--mode=heap|pages|all]", "check what works on this machine, and how to fix the rest",
-	  mf_command_doctor },
+	  mf_command_doctor, .words = doctor_words },
+	{ "completion", "completion bash|zsh|fish", "print a script that completes the words of massif-ctl in a shell",
+	  mf_command_completion,
+	  "  bash:  massif-ctl completion bash >~/.local/share/bash-completion/completions/massif-ctl\n"
+	  "  zsh:   massif-ctl completion zsh >DIR/_massif-ctl, where DIR is in $fpath\n"
+	  "  fish:  massif-ctl completion fish >~/.config/fish/completions/massif-ctl.fish\n" },
 	{ "help", "help", "print this text", mf_command_help },
 	{ "version", "version", "print the version", mf_command_version },
 };

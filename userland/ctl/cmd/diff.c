@@ -89,16 +89,17 @@ static int diff_files(struct mf_query *query)
 	return status;
 }
 
+const char *const mf_command_diff_words[] = {
+	"--pid", "--at", "--by", "--inclusive", "--all-calls", "--filter", "--thread", "--through", "--top", "--min",
+	"--tolerance", "--value", NULL,
+};
+
 int mf_command_diff(int argc, char **argv)
 {
-	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--inclusive", "--all-calls", "--filter", "--thread", "--through", "--top", "--min",
-		"--tolerance", "--value", NULL,
-	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
-	if (mf_query_parse(&query, argc, argv, MF_COMPARISON_SIDES, allowed, &err))
+	if (mf_query_parse(&query, argc, argv, MF_COMPARISON_SIDES, mf_command_diff_words, &err))
 		return refuse(&err);
 	/* Thread IDs are different in each run. */
 	if (query.by == MF_SITES_BY_THREAD)

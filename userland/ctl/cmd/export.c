@@ -183,14 +183,16 @@ static int export_file(struct mf_query *query)
 	return 0;
 }
 
+const char *const mf_command_export_words[] = {
+	"--pid", "--at", "--to", "--value", "--thread", "--through", "--output", "-o", NULL,
+};
+
 int mf_command_export(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--pid", "--at", "--to", "--value", "--thread", "--through", "--output",
-					       "-o", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
-	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
+	if (mf_query_parse(&query, argc, argv, 1, mf_command_export_words, &err))
 		return refuse(&err);
 	return export_file(&query);
 }

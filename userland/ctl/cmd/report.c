@@ -95,13 +95,17 @@ static int report_files(struct mf_query *query)
 	return code ? refuse(&err) : 0;
 }
 
+const char *const mf_command_report_words[] = {
+	"--pid", "--thread", "--through", "--output", "-o", NULL,
+};
+
 int mf_command_report(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--pid", "--thread", "--through", "--output", "-o", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
-	if (mf_query_parse_files(&query, argc, argv, (struct mf_query_files){ 1, MF_HTML_SIDES }, allowed, &err))
+	if (mf_query_parse_files(&query, argc, argv, (struct mf_query_files){ 1, MF_HTML_SIDES },
+				 mf_command_report_words, &err))
 		return refuse(&err);
 	return report_files(&query);
 }

@@ -398,16 +398,17 @@ static int show_file(struct mf_query *query)
 	return 0;
 }
 
+const char *const mf_command_show_words[] = {
+	"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--rss", "--sizes",
+	"--lifetimes", "--filter", "--thread", "--through", "--top", NULL,
+};
+
 int mf_command_show(int argc, char **argv)
 {
-	static const char *const allowed[] = {
-		"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--rss", "--sizes",
-		"--lifetimes", "--filter", "--thread", "--through", "--top", NULL,
-	};
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
-	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
+	if (mf_query_parse(&query, argc, argv, 1, mf_command_show_words, &err))
 		return refuse(&err);
 	if (query.rss && query.at && strcmp(query.at, "peak") != 0 && strcmp(query.at, "end") != 0) {
 		mf_error_set(&err, -EINVAL, "--rss shows the largest sample (--at=peak) or the last one (--at=end)");

@@ -210,13 +210,16 @@ static int run(const struct mf_query *query)
 	return check_servers(debuginfod);
 }
 
+const char *const mf_command_symbolize_words[] = {
+	"--debug-dir", "--debuginfod", "--output", "-o", "--demangle", NULL,
+};
+
 int mf_command_symbolize(int argc, char **argv)
 {
-	static const char *const allowed[] = { "--debug-dir", "--debuginfod", "--output", "-o", "--demangle", NULL };
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
-	if (mf_query_parse(&query, argc, argv, 1, allowed, &err))
+	if (mf_query_parse(&query, argc, argv, 1, mf_command_symbolize_words, &err))
 		return refuse(&err);
 	return run(&query);
 }

@@ -119,6 +119,8 @@ static const struct option {
 	{ "--by", parse_by },	 { "--sort", parse_sort }, { "--filter", parse_filter },
 };
 
+const char *const mf_command_top_words[] = { "--once", "-n", "-d", "--top", "--by", "--sort", "--filter", NULL };
+
 static int parse_pid(struct top *top, const char *text, struct mf_error *err)
 {
 	int64_t number;

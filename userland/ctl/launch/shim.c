@@ -17,13 +17,12 @@
 #define PRELOAD "LD_PRELOAD="
 #define SESSION MF_JOIN_VARIABLE "="
 
-/* Stores the directory that massif-ctl itself is in, without a trailing slash. Returns 0 or -errno. */
-static int own_directory(char directory[PATH_MAX])
+int mf_shim_own_directory(char directory[PATH_MAX], struct mf_error *err)
 {
 	ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
 
 	if (length < 0)
-		return -errno;
+		return mf_error_set(err, -errno, "cannot read /proc/self/exe: %s; is /proc mounted?", strerror(errno));
 	directory[length] = '\0';
 	*strrchr(directory, '/') = '\0';
 	return 0;
@@ -60,10 +59,9 @@ int mf_shim_find(char **path, struct mf_error *err)
 		return ret;
 	}
 
-	ret = own_directory(directory);
+	ret = mf_shim_own_directory(directory, err);
 	if (ret)
-		return mf_error_set(err, ret, "cannot read /proc/self/exe: %s; is /proc mounted?",
-				    strerror(-ret));
+		return ret;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		mf_auto_free char *candidate = NULL;
 

@@ -3,7 +3,12 @@
 #ifndef MASSIF_CTL_SHIM_H
 #define MASSIF_CTL_SHIM_H
 
+#include <limits.h>
+
 #include "base/error.h"
+
+/* Stores the directory of massif-ctl itself in @directory, without a trailing slash. Returns 0 or -errno. */
+int mf_shim_own_directory(char directory[PATH_MAX], struct mf_error *err);
 
 /*
  * Finds libmassif-preload.so: at $MASSIF_PRELOAD, next to massif-ctl, or in ../lib/massif relative to it. Stores the

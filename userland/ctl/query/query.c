@@ -324,6 +324,14 @@ static const struct own_option {
 
 #define OWN_OPTIONS (sizeof(own_options) / sizeof(own_options[0]))
 
+bool mf_query_is_bare(const char *name)
+{
+	for (size_t i = 0; i < OWN_OPTIONS; i++)
+		if (strcmp(own_options[i].name, name) == 0)
+			return own_options[i].bare;
+	return false;
+}
+
 /*
  * Parses argv[*@i] if it is an option of the commands that read recordings; its value is in the same word, after =, or
  * in the next. Returns 1 if it was parsed, 0 if it is another option, or -EINVAL.

@@ -82,6 +82,9 @@ int mf_query_parse_files(struct mf_query *query, int argc, char **argv, struct m
 			 const char *const *allowed, struct mf_error *err);
 void mf_query_release(struct mf_query *query);
 
+/* Returns whether the option @name of these commands takes no value. */
+bool mf_query_is_bare(const char *name);
+
 /*
  * Chooses a process of @recording: the one that --pid names, or the only one. Returns NULL, with a message that lists
  * the processes, if that is not clear.

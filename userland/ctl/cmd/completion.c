@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0
+// massif-ctl completion: prints a script that completes the words of massif-ctl in a shell.
+
+#include <string.h>
+
+#include "command.h"
+#include "ctl/completion/shells.h"
+#include "ctl/message/message.h"
+
+int mf_command_completion(int argc, char **argv)
+{
+	const struct mf_shell *shell = mf_shells;
+
+	while (argc == 1 && shell->name && strcmp(shell->name, argv[0]) != 0)
+		shell++;
+	if (argc != 1 || !shell->name) {
+		mf_message_say(MF_MESSAGE_ERROR, "completion takes the name of a shell: bash, zsh or fish");
+		return 1;
+	}
+	shell->write(stdout);
+	if (fflush(stdout) || ferror(stdout)) {
+		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
+		return 1;
+	}
+	return 0;
+}

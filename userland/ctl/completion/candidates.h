@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The options of each command of massif-ctl and their values, as shells complete them. They come from the tables of
+ * commands and options; the values of the commands that read recordings come from their --help.
+ */
+#ifndef MASSIF_CTL_CANDIDATES_H
+#define MASSIF_CTL_CANDIDATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ctl/cmd/command.h"
+
+#define MF_CANDIDATES_MAX 128u /* more than a command has options */
+
+enum mf_candidate_value {
+	MF_CANDIDATE_BARE,  /* the option takes no value */
+	MF_CANDIDATE_OTHER, /* any value */
+	MF_CANDIDATE_WORDS, /* one of the words in @words */
+	MF_CANDIDATE_FILE,
+	MF_CANDIDATE_DIRECTORY,
+};
+
+struct mf_candidate {
+	const char *name; /* such as "--by" or "-o" */
+	const char *meaning; /* NULL: not known */
+	enum mf_candidate_value value;
+	char words[256]; /* separated by blanks */
+};
+
+struct mf_candidates {
+	struct mf_candidate options[MF_CANDIDATES_MAX];
+	size_t n;
+};
+
+/* Lists the options of @command. */
+void mf_candidates_of(const struct mf_command *command, struct mf_candidates *candidates);
+
+/* Returns whether what follows the options of @command is a program with its arguments. */
+bool mf_candidates_takes_program(const struct mf_command *command);
+
+#endif
