@@ -11,51 +11,27 @@
 
 #include "kselftest_harness.h"
 
-#include "selftests/lib/browser.h"
-#include "selftests/lib/ctl_run.h"
-#include "selftests/lib/skip.h"
+#include "selftests/lib/page_fixture.h"
 
 #define OPENS_MS 2000 /* a page of the largest size */
 
 FIXTURE(page)
 {
-	struct ctl_result result;
-	struct browser browser;
+	PAGE_MEMBERS;
 };
 
 FIXTURE_SETUP(page)
 {
-	const char *why_not = browser_why_not();
-
-	if (why_not)
-		SKIP(return, "%s", why_not);
-	ctl_remove_files("massif.");
-	ctl_remove_files("out.");
-	ASSERT_TRUE(browser_start(&self->browser, "browser.home"));
+	PAGE_SET_UP();
 }
 
 FIXTURE_TEARDOWN(page)
 {
-	EXPECT_EQ(0, self->browser.complaints) {
-		TH_LOG("the browser says %s", self->browser.complaint);
-	}
-	browser_stop(&self->browser);
-	ctl_result_free(&self->result);
-	ctl_remove_files("massif.");
-	ctl_remove_files("out.");
-	CTL_RUN(&self->result, "rm", "-rf", "browser.home");
-	ctl_result_free(&self->result);
+	PAGE_TEAR_DOWN();
 }
-
-/* Runs @argv; returns its exit status, and keeps its output until the next run. */
-#define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))
-
-#define EVAL(...) browser_eval(&self->browser, __VA_ARGS__)
 
 /* What jq finds in the file @path, without the line break. */
 #define JQ(query, path) (RUN("jq", "-r", query, path) == 0 ? strtok(self->result.out, "\n") : "jq failed")
-
-#define open_page(self, path, fragment, width) browser_open_file(&(self)->browser, path, fragment, width)
 
 /* A program that has grown and shrunk, and has leaks, by Perl. */
 static int record(FIXTURE_DATA(page) *self, const char *name, const char *script)

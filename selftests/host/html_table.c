@@ -11,50 +11,26 @@
 #include "kselftest_harness.h"
 
 #include "html/page.h"
-#include "selftests/lib/browser.h"
-#include "selftests/lib/ctl_run.h"
-#include "selftests/lib/skip.h"
+#include "selftests/lib/page_fixture.h"
 
 #define OPENS_MS 2000
 
 FIXTURE(table)
 {
-	struct ctl_result result;
-	struct browser browser;
+	PAGE_MEMBERS;
 };
 
 FIXTURE_SETUP(table)
 {
-	const char *why_not = browser_why_not();
-
-	if (why_not)
-		SKIP(return, "%s", why_not);
-	ctl_remove_files("massif.");
-	ctl_remove_files("out.");
-	ctl_remove_files("made.");
-	ASSERT_TRUE(browser_start(&self->browser, "browser.home"));
 	/* Names are not shortened. */
 	setenv("COLUMNS", "1000", 1);
+	PAGE_SET_UP();
 }
 
 FIXTURE_TEARDOWN(table)
 {
-	EXPECT_EQ(0, self->browser.complaints) {
-		TH_LOG("the browser says %s", self->browser.complaint);
-	}
-	browser_stop(&self->browser);
-	ctl_result_free(&self->result);
-	ctl_remove_files("massif.");
-	ctl_remove_files("out.");
-	ctl_remove_files("made.");
-	CTL_RUN(&self->result, "rm", "-rf", "browser.home");
-	ctl_result_free(&self->result);
+	PAGE_TEAR_DOWN();
 }
-
-/* Runs @argv; returns its exit status, and keeps its output until the next run. */
-#define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))
-
-#define EVAL(...) browser_eval(&self->browser, __VA_ARGS__)
 
 /* Code of the program is called by the standard library, and calls it; one of its allocations is the library's own. */
 static const char with_library[] =
