@@ -303,6 +303,46 @@ TEST(whole_file)
 }
 
 /*
+ * Of pages that are resident and others, the sum of the tree is the heap, and the extra bytes are none: massif-visualizer
+ * takes the heap for the total.
+ */
+TEST(pages_of_both_kinds)
+{
+	static const struct stack_bytes contexts[] = { { "g|main", 40 }, { "f|main", 60 }, { NULL } };
+	mf_auto_free struct sample *s = make_sample(contexts);
+	const struct mf_profile_snapshot snapshots[] = {
+		{ .time = 0, .heap_bytes = 7, .extra_bytes = 3 },
+		{ .time = 1, .heap_bytes = 30, .extra_bytes = 70, .tree = MF_TREE_PEAK, .leaves = s->leaves, .n_leaves = 2,
+		  .n_seen = 2 },
+		{ .time = 2, .heap_bytes = 80, .extra_bytes = 0 },
+	};
+	mf_auto_free char *text = NULL;
+	struct mf_report_options options;
+
+	s->profile.time_unit = MF_TIME_MS;
+	s->profile.pages = true;
+	s->profile.what = MF_PAGES_BOTH;
+	s->profile.snapshots = snapshots;
+	s->profile.n_snapshots = ARRAY_SIZE(snapshots);
+	mf_report_options_init(&options);
+	/* An entry is kept if it has enough of all that is mapped. */
+	options.threshold = 50;
+	text = text_of(&s->profile, &options);
+	EXPECT_STREQ(BLOCK(0) "time=0\nmem_heap_B=10\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+		     "heap_tree=empty\n"
+		     BLOCK(1) "time=1\nmem_heap_B=100\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+		     "heap_tree=peak\n"
+		     "n2: 100 (mapped pages) resident, first touched by; and not, mapped by\n"
+		     " n1: 60 0x30: f" HERE
+		     "  n0: 60 0x20: main" HERE
+		     " n0: 40 in 1 place, below massif's threshold (50.00%)\n"
+		     BLOCK(2) "time=2\nmem_heap_B=80\nmem_heap_extra_B=0\nmem_stacks_B=0\n"
+		     "heap_tree=empty\n",
+		     strstr(text, "#---"));
+	fake_reset();
+}
+
+/*
  * An object that is unmapped and mapped again has the same code, so there is one call site. Different objects have
  * separate call sites.
  */

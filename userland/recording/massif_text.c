@@ -411,7 +411,8 @@ static char *parse_entry(char *line, size_t *depth, uint64_t *bytes)
 	return end + 1;
 }
 
-static void set_mode(struct text_reader *r, const char *root)
+/* @extra: the snapshot's extra bytes. If the pages of a tree are of both kinds, only older files tell these apart. */
+static void set_mode(struct text_reader *r, const char *root, uint64_t extra)
 {
 	static const struct {
 		const char *begin;
@@ -426,7 +427,7 @@ static void set_mode(struct text_reader *r, const char *root)
 		if (strncmp(root, roots[i].begin, strlen(roots[i].begin)) != 0)
 			continue;
 		r->process->facts.pages = true;
-		r->process->facts.what = roots[i].what;
+		r->process->facts.what = roots[i].what == MF_PAGES_BOTH && !extra ? MF_PAGES_VIRTUAL : roots[i].what;
 	}
 }
 
@@ -439,7 +440,7 @@ static int take_tree(struct text_reader *r, struct mf_profile_snapshot *snapshot
 	text = line ? parse_entry(line, &depth, &bytes) : NULL;
 	if (!text || depth)
 		return mistake(r, err, "there is no tree");
-	set_mode(r, text);
+	set_mode(r, text, snapshot->extra_bytes);
 	while (peek(r) == ' ') {
 		line = next_line(r);
 		text = line ? parse_entry(line, &depth, &bytes) : NULL;

@@ -183,28 +183,33 @@ static int print_tree(struct writer *w, uint64_t total, const char *root, struct
 }
 
 /*
- * Sets the byte counts of the tree's nodes from @s, and returns the sum of these counts. Sets *@heap to the snapshot's
- * heap bytes, which are also derived from the tree, so that no entry can be larger than the total.
+ * Returns the extra bytes of @s in the file. If the tree includes pages that are not resident, these are no extra bytes:
+ * massif-visualizer takes mem_heap_B for the sum of the tree, and the snapshot with most of it for the peak.
  */
-static uint64_t weigh(struct writer *w, const struct mf_profile_snapshot *s, uint64_t *heap)
+static uint64_t extra_of(const struct writer *w, const struct mf_profile_snapshot *s)
+{
+	return w->profile->what == MF_PAGES_BOTH ? 0 : s->extra_bytes;
+}
+
+/*
+ * Sets the byte counts of the tree's nodes from @s, and returns the sum of these counts. The snapshot's heap bytes are
+ * this sum, so that no entry can be larger than the total.
+ */
+static uint64_t weigh(struct writer *w, const struct mf_profile_snapshot *s)
 {
 	uint64_t total = mf_tree_weigh(w->tree, s);
 
-	*heap = total;
-	/* The tree includes pages that are not resident; they count as extra bytes. */
-	if (w->profile->what == MF_PAGES_BOTH)
-		*heap -= s->extra_bytes < total ? s->extra_bytes : total;
-	w->cut = mf_tree_cut(*heap, s->extra_bytes, s->stack_bytes, w->options->threshold);
+	w->cut = mf_tree_cut(total, extra_of(w, s), s->stack_bytes, w->options->threshold);
 	return total;
 }
 
 static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 {
 	const struct mf_profile_snapshot *s = &w->profile->snapshots[number];
-	uint64_t heap = s->heap_bytes, total = heap;
+	uint64_t extra = extra_of(w, s), heap = s->heap_bytes + s->extra_bytes - extra;
 
 	if (s->tree != MF_TREE_EMPTY)
-		total = weigh(w, s, &heap);
+		heap = weigh(w, s);
 
 	fprintf(w->out,
 		"#-----------\nsnapshot=%zu\n#-----------\n"
@@ -213,10 +218,10 @@ static int print_snapshot(struct writer *w, size_t number, struct mf_error *err)
 		"mem_heap_extra_B=%" PRIu64 "\n"
 		"mem_stacks_B=%" PRIu64 "\n"
 		"heap_tree=%s\n",
-		number, s->time, heap, s->extra_bytes, s->stack_bytes, mf_massif_file_trees[s->tree]);
+		number, s->time, heap, extra, s->stack_bytes, mf_massif_file_trees[s->tree]);
 	if (s->tree == MF_TREE_EMPTY)
 		return 0;
-	return print_tree(w, total, s->root, err);
+	return print_tree(w, heap, s->root, err);
 }
 
 /* Looks up all names at once, which is faster than looking them up one by one. */
@@ -224,12 +229,11 @@ static int prepare_names(struct writer *w, struct mf_error *err)
 {
 	for (size_t i = 0; i < w->profile->n_snapshots; i++) {
 		const struct mf_profile_snapshot *s = &w->profile->snapshots[i];
-		uint64_t heap;
 		int rc;
 
 		if (s->tree == MF_TREE_EMPTY)
 			continue;
-		weigh(w, s, &heap);
+		weigh(w, s);
 		rc = want_names(w, MF_TREE_ROOT, err);
 		if (rc)
 			return rc;
