@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 26
+#define MF_STORE_VERSION 27
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -209,6 +209,11 @@ struct mf_store_header {
 	/* Client requests in the program's code: whether to honour them, and how many could not be patched. */
 	uint32_t takes_requests, requests_missed;
 	int32_t requests_error; /* why the code of some client requests could not be patched: a positive errno */
+
+	/* The last sample of the resident set (--rss), for massif-ctl top; written by massif-ctl. */
+	uint32_t resident_band; /* the part of it that has most: enum mf_band */
+	uint64_t resident_most; /* bytes of that part */
+	uint64_t resident;	/* bytes of all parts; 0: there is no sample */
 
 	/* Pid and start time of the process that writes the output file; see ctl/heap/origin.h. */
 	int32_t aggregator;

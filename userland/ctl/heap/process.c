@@ -649,6 +649,21 @@ static uint32_t new_snapshots(struct mf_heap_process *process)
 	return reasons;
 }
 
+/* Notes the last sample in the session memory, where massif-ctl top finds it. */
+static void note_sample(const struct mf_heap_process *process)
+{
+	const struct mf_residency_sample *sample = &process->sampler.residency.last.sample;
+	struct mf_store_header *header = process->store.header;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < MF_BANDS; i++)
+		if (sample->bands[i] > sample->bands[most])
+			most = i;
+	__atomic_store_n(&header->resident_band, most, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->resident_most, sample->bands[most], __ATOMIC_RELAXED);
+	__atomic_store_n(&header->resident, mf_residency_rss(sample), __ATOMIC_RELEASE);
+}
+
 static void sample(struct mf_heap_process *process, uint32_t reasons)
 {
 	const struct mf_store *store = &process->store;
@@ -661,6 +676,8 @@ static void sample(struct mf_heap_process *process, uint32_t reasons)
 	code = mf_sampler_take(&process->sampler, process->pid, store, process->memory, at, &err);
 	/* If the process has just ended, the last sample is the one before. */
 	process->cannot_sample = code;
+	if (!code)
+		note_sample(process);
 	if (code && code != -ESRCH && code != -ENOENT)
 		complain(process, "its resident set is not sampled: %s", err.text);
 }

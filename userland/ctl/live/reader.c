@@ -140,6 +140,16 @@ int64_t mf_live_session_age_ms(const struct mf_live_session *session)
 	return start && now > start_ms ? now - start_ms : 0;
 }
 
+static void read_resident(const struct mf_store_header *header, struct mf_live_totals *to)
+{
+	uint32_t band = __atomic_load_n(&header->resident_band, __ATOMIC_RELAXED);
+
+	to->resident = __atomic_load_n(&header->resident, __ATOMIC_ACQUIRE);
+	to->resident_most = __atomic_load_n(&header->resident_most, __ATOMIC_RELAXED);
+	/* The program can write any number there. */
+	to->resident_band = band < MF_BANDS ? (enum mf_band)band : MF_BAND_OTHER;
+}
+
 static void read_totals(struct mf_live_session *session)
 {
 	struct mf_tally_totals totals = mf_tally_look(&session->store, 0);
@@ -158,6 +168,7 @@ static void read_totals(struct mf_live_session *session)
 	if (recorded > session->peak && (int64_t)recorded > 0)
 		session->peak = recorded;
 	to->peak = session->peak;
+	read_resident(session->store.header, to);
 }
 
 int mf_live_session_read(struct mf_live_session *session, struct mf_error *err)

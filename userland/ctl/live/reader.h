@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "model/store.h"
+#include "profile/residency.h"
 
 /* What a context, or a site, has. All but @bytes are since the start of the program. */
 struct mf_live_counts {
@@ -28,6 +29,9 @@ struct mf_live_totals {
 	uint64_t peak;	/* the highest total that is known */
 	int64_t age_ms; /* how long the process has been profiled */
 	struct mf_live_counts counts; /* sum of all contexts */
+	uint64_t resident; /* the resident set in its last sample (--rss); 0: there is none */
+	uint64_t resident_most; /* its largest part, and which it is */
+	enum mf_band resident_band;
 };
 
 struct mf_live_session {

@@ -185,7 +185,7 @@ static void draw_profile(struct screen *screen)
 	bool alert = live->state >= MF_LIVE_ENDING;
 	char text[8192];
 
-	for (int line = 0; line < MF_LIVE_HEADS; line++) {
+	for (int line = 0; line < mf_live_view_heads(live); line++) {
 		mf_live_view_head(live, line, text, sizeof(text));
 		if (line == MF_LIVE_HEAD_PROGRAM)
 			attron(A_BOLD | (alert && screen->curses.colours ? COLOR_PAIR(MF_CURSES_ALERT) : 0));
@@ -194,8 +194,8 @@ static void draw_profile(struct screen *screen)
 		if (!live->has_session)
 			return;
 	}
-	draw_curve(screen, MF_LIVE_HEADS);
-	draw_table(screen, MF_LIVE_HEADS + curve_rows());
+	draw_curve(screen, mf_live_view_heads(live));
+	draw_table(screen, mf_live_view_heads(live) + curve_rows());
 }
 
 static const char *const help[] = {

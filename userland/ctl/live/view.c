@@ -181,10 +181,24 @@ static void head_calls(const struct mf_live *live, char *to, size_t size)
 		 table->n_contexts > 2 ? table->n_contexts - 2 : 0);
 }
 
+static void head_resident(const struct mf_live *live, char *to, size_t size)
+{
+	const struct mf_live_totals *totals = &live->table.totals;
+
+	snprintf(to, size, "resident %s (%s %s)", mf_quantity_bytes(totals->resident).text,
+		 mf_quantity_bytes(totals->resident_most).text, mf_band_names[totals->resident_band].words);
+}
+
+int mf_live_view_heads(const struct mf_live *live)
+{
+	return live->table.totals.resident ? MF_LIVE_HEADS : MF_LIVE_HEADS - 1;
+}
+
 static void (*const heads[MF_LIVE_HEADS])(const struct mf_live *live, char *to, size_t size) = {
 	[MF_LIVE_HEAD_PROGRAM] = head_program,
 	[MF_LIVE_HEAD_BYTES] = head_bytes,
 	[MF_LIVE_HEAD_CALLS] = head_calls,
+	[MF_LIVE_HEAD_RESIDENT] = head_resident,
 };
 
 void mf_live_view_head(const struct mf_live *live, int line, char *to, size_t size)
@@ -229,6 +243,9 @@ void mf_live_view_print(const struct mf_live_view *view, const struct mf_live *l
 	fprintf(out, "live         %" PRIu64 " B (useful %" PRIu64 ", extra %" PRIu64 ", stacks %" PRIu64 "), %+.0f B/s\n",
 		totals->total, totals->heap, totals->extra, totals->stacks, growth_of(table));
 	fprintf(out, "peak         %" PRIu64 " B\n", totals->peak);
+	if (totals->resident)
+		fprintf(out, "resident     %" PRIu64 " B (%" PRIu64 " %s)\n", totals->resident, totals->resident_most,
+			mf_band_names[totals->resident_band].words);
 	fprintf(out, "allocations  %" PRIu64 " (%" PRIu64 " B), %.0f/s\n", counts->allocations, counts->allocated,
 		(double)(counts->allocations - table->totals_before.counts.allocations) / seconds);
 	fprintf(out, "rates        of the last %.3f s\n", seconds);

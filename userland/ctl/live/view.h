@@ -23,6 +23,7 @@ enum {
 	MF_LIVE_HEAD_PROGRAM,
 	MF_LIVE_HEAD_BYTES,
 	MF_LIVE_HEAD_CALLS,
+	MF_LIVE_HEAD_RESIDENT, /* only if mf_live_view_heads() says so */
 	MF_LIVE_HEADS,
 };
 
@@ -38,6 +39,9 @@ size_t mf_live_view_fit(const struct mf_live_view *view, char *to, size_t size, 
 /* Writes how the process is doing, and where its file is, to @to, which has @size bytes. */
 void mf_live_view_state(const struct mf_live *live, char *to, size_t size);
 #define MF_LIVE_STATE_BYTES (4096 + 64) /* enough for the longest path */
+
+/* Returns how many lines are above the table: MF_LIVE_HEADS, or one less if the resident set is not sampled. */
+int mf_live_view_heads(const struct mf_live *live);
 
 /* Writes line MF_LIVE_HEAD_* to @to, which has @size bytes. */
 void mf_live_view_head(const struct mf_live *live, int line, char *to, size_t size);
