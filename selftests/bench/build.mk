@@ -35,6 +35,13 @@ check-exact:
 	@$(SUBMAKE) programs $(BENCH_C) $(BENCH_CC)
 	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/exact.py $(PROGRAMS)
 
+#: check-rss        the resident set of ten programs as --rss finds it, beside the kernel's count, 1,000 times (a minute)
+.PHONY: check-rss
+check-rss:
+	@selftests/tools/packages.sh build test
+	@$(SUBMAKE) programs tests
+	@TESTS=host/rss_equal RSS_SAMPLES=1000 selftests/tools/run-tests.sh
+
 #: bench-micro      what it adds to one pair of malloc and free, and what threads gain (PAIRS=7)
 bench-micro:
 	@selftests/tools/packages.sh build

@@ -81,6 +81,8 @@ TOOLS = {
                                              "--massif-out-file=" + made("exact.out")], True),
     "record": ("massif --record", [CTL, "-q", "--massif-out-file=" + made("record.out"),
                                    "--record=" + made("massif.rec")], True),
+    "rss": ("massif --record --rss=yes", [CTL, "-q", "--rss=yes", "--massif-out-file=" + made("rss.out"),
+                                          "--record=" + made("rss.rec")], True),
     "full": ("massif --record --record-detail=full",
              [CTL, "-q", "--record-detail=full", "--massif-out-file=" + made("full.out"),
               "--record=" + made("full.rec")], True),

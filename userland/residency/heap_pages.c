@@ -208,6 +208,13 @@ static void copy(struct mf_heap_pages *pages, const struct mf_block *block)
 	pages->blocks[pages->n_blocks++] = (struct mf_heap_block){ block->address, (uint32_t)block->size, block->context };
 }
 
+/* Most blocks lie in a single page. The block is inside its extent. */
+static bool is_in_a_page(const struct walk *walk, const struct mf_heap_range *range, const struct extent *extent)
+{
+	return extent->start >= range->start && extent->end <= range->end && extent->start < extent->end &&
+	       extent->start >> walk->page_bits == (extent->end - 1) >> walk->page_bits;
+}
+
 static void fill(const struct mf_block *block, void *data)
 {
 	struct walk *walk = data;
@@ -227,6 +234,13 @@ static void fill(const struct mf_block *block, void *data)
 	if (walk->pages->is_glibc && block->address == range->start + 16 && is_large(walk->pages, range, block))
 		range->has_large_at_start = true;
 	extent = extent_of(walk->pages, range, block);
+	if (is_in_a_page(walk, range, &extent)) {
+		uint64_t number = (extent.start - range->start) >> walk->page_bits;
+
+		add_to(&range->live[number], block->size, page);
+		add_to(&range->used[number], extent.end - extent.start, page);
+		return;
+	}
 	add(range, range->live, page, walk->page_bits, block->address, block->address + block->size);
 	add(range, range->used, page, walk->page_bits, extent.start, extent.end);
 }
