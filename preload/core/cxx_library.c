@@ -57,6 +57,9 @@ static bool is_library(const char *soname)
 	return false;
 }
 
+/* The shim was loaded after the C++ library, and no other object can come between the two (see patch/slots.h). */
+static bool looks_everywhere;
+
 static bool is_ours(const struct dl_phdr_info *object)
 {
 	uint64_t at = (uint64_t)(uintptr_t)names - object->dlpi_addr;
@@ -81,7 +84,9 @@ static void look_into(struct search *search, const struct dl_phdr_info *object)
 	struct mf_definitions definitions;
 	bool library;
 
-	if (!search->passed_us) {
+	if (looks_everywhere && is_ours(object))
+		return;
+	if (!looks_everywhere && !search->passed_us) {
 		search->passed_us = is_ours(object);
 		return;
 	}
@@ -114,6 +119,12 @@ void mf_cxx_library_start(void)
 
 	dl_iterate_phdr(visit, &search);
 	memcpy(initial, search.found, sizeof(initial));
+}
+
+void mf_cxx_library_start_late(void)
+{
+	looks_everywhere = true;
+	mf_cxx_library_start();
 }
 
 void mf_cxx_library_arrived(const struct dl_phdr_info *object)

@@ -31,6 +31,9 @@ enum mf_cxx_library_function { MF_LIBRARY_FUNCTIONS(MF_LIBRARY_NUMBER) MF_LIBRAR
 /* Looks up the functions in all currently loaded objects. Called once, while the process has one thread. */
 void mf_cxx_library_start(void);
 
+/* The same for a shim that was loaded later than the program's libraries. */
+void mf_cxx_library_start_late(void);
+
 /*
  * Update the known addresses of the C++ library's functions after an object has been loaded, or after the object with
  * load bias @bias has been unloaded. Not called before mf_cxx_library_start().

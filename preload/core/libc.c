@@ -31,6 +31,7 @@
 	X(dladdr1) \
 	X(dlsym) \
 	X(pthread_key_create) \
+	X(pthread_key_delete) \
 	X(pthread_mutex_lock) \
 	X(pthread_mutex_unlock) \
 	X(pthread_once) \
@@ -127,27 +128,41 @@ static bool has_name(const struct link_map *map, const char *name)
 	return soname && names && !strcmp(names + soname, name);
 }
 
-void mf_libc_bind(void)
+const char *mf_libc_try_bind(void)
 {
 	const struct link_map *map = _r_debug.r_map;
 	struct mf_definitions definitions;
 	struct dl_phdr_info object;
 
 	if (mf_libc_abort)
-		return;
+		return NULL;
 	while (map && !has_name(map, LIBC))
 		map = map->l_next;
 	if (!map || !describe(map, &object) || !mf_definitions_open(&definitions, &object))
-		fail(LIBC);
+		return LIBC;
 	for (uint32_t i = 0; i < N_FUNCTIONS; i++) {
 		mf_definitions_find(&definitions, functions[i].name, i, keep_address,
 				    functions[i].address);
 		if (!*functions[i].address)
-			fail(functions[i].name);
+			return functions[i].name;
 	}
+	return NULL;
+}
+
+void mf_libc_bind(void)
+{
+	const char *missing = mf_libc_try_bind();
+
+	if (missing)
+		fail(missing);
 }
 
 #else
+
+const char *mf_libc_try_bind(void)
+{
+	return NULL;
+}
 
 void mf_libc_bind(void)
 {

@@ -17,4 +17,7 @@
  */
 void mf_libc_bind(void);
 
+/* The same, but returns the name of a function that is missing, or NULL, and does not end the process. */
+const char *mf_libc_try_bind(void);
+
 #endif

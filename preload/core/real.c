@@ -113,10 +113,16 @@ static bool is_theirs(void *function)
 	       theirs.dli_fbase != ours.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
 }
 
+/* True if the shim was loaded later than the program, so that it precedes nothing in the order of search. */
+static bool is_late;
+static const char *missing; /* a function that a late shim did not find */
+
 /* Returns the next definition of @symbol after the shim's. */
 static void *look_up(const char *symbol)
 {
-	return dlsym(RTLD_NEXT, symbol);
+	void *function = is_late ? dlsym(RTLD_DEFAULT, symbol) : NULL;
+
+	return function && is_theirs(function) ? function : dlsym(RTLD_NEXT, symbol);
 }
 
 /*
@@ -149,10 +155,13 @@ bool mf_real_resolve(void)
 	 * load_order.c). This must be done before any function is looked up, because the first function found may be in
 	 * that library, and the library checks the list when that function is first called.
 	 */
-	mf_load_order_yield();
+	if (!is_late)
+		mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \
 	found.member = (__typeof__(found.member))search(symbol); \
-	if (!found.member)                                       \
+	if (!found.member && is_late)                            \
+		missing = symbol;                                \
+	else if (!found.member)                                  \
 		fail(symbol);
 #define RESOLVE(member, symbol, type, arguments)	 RESOLVE_BY(look_up, member, symbol)
 #define RESOLVE_PROGRAM(member, symbol, type, arguments) RESOLVE_BY(look_up_program, member, symbol)
@@ -161,6 +170,10 @@ bool mf_real_resolve(void)
 #undef RESOLVE_PROGRAM
 #undef RESOLVE
 #undef RESOLVE_BY
+	if (missing) {
+		errno = saved;
+		return false;
+	}
 	is_glibc = found.program_malloc == found.malloc &&
 		   (void *)found.malloc == dlsym(RTLD_DEFAULT, "__libc_malloc");
 	mf_real_functions = found;
@@ -168,6 +181,20 @@ bool mf_real_resolve(void)
 	mf_load_order_return(&mf_real_functions);
 	errno = saved;
 	return true;
+}
+
+void *mf_real_look_up(const char *symbol)
+{
+	return look_up(symbol);
+}
+
+const char *mf_real_resolve_late(void)
+{
+	is_late = true;
+	missing = mf_libc_try_bind();
+	if (!missing)
+		mf_real_resolve();
+	return missing;
 }
 
 void mf_real_redirect(void *from, void *to)

@@ -71,6 +71,15 @@ extern int mf_real_state MF_HIDDEN; /* 1 if all real functions have been found *
  */
 bool mf_real_resolve(void);
 
+/*
+ * The same for a shim that was loaded later than the program's libraries. Returns the name of a function that the
+ * program lacks, or NULL.
+ */
+const char *mf_real_resolve_late(void);
+
+/* Returns the definition of @symbol that the program calls; NULL if there is none. For a shim that was loaded late. */
+void *mf_real_look_up(const char *symbol);
+
 /* Replaces @from with @to in the table of real functions. Call this only while the process has one thread. */
 void mf_real_redirect(void *from, void *to);
 

@@ -33,17 +33,26 @@ bool mf_session_make_word(void)
 	return true;
 }
 
-void mf_session_begin(void)
+int mf_session_prepare(uint64_t *address)
 {
 	const struct mf_store_header *header = mf_session_store.header;
 
 	mf_own_memory_forget(active_word);
 	mf_own_memory_note(active_word, (size_t)getauxval(AT_PAGESZ));
-	*active_word = active_value = MF_SESSION_ACTIVE | (header->keeps_ledger ? MF_SESSION_LEDGER : 0) |
-				      (mf_details_are_kept(&mf_session_store) ? MF_SESSION_DETAILS : 0) |
-				      (header->counts_stacks ? MF_SESSION_STACKS : 0) |
-				      (header->leaves_heap ? MF_SESSION_NO_HEAP : 0);
+	active_value = MF_SESSION_ACTIVE | (header->keeps_ledger ? MF_SESSION_LEDGER : 0) |
+		       (mf_details_are_kept(&mf_session_store) ? MF_SESSION_DETAILS : 0) |
+		       (header->counts_stacks ? MF_SESSION_STACKS : 0) |
+		       (header->leaves_heap ? MF_SESSION_NO_HEAP : 0);
 	__atomic_store_n(&mf_session_active_word, (const volatile int *)active_word, __ATOMIC_RELEASE);
+	*address = (uintptr_t)active_word;
+	return active_value;
+}
+
+void mf_session_begin(void)
+{
+	uint64_t address;
+
+	*active_word = mf_session_prepare(&address);
 }
 
 void mf_session_verify(void)

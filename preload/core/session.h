@@ -59,6 +59,12 @@ void mf_session_count(bool counts);
  */
 bool mf_session_make_word(void);
 
+/*
+ * Prepares for counting, but does not start it: whoever writes the result to *@address does. Context: the session memory
+ * is attached and ready.
+ */
+int mf_session_prepare(uint64_t *address);
+
 /* Starts counting events. Context: the session memory is attached and ready. */
 void mf_session_begin(void);
 

@@ -29,6 +29,11 @@ static __attribute__((constructor)) void note_first_thread(void)
 		first_thread = pthread_self();
 }
 
+void mf_stack_bounds_set_first(uint64_t thread)
+{
+	first_thread = (pthread_t)thread;
+}
+
 struct mf_stack_bounds *mf_stack_bounds(void)
 {
 	static __thread struct mf_stack_bounds own __attribute__((tls_model("initial-exec")));

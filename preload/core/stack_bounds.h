@@ -23,6 +23,12 @@ struct mf_stack_bounds {
 struct mf_stack_bounds *mf_stack_bounds(void);
 
 /*
+ * Sets the ID of the process's initial thread, which is otherwise the first one to be seen. Used when another thread may
+ * have loaded the shim.
+ */
+void mf_stack_bounds_set_first(uint64_t thread);
+
+/*
  * Returns whether @address is known to be on the thread's stack, whose bounds are @own. If so, it can be read as long
  * as the thread exists.
  */

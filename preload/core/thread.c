@@ -260,6 +260,13 @@ void mf_thread_frozen(void)
 		private->depth.frozen = private->depth.bytes;
 }
 
+void mf_thread_forget(void)
+{
+	if (has_key)
+		pthread_key_delete(key);
+	has_key = false;
+}
+
 void mf_thread_reset(void)
 {
 	list_lock = (struct mf_lock){ 0 };

@@ -176,6 +176,9 @@ void mf_thread_release(void);
  */
 void mf_thread_frozen(void);
 
+/* Makes ending threads forget their states, because the shim starts over; see process/late.c. */
+void mf_thread_forget(void);
+
 /*
  * In a forked child: releases the lock that protects the thread states, because its holder does not exist in the child.
  */

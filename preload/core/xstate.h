@@ -17,6 +17,11 @@ typedef uint64_t mf_xstate_function(const void *data, uint64_t more);
  */
 uint64_t mf_xstate_call(mf_xstate_function *function, const void *data, uint64_t more);
 
+#ifdef __x86_64__
+/* For process/late.c, which has to know all variables that each thread has. */
+extern __thread uint64_t mf_xstate_own_stack __attribute__((visibility("hidden"), tls_model("initial-exec")));
+#endif
+
 /* Determines which registers must be saved, and how. Called once, before the first mf_xstate_call(). */
 void mf_xstate_start(void);
 

@@ -20,6 +20,7 @@
 #include "core/own_memory.h"
 #include "patch.h"
 #include "requests.h"
+#include "slots.h"
 #include "stack/rule_cache.h"
 #include "core/session.h"
 #include "takeover.h"
@@ -44,7 +45,17 @@ static const struct visitor visitors[] = {
 	{ mf_cxx_library_arrived, NULL, mf_cxx_library_gone },
 };
 
-#define VISITORS (sizeof(visitors) / sizeof(visitors[0]))
+/* The same for a shim that was loaded into a running process: it changes no code of the program. */
+static const struct visitor late_visitors[] = {
+	{ mf_slots_arrived, mf_slots_done, NULL },
+	{ mf_cxx_library_arrived, NULL, mf_cxx_library_gone },
+};
+
+#define VISITORS      (sizeof(visitors) / sizeof(visitors[0]))
+#define LATE_VISITORS (sizeof(late_visitors) / sizeof(late_visitors[0]))
+
+static const struct visitor *active_visitors = visitors;
+static size_t n_visitors = VISITORS;
 
 /* Objects that have been handled. An object is identified by its load bias and the address of its headers. */
 struct known {
@@ -120,9 +131,9 @@ static int visit(struct dl_phdr_info *object, size_t size, void *data)
 	if (!is_new(object, round))
 		return 0;
 	round->any = true;
-	for (size_t i = 0; i < VISITORS; i++)
-		if (visitors[i].arrived)
-			visitors[i].arrived(object);
+	for (size_t i = 0; i < n_visitors; i++)
+		if (active_visitors[i].arrived)
+			active_visitors[i].arrived(object);
 	return 0;
 }
 
@@ -136,9 +147,9 @@ static void forget_the_gone(void)
 			known[n++] = known[i];
 			continue;
 		}
-		for (size_t j = 0; j < VISITORS; j++)
-			if (visitors[j].gone)
-				visitors[j].gone(known[i].bias);
+		for (size_t j = 0; j < n_visitors; j++)
+			if (active_visitors[j].gone)
+				active_visitors[j].gone(known[i].bias);
 	}
 	n_known = n;
 }
@@ -155,9 +166,9 @@ static bool look(void)
 	this_round++;
 	dl_iterate_phdr(visit, &round);
 	forget_the_gone();
-	for (size_t i = 0; round.any && i < VISITORS; i++)
-		if (visitors[i].done)
-			visitors[i].done();
+	for (size_t i = 0; round.any && i < n_visitors; i++)
+		if (active_visitors[i].done)
+			active_visitors[i].done();
 	return !round.no_room;
 }
 
@@ -224,30 +235,68 @@ static bool is_empty(const uint8_t *code)
 	       ((uintptr_t)code % 16 + MF_PATCH_BYTES <= 16 && memchr("\xcc\x90\x66\x0f\x2e", *at, 5));
 }
 
-int mf_object_loaded_start(void)
+/*
+ * Finds what is to be overwritten with a jump to list_changes(). Returns 0, and sets *@site and *@via as for
+ * mf_patch_jump(); or -errno.
+ */
+static int prepare_jump(uint8_t **site, const void **via)
 {
-	uint8_t *site = (uint8_t *)(uintptr_t)_r_debug.r_brk;
-	bool all = look();
-	const void *via;
+	uint8_t *at = (uint8_t *)(uintptr_t)_r_debug.r_brk;
 	int code;
 
-	if (MF_PATCH_BYTES && site && *site == BREAKPOINT)
+	if (MF_PATCH_BYTES && at && *at == BREAKPOINT)
 		/*
 		 * a debugger has a breakpoint here, and would later overwrite the first byte of the jump with the byte
 		 * that it saved
 		 */
 		return -EBUSY;
-	if (!MF_PATCH_BYTES || !site || !is_empty(site))
+	if (!MF_PATCH_BYTES || !at || !is_empty(at))
 		return -ENOTSUP;
-	code = mf_patch_prepare(site, (const void *)list_changes, &via);
-	if (!code)
-		code = mf_patch_seal();
+	*site = at;
+	code = mf_patch_prepare(at, (const void *)list_changes, via);
+	return code ? code : mf_patch_seal();
+}
+
+/* Called when the jump has been written, or will be before the next object is loaded. @all: all objects are known. */
+static void begin(bool all)
+{
+	mf_rule_cache_keep_guesses = true;
+	mf_objects_are_announced();
+	mf_cxx_library_know(all);
+}
+
+int mf_object_loaded_start(void)
+{
+	bool all = look();
+	const void *via;
+	uint8_t *site;
+	int code = prepare_jump(&site, &via);
+
 	if (!code)
 		code = mf_patch_jump(site, via);
-	if (!code) {
-		mf_rule_cache_keep_guesses = true;
-		mf_objects_are_announced();
-		mf_cxx_library_know(all);
-	}
+	if (!code)
+		begin(all);
 	return code;
+}
+
+int mf_object_loaded_prepare(void (*write)(uint64_t address, uint64_t fresh))
+{
+	const void *via;
+	uint8_t *site, bytes[sizeof(uint64_t)];
+	uint64_t word;
+	bool all;
+	int code;
+
+	active_visitors = late_visitors;
+	n_visitors = LATE_VISITORS;
+	all = look();
+	code = prepare_jump(&site, &via);
+	if (code)
+		return code;
+	memcpy(bytes, site, sizeof(bytes));
+	mf_jump_encode(bytes, (uintptr_t)site, (uintptr_t)via);
+	memcpy(&word, bytes, sizeof(word));
+	write((uintptr_t)site, word);
+	begin(all);
+	return 0;
 }

@@ -36,6 +36,7 @@
 #include "environment.h"
 #include "follow.h"
 #include "fork.h"
+#include "late.h"
 #include "limits.h"
 #include "syscall.h"
 
@@ -167,6 +168,10 @@ static void *load_libunwind(void)
 
 __attribute__((constructor)) static void start(void)
 {
+	if (mf_late_is_wanted()) {
+		mf_late_start();
+		return;
+	}
 	mf_start();
 	mf_attach();
 	if (!mf_session_is_active() || mf_session_store.header->verify != MF_VERIFY_STACKS)

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # Flags and libraries of the target programs, where they differ from the default: "-g -O1" and no library.
 
+# The compiler must not change the calls of allocation functions.
+CFLAGS-attach := -g -O1 -D_GNU_SOURCE -fno-builtin
+LDLIBS-attach := -lpthread -ldl
+CFLAGS-attach_fixed := $(CFLAGS-attach) -fno-pie -no-pie
+LDLIBS-attach_fixed := -lpthread -ldl
+CFLAGS-attach_own := -g -O1 -D_GNU_SOURCE -fno-builtin
+CFLAGS-attach_pointers := -g -O1 -D_GNU_SOURCE
 CFLAGS-churn := -g -O1
 LDLIBS-churn := -lpthread
 LDLIBS-ctl_orphan := -lpthread

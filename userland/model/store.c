@@ -160,9 +160,10 @@ void mf_store_let_go(const struct mf_store *store, enum mf_region_id region)
 		madvise(store->regions[region], store->sizes[region], MADV_DONTNEED);
 }
 
-static int create_file(uint64_t size, int *fd, struct mf_error *err)
+/* Makes a file of @size bytes from the empty memfd @given, or from a new one if @given is negative. */
+static int create_file(uint64_t size, int given, int *fd, struct mf_error *err)
 {
-	int made = memfd_create("massif-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int made = given >= 0 ? given : memfd_create("massif-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (made < 0)
 		return mf_error_set(err, -errno, "cannot create the session memory: %s",
@@ -171,7 +172,8 @@ static int create_file(uint64_t size, int *fd, struct mf_error *err)
 	    fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
 		int code = -errno;
 
-		close(made);
+		if (given < 0)
+			close(made);
 		return mf_error_set(err, code, "cannot size the session memory: %s",
 				    strerror(-code));
 	}
@@ -179,7 +181,7 @@ static int create_file(uint64_t size, int *fd, struct mf_error *err)
 	return 0;
 }
 
-static int create(struct mf_store *store, uint64_t budget, bool has_details, int *fd, struct mf_error *err)
+static int create(struct mf_store *store, uint64_t budget, bool has_details, int given, int *fd, struct mf_error *err)
 {
 	struct mf_region regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT], offset = 0;
@@ -197,13 +199,13 @@ static int create(struct mf_store *store, uint64_t budget, bool has_details, int
 	}
 
 	if (fd) {
-		code = create_file(offset, &made, err);
+		code = create_file(offset, given, &made, err);
 		if (code)
 			return code;
 	}
 	code = map_all(store, made, regions, NULL, PROT_READ | PROT_WRITE, false);
 	if (code) {
-		if (made >= 0)
+		if (made >= 0 && given < 0)
 			close(made);
 		return mf_error_set(err, code, "cannot map the session memory: %s", strerror(-code));
 	}
@@ -227,12 +229,19 @@ static int create(struct mf_store *store, uint64_t budget, bool has_details, int
 
 int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err)
 {
-	return create(store, budget, false, fd, err);
+	return create(store, budget, false, -1, fd, err);
 }
 
 int mf_store_create_detailed(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err)
 {
-	return create(store, budget, true, fd, err);
+	return create(store, budget, true, -1, fd, err);
+}
+
+int mf_store_create_in(struct mf_store *store, uint64_t budget, bool has_details, int fd, struct mf_error *err)
+{
+	int made;
+
+	return create(store, budget, has_details, fd, &made, err);
 }
 
 /*

@@ -300,6 +300,12 @@ int mf_store_create(struct mf_store *store, uint64_t budget, int *fd, struct mf_
 /* Like mf_store_create(), for a store that keeps details: it has all regions, and keeps_details is set. */
 int mf_store_create_detailed(struct mf_store *store, uint64_t budget, int *fd, struct mf_error *err);
 
+/*
+ * Creates a store in the empty memfd @fd, which may be sealed and belongs to the caller in any case. The store keeps details
+ * if @has_details is true. Returns 0 or -errno.
+ */
+int mf_store_create_in(struct mf_store *store, uint64_t budget, bool has_details, int fd, struct mf_error *err);
+
 /* Maps the store in the file @fd, which may be closed afterwards. Returns 0, or -errno if it is not a valid store. */
 int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);
 

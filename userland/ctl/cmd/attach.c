@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "ctl/options/time_units.h"
+#include "attach.h"
 #include "command.h"
 #include "ctl/control/server.h"
 #include "ctl/check/checker.h"
@@ -40,6 +41,7 @@ enum {
 struct request {
 	pid_t pid;
 	double duration; /* how long to profile, in seconds; 0 means until the process ends or massif-ctl is stopped */
+	bool heap;	 /* profile the heap, not the pages */
 };
 
 /* The state of one attach command. */
@@ -99,6 +101,8 @@ static int sort_words(int argc, char **argv, struct request *request, char **opt
 			ret = parse_duration(i < argc ? argv[i] : NULL, &request->duration, err);
 		} else if (strncmp(argv[i], duration, length) == 0 && argv[i][length] == '=') {
 			ret = parse_duration(argv[i] + length + 1, &request->duration, err);
+		} else if (strcmp(argv[i], "--heap") == 0 || strcmp(argv[i], "--heap=yes") == 0) {
+			request->heap = true;
 		} else if (argv[i][0] == '-') {
 			options[n++] = argv[i];
 		} else {
@@ -108,7 +112,7 @@ static int sort_words(int argc, char **argv, struct request *request, char **opt
 	return ret ? ret : n;
 }
 
-static int make_timer(double seconds, int *timer, struct mf_error *err)
+int mf_attach_make_timer(double seconds, int *timer, struct mf_error *err)
 {
 	struct itimerspec when = {
 		.it_value = { .tv_sec = (time_t)seconds,
@@ -127,14 +131,13 @@ static int make_timer(double seconds, int *timer, struct mf_error *err)
 	return 0;
 }
 
-/* Handles pending signals; the terminal's stop signals suspend massif-ctl. Returns whether massif-ctl must exit. */
-static bool must_stop(struct attachment *a)
+bool mf_attach_must_stop(const struct mf_signals *signals)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct signalfd_siginfo info;
 	bool stop = false;
 
-	while (mf_signals_next(&a->signals, &info)) {
+	while (mf_signals_next(signals, &info)) {
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 			stop |= (int)info.ssi_signo == ends[i];
 		if (info.ssi_signo == SIGTSTP || info.ssi_signo == SIGTTIN ||
@@ -182,7 +185,7 @@ static int follow(struct attachment *a, struct mf_error *err)
 			return ret;
 		if (polled[3].revents)
 			mf_control_serve(a->control);
-		if (polled[1].revents || (polled[0].revents && must_stop(a)))
+		if (polled[1].revents || (polled[0].revents && mf_attach_must_stop(&a->signals)))
 			return 0;
 	}
 	return 0;
@@ -242,7 +245,7 @@ static int attach(struct mf_options *options, const struct request *request)
 		return refuse(&err);
 	mf_logfile_name(&log, request->pid);
 	if (mf_pages_session_open(&a.session, options, NULL, process.cmd, &err) ||
-	    make_timer(request->duration, &timer, &err) || mf_signals_take(&a.signals, &err)) {
+	    mf_attach_make_timer(request->duration, &timer, &err) || mf_signals_take(&a.signals, &err)) {
 		mf_pages_session_close(&a.session);
 		return refuse(&err);
 	}
@@ -279,12 +282,11 @@ static int attach_with(struct mf_options *options, const struct mf_defaults *def
 				      "Use --help for more information.");
 		return refuse(&err);
 	}
-	/* A program that was not started by massif-ctl can be profiled only in pages mode. */
 	options->heap = true;
-	options->pages_as_heap = true;
+	options->pages_as_heap = !request.heap;
 	mf_message_set_level(options->verbosity);
 	mf_defaults_say_refused(defaults);
-	return attach(options, &request);
+	return request.heap ? mf_attach_heap(options, request.pid, request.duration) : attach(options, &request);
 }
 
 int mf_command_attach(int argc, char **argv)

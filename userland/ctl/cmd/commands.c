@@ -126,16 +126,20 @@ const struct mf_command mf_commands[] = {
 	  mf_command_print,
 	  "  Runs the ms_print that is installed with massif-ctl, with the same options and files. In Debian's packages\n"
 	  "  its name is massif-print, because /usr/bin/ms_print is Valgrind's.\n" },
-	{ "attach", "attach PID [--duration S] [options]", "profile the pages of a running process; needs massif.ko",
+	{ "attach", "attach [--heap] PID [--duration S] [options]", "profile a running process: its pages, or its heap",
 	  mf_command_attach,
-	  "  Records every change of the memory mappings of process PID, with its call stack. Memory that was\n"
-	  "  mapped earlier is shown from the first snapshot on, without call stacks. The profile ends after S\n"
-	  "  seconds (--duration), at Ctrl-C or SIGTERM, or when the process ends; the process keeps running.\n"
-	  "  The file (massif.out.PID by default, see --massif-out-file) ends with a detailed snapshot.\n"
+	  "  With --heap, counts what process PID allocates from now on, as massif-ctl run does from the start.\n"
+	  "  Blocks that it already has are not in the profile. The shim is loaded into the process, which does\n"
+	  "  not notice; what could be harmed is refused.\n"
 	  "\n"
-	  "  attach needs the kernel module massif.ko (massif-ctl doctor reports what is missing) and the\n"
-	  "  right to trace the process: be its user, or root. It cannot profile the heap: use massif-ctl run\n"
-	  "  for that. Options that concern malloc'd blocks have no effect.\n",
+	  "  Without --heap, records every change of its memory mappings, with its call stack. Memory that was\n"
+	  "  mapped earlier is shown from the first snapshot on, without call stacks. This needs the kernel module\n"
+	  "  massif.ko (massif-ctl doctor reports what is missing). Options that concern malloc'd blocks have no\n"
+	  "  effect.\n"
+	  "\n"
+	  "  The profile ends after S seconds (--duration), at Ctrl-C or SIGTERM, or when the process ends; the\n"
+	  "  process keeps running. The file (massif.out.PID by default, see --massif-out-file) ends with a detailed\n"
+	  "  snapshot. attach needs the right to trace the process: be its user, or root.\n",
 	  .has_options = true, .words = attach_words },
 	{ "rescue", "rescue PID [options]", "recover a profile whose massif-ctl was killed",
 	  mf_command_rescue,

@@ -177,16 +177,24 @@ static int make_filter_server(struct mf_heap_process *process, struct mf_error *
 	return mf_filter_server_create(&process->store, process->options, &process->filter_server, err);
 }
 
-/* Creates the store of a process, with the regions that the options need. */
-static int create_store(struct mf_heap_process *process, struct mf_error *err)
+/* Creates the store of a process, with the regions that the options need, in the file @memory unless that is -1. */
+static int create_store(struct mf_heap_process *process, int memory, struct mf_error *err)
 {
-	return process->options->record_details && process->options->record_file ?
+	bool has_details = process->options->record_details && process->options->record_file;
+	int ret;
+
+	if (memory >= 0) {
+		ret = mf_store_create_in(&process->store, process->budget, has_details, memory, err);
+		process->memory = ret ? -1 : memory;
+		return ret;
+	}
+	return has_details ?
 		       mf_store_create_detailed(&process->store, process->budget, &process->memory, err) :
 		       mf_store_create(&process->store, process->budget, &process->memory, err);
 }
 
-int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
-			   pid_t pid, struct mf_heap_process **process, struct mf_error *err)
+int mf_heap_process_create_in(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
+			      int memory, struct mf_heap_process **process, struct mf_error *err)
 {
 	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
 	int ret;
@@ -195,7 +203,7 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	mf_output_make_name(&made->name, path, strlen(path));
 	made->budget = budget_for(pid);
-	ret = create_store(made, err);
+	ret = create_store(made, memory, err);
 	if (ret)
 		return ret;
 	set_up(&made->store, options);
@@ -204,7 +212,15 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 	ret = make_filter_server(made, err);
 	if (!ret)
 		*process = mf_take(made, NULL);
+	else if (memory >= 0)
+		made->memory = -1;
 	return ret;
+}
+
+int mf_heap_process_create(const struct mf_options *options, const char *path, const char *cmd,
+			   pid_t pid, struct mf_heap_process **process, struct mf_error *err)
+{
+	return mf_heap_process_create_in(options, path, cmd, pid, -1, process, err);
 }
 
 int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
@@ -350,7 +366,7 @@ static int make_own(struct mf_heap_process *process, struct mf_error *err)
 int mf_heap_process_copy(struct mf_heap_process *process, bool lives, struct mf_error *err)
 {
 	const struct mf_heap_process *from = process->source;
-	int ret = create_store(process, err);
+	int ret = create_store(process, -1, err);
 
 	if (ret)
 		return ret;

@@ -93,6 +93,13 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 			   pid_t pid, struct mf_heap_process **process, struct mf_error *err);
 
 /*
+ * The same for a store in the empty memfd @memory, or in a new one if @memory is -1. On success, takes ownership of
+ * @memory.
+ */
+int mf_heap_process_create_in(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
+			      int memory, struct mf_heap_process **process, struct mf_error *err);
+
+/*
  * Creates a process for the running process @pid whose session is in the file @memory. If @memory is -1, the caller
  * fills the store. On success, returns 0 and takes ownership of @memory. On failure, returns -errno and the caller
  * still owns @memory.
