@@ -3,7 +3,9 @@
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "resident.h"
 #include "session.h"
@@ -23,6 +25,11 @@ struct massif_rss_notifier {
 	/* The notifier's target, or NULL if it has none. Changed under massif_table_lock, read under RCU. */
 	struct massif_target *target;
 };
+
+/* Number of notifiers that exist; free_rss_notifier() wakes whom waits for it to be 0. */
+static atomic_t n_notifiers = ATOMIC_INIT(0);
+/* Set when the first one has been made. */
+static bool used;
 
 /*
  * The notifier's target, or NULL if it has been removed. Called under RCU. Do not look the target up by its address
@@ -72,6 +79,8 @@ static void range_end(struct mmu_notifier *notifier, const struct mmu_notifier_r
 static void free_rss_notifier(struct mmu_notifier *notifier)
 {
 	kfree(container_of(notifier, struct massif_rss_notifier, notifier));
+	if (atomic_dec_and_test(&n_notifiers))
+		wake_up_var(&n_notifiers);
 }
 
 static const struct mmu_notifier_ops operations = {
@@ -102,6 +111,8 @@ struct massif_rss_notifier *massif_rss_notifier_create(struct mm_struct *mm)
 		kfree(rss_notifier);
 		return NULL;
 	}
+	atomic_inc(&n_notifiers);
+	WRITE_ONCE(used, true);
 	return rss_notifier;
 }
 
@@ -131,15 +142,22 @@ void massif_rss_notifier_put(struct massif_rss_notifier *rss_notifier)
 }
 
 /**
- * massif_rss_notifier_exit() - wait until all notifiers are freed. Called when the module is unloaded.
+ * massif_rss_notifier_exit() - wait until all notifiers are freed, and no thread is in the function that frees them.
+ * Called when the module is unloaded.
  *
- * massif_rss_notifier_put() has been called for each of them.
+ * massif_rss_notifier_put() has been called for each of them. mmu_notifier_synchronize() would not do: it waits for a grace
+ * period, after which the functions that the kernel calls at its end may still be waiting for their turn on another
+ * processor.
  *
  * Context: process context; sleeps.
  */
 void massif_rss_notifier_exit(void)
 {
-	mmu_notifier_synchronize();
+	if (!used)
+		return;
+	wait_var_event(&n_notifiers, !atomic_read(&n_notifiers));
+	/* free_rss_notifier() may not have returned yet from where it has counted down. */
+	synchronize_rcu_tasks();
 }
 
 #else /* stubs without CONFIG_MMU_NOTIFIER: never called, because SETUP refuses MASSIF_SETUP_RESIDENT */

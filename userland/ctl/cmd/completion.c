@@ -17,7 +17,10 @@ int mf_command_completion(int argc, char **argv)
 		mf_message_say(MF_MESSAGE_ERROR, "completion takes the name of a shell: bash, zsh or fish");
 		return 1;
 	}
-	shell->write(stdout);
+	if (shell->write(stdout)) {
+		mf_message_say(MF_MESSAGE_ERROR, "out of memory");
+		return 1;
+	}
 	if (fflush(stdout) || ferror(stdout)) {
 		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
 		return 1;

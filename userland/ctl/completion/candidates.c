@@ -4,6 +4,8 @@
 #include "candidates.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ctl/options/option_table.h"
@@ -77,61 +79,89 @@ static void add_formats(struct mf_candidate *candidate)
 			add_word(candidate, mf_writers[i].name, strlen(mf_writers[i].name));
 }
 
-static struct mf_candidate *add(struct mf_candidates *candidates, const char *name)
+static bool is_listed(const struct mf_candidates *candidates, const char *name)
 {
-	struct mf_candidate *candidate = &candidates->options[candidates->n];
-
 	for (size_t i = 0; i < candidates->n; i++)
 		if (strcmp(candidates->options[i].name, name) == 0)
-			return NULL;
-	if (candidates->n == MF_CANDIDATES_MAX)
-		return NULL;
-	candidates->n++;
-	*candidate = (struct mf_candidate){ .name = name };
-	return candidate;
+			return true;
+	return false;
 }
 
-static void add_profiling_options(struct mf_candidates *candidates)
+/* Adds an option that is not listed yet. Returns NULL if out of memory. */
+static struct mf_candidate *add(struct mf_candidates *candidates, const char *name)
+{
+	if (candidates->n == candidates->room) {
+		size_t room = candidates->room ? 2 * candidates->room : 64;
+		struct mf_candidate *more = reallocarray(candidates->options, room, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		candidates->options = more;
+		candidates->room = room;
+	}
+	candidates->options[candidates->n] = (struct mf_candidate){ .name = name };
+	return &candidates->options[candidates->n++];
+}
+
+static int add_profiling_options(struct mf_candidates *candidates)
 {
 	for (size_t i = 0; i < mf_option_table_size; i++) {
 		const struct mf_option *option = &mf_option_table[i];
-		struct mf_candidate *candidate = add(candidates, option->name);
+		struct mf_candidate *candidate;
 
-		if (!candidate)
+		if (is_listed(candidates, option->name))
 			continue;
+		candidate = add(candidates, option->name);
+		if (!candidate)
+			return -ENOMEM;
 		candidate->meaning = option->meaning;
 		if (option->values)
 			read_values(candidate, option->values);
 	}
+	return 0;
 }
 
-static void add_own_option(struct mf_candidates *candidates, const struct mf_command *command, const char *name)
+static int add_own_option(struct mf_candidates *candidates, const struct mf_command *command, const char *name)
 {
 	struct mf_candidate *candidate = add(candidates, name);
 	const char *value;
 
-	if (!candidate || mf_query_is_bare(name) || strcmp(name, "--once") == 0)
-		return;
+	if (!candidate)
+		return -ENOMEM;
+	if (mf_query_is_bare(name) || strcmp(name, "--once") == 0)
+		return 0;
 	candidate->value = strcmp(name, "--output") == 0 ? MF_CANDIDATE_FILE : MF_CANDIDATE_OTHER;
 	if (strcmp(name, "--to") == 0)
 		add_formats(candidate);
 	value = find_value(command->details, name) ?: find_value(command->usage, name);
 	if (value && candidate->value == MF_CANDIDATE_OTHER)
 		read_values(candidate, value);
+	return 0;
 }
 
-void mf_candidates_of(const struct mf_command *command, struct mf_candidates *candidates)
+int mf_candidates_of(const struct mf_command *command, struct mf_candidates *candidates)
 {
 	struct mf_candidate *help;
+	int code = 0;
 
 	candidates->n = 0;
-	for (const char *const *word = command->words; word && *word; word++)
-		add_own_option(candidates, command, *word);
-	if (command->has_options)
-		add_profiling_options(candidates);
+	for (const char *const *word = command->words; word && *word && !code; word++)
+		code = add_own_option(candidates, command, *word);
+	if (!code && command->has_options)
+		code = add_profiling_options(candidates);
+	if (code || is_listed(candidates, "--help"))
+		return code;
 	help = add(candidates, "--help");
-	if (help)
-		help->meaning = "print the command's help";
+	if (!help)
+		return -ENOMEM;
+	help->meaning = "print the command's help";
+	return 0;
+}
+
+void mf_candidates_deinit(struct mf_candidates *candidates)
+{
+	free(candidates->options);
+	*candidates = (struct mf_candidates){ 0 };
 }
 
 bool mf_candidates_takes_program(const struct mf_command *command)

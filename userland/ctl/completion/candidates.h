@@ -11,8 +11,6 @@
 
 #include "ctl/cmd/command.h"
 
-#define MF_CANDIDATES_MAX 128u /* more than a command has options */
-
 enum mf_candidate_value {
 	MF_CANDIDATE_BARE,  /* the option takes no value */
 	MF_CANDIDATE_OTHER, /* any value */
@@ -29,12 +27,14 @@ struct mf_candidate {
 };
 
 struct mf_candidates {
-	struct mf_candidate options[MF_CANDIDATES_MAX];
-	size_t n;
+	struct mf_candidate *options;
+	size_t n, room;
 };
 
-/* Lists the options of @command. */
-void mf_candidates_of(const struct mf_command *command, struct mf_candidates *candidates);
+/* Lists the options of @command in @candidates, in place of those that are there. Returns 0 or -ENOMEM. */
+int mf_candidates_of(const struct mf_command *command, struct mf_candidates *candidates);
+
+void mf_candidates_deinit(struct mf_candidates *candidates);
 
 /* Returns whether what follows the options of @command is a program with its arguments. */
 bool mf_candidates_takes_program(const struct mf_command *command);

@@ -14,16 +14,20 @@ static bool is_short(const struct mf_candidate *option)
 	return option->name[1] != '-';
 }
 
-/* Calls @write for each command with its options. */
-static void for_each(FILE *out, void (*write)(FILE *out, const struct mf_command *command,
-					      const struct mf_candidates *candidates))
+/* Calls @write for each command with its options. Returns 0 or -ENOMEM. */
+static int for_each(FILE *out, void (*write)(FILE *out, const struct mf_command *command,
+					     const struct mf_candidates *candidates))
 {
-	struct mf_candidates candidates;
+	struct mf_candidates candidates = { 0 };
+	int code = 0;
 
-	for (unsigned int i = 0; i < mf_n_commands; i++) {
-		mf_candidates_of(&mf_commands[i], &candidates);
-		write(out, &mf_commands[i], &candidates);
+	for (unsigned int i = 0; i < mf_n_commands && !code; i++) {
+		code = mf_candidates_of(&mf_commands[i], &candidates);
+		if (!code)
+			write(out, &mf_commands[i], &candidates);
 	}
+	mf_candidates_deinit(&candidates);
+	return code;
 }
 
 /* Prints the names of the commands, separated by blanks. If @programs is false, leaves out those that run a program. */
@@ -86,8 +90,10 @@ static void write_bash_command(FILE *out, const struct mf_command *command, cons
 	fputs("\t\t;;\n", out);
 }
 
-static void write_bash(FILE *out)
+static int write_bash(FILE *out)
 {
+	int code;
+
 	fputs("# " HEAD " bash\n"
 	      "_massif_ctl()\n{\n"
 	      "\tlocal cur prev words cword options= command=run first=1 i\n"
@@ -108,7 +114,7 @@ static void write_bash(FILE *out)
 	      "\t\tdone ;;\n"
 	      "\tesac\n"
 	      "\tcase $command in\n", out);
-	for_each(out, write_bash_command);
+	code = for_each(out, write_bash_command);
 	fputs("\tesac\n"
 	      "\tcase $cur in\n"
 	      "\t-*)\n"
@@ -129,6 +135,7 @@ static void write_bash(FILE *out)
 	      "\tesac\n"
 	      "}\n"
 	      "complete -F _massif_ctl massif-ctl\n", out);
+	return code;
 }
 
 /* Prints @text for a zsh description in single quotes and brackets. */
@@ -176,8 +183,10 @@ static void write_zsh_command(FILE *out, const struct mf_command *command, const
 	fputs(" ;;\n", out);
 }
 
-static void write_zsh(FILE *out)
+static int write_zsh(FILE *out)
 {
+	int code;
+
 	fputs("#compdef massif-ctl\n# " HEAD " zsh\n"
 	      "_massif_ctl()\n{\n"
 	      "\tlocal command=run\n"
@@ -199,8 +208,9 @@ static void write_zsh(FILE *out)
 	      "\t\t((CURRENT--))\n"
 	      "\tfi\n"
 	      "\tcase $command in\n", out);
-	for_each(out, write_zsh_command);
+	code = for_each(out, write_zsh_command);
 	fputs("\tesac\n}\n_massif_ctl \"$@\"\n", out);
+	return code;
 }
 
 static void print_fish_text(FILE *out, const char *text)
@@ -247,7 +257,7 @@ static void write_fish_command(FILE *out, const struct mf_command *command, cons
 		write_fish_option(out, command, &candidates->options[i]);
 }
 
-static void write_fish(FILE *out)
+static int write_fish(FILE *out)
 {
 	fputs("# " HEAD " fish\n", out);
 	for (unsigned int i = 0; i < mf_n_commands; i++) {
@@ -256,7 +266,7 @@ static void write_fish(FILE *out)
 		putc('\n', out);
 	}
 	fputs("complete -c massif-ctl -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n", out);
-	for_each(out, write_fish_command);
+	return for_each(out, write_fish_command);
 }
 
 const struct mf_shell mf_shells[] = {

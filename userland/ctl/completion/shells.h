@@ -7,7 +7,7 @@
 
 struct mf_shell {
 	const char *name;
-	void (*write)(FILE *out);
+	int (*write)(FILE *out); /* returns 0 or -ENOMEM; errors of @out are left to the caller */
 };
 
 /* Ends with a row whose name is NULL. */
