@@ -19,7 +19,7 @@ $(FUZZERS_ALL:%=$(O)/fuzz/%): $(O)/fuzz/%: $(FUZZ_O)/selftests/fuzz/%.o
 	$(call QUIET,CC)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBMASSIF_LIBS) -lz -lzstd
 
 $(addprefix $(O)/fuzz/,caches elf names recording ring rules store): $(FUZZ_LIB)
-$(O)/fuzz/recording: $(patsubst %.c,$(FUZZ_O)/%.o,$(filter-out userland/ctl/main.c userland/ctl/cmd/% userland/ctl/live/%,$(CTL_SRCS)))
+$(O)/fuzz/recording: $(patsubst %.c,$(FUZZ_O)/%.o,$(filter-out userland/ctl/main.c userland/ctl/cmd/% userland/ctl/completion/% userland/ctl/live/%,$(CTL_SRCS)))
 $(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/patch/instruction.o userland/cfi/callsite.o userland/cfi/request_site.o \
 	userland/elf/build_id.o)
 $(O)/fuzz/msprint: $(patsubst %.c,$(FUZZ_O)/msprint/%.o,$(filter-out main.c,$(MSPRINT_SRCS)))

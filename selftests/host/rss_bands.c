@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 
 #include "recording/reader.h"
+#include "residency/sampler.h"
 #include "selftests/lib/ctl_run.h"
 
 #define PAGE	4096ul
@@ -329,9 +330,9 @@ TEST_F_TIMEOUT(bands, of_snapshots, 60)
 	for (size_t i = 0; i < residency->n_moments; i++) {
 		const struct mf_residency_detail *moment = &residency->moments[i];
 
-		EXPECT_NE(0, moment->sample.reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK));
+		EXPECT_NE(0, moment->sample.reasons);
 		EXPECT_LE(moment->of, moment->sample.time);
-		EXPECT_LE(i ? moment[-1].of : 0, moment->of);
+		EXPECT_LE(i ? moment[-1].sample.time : 0, moment->sample.time);
 	}
 	for (size_t i = 0; i < profile->n_snapshots; i++) {
 		bool found = false;
@@ -340,7 +341,8 @@ TEST_F_TIMEOUT(bands, of_snapshots, 60)
 			continue;
 		n_kept++;
 		for (size_t k = 0; k < residency->n_moments; k++)
-			found |= residency->moments[k].of == profile->snapshots[i].time;
+			found |= residency->moments[k].of == profile->snapshots[i].time &&
+				 residency->moments[k].sample.reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK);
 		n_found += found;
 	}
 	/* The program takes 200 ms for each of its ten steps, and has a detailed snapshot in every second one. */
@@ -415,8 +417,42 @@ TEST_F_TIMEOUT(bands, are_shown, 60)
 	ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", "--at=end", "massif.rec"));
 	EXPECT_NE(NULL, strstr(self->result.out, "free pages of the allocator"));
 	EXPECT_NE(NULL, strstr(self->result.out, "keep (rss_shapes.c:")) TH_LOG("%s", self->result.out);
-	EXPECT_EQ(1, RUN("massif-ctl", "show", "--rss", "--at=0", "massif.rec"));
-	EXPECT_NE(NULL, strstr(self->result.err, "--at=peak")) TH_LOG("%s", self->result.err);
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--rss", "--at=10000", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "no snapshot 10000")) TH_LOG("%s", self->result.err);
+	EXPECT_EQ(1, RUN("massif-ctl", "show", "--rss", "--at=1Mi", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "unit of time")) TH_LOG("%s", self->result.err);
+	EXPECT_STREQ("", self->result.out);
+}
+
+/*
+ * A program that rests for five seconds and frees everything as it ends: the last sample has nothing live, but the one
+ * before that can still be chosen by its time, and is named. Of the periodic samples, few are kept with their sites.
+ */
+TEST_F_TIMEOUT(bands, of_the_time_before_the_end, 60)
+{
+	const struct mf_residency *residency = record_resting(self, "tidy", "5000", "0");
+	const struct mf_residency_detail *before = NULL;
+	unsigned int n = 0;
+	char option[64];
+
+	ASSERT_NE(NULL, residency);
+	ASSERT_LT(1, residency->n_moments);
+	for (size_t i = 0; i < residency->n_moments; i++) {
+		if (residency->moments[i].sample.reasons == MF_SAMPLE_PERIODIC) {
+			before = &residency->moments[i];
+			n++;
+		}
+	}
+	ASSERT_NE(NULL, before);
+	EXPECT_LT(MF_PERIODIC_MOMENTS_KEPT / 2, n);
+	EXPECT_GE(2 * MF_PERIODIC_MOMENTS_KEPT + 1, n);
+	EXPECT_NE(0, residency->last.sample.reasons & MF_SAMPLE_END);
+	EXPECT_GT(told(self->said, "live "), residency->last.sample.bands[MF_BAND_LIVE]);
+	EXPECT_LE(told(self->said, "live "), before->sample.bands[MF_BAND_LIVE]);
+	snprintf(option, sizeof(option), "--at=%llums", (unsigned long long)before->sample.time_ms);
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", option, "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, option)) TH_LOG("%s", self->result.out);
+	EXPECT_NE(NULL, strstr(self->result.out, ", one of ")) TH_LOG("%s", self->result.out);
 }
 
 TEST_HARNESS_MAIN

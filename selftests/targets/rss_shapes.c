@@ -346,6 +346,21 @@ static void arenas(void)
 	say("free", 2000 * CHUNK / PAGE * PAGE);
 }
 
+static void free_kept(void)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		free(kept[i]);
+}
+
+/* Keeps many blocks until it exits, and then frees them. */
+static void tidy(void)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		memset(kept[i] = keep(SIZE), 1, SIZE);
+	atexit(free_kept);
+	say("live", BLOCKS * SIZE);
+}
+
 static const struct {
 	const char *name;
 	void (*use)(void);
@@ -356,6 +371,7 @@ static const struct {
 	{ "reserve_block", reserve_block },   { "steps", steps },
 	{ "own", own },	    { "dontneed", dontneed }, { "lazily", lazily }, { "moved", moved }, { "memfd", of_memfd },
 	{ "cache", cache }, { "forked", forked },     { "huge", huge },
+	{ "tidy", tidy },
 };
 
 /* Returns the resident set in bytes. */

@@ -4,6 +4,7 @@
 #include "residency/sampler.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 /* Samples may take one part in so many of a processor's time. */
 #define DUTY 33u
 #define INTERVAL_MS 50u
+#define MOMENT_INTERVAL_MS 250u /* between two periodic samples that are kept with their sites */
 
 static int out_of_memory(struct mf_error *err)
 {
@@ -88,6 +90,20 @@ static void thin_moments(struct mf_residency *residency)
 	residency->n_moments = n;
 }
 
+static bool is_periodic(const struct mf_residency_detail *detail)
+{
+	return detail->sample.reasons == MF_SAMPLE_PERIODIC;
+}
+
+/* Are both the same sample, or for the same snapshot? The profile's time stands still while nothing is allocated. */
+static bool is_same_moment(const struct mf_residency_detail *one, const struct mf_residency_detail *other)
+{
+	if (one->sample.reasons != other->sample.reasons)
+		return false;
+	return one->sample.reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK) ? one->of == other->of :
+									     one->sample.time_ms == other->sample.time_ms;
+}
+
 int mf_sampler_keep_moment(struct mf_residency *residency, const struct mf_residency_detail *detail)
 {
 	const struct mf_residency_detail *last;
@@ -98,7 +114,7 @@ int mf_sampler_keep_moment(struct mf_residency *residency, const struct mf_resid
 	if (!residency->moments)
 		return -ENOMEM;
 	last = residency->n_moments ? &residency->moments[residency->n_moments - 1] : NULL;
-	if (last && last->of == detail->of && last->sample.reasons == detail->sample.reasons)
+	if (last && is_same_moment(last, detail))
 		return 0;
 	if (residency->n_moments == 2 * MF_MOMENTS_KEPT)
 		thin_moments(residency);
@@ -108,6 +124,60 @@ int mf_sampler_keep_moment(struct mf_residency *residency, const struct mf_resid
 	return ret;
 }
 
+/* Drops every second of the periodic samples that have their sites. */
+static void thin_periodic(struct mf_residency *residency)
+{
+	size_t n = 0, seen = 0;
+
+	for (size_t i = 0; i < residency->n_moments; i++) {
+		if (is_periodic(&residency->moments[i]) && seen++ % 2)
+			mf_residency_detail_deinit(&residency->moments[i]);
+		else
+			residency->moments[n++] = residency->moments[i];
+	}
+	residency->n_moments = n;
+}
+
+/*
+ * Keeps some of the periodic samples with their sites, at equal distances, so that there is one also for a time in which
+ * nothing was allocated, and which has no snapshots.
+ */
+static int keep_periodic(struct mf_sampler *sampler, const struct mf_residency_detail *detail)
+{
+	struct mf_residency *residency = &sampler->residency;
+	uint64_t now = detail->sample.time_ms;
+	size_t n = 0;
+
+	if (now < sampler->next_moment_ms)
+		return 0;
+	for (size_t i = 0; i < residency->n_moments; i++)
+		n += is_periodic(&residency->moments[i]);
+	if (!sampler->moment_interval_ms)
+		sampler->moment_interval_ms = MOMENT_INTERVAL_MS;
+	if (n >= 2 * MF_PERIODIC_MOMENTS_KEPT) {
+		thin_periodic(residency);
+		sampler->moment_interval_ms *= 2;
+	}
+	sampler->next_moment_ms = now + sampler->moment_interval_ms;
+	return mf_sampler_keep_moment(residency, detail);
+}
+
+/*
+ * Keeps samples that can be chosen later: at snapshots, on request, some of the periodic ones, and the last one before the
+ * program's functions for its end have run, which often free everything.
+ */
+static int keep_choices(struct mf_sampler *sampler, const struct mf_residency_detail *detail)
+{
+	struct mf_residency *residency = &sampler->residency;
+
+	if (detail->sample.reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK | MF_SAMPLE_REQUEST))
+		return mf_sampler_keep_moment(residency, detail);
+	if (is_periodic(detail))
+		return keep_periodic(sampler, detail);
+	return residency->n_samples > 1 && is_periodic(&residency->last) ?
+		       mf_sampler_keep_moment(residency, &residency->last) : 0;
+}
+
 static int note(struct mf_sampler *sampler, struct mf_residency_detail *detail)
 {
 	struct mf_residency *residency = &sampler->residency;
@@ -115,8 +185,8 @@ static int note(struct mf_sampler *sampler, struct mf_residency_detail *detail)
 
 	if (!ret && mf_residency_rss(&detail->sample) > mf_residency_rss(&residency->peak.sample))
 		ret = mf_residency_detail_copy(&residency->peak, detail);
-	if (!ret && detail->sample.reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK | MF_SAMPLE_REQUEST))
-		ret = mf_sampler_keep_moment(residency, detail);
+	if (!ret)
+		ret = keep_choices(sampler, detail);
 	if (ret)
 		return ret;
 	mf_residency_detail_deinit(&residency->last);

@@ -14,6 +14,9 @@
 /* If there are twice as many samples at snapshots and on request as this, every second one is dropped. */
 #define MF_MOMENTS_KEPT 32u
 
+/* The same of the periodic samples among them. */
+#define MF_PERIODIC_MOMENTS_KEPT 8u
+
 /* If there are twice as many samples as this, every second one is dropped, and the interval is doubled. */
 #define MF_SAMPLES_KEPT 500u
 
@@ -23,6 +26,7 @@ struct mf_sampler {
 	struct mf_thread_stacks stacks;
 	uint64_t interval_ms;
 	uint64_t next_ms; /* the time of the next sample, since the first event */
+	uint64_t moment_interval_ms, next_moment_ms; /* of the periodic samples that are kept with their sites */
 	uint64_t rested_ms; /* from then on, a sample for a snapshot may be taken */
 };
 

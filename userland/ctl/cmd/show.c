@@ -281,12 +281,14 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 
 	if (mf_query_select(query, &process, 1, err))
 		return -ENODATA;
+	if (query->rss) {
+		print_heading(terminal, &process->facts);
+		return mf_residency_view_print(terminal, query, process, err);
+	}
 	if (choose_snapshots(query, process, &part, err))
 		return -ESRCH;
 	table = make_table(query, &part, 1);
 	print_heading(terminal, &process->facts);
-	if (query->rss)
-		return mf_residency_view_print(terminal, query, process, err);
 	print_figures(terminal, process);
 	mf_curve_draw(terminal, &process->profile, ROWS);
 	if (query->sizes)
@@ -385,7 +387,8 @@ static int show_file(struct mf_query *query)
 	}
 	if (query->pid || (recording.n_processes == 1 && !query->processes)) {
 		process = mf_query_process(query, &recording, &err);
-		if (!process || !mf_query_snapshot(query, process, &err))
+		if (!process || (query->rss ? mf_residency_view_check(query, process, &err) != 0 :
+					      !mf_query_snapshot(query, process, &err)))
 			return refuse(&err);
 	}
 	mf_terminal_open(&terminal);
@@ -410,10 +413,6 @@ int mf_command_show(int argc, char **argv)
 
 	if (mf_query_parse(&query, argc, argv, 1, mf_command_show_words, &err))
 		return refuse(&err);
-	if (query.rss && query.at && strcmp(query.at, "peak") != 0 && strcmp(query.at, "end") != 0) {
-		mf_error_set(&err, -EINVAL, "--rss shows the largest sample (--at=peak) or the last one (--at=end)");
-		return refuse(&err);
-	}
 	query.takes_totals = true;
 	return show_file(&query);
 }

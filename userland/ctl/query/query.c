@@ -73,6 +73,14 @@ static const struct time_unit *parse_time(const char *text, double *time)
 	return NULL;
 }
 
+void mf_query_parse_time(const char *text, enum mf_time_unit *unit, double *time)
+{
+	const struct time_unit *found = parse_time(text, time);
+
+	*unit = found ? found->unit : MF_TIME_MS;
+	*time *= found ? found->factor : 0;
+}
+
 static int parse_at(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	int64_t number;

@@ -82,6 +82,9 @@ int mf_query_parse_files(struct mf_query *query, int argc, char **argv, struct m
 			 const char *const *allowed, struct mf_error *err);
 void mf_query_release(struct mf_query *query);
 
+/* Parses a time for --at, such as "300ms" or "20Mi", which has been found to be one. Sets *@time in *@unit. */
+void mf_query_parse_time(const char *text, enum mf_time_unit *unit, double *time);
+
 /* Returns whether the option @name of these commands takes no value. */
 bool mf_query_is_bare(const char *name);
 

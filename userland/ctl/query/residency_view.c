@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "ctl/message/quantity.h"
 #include "ctl/query/residency_summary.h"
+#include "ctl/query/sample_choice.h"
 #include "ctl/query/site_table.h"
 #include "report/counted.h"
 
@@ -43,8 +44,10 @@ static void print_row(const struct mf_terminal *terminal, uint64_t part, uint64_
 }
 
 static void print_heading(const struct mf_terminal *terminal, const struct mf_residency *residency,
-			  const struct mf_residency_sample *sample, bool is_peak)
+			  const struct mf_residency_detail *detail)
 {
+	const struct mf_residency_sample *sample = &detail->sample;
+	bool is_peak = detail == &residency->peak;
 	FILE *out = terminal->out;
 	uint64_t longest = 0;
 
@@ -53,7 +56,8 @@ static void print_heading(const struct mf_terminal *terminal, const struct mf_re
 			longest = residency->samples[i].took_us;
 	fprintf(out, "%sresident set  %s%s at %s, %s of %zu samples%s\n", mf_terminal_bold(terminal),
 		mf_quantity_bytes(mf_residency_rss(sample)).text, mf_terminal_plain(terminal),
-		mf_quantity_time((int64_t)sample->time_ms, MF_TIME_MS).text, is_peak ? "the largest" : "the last",
+		mf_quantity_time((int64_t)sample->time_ms, MF_TIME_MS).text,
+		is_peak ? "the largest" : detail == &residency->last ? "the last" : "one",
 		residency->n_samples, is_peak ? "" : " (the largest: --at=peak)");
 	if (is_peak && residency->peak_rss)
 		fprintf(out, "The kernel's peak (VmHWM) is %s. ", mf_quantity_bytes(residency->peak_rss).text);
@@ -208,19 +212,27 @@ static int print_table(const struct mf_terminal *terminal, const struct mf_query
 	return code;
 }
 
-int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
-			    struct mf_error *err)
+int mf_residency_view_check(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err)
 {
 	const struct mf_residency *residency = process->profile.residency;
-	bool is_peak = !query->at || strcmp(query->at, "end") != 0;
-	const struct mf_residency_detail *detail;
-	int code = 0;
 
 	if (!residency || !residency->n_samples)
 		return mf_error_set(err, -ENODATA, "the file has no samples of the resident set: make the recording with "
 						   "massif-ctl record --rss=yes");
-	detail = is_peak ? &residency->peak : &residency->last;
-	print_heading(terminal, residency, &detail->sample, is_peak);
+	return mf_sample_choose(query, process, err) ? 0 : -ESRCH;
+}
+
+int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
+			    struct mf_error *err)
+{
+	const struct mf_residency *residency = process->profile.residency;
+	const struct mf_residency_detail *detail;
+	int code = mf_residency_view_check(query, process, err);
+
+	if (code)
+		return code;
+	detail = mf_sample_choose(query, process, err);
+	print_heading(terminal, residency, detail);
 	code = mf_residency_summary_print(terminal, query, process, detail, err);
 	if (code)
 		return code;
@@ -229,5 +241,8 @@ int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_
 	print_fillings(terminal, detail);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !code; i++)
 		code = print_table(terminal, query, process, detail, i, err);
-	return code ?: print_areas(terminal, query, detail, err);
+	code = code ?: print_areas(terminal, query, detail, err);
+	if (!code)
+		mf_sample_choices_print(terminal->out, residency, terminal->width);
+	return code;
 }

@@ -9,9 +9,12 @@
 #include "recording/reader.h"
 
 /*
- * Prints the sample with the largest resident set or, with --at=end, the last one. Returns 0, or -errno with a message:
- * -ENODATA if the recording has no samples.
+ * Returns 0 if the recording has the sample that --at chooses, see mf_sample_choose(); otherwise -errno with a message:
+ * -ENODATA if it has no samples at all.
  */
+int mf_residency_view_check(const struct mf_query *query, const struct mf_recorded *process, struct mf_error *err);
+
+/* Prints this sample, which there must be. Returns 0, or -errno with a message. */
 int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
 			    struct mf_error *err);
 
