@@ -231,14 +231,10 @@ static int find_bands(const struct measurement *m, struct mf_sites *sites, struc
 	if (!sites->list)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < MF_BANDS; i++) {
-		struct mf_site site = { .bytes = { detail->sample.bands[i] } };
+		const struct mf_site site = { .label = mf_band_names[i].words, .bytes = { detail->sample.bands[i] } };
 
-		if (!site.bytes[0] || !(mf_measure_kinds[m->budget->measure].bands & (1u << i)))
-			continue;
-		site.label = strdup(mf_band_names[i].words);
-		if (!site.label)
-			return mf_error_set(err, -ENOMEM, "out of memory");
-		sites->list[sites->count++] = site;
+		if (site.bytes[0] && mf_measure_kinds[m->budget->measure].bands & (1u << i))
+			sites->list[sites->count++] = site;
 	}
 	qsort(sites->list, sites->count, sizeof(*sites->list), compare_sites);
 	return 0;
