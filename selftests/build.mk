@@ -59,7 +59,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers bench-kernel demo pictures
+.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers check-packages bench-kernel demo pictures
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -202,6 +202,12 @@ check-viewers:
 	@selftests/tools/packages.sh build viewers
 	@$(SUBMAKE) programs
 	@MASSIF_BUILD=$(abspath $(O)) SPEEDSCOPE='$(SPEEDSCOPE)' selftests/tools/check-viewers.sh
+
+# Half an hour, and 1 GB of downloads. Needs root.
+#: check-packages   build, install, use, upgrade and purge the Debian packages of HEAD in clean systems (RELEASES=bookworm)
+check-packages:
+	@selftests/tools/packages.sh build guest packages
+	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/check-packages.sh $(or $(RELEASES),bookworm)
 
 # An hour; with what stays the same from rule to rule, one takes a minute (RULES='map-*').
 #: check-rules      see the test of each rule of Documentation/security.rst fail without it (RULES=, KERNEL=6.12)

@@ -59,6 +59,13 @@ static unsigned int count(const char *log, const char *text)
 	return times;
 }
 
+/* Logs the lines of @log that contain @text. */
+static void show_lines(struct __test_metadata *_metadata, const char *log, const char *text)
+{
+	for (; (log = strstr(log, text)); log++)
+		TH_LOG("%.*s", (int)strcspn(log, "\n"), log);
+}
+
 /*
  * Returns the contents of the kernel's log since it was last cleared, or NULL if out of memory. The caller must free
  * the result.
@@ -224,7 +231,11 @@ TEST_F_TIMEOUT(unregister, a_probe_that_stays_is_not_used_again, 600)
 	TH_LOG("%u failures, after which %d probes stay", failures, users);
 	EXPECT_LT(0, users);
 	EXPECT_LT(0, count(log, STAYS));
-	EXPECT_EQ(count(log, "WARNING:"), count(log, FAILED) + count(log, FAILED_LAST));
+	EXPECT_EQ(count(log, "WARNING:"), count(log, FAILED) + count(log, FAILED_LAST)) {
+		show_lines(_metadata, log, "WARNING:");
+		show_lines(_metadata, log, FAILED);
+		show_lines(_metadata, log, FAILED_LAST);
+	}
 	EXPECT_EQ(0, count(log, "BUG:") + count(log, "KASAN") + count(log, "Oops"));
 	free(log);
 	/* Clear the kernel's log, so that the runner of the guest tests does not find the expected warnings. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test, search, bench,
-# debug, viewers, pictures)
+# debug, viewers, pictures, packages)
 #
 # Prints what it installs and why, and nothing if everything is installed. The guests' kernels and their
 # headers are not included: vm/kernel.sh unpacks them in the build directory.
@@ -16,6 +16,7 @@ search|to look for programs that massif harms|gcc g++ clang lld binutils strace 
 debug|to build the kernel for debugging|gcc make flex bison bc libelf-dev xz-utils
 viewers|to open exports in the programs that they are for|massif-visualizer kcachegrind dbus-bin dbus-daemon xvfb imagemagick chromium perl
 pictures|to make the pictures of the documentation|g++ tmux perl chromium-headless-shell fonts-dejavu-core pngquant optipng
+packages|to try the Debian packages in clean systems|mmdebstrap util-linux git
 bench|to measure beside other profilers and to have real programs to measure|valgrind heaptrack sqlite3 python3 git perl gcc jq libxml2-utils
 '
 

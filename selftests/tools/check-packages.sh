@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Builds the Debian packages of HEAD in clean systems, and installs, uses, upgrades and removes them there:
+# check-packages.sh [RELEASE...] (bookworm). Needs root. Each step is a line "ok" or "not ok".
+#
+# A clean system is a directory that mmdebstrap has made and unshare(1) enters, with its own mounts and processes. It is
+# cached in $MASSIF_BUILD/packages. Pages mode is tried with the module that dkms has built there, in the virtual machine
+# of the guest tests, which boots the same kernel.
+set -u
+unset CDPATH
+
+top=$(cd "$(dirname "$0")/../.." && pwd -P)
+work=${MASSIF_BUILD:-$top/build}/packages
+releases=${*:-bookworm}
+passed=0 failed=0
+export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+
+say() {
+	printf '%s\n' "$*"
+}
+
+# step RELEASE NAME COMMAND...: runs the command, whose output is in a log, and says how it went.
+step() {
+	local release=$1 name=$2 log
+	shift 2
+	log=$work/log/$release.${name// /-}
+	if "$@" >"$log" 2>&1 </dev/null; then
+		say "ok     $release: $name"
+		passed=$((passed + 1))
+		return 0
+	fi
+	say "not ok $release: $name  # $log"
+	tail -n 15 "$log" | sed 's/^/    /'
+	failed=$((failed + 1))
+	return 1
+}
+
+# Runs a shell command in the system TREE, as root unless the command says otherwise.
+inside() {
+	local tree=$1
+	shift
+	unshare --mount --pid --fork --kill-child --mount-proc="$tree/proc" -- chroot "$tree" /usr/bin/env -i \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+		"${SOURCE_DATE_EPOCH:+SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH}" sh -euc "$*"
+}
+
+make_system() {
+	local release=$1
+	[ -s "$work/$release.tar" ] && return
+	mmdebstrap --variant=apt --include=ca-certificates "$release" "$work/$release.new.tar" && # not half of one
+		mv "$work/$release.new.tar" "$work/$release.tar"
+}
+
+# Makes a new system in $work/tree.NAME and prints the directory.
+unpack() {
+	local release=$1 tree=$work/tree.$2
+	remove_tree "$tree"
+	mkdir -p "$tree" && tar -C "$tree" -xf "$work/$release.tar" && cp /etc/resolv.conf "$tree/etc/" && printf '%s\n' "$tree"
+}
+
+remove_tree() {
+	rm -rf --one-file-system "$1"
+}
+
+# Builds in system TREE what is in its /build/massif, with the version VERSION (empty: that of the changelog).
+build() {
+	local tree=$1 version=$2 what=$3
+	inside "$tree" "
+		rm -rf /build/massif && mkdir -p /build/massif && tar -C /build/massif -xf /build/massif.tar
+		cd /build/massif
+		if [ -n '$version' ]; then
+			sed -i '1s/(.*)/($version)/' debian/changelog
+		fi
+		dpkg-buildpackage $what -us -uc
+	"
+}
+
+# Builds all packages of a release in one system, twice, and an older version.
+build_all() {
+	local release=$1 tree
+	tree=$(unpack "$release" "$release.build") || return
+	mkdir -p "$tree/build" "$work/$release"
+	git -C "$top" archive HEAD -o "$tree/build/massif.tar"
+	step "$release" "build dependencies" inside "$tree" "apt-get update && apt-get install -y --no-install-recommends \
+		build-essential fakeroot lintian && mkdir -p /build/massif && tar -C /build/massif -xf /build/massif.tar &&
+		cd /build/massif && apt-get build-dep -y ./" || return
+	step "$release" "older version" build "$tree" "$older" -b && mv "$tree"/build/*.deb "$work/$release/older/"
+	step "$release" "build" build "$tree" '' -b || return
+	step "$release" "lintian" inside "$tree" "cd /build && lintian --allow-root --fail-on error,warning massif_${older%~0}_*.changes"
+	mv "$tree"/build/*.deb "$work/$release/new/"
+	step "$release" "architecture independent alone" build "$tree" '' -A
+	step "$release" "build again" build "$tree" '' -b
+	step "$release" "reproducible" same "$work/$release/new" "$tree/build"
+	remove_tree "$tree"
+}
+
+same() {
+	local deb
+	for deb in "$1"/*.deb; do
+		cmp "$deb" "$2/${deb##*/}" || return
+	done
+}
+
+# Every file outside of what package management itself keeps.
+list_files() {
+	inside "$1" "find / -xdev \( -path /proc -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/log \
+		-o -path /packages -o -path /tmp -o -path /run -o -path /root -o -path /etc/.pwd.lock \) -prune -o -print | sort"
+}
+
+# What a package leaves: files that are there now but were not before, and are neither dkms's own, nor depmod's, nor copies
+# that the programs for users and groups keep.
+leaves_nothing() {
+	local tree=$1
+	list_files "$tree" >"$tree/packages/after"
+	! comm -13 "$tree/packages/before" "$tree/packages/after" | grep -v '^/var/lib/dkms\|^/usr/lib/modules/\|^/etc/\(group\|passwd\|gshadow\|shadow\|subuid\|subgid\)-$\|\.cache$\|^/var/lib/systemd'
+}
+
+heap_as_user() {
+	inside "$1" "
+		id user >/dev/null 2>&1 || useradd -m user
+		su user -c 'mkdir -p /tmp/heap && cd /tmp/heap && AUTOPKGTEST_TMP=/tmp/heap sh /packages/tests/heap'
+	"
+}
+
+# The module for the kernel RELEASE is where modprobe finds it.
+has_module() {
+	inside "$1" "find /lib/modules/*/updates /lib/modules/*/extra -name 'massif.ko*' | grep . && dkms status massif | grep installed"
+}
+
+# Pages mode in the virtual machine, with the programs and the module of system TREE.
+pages_in_guest() {
+	local tree=$1 kernel=$2
+	"$top/selftests/vm/run.sh" --kernel "$kernel" --timeout 300 -- sh -c "
+		mkdir -p /tmp/root /tmp/upper && mount -t tmpfs none /tmp/upper && mkdir /tmp/upper/up /tmp/upper/work &&
+		mount -t overlay overlay -o lowerdir='$tree',upperdir=/tmp/upper/up,workdir=/tmp/upper/work /tmp/root &&
+		mount -t proc none /tmp/root/proc && mount -t sysfs none /tmp/root/sys && mount --rbind /dev /tmp/root/dev && mkdir -p /tmp/root/tmp/pages &&
+		exec chroot /tmp/root env AUTOPKGTEST_TMP=/tmp/pages sh /packages/tests/pages"
+}
+
+install() {
+	inside "$1" "apt-get install -y --no-install-recommends $2"
+}
+
+use_all() {
+	local release=$1 tree kernel
+	tree=$(unpack "$release" "$release.use") || return
+	mkdir -p "$tree/packages"
+	cp -r "$work/$release/new" "$work/$release/older" "$top/debian/tests" "$tree/packages/"
+	inside "$tree" "apt-get update" >"$work/log/$release.update" 2>&1
+	step "$release" "dependencies" install "$tree" "linux-headers-amd64 dkms systemd-standalone-sysusers libncursesw6 libunwind8 libdw1 \
+		libdeflate0 libzstd1 zlib1g gcc libc6-dev pkgconf perl make" || return
+	list_files "$tree" >"$tree/packages/before"
+	step "$release" "install" install "$tree" "/packages/older/massif_*.deb /packages/older/massif-dkms_*.deb /packages/older/libmassif-dev_*.deb"
+	step "$release" "heap mode as a plain user" heap_as_user "$tree"
+	step "$release" "module by dkms" has_module "$tree"
+	step "$release" "upgrade" install "$tree" "/packages/new/massif_*.deb /packages/new/massif-dkms_*.deb /packages/new/libmassif-dev_*.deb"
+	step "$release" "heap mode after the upgrade" heap_as_user "$tree"
+	step "$release" "module after the upgrade" has_module "$tree"
+	step "$release" "module for a second kernel" install "$tree" linux-headers-cloud-amd64 &&
+		step "$release" "both modules" inside "$tree" "[ \$(dkms status massif | grep -c installed) -eq 2 ]"
+	kernel=$(cd "$tree/lib/modules" && printf '%s\n' *-amd64 | grep -v cloud | head -n 1)
+	step "$release" "kernel for the virtual machine" "$top/selftests/vm/kernel.sh" fetch "$kernel" &&
+		step "$release" "pages mode" pages_in_guest "$tree" "$kernel"
+	inside "$tree" "userdel -r user; apt-get purge -y linux-headers-cloud-amd64; apt-get autoremove -y --purge" >"$work/log/$release.tidy" 2>&1
+	step "$release" "remove" inside "$tree" "apt-get remove -y massif massif-dkms libmassif-dev && ! command -v massif-ctl"
+	step "$release" "install again" install "$tree" "/packages/new/massif_*.deb /packages/new/massif-dkms_*.deb"
+	step "$release" "purge" inside "$tree" "apt-get purge -y massif massif-dkms && ! getent group massif"
+	step "$release" "nothing is left" leaves_nothing "$tree"
+	remove_tree "$tree"
+}
+
+[ "$(id -u)" -eq 0 ] || { say "check-packages.sh needs root, to install packages in a system of its own" >&2; exit 1; }
+SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+older=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/debian/changelog")~0
+mkdir -p "$work/log"
+for release in $releases; do
+	rm -rf "${work:?}/$release"
+	mkdir -p "$work/$release/new" "$work/$release/older"
+	step "$release" "clean system" make_system "$release" && build_all "$release" && use_all "$release"
+done
+say "$passed passed, $failed failed"
+[ $failed -eq 0 ]
