@@ -25,7 +25,7 @@ FIXTURE(numbers)
 	int go[2];		/* a member waits until a byte is written; then it does what the test is about */
 };
 
-/* What the records have reported. */
+/* Counts of the records that the module has written, by what they say. */
 static struct reported {
 	unsigned int forks, execs;
 	unsigned int lost, ends;	/* LOST and END records with reason MEMORY */

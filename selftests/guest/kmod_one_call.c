@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is kept for a thread that stays in one system call while many sessions come and go.
+// The module keeps little memory for a thread that stays in one system call while many sessions attach to it and are closed.
 //
 // Hooks queue work that the thread does when it returns to user mode. Until then, the work keeps the target, and some
 // of it the session.
@@ -30,7 +30,7 @@
 /* The number of pieces of work of one kind that the module keeps for a thread (MASSIF_THREAD_LIMIT). */
 #define KEPT		8
 
-/* Where the child waits in its system call for the pages that the test gives it, one at a time. */
+/* The child's system call writes to these pages, and waits at each until the test provides it. */
 static char *pages;
 
 /* Receives all pages in one system call. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What bash, zsh and fish complete after massif-ctl, asked of the shells themselves; and that massif-ctl takes it.
+// Runs bash, zsh and fish, and checks which words they complete after massif-ctl. Checks that massif-ctl accepts each option
+// that is completed.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -286,7 +286,10 @@ TEST_F_TIMEOUT(screen, end_of_the_program, SECONDS)
 	EXPECT_SHOWS("status 0\nterminal restored\n");
 }
 
-/* What is allocated last is so little that its name would wait, but the end does not come twice. */
+/*
+ * massif-ctl top delays the names of sites that hold little. When the program has ended, it must not delay them any longer,
+ * because no update follows.
+ */
 TEST_F_TIMEOUT(screen, names_after_the_end, SECONDS)
 {
 	START(ctl_target("ctl_live"));
