@@ -41,7 +41,7 @@ modules_install: modules
 
 # The group massif, and its device.
 define install_access
-install -D -m 644 kmod/60-massif.rules $1/lib/udev/rules.d/60-massif.rules
+install -D -m 644 kmod/60-massif.rules $1/usr/lib/udev/rules.d/60-massif.rules
 install -D -m 644 kmod/massif-sysusers.conf $1/usr/lib/sysusers.d/massif.conf
 endef
 

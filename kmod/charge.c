@@ -11,6 +11,10 @@
 #include "charge.h"
 #include "session.h"
 
+#ifndef CONFIG_NET
+#error "massif: this kernel has no CONFIG_NET, so it may not count how much memory a user has locked"
+#endif
+
 /*
  * The memory of a session cannot be swapped out. As with the rings of perf and io_uring, it therefore counts as locked
  * memory, and the total locked memory of a user must stay below RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts the limit.

@@ -32,6 +32,9 @@
  */
 #ifdef MASSIF_HAVE_DIRECT
 
+/* Attributes of a function that preserves all registers. clang wants them at the declaration, too. */
+#define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
+
 asmlinkage void massif_detour_entry(void);
 asmlinkage void massif_detour_entry_fault(void);
 asmlinkage unsigned long massif_detour_call_fault(unsigned long vma, unsigned long addr,
@@ -39,8 +42,8 @@ asmlinkage unsigned long massif_detour_call_fault(unsigned long vma, unsigned lo
 						  unsigned long at);
 asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long addr,
 					     unsigned long flags, unsigned long regs);
-asmlinkage void massif_detour_remove(void);
-asmlinkage bool massif_detour_wants_grow(void);
+asmlinkage KEEPS void massif_detour_remove(void);
+asmlinkage KEEPS bool massif_detour_wants_grow(void);
 asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, unsigned long a2,
 					    unsigned long a3, unsigned long a4, unsigned long a5,
 					    unsigned long a6, unsigned long at);
@@ -102,9 +105,6 @@ asmlinkage unsigned long massif_detour_wrap_##HOOK(WORDS)	\
 	return wrap(HOOK, a0, a1, a2, a3, a4, a5, a6);		\
 }
 MASSIF_EACH_HOOK(WRAPPER)
-
-/* Attributes of a function that preserves all registers. */
-#define KEEPS	__attribute__((no_caller_saved_registers)) notrace noinline
 
 /*
  * The detour for MASSIF_HOOK_REMOVE, whose function the kernel calls when a removal of mappings can no longer fail. The

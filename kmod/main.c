@@ -16,6 +16,10 @@
 #include "return_work.h"
 #include "rss_notifier.h"
 
+#ifndef CONFIG_64BIT
+#error "massif: 32-bit kernels are not supported"
+#endif
+
 static int __init massif_init(void)
 {
 	int err;

@@ -144,6 +144,31 @@ static inline s32 *massif_rss_of_cpu(struct mm_struct *mm, int member, int cpu)
 }
 
 /*
+ * Between these two, the kernel does not add processors' collected changes to the shared counter. A kernel for a single
+ * processor has neither such changes nor a lock.
+ */
+static inline unsigned long massif_rss_hold(struct percpu_counter *counter)
+{
+	unsigned long irq;
+
+#ifdef CONFIG_SMP
+	raw_spin_lock_irqsave(&counter->lock, irq);
+#else
+	local_irq_save(irq);
+#endif
+	return irq;
+}
+
+static inline void massif_rss_release(struct percpu_counter *counter, unsigned long irq)
+{
+#ifdef CONFIG_SMP
+	raw_spin_unlock_irqrestore(&counter->lock, irq);
+#else
+	local_irq_restore(irq);
+#endif
+}
+
+/*
  * Allocates the per-processor data of @base: the counts that were most recently read. Returns false if out of memory.
  * May sleep.
  */
@@ -165,13 +190,8 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 
 	for (member = 0; member < NR_MM_COUNTERS; member++) {
 		struct percpu_counter *counter = &mm->rss_stat[member];
-		unsigned long irq;
+		unsigned long irq = massif_rss_hold(counter);
 
-		/*
-		 * While the counter's lock is held, the kernel does not add processors' collected changes to the shared
-		 * counter.
-		 */
-		raw_spin_lock_irqsave(&counter->lock, irq);
 		rss[member] = base->shared[member] = counter->count;
 		for_each_possible_cpu(cpu) {
 			s32 collected = READ_ONCE(*massif_rss_of_cpu(mm, member, cpu));
@@ -179,7 +199,7 @@ static inline void massif_rss_base_set(struct massif_rss_base *base, struct mm_s
 			per_cpu_ptr(base->seen, cpu)->collected[member] = collected;
 			rss[member] += collected;
 		}
-		raw_spin_unlock_irqrestore(&counter->lock, irq);
+		massif_rss_release(counter, irq);
 	}
 }
 

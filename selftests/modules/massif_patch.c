@@ -21,15 +21,17 @@ static struct ftrace_ops patch = {
 
 static int __init patch_init(void)
 {
-	int err = ftrace_set_filter(&patch, function, strlen(function), 0);
+	int err = ftrace_set_filter(&patch, function, strlen(function), 0) ?: register_ftrace_function(&patch);
 
-	return err ?: register_ftrace_function(&patch);
+	if (err)
+		ftrace_free_filter(&patch);
+	return err;
 }
 
 static void __exit patch_exit(void)
 {
 	unregister_ftrace_function(&patch);
-	ftrace_set_filter(&patch, NULL, 0, 1);
+	ftrace_free_filter(&patch);
 }
 
 #else

@@ -69,19 +69,34 @@ kept_release() {
 	done | sort -uV | tail -n 1 | grep .
 }
 
-# Prints the newest release in the archive. The metapackages name no series, so the choice is made among the
-# packages; -cloud-, -rt- and similar kernels have other names.
-archive_release() {
-	apt apt-cache pkgnames "linux-headers-$name." |
-		sed -n 's/^linux-headers-\([0-9][0-9.]*\(-[0-9]*\|+[a-z0-9.]*\)-amd64\)$/\1/p' |
-		sort -V | tail -n 1 | grep .
+# Succeeds if the archive has a package, and not only other packages that depend on it.
+in_archive() {
+	apt apt-cache madison "$1" | grep -q .
 }
 
-# Runs an apt command with package lists of our own.
+# Prints the newest release in the archive that can be booted: the headers of a new one come some hours before its signed
+# image. The metapackages name no series, so the choice is made among the packages; -cloud-, -rt- and similar kernels have
+# other names.
+archive_release() {
+	local release releases
+	releases=$(apt apt-cache pkgnames "linux-headers-$name." |
+		sed -n 's/^linux-headers-\([0-9][0-9.]*\(-[0-9]*\|+[a-z0-9.]*\)-amd64\)$/\1/p' | sort -rV)
+	for release in $releases; do
+		if in_archive "linux-headers-$release" && in_archive "linux-image-$release"; then
+			printf '%s\n' "$release"
+			return
+		fi
+	done
+	return 1
+}
+
+# Runs an apt command with package lists of our own. A release of trixie is asked for by its whole name (check-packages.sh).
 apt() {
+	local suites kept=$store/apt/$name
+	suites=$(field "$name" 2)
+	case $asked in *+deb13-*) suites='trixie trixie-security' kept+=-trixie ;; esac
 	# shellcheck disable=SC2086 # a list of words
-	# shellcheck disable=SC2046 # a list of words
-	"$here/suite.sh" run "$store/apt/$name" $(field "$name" 2) -- "$@"
+	"$here/suite.sh" run "$kept" $suites -- "$@"
 }
 
 release() {
