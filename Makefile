@@ -67,6 +67,9 @@ $(O)/%.o: %.c | $(O)/libraries
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) $(MF_CFLAGS) $(CFLAGS) $(SANITIZE_FLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
+# What has the release's number in it is compiled anew for the next release.
+$(patsubst %.c,$(O)/%.o,$(shell grep -rl --include='*.c' MASSIF_VERSION userland msprint selftests)): kmod/release.h
+
 # Position-independent, for the preload shim; its symbols are hidden unless said otherwise.
 $(O)/pic/%.o: %.c | $(O)/libraries
 	@mkdir -p $(@D)
@@ -141,7 +144,9 @@ uninstall:
 #: dist             a tarball of HEAD: massif-VERSION.tar.xz in O
 dist:
 	@mkdir -p $(O)
-	git archive --prefix=massif-$(VERSION)/ HEAD | xz -9 >$(O)/massif-$(VERSION).tar.xz
+	sed 's|@VERSION@|$(VERSION)|' Documentation/massif.spec.in >$(O)/massif.spec
+	git archive --prefix=massif-$(VERSION)/ --add-file=$(O)/massif.spec HEAD | xz -9 >$(O)/massif-$(VERSION).tar.xz
+	@echo $(O)/massif-$(VERSION).tar.xz
 
 #: clean            remove what was built, keep what was downloaded
 clean:
@@ -168,4 +173,4 @@ help:
 # A part may be absent from a tree; its targets then do nothing.
 tests:
 
--include $(shell test -d $(O) && find $(O) -type f -name '*.d' -not -path '$(O)/guest/*' -not -path '$(O)/kmod/*')
+-include $(shell test -d $(O) && find $(O) -type f -name '*.d' -not -path '$(O)/guest/*' -not -path '$(O)/kmod/*' -not -path '$(O)/packages/*')

@@ -3,6 +3,6 @@
 #ifndef MASSIF_RELEASE_H
 #define MASSIF_RELEASE_H
 
-#define MASSIF_RELEASE	"0.1"
+#define MASSIF_RELEASE	"0.2"
 
 #endif

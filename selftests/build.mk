@@ -59,7 +59,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers check-packages bench-kernel demo pictures
+.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers check-packages check-userlands check-builds bench-kernel demo pictures
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -135,8 +135,8 @@ check-debug-kernel:
 	@$(SUBMAKE) all
 	@set -e; kernel=$$(MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/vm/debug-kernel.sh $(KERNEL) $(CHECKS)); \
 		$(SUBMAKE) guest-module KERNELS="$$kernel"; \
-		MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' KERNELS="$$kernel" \
-			selftests/tools/run-tests.sh
+		MASSIF_GUEST_APPEND=numa=fake=2 MASSIF_BUILD=$(abspath $(O)) TESTS='$(or $(TESTS),guest/*)' \
+			KERNELS="$$kernel" selftests/tools/run-tests.sh
 
 # What differs stays in $(O)/selftests/random.
 #: check-random     N=2000 random programs under Valgrind's Massif and under ours (SEED=, FIRST=)
@@ -208,6 +208,19 @@ check-viewers:
 check-packages:
 	@selftests/tools/packages.sh build guest packages
 	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/check-packages.sh $(or $(RELEASES),bookworm)
+
+# Ten minutes, and 300 MB of downloads a release. Needs root.
+#: check-userlands  programs with the C libraries of other releases, beside Massif (RELEASES='bullseye bookworm trixie sid')
+check-userlands:
+	@selftests/tools/packages.sh build systems
+	@$(SUBMAKE) programs
+	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/check-userlands.sh $(RELEASES)
+
+# Ten minutes, and 300 MB of downloads, for each of RELEASES. Needs root.
+#: check-builds     compile massif.ko for other kernels and configurations (RELEASES='trixie sid trixie-source')
+check-builds:
+	@selftests/tools/packages.sh build systems
+	@MASSIF_BUILD=$(abspath $(O)) selftests/tools/check-builds.sh $(RELEASES)
 
 # An hour; with what stays the same from rule to rule, one takes a minute (RULES='map-*').
 #: check-rules      see the test of each rule of Documentation/security.rst fail without it (RULES=, KERNEL=6.12)

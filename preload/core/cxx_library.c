@@ -16,6 +16,7 @@
 #include "base/pattern.h"
 #include "definitions.h"
 #include "objects.h"
+#include "session.h"
 
 #define NAME(name) #name,
 
@@ -28,7 +29,7 @@ struct search {
 	bool passed_us;
 };
 
-static void *initial[MF_LIBRARY_N];
+MF_LASTING static void *initial[MF_LIBRARY_N];
 
 /* The functions that were found in objects loaded after startup. */
 static struct search late;
@@ -58,7 +59,7 @@ static bool is_library(const char *soname)
 }
 
 /* The shim was loaded after the C++ library, and no other object can come between the two (see patch/slots.h). */
-static bool looks_everywhere;
+MF_LASTING static bool looks_everywhere;
 
 static bool is_ours(const struct dl_phdr_info *object)
 {

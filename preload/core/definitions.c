@@ -42,6 +42,9 @@ bool mf_definitions_open(struct mf_definitions *definitions, const struct dl_phd
 		case DT_HASH:
 			definitions->hash = pointer_of(object, entry->d_un.d_ptr);
 			break;
+		case DT_VERSYM:
+			definitions->versions = pointer_of(object, entry->d_un.d_ptr);
+			break;
 		case DT_RELA:
 			definitions->relocations[0].table = pointer_of(object, entry->d_un.d_ptr);
 			break;
@@ -84,8 +87,18 @@ static bool is_function(const ElfW(Sym) *symbol)
 	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
+/* The bit that marks symbols that are not the default version of their name. */
+#define VERSION_HIDDEN 0x8000u
+
+/* Returns whether @symbol, which is in the dynamic symbol table if @is_dynamic, is not the default version of its name. */
+static bool is_old_version(const struct mf_definitions *definitions, const ElfW(Sym) *symbol, bool is_dynamic)
+{
+	return is_dynamic && definitions->versions &&
+	       definitions->versions[symbol - definitions->symbols] & VERSION_HIDDEN;
+}
+
 static void report(const struct mf_definitions *definitions, const ElfW(Sym) *symbol, uint32_t number,
-		   bool locals, mf_definitions_found *found, void *data)
+		   bool is_dynamic, bool locals, mf_definitions_found *found, void *data)
 {
 	uint64_t address = definitions->object->dlpi_addr + symbol->st_value;
 	uint32_t binding = ELF64_ST_BIND(symbol->st_info);
@@ -98,6 +111,7 @@ static void report(const struct mf_definitions *definitions, const ElfW(Sym) *sy
 		      .address = (void *)(uintptr_t)address,
 		      .size = symbol->st_size,
 		      .name = number,
+		      .is_old_version = is_old_version(definitions, symbol, is_dynamic),
 		      .chosen_late = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
 	      },
 	      data);
@@ -147,7 +161,7 @@ static void find_by_gnu_hash(const struct mf_definitions *definitions, const cha
 
 		if ((chains[i - first] | 1) == (hash | 1) &&
 		    !strcmp(definitions->names + symbol->st_name, name))
-			report(definitions, symbol, number, false, found, data);
+			report(definitions, symbol, number, true, false, found, data);
 	} while (!(chains[i++ - first] & 1));
 }
 
@@ -162,7 +176,7 @@ static void find_by_hash(const struct mf_definitions *definitions, const char *n
 		return;
 	for (uint32_t i = table[2 + hash_of(name) % n_buckets]; i; i = chains[i])
 		if (!strcmp(definitions->names + definitions->symbols[i].st_name, name))
-			report(definitions, &definitions->symbols[i], number, false, found, data);
+			report(definitions, &definitions->symbols[i], number, true, false, found, data);
 }
 
 void mf_definitions_find(const struct mf_definitions *definitions, const char *name, uint32_t number,
@@ -248,7 +262,7 @@ static void find_in_section(const struct mf_definitions *definitions, const stru
 			number = number_of(&wanted, text + symbols[i].st_name,
 					   strings->sh_size - symbols[i].st_name);
 		if (number < n)
-			report(definitions, &symbols[i], number, locals, found, data);
+			report(definitions, &symbols[i], number, false, locals, found, data);
 	}
 }
 

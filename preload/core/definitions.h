@@ -17,6 +17,7 @@ struct mf_definitions {
 	const char *soname; /* the object's DT_SONAME; NULL if there is none */
 	const uint32_t *gnu_hash;
 	const ElfW(Word) *hash;
+	const ElfW(Half) *versions; /* of the symbols; NULL if they have none */
 
 	/* Relocations of the object: DT_RELA, and DT_JMPREL, which may be bound lazily. */
 	struct {
@@ -36,6 +37,8 @@ struct mf_definition {
 	 * @names given to mf_definitions_find_in_file().
 	 */
 	uint32_t name;
+	/* An old version, which only programs linked long ago use; false if found in the file's full symbol table. */
+	bool is_old_version;
 	bool chosen_late; /* IFUNC: the address is that of the resolver, which picks the function at run time */
 };
 

@@ -15,6 +15,9 @@
 /* Number of times that a thread polls a busy tally before it starts to sleep between polls. */
 #define SPINS 200u
 
+const char mf_gate_never_alone;
+MF_LASTING const char *mf_gate_alone = &mf_gate_never_alone;
+
 uint32_t mf_gate_closed;
 /*
  * true while the session memory is frozen for a fork; changed only by a thread that holds the gate's lock and has

@@ -17,10 +17,12 @@
 extern uint32_t mf_gate_closed MF_HIDDEN;
 
 /*
- * True while the process has one thread; glibc clears it before a second thread starts. Other C libraries do not define
- * it.
+ * Points to glibc's __libc_single_threaded: true while the process has one thread; glibc clears it before a second thread
+ * starts. With glibc before 2.32, which lacks the variable, points to mf_gate_never_alone. The shim does not refer to the
+ * variable by a symbol, because a program with an older glibc would then not start.
  */
-extern char __libc_single_threaded __attribute__((weak));
+extern const char *mf_gate_alone MF_HIDDEN;
+extern const char mf_gate_never_alone MF_HIDDEN;
 
 /*
  * Between mf_gate_enter() and mf_gate_leave(), @thread may change its tally, its shard (the array of context bytes that
@@ -68,7 +70,7 @@ static inline bool mf_gate_enter(struct mf_thread *thread)
 		 * instead of an atomic exchange. After that, thread->shares is set, and it stays set even when the
 		 * other threads have ended.
 		 */
-		if (&__libc_single_threaded && __libc_single_threaded) {
+		if (*mf_gate_alone) {
 			thread->ctx.tally->busy = 1;
 			__atomic_signal_fence(__ATOMIC_SEQ_CST);
 			return true;

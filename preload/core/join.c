@@ -464,6 +464,19 @@ static int send_texts(int fd, enum mf_join_verb verb, const char *path, const ch
 	return ret < 0 ? ret : 0;
 }
 
+void mf_join_leaves(const char *path, int code)
+{
+	int saved = errno, fds[MF_JOIN_FDS], fd = call();
+	char digits[DIGITS];
+
+	if (fd >= 0) {
+		if (!send_texts(fd, MF_JOIN_LEAVES, path, print_number(digits, -code)))
+			receive(fd, fds);
+		syscall(SYS_close, fd);
+	}
+	errno = saved;
+}
+
 int mf_join_borrow(int parent)
 {
 	int fds[MF_JOIN_FDS], fd = call(), ret;

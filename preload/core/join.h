@@ -93,4 +93,10 @@ void mf_join_executing(bool begins);
  */
 void mf_join_starts(const char *path, const char *directories);
 
+/*
+ * Reports that this process is about to execute @path without the shim, because @code, a -errno, is the result of looking
+ * for the shim's file. May be called in a vfork child.
+ */
+void mf_join_leaves(const char *path, int code);
+
 #endif

@@ -15,35 +15,42 @@
 #include <unistd.h>
 
 #include "definitions.h"
+#include "session.h"
 
 #ifdef __x86_64__
 
-#define LIBC "libc.so.6"
+#define LIBC	"libc.so.6"
+#define THREADS "libpthread.so.0"
 
+/*
+ * Column 2: what to do if libc.so.6 lacks the function, as it does before glibc 2.34 (_dl_find_object(): 2.35).
+ * REFUSE: the shim cannot work. CHECK: callers must check mf_libc_has_dlsym or mf_libc_has_find_object first. LATER:
+ * the function is in libpthread.so.0, which may be loaded later; until then, calls fail with EAGAIN.
+ */
 #define FUNCTIONS(X) \
-	X(__errno_location) \
-	X(__pthread_key_create) \
-	X(__register_atfork) \
-	X(_dl_find_object) \
-	X(abort) \
-	X(dl_iterate_phdr) \
-	X(dladdr) \
-	X(dladdr1) \
-	X(dlsym) \
-	X(pthread_key_create) \
-	X(pthread_key_delete) \
-	X(pthread_mutex_lock) \
-	X(pthread_mutex_unlock) \
-	X(pthread_once) \
-	X(pthread_setcancelstate) \
-	X(pthread_setspecific)
+	X(__errno_location, REFUSE) \
+	X(__register_atfork, REFUSE) \
+	X(_dl_find_object, CHECK) \
+	X(abort, REFUSE) \
+	X(dl_iterate_phdr, REFUSE) \
+	X(dladdr, CHECK) \
+	X(dladdr1, CHECK) \
+	X(dlsym, CHECK) \
+	X(pthread_key_create, LATER) \
+	X(pthread_key_delete, LATER) \
+	X(pthread_setcancelstate, REFUSE) \
+	X(pthread_setspecific, LATER)
+
+enum otherwise { REFUSE, CHECK, LATER };
+
+MF_LASTING bool mf_libc_has_dlsym, mf_libc_has_find_object;
 
 /*
  * Defines a function in the shim with the same name as a function of the C library. The shim's function jumps to the C
  * library's own definition, whose address is stored in a variable.
  */
-#define ENTRY(function)                                    \
-	void *mf_libc_##function MF_HIDDEN;                         \
+#define ENTRY(function, otherwise)                         \
+	MF_LASTING void *mf_libc_##function MF_HIDDEN;                         \
 	__asm__(".pushsection .text\n"                             \
 		".p2align 4\n"                                      \
 		".globl " #function "\n"                            \
@@ -59,8 +66,9 @@ FUNCTIONS(ENTRY)
 static const struct {
 	const char *name;
 	void **address;
+	enum otherwise otherwise;
 } functions[] = {
-#define ROW(function) { #function, &mf_libc_##function },
+#define ROW(function, otherwise) { #function, &mf_libc_##function, otherwise },
 	FUNCTIONS(ROW)
 #undef ROW
 };
@@ -128,25 +136,68 @@ static bool has_name(const struct link_map *map, const char *name)
 	return soname && names && !strcmp(names + soname, name);
 }
 
-const char *mf_libc_try_bind(void)
+/* Opens the loaded library @soname in @definitions. @object: memory that must stay valid as long as @definitions. */
+static bool open_library(const char *soname, struct dl_phdr_info *object, struct mf_definitions *definitions)
 {
 	const struct link_map *map = _r_debug.r_map;
+
+	while (map && !has_name(map, soname))
+		map = map->l_next;
+	return map && describe(map, object) && mf_definitions_open(definitions, object);
+}
+
+/* Stands in for the functions of a library that is not loaded. */
+static int is_not_loaded(void)
+{
+	return EAGAIN;
+}
+
+static bool is_unbound(uint32_t i)
+{
+	return !*functions[i].address || *functions[i].address == (void *)is_not_loaded;
+}
+
+/* Looks up, in @soname, the functions that are still missing and that may be there. */
+static void bind(const char *soname, bool later)
+{
 	struct mf_definitions definitions;
 	struct dl_phdr_info object;
 
-	if (mf_libc_abort)
+	if (!open_library(soname, &object, &definitions))
+		return;
+	for (uint32_t i = 0; i < N_FUNCTIONS; i++)
+		if (is_unbound(i) && (!later || functions[i].otherwise == LATER))
+			mf_definitions_find(&definitions, functions[i].name, i, keep_address, functions[i].address);
+}
+
+MF_LASTING static bool is_bound, waits_for_threads;
+
+const char *mf_libc_try_bind(void)
+{
+	if (is_bound)
 		return NULL;
-	while (map && !has_name(map, LIBC))
-		map = map->l_next;
-	if (!map || !describe(map, &object) || !mf_definitions_open(&definitions, &object))
-		return LIBC;
+	bind(LIBC, false);
+	bind(THREADS, true);
 	for (uint32_t i = 0; i < N_FUNCTIONS; i++) {
-		mf_definitions_find(&definitions, functions[i].name, i, keep_address,
-				    functions[i].address);
-		if (!*functions[i].address)
+		if (*functions[i].address || functions[i].otherwise == CHECK)
+			continue;
+		if (functions[i].otherwise == REFUSE)
 			return functions[i].name;
+		*functions[i].address = (void *)is_not_loaded;
+		waits_for_threads = true;
 	}
+	mf_libc_has_dlsym = mf_libc_dlsym && mf_libc_dladdr && mf_libc_dladdr1;
+	mf_libc_has_find_object = mf_libc__dl_find_object;
+	is_bound = true;
 	return NULL;
+}
+
+void mf_libc_bind_later(void)
+{
+	if (!waits_for_threads)
+		return;
+	bind(THREADS, true);
+	waits_for_threads = mf_libc_pthread_key_create == (void *)is_not_loaded;
 }
 
 void mf_libc_bind(void)
@@ -159,9 +210,15 @@ void mf_libc_bind(void)
 
 #else
 
+bool mf_libc_has_dlsym = true, mf_libc_has_find_object = true;
+
 const char *mf_libc_try_bind(void)
 {
 	return NULL;
+}
+
+void mf_libc_bind_later(void)
+{
 }
 
 void mf_libc_bind(void)

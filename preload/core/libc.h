@@ -9,7 +9,16 @@
 #ifndef MASSIF_PRELOAD_LIBC_H
 #define MASSIF_PRELOAD_LIBC_H
 
+#include <stdbool.h>
+
 #include "session.h"
+
+/*
+ * Whether the C library has dlsym(), dladdr() and dladdr1() (in glibc before 2.34 they are in libdl.so.2, which a program
+ * need not load), and _dl_find_object() (glibc 2.35). If not, do not call them; old_libc.h has other ways.
+ */
+extern bool mf_libc_has_dlsym MF_HIDDEN;
+extern bool mf_libc_has_find_object MF_HIDDEN;
 
 /*
  * Looks up the C library's functions that the shim calls. Must be called before any of them is used; the first call
@@ -19,5 +28,11 @@ void mf_libc_bind(void);
 
 /* The same, but returns the name of a function that is missing, or NULL, and does not end the process. */
 const char *mf_libc_try_bind(void);
+
+/*
+ * With glibc before 2.34, binds the functions of libpthread.so.0 if it was loaded since the last call.
+ * Context: no other thread loads or unloads objects.
+ */
+void mf_libc_bind_later(void);
 
 #endif

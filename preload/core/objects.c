@@ -27,6 +27,7 @@
 #include "elf/build_id.h"
 #include "model/objects.h"
 #include "gate.h"
+#include "libc.h"
 #include "lock.h"
 #include "seccomp.h"
 #include "session.h"
@@ -396,11 +397,17 @@ void mf_objects_reset(void)
 	scanning = 0;
 }
 
-/* Does an object contain @address? _dl_find_object() takes no lock. */
+/*
+ * Does an object contain @address? _dl_find_object() takes no lock. If the C library lacks it, the answer is no, and the
+ * frame belongs to no object, which is better than to risk a deadlock. This matters only if a debugger has a breakpoint in
+ * the function that announces objects.
+ */
 static bool is_in_object(uint64_t address)
 {
 	struct dl_find_object object;
 
+	if (!mf_libc_has_find_object)
+		return false;
 	return !_dl_find_object((void *)(uintptr_t)address, &object);
 }
 
@@ -421,10 +428,15 @@ uint32_t mf_objects_of(uint64_t address)
  */
 EXPORT int dlclose(void *handle)
 {
-	int result = mf_start()->dlclose(handle);
-	uint8_t inside = mf_thread_local.inside;
-	int saved = errno;
+	uint8_t inside;
+	int result, saved;
 
+	mf_start();
+	if (!mf_real_dlclose())
+		return -1;
+	result = mf_real_dlclose()(handle);
+	inside = mf_thread_local.inside;
+	saved = errno;
 	if (mf_session_is_active() && !(inside & MF_INSIDE_SHIM)) {
 		mf_thread_local.inside = inside | MF_INSIDE_SHIM;
 		if (needs_scan() && mf_thread_get())

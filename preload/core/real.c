@@ -13,8 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gate.h"
 #include "libc.h"
 #include "load_order.h"
+#include "old_libc.h"
+#include "scope.h"
+#include "session.h"
 
 #define EARLY_ALIGN 64u
 
@@ -76,7 +80,7 @@ static void *early_realloc(void *pointer, size_t size)
 	return fresh;
 }
 
-struct mf_real mf_real_functions = {
+MF_LASTING struct mf_real mf_real_functions = {
 	.malloc = early_malloc,
 	.free = early_free,
 	.calloc = early_calloc,
@@ -84,8 +88,8 @@ struct mf_real mf_real_functions = {
 	.program_malloc = early_malloc,
 	.program_free = early_free,
 };
-int mf_real_state;
-static bool is_glibc;
+MF_LASTING int mf_real_state;
+MF_LASTING static bool is_glibc;
 
 static void fail(const char *symbol)
 {
@@ -114,15 +118,36 @@ static bool is_theirs(void *function)
 }
 
 /* True if the shim was loaded later than the program, so that it precedes nothing in the order of search. */
-static bool is_late;
+MF_LASTING static bool is_late;
 static const char *missing; /* a function that a late shim did not find */
 
-/* Returns the next definition of @symbol after the shim's. */
+struct search {
+	const char *symbol;
+	void *function;
+};
+
+/* Searches the objects after the program, which is the first of all. */
+static int search_after_program(struct dl_phdr_info *program, size_t size, void *data)
+{
+	struct search *search = data;
+
+	search->function = mf_scope_look_up(program, RTLD_NEXT, search->symbol);
+	return 1;
+}
+
+/* Returns the next definition of @symbol after the shim's; if the shim is late, the first of all. */
 static void *look_up(const char *symbol)
 {
-	void *function = is_late ? dlsym(RTLD_DEFAULT, symbol) : NULL;
+	struct search search = { symbol, NULL };
 
-	return function && is_theirs(function) ? function : dlsym(RTLD_NEXT, symbol);
+	if (!mf_libc_has_dlsym)
+		return mf_old_libc_find(symbol, is_late);
+	search.function = is_late ? dlsym(RTLD_DEFAULT, symbol) : NULL;
+	if (!search.function)
+		return dlsym(RTLD_NEXT, symbol);
+	if (!is_theirs(search.function))
+		dl_iterate_phdr(search_after_program, &search);
+	return search.function && is_theirs(search.function) ? search.function : dlsym(RTLD_NEXT, symbol);
 }
 
 /*
@@ -131,14 +156,39 @@ static void *look_up(const char *symbol)
  */
 static void *look_up_program(const char *symbol)
 {
-	void *function = dlsym(RTLD_DEFAULT, symbol);
+	void *function;
 
+	if (!mf_libc_has_dlsym)
+		return mf_old_libc_find(symbol, true);
+	function = dlsym(RTLD_DEFAULT, symbol);
 	return is_theirs(function) ? function : look_up(symbol);
+}
+
+/* Returns whether the program may lack @symbol: before glibc 2.34, some functions are in libdl.so.2. */
+static bool may_lack(const char *symbol)
+{
+	return !mf_libc_has_dlsym && (!strcmp(symbol, "dlopen") || !strcmp(symbol, "dlclose"));
+}
+
+/* Finds glibc's variable, or the program's copy of it, which the dynamic linker also uses. */
+static void find_alone(void)
+{
+	const char *alone = mf_libc_has_dlsym ? dlsym(RTLD_DEFAULT, "__libc_single_threaded") : NULL;
+
+	if (alone)
+		mf_gate_alone = alone;
+}
+
+/* Returns whether @function is the C library's malloc(). */
+static bool is_libc_malloc(void *function)
+{
+	return function == (mf_libc_has_dlsym ? dlsym(RTLD_DEFAULT, "__libc_malloc") :
+						mf_old_libc_find("__libc_malloc", true));
 }
 
 bool mf_real_resolve(void)
 {
-	static int started;
+	MF_LASTING static int started;
 	struct mf_real found;
 	int saved;
 
@@ -161,7 +211,7 @@ bool mf_real_resolve(void)
 	found.member = (__typeof__(found.member))search(symbol); \
 	if (!found.member && is_late)                            \
 		missing = symbol;                                \
-	else if (!found.member)                                  \
+	else if (!found.member && !may_lack(symbol))             \
 		fail(symbol);
 #define RESOLVE(member, symbol, type, arguments)	 RESOLVE_BY(look_up, member, symbol)
 #define RESOLVE_PROGRAM(member, symbol, type, arguments) RESOLVE_BY(look_up_program, member, symbol)
@@ -174,8 +224,8 @@ bool mf_real_resolve(void)
 		errno = saved;
 		return false;
 	}
-	is_glibc = found.program_malloc == found.malloc &&
-		   (void *)found.malloc == dlsym(RTLD_DEFAULT, "__libc_malloc");
+	is_glibc = found.program_malloc == found.malloc && is_libc_malloc((void *)found.malloc);
+	find_alone();
 	mf_real_functions = found;
 	__atomic_store_n(&mf_real_state, 1, __ATOMIC_RELEASE);
 	mf_load_order_return(&mf_real_functions);
@@ -186,6 +236,28 @@ bool mf_real_resolve(void)
 void *mf_real_look_up(const char *symbol)
 {
 	return look_up(symbol);
+}
+
+void *(*mf_real_dlopen(void))(const char *name, int mode)
+{
+	void *(*function)(const char *, int) = __atomic_load_n(&mf_real_functions.dlopen, __ATOMIC_ACQUIRE);
+
+	if (!function) {
+		function = (void *(*)(const char *, int))look_up("dlopen");
+		__atomic_store_n(&mf_real_functions.dlopen, function, __ATOMIC_RELEASE);
+	}
+	return function;
+}
+
+int (*mf_real_dlclose(void))(void *handle)
+{
+	int (*function)(void *) = __atomic_load_n(&mf_real_functions.dlclose, __ATOMIC_ACQUIRE);
+
+	if (!function) {
+		function = (int (*)(void *))look_up("dlclose");
+		__atomic_store_n(&mf_real_functions.dlclose, function, __ATOMIC_RELEASE);
+	}
+	return function;
 }
 
 const char *mf_real_resolve_late(void)

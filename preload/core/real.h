@@ -77,8 +77,18 @@ bool mf_real_resolve(void);
  */
 const char *mf_real_resolve_late(void);
 
-/* Returns the definition of @symbol that the program calls; NULL if there is none. For a shim that was loaded late. */
+/*
+ * Returns the definition of @symbol that the program would call if the shim were not loaded, apart from its own; NULL if
+ * there is none. Takes the dynamic linker's lock.
+ */
 void *mf_real_look_up(const char *symbol);
+
+/*
+ * Look up dlopen() and dlclose() if no library defined them when the real functions were looked up: before glibc 2.34, they
+ * are in libdl.so.2, which the program may load later. Return NULL if there are none.
+ */
+void *(*mf_real_dlopen(void))(const char *name, int mode);
+int (*mf_real_dlclose(void))(void *handle);
 
 /* Replaces @from with @to in the table of real functions. Call this only while the process has one thread. */
 void mf_real_redirect(void *from, void *to);

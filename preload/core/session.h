@@ -13,6 +13,12 @@
  */
 #define MF_HIDDEN __attribute__((visibility("hidden")))
 
+/*
+ * Puts a variable among those that are the same in each session. They stay as they are when massif-ctl attaches once more
+ * (process/late.c): other threads need them to pass calls on.
+ */
+#define MF_LASTING __attribute__((section("massif_lasting")))
+
 /* The session memory. Valid while the session is active. */
 extern struct mf_store mf_session_store MF_HIDDEN;
 

@@ -49,7 +49,7 @@ static enum mf_fastpath fastpath_of(const struct mf_thread *thread)
 {
 	if (!thread || thread->counts || mf_session_traces)
 		return MF_FASTPATH_NONE;
-	return thread->shares || !&__libc_single_threaded ? MF_FASTPATH_SHARED : MF_FASTPATH_ALONE;
+	return thread->shares || mf_gate_alone == &mf_gate_never_alone ? MF_FASTPATH_SHARED : MF_FASTPATH_ALONE;
 }
 
 void mf_thread_set(struct mf_thread *thread)

@@ -272,10 +272,9 @@ MF_INLINE bool is_plain(void)
 	return __builtin_expect(*mf_session_active_word == MF_SESSION_ACTIVE, 1);
 }
 
-/* __libc_single_threaded is a weak symbol, but it is always defined when the thread's fast path is MF_FASTPATH_ALONE. */
 MF_INLINE bool is_alone(void)
 {
-	return mf_thread_local.shortcut == MF_FASTPATH_ALONE && __libc_single_threaded;
+	return mf_thread_local.shortcut == MF_FASTPATH_ALONE && *mf_gate_alone;
 }
 
 /* A thread whose fast path is still MF_FASTPATH_ALONE takes the slow path, which sets it to MF_FASTPATH_SHARED. */

@@ -22,13 +22,20 @@
 
 #ifdef __x86_64__
 
+/* In place of a dlopen() that is in no library (glibc before 2.34): the program calls it although it is a weak symbol. */
+static void *refuse(const char *name, int mode)
+{
+	return NULL;
+}
+
 /* For the assembly below: saves the flags in @mode and returns the address of the real dlopen(). */
 void *mf_deepbind_note(int mode) MF_HIDDEN;
 
 __attribute__((used)) void *mf_deepbind_note(int mode)
 {
 	mf_thread_local.binds_deep = mode & RTLD_DEEPBIND && !(mode & RTLD_NOLOAD);
-	return (void *)mf_start()->dlopen;
+	mf_start();
+	return mf_real_dlopen() ? (void *)mf_real_dlopen() : (void *)refuse;
 }
 
 __asm__(".pushsection .text\n"

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "core/cxx_library.h"
+#include "core/libc.h"
 #include "core/objects.h"
 #include "core/own_memory.h"
 #include "patch.h"
@@ -198,6 +199,7 @@ static void list_changes(void)
 	if (_r_debug.r_state == RT_CONSISTENT) {
 		mf_objects_change();
 		mf_cxx_library_know(false);
+		mf_libc_bind_later();
 	}
 	if (mf_session_is_active() && _r_debug.r_state == RT_CONSISTENT) {
 		mf_thread_local.inside = true;

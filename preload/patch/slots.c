@@ -3,6 +3,7 @@
 
 #include "slots.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -13,8 +14,10 @@
 #include "base/pattern.h"
 #include "protocol/late.h"
 #include "core/definitions.h"
+#include "core/libc.h"
 #include "core/own_memory.h"
 #include "core/real.h"
+#include "core/scope.h"
 #include "core/session.h"
 #include "deepbind.h"
 
@@ -31,6 +34,12 @@ static struct function {
 	const char *name;
 	enum kind kind;
 	const void *ours, *theirs; /* the shim's definition, and the one that the program calls; NULL: none */
+	/*
+	 * The address that dlsym(RTLD_DEFAULT) returns, usually @theirs.
+	 * A program that is linked at a fixed address and takes the
+	 * function's address has a stub of its own for it, which calls @theirs; dlsym() then returns the stub.
+	 */
+	const void *first;
 } functions[] = {
 	{ "malloc", KIND_C },
 	{ "free", KIND_C },
@@ -169,7 +178,8 @@ static struct function *find_function(const char *name)
 	return NULL;
 }
 
-void mf_slots_add(uint64_t address, uint64_t value)
+/* @bound: the value that the dynamic linker may set at any moment; 0: it sets none. */
+static void add(uint64_t address, uint64_t bound, uint64_t value)
 {
 	struct mf_late_word *word = &words[n_words];
 
@@ -179,8 +189,14 @@ void mf_slots_add(uint64_t address, uint64_t value)
 	}
 	word->address = address;
 	memcpy(&word->old, (const void *)(uintptr_t)address, sizeof(word->old));
+	word->bound = bound ? bound : word->old;
 	word->fresh = value;
 	n_words++;
+}
+
+void mf_slots_add(uint64_t address, uint64_t value)
+{
+	add(address, 0, value);
 }
 
 static bool is_in_copy(uint64_t value)
@@ -189,6 +205,47 @@ static bool is_in_copy(uint64_t value)
 		if (mf_definitions_is_mapped(&copies[i], PF_R | PF_X, value, 1))
 			return true;
 	return false;
+}
+
+struct value {
+	uint64_t value;
+	bool is_defined;
+};
+
+static void compare(const struct mf_definition *definition, void *data)
+{
+	struct value *value = data;
+
+	value->is_defined |= (uintptr_t)definition->address == value->value;
+}
+
+/*
+ * Has the entry with this @value not been used yet? Then it leads back into the object, to the code that makes the dynamic
+ * linker set it.
+ */
+static bool is_unbound(const struct mf_definitions *object, const struct function *function, uint64_t value)
+{
+	struct value own = { value, false };
+
+	if (!mf_definitions_is_mapped(object->object, PF_R | PF_X, value, 1))
+		return false;
+	mf_definitions_find(object, function->name, 0, compare, &own);
+	return !own.is_defined;
+}
+
+/*
+ * Will the dynamic linker set an entry of @object that has not been used yet to the function that the shim calls? Only an
+ * object that was loaded with RTLD_DEEPBIND may have another one: that of an allocator that the object itself is linked
+ * with.
+ */
+static bool binds_to_theirs(const struct mf_definitions *object, const struct function *function)
+{
+	const void *found;
+
+	if (!has_allocator)
+		return true;
+	found = mf_scope_look_up(object->object, RTLD_DEFAULT, function->name);
+	return found == function->theirs || (found && found == function->first);
 }
 
 /* Adds the word of @entry if it leads to a function that is to be seen. */
@@ -206,16 +263,10 @@ static void look_at(const struct mf_definitions *object, const ElfW(Rela) *entry
 	    !mf_definitions_is_mapped(object->object, PF_R | PF_W, at, 1))
 		return;
 	memcpy(&value, (const void *)(uintptr_t)at, sizeof(value));
-	/* An entry that has not been used yet leads back into the object, to the code that makes the dynamic linker set it. */
-	if (type == R_X86_64_JUMP_SLOT && value != (uintptr_t)function->theirs &&
-	    mf_definitions_is_mapped(object->object, PF_R | PF_X, value, 1)) {
-		if (has_allocator)
-			refuse(-EOPNOTSUPP, "it has an allocator of its own and binds functions when they are called; "
-					    "start it with massif-ctl");
-	} else if (value != (uintptr_t)function->theirs && !is_in_copy(value)) {
-		return;
-	}
-	mf_slots_add(at, (uintptr_t)function->ours);
+	if (value == (uintptr_t)function->theirs || is_in_copy(value))
+		mf_slots_add(at, (uintptr_t)function->ours);
+	else if (type == R_X86_64_JUMP_SLOT && is_unbound(object, function, value) && binds_to_theirs(object, function))
+		add(at, (uintptr_t)function->theirs, (uintptr_t)function->ours);
 }
 
 static void collect(const struct mf_definitions *object)
@@ -275,8 +326,10 @@ void mf_slots_begin(void)
 	mf_own_memory_note(words, bytes);
 	dl_iterate_phdr(find_ours, NULL);
 	dl_iterate_phdr(note_trouble, NULL);
-	for (size_t i = 0; i < FUNCTIONS; i++)
+	for (size_t i = 0; i < FUNCTIONS; i++) {
 		functions[i].theirs = mf_real_look_up(functions[i].name);
+		functions[i].first = mf_libc_has_dlsym ? dlsym(RTLD_DEFAULT, functions[i].name) : functions[i].theirs;
+	}
 }
 
 static int note_new_trouble(struct dl_phdr_info *object, size_t size, void *data)

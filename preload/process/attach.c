@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "core/cxx_library.h"
 #include "core/join.h"
+#include "core/libc.h"
 #include "core/objects.h"
 #include "core/own_memory.h"
 #include "core/real.h"
@@ -152,12 +153,12 @@ void mf_attach(void)
 MF_AT_FIRST_EVENT(mf_attach);
 
 /*
- * Loads libunwind for checking stacks. Returns NULL if libunwind is not installed or its functions could not be
- * redirected.
+ * Loads libunwind for checking stacks. Returns NULL if libunwind is not installed, if its functions could not be
+ * redirected, or if the C library is too old.
  */
 static void *load_libunwind(void)
 {
-	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	void *handle = mf_libc_has_dlsym ? dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL) : NULL;
 	const struct link_map *object = handle;
 
 	for (size_t i = 0; object && i < MF_VERIFY_FUNCTIONS; i++)

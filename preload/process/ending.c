@@ -18,9 +18,12 @@
 
 enum {
 	PAUSE_MS = 10,
-	/* How often the program waits so long: until massif-ctl begins with the sample, and until it has taken it. */
-	BEGIN_PAUSES = 10,
-	TAKE_PAUSES = 200,
+	/*
+	 * How often the program waits so long: until massif-ctl begins with the sample, which can take a while on a busy
+	 * machine, and until it has taken it.
+	 */
+	BEGIN_PAUSES = 50,
+	TAKE_PAUSES = 150,
 };
 
 /* Waits for PAUSE_MS, or until *@word is no longer @value. A signal ends the wait early. */
@@ -31,11 +34,17 @@ static void wait_while(uint32_t *word, uint32_t value)
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &pause, NULL, 0);
 }
 
+/* Returns whether massif-ctl has been killed, or has gone to the background, where it takes no samples. */
+static bool is_watcher_dead(void)
+{
+	return __atomic_load_n(&mf_session_store.header->watcher, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED;
+}
+
 static void await_sample(uint32_t *word)
 {
 	int begin = BEGIN_PAUSES, take = TAKE_PAUSES;
 
-	for (;;) {
+	while (!is_watcher_dead()) {
 		uint32_t value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 
 		if (value == MF_ENDING_WAITS && begin--)
@@ -53,7 +62,8 @@ __attribute__((destructor)) static void end(void)
 	uint32_t awaited = MF_ENDING_AWAITED, *word;
 	int saved = errno;
 
-	if (!mf_session_is_active() || mf_seccomp_is_on() || mf_session_store.header->may_not_wait)
+	if (!mf_session_is_active() || mf_seccomp_is_on() || mf_session_store.header->may_not_wait ||
+	    is_watcher_dead())
 		return;
 	word = &mf_session_store.header->ending;
 	if (!__atomic_compare_exchange_n(word, &awaited, MF_ENDING_WAITS, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

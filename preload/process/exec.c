@@ -46,7 +46,14 @@ static int failed(int result)
  */
 static void announce(const char *path, const char *directories)
 {
-	if (path && mf_follow_is_on() && !mf_seccomp_is_on() && mf_readable_text(path))
+	int code;
+
+	if (!path || !mf_follow_is_on() || mf_seccomp_is_on() || !mf_readable_text(path))
+		return;
+	code = mf_follow_find_shim();
+	if (code)
+		mf_join_leaves(path, code);
+	else
 		mf_join_starts(path, directories);
 }
 

@@ -3,9 +3,14 @@
 
 #include "follow.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "protocol/join.h"
 #include "core/readable.h"
@@ -68,6 +73,26 @@ static struct found find(char *const *environment)
 	return found;
 }
 
+int mf_follow_find_shim(void)
+{
+	int saved = errno, ret;
+	struct stat status;
+
+	ret = syscall(SYS_newfstatat, AT_FDCWD, preload + strlen(PRELOAD), &status, 0) ? -errno : 0;
+	errno = saved;
+	return ret;
+}
+
+/*
+ * Returns whether the executed program must start without the shim. It inherits restrictions of system calls, so it could
+ * not request a session from massif-ctl. And if the shim's file cannot be reached, the dynamic linker would print a
+ * warning; the user is told by massif-ctl (mf_join_leaves()).
+ */
+static bool must_leave(void)
+{
+	return mf_seccomp_is_on() || mf_follow_find_shim();
+}
+
 size_t mf_follow_room(char *const *environment)
 {
 	struct found found;
@@ -76,14 +101,9 @@ size_t mf_follow_room(char *const *environment)
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
-	/*
-	 * The executed program inherits the system call restrictions, so it could not request a session from
-	 * massif-ctl.
-	 */
-	if (mf_seccomp_is_on())
-		return (found.n + 1) * sizeof(char *) + (found.preload ? strlen(found.preload) + 1 : 0);
-	if (found.preload && has_us(found.preload) && found.session)
+	if (found.preload && has_us(found.preload) && found.session && !must_leave())
 		return 0;
+	/* Room for both results of mf_follow_add(), which asks again. */
 	return (found.n + 3) * sizeof(char *) + strlen(preload) + 2 +
 	       (found.preload ? strlen(found.preload) : 0);
 }
@@ -118,7 +138,7 @@ char *const *mf_follow_add(char *const *environment, void *room)
 	char **words = room, *text = (char *)(words + found.n + 3), *end;
 	size_t used = 0;
 
-	if (mf_seccomp_is_on())
+	if (must_leave())
 		return leave(environment, &found, room);
 	words[used++] = text;
 	end = stpcpy(text, preload);

@@ -17,6 +17,11 @@ void mf_follow_start(const char *preload, const char *session);
 bool mf_follow_is_on(void);
 
 /*
+ * Looks for the shim's file, which need not exist in the root directory that the process has now. Returns 0 or -errno.
+ */
+int mf_follow_find_shim(void);
+
+/*
  * mf_follow_add() returns a copy of @environment in which massif-ctl's variables, LD_PRELOAD and MASSIF_SESSION, are
  * set. The copy is placed in @room, which must be pointer-aligned. mf_follow_room() returns the necessary size of @room
  * in bytes, or 0 if @environment should be used unchanged. Neither function allocates, since the caller may be a child

@@ -156,12 +156,22 @@ static void keep_variables(void)
 		memcpy(kept.copy, kept.start, size);
 }
 
+/* The section of the variables that last. */
+extern char lasting_start[] __asm__("__start_massif_lasting") __attribute__((visibility("hidden")));
+extern char lasting_end[] __asm__("__stop_massif_lasting") __attribute__((visibility("hidden")));
+
+/*
+ * Context: other threads may run, and may call functions of the shim, if massif-ctl has been killed meanwhile.
+ */
 static void restore_variables(const struct variables *variables)
 {
+	char *copy = variables->copy;
+	size_t before = (size_t)(lasting_start - variables->start), after = (size_t)(lasting_end - variables->start);
 	uint64_t page = getauxval(AT_PAGESZ);
 	char *whole = (char *)(((uintptr_t)variables->zero + page - 1) & ~(page - 1));
 
-	memcpy(variables->start, variables->copy, (size_t)(variables->zero - variables->start));
+	memcpy(variables->start, copy, before);
+	memcpy(lasting_end, copy + after, (size_t)(variables->zero - lasting_end));
 	/* Pages that no byte of the file is in are anonymous: the kernel makes new ones. */
 	if (whole > variables->end || madvise(whole, (size_t)(variables->end - whole), MADV_DONTNEED))
 		whole = variables->end;
@@ -226,8 +236,8 @@ void mf_late_start(void)
 }
 
 /*
- * Starts over. Context: all other threads are stopped, none of them is in the shim, and none has variables of the shim
- * that are not zero.
+ * Starts over. Context: no thread was in the shim when the call began, and none has variables of the shim that are not
+ * zero. All other threads are stopped, unless massif-ctl is killed.
  */
 static void again(void)
 {

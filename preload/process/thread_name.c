@@ -6,12 +6,12 @@
 
 #include "thread_name.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "model/thread_table.h"
+#include "core/real.h"
 #include "core/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -56,7 +56,7 @@ EXPORT int pthread_setname_np(pthread_t self, const char *name)
 
 	/* The program calls this function, so there is another definition, in libpthread or libc. */
 	if (!next) {
-		next = (int (*)(pthread_t, const char *))dlsym(RTLD_NEXT, "pthread_setname_np");
+		next = (int (*)(pthread_t, const char *))mf_real_look_up("pthread_setname_np");
 		if (!next)
 			return ENOSYS;
 		__atomic_store_n(&real, next, __ATOMIC_RELEASE);

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "core/libc.h"
 #include "eh_frame.h"
 
 #define PAGE_SIZE 4096u
@@ -27,6 +28,8 @@ struct mf_rows_object mf_cfi_object(uint64_t pc)
 	struct dl_find_object object;
 	void *header;
 
+	if (!mf_libc_has_find_object)
+		return mf_eh_frame_find(pc, &without_index) ? without_index : none;
 	if (_dl_find_object((void *)(uintptr_t)pc, &object))
 		return none;
 	header = object.dlfo_eh_frame;

@@ -3,17 +3,21 @@
 //
 // The tables are in memory, but their address is recorded only in a section header, and section headers are not mapped.
 // So the file of such an object is read when the object is loaded. Such objects are rare.
+//
+// If the C library lacks _dl_find_object(), objects with an index are kept in the same table: dl_iterate_phdr() would take
+// the dynamic linker's lock, which an allocation must not do (see core/objects.c).
 
 #include "eh_frame.h"
 
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "core/libc.h"
 #include "core/object_file.h"
 #include "core/own_memory.h"
 
 /*
- * An object without a sorted index, and the segment with its unwind tables. @end is atomic, and 0 if this entry is
+ * An object, usually without a sorted index, and the segment with its unwind tables. @end is atomic, and 0 if this entry is
  * unused or the object was unloaded.
  */
 struct known {
@@ -34,12 +38,29 @@ struct group {
 
 static struct group first_group;
 
-static bool has_index(const struct dl_phdr_info *object)
+/* Returns the program header of the sorted index, or NULL if there is none. */
+static const ElfW(Phdr) *find_index(const struct dl_phdr_info *object)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++)
 		if (object->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
-			return true;
-	return false;
+			return &object->dlpi_phdr[i];
+	return NULL;
+}
+
+/* Returns the index, with the bounds of its segment, as mf_cfi_object() does. */
+static struct mf_rows_object describe_index(const struct dl_phdr_info *object, const ElfW(Phdr) *index)
+{
+	struct mf_rows_object rows = { .header = (const void *)(object->dlpi_addr + index->p_vaddr) };
+
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+
+		if (segment->p_type != PT_LOAD || index->p_vaddr - segment->p_vaddr >= segment->p_filesz)
+			continue;
+		rows.start = (const uint8_t *)(object->dlpi_addr + segment->p_vaddr);
+		rows.end = rows.start + segment->p_filesz;
+	}
+	return rows;
 }
 
 /*
@@ -116,10 +137,16 @@ void mf_eh_frame_arrived(const struct dl_phdr_info *object, uint64_t start, uint
 {
 	struct mf_object_file file;
 	struct mf_rows_object rows;
+	const ElfW(Phdr) *index = find_index(object);
 	const ElfW(Shdr) *section;
 
 	mf_eh_frame_gone(start, end);
-	if (has_index(object) || !may_open || !mf_object_file_open(&file, object))
+	if (index && !mf_libc_has_find_object) {
+		rows = describe_index(object, index);
+		if (rows.start)
+			enter(start, end, &rows);
+	}
+	if (index || !may_open || !mf_object_file_open(&file, object))
 		return;
 	section = mf_object_file_section(&file, ".eh_frame");
 	if (section && find_tables(object, section, &rows))

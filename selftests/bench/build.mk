@@ -18,7 +18,7 @@ $(BENCH_NAMES): selftests/bench/names.sh selftests/bench/names.cc
 	@mkdir -p $(@D)
 	CC='$(CC)' CXX='$(CXX)' selftests/bench/names.sh $@
 
-.PHONY: bench bench-micro bench-watch
+.PHONY: bench bench-micro bench-watch bench-rss
 
 #: bench            what heap mode costs, beside Valgrind and heaptrack (ROWS=, TOOLS=, PAIRS=5)
 bench:
@@ -40,7 +40,16 @@ check-exact:
 check-rss:
 	@selftests/tools/packages.sh build test
 	@$(SUBMAKE) programs tests
-	@TESTS=host/rss_equal RSS_SAMPLES=1000 selftests/tools/run-tests.sh
+	@TESTS=host/rss_equal MASSIF_RSS_SAMPLES=1000 selftests/tools/run-tests.sh
+
+#: check-rss-kernel  the same with massif.ko in the guest, 500 times on each of two kernels (KERNELS=)
+.PHONY: check-rss-kernel
+check-rss-kernel: KERNELS = 6.1 6.12
+check-rss-kernel:
+	@selftests/tools/packages.sh build guest test
+	@$(SUBMAKE) programs tests guest-module KERNELS='$(KERNELS)'
+	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=7200 MASSIF_RSS_SAMPLES=500 KERNELS='$(KERNELS)' EVERYWHERE=yes \
+		TESTS=guest/rss_counted selftests/tools/run-tests.sh
 
 #: bench-micro      what it adds to one pair of malloc and free, and what threads gain (PAIRS=7)
 bench-micro:
@@ -48,8 +57,15 @@ bench-micro:
 	@$(SUBMAKE) programs $(O)/selftests/bench/micro
 	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/micro.py --pairs $(or $(PAIRS),7)
 
-#: bench-watch      what massif-ctl top takes of a processor, and of the program that it watches (ROWS=, PAIRS=9)
+#: bench-watch      what massif-ctl top takes of a processor, and of the program that it watches (ROWS=, PAIRS=9, SECONDS=5)
 bench-watch:
 	@selftests/tools/packages.sh build bench
 	@$(SUBMAKE) programs $(BENCH_C) $(BENCH_CC)
-	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/watch.py --rows '$(if $(ROWS),$(ROWS),churn,cc1,tree)' --pairs $(or $(PAIRS),9)
+	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/watch.py --rows '$(if $(ROWS),$(ROWS),churn,cc1,tree)' --pairs $(or $(PAIRS),9) \
+		--seconds $(or $(SECONDS),5)
+
+#: bench-rss        what --rss adds to massif-ctl's own CPU time (ROWS=, PAIRS=10)
+bench-rss:
+	@selftests/tools/packages.sh build bench
+	@$(SUBMAKE) programs $(BENCH_C) $(BENCH_CC) $(BENCH_NAMES)
+	@MASSIF_BUILD=$(abspath $(O)) selftests/bench/rss.py --rows '$(ROWS)' --pairs $(or $(PAIRS),10)

@@ -2,7 +2,7 @@
 // Runs a command and measures the resources it uses: measure [--below] RESULT command arguments...
 //
 // Writes a JSON object to the file RESULT: exit status, CPU seconds used by the command and all its descendants,
-// wall-clock seconds, and peak resident memory in KiB.
+// wall-clock seconds, the CPU seconds of the command's process alone, and peak resident memory in KiB.
 //
 // With --below, the command is a profiler that starts the program, and the peak is the program's. The object then also
 // contains the profiler's own peak, and the wall-clock time and the profiler's CPU time, in seconds, between the end of
@@ -197,10 +197,10 @@ int main(int argc, char **argv)
 	out = fopen(argv[1], "w");
 	if (!out)
 		fail(argv[1]);
-	fprintf(out, "{\"status\": %d, \"cpu\": %.6f, \"user\": %.6f, \"wall\": %.6f, \"peak\": %ld",
+	fprintf(out, "{\"status\": %d, \"cpu\": %.6f, \"user\": %.6f, \"wall\": %.6f, \"own_cpu\": %.6f, \"peak\": %ld",
 		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
 		seconds(usage.ru_utime) + seconds(usage.ru_stime), seconds(usage.ru_utime),
-		command.end - begin, below ? program.peak_kib : command.peak_kib);
+		command.end - begin, command.cpu_end, below ? program.peak_kib : command.peak_kib);
 	if (below && program.end)
 		fprintf(out, ", \"after\": %.6f, \"after_cpu\": %.6f, \"tool_peak\": %ld",
 			command.end - program.end, command.cpu_end - program.cpu_end,

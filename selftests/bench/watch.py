@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What watching costs: programs under massif-ctl, alone and watched by massif-ctl top, in pairs.
 
-watch.py [--rows NAME,...] [--pairs N]
+watch.py [--rows NAME,...] [--pairs N] [--seconds N]
 
 top runs in a terminal of 80 columns and 24 rows of its own, with an update each second, from shortly after the program's
 start until its end. CPU time is user and system time: of the program with its massif-ctl, and of top with its children,
@@ -47,8 +47,6 @@ ROWS = {
     "tree": (lambda size: [os.path.join(PROGRAMS, "tree"), "7", str(size)], 400),
 }
 
-# Each run takes this CPU time at least: top must see enough of it, on a machine of any speed.
-LEAST_S = 5
 
 
 def child_of(pid):
@@ -121,26 +119,28 @@ def run(words, watched):
     return used.ru_utime + used.ru_stime, seen.ru_utime + seen.ru_stime, watched_for
 
 
-def choose(row):
-    """The words of a command that runs for long enough, and its size."""
+def choose(row, least):
+    """The words of a command that takes @least seconds of CPU time, and its size."""
     make, size = row
     while True:
         words = make(size)
         cpu, _, _ = run(words, False)
-        if cpu >= LEAST_S:
+        if cpu >= least:
             return words, size
         # A size that was too small by a little is not tried again and again.
-        size = int(size * max(1.2, 1.1 * LEAST_S / max(cpu, 0.1))) + 1
+        size = int(size * max(1.2, 1.1 * least / max(cpu, 0.1))) + 1
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", default="churn,cc1,tree")
     parser.add_argument("--pairs", type=int, default=7)
+    # top must see enough of each run, on a machine of any speed.
+    parser.add_argument("--seconds", type=float, default=5, help="CPU time that a run takes at least")
     options = parser.parse_args()
     os.makedirs(BENCH, exist_ok=True)
     for name in options.rows.split(","):
-        words, size = choose(ROWS[name])
+        words, size = choose(ROWS[name], options.seconds)
         alone, watched, top, share = [], [], [], []
         for number in range(options.pairs):
             # Which of the two is first changes from round to round.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the code with which the aggregator reads unwind rules and symbol names from ELF files. Each input is used as
-// an ELF file.
+// Fuzzes the code with which the aggregator reads unwind rules, symbol names and suppressions from ELF files. Each input is
+// used as an ELF file.
 
 #include "selftests/fuzz/fuzz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "elf/file.h"
 #include "elf/summary.h"
+#include "elf/text_function.h"
 #include "base/held.h"
 #include "symbols/symbolizer.h"
 #include "elf/map.h"
@@ -54,6 +56,19 @@ static void damage_summary(struct mf_elf_summary *summary, size_t size)
 	}
 }
 
+/* Reads the texts of functions, of which the seeds have one with a text and one that computes. */
+static void read_texts(struct mf_elf_file *binary)
+{
+	static const char *const names[] = { "__lsan_default_suppressions", "entry" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *text = NULL;
+
+		if (mf_text_function_read(binary, names[i], &text) == MF_TEXT_FUNCTION_FOUND)
+			fuzz_require(strlen(text) <= MF_TEXT_FUNCTION_MAX);
+	}
+}
+
 static void read_binary(const char *path, struct mf_object *object, uint64_t places[PLACES])
 {
 	struct mf_held *held = mf_held_create(4);
@@ -69,6 +84,8 @@ static void read_binary(const char *path, struct mf_object *object, uint64_t pla
 		damage_summary(summary, size);
 	}
 	free(summary);
+	if (binary)
+		read_texts(binary);
 	mf_elf_file_close(binary);
 	mf_held_release(held, file);
 	mf_held_destroy(held);

@@ -323,6 +323,9 @@ static void check(struct mf_recorded *process, const struct mf_report_options *o
 		bool unknown = mf_measure_kinds[measure].counted && !process->profile.counts;
 
 		unknown |= measure != MF_MEASURE_PEAK && !process->facts.version;
+		unknown |= mf_measure_is_sampled(measure) &&
+			   !(process->profile.residency && process->profile.residency->n_samples);
+		unknown |= mf_measure_kinds[measure].touches && !process->profile.touches;
 		if (!unknown && mf_budgets_add(&budgets.budgets, measure, "1", &err))
 			abort();
 	}

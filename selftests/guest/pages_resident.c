@@ -130,7 +130,7 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 		ASSERT_EQ(pid, waitpid(pid, &status, i < MOMENTS_MAX ? WUNTRACED : 0));
 		if (!WIFSTOPPED(status))
 			break;
-		self->moments += mf_truth_find(self->pages, pid) != NULL;
+		self->moments += mf_pages_find(self->pages, pid) != NULL;
 		if (!mf_truth_is_told(self->pages, pid, variant->what, &self->err)) {
 			TH_LOG("moment %d: %s", self->moments, self->err.text);
 			self->wrong++;
@@ -146,9 +146,9 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 		usleep(20000);
 	}
 	ASSERT_EQ(0, mf_pages_end(self->pages, &self->err));
-	ASSERT_NE(NULL, mf_truth_find(self->pages, pid));
-	EXPECT_EQ(!variant->loses, mf_truth_find(self->pages, pid)->exact);
-	EXPECT_EQ(variant->loses, mf_truth_find(self->pages, pid)->lost > 0);
+	ASSERT_NE(NULL, mf_pages_find(self->pages, pid));
+	EXPECT_EQ(!variant->loses, mf_pages_find(self->pages, pid)->exact);
+	EXPECT_EQ(variant->loses, mf_pages_find(self->pages, pid)->lost > 0);
 }
 
 TEST_HARNESS_MAIN

@@ -4,6 +4,9 @@
 
 LDLIBS-ctl_progress := -lutil
 
+# The session with massif.ko is the test's own.
+LDLIBS-rss_session_lost = $(addprefix -Wl$(comma)--wrap=mf_pages_,open fd enrol forked drain close next_ended find)
+
 $(O)/selftests/host/client_header.o: MF_CFLAGS += -DSOURCE='"$(CURDIR)"'
 
 # Prevents equal functions from being merged: the test needs two that differ only in their address.
@@ -24,10 +27,14 @@ $(O)/selftests/host/preload_definitions: $(addprefix $(O)/preload/core/,definiti
 $(O)/selftests/host/preload_detour: $(addprefix $(O)/preload/,patch/code_detour.o patch/instruction.o patch/patch.o core/maps.o)
 $(O)/selftests/host/preload_follow: $(addprefix $(O)/preload/,process/follow.o core/readable.o)
 $(O)/selftests/host/preload_instruction: $(O)/preload/patch/instruction.o
+$(O)/selftests/host/preload_old_libc: $(addprefix $(O)/preload/core/,old_libc.o definitions.o object_file.o)
 $(O)/selftests/host/preload_patch: $(addprefix $(O)/preload/,patch/patch.o core/maps.o) $(O)/selftests/lib/refuse_call.o
 $(O)/selftests/host/preload_unwind $(O)/selftests/host/preload_ways: $(addprefix $(O)/preload/,stack/unwind.o stack/step.o \
 	stack/full_walk.o stack/memo.o stack/cfi.o stack/eh_frame.o stack/rule_cache.o stack/rowcache.o \
 	core/stack_bounds.o core/readable.o core/object_file.o)
+# The test has its own objects instead of those that the dynamic linker has loaded.
+$(O)/selftests/host/preload_slots: $(O)/preload/patch/slots.o
+LDLIBS-preload_slots := -Wl,--wrap=dl_iterate_phdr
 # Wrapped, to count the steps with all registers.
 LDLIBS-preload_ways   := -Wl,--wrap=mf_full_walk_step
 # Leaves gaps between the segments of the program, as in many programs; shared objects have none.

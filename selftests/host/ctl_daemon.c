@@ -262,7 +262,7 @@ static size_t count_held(pid_t pid, pid_t daemon)
 			continue;
 		if ((*leads == '/' && strcmp(leads, "/dev/null") != 0 && strncmp(leads, "/memfd:", 7) != 0) ||
 		    strncmp(leads, "pipe:", 5) == 0) {
-			printf("# %s is %s\n", name, leads);
+			fprintf(stderr, "# %s is %s\n", name, leads);
 			n++;
 		}
 	}
@@ -478,6 +478,7 @@ TEST_F_TIMEOUT(daemon, hangup, SECONDS)
 	self->background = background_of(text);
 	self->daemon = await_number();
 	ASSERT_LT(0, self->background);
+	ASSERT_LT(0, self->daemon);
 	close(master);
 	pass_time();
 	EXPECT_TRUE(is_there(self->background));

@@ -10,7 +10,10 @@
 
 #include "kselftest_harness.h"
 
+#include "html/data.h"
+#include "recording/reader.h"
 #include "selftests/lib/page_fixture.h"
+#include "selftests/lib/touches_recording.h"
 
 FIXTURE(rss)
 {
@@ -93,7 +96,8 @@ static void compare(struct __test_metadata *_metadata, FIXTURE_DATA(rss) *self, 
 		  "touched)$/"
 		  "	.test(r.querySelector('th').textContent)).map((r) => r.querySelector('td').dataset.value).join()" },
 		{ "[.residency.peak, .residency.last] | unique_by(.time_ms) | map(.rss) | join(\",\")",
-		  "[...document.querySelectorAll('circle.mark')].sort((a, b) => a.dataset.sample - b.dataset.sample)"
+		  "[...document.querySelectorAll('circle.mark:not(.moment)')]"
+		  "	.sort((a, b) => a.dataset.sample - b.dataset.sample)"
 		  "	.map((c) => c.dataset.total).join()" },
 		{ ".residency.samples as $s | [$s[-1].bands | to_entries[] | select(.key as $k | any($s[]; "
 		  ".bands[$k] > 0)) |"
@@ -142,6 +146,142 @@ TEST_F_TIMEOUT(rss, is_that_of_the_export, 120)
 			compare(_metadata, self, 1, "last");
 	}
 	EXPECT_EQ(1, self->browser.requests);
+}
+
+static const char *fragment_of(char text[64], int sample)
+{
+	snprintf(text, 64, "#show=pinned&sample=%d", sample);
+	return text;
+}
+
+/* Clicks the first, then the last sample that is neither the largest nor the last one, and compares it with the export. */
+TEST_F_TIMEOUT(rss, at_any_moment, 120)
+{
+	static const char *const clicked[] = { "#chart-first", "#chart-last" };
+	char fragment[64], query[256], detail[64], at[64], rss[64];
+
+	ASSERT_TRUE(report(self, "fragments"));
+	for (size_t i = 0; i < 2; i++) {
+		int sample;
+		long time;
+
+		ASSERT_LT(0, open_page(self, "out.html", "#curve=rss", 1280));
+		ASSERT_STREQ("true", EVAL("(() => { const all = [...document.querySelectorAll('circle.moment')];"
+					  "if (all.length < 2) return false; all[0].id = 'chart-first';"
+					  "all[all.length - 1].id = 'chart-last'; return true; })()"));
+		sample = atoi(EVAL("document.querySelector('%s').dataset.sample", clicked[i]));
+		time = atol(EVAL("document.querySelector('%s').dataset.time", clicked[i]));
+		ASSERT_TRUE(browser_click(&self->browser, clicked[i]));
+		snprintf(fragment, sizeof(fragment), "sample=%d", sample);
+		EXPECT_NE(NULL, strstr(EVAL("location.hash"), fragment));
+		EXPECT_STREQ("true", EVAL("document.querySelector('circle.chosen').dataset.sample === '%d' && "
+					  "document.querySelector('#at-peak').getAttribute('aria-pressed') === 'false' &&"
+					  "document.querySelector('#at-end').getAttribute('aria-pressed') === 'false'",
+					  sample));
+		snprintf(query, sizeof(query), "[.residency.moments[].time_ms] | index(%ld)", time);
+		snprintf(detail, sizeof(detail), "moments[%s]", from_export(self, query));
+		compare(_metadata, self, sample, detail);
+		/* The sites, too: those of the moments before it must not remain. */
+		open_page(self, "out.html", fragment_of(fragment, sample), 1280);
+		snprintf(query, sizeof(query), "[.residency.%s.sites[][3]] | add // 0", detail);
+		EXPECT_STREQ(from_export(self, query),
+			     EVAL("(document.querySelector('#flame g') || { dataset: { value: '0' } }).dataset.value"));
+		/* At the very first, the program has no block yet. */
+		EXPECT_TRUE(i == 0 || strcmp("0", self->wanted));
+		/* The table has the functions that keep something. */
+		snprintf(query, sizeof(query), ". as $d | .residency.%s.sites |"
+					       "group_by($d.calls[$d.stacks[.[0]][0]].function) |"
+					       "map(select(any(.[3] > 0)) | .[][1]) | add // 0", detail);
+		EXPECT_STREQ(from_export(self, query),
+			     EVAL("String([...document.querySelectorAll('#rows tbody tr')].map((r) =>"
+				  "	Number(r.querySelectorAll('td')[1].dataset.value)).reduce((a, b) => a + b, 0))"));
+		/* And it is the sample that massif-ctl shows. */
+		snprintf(query, sizeof(query), ".residency.%s.rss", detail);
+		snprintf(rss, sizeof(rss), "\nRSS %.4g", strtod(from_export(self, query), NULL) / (1 << 20));
+		snprintf(at, sizeof(at), "--at=%ldms", time);
+		ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", at, "massif.rec"));
+		EXPECT_NE(NULL, strstr(self->result.out, rss)) TH_LOG("%s not in %s", rss, self->result.out);
+	}
+	/* From the first to the last by the slider: in the order of time. */
+	EXPECT_STREQ("true", EVAL("(() => { const times = []; const at = document.querySelector('#at');"
+				  "for (let i = 0; i <= Number(at.max); i++) { at.value = i;"
+				  "	at.dispatchEvent(new Event('input'));"
+				  "	times.push(Number(document.querySelector('circle.chosen').dataset.time)); }"
+				  "return times.length > 3 && times.every((t, i) => !i || t > times[i - 1]); })()"));
+}
+
+/* Makes @n samples with their sites, which differ, in addition to the largest and the last. */
+static void have_moments(struct __test_metadata *_metadata, struct mf_residency *residency, size_t n)
+{
+	struct mf_residency_detail *moments = calloc(n, sizeof(*moments));
+
+	for (size_t i = 0; i < residency->n_moments; i++)
+		mf_residency_detail_deinit(&residency->moments[i]);
+	free(residency->moments);
+	for (size_t i = 0; i < n; i++) {
+		ASSERT_EQ(0, mf_residency_detail_copy(&moments[i], &residency->last));
+		moments[i].sample.time_ms = 100000 + i;
+		for (size_t k = 0; k < moments[i].n_sites; k++)
+			moments[i].sites[k].live += i;
+	}
+	residency->moments = moments;
+	residency->n_moments = n;
+}
+
+/* Makes the data with at most @size_max bytes, which is 0 for any size. Returns their size. */
+static size_t make_data(struct __test_metadata *_metadata, FIXTURE_DATA(rss) *self, const struct mf_recording *recording,
+			size_t size_max)
+{
+	const struct mf_report_options options = { .depth = 30 };
+	const struct mf_html_source source = {
+		.sides[MF_HTML_NEW] = { "massif.rec", recording->processes, recording->n_processes, NULL },
+		.options = &options,
+	};
+	struct mf_error err;
+	char *text;
+	size_t size;
+	FILE *out;
+
+	ASSERT_EQ(0, mf_html_data_make(&source, size_max ?: SIZE_MAX / 2, &text, &size, &err)) TH_LOG("%s", err.text);
+	out = fopen("out.json", "w");
+	ASSERT_EQ(size, fwrite(text, 1, size, out));
+	fclose(out);
+	free(text);
+	return size;
+}
+
+#define SHOWN_MOMENTS ".sides[0].processes[0].residency.moments | [.hidden, (.samples | length)] | join(\" \")"
+
+/* If the page would be too large, 8 samples remain, then none; all stacks do. The page says how many are left out. */
+TEST_F_TIMEOUT(rss, moments_are_left_out_and_counted, 120)
+{
+	struct mf_recording recording;
+	struct mf_error err;
+	size_t all, few, none;
+
+	ASSERT_TRUE(report(self, "fragments"));
+	ASSERT_EQ(0, RUN("sed", "-i", "s/\"moments\":{\"hidden\":0/\"moments\":{\"hidden\":3/", "out.html"));
+	ASSERT_LT(0, open_page(self, "out.html", "#curve=rss", 1280));
+	EXPECT_STREQ("; 3 samples left out here, because the page would be too large: massif-ctl show --rss --at=TIME",
+		     EVAL("document.querySelector('#samples-hidden').textContent"));
+
+	ASSERT_EQ(0, mf_recording_read("massif.rec", &recording, &err));
+	have_moments(_metadata, (struct mf_residency *)recording.processes[0]->profile.residency, 96);
+	all = make_data(_metadata, self, &recording, 0);
+	EXPECT_STREQ("0 96", from_export(self, SHOWN_MOMENTS));
+	EXPECT_EQ(all, make_data(_metadata, self, &recording, all));
+	EXPECT_STREQ("0 96", from_export(self, SHOWN_MOMENTS));
+	few = make_data(_metadata, self, &recording, all - 1);
+	EXPECT_STREQ("88 8", from_export(self, SHOWN_MOMENTS));
+	EXPECT_GT(all, few);
+	/* They are chosen at equal distances. */
+	EXPECT_STREQ("100006 100018 100030 100042 100054 100066 100078 100090",
+		     from_export(self, "[.sides[0].processes[0].residency.moments.samples[].time] | join(\" \")"));
+	none = make_data(_metadata, self, &recording, few - 1);
+	EXPECT_STREQ("96 0", from_export(self, SHOWN_MOMENTS));
+	EXPECT_GT(few, none);
+	EXPECT_STREQ("0", from_export(self, ".sides[0].processes[0].rest"));
+	mf_recording_release(&recording);
 }
 
 /* The sums of a number of the sites by the function that has allocated, as the table has them. */
@@ -282,6 +422,114 @@ TEST_F_TIMEOUT(rss, is_compared, 120)
 				  "return Number(c.dataset.value) === n.dataset.value - o.dataset.value && "
 				  "n.dataset.value === '%s'; })()",
 				  told(self, "\nfree ")));
+}
+
+#define PAGE 4096ull
+
+/* Writes a recording of a process whose code touched so many pages first. No @alpha: without massif.ko. */
+static bool write_touches(const char *name, uint64_t alpha, uint64_t beta, bool many)
+{
+	const struct mf_residency_sample sample = { .bands = { [MF_BAND_ANONYMOUS] = (alpha + beta) * PAGE,
+							       [MF_BAND_FILES] = 3 * PAGE } };
+	struct mf_residency_touch touches[4 + 30] = {
+		{ MF_BAND_LIVE, TOUCHES_ALPHA, 2 * PAGE }, { MF_BAND_ANONYMOUS, TOUCHES_ALPHA, alpha * PAGE },
+		{ MF_BAND_ANONYMOUS, TOUCHES_BETA, beta * PAGE }, { MF_BAND_FILES, TOUCHES_LIBRARY, 3 * PAGE },
+	};
+	struct mf_residency_detail detail = { .sample = sample, .touches = touches, .n_touches = alpha ? 4 : 0 };
+
+	for (uint32_t i = 0; many && i < 30; i++)
+		touches[detail.n_touches++] = (struct mf_residency_touch){ MF_BAND_SHARED, TOUCHES_MANY + i, (i + 1) * PAGE };
+	return touches_recording_write(name, &(struct mf_residency){ .samples = (struct mf_residency_sample *)&sample,
+		.n_samples = 1, .peak = detail, .last = detail }, 1, 0);
+}
+
+#define TOUCHED_ROWS											\
+	EVAL("[...document.querySelectorAll('#residency-touched tbody tr')].map((r) => r.querySelector('th').className"	\
+	     "	+ ' ' + r.querySelector('.name').textContent + ' ' + r.querySelector('.where').textContent"	\
+	     "	.replace(/:[0-9]+|^libc.so.6|^msort.c/g, '') + ' ' + r.querySelector('td').dataset.value).join('\\n')")
+
+/* The sites that touched pages first, in a table: those of the program, with the part of the resident set. */
+TEST_F_TIMEOUT(rss, says_who_touched_pages_first, 120)
+{
+	ASSERT_TRUE(write_touches("massif.rec", 20, 5, false));
+	ASSERT_TRUE(write_touches("massif.old", 12, 5, false));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, open_page(self, "out.html", "#curve=rss", 1280));
+	EXPECT_STREQ("band anonymous touches_alpha touches_recording.c, other anonymous mappings 81920\n"
+		     "band anonymous touches_beta touches_recording.c, other anonymous mappings 20480\n"
+		     "band files qsort , mapped files 12288\n"
+		     "band live touches_alpha touches_recording.c, memory of the allocator 8192", TOUCHED_ROWS);
+	EXPECT_STREQ("false", EVAL("document.querySelector('#touched').hidden"));
+	/* The older recording has less of one of them. */
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec", "massif.old"));
+	ASSERT_LT(0, open_page(self, "out.html", "#curve=rss", 1280));
+	EXPECT_STREQ("+32.00 KB,0 B", EVAL("[...document.querySelectorAll('#residency-touched tbody tr')].slice(0, 2)"
+					"	.map((r) => r.querySelector('td:last-child').textContent).join()"));
+	/* If the older recording was made without massif.ko, the column of changes is empty. */
+	ASSERT_TRUE(write_touches("massif.old", 0, 5, false));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec", "massif.old"));
+	ASSERT_LT(0, open_page(self, "out.html", "#curve=rss", 1280));
+	EXPECT_STREQ(",,,", EVAL("[...document.querySelectorAll('#residency-touched tbody tr')]"
+				 "	.map((r) => r.querySelector('td:last-child').textContent).join()"));
+	/* Without massif.ko, there is none of it. */
+	ASSERT_TRUE(report(self, "fragments"));
+	ASSERT_LT(0, open_page(self, "out.html", "#curve=rss", 1280));
+	EXPECT_STREQ("true", EVAL("document.querySelector('#touched').hidden && !document.querySelector('#residency').hidden"));
+}
+
+/* For each part of the resident set, the data list the 20 sites that touched most, and add up the others in one row. */
+TEST_F(rss, has_the_largest_sites_that_touched)
+{
+	struct mf_recording recording;
+	struct mf_error err;
+	uint64_t rest = 0;
+
+	ASSERT_TRUE(write_touches("massif.rec", 20, 5, true));
+	ASSERT_EQ(0, mf_recording_read("massif.rec", &recording, &err));
+	make_data(_metadata, self, &recording, 0);
+	mf_recording_release(&recording);
+	for (uint64_t i = 1; i <= 10; i++)
+		rest += i * PAGE;
+	snprintf(self->wanted, sizeof(self->wanted), "[21,%" PRIu64 ",%llu,%llu]", rest, 30 * PAGE, 11 * PAGE);
+	EXPECT_EQ(0, RUN("jq", "-c", "[.sides[0].processes[0].residency.details[0].touched as $t | range(0; $t | length; 3) |"
+				     "$t[.:. + 3] | select(.[0] == 7)] | [length, (map(select(.[1] < 0)) | .[0][2]),"
+				     "(map(select(.[1] >= 0)[2]) | max, min)]", "out.json"));
+	self->result.out[strcspn(self->result.out, "\n")] = '\0';
+	EXPECT_STREQ(self->wanted, self->result.out);
+}
+
+/* All processes together: the resident sets are listed as massif-ctl show --rss does it, and each leads to its process. */
+TEST_F_TIMEOUT(rss, of_each_process, 120)
+{
+	struct mf_residency_sample samples[2] = {
+		{ .time_ms = 1, .pss = 7 * PAGE, .bands = { [MF_BAND_FILES] = 20 * PAGE } },
+		{ .time_ms = 2, .pss = 6 * PAGE, .bands = { [MF_BAND_FILES] = 15 * PAGE } },
+	}, smaller = { .time_ms = 1, .pss = 5 * PAGE, .bands = { [MF_BAND_FILES] = 10 * PAGE } };
+	const struct mf_residency residencies[] = {
+		{ .samples = &smaller, .n_samples = 1, .peak = { .sample = smaller }, .last = { .sample = smaller } },
+		{ .samples = samples, .n_samples = 2, .peak = { .sample = samples[0] }, .last = { .sample = samples[1] } },
+		{ .n_samples = 0 },
+	};
+
+	ASSERT_TRUE(touches_recording_write("massif.rec", residencies, 3, 0));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, open_page(self, "out.html", "#process=all", 1280));
+	EXPECT_STREQ("name,8,,81920,28672,61440\nname,7,,40960,20480,40960",
+		     EVAL("[...document.querySelectorAll('#resident-sets-rows tbody tr')].map((r) =>"
+			  "	[...r.querySelectorAll('th, td:not(.bars)')].map((c) => c.dataset.value ||"
+			  "	c.textContent).join()).join('\\n')"));
+	EXPECT_STREQ("Of 1 more there is no sample.", EVAL("document.querySelector('#resident-sets-rest').textContent"));
+	EXPECT_STREQ("81920", EVAL("[...document.querySelectorAll('.figure')].find((f) => f.querySelector('dt').textContent"
+				  " === 'Largest resident set').querySelector('button').dataset.value"));
+	ASSERT_TRUE(browser_click(&self->browser, "#resident-sets-rows button"));
+	EXPECT_STREQ("true", EVAL("document.querySelector('#resident-sets').hidden && "
+				  "!document.querySelector('#residency').hidden && "
+				  "document.querySelector('#residency-total strong').dataset.value === '81920'"));
+	/* One process has no list. */
+	ASSERT_TRUE(touches_recording_write("massif.rec", residencies, 1, 0));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, open_page(self, "out.html", "", 1280));
+	EXPECT_STREQ("true", EVAL("document.querySelector('#resident-sets').hidden"));
 }
 
 TEST_HARNESS_MAIN

@@ -3,6 +3,7 @@
 // before, it then contains the shim, followed by the program's own LD_PRELOAD. Nothing is written beyond the memory
 // that was requested.
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 /* Stands in for the shim's variable mf_seccomp_on, which is set when the program installs a seccomp filter. */
 bool mf_seccomp_on;
 
-#define LIBRARY "/usr/lib/massif/libmassif-preload.so"
+/* A file that exists. */
+#define LIBRARY "/bin/sh"
 #define SESSION "@massif-join/1/0123456789abcdef:0123456789abcdef0123456789abcdef"
 #define LARGE	20000u
 #define MARK	0x5a
@@ -144,6 +146,26 @@ TEST(restricted)
 		free(space);
 	}
 	mf_seccomp_on = false;
+}
+
+/* In another root directory, the shim's file may not exist. */
+TEST(elsewhere)
+{
+	char *const words[] = { "LD_PRELOAD=/no/shim.so:a.so", "A=b", "MASSIF_SESSION=" SESSION, NULL };
+	char *const *made;
+	void *space;
+
+	mf_follow_start("/no/shim.so:a.so", SESSION);
+	ASSERT_LT(0, mf_follow_room(words));
+	space = malloc(mf_follow_room(words));
+	ASSERT_NE(NULL, space);
+	errno = 77;
+	made = mf_follow_add(words, space);
+	EXPECT_EQ(77, errno);
+	EXPECT_STREQ("a.so", value_of(made, "LD_PRELOAD"));
+	EXPECT_STREQ("none", value_of(made, "MASSIF_SESSION"));
+	EXPECT_STREQ("b", value_of(made, "A"));
+	free(space);
 }
 
 TEST_HARNESS_MAIN

@@ -16,7 +16,6 @@
 static const struct {
 	const char *name, *reason;
 } allowed[] = {
-	{ "__libc_single_threaded", "whether there are other threads: the program may have a copy of it" },
 	{ "__libc_stack_end", "where the arguments and the environment are, before libc knows" },
 	{ "_r_debug", "the list of objects, and through it libc's own functions" },
 	{ "environ", "the program's environment, for PATH" },
@@ -69,6 +68,40 @@ TEST(bound_at_the_start)
 	EXPECT_EQ(0, others("LC_ALL=C readelf -rW \"$1\" | awk '$3 ~ /^R_/ && $3 !~ /RELATIVE|TPOFF|DTPMOD/ "
 			    "{ print $5 }'"));
 	EXPECT_LT(0, others("LC_ALL=C readelf -rW \"$1\" | awk '$3 ~ /RELATIVE/ { print $4 }'"));
+}
+
+/*
+ * Returns how many of the shim's needed symbol versions, or libraries, glibc @most does not have. With one of them, the
+ * program does not start.
+ */
+static size_t newer_than(const char *shim, const char *most)
+{
+	struct ctl_result result;
+	char script[1024];
+	size_t n;
+
+	snprintf(script, sizeof(script),
+		 "export LC_ALL=C; readelf -VW \"$1\" | sed -n 's/.*Name: GLIBC_\\([0-9.]*\\) .*/\\1/p' | "
+		 "while read v; do printf '%%s\\n%s\\n' $v | sort -VC || echo $v; done; "
+		 "readelf -dW \"$1\" | sed -n 's/.*(NEEDED).*\\[\\(.*\\)\\]/\\1/p' | grep -v '^libc\\.so\\|^ld-linux'",
+		 most);
+	CTL_RUN(&result, "sh", "-c", script, "sh", shim);
+	n = strlen(result.out) + strlen(result.err);
+	fprintf(stderr, "%s%s", result.out, result.err);
+	ctl_result_free(&result);
+	return n;
+}
+
+TEST(run_with_an_old_c_library)
+{
+	char shim[4096], ctl[4096];
+
+	snprintf(shim, sizeof(shim), "%s/libmassif-preload.so", getenv("MASSIF_BUILD"));
+	snprintf(ctl, sizeof(ctl), "%s/massif-ctl", getenv("MASSIF_BUILD"));
+	EXPECT_EQ(0, newer_than(shim, "2.31"));
+	/* The check sees what there is: massif-ctl needs newer versions and other libraries. */
+	EXPECT_LT(0, newer_than(ctl, "2.31"));
+	EXPECT_LT(0, newer_than(shim, "2.1"));
 }
 
 TEST(are_no_functions)

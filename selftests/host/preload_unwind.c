@@ -4,6 +4,7 @@
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +16,9 @@
 #include <ucontext.h>
 
 #include "kselftest_harness.h"
+#include "preload/core/libc.h"
+#include "preload/stack/cfi.h"
+#include "preload/stack/eh_frame.h"
 #include "selftests/lib/stack_walks.h"
 
 static FRAME int recurse(int n)
@@ -439,6 +443,38 @@ TEST(unloaded_library)
 		walks_forget();
 	}
 	EXPECT_EQ(0, walks.complete_steps);
+}
+
+static int announce(struct dl_phdr_info *object, size_t size, void *data)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uint64_t at = object->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		start = at < start ? at : start;
+		end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
+	}
+	mf_eh_frame_arrived(object, start, end, true);
+	return 0;
+}
+
+/* glibc before 2.35 has no _dl_find_object(): the tables of all objects are noted when they are loaded. */
+TEST(without_find_object)
+{
+	struct mf_cfi_rule rule;
+
+	mf_libc_has_find_object = false;
+	EXPECT_FALSE(mf_cfi_find((uintptr_t)qsort, &rule));
+	dl_iterate_phdr(announce, NULL);
+	EXPECT_TRUE(mf_cfi_find((uintptr_t)qsort, &rule));
+	recurse(60);
+	EXPECT_SAME(63);
+	EXPECT_EQ(0, walks.complete_steps);
+	EXPECT_FALSE(mf_cfi_find((uintptr_t)malloc(1), &rule));
 }
 
 static FRAME int probe_and_return(void)

@@ -211,6 +211,44 @@ TEST(lanes_side_by_side)
 		TH_LOG("%s", output);
 }
 
+// Writes to @frames a guest test with a skipped, a passed and a failed case; the latter prints @lines numbered lines.
+static void write_a_failure(char *frames, size_t size, int lines)
+{
+	int n = snprintf(frames, size, "boot\t6.1 6.1.0\ntest\tguest/some\n" PLAN(3) "out\tok 1 s # SKIP no disk\n"
+			 "out\t# of b\nout\tok 2 b\n");
+
+	for (int i = 1; i <= lines; i++)
+		n += snprintf(frames + n, size - (size_t)n, "out\t# line %d.\n", i);
+	snprintf(frames + n, size - (size_t)n, "out\tnot ok 3 c\nend\t1\n");
+}
+
+// The end of the report, after what was skipped, has the last 40 lines about the cases that failed, and their names.
+TEST(failures_are_the_last_lines)
+{
+	static const int lines[] = { 1, 39, 40, 390 };
+	char frames[16384], output[65536], first[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		int cut = lines[i] > 39 ? lines[i] - 39 : 0;
+		const char *end;
+
+		write_a_failure(frames, sizeof(frames), lines[i]);
+		ASSERT_EQ(1, report(frames, output, sizeof(output)));
+		// Once when the test ended, and once more at the end.
+		EXPECT_NE(NULL, strstr(output, "# of b"));
+		EXPECT_NE(NULL, strstr(output, "# line 1."));
+		end = strstr(output, "  skip guest/some@6.1: s  # no disk\n");
+		ASSERT_NE(NULL, end);
+		EXPECT_EQ(NULL, strstr(end, "# of b")) TH_LOG("%s", end);
+		snprintf(first, sizeof(first), "# line %d.\n", cut + 1);
+		EXPECT_NE(NULL, strstr(end, first)) TH_LOG("%s", end);
+		snprintf(first, sizeof(first), "# line %d.\n", cut);
+		EXPECT_EQ(NULL, strstr(end, first)) TH_LOG("%s", end);
+		EXPECT_EQ(cut > 0, strstr(end, " earlier lines are above\n") != NULL);
+		EXPECT_NE(NULL, strstr(end, "\n\nnot ok guest/some@6.1: c\n1 passed, 1 failed, 1 skipped\n")) TH_LOG("%s", end);
+	}
+}
+
 TEST(the_sum_is_in_a_file_too)
 {
 	char output[8192], sum[64] = "";

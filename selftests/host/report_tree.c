@@ -467,4 +467,85 @@ TEST(many_contexts_cost_no_names)
 	fake_reset();
 }
 
+/*
+ * The sums of a snapshot with few leaves are made in another way than those of a snapshot with many. So a profile is
+ * written twice, with the leaves that have bytes, and with all leaves.
+ */
+TEST(few_of_many_contexts)
+{
+	enum { N = 4000, DEPTH = 4, WORDS = 12, SNAPSHOTS = 24 };
+	static const uint32_t numbers[] = { 0, 1, 2, N / 16 - 1, N / 16, N / 16 + 1, N / 2, 7 };
+	mf_auto_free struct mf_frame *frames = calloc(N, DEPTH * sizeof(*frames));
+	mf_auto_free struct mf_context *contexts = calloc(N, sizeof(*contexts));
+	mf_auto_free struct mf_leaf *few = calloc(SNAPSHOTS * N, sizeof(*few)), *all = calloc(SNAPSHOTS * N, sizeof(*all));
+	static const struct stack_bytes none[] = { { NULL } };
+	static const char *const ignored[] = { "f3" };
+	struct mf_profile_snapshot snapshots[SNAPSHOTS];
+	mf_auto_free struct sample *s = make_sample(none);
+	struct mf_report_options options;
+	mf_auto_free char *of_few = NULL, *of_all = NULL;
+	uint32_t random = 1;
+
+	for (uint64_t i = 0; i < WORDS; i++) {
+		struct mf_frame unused[FAKE_FRAMES_MAX];
+		char word[16];
+
+		snprintf(word, sizeof(word), i ? "f%u" : "main", (unsigned int)i);
+		fake_stack(word, unused);
+	}
+	for (size_t i = 0; i < N; i++) {
+		uint32_t depth = DEPTH - (i % 7 == 0);
+
+		for (size_t k = 0; k < depth; k++) {
+			random = random * 1664525 + 1013904223;
+			frames[i * DEPTH + k].object = 1;
+			frames[i * DEPTH + k].pc = k + 1 == depth ? 16 : 32 + (random >> 16) % (WORDS - 1) * 16;
+		}
+		contexts[i] = (struct mf_context){ &frames[i * DEPTH], depth };
+	}
+	for (size_t i = 0; i < SNAPSHOTS; i++) {
+		uint32_t n = numbers[i % ARRAY_SIZE(numbers)];
+
+		for (uint32_t k = 0; k < N; k++) {
+			random = random * 1664525 + 1013904223;
+			all[i * N + k] = (struct mf_leaf){ .context = k };
+			/* Every (N / n)th context. */
+			if (n && (uint64_t)k * n / N != (uint64_t)(k + 1) * n / N)
+				all[i * N + k].bytes = 1 + (random >> 16);
+		}
+		snapshots[i] = (struct mf_profile_snapshot){ .tree = MF_TREE_DETAILED, .leaves = &few[i * N], .n_seen = N };
+		for (uint32_t k = 0; k < N; k++)
+			if (all[i * N + k].bytes)
+				few[i * N + snapshots[i].n_leaves++] = all[i * N + k];
+		ASSERT_EQ(n, snapshots[i].n_leaves);
+	}
+	s->profile.source = contexts;
+	s->profile.n_contexts = N;
+	s->profile.snapshots = snapshots;
+	s->profile.n_snapshots = SNAPSHOTS;
+	for (int with_ignored = 0; with_ignored < 2; with_ignored++) {
+		mf_report_options_init(&options);
+		if (with_ignored)
+			options.ignore_fns = (struct mf_strings){ .items = ignored, .count = 1 };
+		for (size_t i = 0; i < SNAPSHOTS; i++) {
+			uint32_t n = numbers[i % ARRAY_SIZE(numbers)];
+
+			snapshots[i].leaves = &few[i * N];
+			snapshots[i].n_leaves = n;
+		}
+		of_few = text_of(&s->profile, &options);
+		for (size_t i = 0; i < SNAPSHOTS; i++) {
+			snapshots[i].leaves = &all[i * N];
+			snapshots[i].n_leaves = N;
+		}
+		of_all = text_of(&s->profile, &options);
+		ASSERT_TRUE(of_few && of_all);
+		EXPECT_LT(10000, strlen(of_few));
+		EXPECT_EQ(0, strcmp(of_few, of_all));
+		free(mf_take(of_few, NULL));
+		free(mf_take(of_all, NULL));
+	}
+	fake_reset();
+}
+
 TEST_HARNESS_MAIN

@@ -124,6 +124,11 @@ TEST_F_TIMEOUT(shape, of_tcmalloc, 60)
 	fragments(_metadata, self, "rss_shapes_tcmalloc");
 }
 
+TEST_F_TIMEOUT(shape, of_mimalloc, 60)
+{
+	fragments(_metadata, self, "rss_shapes_mimalloc");
+}
+
 TEST_F_TIMEOUT(shape, of_glibc, 60)
 {
 	fragments(_metadata, self, "rss_shapes");
@@ -178,6 +183,25 @@ TEST_F_TIMEOUT(shape, of_a_cache_in_a_file, 60)
 	EXPECT_EQ(told(self, "copied "), area->copied);
 	EXPECT_EQ(2, area->n);
 	EXPECT_EQ(32 * MIB, area->mapped);
+}
+
+/* A library that is loaded during the run has its blocks and its pages as any other. */
+TEST_F_TIMEOUT(shape, of_a_library_that_is_loaded_later, 60)
+{
+	const struct mf_residency_area *area = NULL;
+	const struct mf_residency *residency;
+
+	record(_metadata, self, "rss_shapes", "loaded");
+	residency = self->process->profile.residency;
+	EXPECT_EQ(told(self, "live "), SUM("rss_plugin_keep", live));
+	for (size_t i = 0; i < self->last->n_areas; i++)
+		if (self->last->areas[i].band == MF_BAND_FILES && strstr(self->last->areas[i].name, "/librss_plugin.so"))
+			area = &self->last->areas[i];
+	ASSERT_NE(NULL, area);
+	EXPECT_LE(told(self, "copied "), area->copied);
+	EXPECT_GE(told(self, "copied ") + 8 * PAGE, area->copied);
+	/* There are samples of before. */
+	EXPECT_LE(residency->samples[0].bands[MF_BAND_FILES] + told(self, "copied "), BAND(FILES));
 }
 
 /* In the child, nine pages in ten of the block are still those of its parent. */

@@ -150,7 +150,8 @@ TEST_F_TIMEOUT(check, without_samples, 60)
 {
 	static const char *const files[] = { "massif.rec", "massif.out" };
 	static const char *const mistakes[][2] = {
-		{ "file f.c rss 1M", "rss is known only of a process as a whole; a file can have pinned or untouched" },
+		{ "file f.c rss 1M",
+		  "rss is known only of a process as a whole; a file can have pinned, untouched or first-touched" },
 		{ "library f stacks-end 1M", "stacks-end is known only of a process as a whole; a library can have" },
 		{ "rss -1", "'-1' is not a limit for rss; it needs a size" },
 		{ "rss-peak 1", "'rss-peak' is not a measure; use peak, end, " },

@@ -2,6 +2,7 @@
 // What live blocks use of each page, and which contexts keep a page's free memory: random blocks, compared with a count of
 // every single byte.
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,6 +277,47 @@ TEST_F(pages, of_a_table_with_holes)
 	self->pages.memory = 0;
 	mf_heap_pages_fill(&self->pages, &store);
 	EXPECT_LT(before, blocks_of(memory));
+	mf_store_detach(&store);
+	close(memory);
+}
+
+/*
+ * A sample remembers which parts of the table of blocks have been written to. The next sample also finds blocks in
+ * parts written since, wherever these lie relative to the remembered ones.
+ */
+TEST_F(pages, of_a_table_that_grows)
+{
+	/* In pages of the table: each has the blocks of 32 KiB. */
+	static const uint64_t steps[][3] = { { 20, 60 }, { 20, 60, 200 }, { 19, 61, 5 }, { 40, 21, 22 }, { 0, 201, 255 } };
+	bool is_written[256] = { false };
+	struct mf_store store;
+	struct mf_error err;
+	int memory;
+
+	ASSERT_EQ(0, mf_store_create(&store, 512ull << 20, &memory, &err));
+	mf_blocks_set_distance(&store, 32);
+	self->pages.memory = memory;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		size_t n = 0;
+		int64_t before;
+
+		for (size_t k = 0; k < 3; k++) {
+			const struct mf_block block = { START + (steps[i][k] << 15) + 16, 20, 32, self->contexts[0] };
+
+			if (!is_written[steps[i][k]])
+				ASSERT_TRUE(mf_blocks_put(&store, &block));
+			is_written[steps[i][k]] = true;
+		}
+		for (size_t k = 0; k < 256; k++)
+			n += is_written[k];
+		before = blocks_of(memory);
+		mf_heap_pages_reset(&self->pages);
+		ASSERT_EQ(0, mf_heap_pages_fill(&self->pages, &store));
+		EXPECT_EQ(n, self->pages.n_blocks) TH_LOG("step %zu", i);
+		EXPECT_EQ(before, blocks_of(memory));
+	}
+	self->pages.memory = -1;
+	EXPECT_EQ(-EBADF, mf_heap_pages_fill(&self->pages, &store));
 	mf_store_detach(&store);
 	close(memory);
 }

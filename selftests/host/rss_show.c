@@ -108,6 +108,20 @@ TEST_F_TIMEOUT(show, says_it_in_a_sentence, 60)
 	EXPECT_TRUE(HAS("  library\n") && HAS("rss_shapes\n")) TH_LOG("%s", self->result.out);
 }
 
+/* The sites are those that the question is about; the sentence does not call a small part of the whole "mostly". */
+TEST_F_TIMEOUT(show, selected_sites, 60)
+{
+	ASSERT_TRUE(record(self, "fragments"));
+	show(self, "--through=keep");
+	EXPECT_NE(NULL, strstr(self->joined, ", mostly those of keep (rss_shapes.c:")) TH_LOG("%s", self->joined);
+	EXPECT_TRUE(HAS("100.00%  keep (rss_shapes.c:"));
+	EXPECT_FALSE(HAS("_IO_file_doallocate"));
+	show(self, "--through=_IO_file_doallocate");
+	EXPECT_NE(NULL, strstr(self->joined, " KB beside those of _IO_file_doallocate")) TH_LOG("%s", self->joined);
+	EXPECT_FALSE(HAS("mostly"));
+	EXPECT_FALSE(HAS("keep (rss_shapes.c:"));
+}
+
 TEST_F_TIMEOUT(show, counts_threads_and_files, 60)
 {
 	ASSERT_TRUE(record(self, "stacks"));
@@ -150,6 +164,48 @@ TEST_F_TIMEOUT(show, is_aligned, 60)
 		}
 	}
 	EXPECT_LT(30, n_bars);
+}
+
+/* When the program has executed another, the resident set is the other's. In most runs, none is sampled before. */
+TEST_F_TIMEOUT(show, not_of_what_the_program_executes, 60)
+{
+	for (int i = 0; i < 10; i++) {
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--rss=yes", "--record=massif.rec",
+				 "--massif-out-file=massif.out", "sh", "-c", "exec sleep 0.2"));
+		if (RUN("massif-ctl", "show", "--rss", "massif.rec"))
+			EXPECT_NE(NULL, strstr(self->result.err, "may be none")) TH_LOG("%s", self->result.err);
+		EXPECT_EQ(NULL, strstr(self->result.out, "/sleep\n")) TH_LOG("%s", self->result.out);
+	}
+}
+
+/* show --rss of a recording of several processes prints a line for each, and says which of the numbers must not be added up. */
+TEST_F_TIMEOUT(show, lists_processes, 60)
+{
+	const char *large, *small;
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--rss=yes", "--trace-children=yes", "--record=massif.rec",
+			 "--massif-out-file=/dev/null", "sh", "-c",
+			 "perl -e '$x = \"a\" x 10000000; sleep 1'; perl -e '$x = \"a\" x 20000000; sleep 1; print 1'"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "\nTheir resident sets were sampled; --rss lists them.\n"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", "massif.rec")) TH_LOG("%s", self->result.err);
+	EXPECT_EQ(0, strncmp(self->result.out, "   largest    its Pss       last      pid   parent  process\n", 60));
+	large = strstr(self->result.out, "x 20000000");
+	small = strstr(self->result.out, "x 10000000");
+	ASSERT_NE(NULL, large);
+	ASSERT_NE(NULL, small);
+	EXPECT_LT(large, small);
+	EXPECT_NE(NULL, strstr(self->result.out, "\nDo not add them up: a page that several processes share"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", "--top=1", "massif.rec"));
+	EXPECT_EQ(NULL, strstr(self->result.out, "x 10000000"));
+	EXPECT_NE(NULL, strstr(self->result.out, " more\n"));
+	/* Without samples it says how to get some. */
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--trace-children=yes", "--record=massif.rec",
+			 "--massif-out-file=/dev/null", "sh", "-c", "/bin/true; /bin/true"));
+	EXPECT_NE(0, RUN("massif-ctl", "show", "--rss", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.err, "--rss=yes")) TH_LOG("%s", self->result.err);
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	EXPECT_EQ(NULL, strstr(self->result.out, "--rss lists them"));
 }
 
 TEST_HARNESS_MAIN

@@ -88,14 +88,6 @@ struct mf_pages_options mf_truth_options(enum mf_pages_what what)
 	};
 }
 
-const struct mf_pages_process *mf_truth_find(const struct mf_pages *pages, pid_t pid)
-{
-	for (size_t i = 0; i < mf_pages_count(pages); i++)
-		if (mf_pages_process(pages, i)->pid == pid)
-			return mf_pages_process(pages, i);
-	return NULL;
-}
-
 bool mf_truth_is_told(struct mf_pages *pages, pid_t pid, enum mf_pages_what what,
 		      struct mf_error *err)
 {
@@ -107,7 +99,7 @@ bool mf_truth_is_told(struct mf_pages *pages, pid_t pid, enum mf_pages_what what
 	for (int i = 0; i < TRIES; i++) {
 		if (mf_pages_drain(pages, err))
 			return false;
-		process = mf_truth_find(pages, pid);
+		process = mf_pages_find(pages, pid);
 		/* Before the process has called exec, it has no profile to compare with the kernel's numbers. */
 		if (!process)
 			return true;

@@ -19,9 +19,6 @@ bool mf_truth_has_resident(void);
  */
 struct mf_pages_options mf_truth_options(enum mf_pages_what what);
 
-/* Returns the process @pid of the session, or NULL. */
-const struct mf_pages_process *mf_truth_find(const struct mf_pages *pages, pid_t pid);
-
 /*
  * Checks that the totals and the tree of @pid agree with the kernel. The process must be stopped. Retries for a while,
  * then returns false with the figures in @err. Also returns true if there is no profile yet.

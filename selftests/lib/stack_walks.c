@@ -9,8 +9,12 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "preload/core/libc.h"
 #include "preload/stack/full_walk.h"
 #include "preload/stack/memo.h"
+
+/* Whether the C library has _dl_find_object(); tests may pretend that it does not. */
+bool mf_libc_has_find_object = true;
 
 struct walks walks = { .depth = MF_DEPTH_MAX };
 

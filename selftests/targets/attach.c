@@ -5,12 +5,15 @@
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { BLOCKS = 64, N_THREADS = 128 };
@@ -62,6 +66,9 @@ static void *take(size_t size)
 	return malloc(size);
 }
 
+/* A program at a fixed address has an entry of its own for a function whose address is in its code. */
+static void *(*volatile pointer)(size_t);
+
 /* Allocates in all ways of C, and frees a part of it. */
 static void work(void)
 {
@@ -85,9 +92,14 @@ static void work(void)
 	}
 	text = strdup("a string");
 	free(text);
+	pointer = malloc;
+	free(pointer(77));
 	kept = realloc(NULL, 12345);
 	(void)kept;
 }
+
+/* A thread that is inside malloc() may hold its lock: a handler of a signal that allocated then would wait for ever. */
+static __thread volatile sig_atomic_t is_in_malloc;
 
 static void *allocate(void *number)
 {
@@ -96,16 +108,21 @@ static void *allocate(void *number)
 
 	while (!stops) {
 		int i = rand_r(&seed) % BLOCKS;
+		size_t size = (size_t)rand_r(&seed) % 2000;
 
+		is_in_malloc = 1;
 		if (blocks[i]) {
 			free(blocks[i]);
 			blocks[i] = NULL;
-			continue;
+		} else {
+			blocks[i] = malloc(size);
+			if (seed % 64 == 0)
+				blocks[i] = realloc(blocks[i], 300);
 		}
-		blocks[i] = malloc((size_t)rand_r(&seed) % 2000);
-		if (seed % 64 == 0)
-			blocks[i] = realloc(blocks[i], 300);
+		is_in_malloc = 0;
 	}
+	/* For good: a thread's end frees memory, too. */
+	is_in_malloc = 1;
 	for (int i = 0; i < BLOCKS; i++)
 		free(blocks[i]);
 	return NULL;
@@ -113,7 +130,8 @@ static void *allocate(void *number)
 
 static void allocate_in_handler(int signal)
 {
-	free(malloc(33));
+	if (!is_in_malloc)
+		free(malloc(33));
 }
 
 static void send_signals(void)
@@ -130,9 +148,12 @@ static void storm(int n)
 {
 	pthread_t threads[N_THREADS];
 
+	is_in_malloc = 1;
 	for (int i = 0; i < n; i++)
 		pthread_create(&threads[i], NULL, allocate, (void *)(uintptr_t)i);
+	is_in_malloc = 0;
 	wait_for_byte();
+	is_in_malloc = 1;
 	stops = 1;
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
@@ -332,6 +353,28 @@ static void load(const char *path)
 		make();
 }
 
+static void *(*deep_make)(void);
+static void (*deep_end)(void *);
+
+/*
+ * Loads a library that gets its blocks from the C library, whatever allocator the program has, and has not called any of
+ * its functions yet; or lets it allocate.
+ */
+static void load_deep(const char *path)
+{
+	void *handle = path ? dlopen(path, RTLD_LAZY | RTLD_DEEPBIND) : NULL;
+
+	if (handle) {
+		*(void **)&deep_make = dlsym(handle, "attach_make");
+		*(void **)&deep_end = dlsym(handle, "attach_end");
+	}
+	if (!deep_make || !deep_end)
+		fail("a library with RTLD_DEEPBIND");
+	else if (!path)
+		for (int i = 0; i < 7; i++)
+			deep_end(deep_make());
+}
+
 static void fork_many(void)
 {
 	for (int i = 0; i < 300; i++) {
@@ -367,7 +410,89 @@ static __attribute__((noinline)) void wait_deep(size_t bytes)
 	}
 }
 
-static void before(const char *word)
+/* Maps a file that is named like one that massif-ctl looks for: "NAME:TIMES". */
+static void map_often(const char *what)
+{
+	char name[64];
+	int n = atoi(strchr(what, ':') + 1), fd;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(what, ":"), what);
+	fd = strncmp(name, "lib", 3) ? memfd_create(name, 0) : open(name, O_RDWR | O_CREAT | O_TRUNC, 0700);
+	if (fd < 0 || ftruncate(fd, 4096))
+		fail(name);
+	for (int i = 0; i < 512; i++)
+		if (pwrite(fd, "\1\1\1\1\1\1\1\1", 8, i * 8) != 8)
+			fail("pwrite");
+	for (int i = 0; i < n; i++)
+		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0) == MAP_FAILED)
+			fail("mmap");
+	close(fd);
+}
+
+/* Maps the file of the C library below the library itself, as programs do that look for symbols. */
+static void read_library(void)
+{
+	Dl_info info;
+	int fd = dladdr((void *)(uintptr_t)dlsym(RTLD_DEFAULT, "malloc"), &info) ? open(info.dli_fname, O_RDONLY) : -1;
+
+	if (mmap((void *)0x10000000, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == MAP_FAILED)
+		fail("the file of the C library");
+	close(fd);
+}
+
+enum { TRAP_FLAG = 1 << 8, STEPS_IN_LINKER = 100 };
+
+static bool steps_in_plt; /* or in the dynamic linker */
+
+/* Is the next instruction the first of those that have a function bound at its first call? */
+static bool is_binding(const unsigned char *at)
+{
+	static const unsigned char mark[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static int steps;
+	Dl_info here, linker;
+
+	if (steps_in_plt)
+		return at[memcmp(at, mark, sizeof(mark)) ? 0 : sizeof(mark)] == 0x68;
+	dladdr(dlsym(RTLD_DEFAULT, "_r_debug"), &linker);
+	return dladdr(at, &here) && here.dli_fbase == linker.dli_fbase && ++steps == STEPS_IN_LINKER;
+}
+
+/* Stays in this handler for a while once it has interrupted the binding of a function. */
+static void step(int signal, siginfo_t *info, void *context)
+{
+	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	if (!is_binding((const unsigned char *)registers[REG_RIP]))
+		return;
+	say_ready(getpid());
+	nanosleep(&(struct timespec){ .tv_nsec = 700000000 }, NULL);
+	registers[REG_EFL] &= ~TRAP_FLAG;
+}
+
+static void *wait_for_ever(void *unused)
+{
+	while (pause())
+		;
+	return NULL;
+}
+
+/* Calls a function for the first time, in steps. */
+static void bind_in_steps(void)
+{
+	struct sigaction action = { .sa_sigaction = step, .sa_flags = SA_SIGINFO };
+	pthread_t other;
+	void *block;
+
+	pthread_create(&other, NULL, wait_for_ever, NULL);
+	sigaction(SIGTRAP, &action, NULL);
+	__asm__ volatile("pushfq\n"
+			 "orq $0x100, (%%rsp)\n"
+			 "popfq\n" ::: "memory", "cc");
+	block = pvalloc(100);
+	free(block);
+}
+
+static void before(const char *word, const char *other)
 {
 	sigset_t all;
 
@@ -384,6 +509,15 @@ static void before(const char *word)
 		restrict_calls();
 	} else if (!strcmp(word, "hidden")) {
 		hide_files();
+	} else if (!strcmp(word, "maps")) {
+		map_often(other);
+	} else if (!strcmp(word, "deep-library")) {
+		load_deep(other);
+	} else if (!strcmp(word, "reads-library")) {
+		read_library();
+	} else if (!strcmp(word, "twice")) {
+		if (!dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW))
+			fail("dlmopen");
 	} else if (!strcmp(word, "signals") || !strcmp(word, "alone-signals")) {
 		send_signals();
 	}
@@ -393,7 +527,7 @@ int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "work";
 
-	before(word);
+	before(word, argc > 2 ? argv[2] : "");
 	if (!strncmp(word, "alone", 5)) {
 		storm_alone();
 		return failed;
@@ -409,12 +543,16 @@ int main(int argc, char **argv)
 		waitpid(pid, NULL, 0);
 		return failed;
 	}
-	if (!strcmp(word, "storm") || !strcmp(word, "signals")) {
+	if (!strncmp(word, "steps", 5)) {
+		steps_in_plt = !strcmp(word, "steps-in-plt");
+		bind_in_steps();
+	} else if (!strcmp(word, "storm") || !strcmp(word, "signals")) {
 		say_ready(getpid());
 		storm(argc > 2 ? atoi(argv[2]) : 8);
 		return failed;
 	}
-	say_ready(getpid());
+	if (strncmp(word, "steps", 5))
+		say_ready(getpid());
 	if (!strcmp(word, "keep")) {
 		keep();
 		return failed;
@@ -426,8 +564,13 @@ int main(int argc, char **argv)
 	while (wait_for_byte()) {
 		if (!strcmp(word, "load"))
 			load(argv[2]);
+		else if (!strcmp(word, "deep-library"))
+			load_deep(NULL);
 		else if (!strcmp(word, "forks"))
 			fork_many();
+		else if (!strncmp(word, "steps", 5))
+			for (int i = 0; i < 7; i++)
+				free(pvalloc(100));
 		else if (!strcmp(word, "executes"))
 			execl(argv[2], argv[2], "again", NULL);
 		work();

@@ -1,17 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0
 # Flags and libraries of the target programs, where they differ from the default: "-g -O1" and no library.
 
-# The compiler must not change the calls of allocation functions.
-CFLAGS-attach := -g -O1 -D_GNU_SOURCE -fno-builtin
-LDLIBS-attach := -lpthread -ldl
+# The compiler must not change the calls of allocation functions. No red zone, because assembly pushes flags; functions
+# are bound when they are first called.
+CFLAGS-attach := -g -O1 -D_GNU_SOURCE -fno-builtin -mno-red-zone
+LDLIBS-attach := -lpthread -ldl -Wl,-z,lazy
 CFLAGS-attach_fixed := $(CFLAGS-attach) -fno-pie -no-pie
 LDLIBS-attach_fixed := -lpthread -ldl
+# -z now: lazy binding would need more stack than there is.
+CFLAGS-attach_killed := -g -O1 -D_GNU_SOURCE -fno-builtin
+LDLIBS-attach_killed := -Wl,-z,now -lpthread
+# The same program, as libjemalloc.so.2 itself, binds functions when they are first called; the last is linked at a fixed
+# address and has a pointer to malloc.
+ATTACH_JEMALLOC := $(addprefix $(O)/selftests/targets/attach_jemalloc,_lazy _fixed)
+CFLAGS-attach_jemalloc_fixed := -fno-pie -no-pie
+
+$(ATTACH_JEMALLOC): $(O)/selftests/targets/attach_jemalloc_%: selftests/targets/attach.c
+	@mkdir -p $(@D)
+	$(call QUIET,CC)$(CC) $(CFLAGS-attach) $(CFLAGS-$(@F)) -o $@ $< -Wl,--no-as-needed -l:libjemalloc.so.2 \
+		-Wl,-z,lazy -lpthread -ldl
+
+tests: $(ATTACH_JEMALLOC)
 CFLAGS-attach_own := -g -O1 -D_GNU_SOURCE -fno-builtin
 CFLAGS-attach_pointers := -g -O1 -D_GNU_SOURCE
 CFLAGS-churn := -g -O1
 LDLIBS-churn := -lpthread
 LDLIBS-ctl_orphan := -lpthread
 CFLAGS-ctl_live_deep := -g -O0 -std=c++17
+CFLAGS-attach_fake := -O1 -static
 CFLAGS-ctl_static := -O1 -static
 CFLAGS-ctl_static_waits := -O1 -static
 # The compiler must not change the calls of allocation functions.
@@ -121,6 +137,10 @@ LDLIBS-$(1) := -L$$(O)/selftests/targets -l$(2) -Wl,-rpath,'$$$$ORIGIN'
 
 endef
 $(eval $(call linked_with,own_linked,own_library))
+$(eval $(call linked_with,attach_waits,jemalloc_waits))
+LDLIBS-attach_waits += -lpthread
+CFLAGS-libjemalloc_waits := -g -O1 -fno-builtin
+LDLIBS-libjemalloc_waits := -Wl,-soname,libjemalloc_waits.so
 $(eval $(foreach way,bound chosen jumps others versions,$(call linked_with,own_linked_$(way),own_$(way))))
 CFLAGS-own_malloc := -g -O1 -fno-builtin
 CFLAGS-own_segment := -g -O1 -fno-builtin
@@ -198,12 +218,15 @@ $(O)/selftests/targets/sanitizers-memory: selftests/targets/heap_example.c
 	$(if $(shell command -v clang),TMPDIR=$(abspath $(@D)) clang -g -O1 -fsanitize=memory -o $@ $<,@:)
 
 tests: $(SANITIZERS)
+CFLAGS-rss_touched := -g -O1 -D_GNU_SOURCE
+
 LDLIBS-rss_shapes := -lpthread
 CFLAGS-rss_shapes := -g -O1 -D_GNU_SOURCE
 # The same program with other allocators.
-RSS_SHAPES := $(addprefix $(O)/selftests/targets/rss_shapes_,jemalloc tcmalloc)
+RSS_SHAPES := $(addprefix $(O)/selftests/targets/rss_shapes_,jemalloc tcmalloc mimalloc)
 LDLIBS-rss_shapes_jemalloc := -Wl,--no-as-needed -l:libjemalloc.so.2
 LDLIBS-rss_shapes_tcmalloc := -Wl,--no-as-needed -l:libtcmalloc_minimal.so.4
+LDLIBS-rss_shapes_mimalloc := -Wl,--no-as-needed -l:libmimalloc.so.2
 
 $(RSS_SHAPES): $(O)/selftests/targets/rss_shapes_%: selftests/targets/rss_shapes.c
 	@mkdir -p $(@D)

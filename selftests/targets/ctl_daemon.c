@@ -89,10 +89,14 @@ static void let_go(void)
 
 static int daemonise(char **argv)
 {
-	if (!fork()) {
+	pid_t child = fork();
+
+	if (!child) {
 		let_go();
 		exit(live(argv[2]));
 	}
+	/* Until the child has left the session, it would die of the SIGHUP of a terminal that closes. */
+	waitpid(child, NULL, 0);
 	return STATUS;
 }
 

@@ -3,6 +3,7 @@
 // second one, so that its resident set can be sampled. The last line that it prints is its resident set according to the
 // kernel.
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -361,6 +362,53 @@ static void tidy(void)
 	say("live", BLOCKS * SIZE);
 }
 
+/* Loads a library when samples have been taken already. */
+static void loaded(void)
+{
+	char path[4096] = "";
+	void *(*plugin_keep)(size_t size);
+	void *library;
+
+	usleep(300000);
+	if (readlink("/proc/self/exe", path, sizeof(path) - 64) < 0)
+		exit(1);
+	strcpy(strrchr(path, '/'), "/librss_plugin.so");
+	library = dlopen(path, RTLD_NOW);
+	plugin_keep = library ? (void *(*)(size_t))dlsym(library, "rss_plugin_keep") : NULL;
+	if (!plugin_keep || !plugin_keep(4 * MIB))
+		exit(1);
+	say("live", 4 * MIB);
+	say("copied", MIB);
+}
+
+/* Returns the sum of a number of bytes in all mappings, as smaps has it. */
+static unsigned long in_smaps(const char *name)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "r");
+	unsigned long sum = 0;
+	char line[4096];
+
+	while (smaps && fgets(line, sizeof(line), smaps))
+		if (!strncmp(line, name, strlen(name)))
+			sum += strtoul(line + strlen(name), NULL, 10) * 1024;
+	if (smaps)
+		fclose(smaps);
+	return sum;
+}
+
+/* Lets the kernel swap half of a block out; without swap, none is. */
+static void swapped(void)
+{
+	char *block = keep(16 * MIB), *start = block + PAGE - (uintptr_t)block % PAGE;
+
+	memset(block, 1, 16 * MIB);
+	in_smaps("Swap:");
+	for (int i = 0; i < 100 && in_smaps("Swap:") < 8 * MIB; i++)
+		if (madvise(start, 8 * MIB, MADV_PAGEOUT) || usleep(10000))
+			break;
+	say("swapped", in_smaps("Swap:"));
+}
+
 static const struct {
 	const char *name;
 	void (*use)(void);
@@ -371,7 +419,7 @@ static const struct {
 	{ "reserve_block", reserve_block },   { "steps", steps },
 	{ "own", own },	    { "dontneed", dontneed }, { "lazily", lazily }, { "moved", moved }, { "memfd", of_memfd },
 	{ "cache", cache }, { "forked", forked },     { "huge", huge },
-	{ "tidy", tidy },
+	{ "tidy", tidy }, { "loaded", loaded }, { "swapped", swapped },
 };
 
 /* Returns the resident set in bytes. */

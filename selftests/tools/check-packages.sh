@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Builds the Debian packages of HEAD in clean systems, and installs, uses, upgrades and removes them there:
-# check-packages.sh [RELEASE...] (bookworm). Needs root. Each step is a line "ok" or "not ok".
+# Builds the Debian packages of HEAD in clean systems, and installs, uses, upgrades and removes them there, also by piuparts
+# and autopkgtest: check-packages.sh [RELEASE...] (bookworm). Needs root. Each step is a line "ok" or "not ok". Before that,
+# RPM packages are built from the tarball on this system, unpacked and used.
+#
+# The older version, from which the packages are upgraded, has the same sources: it differs in its number (VERSION~0).
 #
 # A clean system is a directory that mmdebstrap has made and unshare(1) enters, with its own mounts and processes. It is
 # cached in $MASSIF_BUILD/packages. Pages mode is tried with the module that dkms has built there, in the virtual machine
@@ -62,7 +65,7 @@ remove_tree() {
 	rm -rf --one-file-system "$1"
 }
 
-# Builds in system TREE what is in its /build/massif, with the version VERSION (empty: that of the changelog).
+# Builds the sources in the system TREE, with the version VERSION (empty: that of the changelog). WHAT: see dpkg-buildpackage.
 build() {
 	local tree=$1 version=$2 what=$3
 	inside "$tree" "
@@ -85,8 +88,8 @@ build_all() {
 		build-essential fakeroot lintian && mkdir -p /build/massif && tar -C /build/massif -xf /build/massif.tar &&
 		cd /build/massif && apt-get build-dep -y ./" || return
 	step "$release" "older version" build "$tree" "$older" -b && mv "$tree"/build/*.deb "$work/$release/older/"
-	step "$release" "build" build "$tree" '' -b || return
-	step "$release" "lintian" inside "$tree" "cd /build && lintian --allow-root --fail-on error,warning massif_${older%~0}_*.changes"
+	step "$release" "build" build "$tree" '' --build=full || return
+	step "$release" "lintian" inside "$tree" "cd /build && lintian --allow-root --fail-on error,warning massif_${version}_*.changes"
 	mv "$tree"/build/*.deb "$work/$release/new/"
 	step "$release" "architecture independent alone" build "$tree" '' -A
 	step "$release" "build again" build "$tree" '' -b
@@ -113,6 +116,30 @@ leaves_nothing() {
 	local tree=$1
 	list_files "$tree" >"$tree/packages/after"
 	! comm -13 "$tree/packages/before" "$tree/packages/after" | grep -v '^/var/lib/dkms\|^/usr/lib/modules/\|^/etc/\(group\|passwd\|gshadow\|shadow\|subuid\|subgid\)-$\|\.cache$\|^/var/lib/systemd'
+}
+
+# piuparts compares a system before installing with one after purging. It begins with systemd-sysusers, which massif-dkms
+# depends on: otherwise, apt chooses the whole of systemd, and what that leaves behind is not ours.
+piuparts_of() {
+	local release=$1 tree mirror base=$work/$1.piuparts.tar.gz
+	tree=$(unpack "$release" "$release.piuparts") &&
+		mirror=$(sed -n 's/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' "$tree/etc/apt/sources.list" | head -n 1) &&
+		inside "$tree" "apt-get update && apt-get install -y --no-install-recommends systemd-standalone-sysusers && apt-get clean" &&
+		tar -C "$tree" -czf "$base" . && remove_tree "$tree" && mkdir -p "$work/tmp" &&
+		piuparts --basetgz="$base" --distribution="$release" --mirror="$mirror main" --tmpdir="$work/tmp" \
+			"$work/$release"/new/*.deb && rm "$base"
+}
+
+# The test of pages mode needs a machine of its own, so autopkgtest skips it here, and says so with status 2.
+autopkgtest_of() {
+	local release=$1 tree status
+	tree=$(unpack "$release" "$release.autopkgtest") || return
+	remove_tree "$work/autopkgtest" && mkdir "$work/autopkgtest" && git -C "$top" archive HEAD | tar -x -C "$work/autopkgtest" || return
+	# shellcheck disable=SC2016
+	unshare --mount --pid --fork --kill-child --mount-proc -- sh -c 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
+		shift && exec "$@"' sh "$tree" autopkgtest --apt-upgrade "$work/$release"/new/*.deb "$work/autopkgtest/" -- chroot "$tree"
+	status=$?
+	remove_tree "$tree" && remove_tree "$work/autopkgtest" && { [ $status -eq 0 ] || [ $status -eq 2 ]; }
 }
 
 heap_as_user() {
@@ -147,7 +174,7 @@ use_all() {
 	mkdir -p "$tree/packages"
 	cp -r "$work/$release/new" "$work/$release/older" "$top/debian/tests" "$tree/packages/"
 	inside "$tree" "apt-get update" >"$work/log/$release.update" 2>&1
-	step "$release" "dependencies" install "$tree" "linux-headers-amd64 dkms systemd-standalone-sysusers libncursesw6 libunwind8 libdw1 \
+	step "$release" "dependencies" install "$tree" "linux-headers-amd64 dkms passwd systemd-standalone-sysusers libncursesw6 libunwind8 libdw1 \
 		libdeflate0 libzstd1 zlib1g gcc libc6-dev pkgconf perl make" || return
 	list_files "$tree" >"$tree/packages/before"
 	step "$release" "install" install "$tree" "/packages/older/massif_*.deb /packages/older/massif-dkms_*.deb /packages/older/libmassif-dev_*.deb"
@@ -161,19 +188,46 @@ use_all() {
 	kernel=$(cd "$tree/lib/modules" && printf '%s\n' *-amd64 | grep -v cloud | head -n 1)
 	step "$release" "kernel for the virtual machine" "$top/selftests/vm/kernel.sh" fetch "$kernel" &&
 		step "$release" "pages mode" pages_in_guest "$tree" "$kernel"
-	inside "$tree" "userdel -r user; apt-get purge -y linux-headers-cloud-amd64; apt-get autoremove -y --purge" >"$work/log/$release.tidy" 2>&1
+	# apt never removes a kernel by itself.
+	inside "$tree" "userdel -r user; apt-get purge -y '^linux-.*-cloud-amd64\$'; apt-get autoremove -y --purge" >"$work/log/$release.tidy" 2>&1
 	step "$release" "remove" inside "$tree" "apt-get remove -y massif massif-dkms libmassif-dev && ! command -v massif-ctl"
 	step "$release" "install again" install "$tree" "/packages/new/massif_*.deb /packages/new/massif-dkms_*.deb"
 	step "$release" "purge" inside "$tree" "apt-get purge -y massif massif-dkms && ! getent group massif"
 	step "$release" "nothing is left" leaves_nothing "$tree"
 	remove_tree "$tree"
+	step "$release" "piuparts" piuparts_of "$release"
+	step "$release" "autopkgtest" autopkgtest_of "$release"
+}
+
+# No RPM distribution is at hand: Debian's rpmbuild must accept the tarball, and what it builds must work.
+use_rpm() {
+	local top_dir=$work/rpm
+	remove_tree "$top_dir"
+	mkdir -p "$top_dir/root" || return
+	step rpm "tarball" make -s -C "$top" O="$top_dir" dist || return
+	step rpm "build" rpmbuild -ta --nodeps --define "_topdir $top_dir" "$top_dir"/massif-*.tar.xz || return
+	step rpm "unpack" unpack_rpms "$top_dir" || return
+	step rpm "heap mode" sh -euc "cd '$top_dir' && root/usr/bin/massif-ctl run --massif-out-file=out /usr/bin/perl -e 1 &&
+		root/usr/bin/massif-print out | grep 'Number of snapshots'"
+	step rpm "sources for dkms" test -s "$top_dir"/root/usr/src/massif-*/dkms.conf -a -s "$top_dir/root/usr/src/massif-"*/Kbuild
+	remove_tree "$top_dir"
+}
+
+unpack_rpms() {
+	local package
+	cd "$1/root" || return
+	for package in "$1"/RPMS/*/*.rpm; do
+		rpm2cpio "$package" | cpio --quiet -idm || return
+	done
 }
 
 [ "$(id -u)" -eq 0 ] || { say "check-packages.sh needs root, to install packages in a system of its own" >&2; exit 1; }
 SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-older=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/debian/changelog")~0
+version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/debian/changelog")
+older=$version~0
 mkdir -p "$work/log"
+use_rpm
 for release in $releases; do
 	rm -rf "${work:?}/$release"
 	mkdir -p "$work/$release/new" "$work/$release/older"

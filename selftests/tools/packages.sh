@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Installs the Debian packages that are missing: packages.sh GROUP... (build, guest, test, search, bench,
-# debug, viewers, pictures, packages)
+# debug, viewers, pictures, systems, packages)
 #
 # Prints what it installs and why, and nothing if everything is installed. The guests' kernels and their
 # headers are not included: vm/kernel.sh unpacks them in the build directory.
@@ -9,14 +9,15 @@ set -eu
 
 # One group in each line: name, purpose, packages.
 groups='
-build|to compile userland, shim, ms_print and tests (valgrind.h)|gcc g++ libc6-dev make pkg-config binutils libunwind-dev libdw-dev libelf-dev libiberty-dev liblzma-dev libdeflate-dev libzstd-dev zlib1g-dev libncurses-dev node-d3-axis node-d3-brush node-d3-scale node-d3-shape valgrind libjemalloc2 libtcmalloc-minimal4 xz-utils
+build|to compile userland, shim, ms_print and tests (valgrind.h)|gcc g++ libc6-dev make pkg-config binutils libunwind-dev libdw-dev libelf-dev libiberty-dev liblzma-dev libdeflate-dev libzstd-dev zlib1g-dev libncurses-dev node-d3-axis node-d3-brush node-d3-scale node-d3-shape valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 xz-utils
 guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make patch diffutils qemu-system-x86 busybox-static cpio kmod xz-utils libelf-dev pahole
 test|to compare with Massif itself and to have real programs to profile|valgrind heaptrack sqlite3 python3 git perl xz-utils redis-server libxml2-utils jq fzf musl-tools luajit libpython3.11-testsuite nginx-light curl gocryptfs ripgrep clang libclang-rt-14-dev zstd golang-go faketime dwz libdebuginfod1 shellcheck codespell tmux chromium-headless-shell bash-completion zsh fish
 search|to look for programs that massif harms|gcc g++ clang lld binutils strace valgrind procps
 debug|to build the kernel for debugging|gcc make flex bison bc libelf-dev xz-utils
 viewers|to open exports in the programs that they are for|massif-visualizer kcachegrind dbus-bin dbus-daemon xvfb imagemagick chromium perl
 pictures|to make the pictures of the documentation|g++ tmux perl chromium-headless-shell fonts-dejavu-core pngquant optipng
-packages|to try the Debian packages in clean systems|mmdebstrap util-linux git
+systems|to make systems of other releases|mmdebstrap util-linux
+packages|to try the Debian packages in clean systems, and those for RPM|mmdebstrap util-linux git rpm cpio piuparts autopkgtest
 bench|to measure beside other profilers and to have real programs to measure|valgrind heaptrack sqlite3 python3 git perl gcc jq libxml2-utils
 '
 

@@ -4,8 +4,10 @@
 # report.pl SUMMARY-FILE LANE...
 #
 # A lane is a file or pipe with the frames of tests that run one after another; lanes run side by side. The
-# last line is "N passed, M failed", with ", K skipped" if any were; it is also written to the summary file.
-# The exit status is 0 only if nothing failed and something passed.
+# output of a test that failed is printed when it ends, and its end again after all tests: whoever sees only the
+# last lines of a log needs the failures more than what was skipped. The last line is "N passed, M failed", with
+# ", K skipped" if any were; it is also written to the summary file. The exit status is 0 only if nothing failed
+# and something passed.
 use strict;
 use warnings;
 use IO::Select;
@@ -17,7 +19,8 @@ my $colour = -t STDOUT;
 
 my ($passed, $failed, $skipped) = (0, 0, 0);
 my @kernels;		# name, release, counts, and failed and skipped cases of each kernel
-my @failures;		# texts of failed tests, for the end
+my @failures;		# texts and failed cases of failed tests, for the end
+my $last_lines = 40;	# of a failed test's text at the end
 
 # State of the lane whose frame is being read:
 my $kernel;		# the kernel that runs now, or undef
@@ -42,7 +45,7 @@ sub case_line {
 	my $text = "$test->{name}: $case";
 	$text .= "  # $why" if defined $why && length $why;
 	print "$mark $text\n";
-	$test->{bad} = 1 if $kind eq 'not ok';
+	push @{$test->{bad}}, "not ok $text" if $kind eq 'not ok';
 	if ($kernel) {
 		$kernel->{$kind}++;
 		push @{$kernel->{remarks}}, "$kind $text" if $kind ne 'ok';
@@ -121,7 +124,8 @@ sub finish {
 		my $text = "---- $test->{name}\n$test->{output}";
 		$text .= "---- $test->{name}, kernel log\n$test->{kernel}" if $test->{kernel};
 		$text .= "---- $test->{name}: $_\n" for @complaints;
-		push @failures, $text;
+		print $text;
+		push @failures, { text => $text, cases => $test->{bad} };
 	}
 	$test = undef;
 	($doing, $since) = ('between tests', time);
@@ -148,6 +152,29 @@ sub print_kernels {
 		printf "%-8s %-24s %8d %8d %8d\n", @$ran{qw(name release ok), 'not ok', 'skip'};
 	}
 	print map { "  $_\n" } map { @{$_->{remarks}} } @kernels;
+}
+
+# Without the lines of the cases that passed; of a long text, the last lines.
+sub print_failures {
+	for my $failed (@failures) {
+		my ($head, @text) = split /\n/, $failed->{text};
+		my (@lines, @case);
+		for my $line (@text) {
+			push @case, $line;
+			next if $line !~ /^(?:(?:not )?ok\b|----)/;
+			push @lines, @case if $line !~ /^ok/;
+			@case = ();
+		}
+		push @lines, @case;
+		my $left_out = @lines - $last_lines;
+		if ($left_out > 0) {
+			splice @lines, 0, $left_out;
+			$head .= ", $left_out earlier lines are above";
+		}
+		print "\n", map { "$_\n" } $head, @lines;
+	}
+	print "\n" if @failures;
+	print map { "$_\n" } map { @{$_->{cases}} } @failures;
 }
 
 my %frames = (
@@ -217,8 +244,8 @@ while (%lanes) {
 	}
 }
 
-print "\n", join("\n", @failures), "\n" if @failures;
 print_kernels() if @kernels;
+print_failures();
 print 'nothing ran', ($ENV{TESTS} ? " that matches TESTS='$ENV{TESTS}'" : ''), "\n"
 	if $passed + $failed + $skipped == 0;
 my $sum = "$passed passed, $failed failed" . ($skipped ? ", $skipped skipped" : '') . "\n";

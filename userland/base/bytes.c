@@ -40,7 +40,7 @@ void mf_bytes_add(struct mf_bytes *bytes, const void *data, size_t size)
 	bytes->size += size;
 }
 
-void mf_bytes_add_unsigned(struct mf_bytes *bytes, uint64_t number)
+void mf_bytes_add_long(struct mf_bytes *bytes, uint64_t number)
 {
 	uint8_t *at;
 

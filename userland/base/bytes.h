@@ -20,7 +20,18 @@ struct mf_bytes {
 void mf_bytes_deinit(struct mf_bytes *bytes);
 
 void mf_bytes_add(struct mf_bytes *bytes, const void *data, size_t size);
-void mf_bytes_add_unsigned(struct mf_bytes *bytes, uint64_t number);
+
+/* Does the work of mf_bytes_add_unsigned() for numbers of several bytes, and if there is no room. */
+void mf_bytes_add_long(struct mf_bytes *bytes, uint64_t number);
+
+static inline void mf_bytes_add_unsigned(struct mf_bytes *bytes, uint64_t number)
+{
+	if (number < 0x80 && bytes->size < bytes->room && !bytes->failed)
+		bytes->data[bytes->size++] = (uint8_t)number;
+	else
+		mf_bytes_add_long(bytes, number);
+}
+
 void mf_bytes_add_signed(struct mf_bytes *bytes, int64_t number);
 /* Adds @text with its terminating NUL. @text may be NULL. */
 void mf_bytes_add_text(struct mf_bytes *bytes, const char *text);

@@ -333,19 +333,12 @@ struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_map
 	return file;
 }
 
-/*
- * Returns the path that @path resolves to, even if it is a link in /proc to a deleted file. The caller frees the
- * result.
- */
-static char *name_of(const char *path)
+/* Returns the path that the link @path in /proc leads to, of a deleted file as well. The caller frees the result. */
+static char *name_of_link(const char *path)
 {
-	mf_auto_free char *name = realpath(path, NULL);
-	ssize_t length;
+	mf_auto_free char *name = malloc(PATH_MAX);
+	ssize_t length = name ? readlink(path, name, PATH_MAX - 1) : -1;
 
-	if (name)
-		return mf_take(name, NULL);
-	name = malloc(PATH_MAX);
-	length = name ? readlink(path, name, PATH_MAX - 1) : -1;
 	if (length < 0)
 		return NULL;
 	name[length] = '\0';
@@ -353,28 +346,54 @@ static char *name_of(const char *path)
 	return mf_take(name, NULL);
 }
 
-struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path)
+/* Returns the path that @path resolves to, even if it is a link in /proc to a deleted file. The caller frees it. */
+static char *name_of(const char *path)
 {
-	struct mf_held_file *file = NULL;
-	struct stat status;
-	int fd = held ? open_regular("", path, &status) : -1;
-	mf_auto_free char *real = fd >= 0 ? name_of(path) : NULL;
+	return realpath(path, NULL) ?: name_of_link(path);
+}
 
-	if (!real) {
-		if (fd >= 0)
-			close(fd);
+/* Adds a user to the file @name, which is open as @fd, unless @name is NULL. Takes ownership of @fd. */
+static struct mf_held_file *take_opened(struct mf_held *held, const char *name, int fd, const struct stat *status)
+{
+	struct mf_held_file *file;
+
+	if (!name) {
+		close(fd);
 		return NULL;
 	}
 	pthread_mutex_lock(&held->lock);
-	file = find(*bucket_of(held, real, strlen(real)), real, strlen(real), mf_file_identity(&status));
+	file = find(*bucket_of(held, name, strlen(name)), name, strlen(name), mf_file_identity(status));
 	if (file)
 		close(fd);
 	else
-		file = add(held, real, strlen(real), mf_file_identity(&status), fd, &status);
+		file = add(held, name, strlen(name), mf_file_identity(status), fd, status);
 	if (file)
 		file->users++;
 	pthread_mutex_unlock(&held->lock);
 	return file;
+}
+
+struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path)
+{
+	struct stat status;
+	int fd = held ? open_regular("", path, &status) : -1;
+	mf_auto_free char *name = fd >= 0 ? name_of(path) : NULL;
+
+	return fd >= 0 ? take_opened(held, name, fd, &status) : NULL;
+}
+
+struct mf_held_file *mf_held_take_in_root(struct mf_held *held, const char *root, const char *path)
+{
+	struct stat status;
+	int fd = held ? open_regular(root, path, &status) : -1;
+	mf_auto_free char *name = NULL;
+	char link[32];
+
+	if (fd < 0)
+		return NULL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	name = name_of_link(link);
+	return take_opened(held, name, fd, &status);
 }
 
 struct mf_held_file *mf_held_use(struct mf_held *held, struct mf_held_file *file)

@@ -73,6 +73,12 @@ struct mf_held_file *mf_held_take(struct mf_held *held, const struct mf_held_map
  */
 struct mf_held_file *mf_held_take_path(struct mf_held *held, const char *path);
 
+/*
+ * Like mf_held_take_path(), but resolves @path in the root directory @root, and the file gets the path that the kernel
+ * tells for it.
+ */
+struct mf_held_file *mf_held_take_in_root(struct mf_held *held, const char *root, const char *path);
+
 /* Adds a user to @file, which must have at least one user already. @file may be NULL. */
 struct mf_held_file *mf_held_use(struct mf_held *held, struct mf_held_file *file);
 

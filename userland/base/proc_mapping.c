@@ -3,8 +3,8 @@
 
 #include "base/proc_mapping.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,16 +19,36 @@ int mf_proc_mappings_open(struct mf_proc_mappings *mappings, pid_t pid)
 	return mappings->file ? 0 : -errno;
 }
 
+/* Reads a number that is followed by @after, or ends the line. Returns what is behind it, or NULL. */
+static char *parse_number(char *text, int base, char after, uint64_t *number)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)*text))
+		return NULL;
+	*number = strtoull(text, &end, base);
+	return *end == after ? end + 1 : *end ? NULL : end;
+}
+
+/* This is not sscanf(), which takes several times as long: a process can have thousands of mappings. */
 bool mf_proc_mapping_parse(char *line, struct mf_proc_mapping *mapping)
 {
-	unsigned int major, minor;
-	int at = 0;
+	uint64_t major, minor;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end,
-		   mapping->rights, &mapping->offset, &major, &minor, &mapping->inode, &at) != 7 || !at)
+	line = parse_number(line, 16, '-', &mapping->start);
+	line = line ? parse_number(line, 16, ' ', &mapping->end) : NULL;
+	if (!line || strnlen(line, 5) < 5 || line[4] != ' ')
 		return false;
-	mapping->device = (uint64_t)major << 32 | minor;
-	mapping->path = line + at;
+	memcpy(mapping->rights, line, 4);
+	mapping->rights[4] = '\0';
+	line = parse_number(line + 5, 16, ' ', &mapping->offset);
+	line = line ? parse_number(line, 16, ':', &major) : NULL;
+	line = line ? parse_number(line, 16, ' ', &minor) : NULL;
+	line = line ? parse_number(line, 10, ' ', &mapping->inode) : NULL;
+	if (!line)
+		return false;
+	mapping->device = major << 32 | minor;
+	mapping->path = line + strspn(line, " ");
 	return true;
 }
 

@@ -122,18 +122,38 @@ bool mf_elf_file_segment(const struct mf_elf_file *binary, unsigned int n, struc
 	return true;
 }
 
-/* Finds the file offset of the byte at link-time address @address. Returns false if there is none. */
-static bool find_offset(const struct mf_elf_file *binary, uint64_t address, uint64_t *offset)
+/* Finds the segment with the byte at link-time address @address. Returns NULL if the file has no such byte. */
+static const ElfW(Phdr) *find_segment(const struct mf_elf_file *binary, uint64_t address)
 {
 	for (unsigned int i = 0; i < binary->n_segments; i++) {
 		const ElfW(Phdr) *segment = &binary->segments[i];
 
-		if (address < segment->p_vaddr || address - segment->p_vaddr >= segment->p_filesz)
-			continue;
-		*offset = segment->p_offset + (address - segment->p_vaddr);
-		return true;
+		if (address >= segment->p_vaddr && address - segment->p_vaddr < segment->p_filesz)
+			return segment;
 	}
-	return false;
+	return NULL;
+}
+
+/* Finds the file offset of the byte at link-time address @address. Returns false if there is none. */
+static bool find_offset(const struct mf_elf_file *binary, uint64_t address, uint64_t *offset)
+{
+	const ElfW(Phdr) *segment = find_segment(binary, address);
+
+	if (segment)
+		*offset = segment->p_offset + (address - segment->p_vaddr);
+	return segment;
+}
+
+const uint8_t *mf_elf_file_constant(struct mf_elf_file *binary, uint64_t address, uint64_t most, uint64_t *size)
+{
+	const ElfW(Phdr) *segment = find_segment(binary, address);
+	uint64_t before;
+
+	if (!segment || segment->p_flags & PF_W)
+		return NULL;
+	before = address - segment->p_vaddr;
+	*size = segment->p_filesz - before < most ? segment->p_filesz - before : most;
+	return mf_elf_file_bytes(binary, segment->p_offset + before, *size);
 }
 
 uint64_t mf_elf_file_entry(const struct mf_elf_file *binary)

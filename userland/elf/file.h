@@ -50,6 +50,12 @@ bool mf_elf_file_address(const struct mf_elf_file *binary, uint64_t offset, uint
 const uint8_t *mf_elf_file_bytes(struct mf_elf_file *binary, uint64_t offset, uint64_t size);
 
 /*
+ * Returns what is loaded at the link-time address @address, if the program cannot write to it: *@size bytes, which are at
+ * most @most, valid until @binary is closed. Returns NULL if there are none.
+ */
+const uint8_t *mf_elf_file_constant(struct mf_elf_file *binary, uint64_t address, uint64_t most, uint64_t *size);
+
+/*
  * Returns all unwind rules of the file: those listed in .eh_frame_hdr (or, without it, those of .eh_frame) and those of
  * .debug_frame. The first call builds them. Returns NULL if there are none.
  */

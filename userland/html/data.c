@@ -26,7 +26,12 @@ struct data {
 	/* The processes of both sides, those with the highest peaks first. */
 	struct mf_html_process *processes[MF_HTML_SIDES];
 	size_t n[MF_HTML_SIDES];
+	size_t most_moments; /* of each process */
 };
+
+/* If not all samples of the resident set fit, try with so many of each process, then without. */
+#define FEW_MOMENTS 8u
+
 
 static int out_of_memory(struct mf_error *err)
 {
@@ -93,6 +98,7 @@ static int print_side(struct data *data, int side, FILE *out, size_t n_processes
 		if (n < least && n_processes > 1)
 			n = least;
 		fputs(i ? ",\n" : "\n", out);
+		process->most_moments = data->most_moments;
 		code = mf_html_process_print(process, out, n, &data->calls, err);
 		if (code)
 			return code;
@@ -163,7 +169,9 @@ static int fit(struct data *data, char **text, size_t *size, struct mf_error *er
 		if (code || *size <= data->size_max)
 			return code;
 		n_processes = n_processes < most ? n_processes : most;
-		if ((double)nodes * part > NODES_LEAST * (double)n_processes)
+		if (data->most_moments)
+			data->most_moments = data->most_moments > FEW_MOMENTS ? FEW_MOMENTS : 0;
+		else if ((double)nodes * part > NODES_LEAST * (double)n_processes)
 			part *= 0.95 * (fits < 0.1 ? 0.1 : fits);
 		else if (n_processes > 1)
 			n_processes /= 2;
@@ -179,7 +187,7 @@ static int fit(struct data *data, char **text, size_t *size, struct mf_error *er
 int mf_html_data_make(const struct mf_html_source *source, size_t size_max, char **text, size_t *size,
 		      struct mf_error *err)
 {
-	struct data data = { source, size_max };
+	struct data data = { .source = source, .size_max = size_max, .most_moments = SIZE_MAX };
 	int code = 0;
 
 	*text = NULL;

@@ -35,7 +35,12 @@
  *			words and a number for each sample; details: the sample with the largest resident set, and the last
  *			one, each with these numbers, with the bytes of pages by how full they are (enum mf_filling), and with
  *			live_sites, untouched_sites and pinned_sites: the nodes' bytes of live blocks, of those parts of them
- *			that are on pages never touched, and of the free memory that they keep, as values
+ *			that are on pages never touched, and of the free memory that they keep, as values; moments: other
+ *			samples in the order of time, samples each with these numbers, and live_sites, untouched_sites and
+ *			pinned_sites for each a list of changes, as in moments; hidden says how many are left out
+ *			If massif.ko was used, each of these samples has touched: triples of the number of a band (live stands
+ *			for all of the allocator), the number of a call (-1: other sites), and the bytes there that this site
+ *			touched first
  *
  * Numbers that JavaScript would round are strings.
  */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "html/residency.h"
+#include "html/touches.h"
 #include "report/json_text.h"
 #include "report/massif_file.h"
 #include "report/runtime.h"
@@ -97,8 +98,9 @@ int mf_html_process_read(struct mf_html_process *process, const struct mf_report
 	int code = list_snapshots(process, err);
 
 	process->options = options;
-	return code ?: mf_html_tree_build(&process->tree, &process->profile, options, process->recorded->symbolizer,
-					  calls, err);
+	code = code ?: mf_html_tree_build(&process->tree, &process->profile, options, process->recorded->symbolizer, calls,
+					  err);
+	return code ?: mf_html_touches_read(process, calls, err);
 }
 
 static void print_fact(FILE *out, const char *name, uint64_t number)
@@ -248,14 +250,17 @@ static void add_up(struct mf_html_process *process, const struct mf_leaf *leaves
 			process->values[entries[k]] += leaves[i].bytes;
 }
 
-static void print_moment(struct mf_html_process *process, FILE *out, size_t number)
+void mf_html_process_begin_changes(struct mf_html_process *process)
 {
-	const struct mf_profile_snapshot *snapshot = &process->profile.snapshots[number];
+	memset(process->old, 0, count_entries(process) * sizeof(*process->old));
+}
+
+void mf_html_process_print_changes(struct mf_html_process *process, FILE *out, const struct mf_leaf *leaves, size_t n)
+{
 	bool first = true;
 	size_t last = (size_t)-1;
 
-	add_up(process, snapshot->leaves, snapshot->n_leaves);
-	fprintf(out, "{\"snapshot\":%zu,\"changes\":[", number);
+	add_up(process, leaves, n);
 	for (size_t i = 0; i < count_entries(process); i++) {
 		if (process->values[i] == process->old[i])
 			continue;
@@ -265,6 +270,14 @@ static void print_moment(struct mf_html_process *process, FILE *out, size_t numb
 		last = i;
 		first = false;
 	}
+}
+
+static void print_moment(struct mf_html_process *process, FILE *out, size_t number)
+{
+	const struct mf_profile_snapshot *snapshot = &process->profile.snapshots[number];
+
+	fprintf(out, "{\"snapshot\":%zu,\"changes\":[", number);
+	mf_html_process_print_changes(process, out, snapshot->leaves, snapshot->n_leaves);
 	fputs("]}", out);
 }
 
@@ -272,7 +285,7 @@ static void print_moments(struct mf_html_process *process, FILE *out)
 {
 	bool first = true;
 
-	memset(process->old, 0, count_entries(process) * sizeof(*process->old));
+	mf_html_process_begin_changes(process);
 	fputs(",\n\"moments\":[", out);
 	for (size_t i = 0; i < process->profile.n_snapshots; i++) {
 		if (process->profile.snapshots[i].tree == MF_TREE_EMPTY)
@@ -477,7 +490,7 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 	if (process->profile.thread_totals)
 		print_thread_totals(&process->profile, out);
 	if (!code && process->profile.residency)
-		code = mf_html_residency_print(process, out, err);
+		code = mf_html_residency_print(process, out, calls, err);
 	putc('}', out);
 	return code;
 }
@@ -488,5 +501,6 @@ void mf_html_process_deinit(struct mf_html_process *process)
 	free(process->numbers);
 	free(process->values);
 	free(process->old);
+	free(process->touching);
 	mf_html_tree_deinit(&process->tree);
 }

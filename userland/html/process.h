@@ -27,6 +27,8 @@ struct mf_html_process {
 	size_t peak_at, end_at; /* positions of the peak and the end among the snapshots */
 	const struct mf_report_options *options;
 	struct mf_html_tree tree;
+	size_t most_moments; /* that may be in the page: samples of the resident set besides the largest and the last */
+	uint32_t *touching; /* for each context of first touches its site, a call; NULL: they were not recorded */
 	uint64_t *values, *old; /* for each node in the page, and each site of the stacks that are merged */
 };
 
@@ -40,6 +42,13 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 
 /* Adds @leaves up by the entries in the page, and prints these as data.h says of "values". For mf_html_process_print(). */
 void mf_html_process_print_leaves(struct mf_html_process *process, FILE *out, const struct mf_leaf *leaves, size_t n);
+
+/*
+ * Adds @leaves up by the entries in the page, and prints those that differ from the call before, as data.h says of "changes".
+ * Before the first call, all are 0 after mf_html_process_begin_changes().
+ */
+void mf_html_process_begin_changes(struct mf_html_process *process);
+void mf_html_process_print_changes(struct mf_html_process *process, FILE *out, const struct mf_leaf *leaves, size_t n);
 
 void mf_html_process_deinit(struct mf_html_process *process);
 

@@ -9,6 +9,6 @@
 #include "html/process.h"
 
 /* Prints the samples of the process, which has some. For mf_html_process_print(). Returns 0, or -errno with a message. */
-int mf_html_residency_print(struct mf_html_process *process, FILE *out, struct mf_error *err);
+int mf_html_residency_print(struct mf_html_process *process, FILE *out, struct mf_html_calls *calls, struct mf_error *err);
 
 #endif

@@ -156,17 +156,22 @@ static int sort_shares(struct mf_html_tree *tree)
 /* Code that keeps pages need not hold much. */
 static int weigh_residency(struct mf_html_tree *tree, struct mf_leaf *leaves)
 {
-	static const enum mf_resident_number numbers[] = { MF_RESIDENT_LIVE, MF_RESIDENT_UNTOUCHED, MF_RESIDENT_PINNED };
+	enum { N_NUMBERS = 3 };
+	static const enum mf_resident_number numbers[N_NUMBERS] = {
+		MF_RESIDENT_LIVE, MF_RESIDENT_UNTOUCHED, MF_RESIDENT_PINNED,
+	};
 	const struct mf_residency *residency = tree->profile->residency;
 	int code = 0;
 
-	for (size_t i = 0; residency && i < 2 * sizeof(numbers) / sizeof(numbers[0]) && !code; i++) {
-		const struct mf_residency_detail *detail = i % 2 ? &residency->last : &residency->peak;
+	for (size_t i = 0; residency && i < (residency->n_moments + 2) * N_NUMBERS && !code; i++) {
+		size_t number = i / N_NUMBERS;
+		const struct mf_residency_detail *detail = number == 0 ? &residency->last : number == 1 ? &residency->peak :
+							   &residency->moments[number - 2];
 
 		for (size_t k = 0; k < detail->n_sites; k++)
 			leaves[k] = (struct mf_leaf){
 				.context = detail->sites[k].context,
-				.bytes = mf_resident_number(&detail->sites[k], numbers[i / 2]),
+				.bytes = mf_resident_number(&detail->sites[k], numbers[i % N_NUMBERS]),
 			};
 		code = weigh(tree, leaves, detail->n_sites);
 	}

@@ -104,15 +104,21 @@ static bool push_wide(struct mf_store *store, uint32_t *slot, const struct mf_bl
  * Decodes a block that is stored in slots rather than in a chain. @usual holds its slots, the first of which is the
  * slot of @address.
  */
-static struct mf_block unpack_at(const struct mf_store *store, uint64_t address, struct mf_usual usual)
+static inline struct mf_block unpack_with(uint64_t address, struct mf_usual usual, unsigned int granule_bits,
+					  uint32_t alignment)
 {
 	bool is_odd = mf_blocks_is_odd(address);
 
-	address &= ~((1ull << mf_blocks_granule_bits(store)) - 1);
+	address &= ~((1ull << granule_bits) - 1);
 	if (usual.first & MF_BLOCKS_UPPER)
 		address |= 1u << MF_BLOCKS_ALIGN_BITS;
 	address += is_odd ? 8 : 0;
-	return mf_blocks_unpack(address, usual, mf_model_of(store)->options.alignment);
+	return mf_blocks_unpack(address, usual, alignment);
+}
+
+static struct mf_block unpack_at(const struct mf_store *store, uint64_t address, struct mf_usual usual)
+{
+	return unpack_with(address, usual, mf_blocks_granule_bits(store), mf_model_of(store)->options.alignment);
 }
 
 /*
@@ -212,36 +218,66 @@ static void compare(const struct mf_block *block, void *data)
 	find->found = true;
 }
 
-/* Calls @visit for each block in @slot, which is the slot of @address and is not empty. */
-static void walk_slot(const struct mf_store *store, uint64_t address, const uint32_t *slot,
-		      void (*visit)(const struct mf_block *block, void *data), void *data)
+/* A walk over the table. What the program can change meanwhile is read only once. */
+struct walk {
+	const struct mf_store *store;
+	uint32_t n_leaves, n_wide; /* which are inside their regions */
+	unsigned int granule_bits;
+	uint32_t alignment;
+	void (*visit)(const struct mf_block *block, void *data);
+	void *data;
+};
+
+static struct walk walk_of(const struct mf_store *store, void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	const struct mf_wide_block *wide = wide_of(store);
-	uint32_t n_wide = store->header->n_wide;
+	struct walk walk = {
+		.store = store,
+		.n_leaves = store->header->n_leaves,
+		.n_wide = store->header->n_wide,
+		.granule_bits = mf_blocks_granule_bits(store),
+		.alignment = mf_model_of(store)->options.alignment,
+		.visit = visit,
+		.data = data,
+	};
+
+	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, walk.n_leaves - 1, MF_BLOCKS_LEAF_BYTES))
+		walk.n_leaves = 0;
+	if (!mf_store_fits(store, MF_REGION_WIDE_BLOCKS, walk.n_wide - 1, sizeof(struct mf_wide_block)))
+		walk.n_wide = 0;
+	return walk;
+}
+
+/*
+ * Visits a chain of wide blocks. The chain may contain a cycle if the program is changing it or died while doing so. So visit
+ * at most n_wide blocks, the number of elements in the array of wide blocks.
+ */
+static void walk_chain(const struct walk *walk, uint32_t first)
+{
+	const struct mf_wide_block *wide = wide_of(walk->store);
+
+	for (uint32_t i = first, left = walk->n_wide; i && i < walk->n_wide && left--; i = wide[i].next) {
+		const struct mf_block block = { wide[i].address, wide[i].size, wide[i].capacity, wide[i].context };
+
+		walk->visit(&block, walk->data);
+	}
+}
+
+/* Visits each block in @slot, which is the slot of @address. */
+static inline void walk_slot(const struct walk *walk, uint64_t address, const uint32_t *slot)
+{
 	struct mf_usual usual;
 	struct mf_block block;
 
-	if (!mf_store_fits(store, MF_REGION_WIDE_BLOCKS, n_wide - 1, sizeof(*wide)))
-		n_wide = 0;
 	usual.first = __atomic_load_n(slot, __ATOMIC_RELAXED);
 	usual.second = __atomic_load_n(&slot[usual.first & MF_BLOCKS_LONG], __ATOMIC_RELAXED);
 	if (!usual.first || (usual.first & MF_BLOCKS_KIND) == MF_BLOCKS_SIZE)
 		return;
-	if (!(usual.first & MF_BLOCKS_WIDE)) {
-		block = unpack_at(store, address, usual);
-		visit(&block, data);
+	if (usual.first & MF_BLOCKS_WIDE) {
+		walk_chain(walk, usual.first & ~MF_BLOCKS_KIND);
 		return;
 	}
-	/*
-	 * The chain may contain a cycle if the program is changing it or died while doing so. So visit at most n_wide
-	 * blocks, the number of elements in the array of wide blocks.
-	 */
-	for (uint32_t i = usual.first & ~MF_BLOCKS_KIND, left = n_wide; i && i < n_wide && left--;
-	     i = wide[i].next) {
-		block = (struct mf_block){ wide[i].address, wide[i].size, wide[i].capacity,
-					   wide[i].context };
-		visit(&block, data);
-	}
+	block = unpack_with(address, usual, walk->granule_bits, walk->alignment);
+	walk->visit(&block, walk->data);
 }
 
 bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_block *block)
@@ -250,6 +286,7 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 	unsigned int granule_bits = mf_blocks_granule_bits(store);
 	struct find find = { .address = address, .block = block };
 	uint64_t granule, part;
+	struct walk walk;
 	uint32_t leaf;
 
 	if (granule_bits != MF_BLOCKS_ALIGN_BITS && granule_bits != MF_BLOCKS_ALIGN_BITS + 1)
@@ -261,8 +298,8 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 	leaf = __atomic_load_n(&directory[part], __ATOMIC_ACQUIRE) / mf_blocks_leaf_line(1);
 	if (!leaf || !mf_store_fits(store, MF_REGION_BLOCK_LEAVES, leaf, MF_BLOCKS_LEAF_BYTES))
 		return false;
-	walk_slot(store, address, &mf_blocks_leaf(store, leaf)[granule % MF_BLOCKS_LEAF_GRANULES],
-		  compare, &find);
+	walk = walk_of(store, compare, &find);
+	walk_slot(&walk, address, &mf_blocks_leaf(store, leaf)[granule % MF_BLOCKS_LEAF_GRANULES]);
 	return find.found;
 }
 
@@ -281,23 +318,6 @@ static bool is_empty_line(const uint32_t *slots)
 	return !any;
 }
 
-/* A walk over the table. */
-struct walk {
-	const struct mf_store *store;
-	uint32_t n_leaves; /* which are inside the region */
-	void (*visit)(const struct mf_block *block, void *data);
-	void *data;
-};
-
-static struct walk walk_of(const struct mf_store *store, void (*visit)(const struct mf_block *block, void *data), void *data)
-{
-	struct walk walk = { store, store->header->n_leaves, visit, data };
-
-	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, walk.n_leaves - 1, MF_BLOCKS_LEAF_BYTES))
-		walk.n_leaves = 0;
-	return walk;
-}
-
 /* How many cache lines ahead the table is fetched. The processor itself does not fetch beyond the end of a page. */
 #define LINES_AHEAD 32u
 
@@ -306,7 +326,6 @@ static void walk_lines(const struct walk *walk, uint32_t number, uint64_t slot, 
 {
 	const uint32_t *leaf = mf_blocks_leaf(walk->store, number);
 	uint64_t first = (uint64_t)mf_blocks_leaf(walk->store, 0)[number] << MF_BLOCKS_LEAF_BITS;
-	unsigned int granule_bits = mf_blocks_granule_bits(walk->store);
 
 	if (end > MF_BLOCKS_LEAF_GRANULES)
 		end = MF_BLOCKS_LEAF_GRANULES;
@@ -317,8 +336,7 @@ static void walk_lines(const struct walk *walk, uint32_t number, uint64_t slot, 
 			continue;
 		for (uint64_t i = slot; i < slot + MF_BLOCKS_LINE_SLOTS; i++)
 			if (leaf[i])
-				walk_slot(walk->store, address_of((first + i) << granule_bits), &leaf[i], walk->visit,
-					  walk->data);
+				walk_slot(walk, address_of((first + i) << walk->granule_bits), &leaf[i]);
 	}
 }
 

@@ -270,6 +270,11 @@ struct mf_store_header {
 	_Alignas(64) uint64_t position; /* bytes that the program has allocated since the start */
 	_Alignas(64) uint64_t details_lost; /* details of blocks that are not known */
 	uint32_t ending; /* enum mf_exit_sample; a futex */
+	/*
+	 * The thread of massif-ctl that waits for @ending, as in a robust futex: its ID, and FUTEX_OWNER_DIED, which the kernel
+	 * sets when the thread ends for whatever reason.
+	 */
+	uint32_t watcher;
 	struct mf_own_range own[MF_STORE_OWN_MAX]; /* see preload/core/own_memory.h */
 	uint32_t n_detail_lines; /* lines 1 to n_detail_lines - 1 of MF_REGION_DETAIL_LINES are in use */
 };

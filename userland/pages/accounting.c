@@ -513,6 +513,10 @@ int mf_accounting_resident(struct mf_accounting *a, const struct massif_rec_resi
 	if (model->heap != after)
 		/* Cannot happen: mf_resident_take() makes our number of resident pages equal to the record's. */
 		return -EPROTO;
+	if (after > a->most_resident) {
+		a->most_resident = after;
+		a->most_resident_ns = record->h.time_ns;
+	}
 	if (change < 0)
 		model->heap_frees += (uint32_t)(-change / (int64_t)PAGE_BYTES);
 	else

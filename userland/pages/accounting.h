@@ -74,6 +74,8 @@ struct mf_accounting {
 	enum mf_pages_what what;
 	/* the resident pages; not used if only mappings are accounted (MF_PAGES_VIRTUAL) */
 	struct mf_resident resident;
+	uint64_t most_resident;	   /* the largest number of resident bytes that a record has had */
+	uint64_t most_resident_ns; /* the time of that record (CLOCK_MONOTONIC) */
 	/*
 	 * The list of mappings made before the profile began is still incomplete. Until it is complete, no snapshot is
 	 * taken, because it would show a state that never existed.

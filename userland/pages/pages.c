@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/trie.h"
 #include "pages/dump.h"
 #include "pages/pages_state.h"
 #include "pages/record.h"
@@ -396,6 +397,64 @@ int mf_pages_share(const struct mf_pages_process *process, int *memory, struct m
 
 	*memory = accounting->memory;
 	return code;
+}
+
+static struct mf_accounting *accounting_of(const struct mf_pages_process *process)
+{
+	const void *target = (const char *)process - offsetof(struct mf_target, process);
+
+	return ((const struct mf_target *)target)->accounting;
+}
+
+struct mf_pages_resident mf_pages_resident(const struct mf_pages_process *process)
+{
+	const struct mf_accounting *accounting = accounting_of(process);
+
+	return (struct mf_pages_resident){
+		.bytes = mf_model_of(&accounting->store)->heap,
+		.most = accounting->most_resident,
+		.most_ns = accounting->most_resident_ns,
+	};
+}
+
+struct finding {
+	mf_pages_found *found;
+	void *data;
+};
+
+static bool visit(struct mf_window *window, uint16_t pages, void *data)
+{
+	const struct finding *finding = data;
+
+	for (uint32_t i = 0; i < MF_WINDOW_PAGES; i++)
+		if (pages & 1u << i && window->kind[i] && window->context[i] >= MF_CONTEXT_FIRST)
+			finding->found(finding->data, window->address + i * (MF_WINDOW_BYTES / MF_WINDOW_PAGES),
+				       window->context[i] - MF_CONTEXT_FIRST);
+	return true;
+}
+
+void mf_pages_each_resident(const struct mf_pages_process *process, uint64_t start, uint64_t end, mf_pages_found *found,
+			    void *data)
+{
+	struct finding finding = { found, data };
+
+	mf_windows_each(&accounting_of(process)->resident.windows, start, end, visit, &finding);
+}
+
+const struct mf_pages_process *mf_pages_find(const struct mf_pages *pages, pid_t pid)
+{
+	const struct mf_pages_process *found = NULL;
+	struct mf_target *target;
+
+	mf_targets_each(&pages->targets, target)
+	{
+		const struct mf_pages_process *process = &target->process;
+		bool replaced = process->state == MF_PAGES_REPLACED || target->left == MF_PAGES_REPLACED;
+
+		if (process->pid == pid && !replaced && (!found || process->start_ns > found->start_ns))
+			found = process;
+	}
+	return found;
 }
 
 const struct mf_pages_process *mf_pages_process(const struct mf_pages *pages, size_t index)

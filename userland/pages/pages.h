@@ -235,10 +235,32 @@ size_t mf_pages_count(const struct mf_pages *pages);
 const struct mf_pages_process *mf_pages_process(const struct mf_pages *pages, size_t index);
 
 /*
+ * Returns the newest process with the pid @pid that is running, or has ended other than by executing a program, and has not
+ * been released; NULL if there is none.
+ */
+const struct mf_pages_process *mf_pages_find(const struct mf_pages *pages, pid_t pid);
+
+/*
  * Returns in *@memory a descriptor of the memory of @process->store, which remains the session's. The first time, the
  * memory is made one that other processes can map. Returns 0 or -errno.
  */
 int mf_pages_share(const struct mf_pages_process *process, int *memory, struct mf_error *err);
+
+/* The resident pages of a process; the session counts them (MF_PAGES_RESIDENT). */
+struct mf_pages_resident {
+	uint64_t bytes;	  /* now, or when its profile ended */
+	uint64_t most;	  /* the largest number so far */
+	uint64_t most_ns; /* when that was reached (CLOCK_MONOTONIC) */
+};
+
+struct mf_pages_resident mf_pages_resident(const struct mf_pages_process *process);
+
+/* Called with the address of a resident page, and the context that it is charged to, as a number of mf_collect(). */
+typedef void mf_pages_found(void *data, uint64_t address, uint32_t context);
+
+/* Calls @found for each resident page of @process from @start to @end, in no particular order. */
+void mf_pages_each_resident(const struct mf_pages_process *process, uint64_t start, uint64_t end, mf_pages_found *found,
+			    void *data);
 
 /*
  * Drains the ring once more and ends all profiles in their current state; mf_pages_next_ended() then returns them.

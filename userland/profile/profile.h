@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "details.h"
+#include "first_touches.h"
 #include "function.h"
 #include "pages_what.h"
 #include "residency.h"
@@ -142,6 +143,7 @@ struct mf_profile {
 	uint64_t details_lost; /* blocks whose details are incomplete */
 	const struct mf_size_class *sizes; /* all allocated blocks by their size (MF_SIZE_CLASSES), or NULL */
 	const struct mf_residency *residency; /* samples of the resident set, or NULL if none were taken */
+	const struct mf_first_touches *touches; /* who touched the resident pages first, or NULL if that is not known */
 	const struct mf_profile_snapshot *snapshots; /* all snapshots, in the order of their numbers */
 	size_t n_snapshots;
 };

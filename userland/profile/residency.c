@@ -36,6 +36,7 @@ void mf_residency_detail_deinit(struct mf_residency_detail *detail)
 		free(detail->areas[i].name);
 	free(detail->areas);
 	free(detail->sites);
+	free(detail->touches);
 	*detail = (struct mf_residency_detail){ 0 };
 }
 
@@ -46,9 +47,12 @@ int mf_residency_detail_copy(struct mf_residency_detail *to, const struct mf_res
 
 	copy.sites = reallocarray(NULL, from->n_sites + 1, sizeof(*copy.sites));
 	copy.areas = calloc(from->n_areas + 1, sizeof(*copy.areas));
-	ok = copy.sites && copy.areas;
-	if (ok)
+	copy.touches = reallocarray(NULL, from->n_touches + 1, sizeof(*copy.touches));
+	ok = copy.sites && copy.areas && copy.touches;
+	if (ok && from->n_sites)
 		memcpy(copy.sites, from->sites, from->n_sites * sizeof(*copy.sites));
+	if (ok && from->n_touches)
+		memcpy(copy.touches, from->touches, from->n_touches * sizeof(*copy.touches));
 	copy.n_areas = 0;
 	while (ok && copy.n_areas < from->n_areas) {
 		struct mf_residency_area *area = &copy.areas[copy.n_areas++];

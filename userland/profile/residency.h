@@ -101,6 +101,13 @@ struct mf_residency_area {
 	uint64_t huge;	  /* resident in huge pages */
 };
 
+/* Resident bytes of a band that the same code has touched first. */
+struct mf_residency_touch {
+	enum mf_band band; /* MF_BAND_LIVE stands for all bands of the allocator */
+	uint32_t context;  /* in the profile of first touches (first_touches.h) */
+	uint64_t bytes;
+};
+
 /* A sample with what its pages hold. */
 struct mf_residency_detail {
 	struct mf_residency_sample sample;
@@ -110,6 +117,10 @@ struct mf_residency_detail {
 	size_t n_sites;
 	struct mf_residency_area *areas; /* in the order of bands, the largest first; none in the first format */
 	size_t n_areas;
+	/* If massif.ko has recorded who touched the pages; in ascending order of bands and contexts. */
+	struct mf_residency_touch *touches;
+	size_t n_touches;
+	uint64_t counted; /* the resident bytes that massif.ko has counted; 0: it has not */
 };
 
 struct mf_residency {

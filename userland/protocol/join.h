@@ -66,6 +66,12 @@ enum mf_join_verb {
 	 * arguments field is the value of PATH in which to search for it, or empty; massif-ctl does not answer
 	 */
 	MF_JOIN_STARTS,
+	/*
+	 * the process is about to execute a program without the shim, because it cannot reach the shim's file: the path
+	 * field names the program, and the arguments field is the errno in decimal. The process waits for the answer, so
+	 * that massif-ctl can see which root directory it has.
+	 */
+	MF_JOIN_LEAVES,
 	MF_JOIN_COMMAND,  /* the program issues a monitor command, whose text is in the path field */
 	/*
 	 * sent on the same connection as MF_JOIN_COMMAND, after the process has tried to write the file that the

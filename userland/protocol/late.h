@@ -24,6 +24,11 @@
 struct mf_late_word {
 	uint64_t address;
 	uint64_t old, fresh; /* its value before the attach, and while the process is profiled */
+	/*
+	 * If the dynamic linker has not set the entry yet, the value that it will set when the function is first called;
+	 * otherwise the same as @old.
+	 */
+	uint64_t bound;
 };
 
 struct mf_late {

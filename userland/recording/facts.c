@@ -41,6 +41,8 @@ static const struct fact {
 	FACT(19, TEXT, version),
 	FACT(20, TEXT, kernel),
 	FACT(21, UNSIGNED, ended),
+	FACT(22, TEXT, suppressions),
+	FACT(23, UNSIGNED, unread_suppressions),
 };
 
 #define FACTS (sizeof(table) / sizeof(table[0]))

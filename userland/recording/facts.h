@@ -29,6 +29,8 @@ struct mf_facts {
 	uint64_t ended;		 /* how the process ended: its status in the format of waitpid(2), plus 1 */
 	const char *version;	 /* of massif */
 	const char *kernel;	 /* release of the kernel, and the machine's architecture */
+	const char *suppressions; /* text of the suppressions that the program contains for LeakSanitizer */
+	uint64_t unread_suppressions; /* why there is no such text: enum mf_text_function */
 };
 
 void mf_facts_add(struct mf_bytes *bytes, const struct mf_facts *facts);

@@ -20,7 +20,8 @@ static int no_memory(struct mf_error *err)
 /* A process whose names are looked up. */
 struct renamed {
 	struct mf_naming *naming;
-	struct mf_recorded *process;
+	struct mf_recorded *process; /* or the profile of the first touches of one */
+	enum mf_section_type type; /* of its section of names in the file */
 	struct mf_symbolizer *symbolizer; /* reads the files */
 	uint32_t *files; /* number of the file of each object, plus 1; 0: it is not a file, or no frame has needed it */
 };
@@ -245,7 +246,7 @@ static int add_names(const struct renamed *renamed, const struct mf_bytes *file,
 		return 0;
 	}
 	code = mf_recording_add_names(&contents, process->frames, process->n_frames, process->symbolizer) ?:
-	       mf_section_add(out, MF_SECTION_NAMES, &contents);
+	       mf_section_add(out, renamed->type, &contents);
 	mf_bytes_deinit(&contents);
 	return code;
 }
@@ -268,9 +269,9 @@ static int rename_process(struct renamed *renamed, const struct mf_bytes *file, 
 }
 
 static int copy_process(struct mf_naming *naming, const struct mf_bytes *file, struct mf_recorded *process,
-			struct mf_bytes *out, struct mf_error *err)
+			enum mf_section_type type, struct mf_bytes *out, struct mf_error *err)
 {
-	struct renamed renamed = { .naming = naming, .process = process };
+	struct renamed renamed = { .naming = naming, .process = process, .type = type };
 	int code;
 
 	renamed.files = calloc(process->profile.n_objects + 1, sizeof(*renamed.files));
@@ -285,6 +286,15 @@ static int copy_process(struct mf_naming *naming, const struct mf_bytes *file, s
 	return code;
 }
 
+/* Copies @file from *@at to the end of the names of @process, which get new ones. */
+static int copy_until(struct mf_naming *naming, const struct mf_bytes *file, size_t *at, struct mf_recorded *process,
+		      enum mf_section_type type, struct mf_bytes *out, struct mf_error *err)
+{
+	mf_bytes_add(out, file->data + *at, process->sections[MF_SECTION_NAMES].begin - *at);
+	*at = process->sections[MF_SECTION_NAMES].end;
+	return copy_process(naming, file, process, type, out, err);
+}
+
 int mf_naming_copy(struct mf_naming *naming, const struct mf_bytes *file, struct mf_recording *recording,
 		   struct mf_bytes *out, struct mf_error *err)
 {
@@ -293,12 +303,15 @@ int mf_naming_copy(struct mf_naming *naming, const struct mf_bytes *file, struct
 	/* Processes share their files, which are read only once. */
 	mf_names_begin(naming->options.names);
 	for (size_t i = 0; i < recording->n_processes; i++) {
-		struct mf_recorded *process = recording->processes[i];
-		int code;
+		struct mf_recorded *process = recording->processes[i], *touched = process->touched;
+		/* No version writes the names of the touches last. */
+		bool is_first = touched &&
+				touched->sections[MF_SECTION_NAMES].begin < process->sections[MF_SECTION_NAMES].begin;
+		int code = 0;
 
-		mf_bytes_add(out, file->data + at, process->sections[MF_SECTION_NAMES].begin - at);
-		at = process->sections[MF_SECTION_NAMES].end;
-		code = copy_process(naming, file, process, out, err);
+		if (is_first)
+			code = copy_until(naming, file, &at, touched, MF_SECTION_TOUCHED + MF_SECTION_NAMES, out, err);
+		code = code ?: copy_until(naming, file, &at, process, MF_SECTION_NAMES, out, err);
 		if (code)
 			return code;
 	}

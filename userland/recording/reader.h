@@ -42,6 +42,8 @@ struct mf_recorded {
 	struct mf_thread_total *thread_totals;
 	uint8_t *functions;
 	struct mf_residency residency;
+	struct mf_first_touches touches;
+	struct mf_recorded *touched; /* the profile of the first touches, or NULL; its stacks have no kind of page */
 	struct mf_size_class sizes[MF_SIZE_CLASSES];
 	struct mf_profile_snapshot *snapshots;
 	struct mf_leaf *leaves;

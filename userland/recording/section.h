@@ -44,6 +44,10 @@ enum mf_section_type {
 	MF_SECTION_TOTALS,	/* what each thread has allocated; only if they are not kept apart */
 	MF_SECTION_FUNCTIONS,	/* the allocation function that each context has called; heap mode only */
 	MF_SECTION_RESIDENCY,	/* samples of the resident set; only with --rss */
+	MF_SECTION_TOUCHES,	/* which code touched the pages of the samples first; only if massif.ko has recorded it */
+	/* The profile of these touches, in sections of their own, each like the one that its number is above TOUCHED. */
+	MF_SECTION_TOUCHED,
+	MF_SECTION_TOUCHED_LAST = MF_SECTION_TOUCHED + MF_SECTION_SNAPSHOTS,
 	MF_SECTION_TYPES,
 };
 

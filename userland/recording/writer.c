@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "recording/residency_section.h"
 #include "recording/section.h"
+#include "recording/touches_section.h"
 #include "report/index.h"
 
 /* Numbers the distinct frames of a profile, and the nodes of a tree of its stacks. Node 0 is the root. */
@@ -443,6 +444,49 @@ static int close_section(struct mf_bytes *file, enum mf_section_type type, struc
 	return code;
 }
 
+/* Adds the profile of the first touches, of which only what tables and trees need is kept. */
+static int add_touched(struct mf_bytes *file, struct mf_bytes *contents, const struct mf_facts *facts,
+		       const struct mf_first_touches *touches, struct stacks *stacks)
+{
+	const struct mf_facts of_pages = {
+		.pid = facts->pid, .name = facts->name, .time_unit = MF_TIME_MS, .pages = true, .what = MF_PAGES_RESIDENT,
+	};
+	int code;
+
+	if (!collect_stacks(touches->profile, stacks))
+		return -ENOMEM;
+	mf_facts_add(contents, &of_pages);
+	code = close_section(file, MF_SECTION_TOUCHED + MF_SECTION_PROCESS, contents);
+	if (code)
+		return code;
+	add_objects(contents, touches->profile);
+	code = close_section(file, MF_SECTION_TOUCHED + MF_SECTION_OBJECTS, contents);
+	if (code)
+		return code;
+	add_stacks(contents, touches->profile, stacks);
+	code = close_section(file, MF_SECTION_TOUCHED + MF_SECTION_STACKS, contents);
+	if (!code)
+		code = add_snapshots(contents, touches->profile, touches->end);
+	if (!code)
+		code = close_section(file, MF_SECTION_TOUCHED + MF_SECTION_SNAPSHOTS, contents);
+	if (!code)
+		code = mf_recording_add_names(contents, stacks->frames, stacks->n_frames, touches->symbolizer);
+	return code ?: close_section(file, MF_SECTION_TOUCHED + MF_SECTION_NAMES, contents);
+}
+
+static int add_touches(struct mf_bytes *file, struct mf_bytes *contents, const struct mf_facts *facts,
+		       const struct mf_profile *profile)
+{
+	struct stacks stacks = { 0 };
+	int code;
+
+	mf_touches_section_add(contents, profile->touches, profile->residency);
+	code = close_section(file, MF_SECTION_TOUCHES, contents);
+	code = code ?: add_touched(file, contents, facts, profile->touches, &stacks);
+	stacks_deinit(&stacks);
+	return code;
+}
+
 static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const struct mf_facts *facts,
 		       const struct mf_profile *profile, const struct mf_profile_snapshot *end,
 		       struct stacks *stacks, struct mf_symbolizer *symbolizer)
@@ -500,6 +544,8 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 		mf_residency_section_add(contents, profile->residency, profile->n_contexts);
 		code = close_section(file, MF_SECTION_RESIDENCY, contents);
 	}
+	if (!code && profile->residency && profile->touches)
+		code = add_touches(file, contents, facts, profile);
 	if (code)
 		return code;
 	code = mf_recording_add_names(contents, stacks->frames, stacks->n_frames, symbolizer);

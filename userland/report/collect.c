@@ -29,6 +29,8 @@
 #define MOVE_NAPS  50
 #define MOVE_NAP_NS 1000000
 
+#define COUNTED_AT_ONCE 256u /* number of contexts */
+
 static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 {
 	void *memory = calloc(n ? n : 1, size);
@@ -459,23 +461,31 @@ static void subtract_block(const struct mf_block *block, void *data)
 	counts->temporaries += mf_tally_was_last(live->store, block->address);
 }
 
-int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
+/* Sets the counts of @n contexts, at most COUNTED_AT_ONCE, from @first on. */
+static void sum_counts(const struct mf_store *store, size_t first, size_t n, struct mf_counts *counts)
 {
-	size_t n = collection->profile.n_contexts;
-	mf_auto_free struct mf_trie_counts *sums = calloc(n + 1, sizeof(*sums));
-	struct live live = { collection->store, allocate(collection, n, sizeof(*live.counts)), n };
-	struct mf_size_class *sizes = allocate(collection, MF_SIZE_CLASSES, sizeof(*sizes));
-	uint8_t *functions = allocate(collection, n, sizeof(*functions));
+	struct mf_trie_counts sums[COUNTED_AT_ONCE];
 
-	if (!sums || !live.counts || !sizes || !functions)
-		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
-	mf_trie_sum_counts(collection->store, MF_CONTEXT_FIRST, (uint32_t)n, sums);
+	mf_trie_sum_counts(store, MF_CONTEXT_FIRST + (uint32_t)first, (uint32_t)n, sums);
 	for (size_t i = 0; i < n; i++)
-		live.counts[i] = (struct mf_counts){
+		counts[first + i] = (struct mf_counts){
 			.allocations = sums[i].allocations,
 			.allocated = sums[i].allocated,
 			.temporaries = sums[i].temporaries,
 		};
+}
+
+int mf_collect_counts(struct mf_collection *collection, struct mf_error *err)
+{
+	size_t n = collection->profile.n_contexts;
+	struct live live = { collection->store, allocate(collection, n, sizeof(*live.counts)), n };
+	struct mf_size_class *sizes = allocate(collection, MF_SIZE_CLASSES, sizeof(*sizes));
+	uint8_t *functions = allocate(collection, n, sizeof(*functions));
+
+	if (!live.counts || !sizes || !functions)
+		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
+	for (size_t i = 0; i < n; i += COUNTED_AT_ONCE)
+		sum_counts(collection->store, i, n - i < COUNTED_AT_ONCE ? n - i : COUNTED_AT_ONCE, live.counts);
 	for (size_t i = 0; i < n; i++)
 		functions[i] = mf_trie_function(collection->store, MF_CONTEXT_FIRST + (uint32_t)i);
 	mf_blocks_walk(collection->store, add_block, &live);

@@ -78,6 +78,7 @@ struct mf_filter {
 	struct mf_frame bottom[EXPECTED_OUTER];
 	uint32_t n_bottom;
 	bool bottom_has_main;
+	struct mf_frame expected[EXPECTED_INNER]; /* the innermost frames that were announced last */
 	uint8_t *facts; /* for each frame, indexed by frame number: bitmask of its known facts */
 	size_t n_facts;
 };
@@ -414,8 +415,14 @@ void mf_filter_expect(struct mf_filter *filter, const struct mf_context *context
 		count = filter->capture_max;
 	else if (!is_main_near(filter, context))
 		count = context->n_frames;
-	for (uint32_t i = 0; i < count; i++)
-		mf_symbolizer_expect(filter->symbolizer, context->frames[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		struct mf_frame frame = context->frames[i], *last = &filter->expected[i % EXPECTED_INNER];
+
+		/* Successive stacks often end in the same call. */
+		if (frame.pc != last->pc || frame.object != last->object)
+			mf_symbolizer_expect(filter->symbolizer, frame);
+		*last = frame;
+	}
 }
 
 int mf_filter_apply(struct mf_filter *filter, const struct mf_context *context,

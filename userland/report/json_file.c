@@ -7,12 +7,14 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/call_table.h"
 #include "report/json_text.h"
 #include "report/massif_file.h"
 #include "report/moment.h"
 #include "report/sites.h"
+#include "report/touched.h"
 
 struct writer {
 	FILE *out;
@@ -245,11 +247,11 @@ static void print_sample(const struct writer *w, const struct mf_residency_sampl
 }
 
 /* A sample with its sites: their stacks, live bytes, bytes never touched, and free bytes that they keep. */
-static void print_sites(const struct writer *w, const char *name, const struct mf_residency_detail *detail)
+static void print_sites(const struct writer *w, const char *before, const struct mf_residency_detail *detail)
 {
 	bool first = true;
 
-	fprintf(w->out, ",\n\"%s\":{", name);
+	fprintf(w->out, "%s{", before);
 	print_sample(w, &detail->sample);
 	fputs(",\"fillings\":[", w->out);
 	for (int i = 0; i < MF_FILLINGS; i++)
@@ -267,20 +269,108 @@ static void print_sites(const struct writer *w, const char *name, const struct m
 	fputs("]}", w->out);
 }
 
-static void print_residency(const struct writer *w)
+/* The first touches of a sample: the part of the resident set, the number of the stack, and the bytes. */
+static void print_touches_of(const struct writer *w, const char *before, const struct mf_residency_detail *detail)
+{
+	bool first = true;
+
+	fprintf(w->out, "%s{\"counted\":%" PRIu64 ",\"bytes\":[", before, detail->counted);
+	for (size_t i = 0; i < detail->n_touches; i++) {
+		const struct mf_residency_touch *touch = &detail->touches[i];
+
+		if (!w->stacks[touch->context])
+			continue;
+		fprintf(w->out, "%s[\"%s\",%" PRIu32 ",%" PRIu64 "]", first ? "\n" : ",\n", mf_band_names[touch->band].key,
+			w->stacks[touch->context] - 1, touch->bytes);
+		first = false;
+	}
+	fputs("]}", w->out);
+}
+
+static void add_touches(struct mf_residency_detail *all, const struct mf_residency_detail *detail)
+{
+	if (detail->n_touches)
+		memcpy(all->touches + all->n_touches, detail->touches, detail->n_touches * sizeof(*all->touches));
+	all->n_touches += detail->n_touches;
+}
+
+/* The stacks that have touched pages of any sample. */
+static int print_touching_stacks(struct writer *w, const struct mf_residency *residency, struct mf_error *err)
+{
+	size_t n = residency->peak.n_touches + residency->last.n_touches;
+	struct mf_touched_leaves leaves = { 0 };
+	const struct mf_moment moment = { w->profile, &leaves.snapshot, w->options, w->symbolizer };
+	struct mf_residency_detail all = { 0 };
+	int code;
+
+	for (size_t i = 0; i < residency->n_moments; i++)
+		n += residency->moments[i].n_touches;
+	all.touches = calloc(n + 1, sizeof(*all.touches));
+	if (!all.touches)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	add_touches(&all, &residency->peak);
+	add_touches(&all, &residency->last);
+	for (size_t i = 0; i < residency->n_moments; i++)
+		add_touches(&all, &residency->moments[i]);
+	code = mf_touched_leaves_make(&leaves, &all, MF_TOUCHED_ALL | 1u << MF_BAND_MASSIF, err);
+	fputs(",\"stacks\":[\n", w->out);
+	code = code ?: mf_moment_each(&moment, take_stack, w, err);
+	putc(']', w->out);
+	mf_touched_leaves_deinit(&leaves);
+	free(all.touches);
+	return code;
+}
+
+/* Prints who touched the pages first, with stacks and calls of their own. */
+static int print_touches(const struct writer *w, struct mf_error *err)
+{
+	const struct mf_residency *residency = w->profile->residency;
+	const struct mf_first_touches *touches = w->profile->touches;
+	struct writer its = { w->out, touches->profile, w->options, touches->symbolizer, .stacks = NULL };
+	int code;
+
+	its.stacks = calloc(its.profile->n_contexts + 1, sizeof(*its.stacks));
+	if (!its.stacks)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	fprintf(w->out, ",\n\"touches\":{\"peak\":%" PRIu64 ",\"peak_ms\":%" PRIu64 ",\"lost\":%" PRIu64, touches->peak,
+		touches->peak_ms, touches->lost);
+	code = print_touching_stacks(&its, residency, err);
+	print_calls(&its);
+	print_touches_of(&its, ",\n\"at_peak\":", &residency->peak);
+	print_touches_of(&its, ",\n\"at_last\":", &residency->last);
+	fputs(",\n\"at_moments\":[", w->out);
+	for (size_t i = 0; i < residency->n_moments; i++)
+		print_touches_of(&its, i ? ",\n" : "\n", &residency->moments[i]);
+	fputs("]}", w->out);
+	free(its.stacks);
+	mf_call_table_deinit(&its.calls);
+	return code;
+}
+
+static int print_residency(const struct writer *w, struct mf_error *err)
 {
 	const struct mf_residency *residency = w->profile->residency;
 
-	fprintf(w->out, ",\n\"residency\":{\"peak_rss\":%" PRIu64 ",\"samples\":[", residency->peak_rss);
+	int code = 0;
+
+	fprintf(w->out, ",\n\"residency\":{\"peak_rss\":%" PRIu64 ",\"source\":\"%s\",\"samples\":[", residency->peak_rss,
+		w->profile->touches ? "module" : "sampled");
 	for (size_t i = 0; i < residency->n_samples; i++) {
 		fputs(i ? ",\n{" : "\n{", w->out);
 		print_sample(w, &residency->samples[i]);
 		putc('}', w->out);
 	}
 	putc(']', w->out);
-	print_sites(w, "peak", &residency->peak);
-	print_sites(w, "last", &residency->last);
+	print_sites(w, ",\n\"peak\":", &residency->peak);
+	print_sites(w, ",\n\"last\":", &residency->last);
+	fputs(",\n\"moments\":[", w->out);
+	for (size_t i = 0; i < residency->n_moments; i++)
+		print_sites(w, i ? ",\n" : "\n", &residency->moments[i]);
+	putc(']', w->out);
+	if (w->profile->touches)
+		code = print_touches(w, err);
 	putc('}', w->out);
+	return code;
 }
 
 static int write_json(struct writer *w, struct mf_error *err)
@@ -309,7 +399,9 @@ static int write_json(struct writer *w, struct mf_error *err)
 	if (w->profile->functions)
 		print_functions(w);
 	if (w->profile->residency)
-		print_residency(w);
+		code = print_residency(w, err);
+	if (code)
+		return code;
 	fputs("}\n", w->out);
 	return mf_massif_file_end(w->out, err);
 }

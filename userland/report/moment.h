@@ -22,6 +22,7 @@ struct mf_moment {
 	bool is_compared; /* labels have no addresses, which differ from run to run; see sites.h */
 	bool without_lines; /* nor lines or directories, which differ from build to build */
 	bool is_end; /* the snapshot is of the end of the profile */
+	bool is_touches; /* the stacks are of first touches, whose sites are in the program; see standard.h */
 	bool in_blocks; /* the leaves have numbers of blocks instead of bytes; see counted.h */
 };
 

@@ -14,6 +14,7 @@
 #include "report/index.h"
 #include "report/location.h"
 #include "report/massif_file.h"
+#include "report/touched.h"
 
 /* Numbers of the fields of the messages in profile.proto. */
 enum {
@@ -60,10 +61,13 @@ struct writer {
 	const struct mf_moment *moment;
 	const struct mf_counts *counts; /* the counts of each context, or NULL */
 	const struct mf_residency_detail *resident; /* what is known of each context's resident blocks, or NULL */
+	bool has_touches; /* the samples have what the module says of first touches, in stacks of their own */
+	const struct mf_object *objects; /* those of the stacks that are being added */
+	uint32_t first_object; /* what is added to numbers of objects; those of first touches come after the others */
 	struct mf_bytes file;
 	struct mf_index strings; /* number of a string by its address; the same text may have several numbers */
 	uint32_t n_strings;
-	struct mf_index locations; /* number of a frame's location, from 0, by (pc, object) */
+	struct mf_index locations; /* number of a frame's location, from 0, by (pc, first_object plus object) */
 	struct mf_index functions; /* number of a function, from 0, by the numbers of its name and file */
 	uint32_t n_locations, n_functions;
 	bool failed;
@@ -156,12 +160,12 @@ static uint32_t function_id(struct writer *w, const char *name, const char *file
 /* Adds the location of a frame, whose @n calls are @calls, the innermost first. */
 static void add_location(struct writer *w, uint32_t id, const struct mf_call *calls, size_t n)
 {
-	const struct mf_object *object = &w->moment->profile->objects[calls[0].frame.object];
+	const struct mf_object *object = &w->objects[calls[0].frame.object];
 	struct mf_bytes message = { 0 };
 
 	add_number(&message, LOCATION_ID, id);
 	if (object->kind == MF_OBJECT_FILE || object->kind == MF_OBJECT_VDSO)
-		add_number(&message, LOCATION_MAPPING, calls[0].frame.object);
+		add_number(&message, LOCATION_MAPPING, w->first_object + calls[0].frame.object);
 	add_number(&message, LOCATION_ADDRESS, calls[0].frame.pc);
 	for (size_t i = 0; i < n; i++) {
 		const struct mf_location *location = calls[i].location;
@@ -194,18 +198,15 @@ static void add_thread(struct writer *w, struct mf_bytes *sample, const struct m
 	}
 }
 
-/* Adds a stack. The calls of one frame, those that were inlined included, are one location. */
-static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+/* Adds the locations of a stack's calls. The calls of one frame, those that were inlined included, are one location. */
+static void add_locations(struct writer *w, const struct mf_moment_stack *stack, struct mf_bytes *locations)
 {
-	struct mf_bytes locations = { 0 }, values = { 0 }, sample = { 0 };
 	const struct mf_call *calls = stack->calls;
-	struct writer *w = data;
-	const struct mf_profile *profile = w->moment->profile;
 	size_t n = stack->n, first, end;
 
 	for (first = 0; first < n; first = end) {
 		struct mf_frame frame = calls[first].frame;
-		uint32_t *number = mf_index_put(&w->locations, frame.pc, frame.object, w->n_locations), id;
+		uint32_t *number = mf_index_put(&w->locations, frame.pc, w->first_object + frame.object, w->n_locations), id;
 
 		/*
 		 * The locations of one frame are elements of an array. If a function calls itself, the same frame can
@@ -223,8 +224,19 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 			w->n_locations++;
 			add_location(w, id, calls + first, end - first);
 		}
-		mf_bytes_add_unsigned(&locations, id);
+		mf_bytes_add_unsigned(locations, id);
 	}
+}
+
+static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	struct mf_bytes locations = { 0 }, values = { 0 }, sample = { 0 };
+	struct writer *w = data;
+	const struct mf_profile *profile = w->moment->profile;
+
+	add_locations(w, stack, &locations);
+	if (w->has_touches)
+		mf_bytes_add_unsigned(&values, 0);
 	if (w->resident) {
 		mf_bytes_add_unsigned(&values, mf_resident_of(w->resident, stack->context, MF_RESIDENT_PINNED));
 		mf_bytes_add_unsigned(&values, mf_resident_of(w->resident, stack->context, MF_RESIDENT_TOUCHED));
@@ -240,6 +252,23 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	add_message(&sample, SAMPLE_VALUES, &values);
 	if (profile->threads)
 		add_thread(w, &sample, &profile->threads[profile->context_threads[stack->context]]);
+	add_message(&w->file, PROFILE_SAMPLE, &sample);
+	return w->failed || w->file.failed ? mf_error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+/* Adds a stack that has touched pages first; all its other values are 0. */
+static int add_touching_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
+{
+	struct mf_bytes locations = { 0 }, values = { 0 }, sample = { 0 };
+	struct writer *w = data;
+	unsigned int others = 2 + (w->counts ? 2 : 0) + (has_blocks(w) ? 1 : 0) + 1;
+
+	add_locations(w, stack, &locations);
+	mf_bytes_add_unsigned(&values, stack->bytes);
+	while (others-- > 0)
+		mf_bytes_add_unsigned(&values, 0);
+	add_message(&sample, SAMPLE_LOCATIONS, &locations);
+	add_message(&sample, SAMPLE_VALUES, &values);
 	add_message(&w->file, PROFILE_SAMPLE, &sample);
 	return w->failed || w->file.failed ? mf_error_set(err, -ENOMEM, "out of memory") : 0;
 }
@@ -262,6 +291,16 @@ static void add_mapping(struct writer *w, uint32_t number, const struct mf_objec
 	add_message(&w->file, PROFILE_MAPPING, &message);
 }
 
+static void add_mappings(struct writer *w, const struct mf_profile *profile)
+{
+	for (uint32_t i = 1; i < profile->n_objects; i++) {
+		const struct mf_object *object = &profile->objects[i];
+
+		if (object->kind == MF_OBJECT_FILE || object->kind == MF_OBJECT_VDSO)
+			add_mapping(w, w->first_object + i, object);
+	}
+}
+
 /* Adds a type of the samples' values. */
 static void add_type(struct writer *w, const char *type, const char *unit)
 {
@@ -277,6 +316,8 @@ static void add_head(struct writer *w)
 	const struct mf_profile *profile = w->moment->profile;
 
 	new_string(w, "");
+	if (w->has_touches)
+		add_type(w, "first_touched", "bytes");
 	if (w->resident) {
 		add_type(w, "pinned", "bytes");
 		add_type(w, "resident", "bytes");
@@ -289,12 +330,7 @@ static void add_head(struct writer *w)
 		add_type(w, "inuse_objects", "count");
 	/* pprof shows the last type if the user does not choose. */
 	add_type(w, "inuse_space", "bytes");
-	for (uint32_t i = 1; i < profile->n_objects; i++) {
-		const struct mf_object *object = &profile->objects[i];
-
-		if (object->kind == MF_OBJECT_FILE || object->kind == MF_OBJECT_VDSO)
-			add_mapping(w, i, object);
-	}
+	add_mappings(w, profile);
 }
 
 static int compress_to(FILE *out, const struct mf_bytes *file, struct mf_error *err)
@@ -336,14 +372,36 @@ static int add_stacks(struct writer *w, struct mf_error *err)
 	return code;
 }
 
+/* Adds who touched the resident pages first: stacks of another profile, with objects of its own. */
+static int add_touches(struct writer *w, struct mf_error *err)
+{
+	const struct mf_first_touches *touches = w->moment->profile->touches;
+	struct mf_touched_leaves leaves;
+	struct mf_profile profile;
+	const struct mf_moment moment = { &profile, &leaves.snapshot, w->moment->options, touches->symbolizer };
+	int code = mf_touched_leaves_make(&leaves, w->resident, MF_TOUCHED_ALL, err);
+
+	mf_touched_profile(touches, &profile);
+	w->objects = profile.objects;
+	w->first_object = (uint32_t)w->moment->profile->n_objects;
+	add_mappings(w, &profile);
+	if (!code)
+		code = mf_moment_each(&moment, add_touching_stack, w, err);
+	mf_touched_leaves_deinit(&leaves);
+	return code;
+}
+
 int mf_pprof_write(FILE *out, const struct mf_moment *moment, struct mf_error *err)
 {
-	struct writer w = { .moment = moment, .counts = moment->profile->counts };
+	struct writer w = { .moment = moment, .counts = moment->profile->counts, .objects = moment->profile->objects };
 	int code;
 
 	w.resident = mf_resident_detail(moment->profile, moment->is_end);
+	w.has_touches = w.resident && moment->profile->touches;
 	add_head(&w);
 	code = add_stacks(&w, err);
+	if (!code && w.has_touches)
+		code = add_touches(&w, err);
 	if (!code && w.file.size > UINT32_MAX)
 		code = mf_error_set(err, -E2BIG, "the file would have more than 4 GiB");
 	if (!code)

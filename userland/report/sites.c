@@ -325,10 +325,14 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 {
 	const struct addition *addition = data;
 	bool all_calls = names_all_calls(addition);
-	size_t skipped = all_calls ? 0 : mf_standard_calls(stack->calls, stack->n);
 	struct mf_moment_stack part = *stack;
+	size_t skipped = 0;
 	int code;
 
+	if (!all_calls && addition->moment->is_touches)
+		skipped = mf_standard_touching_calls(stack->calls, stack->n, addition->moment->options);
+	else if (!all_calls)
+		skipped = mf_standard_calls(stack->calls, stack->n);
 	part.calls += skipped;
 	part.n -= skipped;
 	addition->sites->n_stacks++;

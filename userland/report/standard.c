@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "report/filter.h"
+#include "report/location.h"
+
 static bool begins_with(const char *text, const char *start)
 {
 	return strncmp(text, start, strlen(start)) == 0;
@@ -119,4 +122,52 @@ size_t mf_standard_calls(const struct mf_call *calls, size_t n)
 	while (skipped < n && mf_standard_has(calls[skipped].location))
 		skipped++;
 	return skipped < n && !mf_standard_is_c(calls[skipped].location) ? skipped : 0;
+}
+
+static bool is_listed(const struct mf_strings *names, const char *function)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->items[i], function) == 0)
+			return true;
+	return false;
+}
+
+/* In a program that is linked statically, the C library is no object of its own; the names are those of glibc and musl. */
+static bool is_linked_in(const char *function)
+{
+	static const char *const starts[] = {
+		"__memset_", "__memcpy_", "__memmove_", "__libc_", "_int_", "_mid_memalign", NULL,
+	};
+	static const char *const names[] = { "memset", "memcpy", "memmove", "sysmalloc", "free", "brk", "sbrk" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], function) == 0)
+			return true;
+	return is_object(function, starts);
+}
+
+static bool is_allocator(const struct mf_location *location, const struct mf_report_options *options)
+{
+	static const char *const objects[] = {
+		"libjemalloc", "libtcmalloc", "libmimalloc", "libmassif-preload", "ld-musl", "libc.musl", NULL,
+	};
+	const char *function = mf_location_function(location->function, options);
+
+	if (location->object && is_object(location->object, objects))
+		return true;
+	return function && (is_listed(&mf_filter_alloc_fns, function) || is_listed(&options->alloc_fns, function) ||
+			    is_linked_in(function));
+}
+
+size_t mf_standard_touching_calls(const struct mf_call *calls, size_t n, const struct mf_report_options *options)
+{
+	size_t skipped = 0;
+
+	while (skipped < n && (mf_standard_has(calls[skipped].location) || mf_standard_is_c(calls[skipped].location) ||
+			       is_allocator(calls[skipped].location, options)))
+		skipped++;
+	/* Every program has _start(), which calls the C library: it says nothing. */
+	if (skipped == n || (calls[skipped].location->function && strcmp(calls[skipped].location->function, "_start") == 0))
+		return 0;
+	return skipped;
 }

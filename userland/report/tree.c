@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define NO_GROUP UINT32_MAX
+#define FEW	 16u /* a snapshot has few leaves if at most one in so many contexts has bytes */
 
 /* A node of the tree. The contexts whose outer frames form the path to this node are adjacent in mf_tree.order. */
 struct node {
@@ -37,12 +38,19 @@ struct mf_tree {
 	uint32_t *order; /* contexts that are not ignored, grouped by node */
 	uint32_t n_order;
 	uint32_t *scratch; /* scratch memory of the same size as @order */
+	/*
+	 * The child of each context of @order, or NO_GROUP; used while a node's children are being created. Otherwise, if
+	 * @is_placed, the index in @order of each context.
+	 */
+	uint32_t *places;
+	bool is_placed;
 	/* maps each frame to the number of the child with this frame; used while a node's children are being created */
 	uint32_t *group_of;
 
 	/* The current snapshot: live bytes of each context, and their running sums in the order of @order. */
 	uint64_t *bytes, *sums;
 	size_t n_seen;
+	const struct mf_profile_snapshot *snapshot; /* the current one; NULL if there is none */
 };
 
 static bool add_number(struct mf_tree *tree, uint32_t number)
@@ -117,9 +125,10 @@ static bool allocate(struct mf_tree *tree, size_t n_contexts)
 	tree->starts = calloc(n_contexts + 1, sizeof(*tree->starts));
 	tree->order = calloc(n_contexts + 1, sizeof(*tree->order));
 	tree->scratch = calloc(n_contexts + 1, sizeof(*tree->scratch));
+	tree->places = calloc(n_contexts + 1, sizeof(*tree->places));
 	tree->bytes = calloc(n_contexts + 1, sizeof(*tree->bytes));
 	tree->sums = calloc(n_contexts + 1, sizeof(*tree->sums));
-	return tree->starts && tree->order && tree->scratch && tree->bytes && tree->sums;
+	return tree->starts && tree->order && tree->scratch && tree->places && tree->bytes && tree->sums;
 }
 
 static int build(struct mf_tree *tree, const struct mf_profile *profile, struct mf_frames *frames,
@@ -180,6 +189,7 @@ void mf_tree_destroy(struct mf_tree *tree)
 	free(tree->nodes);
 	free(tree->order);
 	free(tree->scratch);
+	free(tree->places);
 	free(tree->group_of);
 	free(tree->bytes);
 	free(tree->sums);
@@ -196,17 +206,69 @@ static void sum_up(struct mf_tree *tree, uint32_t begin, uint32_t end)
 		tree->sums[i + 1] = tree->sums[i] + tree->bytes[tree->order[i]];
 }
 
-uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot)
+/* Makes tree->places the inverse of tree->order. Contexts that are ignored are in no place: they get the last one. */
+static void place_contexts(struct mf_tree *tree)
 {
-	memset(tree->bytes, 0, tree->n_contexts * sizeof(*tree->bytes));
+	if (tree->is_placed)
+		return;
+	if (tree->n_order < tree->n_contexts)
+		memset(tree->places, 0xff, tree->n_contexts * sizeof(*tree->places));
+	for (uint32_t i = 0; i < tree->n_order; i++)
+		tree->places[tree->order[i]] = i;
+	tree->is_placed = true;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Does what sum_up() does for all contexts, if few of them have bytes: those of @snapshot. */
+static void sum_up_few(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot)
+{
+	uint32_t *places = tree->scratch, n = 0, done = 0;
+	uint64_t sum = 0;
+
+	place_contexts(tree);
 	for (size_t i = 0; i < snapshot->n_leaves; i++) {
+		uint32_t context = snapshot->leaves[i].context;
+
+		if (context < tree->n_contexts && tree->places[context] != NO_GROUP)
+			places[n++] = tree->places[context];
+	}
+	qsort(places, n, sizeof(*places), compare_places);
+	for (uint32_t i = 0; i <= n; i++) {
+		uint32_t end = i < n ? places[i] : tree->n_order;
+
+		while (done < end)
+			tree->sums[++done] = sum;
+		if (i < n && (!i || places[i] != places[i - 1]))
+			tree->sums[++done] = sum += tree->bytes[tree->order[end]];
+	}
+}
+
+static void set_bytes(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot, bool clear)
+{
+	for (size_t i = 0; snapshot && i < snapshot->n_leaves; i++) {
 		const struct mf_leaf *leaf = &snapshot->leaves[i];
 
 		if (leaf->context < tree->n_contexts)
-			tree->bytes[leaf->context] = leaf->bytes;
+			tree->bytes[leaf->context] = clear ? 0 : leaf->bytes;
 	}
+}
+
+uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot)
+{
+	set_bytes(tree, tree->snapshot, true);
+	set_bytes(tree, snapshot, false);
+	tree->snapshot = snapshot;
 	tree->n_seen = snapshot->n_seen;
-	sum_up(tree, 0, tree->n_order);
+	if (snapshot->n_leaves < tree->n_order / FEW)
+		sum_up_few(tree, snapshot);
+	else
+		sum_up(tree, 0, tree->n_order);
 	return tree->sums[tree->n_order];
 }
 
@@ -226,9 +288,11 @@ static bool make_children(struct mf_tree *tree, uint32_t parent)
 {
 	struct node node = tree->nodes[parent];
 
+	tree->is_placed = false;
 	for (uint32_t i = node.begin; i < node.end; i++) {
 		uint32_t frame = frame_at(tree, tree->order[i], node.depth);
 
+		tree->places[i] = NO_GROUP;
 		if (frame == NO_GROUP)
 			continue;
 		if (tree->group_of[frame] == NO_GROUP) {
@@ -242,9 +306,16 @@ static bool make_children(struct mf_tree *tree, uint32_t parent)
 			if (tree->group_of[frame] == NO_GROUP)
 				return false;
 		}
-		tree->nodes[tree->group_of[frame]].end++;
+		tree->places[i] = tree->group_of[frame];
+		tree->nodes[tree->places[i]].end++;
 	}
 	return true;
+}
+
+/* Returns whether @node has only one child, from @first_child on, in which or below which all of its contexts end. */
+static bool has_one_child(const struct mf_tree *tree, const struct node *node, uint32_t first_child)
+{
+	return tree->n_nodes == first_child + 1 && tree->nodes[first_child].end == node->end - node->begin;
 }
 
 /* Sorts the contexts of @node, using a stable sort: those that end in @node come first, then those of each child. */
@@ -259,12 +330,10 @@ static void sort_contexts(struct mf_tree *tree, const struct node *node, uint32_
 		child->begin = child->end = behind;
 	}
 	for (uint32_t i = node->begin; i < node->end; i++) {
-		uint32_t context = tree->order[i], frame = frame_at(tree, context, node->depth);
-
-		if (frame == NO_GROUP)
-			tree->scratch[ended++] = context;
+		if (tree->places[i] == NO_GROUP)
+			tree->scratch[ended++] = tree->order[i];
 		else
-			tree->scratch[tree->nodes[tree->group_of[frame]].end++] = context;
+			tree->scratch[tree->nodes[tree->places[i]].end++] = tree->order[i];
 	}
 	memcpy(tree->order + node->begin, tree->scratch + node->begin,
 	       (node->end - node->begin) * sizeof(*tree->order));
@@ -280,8 +349,12 @@ static bool expand(struct mf_tree *tree, uint32_t number)
 	if (tree->nodes[number].expanded)
 		return true;
 	fine = make_children(tree, number);
-	if (fine)
+	if (fine && has_one_child(tree, &tree->nodes[number], first_child)) {
+		tree->nodes[first_child].begin = tree->nodes[number].begin;
+		tree->nodes[first_child].end = tree->nodes[number].end;
+	} else if (fine) {
 		sort_contexts(tree, &tree->nodes[number], first_child);
+	}
 	for (uint32_t i = first_child; i < tree->n_nodes; i++)
 		tree->group_of[tree->nodes[i].frame] = NO_GROUP;
 	if (!fine)

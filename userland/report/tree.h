@@ -41,8 +41,8 @@ void mf_tree_destroy(struct mf_tree *tree);
 void mf_tree_merge_frames(struct mf_tree *tree, const uint32_t *same);
 
 /*
- * Sets the byte counts of the tree's nodes from @snapshot. Returns the root's byte count, which is the sum over all
- * leaves.
+ * Sets the byte counts of the tree's nodes from @snapshot, which must stay valid until the next call. Returns the root's
+ * byte count, which is the sum over all leaves.
  */
 uint64_t mf_tree_weigh(struct mf_tree *tree, const struct mf_profile_snapshot *snapshot);
 

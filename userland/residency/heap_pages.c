@@ -43,15 +43,30 @@ struct mf_heap_range *mf_heap_pages_add(struct mf_heap_pages *pages, uint64_t st
 	return range->states && range->live && range->used ? range : NULL;
 }
 
-void mf_heap_pages_deinit(struct mf_heap_pages *pages)
+void mf_heap_pages_reset(struct mf_heap_pages *pages)
 {
 	for (size_t i = 0; i < pages->n_ranges; i++) {
 		free(pages->ranges[i].states);
 		free(pages->ranges[i].live);
 		free(pages->ranges[i].used);
 	}
+	*pages = (struct mf_heap_pages){
+		.page = pages->page,
+		.memory = pages->memory,
+		.ranges = pages->ranges,
+		.room = pages->room,
+		.blocks = pages->blocks,
+		.room_blocks = pages->room_blocks,
+		.written = pages->written,
+	};
+}
+
+void mf_heap_pages_deinit(struct mf_heap_pages *pages)
+{
+	mf_heap_pages_reset(pages);
 	free(pages->ranges);
 	free(pages->blocks);
+	mf_written_parts_deinit(&pages->written);
 	*pages = (struct mf_heap_pages){ .page = pages->page };
 }
 
@@ -78,35 +93,25 @@ struct walk {
 	size_t range;
 };
 
+static off_t table_start(const struct mf_store *store)
+{
+	return (off_t)store->header->regions[MF_REGION_BLOCK_LEAVES].offset;
+}
+
 /*
  * Reads only those parts of the table that have been written to: reading a page of the mapped file that was never written
  * would allocate it.
  */
-static void walk_file(const struct mf_heap_pages *pages, const struct mf_store *store,
-		      void (*visit)(const struct mf_block *block, void *data), void *data)
-{
-	const off_t start = (off_t)store->header->regions[MF_REGION_BLOCK_LEAVES].offset;
-	const off_t end = start + (off_t)store->sizes[MF_REGION_BLOCK_LEAVES];
-
-	for (off_t at = start, hole; at < end; at = hole) {
-		off_t from = lseek(pages->memory, at, SEEK_DATA);
-
-		if (from < 0 || from >= end)
-			return;
-		hole = lseek(pages->memory, from, SEEK_HOLE);
-		if (hole < 0)
-			return;
-		mf_blocks_walk_part(store, (uint64_t)(from - start), (uint64_t)(hole - start), visit, data);
-	}
-}
-
 static void walk_store(const struct mf_heap_pages *pages, const struct mf_store *store,
 		       void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	if (pages->memory)
-		walk_file(pages, store, visit, data);
-	else
+	const off_t start = table_start(store);
+
+	if (!pages->memory)
 		mf_blocks_walk(store, visit, data);
+	for (size_t i = 0; pages->memory && i < pages->written.n; i++)
+		mf_blocks_walk_part(store, (uint64_t)(pages->written.list[i].start - start),
+				    (uint64_t)(pages->written.list[i].end - start), visit, data);
 }
 
 static struct mf_heap_range *range_of(struct walk *walk, uint64_t address)
@@ -253,12 +258,19 @@ static void note_freed(const struct mf_block *block, void *data)
 	pages->freed = block->address;
 }
 
-void mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store)
+int mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store)
 {
 	struct walk walk = { .pages = pages, .page_bits = bits_of(pages->page) };
+	const off_t start = table_start(store);
+	int ret = pages->memory ? mf_written_parts_look(&pages->written, pages->memory, start,
+							start + (off_t)store->sizes[MF_REGION_BLOCK_LEAVES]) : 0;
+
+	if (ret)
+		return ret;
 
 	mf_tally_walk_delayed(store, note_freed, pages);
 	walk_store(pages, store, fill, &walk);
+	return 0;
 }
 
 bool mf_heap_pages_are_free(const struct mf_heap_pages *pages, const struct mf_heap_range *range)
@@ -274,33 +286,49 @@ struct sites {
 	struct mf_residency_site *sites; /* of each context */
 	uint32_t n;
 	uint16_t **seen; /* of each range, for each of its pages: live bytes of the blocks that have been visited */
+	const uint16_t *page; /* the page visited last, as a pointer to its number of live bytes */
+	uint64_t per_byte; /* its free bytes for each live byte, times 2^32 */
 };
 
+/*
+ * Returns which share of a page's free bytes belongs to its first @bytes live bytes, rounded down: the free bytes times @bytes,
+ * divided by the live bytes. Neighbours are usually in the same page, so that there is one division for a page. The quotient
+ * is rounded up; as there are at most 2^15 bytes in a page, the result is the same as that of a division.
+ */
+static uint32_t share_of(struct sites *sites, const struct mf_heap_range *range, uint64_t number, uint32_t bytes)
+{
+	if (sites->page != &range->live[number]) {
+		uint64_t free_bytes = sites->walk.pages->page - range->used[number];
+
+		sites->page = &range->live[number];
+		sites->per_byte = free_bytes ? (free_bytes << 32) / *sites->page + 1 : 0;
+	}
+	return (uint32_t)(bytes * sites->per_byte >> 32);
+}
+
 /* Charges a site with @bytes of a page whose first @before live bytes belong to blocks that have been visited. */
-static void charge_page(struct mf_residency_site *site, const struct mf_heap_pages *pages, const struct mf_heap_range *range,
+static void charge_page(struct sites *sites, struct mf_residency_site *site, const struct mf_heap_range *range,
 			uint64_t number, uint32_t before, uint32_t bytes)
 {
-	uint32_t live = range->live[number], free_bytes = (uint32_t)pages->page - range->used[number];
+	uint8_t state = range->states[number];
 
-	if (!(range->states[number] & MF_PAGE_PRESENT)) {
-		site->untouched += range->states[number] & MF_PAGE_SWAPPED ? 0 : bytes;
+	if (!(state & MF_PAGE_PRESENT)) {
+		site->untouched += state & MF_PAGE_SWAPPED ? 0 : bytes;
 		return;
 	}
-	if (range->is_shared && !(range->states[number] & MF_PAGE_EXCLUSIVE))
+	if (range->is_shared && !(state & MF_PAGE_EXCLUSIVE))
 		site->shared += bytes;
-	if (range->states[number] & MF_PAGE_HUGE)
+	if (state & MF_PAGE_HUGE)
 		site->huge += bytes;
-	if (range->states[number] & MF_PAGE_ZEROS)
+	if (state & MF_PAGE_ZEROS)
 		site->huge_zeros += bytes;
 	/* Rounded so that the shares of all blocks add up to the page's free bytes. */
-	if (free_bytes)
-		site->pinned += free_bytes * (before + bytes) / live - free_bytes * before / live;
+	site->pinned += share_of(sites, range, number, before + bytes) - share_of(sites, range, number, before);
 }
 
 static void charge(struct sites *sites, const struct mf_heap_range *range, uint64_t start, uint64_t size,
 		   struct mf_residency_site *site)
 {
-	const struct mf_heap_pages *pages = sites->walk.pages;
 	uint16_t *seen = sites->seen[sites->walk.range];
 	uint64_t end = start + size;
 
@@ -318,7 +346,7 @@ static void charge(struct sites *sites, const struct mf_heap_range *range, uint6
 		if (!bytes)
 			continue;
 		seen[number] = (uint16_t)(before + bytes);
-		charge_page(site, pages, range, number, before, bytes);
+		charge_page(sites, site, range, number, before, bytes);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "model/blocks.h"
 #include "model/store.h"
 #include "profile/residency.h"
+#include "residency/written_parts.h"
 
 /* A range of pages in which there may be blocks. */
 struct mf_heap_range {
@@ -36,7 +37,7 @@ struct mf_heap_block {
 	uint32_t size, context;
 };
 
-/* Zero-initialise it, but for the size of a page. */
+/* Zero-initialise it, but for the size of a page. To look at the process again, call mf_heap_pages_reset(). */
 struct mf_heap_pages {
 	uint64_t page; /* size of a page in bytes, at most 32 KiB */
 	/* the file with the session memory, whose position changes; 0: the store is in private memory */
@@ -54,6 +55,7 @@ struct mf_heap_pages {
 	struct mf_heap_block *blocks;
 	size_t n_blocks, room_blocks;
 	bool lacks_copy;
+	struct mf_written_parts written; /* of @memory: the table of blocks */
 };
 
 /*
@@ -65,8 +67,8 @@ struct mf_heap_range *mf_heap_pages_add(struct mf_heap_pages *pages, uint64_t st
 /* Returns whether pages of the range without blocks are free pages of the allocator. Call this after mf_heap_pages_fill(). */
 bool mf_heap_pages_are_free(const struct mf_heap_pages *pages, const struct mf_heap_range *range);
 
-/* Enters the live blocks of @store. The program may be running. */
-void mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store);
+/* Enters the live blocks of @store. The program may be running. Returns 0 or -errno. */
+int mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store);
 
 /*
  * Lists the contexts that have live blocks, with what they keep, in *@sites; to be freed by the caller. Call this after
@@ -75,6 +77,9 @@ void mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *stor
  */
 int mf_heap_pages_list_sites(const struct mf_heap_pages *pages, const struct mf_store *store,
 			     struct mf_residency_site **sites, size_t *n);
+
+/* Forgets all but the size of a page, and what saves work when the same process is looked at again. */
+void mf_heap_pages_reset(struct mf_heap_pages *pages);
 
 void mf_heap_pages_deinit(struct mf_heap_pages *pages);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "model/blocks.h"
@@ -34,15 +35,17 @@ struct mapping {
 struct taking {
 	pid_t pid;
 	uint64_t budget; /* for mf_huge_zeros_find() */
+	uint64_t inode;  /* of the store's file; 0: it is not in a file, or has been found among the mappings */
 	const struct mf_store *store;
 	const struct mf_thread_stacks *stacks;
 	struct mf_own_range own[MF_STORE_OWN_MAX]; /* massif's memory, in ascending order */
 	size_t n_own;
-	struct mf_heap_pages pages;
+	struct mf_heap_pages *pages;
 	struct mapping *mappings; /* of each range of @pages */
 	size_t room;
 	struct mf_pagemap pagemap;
 	struct mf_areas areas;
+	struct mf_touched touched;
 	struct mf_residency_detail *detail;
 };
 
@@ -87,7 +90,7 @@ static int make_room(struct taking *taking)
 	size_t room = taking->room ? 2 * taking->room : 64;
 	struct mapping *more;
 
-	if (taking->pages.n_ranges <= taking->room)
+	if (taking->pages->n_ranges <= taking->room)
 		return 0;
 	more = reallocarray(taking->mappings, room, sizeof(*more));
 	if (!more)
@@ -138,7 +141,7 @@ static uint64_t own_between(const struct taking *taking, uint64_t start, uint64_
 /* The kernel makes one mapping of neighbours, so that the shim's memory can be in a mapping of the program's. */
 static void mark_own(const struct taking *taking, struct mf_heap_range *range)
 {
-	const uint64_t page = taking->pages.page;
+	const uint64_t page = taking->pages->page;
 
 	for (size_t i = 0; i < taking->n_own && taking->own[i].start < range->end; i++) {
 		uint64_t from = taking->own[i].start > range->start ? taking->own[i].start : range->start;
@@ -152,29 +155,29 @@ static void mark_own(const struct taking *taking, struct mf_heap_range *range)
 /* Adds an anonymous mapping, in which there may be blocks. */
 static int add_range(struct taking *taking, const struct mf_smaps_mapping *mapping, struct mf_error *err)
 {
-	size_t before = taking->pages.n_ranges;
-	struct mf_heap_range *range = mf_heap_pages_add(&taking->pages, mapping->map.start, mapping->map.end);
+	size_t before = taking->pages->n_ranges;
+	struct mf_heap_range *range = mf_heap_pages_add(taking->pages, mapping->map.start, mapping->map.end);
 	const char *path = mapping->map.path;
 	struct mapping *noted;
 	int ret = 0;
 
-	if (taking->pages.n_ranges == before || make_room(taking))
+	if (taking->pages->n_ranges == before || make_room(taking))
 		return out_of_memory(err);
-	noted = &taking->mappings[taking->pages.n_ranges - 1];
+	noted = &taking->mappings[taking->pages->n_ranges - 1];
 	*noted = (struct mapping){ mapping->sizes, *path ? strdup(path) : NULL };
 	if (!range || (*path && !noted->name))
 		return out_of_memory(err);
 	range->is_arena = strcmp(path, "[heap]") == 0;
-	range->may_be_arena = taking->pages.is_glibc && mapping->map.start % GLIBC_ARENA == 0;
+	range->may_be_arena = taking->pages->is_glibc && mapping->map.start % GLIBC_ARENA == 0;
 	range->is_shared = mapping->sizes.shared;
 	if (mapping->sizes.rss == range->end - range->start && !mapping->sizes.huge && !mapping->sizes.shared)
-		memset(range->states, MF_PAGE_PRESENT, (range->end - range->start) / taking->pages.page);
+		memset(range->states, MF_PAGE_PRESENT, (range->end - range->start) / taking->pages->page);
 	else if (mapping->sizes.rss || mapping->sizes.swap)
 		ret = mf_pagemap_read(&taking->pagemap, range->start, range->end, range->is_shared, range->states);
 	if (!ret && mapping->sizes.huge)
 		taking->detail->sample.huge_zeros +=
-			mf_huge_zeros_find(taking->pid, range->start, taking->pages.page, range->states,
-					   (range->end - range->start) / taking->pages.page, &taking->budget);
+			mf_huge_zeros_find(taking->pid, range->start, taking->pages->page, range->states,
+					   (range->end - range->start) / taking->pages->page, &taking->budget);
 	mark_own(taking, range);
 	return ret ? mf_error_set(err, ret, "cannot read the process's pagemap: %s", strerror(-ret)) : 0;
 }
@@ -217,7 +220,9 @@ static int add_mapping(struct taking *taking, const struct mf_smaps_mapping *map
 	bool can_have_blocks = band < 0 && (map->rights[1] == 'w' || own) && map->rights[3] == 'p' &&
 			       (map->end - map->start <= ANONYMOUS_MAX || strcmp(map->path, "[heap]") == 0);
 
-	look_for_arena(&taking->pages, map);
+	if (map->inode == taking->inode && begins_with(map->path, "/memfd:"))
+		taking->inode = 0;
+	look_for_arena(taking->pages, map);
 	if (is_accessible && band != MF_BAND_MASSIF)
 		sample->mapped += map->end - map->start - own;
 	sample->swapped += mapping->sizes.swap;
@@ -231,6 +236,7 @@ static int add_mapping(struct taking *taking, const struct mf_smaps_mapping *map
 	if (band < 0)
 		band = map->rights[3] == 's' ? MF_BAND_SHARED : MF_BAND_ANONYMOUS;
 	sample->bands[band] += mapping->sizes.rss;
+	mf_touched_add_mapping(&taking->touched, (enum mf_band)band, map->start, map->end);
 	if ((is_accessible || mapping->sizes.rss) &&
 	    add_area(taking, map->path, map, &mapping->sizes, (enum mf_band)band))
 		return out_of_memory(err);
@@ -250,6 +256,12 @@ static int read_mappings(struct taking *taking, pid_t pid, struct mf_error *err)
 	mf_smaps_close(&smaps);
 	if (!ret && !mf_pagemap_is_alive(&taking->pagemap))
 		ret = mf_error_set(err, -ESRCH, "process %d has ended", (int)pid);
+	/*
+	 * It has executed another program, whose blocks are not in the store, or it was forked and has not mapped the store
+	 * yet.
+	 */
+	if (!ret && taking->inode)
+		ret = mf_error_set(err, -EAGAIN, "process %d has not mapped its profile", (int)pid);
 	return ret;
 }
 
@@ -326,7 +338,7 @@ static void settle(struct sums *sums, uint64_t rss)
 /* Returns the band of a range's pages that hold no block. */
 static enum mf_band band_of_empty(const struct taking *taking, const struct mf_heap_range *range)
 {
-	if (mf_heap_pages_are_free(&taking->pages, range))
+	if (mf_heap_pages_are_free(taking->pages, range))
 		return MF_BAND_FREE_PAGES;
 	return mf_thread_stacks_between(taking->stacks, range->start, range->end) ? MF_BAND_STACKS :
 											      MF_BAND_ANONYMOUS;
@@ -338,7 +350,7 @@ static enum mf_band band_of_empty(const struct taking *taking, const struct mf_h
  */
 static int add_areas_of(struct taking *taking, size_t i, const struct sums *sums, enum mf_band other)
 {
-	const struct mf_heap_range *range = &taking->pages.ranges[i];
+	const struct mf_heap_range *range = &taking->pages->ranges[i];
 	const struct mf_proc_mapping map = { .start = range->start, .end = range->end }, part = { .start = range->start };
 	const struct mf_smaps_sizes *sizes = &taking->mappings[i].sizes;
 	const char *name = taking->mappings[i].name ?: "";
@@ -375,12 +387,13 @@ static int sum_up(struct taking *taking)
 	struct mf_residency_sample *sample = &taking->detail->sample;
 	int ret = 0;
 
-	for (size_t i = 0; i < taking->pages.n_ranges && !ret; i++) {
-		const struct mf_heap_range *range = &taking->pages.ranges[i];
-		struct sums sums = sum_pages(range, taking->pages.page);
+	for (size_t i = 0; i < taking->pages->n_ranges && !ret; i++) {
+		const struct mf_heap_range *range = &taking->pages->ranges[i];
+		struct sums sums = sum_pages(range, taking->pages->page);
 		enum mf_band empty = band_of_empty(taking, range);
 
 		settle(&sums, taking->mappings[i].sizes.rss);
+		mf_touched_add_range(&taking->touched, range, taking->pages->page, empty);
 		sample->bands[MF_BAND_LIVE] += sums.live;
 		sample->bands[MF_BAND_OVERHEAD] += sums.overhead;
 		sample->bands[MF_BAND_FREE_PARTS] += sums.free_parts;
@@ -405,6 +418,13 @@ static uint64_t now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+static uint64_t inode_of(int file)
+{
+	struct stat status;
+
+	return file && !fstat(file, &status) ? (uint64_t)status.st_ino : 0;
+}
+
 static int take(struct taking *taking, pid_t pid, struct mf_error *err)
 {
 	struct mf_residency_detail *detail = taking->detail;
@@ -412,43 +432,58 @@ static int take(struct taking *taking, pid_t pid, struct mf_error *err)
 
 	if (ret)
 		return mf_error_set(err, ret, "cannot read /proc/%d/pagemap: %s", (int)pid, strerror(-ret));
-	taking->pages.page = taking->pagemap.page;
-	taking->pages.is_glibc = mf_blocks_granule_bits(taking->store) > MF_BLOCKS_ALIGN_BITS;
+	taking->pages->page = taking->pagemap.page;
+	taking->pages->is_glibc = mf_blocks_granule_bits(taking->store) > MF_BLOCKS_ALIGN_BITS;
 	list_own(taking);
 	ret = read_mappings(taking, pid, err);
 	if (ret)
 		return ret;
-	mf_heap_pages_fill(&taking->pages, taking->store);
-	if (sum_up(taking) || mf_heap_pages_list_sites(&taking->pages, taking->store, &detail->sites, &detail->n_sites))
+	ret = mf_heap_pages_fill(taking->pages, taking->store);
+	if (ret)
+		return mf_error_set(err, ret, "cannot read the table of blocks: %s", strerror(-ret));
+	if (sum_up(taking) || mf_touched_finish(&taking->touched, detail) ||
+	    mf_heap_pages_list_sites(taking->pages, taking->store, &detail->sites, &detail->n_sites))
 		return out_of_memory(err);
 	mf_areas_finish(&taking->areas, detail);
 	return 0;
 }
 
-int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct mf_thread_stacks *stacks,
-		   struct mf_residency_detail *detail, struct mf_error *err)
+int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct mf_sample_memory *earlier,
+		   const struct mf_touch_source *touches, struct mf_residency_detail *detail, struct mf_error *err)
 {
 	struct taking taking = {
 		.pid = pid,
 		.budget = MF_HUGE_ZEROS_BYTES,
+		.inode = inode_of(memory),
 		.store = store,
-		.stacks = stacks,
-		.pages = { .memory = memory },
+		.stacks = &earlier->stacks,
+		.pages = &earlier->pages,
 		.pagemap = { .fd = -1 },
+		.touched = { .source = touches },
 		.detail = detail,
 	};
 	uint64_t begun = now_us();
-	int ret = mf_thread_stacks_look(stacks, pid);
+	int ret = mf_thread_stacks_look(&earlier->stacks, pid);
 
+	if (earlier->pages.memory != memory)
+		mf_written_parts_deinit(&earlier->pages.written);
+	earlier->pages.memory = memory;
 	*detail = (struct mf_residency_detail){ 0 };
 	ret = ret ? mf_error_set(err, ret, "cannot list the threads of process %d: %s", (int)pid, strerror(-ret)) :
 		    take(&taking, pid, err);
 	detail->sample.took_us = now_us() - begun;
 	mf_pagemap_close(&taking.pagemap);
-	for (size_t i = 0; i < taking.pages.n_ranges && i < taking.room; i++)
+	for (size_t i = 0; i < earlier->pages.n_ranges && i < taking.room; i++)
 		free(taking.mappings[i].name);
 	free(taking.mappings);
-	mf_heap_pages_deinit(&taking.pages);
+	mf_heap_pages_reset(&earlier->pages);
 	mf_areas_deinit(&taking.areas);
+	mf_touched_deinit(&taking.touched);
 	return ret;
+}
+
+void mf_sample_memory_deinit(struct mf_sample_memory *earlier)
+{
+	mf_thread_stacks_deinit(&earlier->stacks);
+	mf_heap_pages_deinit(&earlier->pages);
 }

@@ -15,15 +15,27 @@
 #include "base/error.h"
 #include "model/store.h"
 #include "profile/residency.h"
+#include "residency/heap_pages.h"
 #include "residency/thread_stacks.h"
+#include "residency/touched.h"
+
+/* What samples of a process have found that the next one needs, or that saves it work. Zero-initialise it. */
+struct mf_sample_memory {
+	struct mf_thread_stacks stacks;
+	struct mf_heap_pages pages;
+};
 
 /*
  * Takes a sample of process @pid, whose live blocks are in @store, which is in the file @memory (0: it is not in a file).
- * @stacks has what earlier samples of the process have found.
+ * @earlier has what earlier samples of the process have found. @touches knows who touched the pages first; NULL: nothing
+ * does.
  * Of the result, the caller fills in the times and the reasons. It releases @detail by mf_residency_detail_deinit(), also
- * after an error. Returns 0 or -errno: -ESRCH or -ENOENT if the process has ended, -EACCES if it may not be observed.
+ * after an error. Returns 0 or -errno: -ESRCH or -ENOENT if the process has ended, -EACCES
+ * if it may not be observed, -EAGAIN if it has executed another program or has not mapped @memory yet.
  */
-int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct mf_thread_stacks *stacks,
-		   struct mf_residency_detail *detail, struct mf_error *err);
+int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct mf_sample_memory *earlier,
+		   const struct mf_touch_source *touches, struct mf_residency_detail *detail, struct mf_error *err);
+
+void mf_sample_memory_deinit(struct mf_sample_memory *earlier);
 
 #endif

@@ -10,10 +10,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "residency/sample.h"
 
-/* Samples may take one part in so many of a processor's time. */
-#define DUTY 33u
+/*
+ * Samples may take one part in so many of a processor's time. Those on request and at the end do not wait until earlier ones
+ * have been paid for, but later ones wait for longer.
+ */
+#define DUTY 100u
 #define INTERVAL_MS 50u
 #define MOMENT_INTERVAL_MS 250u /* between two periodic samples that are kept with their sites */
 
@@ -199,8 +201,8 @@ int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store
 		    struct mf_error *err)
 {
 	struct mf_residency_detail detail;
-	uint64_t begun = used_us(), pause;
-	int ret = mf_sample_take(pid, store, memory, &sampler->stacks, &detail, err);
+	uint64_t begun = used_us(), paid_ms, next_ms;
+	int ret = mf_sample_take(pid, store, memory, &sampler->memory, at.touches, &detail, err);
 
 	detail.sample.time_ms = at.time_ms;
 	detail.sample.time = at.time;
@@ -211,9 +213,10 @@ int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store
 		if (note(sampler, &detail))
 			ret = out_of_memory(err);
 	}
-	pause = (used_us() - begun) * DUTY / 1000;
-	sampler->rested_ms = at.time_ms + pause;
-	sampler->next_ms = at.time_ms + (pause > sampler->interval_ms ? pause : sampler->interval_ms);
+	paid_ms = sampler->rested_ms > at.time_ms ? sampler->rested_ms : at.time_ms;
+	sampler->rested_ms = paid_ms + (used_us() - begun) * DUTY / 1000;
+	next_ms = at.time_ms + sampler->interval_ms;
+	sampler->next_ms = sampler->rested_ms > next_ms ? sampler->rested_ms : next_ms;
 	mf_residency_detail_deinit(&detail);
 	return ret;
 }
@@ -221,6 +224,6 @@ int mf_sampler_take(struct mf_sampler *sampler, pid_t pid, const struct mf_store
 void mf_sampler_deinit(struct mf_sampler *sampler)
 {
 	mf_residency_deinit(&sampler->residency);
-	mf_thread_stacks_deinit(&sampler->stacks);
+	mf_sample_memory_deinit(&sampler->memory);
 	*sampler = (struct mf_sampler){ 0 };
 }

@@ -4,26 +4,38 @@
 #include "residency/smaps.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The lines of a mapping that are read. Several lines can count towards one size. */
 static const struct {
 	const char *name;
-	size_t size; /* offset of the size in struct mf_smaps_sizes */
+	size_t length; /* of the name */
+	size_t size;   /* offset of the size in struct mf_smaps_sizes */
 } lines[] = {
-	{ "Rss:", offsetof(struct mf_smaps_sizes, rss) },
-	{ "Pss:", offsetof(struct mf_smaps_sizes, pss) },
-	{ "Anonymous:", offsetof(struct mf_smaps_sizes, anonymous) },
-	{ "Shared_Clean:", offsetof(struct mf_smaps_sizes, shared) },
-	{ "Shared_Dirty:", offsetof(struct mf_smaps_sizes, shared) },
-	{ "Swap:", offsetof(struct mf_smaps_sizes, swap) },
-	{ "AnonHugePages:", offsetof(struct mf_smaps_sizes, huge) },
-	{ "ShmemPmdMapped:", offsetof(struct mf_smaps_sizes, huge) },
-	{ "FilePmdMapped:", offsetof(struct mf_smaps_sizes, huge) },
+#define LINE(name, member) { name, sizeof(name) - 1, offsetof(struct mf_smaps_sizes, member) }
+	LINE("Rss:", rss),
+	LINE("Pss:", pss),
+	LINE("Anonymous:", anonymous),
+	LINE("Shared_Clean:", shared),
+	LINE("Shared_Dirty:", shared),
+	LINE("Swap:", swap),
+	LINE("AnonHugePages:", huge),
+	LINE("ShmemPmdMapped:", huge),
+	LINE("FilePmdMapped:", huge),
+#undef LINE
 };
+
+/*
+ * The kernel writes mappings into a buffer of a page, until there are as many bytes as are read at once. A mapping that does
+ * not fit any more it drops, and looks at all its pages again for the next read. So leave room for a mapping, which has 900
+ * bytes and its path.
+ */
+#define READ_BYTES 2560u
 
 int mf_smaps_open(struct mf_smaps *smaps, pid_t pid)
 {
@@ -31,25 +43,80 @@ int mf_smaps_open(struct mf_smaps *smaps, pid_t pid)
 
 	*smaps = (struct mf_smaps){ 0 };
 	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
-	smaps->file = fopen(path, "re");
-	return smaps->file ? 0 : -errno;
+	smaps->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return smaps->fd < 0 ? -errno : 0;
 }
 
-static bool read_line(struct mf_smaps *smaps)
+/* Reads more text. Moves the beginning of a line to the front. Returns false at the end, or if reading fails. */
+static bool read_more(struct mf_smaps *smaps)
 {
-	if (getline(&smaps->line, &smaps->line_room, smaps->file) < 0)
-		return false;
-	smaps->line[strcspn(smaps->line, "\n")] = '\0';
-	return true;
+	ssize_t n;
+
+	if (smaps->at)
+		memmove(smaps->text, smaps->text + smaps->at, smaps->n - smaps->at);
+	smaps->n -= smaps->at;
+	smaps->at = 0;
+	if (smaps->room - smaps->n < READ_BYTES) {
+		size_t room = 2 * (smaps->room + READ_BYTES);
+		char *more = realloc(smaps->text, room);
+
+		if (!more)
+			return false;
+		smaps->text = more;
+		smaps->room = room;
+	}
+	do
+		n = read(smaps->fd, smaps->text + smaps->n, READ_BYTES);
+	while (n < 0 && errno == EINTR);
+	smaps->n += n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+/*
+ * Returns the next line without using it up, or NULL at the end. A newline ends it. The line is valid until more is read, that
+ * is, until the next line is peeked at.
+ */
+static const char *peek(struct mf_smaps *smaps, size_t *length)
+{
+	size_t seen = 0;
+
+	for (;;) {
+		const char *line = smaps->text + smaps->at;
+		size_t n = smaps->n - smaps->at;
+		const char *end = n > seen ? memchr(line + seen, '\n', n - seen) : NULL;
+
+		if (end) {
+			*length = (size_t)(end - line);
+			return line;
+		}
+		seen = n;
+		if (!read_more(smaps))
+			return NULL;
+	}
+}
+
+/* Uses up the line that peek() has returned. */
+static void skip(struct mf_smaps *smaps, size_t length)
+{
+	smaps->at += length + 1;
+}
+
+static uint64_t parse_kib(const char *text)
+{
+	uint64_t kib = 0;
+
+	while (*text == ' ')
+		text++;
+	for (; *text >= '0' && *text <= '9'; text++)
+		kib = 10 * kib + (uint64_t)(*text - '0');
+	return kib * 1024;
 }
 
 static void take(const char *line, struct mf_smaps_sizes *sizes)
 {
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		size_t length = strlen(lines[i].name);
-
-		if (strncmp(line, lines[i].name, length) == 0) {
-			*(uint64_t *)((char *)sizes + lines[i].size) += strtoull(line + length, NULL, 10) * 1024;
+		if (*line == *lines[i].name && strncmp(line, lines[i].name, lines[i].length) == 0) {
+			*(uint64_t *)((char *)sizes + lines[i].size) += parse_kib(line + lines[i].length);
 			return;
 		}
 	}
@@ -64,42 +131,46 @@ static bool is_head(const char *line)
 	return (*line >= '0' && *line <= '9') || (*line >= 'a' && *line <= 'f');
 }
 
-/*
- * Reads a mapping. Sets @smaps->ahead if the head of the next one has been read. Returns false at the end, or if reading
- * fails.
- */
+/* Keeps the head of a mapping, to which its path points. */
+static bool keep_head(struct mf_smaps *smaps, const char *line, size_t length)
+{
+	if (length >= smaps->head_room) {
+		char *more = realloc(smaps->head, 2 * length + 1);
+
+		if (!more)
+			return false;
+		smaps->head = more;
+		smaps->head_room = 2 * length + 1;
+	}
+	memcpy(smaps->head, line, length);
+	smaps->head[length] = '\0';
+	return true;
+}
+
+/* Reads a mapping. Returns false at the end, or if reading fails. */
 static bool read_mapping(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping)
 {
-	size_t room;
-	char *line;
+	size_t length;
+	const char *line = peek(smaps, &length);
 
 	*mapping = (struct mf_smaps_mapping){ 0 };
-	if (!smaps->ahead && !read_line(smaps))
+	if (!line || !keep_head(smaps, line, length) || !mf_proc_mapping_parse(smaps->head, &mapping->map))
 		return false;
-	smaps->ahead = false;
-	/* Keep the head, to which the path of the mapping points, and read the other lines into the other buffer. */
-	line = smaps->line;
-	room = smaps->line_room;
-	smaps->line = smaps->head;
-	smaps->line_room = smaps->head_room;
-	smaps->head = line;
-	smaps->head_room = room;
-	if (!mf_proc_mapping_parse(smaps->head, &mapping->map))
-		return false;
-	while (read_line(smaps)) {
-		if (is_head(smaps->line)) {
-			smaps->ahead = true;
-			break;
-		}
-		take(smaps->line, &mapping->sizes);
+	skip(smaps, length);
+	while ((line = peek(smaps, &length)) && !is_head(line)) {
+		take(line, &mapping->sizes);
+		skip(smaps, length);
 	}
 	return true;
 }
 
-/* Returns whether the head that has been read is that of a mapping which begins before @end. */
-static bool begins_before(const struct mf_smaps *smaps, uint64_t end)
+/* Returns whether there is another mapping, and it begins before @end. */
+static bool next_begins_before(struct mf_smaps *smaps, uint64_t end)
 {
-	return smaps->ahead && strtoull(smaps->line, NULL, 16) < end;
+	size_t length;
+	const char *line = peek(smaps, &length);
+
+	return line && strtoull(line, NULL, 16) < end;
 }
 
 bool mf_smaps_next(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping)
@@ -107,16 +178,16 @@ bool mf_smaps_next(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping)
 	bool ok = read_mapping(smaps, mapping);
 
 	/* The kernel lists a mapping twice if it grows while it is read: the second time as it is then. */
-	while (ok && begins_before(smaps, mapping->map.end))
+	while (ok && next_begins_before(smaps, mapping->map.end))
 		ok = read_mapping(smaps, mapping);
 	return ok;
 }
 
 void mf_smaps_close(struct mf_smaps *smaps)
 {
-	if (smaps->file)
-		fclose(smaps->file);
-	free(smaps->line);
+	if (smaps->fd >= 0)
+		close(smaps->fd);
+	free(smaps->text);
 	free(smaps->head);
-	*smaps = (struct mf_smaps){ 0 };
+	*smaps = (struct mf_smaps){ .fd = -1 };
 }

@@ -4,8 +4,8 @@
 #define MASSIF_RESIDENCY_SMAPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/proc_mapping.h"
@@ -27,11 +27,11 @@ struct mf_smaps_mapping {
 
 /* An open listing. */
 struct mf_smaps {
-	FILE *file;
-	char *line;  /* the line read last, which is the head of the next mapping if @ahead */
-	char *head;  /* the head of the mapping returned last */
-	size_t line_room, head_room;
-	bool ahead;
+	int fd;
+	char *text;	   /* what has been read and not been used yet */
+	size_t at, n, room; /* the next line in @text, the end of it, and the size of its memory */
+	char *head;	   /* the head of the mapping returned last */
+	size_t head_room;
 };
 
 /* Opens the listing of process @pid. Returns 0 or -errno; -EACCES if the process may not be observed. */
@@ -43,7 +43,7 @@ int mf_smaps_open(struct mf_smaps *smaps, pid_t pid);
  */
 bool mf_smaps_next(struct mf_smaps *smaps, struct mf_smaps_mapping *mapping);
 
-/* Closes a listing. Also accepts an all-zero structure. */
+/* Closes a listing. */
 void mf_smaps_close(struct mf_smaps *smaps);
 
 #endif

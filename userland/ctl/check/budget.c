@@ -44,6 +44,8 @@ const struct mf_measure_kind mf_measure_kinds[MF_MEASURES] = {
 	[MF_MEASURE_UNTOUCHED] = { "untouched", MF_UNIT_BYTES, .by_site = true, .number = MF_RESIDENT_UNTOUCHED },
 	[MF_MEASURE_UNTOUCHED_END] = { "untouched-end", MF_UNIT_BYTES, .by_site = true, .number = MF_RESIDENT_UNTOUCHED,
 				       .last = true },
+	[MF_MEASURE_FIRST_TOUCHED] = { "first-touched", MF_UNIT_BYTES, .touches = true },
+	[MF_MEASURE_FIRST_TOUCHED_END] = { "first-touched-end", MF_UNIT_BYTES, .touches = true, .last = true },
 };
 
 static const char *const part_names[MF_PARTS] = {
@@ -211,8 +213,8 @@ static int take_part(struct mf_budget *budget, char *const **words, int *n, stru
 static int take_measure(struct mf_budget *budget, char *const *words, int n, struct mf_error *err)
 {
 	static const char choice[] = "peak, end, allocations, allocated, temporary or leak-sites; or, if the resident set was "
-				     "sampled, rss, free, overhead, anonymous, stacks, files, shared, pinned or untouched, "
-				     "or one of these with -end";
+				     "sampled, rss, free, overhead, anonymous, stacks, files, shared, pinned, untouched "
+				     "or first-touched, or one of these with -end";
 
 	if (!n)
 		return mf_error_set(err, -EINVAL, "there is no measure; use %s", choice);
@@ -223,7 +225,8 @@ static int take_measure(struct mf_budget *budget, char *const *words, int n, str
 	if (n == 1)
 		return mf_error_set(err, -EINVAL, "%s has no limit", words[0]);
 	if (mf_measure_kinds[budget->measure].bands && budget->part != MF_PART_ALL)
-		return mf_error_set(err, -EINVAL, "%s is known only of a process as a whole; a %s can have pinned or untouched",
+		return mf_error_set(err, -EINVAL, "%s is known only of a process as a whole; a %s can have pinned, untouched "
+						  "or first-touched",
 				    words[0], part_names[budget->part]);
 	if (n > 2)
 		return mf_error_set(err, -EINVAL, "there is something after the limit: '%.200s'", words[2]);

@@ -37,6 +37,8 @@ enum mf_measure {
 	MF_MEASURE_PINNED_END,
 	MF_MEASURE_UNTOUCHED, /* live blocks on pages that were never touched */
 	MF_MEASURE_UNTOUCHED_END,
+	MF_MEASURE_FIRST_TOUCHED, /* resident pages, by the stacks that touched them first */
+	MF_MEASURE_FIRST_TOUCHED_END,
 	MF_MEASURES,
 };
 
@@ -54,13 +56,16 @@ extern const struct mf_measure_kind {
 	uint32_t bands; /* a bit for each band (enum mf_band) that counts; no stack has these */
 	bool by_site;	/* @number of the sites counts */
 	enum mf_resident_number number;
+	bool touches; /* what was touched first counts, by stacks of the profile of first touches */
 	bool last; /* in the last sample, not in that with the largest resident set */
 } mf_measure_kinds[MF_MEASURES];
 
 /* Returns whether @measure is known only if the resident set was sampled. */
 static inline bool mf_measure_is_sampled(enum mf_measure measure)
 {
-	return mf_measure_kinds[measure].bands || mf_measure_kinds[measure].by_site;
+	const struct mf_measure_kind *kind = &mf_measure_kinds[measure];
+
+	return kind->bands || kind->by_site || kind->touches;
 }
 
 /* The calls of a stack that a budget's pattern is compared with. */

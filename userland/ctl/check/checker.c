@@ -3,12 +3,15 @@
 
 #include "checker.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/printable.h"
 #include "ctl/check/verdict_writers.h"
+#include "elf/text_function.h"
 #include "ctl/message/message.h"
 
 struct mf_checker *mf_checker_create(void)
@@ -51,11 +54,50 @@ static void fail(struct mf_checker *checker, const struct mf_error *err)
 	mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
 }
 
-void mf_checker_add(struct mf_checker *checker, const struct mf_check_process *process)
+/* Why the suppressions that a program contains are not known. The index is an enum mf_text_function. */
+static const char *const unread[] = {
+	[MF_TEXT_FUNCTION_COMPUTES] = "it does not only return a constant text, and massif does not call it",
+	[MF_TEXT_FUNCTION_LONG] = "its text is too long",
+	[MF_TEXT_FUNCTION_UNREAD] = "the files of the program could not be read",
+};
+
+/* Reads the suppressions that the program of @process contains, if a budget needs them. Says whether they are used. */
+static void read_embedded(const struct mf_checker *checker, const struct mf_check_process *process,
+			  struct mf_suppressions *embedded)
 {
+	const struct mf_facts *facts = process->facts;
+	const char *why = facts->unread_suppressions < MF_TEXT_FUNCTION_FOUND ? unread[facts->unread_suppressions] : NULL;
+	mf_auto_free char *name = mf_verdicts_name(facts);
+	bool is_needed = false;
 	struct mf_error err;
 
-	if (mf_verdicts_add(&checker->verdicts, &checker->check, process, &err))
+	for (size_t i = 0; i < checker->check.budgets.count; i++)
+		is_needed |= checker->check.budgets.list[i].measure == MF_MEASURE_LEAK_SITES;
+	if (!is_needed || !process->uses_embedded || !name)
+		return;
+	if (facts->suppressions && mf_suppressions_read_text(embedded, facts->suppressions, "line", &err)) {
+		mf_suppressions_deinit(embedded);
+		/* The message quotes the text, which a recording could have from anywhere. */
+		mf_printable_clean(err.text);
+		why = err.text;
+	}
+	if (why)
+		mf_message_say(MF_MESSAGE_NOTE, "%s (pid %" PRIu64 "): the suppressions of __lsan_default_suppressions are "
+				"not used: %s; give them with --suppressions=FILE", name, facts->pid, why);
+	else if (embedded->count)
+		mf_message_say(MF_MESSAGE_NOTE, "%s (pid %" PRIu64 "): %zu suppression%s of __lsan_default_suppressions",
+			       name, facts->pid, embedded->count, embedded->count == 1 ? "" : "s");
+}
+
+void mf_checker_add(struct mf_checker *checker, const struct mf_check_process *process)
+{
+	__attribute__((cleanup(mf_suppressions_deinit))) struct mf_suppressions embedded = { 0 };
+	struct mf_check_process checked = *process;
+	struct mf_error err;
+
+	read_embedded(checker, process, &embedded);
+	checked.embedded = &embedded;
+	if (mf_verdicts_add(&checker->verdicts, &checker->check, &checked, &err))
 		fail(checker, &err);
 }
 

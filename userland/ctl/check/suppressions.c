@@ -298,22 +298,41 @@ static int read_lines(struct reader *reader, struct mf_error *err)
 	return code;
 }
 
+static int read_file(struct mf_suppressions *suppressions, FILE *file, const char *name, struct mf_error *err)
+{
+	struct reader reader = { .suppressions = suppressions, .file = file };
+	struct mf_error reason;
+	int code = read_lines(&reader, &reason);
+
+	free(reader.buffer);
+	if (code)
+		return mf_error_set(err, code, "%.500s:%u: %.400s", name, reader.number, reason.text);
+	if (ferror(file))
+		return mf_error_set(err, -errno, "cannot read the suppressions '%.600s': %s", name, strerror(errno));
+	return 0;
+}
+
 int mf_suppressions_read(struct mf_suppressions *suppressions, const char *path, struct mf_error *err)
 {
 	mf_auto_fclose FILE *file = fopen(path, "re");
-	struct reader reader = { .suppressions = suppressions, .file = file };
-	struct mf_error reason;
-	int code;
 
 	if (!file)
 		return mf_error_set(err, -errno, "cannot read the suppressions '%.600s': %s", path, strerror(errno));
-	code = read_lines(&reader, &reason);
-	free(reader.buffer);
-	if (code)
-		return mf_error_set(err, code, "%.500s:%u: %.400s", path, reader.number, reason.text);
-	if (ferror(file))
-		return mf_error_set(err, -errno, "cannot read the suppressions '%.600s': %s", path, strerror(errno));
-	return 0;
+	return read_file(suppressions, file, path, err);
+}
+
+int mf_suppressions_read_text(struct mf_suppressions *suppressions, const char *text, const char *name,
+			      struct mf_error *err)
+{
+	size_t size = strlen(text);
+	mf_auto_fclose FILE *file = NULL;
+
+	if (!size)
+		return 0;
+	file = fmemopen((char *)text, size, "r");
+	if (!file)
+		return mf_error_set(err, -errno, "cannot read the suppressions of %.600s: %s", name, strerror(errno));
+	return read_file(suppressions, file, name, err);
 }
 
 void mf_suppressions_deinit(struct mf_suppressions *suppressions)

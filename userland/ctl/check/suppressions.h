@@ -23,6 +23,10 @@ struct mf_suppressions {
  */
 int mf_suppressions_read(struct mf_suppressions *suppressions, const char *path, struct mf_error *err);
 
+/* Like mf_suppressions_read(), but reads @text, which messages call @name. */
+int mf_suppressions_read_text(struct mf_suppressions *suppressions, const char *text, const char *name,
+			      struct mf_error *err);
+
 /* Returns whether a suppression matches @stack. */
 bool mf_suppressions_match(const struct mf_suppressions *suppressions, const struct mf_moment_stack *stack);
 

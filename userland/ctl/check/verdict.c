@@ -17,6 +17,7 @@
 #include "report/location.h"
 #include "report/runtime.h"
 #include "report/sites.h"
+#include "report/touched.h"
 
 #define SITES_SHOWN   5u
 #define LABEL_COLUMNS 100u /* longer names are shortened, but not cut */
@@ -60,8 +61,11 @@ struct measurement {
 /* In pages mode, what the loader maps stays, too, but is part of what the program needs. */
 static bool is_known_leak(const struct measurement *m, const struct mf_moment_stack *stack)
 {
+	const struct mf_suppressions *embedded = m->process->embedded;
+
 	return (!m->process->profile->pages && mf_runtime_keeps(stack)) ||
-	       mf_suppressions_match(&m->check->suppressions, stack);
+	       mf_suppressions_match(&m->check->suppressions, stack) ||
+	       (embedded && mf_suppressions_match(embedded, stack));
 }
 
 static bool counts(const struct measurement *m, const struct mf_moment_stack *stack)
@@ -132,6 +136,29 @@ static size_t list_leaves(const struct mf_check_process *process, enum mf_measur
 	return snapshot->n_leaves;
 }
 
+/* Makes a moment of stacks that have any of @measure; @touched has the profile of first touches then, if it is needed. */
+static struct mf_moment moment_of(const struct mf_check_process *process, enum mf_measure measure,
+				  const struct mf_profile_snapshot *snapshot, struct mf_profile *touched)
+{
+	struct mf_moment moment = { process->profile, snapshot, process->options, process->symbolizer };
+
+	if (mf_measure_kinds[measure].touches)
+		mf_touched_moment(&moment, process->profile->touches, touched);
+	return moment;
+}
+
+static int measure_touches(struct measurement *m, enum mf_measure measure, struct mf_error *err)
+{
+	struct mf_touched_leaves touched;
+	struct mf_profile profile;
+	const struct mf_moment moment = moment_of(m->process, measure, &touched.snapshot, &profile);
+	int code = mf_touched_leaves_make(&touched, detail_of(m->process, measure), MF_TOUCHED_ALL, err);
+
+	code = code ?: mf_moment_each(&moment, take_stack, m, err);
+	mf_touched_leaves_deinit(&touched);
+	return code;
+}
+
 /* Measures @measure for the stacks that the budget is for. */
 static int measure_stacks(struct measurement *m, enum mf_measure measure, struct mf_error *err)
 {
@@ -139,7 +166,7 @@ static int measure_stacks(struct measurement *m, enum mf_measure measure, struct
 	mf_auto_free struct mf_leaf *leaves = calloc(process->profile->n_contexts + 1, sizeof(*leaves));
 	const struct mf_profile_snapshot snapshot = {
 		.leaves = leaves,
-		.n_leaves = leaves ? list_leaves(process, measure, leaves) : 0,
+		.n_leaves = leaves && !mf_measure_kinds[measure].touches ? list_leaves(process, measure, leaves) : 0,
 		.n_seen = process->profile->n_contexts,
 	};
 	const struct mf_moment moment = { process->profile, &snapshot, process->options, process->symbolizer };
@@ -148,6 +175,8 @@ static int measure_stacks(struct measurement *m, enum mf_measure measure, struct
 	m->n_leaves = 0;
 	if (!leaves)
 		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (mf_measure_kinds[measure].touches)
+		return measure_touches(m, measure, err);
 	return mf_moment_each(&moment, take_stack, m, err);
 }
 
@@ -199,13 +228,9 @@ static char *print_sites(const struct mf_sites *sites, enum mf_measure_unit unit
 /* Adds up the measured stacks by sites. */
 static int find_sites(const struct measurement *m, struct mf_sites *sites, struct mf_error *err)
 {
-	const struct mf_check_process *process = m->process;
-	const struct mf_profile_snapshot snapshot = {
-		.leaves = m->leaves,
-		.n_leaves = m->n_leaves,
-		.n_seen = process->profile->n_contexts,
-	};
-	const struct mf_moment moment = { process->profile, &snapshot, process->options, process->symbolizer };
+	const struct mf_profile_snapshot snapshot = { .leaves = m->leaves, .n_leaves = m->n_leaves };
+	struct mf_profile touched;
+	const struct mf_moment moment = moment_of(m->process, m->budget->measure, &snapshot, &touched);
 	int code = mf_sites_add(sites, &moment, MF_SITES_BY_SITE, 0, err);
 
 	if (!code && sites->count)
@@ -261,7 +286,8 @@ static int find_sum(struct measurement *m, enum mf_measure measure, uint64_t *su
 {
 	int code = 0;
 
-	if (m->budget->part == MF_PART_ALL && measure != MF_MEASURE_LEAK_SITES && !mf_measure_kinds[measure].by_site) {
+	if (m->budget->part == MF_PART_ALL && measure != MF_MEASURE_LEAK_SITES && !mf_measure_kinds[measure].by_site &&
+	    !mf_measure_kinds[measure].touches) {
 		*sum = whole_of(m->process, measure);
 		return 0;
 	}
@@ -324,9 +350,13 @@ static const char *why_unknown(const struct mf_budget *budget, const struct mf_c
 {
 	bool is_peak = budget->measure == MF_MEASURE_PEAK && budget->part == MF_PART_ALL;
 
+	if (mf_measure_is_sampled(budget->measure) && !(process->profile->residency && process->profile->residency->n_samples))
+		return "the resident set was not sampled; record with massif-ctl record --rss=yes";
+	if (mf_measure_kinds[budget->measure].touches && !process->profile->touches)
+		return "massif.ko did not record which code touched the pages; see massif-ctl doctor, and record "
+		       "--rss=module";
 	if (mf_measure_is_sampled(budget->measure))
-		return process->profile->residency && process->profile->residency->n_samples ? NULL :
-		       "the resident set was not sampled; record with massif-ctl record --rss=yes";
+		return NULL;
 	if (!process->facts->version && !is_peak)
 		return "a massif.out file has only the peak as a whole; check a recording (massif-ctl record)";
 	if (mf_measure_kinds[budget->measure].counted && !process->profile->counts)
@@ -349,7 +379,7 @@ static bool make_room(struct mf_verdicts *verdicts)
 	return true;
 }
 
-static char *name_of(const struct mf_facts *facts)
+char *mf_verdicts_name(const struct mf_facts *facts)
 {
 	bool is_known = facts->pid && facts->name && *facts->name;
 	char *name = strdup(is_known ? facts->name : "the program");
@@ -373,7 +403,7 @@ static int judge(struct mf_verdicts *verdicts, struct measurement *m, struct mf_
 
 	if (why)
 		return mf_error_set(err, -ENODATA, "'%.400s' cannot be checked: %s", m->budget->text, why);
-	verdict.process = name_of(m->process->facts);
+	verdict.process = mf_verdicts_name(m->process->facts);
 	if (!verdict.process || !make_room(verdicts))
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	code = measure(m, &verdict, err);
@@ -387,7 +417,9 @@ static int judge(struct mf_verdicts *verdicts, struct measurement *m, struct mf_
 int mf_verdicts_add(struct mf_verdicts *verdicts, const struct mf_check *check,
 		    const struct mf_check_process *process, struct mf_error *err)
 {
-	mf_auto_free struct mf_leaf *leaves = calloc(process->profile->n_contexts + 1, sizeof(*leaves));
+	const struct mf_first_touches *touches = process->profile->touches;
+	size_t n = process->profile->n_contexts, n_touching = touches ? touches->profile->n_contexts : 0;
+	mf_auto_free struct mf_leaf *leaves = calloc((n > n_touching ? n : n_touching) + 1, sizeof(*leaves));
 	int code = leaves ? 0 : mf_error_set(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; i < check->budgets.count && !code; i++) {

@@ -34,6 +34,8 @@ struct mf_check_process {
 	const struct mf_profile_snapshot *end; /* what was held at the end, with a tree */
 	const struct mf_report_options *options;
 	struct mf_symbolizer *symbolizer; /* was created with the profile's objects */
+	bool uses_embedded; /* use the suppressions that the program contains */
+	const struct mf_suppressions *embedded; /* these, or NULL; the checker sets it */
 };
 
 struct mf_verdict {
@@ -54,6 +56,9 @@ struct mf_verdicts {
 	size_t n_skipped; /* verdicts without a process */
 	bool lost;	  /* of a process, events were lost, so that what was measured may be too low */
 };
+
+/* Returns the name of a process without control characters, which the caller frees; NULL if out of memory. */
+char *mf_verdicts_name(const struct mf_facts *facts);
 
 /*
  * Adds a verdict for each budget that concerns @process. Returns 0; -ENODATA with a message if a budget is for something

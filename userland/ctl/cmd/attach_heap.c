@@ -18,6 +18,7 @@
 #include "ctl/control/server.h"
 #include "ctl/files/recorder.h"
 #include "ctl/heap/family.h"
+#include "ctl/heap/touch_session.h"
 #include "ctl/heap/origin.h"
 #include "ctl/heap/process.h"
 #include "ctl/heap/timekeeper.h"
@@ -71,12 +72,21 @@ static int create(void *data, int memory, struct mf_error *err)
 	return mf_heap_process_create_in(a->options, path, a->process.cmd, a->process.pid, memory, &a->heap, err);
 }
 
+/* Opens a session with massif.ko, if --rss wants one. Returns 0, or -errno if the user wants the module and nothing else. */
+static int begin_touches(struct attachment *a, struct mf_error *err)
+{
+	int ret = mf_touch_session_open(a->options, &a->options->touches, err);
+
+	return ret ?: mf_touch_session_join(a->options->touches, a->process.pid, err);
+}
+
 /* Loads the shim into the process. Returns 0 or -errno. */
 static int begin(struct attachment *a, struct mf_error *err)
 {
 	mf_auto_free char *shim = NULL;
 	int ret = mf_shim_find(&shim, err);
 
+	ret = ret ?: begin_touches(a, err);
 	if (ret)
 		return ret;
 	ret = mf_injection_begin(&a->injection, a->process.pid, a->process.fd, shim, create, a, err);
@@ -105,10 +115,11 @@ static void list(void *data, FILE *out)
 static int snapshot(void *data, enum mf_control_verb verb, pid_t pid, FILE *out, struct mf_error *err)
 {
 	const struct attachment *a = data;
-	const struct mf_heap_process *process = mf_heap_family_find(a->family, pid ? pid : a->process.pid);
+	struct mf_heap_process *process = mf_heap_family_find(a->family, pid ? pid : a->process.pid);
 
 	if (!process)
 		return mf_error_set(err, -ESRCH, "process %d is no longer profiled", (int)pid);
+	mf_heap_process_request_sample(process);
 	return mf_heap_process_snapshot(process, verb, out, err);
 }
 
@@ -129,13 +140,17 @@ static void follow(struct attachment *a)
 		{ .fd = a->timer, .events = POLLIN },
 		{ .fd = mf_heap_family_fd(a->family), .events = POLLIN },
 		{ .fd = mf_control_fd(a->control), .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 	};
 	const int n = sizeof(polled) / sizeof(polled[0]);
 	int64_t look_at = 0, now;
 
 	while (!mf_heap_family_is_empty(a->family)) {
-		int period = mf_heap_family_look(a->family);
+		int period;
 
+		mf_touch_session_look(a->options->touches);
+		period = mf_heap_family_look(a->family);
+		polled[4].fd = mf_touch_session_fd(a->options->touches);
 		if (poll(polled, (nfds_t)n, period < 0 || period > POLL_MS ? POLL_MS : period) < 0 && errno != EINTR)
 			return;
 		if (polled[3].revents)
@@ -266,6 +281,7 @@ int mf_attach_heap(struct mf_options *options, pid_t pid, double duration)
 		mf_heap_family_destroy(a.family);
 	else
 		mf_heap_process_destroy(a.heap);
+	mf_touch_session_close(mf_take(options->touches, NULL));
 	if (a.timer >= 0)
 		close(a.timer);
 	mf_pidproc_close(&a.process);

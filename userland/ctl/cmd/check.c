@@ -72,6 +72,7 @@ static int check_recording(const struct mf_query *query, const struct mf_recordi
 			.end = process->end,
 			.options = &query->options.report,
 			.symbolizer = process->symbolizer,
+			.uses_embedded = query->options.embedded_suppressions,
 		};
 
 		if (!only || only == process)
@@ -107,8 +108,8 @@ static int check_file(const struct mf_query *query)
 }
 
 const char *const mf_command_check_words[] = {
-	"--pid", "--format", "--output", "-o", "--budget", "--suppressions", "--max-peak", "--max-end",
-	"--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites", "--max-rss", NULL,
+	"--pid", "--format", "--output", "-o", "--budget", "--suppressions", "--embedded-suppressions", "--max-peak",
+	"--max-end", "--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites", "--max-rss", NULL,
 };
 
 int mf_command_check(int argc, char **argv)

@@ -104,6 +104,7 @@ const struct mf_command mf_commands[] = {
 	  "                               [program PATTERN] [function|file|library PATTERN] MEASURE LIMIT,\n"
 	  "                               such as: library libxml2.so* peak 64M\n"
 	  "    --suppressions=FILE        known leaks, in the format of LeakSanitizer or Valgrind\n"
+	  "    --embedded-suppressions=no   count also leaks that the program's __lsan_default_suppressions names\n"
 	  "    --format=text|tap|junit    what is printed;  -o FILE  where\n"
 	  "    --pid=PID                  check only this process of the recording\n"
 	  "  The exit status is 0 if no budget is exceeded, 1 if one is, 2 if something is wrong. massif-ctl run\n"

@@ -72,6 +72,7 @@ static int diff_files(struct mf_query *query)
 	struct mf_comparison comparison = {
 		.query = query,
 		.pinned = { .inclusive = query->inclusive, .all_calls = query->all_calls },
+		.touched = { .inclusive = query->inclusive, .all_calls = query->all_calls },
 		.sites = { .inclusive = query->inclusive, .all_calls = query->all_calls },
 	};
 	struct side sides[MF_COMPARISON_SIDES] = { 0 };

@@ -15,6 +15,7 @@
 #include "ctl/query/class_table.h"
 #include "ctl/query/curve.h"
 #include "ctl/query/query.h"
+#include "ctl/query/residency_list.h"
 #include "ctl/query/residency_view.h"
 #include "ctl/query/size_table.h"
 #include "ctl/query/tree_view.h"
@@ -345,6 +346,12 @@ static void list_processes(const struct mf_query *query, const struct mf_termina
 		fprintf(out, "%10s %10s %8s %8s  %zu more; --by=process shows all\n", mf_quantity_bytes(rest_of_peaks).text,
 			mf_quantity_bytes(rest_of_ends).text, "", "", recording->n_processes - n);
 	fprintf(out, "\n%zu processes were recorded; --pid=PID shows one of them.\n", recording->n_processes);
+	for (size_t i = 0; i < recording->n_processes; i++) {
+		if (recording->processes[i]->profile.residency) {
+			fputs("Their resident sets were sampled; --rss lists them.\n", out);
+			break;
+		}
+	}
 }
 
 /* Shows the processes, and the sites of all of them together, those at the peak of each process. */
@@ -356,6 +363,8 @@ static int show_processes(const struct mf_query *query, const struct mf_terminal
 
 	if (!parts)
 		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (query->rss)
+		return mf_residency_list_print(terminal, query, recording, err);
 	list_processes(query, terminal, recording);
 	if (query->processes || !recording->n_processes)
 		return 0;
@@ -380,7 +389,7 @@ static int show_file(struct mf_query *query)
 	if (mf_recording_read(query->files[0], &recording, &err))
 		return refuse(&err);
 	mf_query_say_damage(query->files[0], &recording);
-	if ((query->at || query->growth || query->tree || query->rss || query->sizes ||
+	if ((query->at || query->growth || query->tree || query->sizes ||
 	     query->lifetimes) && !query->pid && recording.n_processes != 1) {
 		mf_query_process(query, &recording, &err);
 		return refuse(&err);

@@ -19,7 +19,7 @@ enum mf_health {
 struct mf_finding {
 	enum mf_health health;
 	char text[600];	  /* what the check found */
-	char advice[1200]; /* how to fix it; empty if there is nothing to do */
+	char advice[2000]; /* how to fix it; empty if there is nothing to do */
 };
 
 /* Data shared by the checks of a mode. The checks run in order. */

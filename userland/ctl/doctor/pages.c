@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "doctor.h"
+#include "kernel_options.h"
 
 static void look_at_machine(struct mf_patient *patient, struct mf_finding *finding)
 {
@@ -125,6 +126,14 @@ static void look_for_headers(struct mf_patient *patient, struct mf_finding *find
 		mf_finding_advise(finding,
 				  "as root: apt-get install linux-headers-%s (for a Debian kernel)",
 				  name.release);
+}
+
+static void look_at_configuration(struct mf_patient *patient, struct mf_finding *finding)
+{
+	struct utsname name;
+
+	uname(&name);
+	mf_kernel_options_check("", name.release, patient->loaded, finding);
 }
 
 /*
@@ -315,6 +324,7 @@ const struct mf_check mf_doctor_pages[] = {
 	{ "machine", look_at_machine },
 	{ "module", look_for_module },
 	{ "headers", look_for_headers },
+	{ "configuration", look_at_configuration },
 	{ "lockdown", look_at_lockdown },
 	{ "secure boot", look_at_secure_boot },
 	{ "device", look_at_device },

@@ -118,6 +118,19 @@ int mf_recorder_add(struct mf_recorder *recorder, struct mf_outputs *outputs, co
 	return code;
 }
 
+bool mf_recorder_make_absolute(struct mf_recorder *recorder, const char *directory)
+{
+	char *path;
+
+	if (!recorder->path || *recorder->path == '/')
+		return true;
+	if (asprintf(&path, "%s/%s", directory, recorder->path) < 0)
+		return false;
+	free(recorder->path);
+	recorder->path = path;
+	return true;
+}
+
 void mf_recorder_say(const struct mf_recorder *recorder)
 {
 	if (recorder->path)

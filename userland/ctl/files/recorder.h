@@ -3,6 +3,7 @@
 #ifndef MASSIF_CTL_RECORDER_H
 #define MASSIF_CTL_RECORDER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -31,6 +32,12 @@ void mf_recorder_set_pid(struct mf_recorder *recorder, pid_t pid);
 int mf_recorder_add(struct mf_recorder *recorder, struct mf_outputs *outputs, const char *pattern,
 		    struct mf_facts *facts, const struct mf_profile *profile, const struct mf_profile_snapshot *end,
 		    struct mf_symbolizer *symbolizer, mode_t mode, struct mf_error *err);
+
+/*
+ * Makes the name of the recording, if there is one, independent of the working directory, which is @directory. Returns false
+ * if out of memory.
+ */
+bool mf_recorder_make_absolute(struct mf_recorder *recorder, const char *directory);
 
 /* Prints a line that names the recording, if there is one. */
 void mf_recorder_say(const struct mf_recorder *recorder);

@@ -4,11 +4,16 @@
 
 #include "expected.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "ctl/launch/shim.h"
+#include "ctl/message/message.h"
 #include "ctl/options/skipped_children.h"
 #include "ctl/launch/program.h"
 #include "timekeeper.h"
@@ -28,6 +33,46 @@ static char *locate(const struct mf_request *join_request)
 	if (join_request->path[0] == '/' || join_request->request.args_bytes)
 		return strdup(join_request->path);
 	return asprintf(&path, "/proc/%d/cwd/%s", (int)join_request->pid, join_request->path) < 0 ? NULL : path;
+}
+
+/* Reads the path of the root directory of process @pid as massif-ctl sees it. Returns "" if it is not known. */
+static const char *read_root(pid_t pid, char root[PATH_MAX])
+{
+	char link[32];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)pid);
+	length = readlink(link, root, PATH_MAX - 1);
+	root[length < 0 ? 0 : length] = '\0';
+	return root;
+}
+
+int mf_expected_leaves(struct mf_expected *expected, const struct mf_request *join_request)
+{
+	mf_auto_free char *shim = NULL;
+	int code = atoi(join_request->args);
+	pid_t pid = join_request->pid;
+	char path[PATH_MAX];
+	struct mf_error err;
+	const char *root;
+
+	if (expected->shim_missed)
+		return 0;
+	expected->shim_missed = true;
+	root = read_root(pid, path);
+	if (mf_shim_find(&shim, &err))
+		mf_message_say(MF_MESSAGE_PROBLEM, "%s", err.text);
+	else if (code != ENOENT && code != ENOTDIR)
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d executes programs that are not profiled, because it cannot reach %s: %s",
+			       (int)pid, shim, strerror(code));
+	else
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d executes programs in the root directory %s, which are not profiled, because "
+			       "%s does not exist there; copy the file to the same path below that directory, or "
+			       "mount it there",
+			       (int)pid, *root && strcmp(root, "/") ? root : "of a container", shim);
+	return 0;
 }
 
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,

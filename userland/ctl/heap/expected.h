@@ -17,6 +17,7 @@
 struct mf_expected {
 	/* programs already reported to the user as unsupported */
 	struct mf_unsupporteds obstacles;
+	bool shim_missed; /* the user has been told that processes cannot reach the shim's file */
 	unsigned int n;
 	int64_t until; /* when to stop waiting for programs that never join the run; see mf_timekeeper_now() */
 };
@@ -28,6 +29,12 @@ struct mf_expected {
  */
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,
 		       const struct mf_request *join_request);
+
+/*
+ * Serves MF_JOIN_LEAVES: tells the user once that processes cannot reach the shim's file, and what to do. massif-ctl does
+ * not copy the file itself, because it writes nothing into other root directories. Returns 0, the code of the answer.
+ */
+int mf_expected_leaves(struct mf_expected *expected, const struct mf_request *join_request);
 
 /* Decrements the count: a program that was expected has joined the run, or its execution failed. */
 void mf_expected_joined(struct mf_expected *expected);

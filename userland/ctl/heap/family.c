@@ -127,6 +127,15 @@ struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family,
 	return process;
 }
 
+bool mf_heap_family_has(const struct mf_heap_family *family, pid_t pid)
+{
+	const struct mf_heap_process *process = family->processes;
+
+	while (process && process->pid != pid)
+		process = process->next;
+	return process;
+}
+
 /* Returns the descriptor that --trace-malloc writes to; -1 without that option. */
 static int trace_target(const struct mf_options *options)
 {
@@ -396,6 +405,8 @@ static int serve_request(void *data, struct mf_join_conn *guest, const struct mf
 	case MF_JOIN_STARTS:
 		mf_expected_start(&family->expected, family->options, join_request);
 		return ENOTCONN;
+	case MF_JOIN_LEAVES:
+		return mf_expected_leaves(&family->expected, join_request);
 	case MF_JOIN_BORROW:
 		return lend(family, guest->fd, join_request);
 	case MF_JOIN_COMMAND:
@@ -598,11 +609,6 @@ static struct mf_heap_process *next_ended(const struct mf_heap_family *family)
 	return found;
 }
 
-static int sooner(int one, int other)
-{
-	return one < 0 || (other >= 0 && other < one) ? other : one;
-}
-
 int mf_heap_family_look(struct mf_heap_family *family)
 {
 	struct mf_heap_process *process, *next;
@@ -625,14 +631,15 @@ int mf_heap_family_look(struct mf_heap_family *family)
 			next = family->processes;
 			continue;
 		}
-		period = sooner(period, process->watch_ms);
+		period = mf_timekeeper_sooner(period, process->watch_ms);
 		if (process->go_on_fd >= 0)
-			period = sooner(period, process->go_on_until > now ? (int)(process->go_on_until - now) : 0);
+			period = mf_timekeeper_sooner(period,
+						      process->go_on_until > now ? (int)(process->go_on_until - now) : 0);
 		mapped |= mf_heap_process_look(process);
 		any = true;
-		period = sooner(period, mf_heap_process_sample(process));
+		period = mf_timekeeper_sooner(period, mf_heap_process_sample(process));
 		if (!process->source)
-			period = sooner(period, mf_timekeeper_look(&process->store));
+			period = mf_timekeeper_sooner(period, mf_timekeeper_look(&process->store));
 	}
 	/*
 	 * If files have been mapped, check again soon for newly mapped files: libraries are usually mapped several at a
@@ -642,7 +649,7 @@ int mf_heap_family_look(struct mf_heap_family *family)
 	if (family->files_ms > LAST_FILES_MS)
 		family->files_ms = LAST_FILES_MS;
 	if (any)
-		period = sooner(period, family->files_ms);
+		period = mf_timekeeper_sooner(period, family->files_ms);
 	/* Write only one file per call, because other processes may be waiting to join. */
 	process = next_ended(family);
 	if (process)

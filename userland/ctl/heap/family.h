@@ -54,6 +54,9 @@ struct mf_heap_process *mf_heap_family_launched(const struct mf_heap_family *fam
 /* Returns the running process @pid, or the launched process if @pid is 0; NULL if there is none. */
 struct mf_heap_process *mf_heap_family_find(const struct mf_heap_family *family, pid_t pid);
 
+/* Returns whether there is a profile of process @pid, which may have ended. */
+bool mf_heap_family_has(const struct mf_heap_family *family, pid_t pid);
+
 void mf_heap_family_list(const struct mf_heap_family *family, FILE *out);
 
 /*

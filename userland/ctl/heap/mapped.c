@@ -3,9 +3,12 @@
 
 #include "mapped.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/proc_mapping.h"
@@ -13,7 +16,7 @@
 
 void mf_mapped_init(struct mf_mapped *mapped, struct mf_held *held)
 {
-	*mapped = (struct mf_mapped){ .held = held, .n = 1 };
+	*mapped = (struct mf_mapped){ .held = held, .root = -1, .n = 1 };
 }
 
 static uint32_t room_of(const struct mf_store *store)
@@ -38,6 +41,8 @@ void mf_mapped_deinit(struct mf_mapped *mapped, struct mf_store *store)
 		mf_held_release(mapped->held, store->files[i]);
 	free(mf_take(store->files, NULL));
 	mf_held_release(mapped->held, mf_take(mapped->program, NULL));
+	if (mapped->root >= 0)
+		close(mf_take(mapped->root, -1));
 	mapped->n = 1;
 }
 
@@ -47,12 +52,31 @@ void mf_mapped_program(struct mf_mapped *mapped, const char *path)
 	mapped->program = mf_held_take_path(mapped->held, path);
 }
 
+/* Returns whether process @pid and massif-ctl share what the link @name in /proc/PID leads to, or whether it is unknown. */
+static bool shares(pid_t pid, const char *name)
+{
+	struct stat theirs, ours;
+	char link[48];
+
+	snprintf(link, sizeof(link), "/proc/%d/%s", (int)pid, name);
+	if (stat(link, &theirs))
+		return true;
+	snprintf(link, sizeof(link), "/proc/self/%s", name);
+	return stat(link, &ours) || (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
+}
+
 void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
 {
 	char link[32];
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	mf_mapped_program(mapped, link);
+	if (mapped->root >= 0)
+		close(mf_take(mapped->root, -1));
+	if (shares(pid, "root") && shares(pid, "ns/mnt"))
+		return;
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)pid);
+	mapped->root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Opens the file of @mapping and assigns it to each object in [@first, @end) that starts inside @mapping. */
@@ -115,6 +139,27 @@ static void take_program(struct mf_mapped *mapped, struct mf_store *store, uint3
 	}
 }
 
+/*
+ * Assigns files in the process's own root directory to the objects that have none, because the process ended before its
+ * mappings could be read. massif-ctl's own root directory can have other files at these paths.
+ */
+static void take_from_root(struct mf_mapped *mapped, struct mf_store *store, uint32_t end)
+{
+	char root[32];
+
+	if (mapped->root < 0)
+		return;
+	snprintf(root, sizeof(root), "/proc/self/fd/%d", mapped->root);
+	for (uint32_t i = mapped->n; i < end; i++) {
+		struct mf_object object;
+
+		if (!store->files[i] && mf_objects_read(store, i, &object) && object.kind == MF_OBJECT_FILE &&
+		    *object.path == '/')
+			__atomic_store_n(&store->files[i], mf_held_take_in_root(mapped->held, root, object.path),
+					 __ATOMIC_RELEASE);
+	}
+}
+
 bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid)
 {
 	uint32_t n = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE);
@@ -126,6 +171,7 @@ bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid)
 	if (pid)
 		look_at_maps(mapped, store, n, pid);
 	take_program(mapped, store, n);
+	take_from_root(mapped, store, n);
 	mapped->n = n;
 	return true;
 }
@@ -134,6 +180,7 @@ void mf_mapped_copy(struct mf_mapped *mapped, struct mf_store *store, const stru
 		    const struct mf_store *from_store)
 {
 	mapped->program = mf_held_use(mapped->held, from->program);
+	mapped->root = from->root < 0 ? -1 : fcntl(from->root, F_DUPFD_CLOEXEC, 0);
 	if (!from_store->files || !make_files(store))
 		return;
 	for (uint32_t i = 1; i < from->n; i++)

@@ -16,6 +16,11 @@
 struct mf_mapped {
 	struct mf_held *held;
 	struct mf_held_file *program; /* the file that the process executes, or NULL if unknown */
+	/*
+	 * descriptor of the root directory that the process had when it joined, so that its files can be found after it
+	 * has ended; -1 if massif-ctl has the same root directory
+	 */
+	int root;
 	uint32_t n; /* number of objects already looked up, counting from the start of the store's table */
 };
 
@@ -28,7 +33,7 @@ void mf_mapped_deinit(struct mf_mapped *mapped, struct mf_store *store);
 /* Records the file at @path, which may be in /proc, as the one that the process executes or will execute. */
 void mf_mapped_program(struct mf_mapped *mapped, const char *path);
 
-/* Records the file that process @pid is executing. */
+/* Records the file that process @pid is executing, and its root directory. */
 void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid);
 
 /*

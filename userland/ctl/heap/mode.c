@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "origin.h"
 #include "ctl/launch/shim.h"
 #include "timekeeper.h"
+#include "touch_session.h"
 
 struct heap_state {
 	struct mf_heap_family *family;
@@ -73,6 +75,23 @@ static int prepare_shim(struct mf_run *run, struct heap_state *state,
 	return prepare_trace(run, state, first, err);
 }
 
+/* Opens a session with massif.ko, if --rss wants one and there can be one. */
+static int prepare_touches(struct mf_run *run, struct heap_state *state, struct mf_error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ret = mf_touch_session_open(run->options, &run->options->touches, err);
+
+	if (ret || !run->options->touches)
+		return ret;
+	run->launch.enrol = mf_touch_session_enrol;
+	run->launch.enrol_error = mf_pages_enrol_error;
+	run->launch.enrol_data = run->options->touches;
+	event.data.fd = mf_touch_session_fd(run->options->touches);
+	if (epoll_ctl(mf_heap_family_fd(state->family), EPOLL_CTL_ADD, event.data.fd, &event))
+		return mf_error_set(err, -errno, "cannot wait for massif.ko: %s", strerror(errno));
+	return 0;
+}
+
 /* Returns the path of the file that the kernel executes for @program; NULL if unknown. */
 static const char *first_image(const struct mf_program *program)
 {
@@ -117,16 +136,12 @@ static int prepare(struct mf_run *run, struct mf_error *err)
 	 */
 	if (!obstacle) {
 		state->shim = true;
-		return prepare_shim(run, state, first, err);
+		ret = prepare_touches(run, state, err);
+		return ret ?: prepare_shim(run, state, first, err);
 	}
 	mf_message_say(MF_MESSAGE_PROBLEM, "%s %s",
 		       program->image ? program->image : program->path, obstacle);
 	return 0;
-}
-
-static int sooner(int one, int other)
-{
-	return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
 /* Returns whether the program announced an exec that state->watch has not detected. The exec may have failed. */
@@ -135,11 +150,29 @@ static bool executes_unseen(const struct heap_state *state)
 	return !state->watch.replaced_by && state->first->store.header->executes;
 }
 
+static bool is_profiled(void *data, pid_t pid)
+{
+	return mf_heap_family_has(data, pid);
+}
+
+/* Returns the number of milliseconds until the next look is due; -1 if none is. */
+static int look_at_heap_and_touches(struct mf_run *run)
+{
+	struct mf_touch_session *touches = run->options->touches;
+	struct heap_state *state = run->state;
+	int period;
+
+	mf_touch_session_look(touches);
+	period = mf_heap_family_look(state->family);
+	mf_touch_session_tidy(touches, is_profiled, state->family);
+	return mf_touch_session_fd(touches) < 0 ? period : mf_timekeeper_sooner(period, MF_PAGES_POLL_MS);
+}
+
 static int look(void *data, struct mf_error *err)
 {
 	struct mf_run *run = data;
 	struct heap_state *state = run->state;
-	int period = mf_heap_family_look(state->family);
+	int period = look_at_heap_and_touches(run);
 	int64_t now = mf_timekeeper_now();
 
 	/* If the launched process has called exec and joined the run again, its profile is now the new program's. */
@@ -151,7 +184,7 @@ static int look(void *data, struct mf_error *err)
 		if (state->watch.replaced_by)
 			mf_heap_process_note_end(state->first);
 	}
-	run->supervision.period_ms = sooner(period, state->watch.period_ms);
+	run->supervision.period_ms = mf_timekeeper_sooner(period, state->watch.period_ms);
 	return 0;
 }
 
@@ -262,6 +295,7 @@ static int resume_threads(struct mf_run *run, struct mf_error *err)
 {
 	struct heap_state *state = run->state;
 
+	mf_touch_session_forked(run->options->touches);
 	mf_heap_family_resume(state->family);
 	return 0;
 }
@@ -280,6 +314,7 @@ static void cleanup(struct mf_run *run)
 	if (!state)
 		return;
 	mf_heap_family_destroy(state->family);
+	mf_touch_session_close(mf_take(run->options->touches, NULL));
 	if (state->session >= 0)
 		close(state->session);
 	if (state->trace >= 0)

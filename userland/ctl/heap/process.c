@@ -23,6 +23,7 @@
 #include "origin.h"
 #include "ctl/output/output.h"
 #include "rowcache.h"
+#include "touch_session.h"
 #include "ctl/output/xtree.h"
 #include "model/model.h"
 #include "model/objects.h"
@@ -430,11 +431,7 @@ void mf_heap_process_start(struct mf_heap_process *process)
 		mf_sample_watch_start(&process->sample_watch, &process->store);
 }
 
-/* Reports a problem with the profile. The message includes the pid unless the process is the launched one. */
-static void complain(const struct mf_heap_process *process, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void complain(const struct mf_heap_process *process, const char *format, ...)
+void mf_heap_process_complain(const struct mf_heap_process *process, const char *format, ...)
 {
 	char text[1024], prefix[32] = "";
 	va_list args;
@@ -471,7 +468,7 @@ static void say_missed(const struct mf_heap_process *process)
 	if (!header->n_missed || !symbol)
 		return;
 	mf_objects_read(&process->store, number, &object);
-	complain(process,
+	mf_heap_process_complain(process,
 		 "%s is defined by %s itself and could not be intercepted (%s), so its calls are not "
 		 "profiled%s",
 		 name ? name : symbol, object.path ? object.path : "the program",
@@ -485,43 +482,43 @@ static void say_losses(const struct mf_heap_process *process)
 
 	for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++) {
 		if (header->full & shortages[i].what)
-			complain(process, "the profile is incomplete: too many %s%s",
+			mf_heap_process_complain(process, "the profile is incomplete: too many %s%s",
 				 shortages[i].words,
 				 process->budget ? "; raise the limit on address space (ulimit -v)" :
 						    "");
 	}
 	say_missed(process);
 	if (header->capacities_unknown)
-		complain(process, "extra bytes are estimated, despite --heap-extra=real: the program's "
+		mf_heap_process_complain(process, "extra bytes are estimated, despite --heap-extra=real: the program's "
 				  "own allocator does not report the real sizes of its blocks");
 	if (header->late_objects_error)
-		complain(process,
+		mf_heap_process_complain(process,
 			 "libraries that were loaded later could not be patched, so allocation functions "
 			 "that they define are not profiled: %s",
 			 header->late_objects_error == -EBUSY ?
 				 "a debugger has a breakpoint in the dynamic linker" :
 				 strerror(-header->late_objects_error));
 	if (header->is_elsewhere)
-		complain(process, "libraries were loaded into a separate namespace (dlmopen) with its own "
+		mf_heap_process_complain(process, "libraries were loaded into a separate namespace (dlmopen) with its own "
 				  "C library; their allocations are not profiled");
 	if (header->counters_missing)
-		complain(process,
+		mf_heap_process_complain(process,
 			 "times are too low: %" PRIu32 " threads have no instruction counter",
 			 header->counters_missing);
 	if (header->children_restricted)
-		complain(process,
+		mf_heap_process_complain(process,
 			 "%" PRIu32 " children are not profiled: they were forked after the program had "
 			 "restricted its system calls (seccomp)",
 			 header->children_restricted);
 	if (header->requests_missed)
-		complain(process,
+		mf_heap_process_complain(process,
 			 "%" PRIu32 " client requests are ignored, because the code could not be patched: %s",
 			 header->requests_missed, strerror(header->requests_error));
 	if (header->unanswered)
-		complain(process, "--ignore-fn and --alloc-fn were not applied to the whole profile: "
+		mf_heap_process_complain(process, "--ignore-fn and --alloc-fn were not applied to the whole profile: "
 				  "massif-ctl was not running or did not answer");
 	if (header->events_lost)
-		complain(process,
+		mf_heap_process_complain(process,
 			 "the profile is incomplete: %" PRIu64 " of %" PRIu64
 			 " allocations and frees were not counted",
 			 header->events_lost, header->events + header->events_lost);
@@ -532,18 +529,18 @@ static void say_verified(const struct mf_heap_process *process)
 	const struct mf_store_header *header = process->store.header;
 
 	if (header->verify == MF_VERIFY_IMPOSSIBLE)
-		complain(process, "stacks could not be verified: libunwind.so.8 was not found");
+		mf_heap_process_complain(process, "stacks could not be verified: libunwind.so.8 was not found");
 	else if (header->verify == MF_VERIFY_FORKED)
-		complain(process, "stacks could not be verified: this child was forked while a stack of "
+		mf_heap_process_complain(process, "stacks could not be verified: this child was forked while a stack of "
 				  "another thread was being verified");
 	else if (header->verify)
-		complain(process, "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
+		mf_heap_process_complain(process, "verified %" PRIu64 " stacks with libunwind, %" PRIu64 " differ",
 			 header->verified, header->verify_differs);
 	if (header->verify == MF_VERIFY_RESTRICTED)
-		complain(process, "later stacks could not be verified: the program restricted its system calls "
+		mf_heap_process_complain(process, "later stacks could not be verified: the program restricted its system calls "
 				  "(seccomp)");
 	if (header->verify_differs)
-		complain(process,
+		mf_heap_process_complain(process,
 			 "first difference: context %" PRIu32 ", frame %" PRIu32
 			 ", libunwind has 0x%" PRIx64,
 			 header->differs_context, header->differs_frame, header->differs_pc);
@@ -572,11 +569,7 @@ void mf_heap_process_note_end(struct mf_heap_process *process)
 		mf_model_attempt(&process->store, 0);
 }
 
-/*
- * Returns the number of milliseconds from the first event, whose time the shim recorded, to the end of the process or,
- * if it is still running, to now.
- */
-static int64_t age_ms(const struct mf_heap_process *process)
+int64_t mf_heap_process_age_ms(const struct mf_heap_process *process)
 {
 	uint64_t first = store_of(process)->header->first_time_ns;
 	uint64_t end = process->end_ns ? process->end_ns : now_ns();
@@ -584,11 +577,11 @@ static int64_t age_ms(const struct mf_heap_process *process)
 	return first && end > first ? (int64_t)((end - first) / 1000000) : 0;
 }
 
-static int64_t time_of(const struct mf_heap_process *process)
+int64_t mf_heap_process_time(const struct mf_heap_process *process)
 {
 	return process->options->model.time_unit == MF_TIME_INSTRUCTIONS ?
 		       (int64_t)store_of(process)->header->instructions :
-		       age_ms(process);
+		       mf_heap_process_age_ms(process);
 }
 
 /* If the shim never attached, no final snapshot is taken. */
@@ -598,7 +591,7 @@ static struct mf_end end_of(const struct mf_heap_process *process)
 		.rule = store_of(process)->header->pid ?
 				mf_output_end_rule(process->options, process->cut_off) :
 				MF_END_NOTHING,
-		.now = time_of(process),
+		.now = mf_heap_process_time(process),
 	};
 }
 
@@ -611,9 +604,12 @@ static struct mf_output_of output_of(const struct mf_heap_process *process)
 		.pid = process->pid,
 		.parent = process->parent,
 		.status = process->status,
-		.took_ms = (uint64_t)age_ms(process),
+		.took_ms = (uint64_t)mf_heap_process_age_ms(process),
 		.lost = store_of(process)->header->events_lost,
 		.residency = process->sampler.residency.n_samples ? &process->sampler.residency : NULL,
+		.touched = process->sampler.residency.n_samples ?
+				   mf_touch_session_find(process->options->touches, process->pid) : NULL,
+		.first_ns = store_of(process)->header->first_time_ns,
 		.end = end_of(process),
 	};
 }
@@ -624,7 +620,7 @@ static struct mf_xtree_of xtree_of(const struct mf_heap_process *process)
 		.store = store_of(process),
 		.cmd = process->cmd,
 		.pid = process->pid,
-		.time_ms = age_ms(process),
+		.time_ms = mf_heap_process_age_ms(process),
 	};
 }
 
@@ -635,105 +631,18 @@ bool mf_heap_process_look(struct mf_heap_process *process)
 	return mf_mapped_look(&process->mapped, &process->store, process->ended ? 0 : process->pid);
 }
 
-static bool is_sampled(const struct mf_heap_process *process)
-{
-	return process->options->rss && !process->source && !process->ended && process->pid && !process->cannot_sample &&
-	       __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
-}
-
-/* Returns the time of the newest snapshot that has a tree; 0 if there is none. */
-static int64_t last_snapshot_time(const struct mf_store *store)
-{
-	static struct mf_snapshot_view views[MF_SNAPSHOTS_MAX];
-	uint32_t n = mf_model_view(store, views);
-
-	while (n && views[n - 1].tree == MF_TREE_EMPTY)
-		n--;
-	return n ? views[n - 1].snapshot.time : 0;
-}
-
-/* Returns whether the profile has got detailed snapshots or peaks since the last call: MF_SAMPLE_... */
-static uint32_t new_snapshots(struct mf_heap_process *process)
-{
-	const struct mf_model *model = mf_model_of(&process->store);
-	uint32_t detailed = model->detailed_snapshots, peaks = model->peak_snapshots;
-	uint32_t reasons = (detailed != process->n_detailed_seen ? MF_SAMPLE_DETAILED : 0) |
-			   (peaks != process->n_peaks_seen ? MF_SAMPLE_PEAK : 0);
-
-	process->n_detailed_seen = detailed;
-	process->n_peaks_seen = peaks;
-	return reasons;
-}
-
-/* Notes the last sample in the session memory, where massif-ctl top finds it. */
-static void note_sample(const struct mf_heap_process *process)
-{
-	const struct mf_residency_sample *sample = &process->sampler.residency.last.sample;
-	struct mf_store_header *header = process->store.header;
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < MF_BANDS; i++)
-		if (sample->bands[i] > sample->bands[most])
-			most = i;
-	__atomic_store_n(&header->resident_band, most, __ATOMIC_RELAXED);
-	__atomic_store_n(&header->resident_most, sample->bands[most], __ATOMIC_RELAXED);
-	__atomic_store_n(&header->resident, mf_residency_rss(sample), __ATOMIC_RELEASE);
-}
-
-static void sample(struct mf_heap_process *process, uint32_t reasons)
-{
-	const struct mf_store *store = &process->store;
-	struct mf_sample_at at = { .time_ms = (uint64_t)age_ms(process), .reasons = reasons };
-	struct mf_error err;
-	int code;
-
-	at.time = mf_tally_look(store, time_of(process)).time;
-	at.of = reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK) ? last_snapshot_time(store) : at.time;
-	code = mf_sampler_take(&process->sampler, process->pid, store, process->memory, at, &err);
-	/* If the process has just ended, the last sample is the one before. */
-	process->cannot_sample = code;
-	if (!code)
-		note_sample(process);
-	if (code && code != -ESRCH && code != -ENOENT)
-		complain(process, "its resident set is not sampled: %s", err.text);
-}
-
-int mf_heap_process_sample(struct mf_heap_process *process)
-{
-	uint32_t reasons = 0;
-	bool has_end;
-	uint64_t now;
-
-	if (!is_sampled(process))
-		return -1;
-	now = (uint64_t)age_ms(process);
-	has_end = mf_sample_watch_has_end(&process->store);
-	if (has_end)
-		reasons = MF_SAMPLE_END;
-	if (now >= process->sampler.next_ms)
-		reasons |= MF_SAMPLE_PERIODIC;
-	if (reasons || now >= process->sampler.rested_ms)
-		reasons |= new_snapshots(process);
-	if (reasons)
-		sample(process, reasons);
-	if (has_end)
-		mf_sample_watch_answer(&process->store);
-	return process->cannot_sample ? -1 : process->sampler.next_ms > now ? (int)(process->sampler.next_ms - now) : 0;
-}
-
-void mf_heap_process_request_sample(struct mf_heap_process *process)
-{
-	if (is_sampled(process))
-		sample(process, MF_SAMPLE_REQUEST);
-}
-
 void mf_heap_process_write(struct mf_heap_process *process)
 {
-	const struct mf_output_of output = output_of(process);
+	struct mf_output_of output;
 	const struct mf_xtree_of xtree = xtree_of(process);
 	struct mf_error err;
 
 	mf_heap_process_look(process);
+	mf_touch_session_look(process->options->touches);
+	output = output_of(process);
+	/* If the session has failed, that has been said. */
+	if (mf_touch_session_fd(process->options->touches) >= 0 && output.residency && !output.touched)
+		mf_heap_process_complain(process, "its resident set was sampled from /proc: massif.ko recorded nothing of it");
 	if (process->forked && process->options->child_silent)
 		mf_message_set_level(MF_MESSAGE_ERROR);
 	else
@@ -756,6 +665,7 @@ void mf_heap_process_write(struct mf_heap_process *process)
 		mf_cachedir_locate(path, sizeof(path));
 		mf_rowcache_learn(&process->store, path);
 	}
+	mf_touch_session_forget(process->options->touches, process->pid);
 }
 
 struct mf_progress_figures mf_heap_process_figures(const struct mf_heap_process *process)
@@ -763,7 +673,7 @@ struct mf_progress_figures mf_heap_process_figures(const struct mf_heap_process 
 	struct mf_tally_totals totals = mf_tally_look(store_of(process), 0);
 	uint64_t live = totals.heap + totals.extra + totals.stacks, peak = mf_model_of(store_of(process))->peak_total;
 
-	return (struct mf_progress_figures){ age_ms(process), live, peak > live ? peak : live };
+	return (struct mf_progress_figures){ mf_heap_process_age_ms(process), live, peak > live ? peak : live };
 }
 
 void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)
@@ -771,7 +681,7 @@ void mf_heap_process_list(const struct mf_heap_process *process, FILE *out)
 	const struct mf_store *store = store_of(process);
 
 	mf_control_print_profile(out, process->pid, "heap", mf_tally_look(store, 0).heap,
-				 age_ms(process), process->cmd);
+				 mf_heap_process_age_ms(process), process->cmd);
 }
 
 int mf_heap_process_snapshot(const struct mf_heap_process *process, enum mf_control_verb verb,

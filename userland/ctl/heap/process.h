@@ -158,6 +158,17 @@ int mf_heap_process_sample(struct mf_heap_process *process);
 /* Takes a sample of the resident set now because a snapshot was requested, if the process is sampled at all. */
 void mf_heap_process_request_sample(struct mf_heap_process *process);
 
+/*
+ * Returns the number of milliseconds from the first event, whose time the shim recorded, to the end of the process or,
+ * if it is still running, to now; and the same in the unit of time of the profile, if that is not bytes.
+ */
+int64_t mf_heap_process_age_ms(const struct mf_heap_process *process);
+int64_t mf_heap_process_time(const struct mf_heap_process *process);
+
+/* Reports a problem with the profile. The message includes the pid unless the process is the launched one. */
+void mf_heap_process_complain(const struct mf_heap_process *process, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Returns the figures of a process that is running. */
 struct mf_progress_figures mf_heap_process_figures(const struct mf_heap_process *process);
 

@@ -16,7 +16,9 @@ struct mf_sample_watch {
 	const struct mf_store *store;
 	pthread_t thread;
 	bool started;
-	bool stop; /* the thread must end; accessed atomically */
+	/* accessed atomically: */
+	uint64_t rested_ns; /* when to look for snapshots again (CLOCK_MONOTONIC) */
+	bool stop;	    /* the thread must end */
 };
 
 /* Starts the thread for the process with @store. Without it, there are only periodic samples. */
@@ -24,6 +26,9 @@ void mf_sample_watch_start(struct mf_sample_watch *watch, const struct mf_store 
 
 /* Ends the thread if it is running; the process then no longer waits at its end. */
 void mf_sample_watch_stop(struct mf_sample_watch *watch);
+
+/* No sample will be taken for a snapshot in the next @ms milliseconds, so that the thread need not look for any. */
+void mf_sample_watch_rest(struct mf_sample_watch *watch, uint64_t ms);
 
 /* Returns whether the process waits for a sample at its end; if so, it waits until mf_sample_watch_answer(). */
 bool mf_sample_watch_has_end(const struct mf_store *store);

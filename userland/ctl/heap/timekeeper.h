@@ -10,6 +10,12 @@
 /* Returns CLOCK_MONOTONIC in milliseconds. */
 int64_t mf_timekeeper_now(void);
 
+/* Returns the shorter of two periods, of which -1 is an endless one. */
+static inline int mf_timekeeper_sooner(int one, int other)
+{
+	return one < 0 || (other >= 0 && other < one) ? other : one;
+}
+
 /*
  * If the next snapshot is due, sets the flag in @store that makes the program take it. Returns the number of
  * milliseconds until the next call is needed, or -1 if the unit of time is not milliseconds, in which case no further

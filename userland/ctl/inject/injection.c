@@ -23,10 +23,13 @@
 
 #include "base/cleanup.h"
 #include "base/proc_mapping.h"
+#include "model/store.h"
 #include "borrowed.h"
 #include "moment.h"
+#include "restore_stub.h"
 #include "target.h"
 #include "tracee.h"
+#include "words.h"
 
 #ifdef __x86_64__
 
@@ -52,8 +55,7 @@ struct attempt {
 	uint8_t *shim; /* the contents of the shim's file; owned */
 	size_t shim_bytes;
 	size_t late_offset; /* of struct mf_late in the file */
-	uint64_t stack, errno_at;
-	int32_t error_number; /* the borrowed thread's errno */
+	uint64_t stack;
 	int shim_fd, session_fd; /* descriptors in the process; -1: none */
 	uint64_t first_thread;
 	uint64_t idle; /* address of the struct mf_late in a copy of the shim that can be used again; 0: there is none */
@@ -103,6 +105,11 @@ static uint64_t late_address(const struct attempt *attempt)
 
 static int ended(const struct attempt *attempt, struct mf_error *err)
 {
+	if (mf_borrowed_is_abandoned(attempt->borrowed))
+		return mf_error_set(err, -EINTR,
+				    "gave up; the thread of process %d that was to load the shim is still in a function of the "
+				    "dynamic linker, and does its own work again when that returns; the others run",
+				    (int)attempt->tracee.pid);
 	return mf_error_set(err, -ESRCH, "process %d ended during the attach", (int)attempt->tracee.pid);
 }
 
@@ -175,15 +182,13 @@ static bool locks_memory(pid_t pid, uint64_t address)
 static int make_stack(struct attempt *attempt, struct mf_error *err)
 {
 	pid_t pid = attempt->tracee.pid;
-	int64_t made = make_call(attempt, SYS_mmap, 0, MF_BORROWED_STACK, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0);
+	int64_t made = mf_borrowed_map(attempt->borrowed);
 
-	if (made < 0 && made > -4096)
+	if (made < 0)
 		return made == -ESRCH ? ended(attempt, err) :
 					mf_error_set(err, (int)made, "process %d cannot map memory: %s", (int)pid,
 						     strerror((int)-made));
 	attempt->stack = (uint64_t)made;
-	mf_borrowed_set_stack(attempt->borrowed, attempt->stack);
 	if (locks_memory(pid, attempt->stack))
 		return mf_error_set(err, -EOPNOTSUPP,
 				    "process %d locks its memory (mlockall), which would include that of the profile; start it "
@@ -205,6 +210,7 @@ static int call(struct attempt *attempt, uint64_t function, uint64_t a, uint64_t
 	case MF_BORROWED_CRASHED:
 		return mf_error_set(err, -EFAULT, "the shim cannot be loaded into process %d: a fault in its libraries",
 				    (int)attempt->tracee.pid);
+	case MF_BORROWED_ABANDONED:
 	case MF_BORROWED_ENDED:
 		break;
 	}
@@ -216,14 +222,12 @@ static int look_before(struct attempt *attempt, struct mf_error *err)
 {
 	static const char symbol[] = "malloc";
 	pid_t pid = attempt->tracee.pid;
-	uint64_t result = 0;
-	int ret = call(attempt, attempt->target.errno_location, 0, 0, false, &attempt->errno_at, err);
+	uint64_t address = 0, result = 0;
+	int ret = call(attempt, attempt->target.errno_location, 0, 0, false, &address, err);
 
-	if (!ret && (!mf_tracee_read(pid, attempt->errno_at, &attempt->error_number, sizeof(attempt->error_number)) ||
-		     !mf_tracee_write(pid, attempt->stack + PLACE_SYMBOL, symbol, sizeof(symbol)))) {
-		attempt->errno_at = 0;
+	if (!ret && (!mf_borrowed_keep_errno(attempt->borrowed, address) ||
+		     !mf_tracee_write(pid, attempt->stack + PLACE_SYMBOL, symbol, sizeof(symbol))))
 		return mf_error_set(err, -EFAULT, "the memory of process %d cannot be read", (int)pid);
-	}
 	if (!ret)
 		ret = call(attempt, attempt->target.dlsym, 0, attempt->stack + PLACE_SYMBOL, false, &result, err);
 	if (!ret && !result)
@@ -247,6 +251,7 @@ static int make_file(struct attempt *attempt, const char *name, unsigned int fla
 					mf_error_set(err, (int)made, "process %d cannot create a memfd: %s", (int)pid,
 						     strerror((int)-made));
 	*there = (int)made;
+	mf_borrowed_close_later(attempt->borrowed, *there);
 	fd = (int)syscall(SYS_pidfd_getfd, attempt->pidfd, *there, 0);
 	if (fd < 0)
 		return mf_error_set(err, -errno, "cannot get a descriptor of process %d: %s", (int)pid, strerror(errno));
@@ -392,27 +397,38 @@ static int load(struct attempt *attempt, struct mf_error *err)
 }
 
 /*
- * Returns whether the copy of the shim at @base is of the same build as the file, and nothing runs in it; sets
- * attempt->idle.
+ * Reads the struct mf_late of the copy of the shim at @base, and the word that makes it count. Returns its address, or 0 if
+ * the copy is of another build than the file, or does not answer as expected.
  */
-static bool is_idle(struct attempt *attempt, uint64_t base)
+static uint64_t read_copy(const struct attempt *attempt, uint64_t base, struct mf_late *late, uint64_t *counts)
 {
 	uint8_t head[4096];
-	ElfW(Ehdr) header;
-	struct mf_late late;
-	uint64_t counts, address = base + late_address(attempt);
+	uint64_t address = base + late_address(attempt);
+	pid_t pid = attempt->target.pid;
 
-	if (attempt->shim_bytes < sizeof(head) || !mf_tracee_read(attempt->tracee.pid, base, head, sizeof(head)) ||
-	    memcmp(head, attempt->shim, sizeof(head)) ||
-	    !mf_tracee_read(attempt->tracee.pid, address, &late, sizeof(late)) ||
-	    memcmp(late.magic, MF_LATE_MAGIC, sizeof(MF_LATE_MAGIC)) || !late.again || late.thread_bytes > THREAD_BYTES_MAX ||
-	    !mf_tracee_read_word(attempt->tracee.pid, late.active, &counts) || counts)
+	*counts = 0;
+	if (attempt->shim_bytes < sizeof(head) || !mf_tracee_read(pid, base, head, sizeof(head)) ||
+	    memcmp(head, attempt->shim, sizeof(head)) || !mf_tracee_read(pid, address, late, sizeof(*late)) ||
+	    memcmp(late->magic, MF_LATE_MAGIC, sizeof(MF_LATE_MAGIC)) ||
+	    (late->active && !mf_tracee_read_word(pid, late->active, counts)))
+		return 0;
+	return address;
+}
+
+/* Returns whether the copy of the shim at @base can be used again, and nothing runs in it; sets attempt->idle. */
+static bool is_idle(struct attempt *attempt, uint64_t base)
+{
+	struct mf_late late;
+	uint64_t counts, address = read_copy(attempt, base, &late, &counts);
+	ElfW(Ehdr) header;
+
+	if (!address || !late.again || late.thread_bytes > THREAD_BYTES_MAX || counts)
 		return false;
-	memcpy(&header, head, sizeof(header));
+	memcpy(&header, attempt->shim, sizeof(header));
 	for (int i = 0; i < header.e_phnum; i++) {
 		ElfW(Phdr) segment;
 
-		memcpy(&segment, head + sizeof(header) + (size_t)i * sizeof(segment), sizeof(segment));
+		memcpy(&segment, attempt->shim + sizeof(header) + (size_t)i * sizeof(segment), sizeof(segment));
 		if (segment.p_type == PT_LOAD && segment.p_flags & PF_X &&
 		    !mf_moment_is_clear_of(&attempt->tracee, base + segment.p_vaddr,
 					   base + segment.p_vaddr + segment.p_memsz))
@@ -465,22 +481,11 @@ static int start_again(struct attempt *attempt, struct mf_error *err)
 	if (!mf_tracee_write(pid, attempt->idle, &late, sizeof(late)))
 		return ended(attempt, err);
 	attempt->injection->late = attempt->idle;
+	/* The shim closes it. */
+	mf_borrowed_close_later(attempt->borrowed, -1);
 	ret = call(attempt, late.again, 0, 0, true, &result, err);
 	attempt->session_fd = -1; /* the shim has closed it */
 	return ret ? ret : read_answer(attempt, err);
-}
-static int read_words(struct mf_injection *injection, struct mf_error *err)
-{
-	uint32_t n = injection->answer.n_words;
-
-	if (n > MF_LATE_WORDS_MAX)
-		return mf_error_set(err, -EPROTO, "the shim in process %d has gone wrong", (int)injection->pid);
-	injection->words = calloc(n + 1, sizeof(*injection->words));
-	if (!injection->words)
-		return mf_error_set(err, -ENOMEM, "out of memory");
-	if (n && !mf_tracee_read(injection->pid, injection->answer.words, injection->words, n * sizeof(*injection->words)))
-		return mf_error_set(err, -EPROTO, "the shim in process %d has gone wrong", (int)injection->pid);
-	return 0;
 }
 
 /* Have objects been loaded or unloaded since the shim looked at them, or are they being so? */
@@ -508,39 +513,17 @@ static pid_t any_thread(const struct mf_tracee *tracee)
 	return 0;
 }
 
-static bool poke(pid_t tid, uint64_t address, uint64_t value)
+/* Stops the process at a moment at which no thread is in the dynamic linker's code, as @is_good says, if there is one. */
+static int stop_for_change(struct mf_tracee *tracee, const struct mf_target *target,
+			   bool (*is_good)(const struct mf_tracee *tracee, const struct mf_target *target),
+			   struct mf_error *err)
 {
-	return !ptrace(PTRACE_POKEDATA, tid, address, value);
-}
-
-/* Replaces @from by @to in all words. Words that have another value are not the attach's any more. */
-static bool write_words(const struct mf_injection *injection, pid_t tid, bool forward, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		const struct mf_late_word *word = &injection->words[i];
-		uint64_t from = forward ? word->old : word->fresh, to = forward ? word->fresh : word->old, now;
-
-		if (!mf_tracee_read_word(injection->pid, word->address, &now) || now != from)
-			continue;
-		if (poke(tid, word->address, to))
-			continue;
-		/* Undo what has been done. */
-		if (forward)
-			write_words(injection, tid, false, i);
-		return false;
-	}
-	return true;
-}
-
-/* Stops the process at a moment at which no thread is in the dynamic linker's code, if there is one. */
-static int stop_for_change(struct mf_tracee *tracee, const struct mf_target *target, struct mf_error *err)
-{
-	int64_t until = mf_tracee_now_ms() + PATIENCE_MS;
+	int64_t until = tracee->until = mf_tracee_now_ms() + PATIENCE_MS;
 
 	for (size_t turn = 0;; turn++) {
 		int ret = mf_tracee_stop(tracee, err);
 
-		if (!ret && mf_moment_is_linker_idle(tracee, target))
+		if (!ret && is_good(tracee, target))
 			return 0;
 		if (ret && (ret != -EAGAIN || mf_tracee_now_ms() > until))
 			return ret;
@@ -554,21 +537,21 @@ static int stop_for_change(struct mf_tracee *tracee, const struct mf_target *tar
 static int commit(struct attempt *attempt, struct mf_error *err)
 {
 	struct mf_injection *injection = attempt->injection;
-	int ret = read_words(injection, err);
+	int ret = mf_words_read(injection->pid, &injection->answer, &injection->words, err);
 	pid_t tid;
 
 	if (!ret)
-		ret = stop_for_change(&attempt->tracee, &attempt->target, err);
+		ret = stop_for_change(&attempt->tracee, &attempt->target, mf_moment_is_binding_idle, err);
 	if (ret)
 		return ret;
 	if (objects_have_changed(injection))
 		return mf_error_set(err, -EAGAIN, "process %d loads or unloads libraries at this moment; try again",
 				    (int)injection->pid);
 	tid = any_thread(&attempt->tracee);
-	if (!write_words(injection, tid, true, injection->answer.n_words))
+	if (!mf_words_write(injection->pid, tid, injection->words, injection->answer.n_words, true))
 		return mf_error_set(err, -EIO, "the memory of process %d cannot be changed", (int)injection->pid);
-	if (!poke(tid, injection->answer.active, injection->answer.counts)) {
-		write_words(injection, tid, false, injection->answer.n_words);
+	if (!mf_words_poke(tid, injection->answer.active, injection->answer.counts)) {
+		mf_words_write(injection->pid, tid, injection->words, injection->answer.n_words, false);
 		return mf_error_set(err, -EIO, "the memory of process %d cannot be changed", (int)injection->pid);
 	}
 	return 0;
@@ -577,19 +560,17 @@ static int commit(struct attempt *attempt, struct mf_error *err)
 /* Removes what only the attach needed, and returns the borrowed thread. */
 static bool tidy(struct attempt *attempt)
 {
-	pid_t pid = attempt->tracee.pid;
-
 	if (!attempt->borrowed)
 		return true;
+	if (mf_borrowed_is_abandoned(attempt->borrowed))
+		return mf_borrowed_give_back(mf_take(attempt->borrowed, NULL));
+	if (attempt->stack)
+		mf_borrowed_close_later(attempt->borrowed, -1);
 	if (attempt->shim_fd >= 0)
 		make_call(attempt, SYS_close, (uint64_t)attempt->shim_fd, 0, 0, 0, 0, 0);
 	if (attempt->session_fd >= 0)
 		make_call(attempt, SYS_close, (uint64_t)attempt->session_fd, 0, 0, 0, 0, 0);
-	if (attempt->stack)
-		make_call(attempt, SYS_munmap, attempt->stack, MF_BORROWED_STACK, 0, 0, 0, 0);
-	if (attempt->errno_at)
-		mf_tracee_write(pid, attempt->errno_at, &attempt->error_number, sizeof(attempt->error_number));
-	attempt->stack = attempt->errno_at = 0;
+	attempt->stack = 0;
 	attempt->shim_fd = attempt->session_fd = -1;
 	return mf_borrowed_give_back(mf_take(attempt->borrowed, NULL));
 }
@@ -608,9 +589,15 @@ static void find_first_thread(struct attempt *attempt)
 /* Borrows thread @tid and loads the shim. Returns 0, -EAGAIN if the linker's lock is taken, or another -errno. */
 static int load_in(struct attempt *attempt, pid_t tid, bool *locked, struct mf_error *err)
 {
-	int ret = mf_borrowed_take(&attempt->borrowed, &attempt->tracee, tid, attempt->target.syscall, err);
+	uint64_t place = mf_restore_stub_place(&attempt->tracee, attempt->target.rooms, attempt->target.n_rooms);
+	int ret;
 
 	*locked = false;
+	if (!place)
+		return mf_error_set(err, -EOPNOTSUPP,
+				    "process %d has no room between its functions for the code that an attach needs",
+				    (int)attempt->tracee.pid);
+	ret = mf_borrowed_take(&attempt->borrowed, &attempt->tracee, tid, place, attempt->target.ret, err);
 	find_first_thread(attempt);
 	if (!ret)
 		ret = make_stack(attempt, err);
@@ -629,13 +616,59 @@ static int load_in(struct attempt *attempt, pid_t tid, bool *locked, struct mf_e
 	return ret;
 }
 
+/* Gives the words of the copy of the shim at @base their old values. */
+static int end_copy(const struct attempt *attempt, uint64_t base, struct mf_error *err)
+{
+	mf_auto_free struct mf_late_word *words = NULL;
+	pid_t pid = attempt->target.pid;
+	struct mf_late late;
+	uint64_t counts;
+
+	if (!read_copy(attempt, base, &late, &counts))
+		return mf_error_set(err, -EBUSY, "another version of massif-ctl was killed while it profiled process %d",
+				    (int)pid);
+	if (counts)
+		return mf_error_set(err, -EBUSY,
+				    "process %d is still being profiled, though its massif-ctl was killed; "
+				    "massif-ctl rescue %d gets the profile",
+				    (int)pid, (int)pid);
+	/* It was killed before there were any. */
+	if (!late.words)
+		return 0;
+	if (mf_words_read(pid, &late, &words, err))
+		return -EPROTO;
+	if (!mf_words_write(pid, any_thread(&attempt->tracee), words, late.n_words, false))
+		return mf_error_set(err, -EIO, "the memory of process %d cannot be changed", (int)pid);
+	return 0;
+}
+
+/* Removes what earlier attaches have left that were killed. */
+static int end_orphans(struct attempt *attempt, struct mf_error *err)
+{
+	const struct mf_target *target = &attempt->target;
+	const uint32_t none = 0;
+	int ret = 0;
+
+	if (!target->n_orphans)
+		return 0;
+	ret = stop_for_change(&attempt->tracee, target, mf_moment_is_linker_idle, err);
+	for (size_t i = 0; i < target->n_shims && !ret; i++)
+		ret = end_copy(attempt, target->shims[i], err);
+	for (size_t i = 0; i < target->n_orphans && !ret; i++)
+		mf_tracee_write(target->pid, target->orphans[i] + offsetof(struct mf_store_header, pid), &none,
+				sizeof(none));
+	return ret;
+}
+
 static int inject(struct attempt *attempt, struct mf_error *err)
 {
-	int64_t until = mf_tracee_now_ms() + PATIENCE_MS;
+	int64_t until = attempt->tracee.until = mf_tracee_now_ms() + PATIENCE_MS;
 	pid_t tid = 0;
 	bool locked;
-	int ret;
+	int ret = end_orphans(attempt, err);
 
+	if (ret)
+		return ret;
 	do {
 		ret = wait_for_moment(attempt, until, &tid, err);
 		if (ret)
@@ -656,13 +689,18 @@ int mf_injection_begin(struct mf_injection *injection, pid_t pid, int pidfd, con
 	struct attempt attempt = {
 		.injection = injection, .pidfd = pidfd, .shim_fd = -1, .session_fd = -1, .create = create, .data = data,
 	};
-	int ret = mf_target_inspect(&attempt.target, pid, err);
+	int ret = mf_target_check(&attempt.target, pid, err);
 
 	*injection = (struct mf_injection){ .pid = pid };
 	if (!ret)
 		ret = read_shim(&attempt, shim, err);
 	if (!ret)
 		ret = mf_tracee_seize(&attempt.tracee, pid, attempt.target.restricted, err);
+	/* From here on, the id is that of the same process, and massif-ctl is told if it executes another program. */
+	if (!ret && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) && errno == ESRCH)
+		ret = mf_error_set(err, -ESRCH, "process %d has ended", (int)pid);
+	if (!ret)
+		ret = mf_target_inspect(&attempt.target, err);
 	if (!ret)
 		ret = inject(&attempt, err);
 	if (ret)
@@ -692,17 +730,21 @@ int mf_injection_end(struct mf_injection *injection, struct mf_error *err)
 	if (!is_same(injection))
 		goto out;
 	ret = mf_tracee_seize(&tracee, injection->pid, false, err);
-	mf_target_ranges(&target, injection->pid);
+	if (!mf_target_ranges(&target, injection->pid) && !ret)
+		ret = mf_error_set(err, -E2BIG, "process %d has mapped too many copies of libraries", (int)injection->pid);
 	if (!ret)
-		ret = stop_for_change(&tracee, &target, err);
+		ret = stop_for_change(&tracee, &target, mf_moment_is_linker_idle, err);
 	if (!ret && is_same(injection)) {
 		pid_t tid = any_thread(&tracee);
 
-		poke(tid, injection->answer.active, 0);
-		if (!write_words(injection, tid, false, injection->answer.n_words))
+		mf_words_poke(tid, injection->answer.active, 0);
+		if (!mf_words_write(injection->pid, tid, injection->words, injection->answer.n_words, false))
 			ret = mf_error_set(err, -EIO, "the memory of process %d cannot be changed", (int)injection->pid);
 	}
 	mf_tracee_release(&tracee);
+	/* In the other program, there is no shim. */
+	if (ret == -ECANCELED)
+		ret = 0;
 out:
 	free(mf_take(injection->words, NULL));
 	return ret;

@@ -106,20 +106,35 @@ static uint64_t top_of(const struct user_regs_struct *regs)
 	return regs->fs_base > regs->rsp ? regs->fs_base : UINT64_MAX;
 }
 
+static bool is_late(const struct mf_tracee *tracee)
+{
+	return tracee->until && mf_tracee_now_ms() > tracee->until;
+}
+
 /*
- * Calls @is_bad for each word on the stack, until it returns true. Returns whether it did, or the stack is too large to be
- * looked at.
+ * Calls @is_bad for each word on the stack, until it returns true. Returns whether it did, or the time for it is over; of a
+ * stack that is too large to be looked at, @if_too_large.
  */
-static bool any_word(pid_t pid, const struct user_regs_struct *regs,
-		     bool (*is_bad)(const void *data, uint64_t at, uint64_t word), const void *data)
+static bool any_word(const struct mf_tracee *tracee, const struct user_regs_struct *regs,
+		     bool (*is_bad)(const void *data, uint64_t at, uint64_t word), const void *data, bool if_too_large)
 {
 	uint64_t words[4096 / 8], at = regs->rsp, step = 4096 - (at & 4095), top = top_of(regs);
 
-	for (; at < top && at - regs->rsp < STACK_MAX && mf_tracee_read(pid, at, words, step); at += step, step = 4096)
+	for (; at < top && at - regs->rsp < STACK_MAX && mf_tracee_read(tracee->pid, at, words, step);
+	     at += step, step = 4096) {
+		if (is_late(tracee))
+			return true;
 		for (size_t i = 0; i < step / 8 && at + i * 8 < top; i++)
 			if (is_bad(data, at + i * 8, words[i]))
 				return true;
-	return at - regs->rsp >= STACK_MAX;
+	}
+	return at - regs->rsp >= STACK_MAX && if_too_large;
+}
+
+/* Does the frame of a signal handler begin at @at? Then *@rip is set to the place that the signal has interrupted. */
+static bool is_frame(const struct mf_target *target, uint64_t at, uint64_t word, uint64_t *rip)
+{
+	return target->restorer && word == target->restorer && mf_tracee_read_word(target->pid, at + FRAME_RIP, rip);
 }
 
 /* Does the frame of a signal handler begin at @at that has interrupted malloc or the dynamic linker? */
@@ -129,13 +144,13 @@ static bool is_handler(const void *data, uint64_t at, uint64_t word)
 	const struct mf_code_range *range;
 	uint64_t rip;
 
-	if (!target->restorer || word != target->restorer || !mf_tracee_read_word(target->pid, at + FRAME_RIP, &rip))
+	if (!is_frame(target, at, word, &rip))
 		return false;
 	range = mf_target_range(target, rip);
 	return range && range->owner != MF_CODE_VDSO;
 }
 
-static bool is_good(const struct mf_target *target, pid_t tid)
+static bool is_good(const struct mf_tracee *tracee, const struct mf_target *target, pid_t tid)
 {
 	const struct mf_code_range *range;
 	struct user_regs_struct regs;
@@ -149,7 +164,7 @@ static bool is_good(const struct mf_target *target, pid_t tid)
 	} else if (range || is_in_sequence(target->pid, tid)) {
 		return false;
 	}
-	return !owns_linker(target, tid) && !any_word(target->pid, &regs, is_handler, target);
+	return !owns_linker(target, tid) && !any_word(tracee, &regs, is_handler, target, true);
 }
 
 pid_t mf_moment_choose(const struct mf_tracee *tracee, const struct mf_target *target, size_t from)
@@ -157,7 +172,7 @@ pid_t mf_moment_choose(const struct mf_tracee *tracee, const struct mf_target *t
 	for (size_t i = 0; i < tracee->n; i++) {
 		const struct mf_tracee_thread *thread = &tracee->threads[(from + i) % tracee->n];
 
-		if (thread->stopped && !thread->gone && !thread->job_stopped && is_good(target, thread->tid))
+		if (thread->stopped && !thread->gone && !thread->job_stopped && is_good(tracee, target, thread->tid))
 			return thread->tid;
 	}
 	return 0;
@@ -179,23 +194,80 @@ bool mf_moment_is_clear_of(const struct mf_tracee *tracee, uint64_t start, uint6
 		if (thread->gone)
 			continue;
 		if (ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) || regs.rip - start < end - start || regs.rsp & 7 ||
-		    any_word(tracee->pid, &regs, is_between, (const uint64_t[]){ start, end }))
+		    any_word(tracee, &regs, is_between, (const uint64_t[]){ start, end }, true))
 			return false;
 	}
 	return true;
+}
+
+static bool is_in_linker(const struct mf_target *target, uint64_t rip)
+{
+	const struct mf_code_range *range = mf_target_range(target, rip);
+
+	return range && range->owner == MF_CODE_LINKER;
 }
 
 bool mf_moment_is_linker_idle(const struct mf_tracee *tracee, const struct mf_target *target)
 {
 	for (size_t i = 0; i < tracee->n; i++) {
 		const struct mf_tracee_thread *thread = &tracee->threads[i];
-		const struct mf_code_range *range;
+		struct user_regs_struct regs;
+
+		if (!thread->gone && !ptrace(PTRACE_GETREGS, thread->tid, 0, &regs) && is_in_linker(target, regs.rip))
+			return false;
+	}
+	return true;
+}
+
+/* Instructions of an entry of the procedure linkage table that has not been used, and of the table's first entry. */
+enum { PUSH_NUMBER = 0x68, JUMP = 0xe9, BOUND = 0xf2, BEFORE = 6, BINDING = 24 };
+
+/* Do @bytes at @at begin with @jump, or with the same with a prefix? */
+static bool is_jump(const uint8_t *at, const uint8_t *jump, size_t size)
+{
+	return !memcmp(at + (*at == BOUND), jump, size);
+}
+
+/* Is @rip in an entry of the procedure linkage table, on the way to the dynamic linker, which will set a word? */
+static bool is_in_plt(pid_t pid, uint64_t rip)
+{
+	static const uint8_t mark[] = { 0xf3, 0x0f, 0x1e, 0xfa }, jump[] = { JUMP };
+	static const uint8_t push_object[] = { 0xff, 0x35 }, jump_linker[] = { 0xff, 0x25 };
+	uint8_t bytes[BEFORE + BINDING] = { 0 };
+	const uint8_t *at = bytes + BEFORE;
+
+	if (!mf_tracee_read(pid, rip - BEFORE, bytes, sizeof(bytes)) &&
+	    !mf_tracee_read(pid, rip, bytes + BEFORE, BINDING))
+		return false;
+	if ((at[-5] == PUSH_NUMBER && is_jump(at, jump, sizeof(jump))) ||
+	    (!memcmp(at - 6, push_object, sizeof(push_object)) && is_jump(at, jump_linker, sizeof(jump_linker))))
+		return true;
+	if (!memcmp(at, mark, sizeof(mark)))
+		at += sizeof(mark);
+	return (*at == PUSH_NUMBER && is_jump(at + 5, jump, sizeof(jump))) ||
+	       (!memcmp(at, push_object, sizeof(push_object)) && is_jump(at + 6, jump_linker, sizeof(jump_linker)));
+}
+
+/* Does the frame of a signal handler begin at @at that has interrupted the binding of a function? */
+static bool is_handler_in_binding(const void *data, uint64_t at, uint64_t word)
+{
+	const struct mf_target *target = data;
+	uint64_t rip;
+
+	return is_frame(target, at, word, &rip) && (is_in_linker(target, rip) || is_in_plt(target->pid, rip));
+}
+
+bool mf_moment_is_binding_idle(const struct mf_tracee *tracee, const struct mf_target *target)
+{
+	for (size_t i = 0; i < tracee->n; i++) {
+		const struct mf_tracee_thread *thread = &tracee->threads[i];
 		struct user_regs_struct regs;
 
 		if (thread->gone || ptrace(PTRACE_GETREGS, thread->tid, 0, &regs))
 			continue;
-		range = mf_target_range(target, regs.rip);
-		if (range && range->owner == MF_CODE_LINKER)
+		if (is_in_linker(target, regs.rip) || is_in_plt(target->pid, regs.rip) ||
+		    (regs.orig_rax == SYS_futex && regs.rdi - target->linker_state < target->linker_bytes) ||
+		    any_word(tracee, &regs, is_handler_in_binding, target, false))
 			return false;
 	}
 	return true;

@@ -24,4 +24,10 @@ bool mf_moment_is_clear_of(const struct mf_tracee *tracee, uint64_t start, uint6
 /* Is no thread of the stopped @tracee executing code of the dynamic linker? */
 bool mf_moment_is_linker_idle(const struct mf_tracee *tracee, const struct mf_target *target);
 
+/*
+ * The same, and is none on the way to it from a function that is called for the first time, nor in a handler of a signal
+ * that has interrupted that? Such a thread would still write to a global offset table.
+ */
+bool mf_moment_is_binding_idle(const struct mf_tracee *tracee, const struct mf_target *target);
+
 #endif

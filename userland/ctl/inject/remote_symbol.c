@@ -61,12 +61,15 @@ bool mf_remote_object_open(struct mf_remote_object *object, pid_t pid, uint64_t 
 			return false;
 		if (segment.p_type == PT_LOAD && segment.p_vaddr < lowest)
 			lowest = segment.p_vaddr;
+		if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
+			object->code_end = segment.p_vaddr + segment.p_memsz;
 		if (segment.p_type == PT_DYNAMIC)
 			dynamic = segment.p_vaddr;
 	}
 	if (!dynamic || lowest == UINT64_MAX)
 		return false;
 	object->bias = base - (lowest & ~(uint64_t)4095);
+	object->code_end += object->bias;
 	if (!read_dynamic(object, object->bias + dynamic) ||
 	    !mf_tracee_read(pid, object->hash, table, sizeof(table)))
 		return false;

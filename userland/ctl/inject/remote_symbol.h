@@ -11,6 +11,7 @@
 struct mf_remote_object {
 	pid_t pid;
 	uint64_t bias, symbols, names, hash;
+	uint64_t code_end; /* of its last segment of code */
 	uint32_t n_buckets, first, n_bloom; /* of the hash table, DT_GNU_HASH */
 };
 

@@ -17,13 +17,17 @@
 
 #include "base/cleanup.h"
 #include "base/proc_mapping.h"
+#include "ctl/heap/origin.h"
 #include "model/store.h"
 #include "remote_symbol.h"
+#include "restore_stub.h"
 #include "tracee.h"
 
 enum {
 	CHUNK = 65536,
 	LINKER_MAX = 65536, /* bytes of the dynamic linker's variables */
+	BASES_MAX = 16,	    /* mappings that may be the beginning of one library */
+	SEARCHED_MAX = 64 << 20, /* bytes of code that are searched */
 };
 
 struct status {
@@ -113,15 +117,50 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-struct found {
-	uint64_t libc, libdl, linker; /* where they begin; 0: not there */
-	bool musl, has_shim, has_session, any;
-	uint64_t session;
+/* Where a library may begin. A program may also have mapped its file to read it. */
+struct bases {
+	uint64_t at[BASES_MAX];
+	size_t n;
 };
 
-static void add_range(struct mf_target *target, const struct mf_proc_mapping *mapping, enum mf_code_owner owner)
+struct found {
+	struct bases libc, libdl, linker;
+	bool too_many; /* mappings of one kind */
+	bool musl, has_shim, has_session, any;
+};
+
+/* Notes the session memory that is mapped at @start: an earlier attach has left it, or massif-ctl profiles the process. */
+static void note_session(struct mf_target *target, struct found *found, uint64_t start)
 {
-	if (mapping->rights[2] == 'x' && target->n_ranges < MF_CODE_RANGES_MAX)
+	struct mf_store_header header = { 0 };
+
+	mf_tracee_read(target->pid, start, &header, sizeof(header));
+	/* The header of a profile that has ended has no process any more. */
+	if (!header.pid)
+		return;
+	if (mf_origin_aggregator(&(struct mf_store){ .header = &header }) || target->n_orphans == MF_ORPHANS_MAX)
+		found->has_session = true;
+	else
+		target->orphans[target->n_orphans++] = start;
+}
+
+static void add_base(struct found *found, struct bases *bases, const struct mf_proc_mapping *mapping)
+{
+	if (mapping->offset)
+		return;
+	if (bases->n < BASES_MAX)
+		bases->at[bases->n++] = mapping->start;
+	else
+		found->too_many = true;
+}
+
+static void add_range(struct mf_target *target, struct found *found, const struct mf_proc_mapping *mapping,
+		      enum mf_code_owner owner)
+{
+	if (mapping->rights[2] != 'x')
+		return;
+	found->too_many |= target->n_ranges == MF_CODE_RANGES_MAX;
+	if (target->n_ranges < MF_CODE_RANGES_MAX)
 		target->ranges[target->n_ranges++] =
 			(struct mf_code_range){ mapping->start, mapping->end, owner };
 }
@@ -132,38 +171,33 @@ static void note(struct mf_target *target, struct found *found, const struct mf_
 
 	found->any = true;
 	if (begins(name, "libc.so.6") || begins(name, "libc-2.")) {
-		if (!mapping->offset && !found->libc)
-			found->libc = mapping->start;
-		add_range(target, mapping, MF_CODE_LIBC);
+		add_base(found, &found->libc, mapping);
+		add_range(target, found, mapping, MF_CODE_LIBC);
 	} else if (begins(name, "libpthread") || begins(name, "libdl.so.2") || begins(name, "libdl-2.")) {
-		if (!mapping->offset && begins(name, "libdl"))
-			found->libdl = mapping->start;
-		add_range(target, mapping, MF_CODE_LIBC);
+		if (begins(name, "libdl"))
+			add_base(found, &found->libdl, mapping);
+		add_range(target, found, mapping, MF_CODE_LIBC);
 	} else if (begins(name, "ld-linux") || begins(name, "ld-2.")) {
-		if (!mapping->offset && !found->linker)
-			found->linker = mapping->start;
-		add_range(target, mapping, MF_CODE_LINKER);
+		add_base(found, &found->linker, mapping);
+		add_range(target, found, mapping, MF_CODE_LINKER);
 	} else if (begins(name, "libjemalloc") || begins(name, "libtcmalloc") || begins(name, "libmimalloc")) {
-		add_range(target, mapping, MF_CODE_ALLOCATOR);
+		add_range(target, found, mapping, MF_CODE_ALLOCATOR);
 	} else if (begins(name, "ld-musl")) {
 		found->musl = true;
 	} else if (!strcmp(name, "[vdso]")) {
-		add_range(target, mapping, MF_CODE_VDSO);
+		add_range(target, found, mapping, MF_CODE_VDSO);
 	} else if (begins(name, "libmassif-preload.so")) {
 		found->has_shim = true;
 	} else if (begins(name, "memfd:massif-shim") && !mapping->offset) {
+		found->too_many |= target->n_shims == MF_SHIMS_MAX;
 		if (target->n_shims < MF_SHIMS_MAX)
 			target->shims[target->n_shims++] = mapping->start;
 	} else if (begins(name, "memfd:massif-session") && !mapping->offset) {
-		/* The session of an earlier attach is left in the process, but its header has no process any more. */
-		uint32_t pid = 0;
-
-		mf_tracee_read(target->pid, mapping->start + offsetof(struct mf_store_header, pid), &pid, sizeof(pid));
-		found->has_session |= pid != 0;
+		note_session(target, found, mapping->start);
 	}
 }
 
-void mf_target_ranges(struct mf_target *target, pid_t pid)
+bool mf_target_ranges(struct mf_target *target, pid_t pid)
 {
 	__attribute__((cleanup(mf_proc_mappings_close))) struct mf_proc_mappings maps = { 0 };
 	struct mf_proc_mapping mapping;
@@ -171,9 +205,10 @@ void mf_target_ranges(struct mf_target *target, pid_t pid)
 
 	*target = (struct mf_target){ .pid = pid };
 	if (mf_proc_mappings_open(&maps, pid))
-		return;
+		return false;
 	while (mf_proc_mappings_next(&maps, &mapping))
 		note(target, &found, &mapping);
+	return !found.too_many;
 }
 
 static int look_at_mappings(struct mf_target *target, struct found *found, struct mf_error *err)
@@ -195,10 +230,15 @@ static int look_at_mappings(struct mf_target *target, struct found *found, struc
 				    (int)pid);
 	if (found->has_shim || found->has_session)
 		return mf_error_set(err, -EBUSY, "process %d is already profiled by massif-ctl in heap mode", (int)pid);
-	if (!found->libc && found->linker)
+	if (found->too_many)
+		return mf_error_set(err, -E2BIG,
+				    "process %d has mapped more copies of libraries than massif-ctl looks at; start it with "
+				    "massif-ctl",
+				    (int)pid);
+	if (!found->libc.n && found->linker.n)
 		return mf_error_set(err, -EAGAIN, "process %d has not loaded its C library yet, or uses another than glibc",
 				    (int)pid);
-	if (!found->libc)
+	if (!found->libc.n)
 		return mf_error_set(err, -EOPNOTSUPP,
 				    found->musl ? "process %d uses another C library than glibc, so its heap cannot be "
 						  "profiled" :
@@ -212,13 +252,15 @@ static int look_at_mappings(struct mf_target *target, struct found *found, struc
 static uint64_t find_code(const struct mf_target *target, enum mf_code_owner owner, const void *pattern, size_t size)
 {
 	uint8_t bytes[CHUNK];
+	uint64_t searched = 0;
 
 	for (size_t i = 0; i < target->n_ranges; i++) {
 		const struct mf_code_range *range = &target->ranges[i];
 
 		if (range->owner != owner)
 			continue;
-		for (uint64_t at = range->start; at < range->end; at += CHUNK - 64) {
+		for (uint64_t at = range->start; at < range->end && searched < SEARCHED_MAX;
+		     at += CHUNK - 64, searched += CHUNK) {
 			size_t n = range->end - at < CHUNK ? (size_t)(range->end - at) : CHUNK;
 			const uint8_t *found;
 
@@ -232,46 +274,6 @@ static uint64_t find_code(const struct mf_target *target, enum mf_code_owner own
 	return 0;
 }
 
-static int find_functions(struct mf_target *target, const struct found *found, struct mf_error *err)
-{
-	static const uint8_t call[] = { 0x0f, 0x05 };
-	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	struct mf_remote_object libc, libdl, linker;
-	pid_t pid = target->pid;
-	uint8_t class[EI_NIDENT];
-
-	if (mf_tracee_read(pid, found->libc, class, sizeof(class)) && class[EI_CLASS] == ELFCLASS32)
-		return mf_error_set(err, -EOPNOTSUPP, "process %d is a 32-bit program, so its heap cannot be profiled",
-				    (int)pid);
-	if (!mf_remote_object_open(&libc, pid, found->libc))
-		return mf_error_set(err, -EACCES, "the C library of process %d cannot be read; ptrace(2) says who may",
-				    (int)pid);
-	target->dlopen_mode = RTLD_NOW | RTLD_LOCAL;
-	target->dlopen = mf_remote_symbol(&libc, "dlopen");
-	target->dlsym = mf_remote_symbol(&libc, "dlsym");
-	target->dlerror = mf_remote_symbol(&libc, "dlerror");
-	if (!target->dlopen && found->libdl && mf_remote_object_open(&libdl, pid, found->libdl)) {
-		target->dlopen = mf_remote_symbol(&libdl, "dlopen");
-		target->dlsym = mf_remote_symbol(&libdl, "dlsym");
-		target->dlerror = mf_remote_symbol(&libdl, "dlerror");
-	}
-	target->errno_location = mf_remote_symbol(&libc, "__errno_location");
-	if (found->linker && mf_remote_object_open(&linker, pid, found->linker))
-		target->linker_state = mf_remote_variable(&linker, "_rtld_global", &target->linker_bytes);
-	target->syscall = find_code(target, MF_CODE_VDSO, call, sizeof(call));
-	if (!target->syscall)
-		target->syscall = find_code(target, MF_CODE_LIBC, call, sizeof(call));
-	target->restorer = find_code(target, MF_CODE_LIBC, restorer, sizeof(restorer));
-	/* The shim needs this function, so that loading it into a process with an older C library would end the process. */
-	if (!target->dlopen || !target->dlsym || !target->dlerror || !target->errno_location || !target->syscall ||
-	    !target->linker_state || target->linker_bytes > LINKER_MAX || !mf_remote_symbol(&libc, "_dl_find_object"))
-		return mf_error_set(err, -EOPNOTSUPP,
-				    "process %d has a C library that is too old (glibc 2.35 is needed), so its heap cannot be "
-				    "profiled",
-				    (int)pid);
-	return 0;
-}
-
 const struct mf_code_range *mf_target_range(const struct mf_target *target, uint64_t address)
 {
 	for (size_t i = 0; i < target->n_ranges; i++)
@@ -280,14 +282,95 @@ const struct mf_code_range *mf_target_range(const struct mf_target *target, uint
 	return NULL;
 }
 
-int mf_target_inspect(struct mf_target *target, pid_t pid, struct mf_error *err)
+/* Adds what is between the end of the code of @object and the end of its last page. */
+static void add_room(struct mf_target *target, const struct mf_remote_object *object)
+{
+	uint64_t start = (object->code_end + 15) & ~(uint64_t)15, end = (start + 4095) & ~(uint64_t)4095;
+	const struct mf_code_range *range = mf_target_range(target, start);
+
+	if (range && end <= range->end && end - start >= MF_RESTORE_STUB_MAX && target->n_rooms < MF_ROOMS_MAX)
+		target->rooms[target->n_rooms++] = end - MF_RESTORE_STUB_MAX;
+}
+
+/* Opens the object at one of @bases whose code is mapped where it belongs. Returns how many such objects there are. */
+static size_t find_loaded(const struct mf_target *target, const struct bases *bases, enum mf_code_owner owner,
+			  struct mf_remote_object *object)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < bases->n; i++) {
+		struct mf_remote_object candidate;
+		const struct mf_code_range *range;
+
+		if (!mf_remote_object_open(&candidate, target->pid, bases->at[i]))
+			continue;
+		range = mf_target_range(target, candidate.code_end - 1);
+		if (!range || range->owner != owner)
+			continue;
+		*object = candidate;
+		n++;
+	}
+	return n;
+}
+
+static int find_functions(struct mf_target *target, const struct found *found, struct mf_error *err)
+{
+	static const uint8_t ret[] = { 0xc3 };
+	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	struct mf_remote_object libc, libdl, linker;
+	pid_t pid = target->pid;
+	uint8_t class[EI_NIDENT];
+	size_t n;
+
+	n = find_loaded(target, &found->libc, MF_CODE_LIBC, &libc);
+	if (n > 1)
+		return mf_error_set(err, -EOPNOTSUPP,
+				    "process %d has loaded the C library twice (dlmopen or LD_AUDIT), so its heap cannot be "
+				    "profiled by attaching; start it with massif-ctl",
+				    (int)pid);
+	if (!n && mf_tracee_read(pid, found->libc.at[0], class, sizeof(class)) && class[EI_CLASS] == ELFCLASS32)
+		return mf_error_set(err, -EOPNOTSUPP, "process %d is a 32-bit program, so its heap cannot be profiled",
+				    (int)pid);
+	if (!n)
+		return mf_error_set(err, -EACCES, "the C library of process %d cannot be read; ptrace(2) says who may",
+				    (int)pid);
+	target->dlopen_mode = RTLD_NOW | RTLD_LOCAL;
+	target->dlopen = mf_remote_symbol(&libc, "dlopen");
+	target->dlsym = mf_remote_symbol(&libc, "dlsym");
+	target->dlerror = mf_remote_symbol(&libc, "dlerror");
+	if (!target->dlopen && find_loaded(target, &found->libdl, MF_CODE_LIBC, &libdl)) {
+		target->dlopen = mf_remote_symbol(&libdl, "dlopen");
+		target->dlsym = mf_remote_symbol(&libdl, "dlsym");
+		target->dlerror = mf_remote_symbol(&libdl, "dlerror");
+	}
+	target->errno_location = mf_remote_symbol(&libc, "__errno_location");
+	add_room(target, &libc);
+	if (find_loaded(target, &found->linker, MF_CODE_LINKER, &linker) == 1) {
+		target->linker_state = mf_remote_variable(&linker, "_rtld_global", &target->linker_bytes);
+		add_room(target, &linker);
+	}
+	target->ret = find_code(target, MF_CODE_LIBC, ret, sizeof(ret));
+	target->restorer = find_code(target, MF_CODE_LIBC, restorer, sizeof(restorer));
+	/* The shim needs this function, so that loading it into a process with an older C library would end the process. */
+	if (!target->dlopen || !target->dlsym || !target->dlerror || !target->errno_location || !target->ret ||
+	    !target->linker_state || target->linker_bytes > LINKER_MAX || !mf_remote_symbol(&libc, "_dl_find_object"))
+		return mf_error_set(err, -EOPNOTSUPP,
+				    "process %d has a C library that is too old (glibc 2.35 is needed), so its heap cannot be "
+				    "profiled",
+				    (int)pid);
+	return 0;
+}
+
+int mf_target_check(struct mf_target *target, pid_t pid, struct mf_error *err)
+{
+	*target = (struct mf_target){ .pid = pid };
+	return check_status(target, err);
+}
+
+int mf_target_inspect(struct mf_target *target, struct mf_error *err)
 {
 	struct found found = { 0 };
-	int ret;
+	int ret = look_at_mappings(target, &found, err);
 
-	*target = (struct mf_target){ .pid = pid };
-	ret = check_status(target, err);
-	if (!ret)
-		ret = look_at_mappings(target, &found, err);
 	return ret ? ret : find_functions(target, &found, err);
 }

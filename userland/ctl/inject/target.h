@@ -27,25 +27,45 @@ struct mf_code_range {
 /* Copies of the shim that are looked at. The dynamic linker has room for the variables of about 30. */
 #define MF_SHIMS_MAX 64
 
+/* Each attach that was killed leaves at most one. */
+#define MF_ORPHANS_MAX 64
+
+/* One in the C library, one in the dynamic linker. */
+#define MF_ROOMS_MAX 2
+
 struct mf_target {
 	pid_t pid;
 	struct mf_code_range ranges[MF_CODE_RANGES_MAX];
 	size_t n_ranges;
 	uint64_t dlopen, dlsym, dlerror, errno_location;
 	uint64_t dlopen_mode; /* the second argument of @dlopen */
-	uint64_t syscall;  /* a system call instruction */
+	uint64_t ret;	   /* a return instruction in the C library */
+	uint64_t rooms[MF_ROOMS_MAX]; /* bytes between the end of an object's code and that of its last page */
+	size_t n_rooms;
 	uint64_t restorer; /* the code that ends a signal handler; 0: not found */
+	/*
+	 * Where the session memory of attaches begins whose massif-ctl was killed. If there are more, the process is
+	 * refused.
+	 */
+	uint64_t orphans[MF_ORPHANS_MAX];
+	size_t n_orphans;
 	uint64_t shims[MF_SHIMS_MAX]; /* where copies of the shim begin that earlier attaches have loaded */
 	size_t n_shims;
 	uint64_t linker_state, linker_bytes; /* the dynamic linker's variables, with its locks */
 	bool restricted;   /* seccomp restricts its system calls */
 };
 
-/* Reads what there is to know of process @pid. Returns 0, or -errno with the reason why the shim cannot be loaded. */
-int mf_target_inspect(struct mf_target *target, pid_t pid, struct mf_error *err);
+/*
+ * Checks whether process @pid is in a state in which it can be traced and attached to. Returns 0, or -errno with the
+ * reason.
+ */
+int mf_target_check(struct mf_target *target, pid_t pid, struct mf_error *err);
 
-/* Finds the ranges of code alone. */
-void mf_target_ranges(struct mf_target *target, pid_t pid);
+/* Reads what there is to know of the process. Returns 0, or -errno with the reason why the shim cannot be loaded. */
+int mf_target_inspect(struct mf_target *target, struct mf_error *err);
+
+/* Finds the ranges of code alone. Returns false if there are too many. */
+bool mf_target_ranges(struct mf_target *target, pid_t pid);
 
 /* Returns the range that contains @address, or NULL. */
 const struct mf_code_range *mf_target_range(const struct mf_target *target, uint64_t address);

@@ -128,6 +128,7 @@ static void handle(struct mf_tracee *tracee, pid_t tid, int status)
 		thread->job_stopped = signal != SIGTRAP;
 		return;
 	}
+	tracee->executed |= event == PTRACE_EVENT_EXEC;
 	if (event == PTRACE_EVENT_CLONE)
 		take_new(tracee, tid);
 	ptrace(PTRACE_CONT, tid, 0, event || signal == (SIGTRAP | 0x80) ? 0 : signal);
@@ -150,9 +151,18 @@ static bool has_ended(pid_t pid, pid_t tid)
 	return !end || end[1] != ' ' || end[2] == 'Z' || end[2] == 'X';
 }
 
+/* Releases a thread that has been seized by mistake. */
+static void let_go(pid_t tid)
+{
+	int status;
+
+	if (!ptrace(PTRACE_INTERRUPT, tid, 0, 0) && waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status))
+		ptrace(PTRACE_DETACH, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+}
+
 static int seize_one(struct mf_tracee *tracee, pid_t tid, struct mf_error *err)
 {
-	long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD |
+	long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD |
 		       (tracee->restricted ? PTRACE_O_SUSPEND_SECCOMP : 0);
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, options)) {
@@ -166,6 +176,11 @@ static int seize_one(struct mf_tracee *tracee, pid_t tid, struct mf_error *err)
 				    tracee->restricted ?
 					    "; it has restricted its system calls (seccomp), so only root may" :
 					    "; ptrace(2) and /proc/sys/kernel/yama/ptrace_scope say who may");
+	}
+	/* The thread may have ended, and another process have got its id. From here on, the id does not change hands. */
+	if (!is_thread_of(tracee->pid, tid)) {
+		let_go(tid);
+		return 0;
 	}
 	return add(tracee, tid) ? 0 : mf_error_set(err, -ENOMEM, "out of memory");
 }
@@ -312,6 +327,8 @@ int mf_tracee_stop(struct mf_tracee *tracee, struct mf_error *err)
 		}
 		ret = seize_new(tracee, err);
 	} while (ret > 0 || tracee->n != known);
+	if (tracee->executed)
+		return mf_error_set(err, -ECANCELED, "process %d executes another program", (int)tracee->pid);
 	for (size_t i = 0; i < tracee->n; i++)
 		alive += !tracee->threads[i].gone;
 	if (ret >= 0 && !alive)

@@ -21,6 +21,8 @@ struct mf_tracee {
 	pid_t pid;
 	struct mf_tracee_thread *threads;
 	size_t n, room;
+	int64_t until;	 /* searches of its memory end then, in mf_tracee_now_ms(); 0: they do not */
+	bool executed;	 /* it has executed another program since it was seized */
 	pid_t held;	 /* a thread whose stops mf_tracee_serve() leaves alone; 0: none */
 	bool restricted; /* its system calls are restricted (seccomp), and the restriction is lifted while it is traced */
 };

@@ -20,6 +20,7 @@
 #include "launch.h"
 #include "ctl/message/message.h"
 #include "ctl/files/outname.h"
+#include "ctl/files/recorder.h"
 
 char *mf_background_join(const char *directory, const char *name)
 {
@@ -51,13 +52,13 @@ static char *find_directory(void)
 static void leave_directory(struct mf_background *background)
 {
 	struct mf_options *options = background->options;
-	const char **relative[] = { &options->out_file, &options->xtree_file };
+	const char **relative[] = { &options->out_file, &options->xtree_file, &options->record_file };
 	mf_auto_free char *directory = find_directory();
 
 	if (!directory)
 		return;
 	for (size_t i = 0; i < sizeof(relative) / sizeof(relative[0]); i++) {
-		if (**relative[i] == '/')
+		if (!*relative[i] || **relative[i] == '/')
 			continue;
 		background->names[i] = mf_background_join(directory, *relative[i]);
 		if (!background->names[i])
@@ -66,6 +67,8 @@ static void leave_directory(struct mf_background *background)
 	for (size_t i = 0; i < sizeof(relative) / sizeof(relative[0]); i++)
 		if (background->names[i])
 			*relative[i] = background->names[i];
+	if (!mf_recorder_make_absolute(options->recorder, directory))
+		return;
 	/* If chdir() fails, that is harmless: the files' names are absolute, and so are valid in any directory. */
 	if (chdir("/"))
 		return;
@@ -109,7 +112,7 @@ static pid_t go_on(struct mf_background *background, struct mf_error *err)
 		code = mf_logfile_detach(background->log, log, err);
 	if (code)
 		return code;
-	background->names[2] = mf_take(log, NULL);
+	background->names[3] = mf_take(log, NULL);
 	let_go(background);
 	return background->resume(background->data, err);
 }
@@ -120,14 +123,18 @@ struct report {
 	struct mf_error err;
 };
 
+/* When this returns, the child has no descriptor of this pipe any more. */
 static pid_t await(int reader, pid_t pid, struct mf_error *err)
 {
 	struct report report;
+	char more;
 
 	if (read(reader, &report, sizeof(report)) != (ssize_t)sizeof(report)) {
 		report.code = -EPIPE;
 		mf_error_set(&report.err, -EPIPE, "the process ended at once");
 	}
+	while (read(reader, &more, 1) > 0)
+		;
 	if (!report.code)
 		return pid;
 	waitpid(pid, NULL, 0);
@@ -153,6 +160,7 @@ pid_t mf_background_start(struct mf_background *background, struct mf_error *err
 		close(mf_take(writer, -1));
 		return await(reader, pid, err);
 	}
+	close(mf_take(reader, -1));
 	report.code = go_on(background, &report.err);
 	if (write(writer, &report, sizeof(report)) != (ssize_t)sizeof(report) || report.code)
 		_exit(1);

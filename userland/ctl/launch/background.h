@@ -25,7 +25,7 @@ struct mf_background {
 	void *data;
 
 	/* the absolute forms of relative output file names, or NULL, and the name of the log; owned */
-	char *names[3];
+	char *names[4];
 };
 
 /*

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/printable.h"
 #include "ctl/heap/mapped.h"
 #include "ctl/heap/origin.h"
@@ -181,10 +182,17 @@ static uint32_t read_context(const void *source, uint32_t number, struct mf_fram
 	return depth;
 }
 
+/* The labels of the stacks that begin with @call. Many stacks of a program that allocates everywhere have the same. */
+struct known_labels {
+	struct mf_call call;
+	const char *labels[MF_LIVE_BYS]; /* of a stack of the batch */
+};
+
 struct labelling {
 	struct mf_live_namer *namer;
 	const struct mf_moment *moment;
 	struct mf_bytes text;
+	struct known_labels known[256]; /* at the low bits of a hash; a later one takes the place of an earlier one */
 };
 
 char *mf_live_label_finish(struct mf_bytes *text)
@@ -198,26 +206,55 @@ char *mf_live_label_finish(struct mf_bytes *text)
 	return (char *)text->data;
 }
 
-/*
- * Returns how many calls at the start of @stack say less about the program than the next: those of the standard libraries
- * and, in pages mode, those of the C library, which makes the system calls. @stack->n: all do.
- */
+/* Not a call of the standard libraries or, in pages mode, of the C library, which makes the system calls. */
+static bool is_shown(const struct mf_live_namer *namer, const struct mf_call *call)
+{
+	return !mf_standard_has(call->location) && !(namer->pages && mf_standard_is_c(call->location));
+}
+
+/* Returns how many calls at the start of @stack say less about the program than the next. @stack->n: all do. */
 static size_t skip_calls(const struct mf_live_namer *namer, const struct mf_moment_stack *stack)
 {
 	size_t skipped = 0;
 
-	while (skipped < stack->n && (mf_standard_has(stack->calls[skipped].location) ||
-				      (namer->pages && mf_standard_is_c(stack->calls[skipped].location))))
+	while (skipped < stack->n && !is_shown(namer, &stack->calls[skipped]))
 		skipped++;
 	return skipped < stack->n && !namer->pages ? mf_standard_calls(stack->calls, stack->n) : skipped;
+}
+
+static bool is_same_call(const struct mf_call *one, const struct mf_call *other)
+{
+	return one->location == other->location && one->frame.pc == other->frame.pc && one->frame.object == other->frame.object;
+}
+
+static struct known_labels *known_for(struct labelling *labelling, const struct mf_call *call)
+{
+	size_t n = sizeof(labelling->known) / sizeof(labelling->known[0]);
+
+	return &labelling->known[mf_hash(call->frame.pc, (uintptr_t)call->location) % n];
+}
+
+static int label_as_known(struct mf_live_batch *batch, uint32_t number, const struct known_labels *known)
+{
+	for (int by = 0; by < MF_LIVE_BYS; by++) {
+		batch->labels[by][number] = strdup(known->labels[by]);
+		if (!batch->labels[by][number])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int label_stack(void *data, const struct mf_moment_stack *stack, struct mf_error *err)
 {
 	struct labelling *labelling = data;
-	size_t skipped = skip_calls(labelling->namer, stack);
+	struct mf_live_batch *batch = &labelling->namer->batch;
+	struct known_labels *known = known_for(labelling, &stack->calls[0]);
 	struct mf_moment_stack part = *stack;
+	size_t skipped;
 
+	if (is_same_call(&known->call, &stack->calls[0]))
+		return label_as_known(batch, stack->context, known);
+	skipped = skip_calls(labelling->namer, stack);
 	if (skipped == stack->n) {
 		if (labelling->namer->pass < &passes[PASSES - 1])
 			return 0;
@@ -235,7 +272,13 @@ static int label_stack(void *data, const struct mf_moment_stack *stack, struct m
 		label = label ? strdup(label) : NULL;
 		if (!label)
 			return -ENOMEM;
-		labelling->namer->batch.labels[by][stack->context] = label;
+		batch->labels[by][stack->context] = label;
+	}
+	/* Only where no other call of the stack has a say. */
+	if (is_shown(labelling->namer, &stack->calls[0])) {
+		known->call = stack->calls[0];
+		for (int by = 0; by < MF_LIVE_BYS; by++)
+			known->labels[by] = batch->labels[by][stack->context];
 	}
 	return 0;
 }

@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+
 #define PREFIX "massif-ctl: "
 
 static int message_level = MF_MESSAGE_NOTE;
@@ -138,10 +140,13 @@ void mf_message_say(enum mf_message_level level, const char *format, ...)
 
 	while (*rest && used < sizeof(lines) - 1) {
 		size_t length = strcspn(rest, "\n");
-		int n = snprintf(lines + used, sizeof(lines) - used, PREFIX "%.*s\n", (int)length,
-				 rest);
+		char line[sizeof(text)];
 
-		used += (size_t)n;
+		/* Names and command lines come from others. */
+		memcpy(line, rest, length);
+		line[length] = '\0';
+		mf_printable_clean(line);
+		used += (size_t)snprintf(lines + used, sizeof(lines) - used, PREFIX "%s\n", line);
 		rest += length + (rest[length] == '\n');
 	}
 	if (used > sizeof(lines) - 1)

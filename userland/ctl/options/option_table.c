@@ -227,9 +227,16 @@ static int parse_record(const struct mf_option *option, struct mf_options *optio
 static int parse_rss(const struct mf_option *option, struct mf_options *options, const char *value,
 		     struct mf_error *err)
 {
-	options->rss = strcmp(value, "yes") == 0;
-	if (!options->rss && strcmp(value, "no") != 0)
+	static const char *const words[] = {
+		[MF_RSS_NO] = "no", [MF_RSS_ANY] = "yes", [MF_RSS_SAMPLED] = "sampled", [MF_RSS_MODULE] = "module",
+	};
+	size_t i = 0;
+
+	while (i < sizeof(words) / sizeof(words[0]) && strcmp(value, words[i]) != 0)
+		i++;
+	if (i == sizeof(words) / sizeof(words[0]))
 		return -EDOM;
+	options->rss = (enum mf_rss_request)i;
 	if (options->rss && !options->record_file)
 		options->record_file = MF_RECORDER_FILE;
 	return 0;
@@ -444,8 +451,10 @@ const struct mf_option mf_option_table[] = {
 	  .values = "yes|no", .initial = "yes",
 	  .meaning = "replace repeated names in the execution tree by numbers" },
 	{ .name = "--rss", .parse = parse_rss, .flags = MF_OPTION_CORE,
-	  .values = "yes|no", .initial = "no",
-	  .meaning = "also sample the resident set while the program runs, for massif-ctl show --rss; heap mode only" },
+	  .values = "yes|no|sampled|module", .initial = "no",
+	  .meaning = "also sample the resident set while the program runs, for massif-ctl show --rss; heap mode only; yes: "
+		     "with massif.ko, if it is loaded, record which code touched the pages; sampled: without; module: "
+		     "only with it" },
 	{ .name = "--record-detail", .parse = parse_record_detail, .flags = MF_OPTION_CORE,
 	  .values = "basic|full", .initial = "basic",
 	  .meaning = "full: also record the sizes and lifetimes of each stack's blocks, and how many are live at "
@@ -483,6 +492,9 @@ const struct mf_option mf_option_table[] = {
 	  .values = "file", .initial = "none",
 	  .meaning = "leaks that --max-leak-sites does not count, as for LeakSanitizer or Valgrind; may be given "
 		     "several times" },
+	{ .name = "--embedded-suppressions", .parse = parse_boolean, .place = AT(embedded_suppressions),
+	  .flags = MF_OPTION_CORE, .values = "yes|no", .initial = "yes",
+	  .meaning = "also suppress the leaks that the program's __lsan_default_suppressions names" },
 	{ .name = "--num-callers", .parse = parse_integer, .place = AT(no_effect),
 	  .min = 1, .max = 500, .flags = MF_OPTION_CORE,
 	  .values = "1..500", .initial = "12",

@@ -166,6 +166,7 @@ int mf_options_init(struct mf_options *options, int argc, struct mf_error *err)
 		},
 		.symbolizer = { .demangle = true, .inlines = true, .names = mf_names_create(),
 				.unreadable = mf_unnamed_say, .loose = mf_unnamed_say_loose },
+		.embedded_suppressions = true,
 		.held = mf_held_create(MF_HELD_MAX),
 		.outputs = mf_outputs_create(),
 		.recorder = mf_recorder_create(),

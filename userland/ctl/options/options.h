@@ -30,6 +30,16 @@ enum mf_xtree_request {
 	MF_XTREE_FULL,	 /* the tree also contains all allocations and frees since the program's start */
 };
 
+/* Where samples of the resident set come from (--rss). */
+enum mf_rss_request {
+	MF_RSS_NO,
+	MF_RSS_ANY,	/* from /proc, and from massif.ko if that is loaded */
+	MF_RSS_SAMPLED, /* from /proc only */
+	MF_RSS_MODULE,	/* from both; without massif.ko, the program is not started */
+};
+
+struct mf_touch_session;
+
 struct mf_options {
 	enum mf_options_request wanted;
 	bool heap;	      /* count heap blocks */
@@ -49,7 +59,7 @@ struct mf_options {
 	bool realloc_zero_frees; /* if false, a block that realloc(p, 0) returns counts as resized to 1 byte */
 	uint32_t merge_recursive; /* merge recursive cycles of at most this many frames; 0: do not merge */
 	bool separate_threads;	  /* keep the stacks of different threads apart, for recordings */
-	bool rss;		  /* sample the resident set, for recordings */
+	enum mf_rss_request rss;  /* whether and how to sample the resident set, for recordings */
 	bool record_details;	  /* keep details of what each stack allocates, for recordings */
 	bool trace_children;	  /* also profile programs that the program executes */
 	/* patterns for the paths of programs that are not to be profiled, or NULL */
@@ -64,6 +74,7 @@ struct mf_options {
 	bool unwind_cache;	  /* keep unwind rules and names for later runs; see cachedir.h */
 	bool child_silent;	  /* print no messages about processes that only fork */
 	bool wait;		  /* wait for processes that outlive the program */
+	bool embedded_suppressions; /* use the suppressions that programs contain for LeakSanitizer */
 	bool without_budgets;	  /* skip the options with budgets and suppressions */
 	bool command_line_only;	  /* take no default options from files or the environment */
 	uint32_t no_effect;	  /* dummy target for options that are ignored */
@@ -76,6 +87,7 @@ struct mf_options {
 	size_t n_words;
 	const char *record_file; /* name of the recording, not yet expanded (may contain %); NULL: none is made */
 	struct mf_outputs *outputs; /* the output files of this run; owned */
+	struct mf_touch_session *touches; /* the session with massif.ko beside heap mode, or NULL; heap mode owns it */
 	struct mf_recorder *recorder; /* the recording of this run; owned */
 	struct mf_checker *checker; /* the budgets, and whether the processes keep to them; owned */
 

@@ -163,7 +163,8 @@ static int write_store(const struct mf_options *options, const struct mf_output_
 	if (ret)
 		return ret;
 	say_written(of, profile, name);
-	return mf_output_record(options, of, &collection, symbolizer, profile->pages ? MODE_PAGES : MODE_HEAP, err);
+	return mf_output_record(options, of, &collection, symbolizer, profile->pages || of->touched ? MODE_PAGES : MODE_HEAP,
+				err);
 }
 
 int mf_output_write(const struct mf_options *options, const struct mf_output_of *of,

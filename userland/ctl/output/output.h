@@ -12,6 +12,7 @@
 #include "ctl/options/options.h"
 #include "model/ending.h"
 #include "model/store.h"
+#include "pages/pages.h"
 #include "profile/residency.h"
 
 /*
@@ -42,6 +43,9 @@ struct mf_output_of {
 	const char *remark; /* a remark that is appended to the desc line of the file, or NULL */
 	uint64_t took_ms;   /* how long the process has been profiled */
 	const struct mf_residency *residency; /* samples of its resident set, or NULL */
+	/* what massif.ko has recorded beside the heap, or NULL; its times are on the clock of @first_ns, CLOCK_MONOTONIC */
+	const struct mf_pages_process *touched;
+	uint64_t first_ns;  /* time of the first event in the profile */
 	uint64_t lost;	    /* number of events that were lost */
 	struct mf_end end;  /* the end of the profile, or the current time if the process is still running */
 };

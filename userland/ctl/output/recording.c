@@ -10,6 +10,8 @@
 #include "ctl/check/checker.h"
 #include "ctl/files/recorder.h"
 #include "ctl/launch/exit_status.h"
+#include "ctl/output/embedded.h"
+#include "ctl/output/first_touches.h"
 #include "model/model.h"
 #include "model/tally.h"
 
@@ -60,6 +62,7 @@ static void check(const struct recorded *recorded)
 		.end = recorded->end,
 		.options = &recorded->options->report,
 		.symbolizer = recorded->symbolizer,
+		.uses_embedded = recorded->options->embedded_suppressions,
 	};
 
 	mf_checker_add(recorded->options->checker, &process);
@@ -84,6 +87,8 @@ int mf_output_record(const struct mf_options *options, const struct mf_output_of
 {
 	__attribute__((cleanup(mf_collection_release))) struct mf_collection end = { 0 };
 	struct recorded recorded = { options, .profile = &collection->profile, .symbolizer = symbolizer };
+	__attribute__((cleanup(mf_touches_output_deinit))) struct mf_touches_output touched = { 0 };
+	__attribute__((cleanup(mf_embedded_deinit))) struct mf_embedded embedded = { 0 };
 	mf_auto_free struct mf_ending *ending = NULL;
 	int ret;
 
@@ -95,11 +100,20 @@ int mf_output_record(const struct mf_options *options, const struct mf_output_of
 		      mf_collect_threads(collection, err);
 	if (ret)
 		return ret;
+	if (of->touched && of->residency) {
+		ret = mf_touches_output_make(&touched, options, of->touched, of->first_ns, err);
+		if (ret)
+			return ret;
+		collection->profile.touches = &touched.touches;
+	}
 	ending = calloc(1, sizeof(*ending));
 	if (!ending)
 		return mf_error_set(err, -ENOMEM, "out of memory for the recording");
 	mf_ending_make(ending, of->store, of->end);
 	recorded.facts = facts_of(recorded.profile, of, &ending->model);
+	mf_embedded_read(collection->profile.objects, collection->profile.n_objects, &embedded);
+	recorded.facts.suppressions = embedded.text;
+	recorded.facts.unread_suppressions = embedded.text ? MF_TEXT_FUNCTION_NONE : embedded.found;
 	recorded.end = end.profile.snapshots;
 	return keep(&recorded, of->end.rule != MF_END_NOTHING, mode, err);
 }

@@ -11,6 +11,7 @@
 #include "ctl/message/quantity.h"
 #include "ctl/query/label.h"
 #include "report/counted.h"
+#include "report/touched.h"
 
 /* What is compared of a side as a whole. Each process has its peak at a time of its own. */
 struct totals {
@@ -234,6 +235,33 @@ static void print_bands(const struct mf_terminal *terminal, const struct mf_comp
 	putc('\n', terminal->out);
 }
 
+static bool has_touches(const struct mf_comparison *c, int side)
+{
+	for (size_t i = 0; i < c->sides[side].n; i++) {
+		const struct mf_residency_detail *detail = detail_of(c, c->sides[side].processes[i]);
+
+		if (detail && c->sides[side].processes[i]->profile.touches && detail->n_touches)
+			return true;
+	}
+	return false;
+}
+
+/* Adds what each site has touched first of the process's sample. */
+static int add_touches(struct mf_comparison *c, const struct mf_moment *of_heap, const struct mf_residency_detail *detail,
+		       enum mf_sites_by by, unsigned int side, struct mf_error *err)
+{
+	struct mf_moment moment = *of_heap;
+	struct mf_touched_leaves leaves;
+	struct mf_profile profile;
+	int code = mf_touched_leaves_make(&leaves, detail, MF_TOUCHED_ALL, err);
+
+	mf_touched_moment(&moment, of_heap->profile->touches, &profile);
+	moment.snapshot = &leaves.snapshot;
+	code = code ?: mf_sites_add(&c->touched, &moment, by, side, err);
+	mf_touched_leaves_deinit(&leaves);
+	return code;
+}
+
 /* Adds a number of each site in the process's sample. */
 static int add_resident(struct mf_comparison *c, struct mf_sites *sites, const struct mf_moment *moment,
 			const struct mf_residency_detail *detail, enum mf_resident_number number, enum mf_sites_by by,
@@ -279,6 +307,7 @@ static int add_sites(struct mf_comparison *c, unsigned int side, struct mf_error
 {
 	enum mf_sites_by by = c->query->by_given ? c->query->by : MF_SITES_BY_PLACE;
 	bool with_pinned = has_samples(c) && !c->query->resident;
+	bool with_touches = with_pinned && has_touches(c, MF_COMPARISON_OLD) && has_touches(c, MF_COMPARISON_NEW);
 
 	for (size_t i = 0; i < c->sides[side].n; i++) {
 		struct mf_recorded *process = c->sides[side].processes[i];
@@ -296,6 +325,8 @@ static int add_sites(struct mf_comparison *c, unsigned int side, struct mf_error
 
 		if (!code && detail)
 			code = add_resident(c, &c->pinned, &moment, detail, MF_RESIDENT_PINNED, by, side, err);
+		if (!code && detail && with_touches && process->profile.touches)
+			code = add_touches(c, &moment, detail, by, side, err);
 		if (code)
 			return code;
 	}
@@ -317,6 +348,7 @@ int mf_comparison_make(struct mf_comparison *c, struct mf_error *err)
 		return code;
 	sort(c, &c->sites);
 	sort(c, &c->pinned);
+	sort(c, &c->touched);
 	return 0;
 }
 
@@ -342,6 +374,10 @@ void mf_comparison_print(const struct mf_terminal *terminal, const struct mf_com
 		print_bands(terminal, c);
 		if (c->pinned.count)
 			print_sites(terminal, c, &c->pinned, ": free memory in pages that their blocks keep");
+		if (c->pinned.count && c->touched.count)
+			putc('\n', terminal->out);
+		if (c->touched.count)
+			print_sites(terminal, c, &c->touched, ": resident pages that they touched first");
 	}
 	fprintf(terminal->out, "\n%s\n", mf_comparison_has_grown(c) ? "The peak or the end has grown." :
 								     "Neither the peak nor the end has grown.");
@@ -351,4 +387,5 @@ void mf_comparison_deinit(struct mf_comparison *c)
 {
 	mf_sites_deinit(&c->sites);
 	mf_sites_deinit(&c->pinned);
+	mf_sites_deinit(&c->touched);
 }

@@ -22,6 +22,7 @@ struct mf_comparison {
 		size_t n;
 	} sides[MF_COMPARISON_SIDES];
 	struct mf_sites pinned; /* if both sides have samples of the resident set: the free memory that sites keep */
+	struct mf_sites touched; /* if massif.ko has recorded that: the resident pages by the code that touched them first */
 	struct mf_sites sites; /* those of both sides; zero-initialise it, but for what the query says of it */
 };
 

@@ -46,9 +46,12 @@ static void print_wrapped(const struct mf_terminal *terminal, const char *text)
 	putc('\n', terminal->out);
 }
 
-/* Returns the label of the site with the largest sum of @number, which the caller frees; NULL if none has any. */
-static char *largest_site(const struct mf_query *query, struct mf_recorded *process, const struct mf_residency_detail *detail,
-			  enum mf_resident_number number)
+/*
+ * Returns the label of the site whose blocks keep most free memory in their pages, and how much in @bytes; NULL if none
+ * keeps any. The caller frees it.
+ */
+static char *most_pinning_site(const struct mf_query *query, struct mf_recorded *process,
+			       const struct mf_residency_detail *detail, uint64_t *bytes)
 {
 	__attribute__((cleanup(mf_sites_deinit))) struct mf_sites sites = { 0 };
 	const struct mf_moment moment = {
@@ -59,12 +62,13 @@ static char *largest_site(const struct mf_query *query, struct mf_recorded *proc
 	struct mf_error err;
 	char *label = NULL;
 
-	if (!mf_counted_init_resident(&counted, &moment, detail, number, &err) &&
+	if (!mf_counted_init_resident(&counted, &moment, detail, MF_RESIDENT_PINNED, &err) &&
 	    !mf_sites_add(&sites, &counted.moment, MF_SITES_BY_SITE, 0, &err))
 		for (size_t i = 0; i < sites.count; i++)
 			if (sites.list[i].bytes[0] && (!largest || sites.list[i].bytes[0] > largest->bytes[0]))
 				largest = &sites.list[i];
 	mf_counted_deinit(&counted);
+	*bytes = largest ? largest->bytes[0] : 0;
 	if (largest)
 		label = strdup(largest->label);
 	if (label)
@@ -114,7 +118,8 @@ static void say_others(FILE *out, const struct mf_residency_detail *detail)
 	}
 }
 
-static void say_free(FILE *out, const struct mf_residency_detail *detail, const char *site)
+/* @site keeps @bytes of the free memory in pages with live blocks, more than any other that the question is about. */
+static void say_free(FILE *out, const struct mf_residency_detail *detail, const char *site, uint64_t bytes)
 {
 	const uint64_t *bands = detail->sample.bands;
 	uint64_t parts = bands[MF_BAND_FREE_PARTS], pages = bands[MF_BAND_FREE_PAGES];
@@ -130,15 +135,18 @@ static void say_free(FILE *out, const struct mf_residency_detail *detail, const 
 		return;
 	fprintf(out, " %s in pages of which live blocks use %.0f %%", mf_quantity_bytes(parts).text,
 		mf_quantity_share(used, used + parts));
-	if (site)
+	if (site && bytes >= parts / 2)
 		fprintf(out, ", mostly those of %s", site);
+	else if (site)
+		fprintf(out, " (%s beside those of %s)", mf_quantity_bytes(bytes).text, site);
 }
 
 static int print_sentence(const struct mf_terminal *terminal, const struct mf_query *query, struct mf_recorded *process,
 			  const struct mf_residency_detail *detail)
 {
 	const uint64_t *bands = detail->sample.bands;
-	mf_auto_free char *site = largest_site(query, process, detail, MF_RESIDENT_PINNED);
+	uint64_t pinned = 0;
+	mf_auto_free char *site = most_pinning_site(query, process, detail, &pinned);
 	mf_auto_free char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -147,7 +155,7 @@ static int print_sentence(const struct mf_terminal *terminal, const struct mf_qu
 		return -ENOMEM;
 	fprintf(out, "RSS %s: %s live, %s overhead", mf_quantity_bytes(mf_residency_rss(&detail->sample)).text,
 		mf_quantity_bytes(bands[MF_BAND_LIVE]).text, mf_quantity_bytes(bands[MF_BAND_OVERHEAD]).text);
-	say_free(out, detail, site);
+	say_free(out, detail, site, pinned);
 	say_others(out, detail);
 	putc('.', out);
 	if (fclose(out))
@@ -179,6 +187,9 @@ static void print_advice(const struct mf_terminal *terminal, const struct mf_res
 	for (size_t i = 0; i < sizeof(advice) / sizeof(advice[0]); i++) {
 		uint64_t bytes = detail->sample.bands[advice[i].band];
 
+		/* If that code is known, it has a table. */
+		if (advice[i].band == MF_BAND_ANONYMOUS && detail->n_touches)
+			continue;
 		if (bytes && bytes * WORTH_ADVICE >= rss)
 			print_wrapped(terminal, advice[i].words);
 	}

@@ -13,6 +13,7 @@
 #include "ctl/query/residency_summary.h"
 #include "ctl/query/sample_choice.h"
 #include "ctl/query/site_table.h"
+#include "ctl/query/touch_view.h"
 #include "report/counted.h"
 
 #define BAR   30u /* columns of the bar for all bytes, if the terminal is wide enough */
@@ -43,9 +44,10 @@ static void print_row(const struct mf_terminal *terminal, uint64_t part, uint64_
 	putc('\n', terminal->out);
 }
 
-static void print_heading(const struct mf_terminal *terminal, const struct mf_residency *residency,
+static void print_heading(const struct mf_terminal *terminal, const struct mf_recorded *process,
 			  const struct mf_residency_detail *detail)
 {
+	const struct mf_residency *residency = process->profile.residency;
 	const struct mf_residency_sample *sample = &detail->sample;
 	bool is_peak = detail == &residency->peak;
 	FILE *out = terminal->out;
@@ -61,8 +63,10 @@ static void print_heading(const struct mf_terminal *terminal, const struct mf_re
 		residency->n_samples, is_peak ? "" : " (the largest: --at=peak)");
 	if (is_peak && residency->peak_rss)
 		fprintf(out, "The kernel's peak (VmHWM) is %s. ", mf_quantity_bytes(residency->peak_rss).text);
-	fprintf(out, "The program ran on while a sample was taken, in at most %" PRIu64 ".%" PRIu64 " ms.\n\n", longest / 1000,
+	fprintf(out, "The program ran on while a sample was taken, in at most %" PRIu64 ".%" PRIu64 " ms.\n", longest / 1000,
 		longest / 100 % 10);
+	mf_touch_view_print_source(terminal, process, detail);
+	putc('\n', out);
 }
 
 static void print_bands(const struct mf_terminal *terminal, const struct mf_residency_sample *sample)
@@ -218,7 +222,8 @@ int mf_residency_view_check(const struct mf_query *query, const struct mf_record
 
 	if (!residency || !residency->n_samples)
 		return mf_error_set(err, -ENODATA, "the file has no samples of the resident set: make the recording with "
-						   "massif-ctl record --rss=yes");
+						   "massif-ctl record --rss=yes; of a program that ends at once there may "
+						   "be none");
 	return mf_sample_choose(query, process, err) ? 0 : -ESRCH;
 }
 
@@ -232,7 +237,7 @@ int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_
 	if (code)
 		return code;
 	detail = mf_sample_choose(query, process, err);
-	print_heading(terminal, residency, detail);
+	print_heading(terminal, process, detail);
 	code = mf_residency_summary_print(terminal, query, process, detail, err);
 	if (code)
 		return code;
@@ -241,6 +246,7 @@ int mf_residency_view_print(const struct mf_terminal *terminal, const struct mf_
 	print_fillings(terminal, detail);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !code; i++)
 		code = print_table(terminal, query, process, detail, i, err);
+	code = code ?: mf_touch_view_print(terminal, query, process, detail, err);
 	code = code ?: print_areas(terminal, query, detail, err);
 	if (!code)
 		mf_sample_choices_print(terminal->out, residency, terminal->width);

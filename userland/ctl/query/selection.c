@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/pattern.h"
 #include "report/moment.h"
+#include "report/touched.h"
 
 static bool is_thread(const struct mf_thread_info *thread, const char *pattern)
 {
@@ -43,14 +44,14 @@ static int look_through(void *data, const struct mf_moment_stack *stack, struct 
 }
 
 /* Keeps, of the contexts marked in @chosen, those with a function that matches. Returns 0 or -ENOMEM. */
-static int choose_functions(const struct mf_recorded *process, const char *pattern,
+static int choose_functions(const struct mf_profile *profile, struct mf_symbolizer *symbolizer, const char *pattern,
 			    const struct mf_report_options *options, bool *chosen, struct mf_error *err)
 {
-	size_t n = process->profile.n_contexts;
+	size_t n = profile->n_contexts;
 	mf_auto_free bool *found = calloc(n + 1, sizeof(*found));
 	mf_auto_free struct mf_leaf *leaves = calloc(n + 1, sizeof(*leaves));
 	struct mf_profile_snapshot all = { .tree = MF_TREE_DETAILED, .leaves = leaves, .n_seen = n };
-	const struct mf_moment moment = { &process->profile, &all, options, process->symbolizer };
+	const struct mf_moment moment = { profile, &all, options, symbolizer };
 	struct search search = { pattern, found };
 	int code;
 
@@ -92,6 +93,63 @@ static void keep(struct mf_recorded *process, const bool *chosen)
 			process->details[i] = (struct mf_context_details){ 0 };
 }
 
+static void each_detail(struct mf_residency *residency, void (*keep_of)(struct mf_residency_detail *detail, const bool *chosen),
+			const bool *chosen)
+{
+	keep_of(&residency->peak, chosen);
+	keep_of(&residency->last, chosen);
+	for (size_t i = 0; i < residency->n_moments; i++)
+		keep_of(&residency->moments[i], chosen);
+}
+
+static void keep_sites(struct mf_residency_detail *detail, const bool *chosen)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < detail->n_sites; i++)
+		if (chosen[detail->sites[i].context])
+			detail->sites[n++] = detail->sites[i];
+	detail->n_sites = n;
+}
+
+static void keep_touches(struct mf_residency_detail *detail, const bool *chosen)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < detail->n_touches; i++)
+		if (chosen[detail->touches[i].context])
+			detail->touches[n++] = detail->touches[i];
+	detail->n_touches = n;
+}
+
+/*
+ * Removes the first touches that are not selected. A recording does not say which thread touched a page first, so if
+ * threads are selected, all first touches are removed.
+ */
+static int select_touches(const struct mf_selection *selection, struct mf_recorded *process,
+			  const struct mf_report_options *options, bool *any, struct mf_error *err)
+{
+	const struct mf_first_touches *touches = process->profile.touches;
+	mf_auto_free bool *chosen = NULL;
+	struct mf_profile profile;
+	int code = 0;
+
+	if (!touches)
+		return 0;
+	mf_touched_profile(touches, &profile);
+	chosen = malloc(profile.n_contexts + 1);
+	if (!chosen)
+		return mf_error_set(err, -ENOMEM, "out of memory");
+	memset(chosen, !selection->thread, profile.n_contexts);
+	if (selection->through && !selection->thread)
+		code = choose_functions(&profile, touches->symbolizer, selection->through, options, chosen, err);
+	if (code)
+		return code;
+	*any |= memchr(chosen, true, profile.n_contexts) != NULL;
+	each_detail(&process->residency, keep_touches, chosen);
+	return 0;
+}
+
 int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded *process,
 		       const struct mf_report_options *options, bool *any, struct mf_error *err)
 {
@@ -105,10 +163,12 @@ int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded 
 	if (selection->thread)
 		choose_threads(&process->profile, selection->thread, chosen);
 	if (selection->through)
-		code = choose_functions(process, selection->through, options, chosen, err);
+		code = choose_functions(&process->profile, process->symbolizer, selection->through, options,
+					chosen, err);
 	if (code)
 		return code;
 	*any |= memchr(chosen, true, n) != NULL;
 	keep(process, chosen);
-	return 0;
+	each_detail(&process->residency, keep_sites, chosen);
+	return select_touches(selection, process, options, any, err);
 }

@@ -16,8 +16,8 @@ struct mf_selection {
 };
 
 /*
- * Removes all other stacks from the trees and counts of @process, which has threads if @selection names one; the totals
- * of the snapshots stay. Sets *@any if a stack is left. Returns 0 or -ENOMEM.
+ * Removes all other stacks from the trees, the counts and the samples of the resident set of @process, which has threads if
+ * @selection names one; the totals of the snapshots stay. Sets *@any if a stack is left. Returns 0 or -ENOMEM.
  */
 int mf_selection_apply(const struct mf_selection *selection, struct mf_recorded *process,
 		       const struct mf_report_options *options, bool *any, struct mf_error *err);

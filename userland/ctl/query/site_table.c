@@ -207,6 +207,7 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 			.options = &table->query->options.report,
 			.symbolizer = part->process->symbolizer,
 			.is_compared = table->n_parts > 1,
+			.is_touches = table->is_touches,
 		};
 
 		code = mf_sites_add(sites, &moment, table->by, side, err);

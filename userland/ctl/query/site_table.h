@@ -22,6 +22,7 @@ struct mf_site_table {
 	size_t n_parts;
 	const char *titles[MF_SITES_SIDES];
 	unsigned int sort; /* the number of a site (MF_SITES_*) by which the rows are sorted */
+	bool is_touches; /* the sites are of first touches */
 	bool growth; /* sort by how much the second number is above the first; @sort is 1 then */
 	enum mf_sites_by by;
 };

@@ -63,8 +63,11 @@ function hasBig(process) {
 // All lists of numbers of the samples of the resident set.
 function residencyNumbers(residency) {
 	const details = residency.details.map((detail) => [[...Object.values(detail).filter((value) => !Array.isArray(value))],
-		detail.bands, detail.fillings, detail.live_sites, detail.untouched_sites, detail.pinned_sites]).flat();
-	return [[residency.peak_rss], ...details, ...residency.bands.map((band) => band.bytes)];
+		detail.touched || [], detail.bands, detail.fillings, detail.live_sites, detail.untouched_sites, detail.pinned_sites]).flat();
+	const { samples, live_sites: live, untouched_sites: untouched, pinned_sites: pinned } = residency.moments;
+	const moments = samples.map((sample) => [...Object.values(sample).filter((value) => !Array.isArray(value)), ...sample.bands, ...sample.fillings,
+		...sample.touched || []]);
+	return [[residency.peak_rss], ...details, ...moments, ...live, ...untouched, ...pinned, ...residency.bands.map((band) => band.bytes)];
 }
 
 function nameOfThread(tid, name) {

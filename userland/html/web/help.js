@@ -32,7 +32,7 @@ const QUESTIONS = [
 	[OF_TWO, "Change, new and old for each function; the graph shows the stacks that hold more.",
 		() => ({ measure: "grown", at: current().peak, by: "function", sort: "change", ascending: false, zoom: null }), "graph", compared],
 	["Why does the resident set stay high?", "What the pages in memory hold, and which code keeps pages that are mostly free.",
-		() => ({ sample: residencyOf(current()).details.length - 1, sort: "", ascending: false, zoom: null }), "residency", residencyOf],
+		() => ({ sample: residencyOf(current()).last, sort: "", ascending: false, zoom: null }), "residency", residencyOf],
 	["Which sizes?", "How many blocks of each size were allocated.", () => ({}), "sizes", (p) => p.facts.sizes],
 	["How long do blocks live?", "The lifetimes of all blocks; click a row of the table to see its own beside them.",
 		() => ({}), "lifetimes", (p) => p.facts.block_sizes],

@@ -87,6 +87,10 @@ function figuresOf(profile) {
 		add("Resident set", largest.total, bytes, exactBytes, percent(largest.parts[0], largest.total) + " of it live blocks",
 			{ sample: 0, zoom: null });
 	}
+	const resident = residentProcesses(profile)[0];
+	if (resident)
+		add("Largest resident set", residencyOf(resident).details[0].total, bytes, exactBytes, "of " + processName(resident.facts) +
+			(resident.facts.pid ? " (" + resident.facts.pid + ")" : ""), { process: resident.number, sample: 0, zoom: null });
 	if (profile.counts) {
 		const calls_ = profile.sum(profile.counts[0]), temporary = profile.sum(profile.counts[2]);
 		add("Allocated", profile.sum(profile.counts[1]), bytes, exactBytes, "in " + plural(calls_, "block"),
@@ -138,6 +142,7 @@ function render() {
 	drawFigures();
 	drawTimeline();
 	drawResidency();
+	drawResidentSets();
 	drawGraph();
 	drawTable();
 	drawSizes();
@@ -161,8 +166,9 @@ function listen() {
 	$("help-close").addEventListener("click", () => $("help").close());
 	const moment = (at, sample) => show(state.curve === "rss" ? { sample } : { at });
 	$("at-peak").addEventListener("click", () => moment(current().peak, 0));
-	$("at-end").addEventListener("click", () => moment(current().end, residencyOf(current()) ? residencyOf(current()).details.length - 1 : 0));
-	$("at").addEventListener("input", (event) => moment(Number(event.target.value), Number(event.target.value)));
+	$("at-end").addEventListener("click", () => moment(current().end, residencyOf(current()) ? residencyOf(current()).last : 0));
+	$("at").addEventListener("input", (event) => moment(Number(event.target.value),
+		residencyOf(current()) ? residencyOf(current()).order[Number(event.target.value)] : 0));
 	$("curve-heap").addEventListener("click", () => show({ curve: "heap", zoom: null }));
 	$("curve-rss").addEventListener("click", () => show({ sample: state.sample, zoom: null }));
 	$("range-from").addEventListener("change", (event) => setRange(Number(event.target.value), range(current())[1]));

@@ -19,7 +19,7 @@ const BANDS = {
 };
 
 const FILLINGS = ["No live block", "Less than 10 % used", "10 to 25 %", "25 to 50 %", "50 % or more"];
-const SENTENCES = 3, HINTS = 3;
+const SENTENCES = 3, HINTS = 3, TOUCHES = 10;
 
 // A number of each node and site, from pairs as data.h says.
 function readValues(profile, pairs) {
@@ -31,11 +31,41 @@ function readValues(profile, pairs) {
 	return values;
 }
 
+// The sites that touched pages first, from triples as data.h says; null if that was not recorded.
+function readTouched(profile, triples) {
+	const rows = [];
+	for (let i = 0; triples && i < triples.length; i += 3)
+		rows.push({ part: triples[i], call: triples[i + 1] < 0 ? null : calls[triples[i + 1]], bytes: profile.number_(triples[i + 2]) });
+	return triples ? rows : null;
+}
+
 function rssOf(bands) {
 	return bands.reduce((sum, value) => sum + value);
 }
 
-// Makes the samples of a profile ready; null if it has none. Of two details of one sample, one is left out.
+// A number of each node at a moment: of the moments until it, each says what has changed since the one before.
+function readChanges(profile, lists, last) {
+	const values = zeros(profile.big, profile.length);
+	for (let k = 0; k <= last; k++)
+		for (let i = 0, node = -1; i < lists[k].length; i += 2) {
+			node += lists[k][i];
+			values[node] = profile.number_(lists[k][i + 1]);
+		}
+	return values;
+}
+
+// The values of a sample by their names, each made when it is first wanted.
+function lazyValues(make) {
+	const values = {};
+	for (const name of ["live", "untouched", "pinned"]) {
+		let made = null;
+		Object.defineProperty(values, name, { get: () => made ??= make(name + "_sites") });
+	}
+	return values;
+}
+
+// Makes the samples of a profile ready; null if it has none. The details are the samples of which more is known: the largest, the
+// last if that is another one (its number is last), and then others. The numbers in order are in the order of time.
 function residencyOf(profile) {
 	const list = profile.facts.residency;
 	if (!list || !list.time.length)
@@ -48,18 +78,25 @@ function residencyOf(profile) {
 		const parts = list.bands.map((band) => number(band.bytes[i]));
 		return { time, parts, total: rssOf(parts) };
 	});
-	const details = list.details.filter((detail, i) => !i || detail.time !== list.details[0].time).map((detail) => ({
-		...detail, parts: detail.bands.map(number), total: rssOf(detail.bands.map(number)), fillings: detail.fillings.map(number),
-		values: { live: readValues(profile, detail.live_sites), untouched: readValues(profile, detail.untouched_sites),
-			pinned: readValues(profile, detail.pinned_sites) },
-	}));
-	profile.residency = { bands, samples, details, peakRss: number(list.peak_rss) };
+	const detailOf = (detail, make) => ({ ...detail, parts: detail.bands.map(number), total: rssOf(detail.bands.map(number)),
+		fillings: detail.fillings.map(number), touched: readTouched(profile, detail.touched), values: lazyValues(make) });
+	const details = list.details.filter((detail, i) => !i || detail.time !== list.details[0].time)
+		.map((detail) => detailOf(detail, (name) => readValues(profile, detail[name])));
+	const last = details.length - 1;
+	details.push(...list.moments.samples.map((detail, k) => detailOf(detail, (name) => readChanges(profile, list.moments[name], k))));
+	const order = details.map((detail, i) => i).sort((a, b) => details[a].time - details[b].time);
+	profile.residency = { bands, samples, details, last, order, hidden: list.moments.hidden, peakRss: number(list.peak_rss) };
 	return profile.residency;
 }
 
+// Of the older process of a comparison, the sample that is largest or last as the chosen one is, or else the one that is nearest in time.
 function chosenSample(profile) {
-	const { details } = residencyOf(profile);
-	return details[Math.min(state.sample, details.length - 1)];
+	const { details, last } = residencyOf(profile), newer = profile.side ? residencyOf(current()) : null;
+	if (!newer)
+		return details[Math.min(state.sample, details.length - 1)];
+	const at = Math.min(state.sample, newer.details.length - 1);
+	return at === 0 ? details[0] : at === newer.last ? details[last] :
+		details[nearest(details.map((detail) => detail.time), newer.details[at].time)];
 }
 
 // The sample of the older process that is compared with the chosen one.
@@ -68,8 +105,8 @@ function olderSample(old) {
 }
 
 function sampleTitle(profile, sample) {
-	const { details } = residencyOf(profile), at = details.indexOf(sample);
-	return (at === 0 ? "the largest sample" : "the last sample") + ", " + time(sample.time, { unit: "ms" });
+	const { details, last } = residencyOf(profile), at = details.indexOf(sample), when = time(sample.time, { unit: "ms" });
+	return at === 0 ? "the largest sample, " + when : at === last ? "the last sample, " + when : "the sample at " + when;
 }
 
 function ofSample(name) {
@@ -77,7 +114,8 @@ function ofSample(name) {
 }
 
 function hasValues(name) {
-	return (p) => residencyOf(p) && residencyOf(p).details.some((detail) => detail.values[name].some((value) => value));
+	return (p) => residencyOf(p) && (residencyOf(p).details.slice(0, residencyOf(p).last + 1).some((detail) =>
+		detail.values[name].some((value) => value)) || p.facts.residency.moments[name + "_sites"].some((changes) => changes.length));
 }
 
 MEASURES.pinned = {
@@ -156,9 +194,10 @@ function drawSampleMarks(svg, residency, frame, x, y) {
 			show({ sample: nearest(ofDetails, xOf(this)) });
 		});
 	svg.selectAll("circle").data(residency.details).join("circle")
-		.attr("class", (d, i) => "mark" + (d === chosenSample(current()) ? " chosen" : "") + (i ? "" : " peak"))
-		.attr("cx", (d) => x(d.time)).attr("cy", (d) => y(Number(d.total))).attr("r", (d) => d === chosenSample(current()) ? 6 : 4)
-		.attr("data-sample", (d, i) => i).attr("data-total", (d) => d.total.toString())
+		.attr("class", (d, i) => "mark" + (d === chosenSample(current()) ? " chosen" : "") + (i ? "" : " peak") +
+			(i > residency.last ? " moment" : ""))
+		.attr("cx", (d) => x(d.time)).attr("cy", (d) => y(Number(d.total))).attr("r", (d, i) => d === chosenSample(current()) ? 6 : i > residency.last ? 3 : 4)
+		.attr("data-sample", (d, i) => i).attr("data-time", (d) => d.time).attr("data-total", (d) => d.total.toString())
 		.on("click", (d, i) => show({ sample: i }))
 		.on("mousemove", (d) => showTip("Show " + sampleTitle(current(), d), bandsText(residency, d), exactBytes(d.total)))
 		.on("mouseleave", hideTip);
@@ -190,11 +229,11 @@ function drawResidentTimeline(profile) {
 }
 
 function drawSampleChoice(profile) {
-	const { details } = residencyOf(profile), at = details.indexOf(chosenSample(profile)), last = details.length - 1;
+	const { details, last, order } = residencyOf(profile), at = details.indexOf(chosenSample(profile));
 	$("range").hidden = true;
 	$("at").hidden = $("at-text").hidden = false;
-	$("at").max = last;
-	$("at").value = at;
+	$("at").max = order.length - 1;
+	$("at").value = order.indexOf(at);
 	$("at").setAttribute("aria-valuetext", sampleTitle(profile, details[at]));
 	$("at-text").textContent = "Sample at " + time(details[at].time, { unit: "ms" }) + " of " +
 		plural(residencyOf(profile).samples.length, "sample");
@@ -266,6 +305,29 @@ function drawParts(profile, sample) {
 		partRow(profile, head("", FILLINGS[i]), value, all, before && before.fillings[i]))));
 }
 
+// What the same code has touched first in the older process; lines differ from build to build.
+function touchedBefore(row, old, before) {
+	return before.touched.filter((each) => each.part === row.part && (each.call && each.call.place) === (row.call && row.call.place))
+		.reduce((sum, each) => sum + each.bytes, old.zero());
+}
+
+// A site has a row for each part of the resident set that is worth it, with the colour of the part.
+function touchedHead({ part, call }, bands) {
+	const [name, where] = call ? GROUPS.site.label(call) : ["Other code", ""], { key, words: text } = bands[part];
+	return element("th", { scope: "row", class: "band " + key, title: name }, element("i", { "aria-hidden": "true" }),
+		element("span", { class: "name" }, shorten(name, 100)), element("span", { class: "where" }, where + (where ? ", " : "") +
+			(key === "live" ? "memory of the allocator" : text.toLowerCase())));
+}
+
+function drawTouched(profile, sample) {
+	const old = older(profile), before = old && olderSample(old), { bands } = residencyOf(profile);
+	const rows = (sample.touched || []).filter((row) => Number(row.bytes) * 100 >= Number(sample.total))
+		.sort((a, b) => a.bytes < b.bytes ? 1 : -1).slice(0, TOUCHES);
+	$("touched").hidden = !rows.length;
+	fill("residency-touched", partHead("Site, and the part of the resident set"), element("tbody", {}, ...rows.map((row) =>
+		partRow(profile, touchedHead(row, bands), row.bytes, sample.total, before && before.touched && touchedBefore(row, old, before)))));
+}
+
 function drawResidency() {
 	const profile = current(), residency = residencyOf(profile);
 	$("curves").hidden = !residency;
@@ -277,10 +339,41 @@ function drawResidency() {
 	const sample = chosenSample(profile), sites = pinningSites(profile, sample), hints = hintsOf(profile, sample);
 	fill("residency-total", element("strong", { title: exactBytes(sample.total), "data-value": sample.total.toString() }, bytes(sample.total)),
 		" resident in " + sampleTitle(profile, sample) + (sample === residency.details[0] && residency.peakRss ?
-			"; the kernel's peak (VmHWM) is " + bytes(residency.peakRss) : ""));
+			"; the kernel's peak (VmHWM) is " + bytes(residency.peakRss) : ""), residency.hidden ? element("span", { id: "samples-hidden" },
+		"; " + plural(residency.hidden, "sample") + " left out here, because the page would be too large: massif-ctl show --rss --at=TIME") : null);
 	fill("residency-sites", ...sites.map(siteSentence));
 	$("residency-sites").hidden = !sites.length;
 	drawParts(profile, sample);
+	drawTouched(profile, sample);
 	fill("residency-hints", ...hints);
 	$("residency-hints-title").hidden = !hints.length;
+}
+
+// Of processes that are shown together, those that have samples, the largest resident set first.
+function residentProcesses(profile) {
+	const largest = (each) => residencyOf(each).details[0].total;
+	return (profile.together || []).filter((each) => residencyOf(each)).sort((a, b) => largest(a) < largest(b) ? 1 : -1);
+}
+
+function residentRow(profile, most) {
+	const { details, last } = residencyOf(profile), { facts } = profile, largest = details[0];
+	const number = (value) => element("td", { class: "number", title: exactBytes(value), "data-value": value.toString() }, bytes(value));
+	return element("tr", {}, element("th", { scope: "row" }, element("button", { type: "button", class: "name", title: visible(facts.cmd || ""),
+		onclick: () => show({ process: profile.number, sample: 0, zoom: null }) }, processName(facts))),
+	element("td", { class: "number" }, facts.pid ? String(facts.pid) : ""), element("td", { class: "number" }, facts.parent ? String(facts.parent) : ""),
+	number(largest.total), element("td", { class: "bars" }, bar(largest.total, most)), number(profile.number_(largest.pss)),
+	number(details[last].total));
+}
+
+// The resident sets of processes that are shown together: their sum would say nothing.
+function drawResidentSets() {
+	const profile = current(), list = residentProcesses(profile);
+	$("resident-sets").hidden = !list.length;
+	if (!list.length)
+		return;
+	const head = (text, name) => element("th", { scope: "col", class: name || "number" }, text);
+	const most = residencyOf(list[0]).details[0].total, rest = profile.together.length - list.length;
+	fill("resident-sets-rows", element("thead", {}, element("tr", {}, head("Process", "name"), head("pid"), head("Parent"), head("Largest"),
+		element("td", { class: "bars" }), head("Its Pss"), head("Last"))), element("tbody", {}, ...list.map((each) => residentRow(each, most))));
+	$("resident-sets-rest").textContent = rest ? "Of " + grouped(rest) + " more there is no sample." : "";
 }
