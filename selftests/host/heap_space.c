@@ -98,7 +98,7 @@ TEST_F_TIMEOUT(space, descriptors, 60)
  */
 TEST_F_TIMEOUT(space, unannounced, 60)
 {
-	static const char *const ways[] = { "forked_bare", "newborn_bare", "executed_bare" };
+	static const char *const ways[] = { "forked_bare", "newborn_bare", "leaderless_bare", "executed_bare" };
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s", ctl_target("ctl_static_waits"));
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(space, unannounced, 60)
 			 * With "executed_bare", the child first executes an intermediate program, which then executes
 			 * the static one. Without --trace-children, the intermediate program is not profiled.
 			 */
-			bool follows = j || i < 2;
+			bool follows = j || i < 3;
 
 			TH_LOG("%s %s", ways[i], traces[j]);
 			ctl_run(&self->result, NULL, variant->before,

@@ -92,7 +92,7 @@ CFLAGS-libheap_requests := -g -O1 -D_GNU_SOURCE -Wl,-z,noseparate-code
 # -z now: lazy binding would need 3 KiB of stack at the first call of each function.
 LDLIBS-heap_small_stacks := -Wl,-z,now -lpthread
 CFLAGS-heap_space := -g -O1 -D_GNU_SOURCE
-LDLIBS-heap_space := -ldl
+LDLIBS-heap_space := -ldl -pthread
 # Needs the gold linker, which enlarges the stack for functions that call code without split stacks.
 CFLAGS-heap_split_stack := -g -O0 -D_GNU_SOURCE -fsplit-stack -fcf-protection=none
 LDLIBS-heap_split_stack := -fuse-ld=gold

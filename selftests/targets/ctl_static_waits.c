@@ -5,7 +5,7 @@
 
 int main(void)
 {
-	/* Twice the longest time between two looks of massif-ctl (LAST_WATCH_MS in userland/ctl/heap/family.c). */
+	/* Twice the longest time between two looks of massif-ctl (LAST_WATCH_MS in userland/ctl/heap/program_watch.c). */
 	usleep(1000000);
 	return 0;
 }

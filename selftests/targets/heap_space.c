@@ -2,6 +2,7 @@
 // heap_space WAY [PROGRAM]: forks, or executes programs, and lists the descriptors that each process has open.
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,31 @@ static int newborn_bare(char **argv)
 	return wait_for(pid);
 }
 
+static void *bare_later(void *argv)
+{
+	/* Long enough for massif-ctl to look at the process several times after its first thread has ended. */
+	usleep(300000);
+	_exit(bare_over(argv));
+}
+
+/*
+ * In a child, the first thread ends, and with it all entries of /proc/PID/maps. Later, another thread executes the given
+ * program with a raw system call; the program then has the pid of the first thread.
+ */
+static int leaderless_bare(char **argv)
+{
+	pthread_t thread;
+	pid_t pid = fork();
+
+	if (!pid) {
+		grow();
+		if (pthread_create(&thread, NULL, bare_later, argv))
+			_exit(95);
+		bare(SYS_exit, 0);
+	}
+	return wait_for(pid);
+}
+
 /* Executes this test program again in a child, which then executes the given program with a raw system call. */
 static int executed_bare(char **argv)
 {
@@ -174,6 +200,7 @@ static const struct {
 	{ "forked_bare", forked_bare },
 	{ "newborn_bare", newborn_bare },
 	{ "executed_bare", executed_bare },
+	{ "leaderless_bare", leaderless_bare },
 };
 
 int main(int argc, char **argv)

@@ -24,16 +24,14 @@
 #include "ctl/message/message.h"
 #include "monitor_command.h"
 #include "origin.h"
+#include "program_watch.h"
 #include "rowcache.h"
 #include "shared_profile.h"
-#include "ctl/launch/proc_maps.h"
 #include "timekeeper.h"
 #include "model/tally.h"
 
 enum {
 	EVENTS = 16,
-	FIRST_WATCH_MS = 1, /* initial interval between checks of whether a process has executed another program */
-	LAST_WATCH_MS = 500, /* maximum interval between checks of whether a process has executed another program */
 	FIRST_FILES_MS = 1, /* initial interval between checks for newly mapped files; doubles up to LAST_FILES_MS */
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
@@ -216,16 +214,6 @@ int mf_heap_family_adopt(struct mf_heap_family *family)
 	return follow(family, process, process->pid);
 }
 
-/* Schedules the next check of whether @process is still running the same program. */
-static void check_later(struct mf_heap_process *process)
-{
-	if (process->watch_ms < 0)
-		process->watch_ms = FIRST_WATCH_MS;
-	else
-		process->watch_ms = process->watch_ms * 2 < LAST_WATCH_MS ? process->watch_ms * 2 : LAST_WATCH_MS;
-	process->watch_at = mf_timekeeper_now() + process->watch_ms;
-}
-
 /*
  * Creates the page that massif-ctl shares with @process (struct mf_join_page). Returns the descriptor through which the
  * process maps the page when it joins; a negative number if there is no page.
@@ -300,7 +288,7 @@ static int serve_executed(struct mf_heap_family *family, int fd, const struct mf
 	/* If sending fails, the process has ended; its pidfd will report that. */
 	answer_joining(family, made, fd, trace_target(family->options));
 	if (!made->space.number)
-		check_later(made);
+		mf_program_watch_later(made);
 	return ENOTCONN;
 }
 
@@ -421,40 +409,6 @@ static int serve_request(void *data, struct mf_join_conn *guest, const struct mf
 	return -EPROTO;
 }
 
-static void say_departed(const struct mf_heap_process *process)
-{
-	mf_message_say(process->launched ? MF_MESSAGE_PROBLEM : MF_MESSAGE_DETAIL,
-		       "process %d (%s) executed a program that heap mode cannot profile; no file is "
-		       "written for this process",
-		       (int)process->pid, process->title);
-}
-
-/*
- * Checks @process, which does not map the page that it should share with massif-ctl, and schedules the next check.
- * There are three possible causes: the process ended; it executed another program, which will soon join if the shim is
- * loaded into it; or the page could not be created or mapped.
- */
-static void lose_mapping(struct mf_heap_family *family, struct mf_heap_process *process)
-{
-	/*
-	 * When a profiled process executes a program, that program first connects to massif-ctl, and maps its session
-	 * only later.
-	 */
-	bool had_session = process->forked || __atomic_load_n(&process->store.header->pid, __ATOMIC_ACQUIRE);
-	enum mf_proc_maps sight = mf_proc_maps_of(process->pid);
-	bool executes = mf_heap_process_executes(process);
-
-	check_later(process);
-	process->departs = (sight == MF_MAPPED_ARRIVING && had_session) || (executes && sight != MF_MAPPED_OURS);
-	/* MF_MAPPED_UNKNOWN means that the new program's maps are unreadable, because it gained privileges. */
-	if (sight == MF_MAPPED_OTHER || (executes && sight == MF_MAPPED_UNKNOWN)) {
-		say_departed(process);
-		mf_shared_profile_drop(&family->processes, process);
-	} else if (sight == MF_MAPPED_ENDING) {
-		process->watch_ms = -1; /* the pidfd will report that the process ended */
-	}
-}
-
 /*
  * Starts the profile of a forked child when its first message (MF_JOIN_BORN) arrives. Returns false if the child cannot
  * be followed.
@@ -469,7 +423,7 @@ static bool begin_child(struct mf_heap_family *family, struct mf_heap_process *p
 	mf_join_server_answer(process->connection, 0, NULL);
 	close(mf_take(process->connection, -1));
 	if (!process->space.number)
-		check_later(process);
+		mf_program_watch_later(process);
 	return true;
 }
 
@@ -518,7 +472,7 @@ static void serve_inotify(struct mf_heap_family *family)
 			 * begin_child() will notice that the child's address space is no longer being watched.
 			 */
 			if (process->pid && !process->ended)
-				lose_mapping(family, process);
+				mf_program_watch_look(&family->processes, process);
 		}
 	}
 }
@@ -582,7 +536,7 @@ static void write_one(struct mf_heap_family *family, struct mf_heap_process *pro
 	/* The process ended while running another program, which is not profiled. */
 	if (process->departs || (mf_heap_process_executes(process) && !process->launched)) {
 		if (process->departs)
-			say_departed(process);
+			mf_program_watch_say(process);
 		mf_shared_profile_drop(&family->processes, process);
 		return;
 	}
@@ -621,13 +575,12 @@ int mf_heap_family_look(struct mf_heap_family *family)
 		next = process->next;
 		if (process->ended || !process->pid)
 			continue;
-		if (process->watch_ms >= 0 && now >= process->watch_at) {
+		if (mf_program_watch_is_due(process, now)) {
 			/*
-			 * lose_mapping() may have dropped @process or @next, so start over with the first process.
-			 * @process is not checked again in this round, because lose_mapping() has rescheduled its
-			 * check.
+			 * mf_program_watch_look() may have dropped @process or @next, so start over with the first
+			 * process. @process is not looked at again in this round, because the next look is scheduled.
 			 */
-			lose_mapping(family, process);
+			mf_program_watch_look(&family->processes, process);
 			next = family->processes;
 			continue;
 		}

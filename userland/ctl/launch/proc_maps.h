@@ -10,7 +10,8 @@ enum mf_proc_maps {
 	MF_MAPPED_OURS,	 /* the session is mapped */
 	MF_MAPPED_ARRIVING, /* another program was executed, and the shim is mapped or may still be loaded */
 	MF_MAPPED_OTHER,	 /* another program was executed, without the shim */
-	MF_MAPPED_ENDING, /* the process has ended, or is exiting and has no mappings left */
+	/* no mapping at all: the process or only its first thread has ended, or it is just executing another program */
+	MF_MAPPED_ENDING,
 };
 
 enum mf_proc_maps mf_proc_maps_of(pid_t pid);
