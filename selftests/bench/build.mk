@@ -40,7 +40,7 @@ check-exact:
 check-rss:
 	@selftests/tools/packages.sh build test
 	@$(SUBMAKE) programs tests
-	@TESTS=host/rss_equal MASSIF_RSS_SAMPLES=1000 selftests/tools/run-tests.sh
+	@TESTS=host/rss_equal MASSIF_RSS_SAMPLES=1000 OUTPUT=yes selftests/tools/run-tests.sh
 
 #: check-rss-kernel  the same with massif.ko in the guest, 500 times on each of two kernels (KERNELS=)
 .PHONY: check-rss-kernel
@@ -49,7 +49,7 @@ check-rss-kernel:
 	@selftests/tools/packages.sh build guest test
 	@$(SUBMAKE) programs tests guest-module KERNELS='$(KERNELS)'
 	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=7200 MASSIF_RSS_SAMPLES=500 KERNELS='$(KERNELS)' EVERYWHERE=yes \
-		TESTS=guest/rss_counted selftests/tools/run-tests.sh
+		TESTS=guest/rss_counted OUTPUT=yes selftests/tools/run-tests.sh
 
 #: bench-micro      what it adds to one pair of malloc and free, and what threads gain (PAIRS=7)
 bench-micro:

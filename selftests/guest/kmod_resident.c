@@ -20,7 +20,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
-#include "selftests/lib/zram_swap.h"
+#include "selftests/lib/guest_swap.h"
 
 #define PAGE	4096ul
 #define MOMENTS	64
@@ -186,7 +186,7 @@ FIXTURE_SETUP(resident)
 	/* The harness runs the test even if its fixture skips, so the test itself skips. */
 	if (!has_resident())
 		self->missing = "CONFIG_MMU_NOTIFIER";
-	else if (variant->swaps && !zram_swap_begin())
+	else if (variant->swaps && !guest_swap_begin(&guest_swap_zram))
 		self->missing = "zram to swap to";
 	if (self->missing)
 		return;
@@ -210,7 +210,7 @@ FIXTURE_TEARDOWN(resident)
 	if (!self->replay)
 		return;
 	if (variant->swaps)
-		EXPECT_TRUE(zram_swap_end());
+		EXPECT_TRUE(guest_swap_end(&guest_swap_zram));
 	kmod_session_close(&self->session);
 	free(self->replay);
 	unlink(self->log);

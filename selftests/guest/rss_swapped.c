@@ -10,7 +10,7 @@
 #include "recording/reader.h"
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/skip.h"
-#include "selftests/lib/zram_swap.h"
+#include "selftests/lib/guest_swap.h"
 
 #define MIB (1ull << 20)
 
@@ -20,12 +20,19 @@ FIXTURE(swapped) {
 	bool has_swap;
 };
 
+FIXTURE_VARIANT(swapped) {
+	const struct guest_swap *swap;
+};
+
+FIXTURE_VARIANT_ADD(swapped, to_zram) { &guest_swap_zram };
+FIXTURE_VARIANT_ADD(swapped, to_a_file) { &guest_swap_file };
+
 FIXTURE_SETUP(swapped)
 {
 	ctl_remove_files("massif.");
-	self->has_swap = zram_swap_begin();
+	self->has_swap = guest_swap_begin(variant->swap);
 	if (!self->has_swap)
-		SKIP_SETUP("this kernel has no zram");
+		SKIP_SETUP("this kernel has no zram, or no ext4");
 }
 
 FIXTURE_TEARDOWN(swapped)
@@ -34,7 +41,7 @@ FIXTURE_TEARDOWN(swapped)
 	ctl_result_free(&self->result);
 	ctl_remove_files("massif.");
 	if (self->has_swap)
-		EXPECT_TRUE(zram_swap_end());
+		EXPECT_TRUE(guest_swap_end(variant->swap));
 }
 
 #define RUN(...) (ctl_result_free(&self->result), CTL_RUN(&self->result, __VA_ARGS__), ctl_exit_code(&self->result))

@@ -12,7 +12,7 @@
 
 #include "selftests/lib/take_descriptor.h"
 #include "selftests/lib/weather.h"
-#include "selftests/lib/zram_swap.h"
+#include "selftests/lib/guest_swap.h"
 
 #define PAGE	4096ul
 
@@ -75,7 +75,7 @@ static long effects_now(void)
 
 static const char *begin_swap(struct member *member)
 {
-	if (!zram_swap_begin())
+	if (!guest_swap_begin(&guest_swap_zram))
 		return "zram to swap to";
 	if (!weather_group_make(GROUP, 24ul << 20) || !weather_group_enter(GROUP, member->pid))
 		return "control groups of memory";
@@ -104,7 +104,7 @@ static long effects_of_swap(void)
 static bool end_swap(struct member *member)
 {
 	weather_group_remove(GROUP);
-	return zram_swap_end();
+	return guest_swap_end(&guest_swap_zram);
 }
 
 const struct weather weather_swap = {

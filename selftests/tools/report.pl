@@ -8,6 +8,8 @@
 # last lines of a log needs the failures more than what was skipped. The last line is "N passed, M failed", with
 # ", K skipped" if any were; it is also written to the summary file. The exit status is 0 only if nothing failed
 # and something passed.
+#
+# If the environment has OUTPUT, the output of tests that passed is printed, too, when they end.
 use strict;
 use warnings;
 use IO::Select;
@@ -126,6 +128,8 @@ sub finish {
 		$text .= "---- $test->{name}: $_\n" for @complaints;
 		print $text;
 		push @failures, { text => $text, cases => $test->{bad} };
+	} elsif ($test && $ENV{OUTPUT}) {
+		print "---- $test->{name}\n$test->{output}";
 	}
 	$test = undef;
 	($doing, $since) = ('between tests', time);

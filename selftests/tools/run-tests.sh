@@ -11,6 +11,8 @@
 # selftests/guest/tests.conf requires all kernels, unless EVERYWHERE is set. MASSIF_GUEST_APPEND has words for
 # their command lines.
 #
+# OUTPUT=yes prints the output of tests that passed, too.
+#
 # A guest that died or can no longer be trusted is replaced by a fresh one.
 set -u
 unset CDPATH # or cd may go elsewhere, and print where
