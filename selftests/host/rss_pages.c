@@ -207,7 +207,7 @@ static void have_many(struct __test_metadata *_metadata, FIXTURE_DATA(pages) *se
 	range->is_arena = true;
 	memset(range->states, MF_PAGE_PRESENT, 32 * n / PAGE + 2);
 	mf_heap_pages_fill(&self->pages, &self->store);
-	EXPECT_EQ(n > 1u << 20, self->pages.lacks_copy);
+	EXPECT_EQ(n > 1u << 20, self->pages.blocks.lacks_copy);
 	ASSERT_EQ(0, mf_heap_pages_list_sites(&self->pages, &self->store, &sites, &n_sites));
 	ASSERT_EQ(CONTEXTS, n_sites);
 	for (size_t i = 0; i < n_sites; i++) {
@@ -265,18 +265,64 @@ TEST_F(pages, of_a_table_with_holes)
 						  (block.address & ~(PAGE - 1)) + 2 * PAGE));
 	}
 	before = blocks_of(memory);
-	self->pages.memory = memory;
+	self->pages.blocks.memory = memory;
 	mf_heap_pages_fill(&self->pages, &store);
 	EXPECT_EQ(before, blocks_of(memory));
-	EXPECT_EQ(3, self->pages.n_blocks);
+	EXPECT_EQ(3, self->pages.blocks.n);
 	for (size_t i = 0; i < 3; i++) {
 		EXPECT_EQ(1, self->pages.ranges[i].n_blocks);
 		EXPECT_EQ(100, self->pages.ranges[i].live[0] + self->pages.ranges[i].live[1]);
 	}
 	/* Reading everything allocates pages; otherwise this test would show nothing. */
-	self->pages.memory = 0;
+	self->pages.blocks.memory = 0;
 	mf_heap_pages_fill(&self->pages, &store);
 	EXPECT_LT(before, blocks_of(memory));
+	mf_store_detach(&store);
+	close(memory);
+}
+
+/*
+ * A large table is read by a thread, a small one is not. What is entered is the same, also if the thread's blocks have been
+ * forgotten before.
+ */
+TEST_F_TIMEOUT(pages, of_a_table_that_a_thread_reads, 60)
+{
+	const uint64_t span = 256ull << 20;
+	struct mf_heap_range *range;
+	struct mf_store store;
+	struct mf_error err;
+	uint64_t live = 0, n = 0;
+	int memory;
+
+	ASSERT_EQ(0, mf_store_create(&store, 1ull << 30, &memory, &err));
+	mf_blocks_set_distance(&store, 32);
+	mf_live_blocks_change(&self->pages.blocks, memory);
+	for (uint64_t at = 0; at < span; at += 1000 + at % 3000, n++) {
+		const struct mf_block block = { START + (at & ~15ull) + 16, 100, 112, self->contexts[n % CONTEXTS] };
+
+		ASSERT_TRUE(mf_blocks_put(&store, &block));
+		if (n == 10) {
+			ASSERT_EQ(0, mf_live_blocks_begin(&self->pages.blocks, &store));
+			EXPECT_FALSE(self->pages.blocks.runs);
+		}
+	}
+	for (int round = 0; round < 3; round++) {
+		ASSERT_EQ(0, mf_live_blocks_begin(&self->pages.blocks, &store));
+		EXPECT_TRUE(self->pages.blocks.runs);
+		if (round < 2)
+			mf_heap_pages_reset(&self->pages);
+		EXPECT_EQ(round < 2, !self->pages.blocks.runs);
+	}
+	range = mf_heap_pages_add(&self->pages, START, START + span + 2 * PAGE);
+	ASSERT_NE(NULL, range);
+	range->is_arena = true;
+	ASSERT_EQ(0, mf_heap_pages_fill(&self->pages, &store));
+	EXPECT_FALSE(self->pages.blocks.runs);
+	EXPECT_EQ(n, self->pages.blocks.n);
+	EXPECT_EQ(n, self->pages.ranges[0].n_blocks);
+	for (uint64_t i = 0; i < span / PAGE + 2; i++)
+		live += self->pages.ranges[0].live[i];
+	EXPECT_EQ(100 * n, live);
 	mf_store_detach(&store);
 	close(memory);
 }
@@ -296,7 +342,7 @@ TEST_F(pages, of_a_table_that_grows)
 
 	ASSERT_EQ(0, mf_store_create(&store, 512ull << 20, &memory, &err));
 	mf_blocks_set_distance(&store, 32);
-	self->pages.memory = memory;
+	self->pages.blocks.memory = memory;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		size_t n = 0;
 		int64_t before;
@@ -313,10 +359,10 @@ TEST_F(pages, of_a_table_that_grows)
 		before = blocks_of(memory);
 		mf_heap_pages_reset(&self->pages);
 		ASSERT_EQ(0, mf_heap_pages_fill(&self->pages, &store));
-		EXPECT_EQ(n, self->pages.n_blocks) TH_LOG("step %zu", i);
+		EXPECT_EQ(n, self->pages.blocks.n) TH_LOG("step %zu", i);
 		EXPECT_EQ(before, blocks_of(memory));
 	}
-	self->pages.memory = -1;
+	self->pages.blocks.memory = -1;
 	EXPECT_EQ(-EBADF, mf_heap_pages_fill(&self->pages, &store));
 	mf_store_detach(&store);
 	close(memory);

@@ -7,15 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "model/tally.h"
 #include "model/trie.h"
 #include "residency/pagemap.h"
 
 /* glibc gives no smaller block pages of its own, unless the program asks for it (M_MMAP_THRESHOLD). */
 #define LARGE_LEAST (128u << 10)
-
-/* 16 MB of copies. */
-#define COPIED_MAX (1u << 20)
 
 struct mf_heap_range *mf_heap_pages_add(struct mf_heap_pages *pages, uint64_t start, uint64_t end)
 {
@@ -50,14 +46,12 @@ void mf_heap_pages_reset(struct mf_heap_pages *pages)
 		free(pages->ranges[i].live);
 		free(pages->ranges[i].used);
 	}
+	mf_live_blocks_reset(&pages->blocks);
 	*pages = (struct mf_heap_pages){
 		.page = pages->page,
-		.memory = pages->memory,
 		.ranges = pages->ranges,
 		.room = pages->room,
 		.blocks = pages->blocks,
-		.room_blocks = pages->room_blocks,
-		.written = pages->written,
 	};
 }
 
@@ -65,8 +59,7 @@ void mf_heap_pages_deinit(struct mf_heap_pages *pages)
 {
 	mf_heap_pages_reset(pages);
 	free(pages->ranges);
-	free(pages->blocks);
-	mf_written_parts_deinit(&pages->written);
+	mf_live_blocks_deinit(&pages->blocks);
 	*pages = (struct mf_heap_pages){ .page = pages->page };
 }
 
@@ -86,33 +79,12 @@ static size_t find(const struct mf_heap_pages *pages, uint64_t address)
 	return low < pages->n_ranges && pages->ranges[low].start <= address ? low : pages->n_ranges;
 }
 
-/* A walk over the blocks. The table of blocks has neighbours one after the other, so most are in the range of the last one. */
+/* A walk over the blocks. Most are in the range of the last one. */
 struct walk {
 	struct mf_heap_pages *pages;
 	unsigned int page_bits; /* log2 of the size of a page */
 	size_t range;
 };
-
-static off_t table_start(const struct mf_store *store)
-{
-	return (off_t)store->header->regions[MF_REGION_BLOCK_LEAVES].offset;
-}
-
-/*
- * Reads only those parts of the table that have been written to: reading a page of the mapped file that was never written
- * would allocate it.
- */
-static void walk_store(const struct mf_heap_pages *pages, const struct mf_store *store,
-		       void (*visit)(const struct mf_block *block, void *data), void *data)
-{
-	const off_t start = table_start(store);
-
-	if (!pages->memory)
-		mf_blocks_walk(store, visit, data);
-	for (size_t i = 0; pages->memory && i < pages->written.n; i++)
-		mf_blocks_walk_part(store, (uint64_t)(pages->written.list[i].start - start),
-				    (uint64_t)(pages->written.list[i].end - start), visit, data);
-}
 
 static struct mf_heap_range *range_of(struct walk *walk, uint64_t address)
 {
@@ -193,26 +165,6 @@ static void add(const struct mf_heap_range *range, uint16_t *counts, uint64_t pa
 	}
 }
 
-/* Drops the copy if there are too many blocks, too little memory, or a block whose size does not fit. */
-static void copy(struct mf_heap_pages *pages, const struct mf_block *block)
-{
-	if (pages->lacks_copy)
-		return;
-	if (pages->n_blocks == pages->room_blocks) {
-		size_t room = pages->room_blocks ? 2 * pages->room_blocks : 1024;
-		struct mf_heap_block *more = pages->n_blocks < COPIED_MAX ?
-						     reallocarray(pages->blocks, room, sizeof(*more)) : NULL;
-
-		pages->lacks_copy = !more;
-		if (!more)
-			return;
-		pages->blocks = more;
-		pages->room_blocks = room;
-	}
-	pages->lacks_copy = block->size > UINT32_MAX;
-	pages->blocks[pages->n_blocks++] = (struct mf_heap_block){ block->address, (uint32_t)block->size, block->context };
-}
-
 /* Most blocks lie in a single page. The block is inside its extent. */
 static bool is_in_a_page(const struct walk *walk, const struct mf_heap_range *range, const struct extent *extent)
 {
@@ -227,9 +179,6 @@ static void fill(const struct mf_block *block, void *data)
 	struct mf_heap_range *range = range_of(walk, block->address);
 	struct extent extent;
 
-	if (block->address == walk->pages->freed)
-		return;
-	copy(walk->pages, block);
 	if (!range) {
 		walk->pages->outside += block->size;
 		return;
@@ -250,27 +199,14 @@ static void fill(const struct mf_block *block, void *data)
 	add(range, range->used, page, walk->page_bits, extent.start, extent.end);
 }
 
-/* Only a program with one thread delays a free, and no more than one. */
-static void note_freed(const struct mf_block *block, void *data)
-{
-	struct mf_heap_pages *pages = data;
-
-	pages->freed = block->address;
-}
-
 int mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store)
 {
 	struct walk walk = { .pages = pages, .page_bits = bits_of(pages->page) };
-	const off_t start = table_start(store);
-	int ret = pages->memory ? mf_written_parts_look(&pages->written, pages->memory, start,
-							start + (off_t)store->sizes[MF_REGION_BLOCK_LEAVES]) : 0;
+	int ret = mf_live_blocks_read(&pages->blocks, store);
 
-	if (ret)
-		return ret;
-
-	mf_tally_walk_delayed(store, note_freed, pages);
-	walk_store(pages, store, fill, &walk);
-	return 0;
+	if (!ret)
+		mf_live_blocks_each(&pages->blocks, store, fill, &walk);
+	return ret;
 }
 
 bool mf_heap_pages_are_free(const struct mf_heap_pages *pages, const struct mf_heap_range *range)
@@ -350,21 +286,17 @@ static void charge(struct sites *sites, const struct mf_heap_range *range, uint6
 	}
 }
 
-static void add_site(struct sites *sites, uint64_t address, uint64_t size, uint32_t context)
+static void add_site(const struct mf_block *block, void *data)
 {
+	struct sites *sites = data;
 	const struct mf_heap_range *range;
 
-	if (context >= sites->n || address == sites->walk.pages->freed)
+	if (block->context >= sites->n)
 		return;
-	range = range_of(&sites->walk, address);
-	sites->sites[context].live += size;
+	range = range_of(&sites->walk, block->address);
+	sites->sites[block->context].live += block->size;
 	if (range)
-		charge(sites, range, address, size, &sites->sites[context]);
-}
-
-static void visit_site(const struct mf_block *block, void *data)
-{
-	add_site(data, block->address, block->size, block->context);
+		charge(sites, range, block->address, block->size, &sites->sites[block->context]);
 }
 
 static bool make_seen(struct sites *sites, const struct mf_heap_pages *pages)
@@ -401,11 +333,7 @@ int mf_heap_pages_list_sites(const struct mf_heap_pages *pages, const struct mf_
 
 	sites.sites = calloc((size_t)sites.n + 1, sizeof(*sites.sites));
 	if (sites.sites && make_seen(&sites, pages)) {
-		if (pages->lacks_copy)
-			walk_store(pages, store, visit_site, &sites);
-		else
-			for (size_t i = 0; i < pages->n_blocks; i++)
-				add_site(&sites, pages->blocks[i].address, pages->blocks[i].size, pages->blocks[i].context);
+		mf_live_blocks_each(&pages->blocks, store, add_site, &sites);
 		*n = 0;
 		for (uint32_t i = MF_CONTEXT_FIRST; i < sites.n; i++) {
 			if (!sites.sites[i].live)

@@ -11,7 +11,7 @@
 #include "model/blocks.h"
 #include "model/store.h"
 #include "profile/residency.h"
-#include "residency/written_parts.h"
+#include "residency/live_blocks.h"
 
 /* A range of pages in which there may be blocks. */
 struct mf_heap_range {
@@ -31,31 +31,14 @@ struct mf_heap_range {
 	bool has_large_at_start;
 };
 
-/* A copy of a live block, as small as possible: there can be a million. */
-struct mf_heap_block {
-	uint64_t address;
-	uint32_t size, context;
-};
-
 /* Zero-initialise it, but for the size of a page. To look at the process again, call mf_heap_pages_reset(). */
 struct mf_heap_pages {
 	uint64_t page; /* size of a page in bytes, at most 32 KiB */
-	/* the file with the session memory, whose position changes; 0: the store is in private memory */
-	int memory;
 	bool is_glibc; /* the blocks are those of glibc's allocator, whose layout is known */
 	struct mf_heap_range *ranges; /* in ascending order */
 	size_t n_ranges, room;
-	/* address of a block that was freed, but is still in the table (mf_tally_delay_free()); 0: none */
-	uint64_t freed;
 	uint64_t outside; /* bytes of live blocks outside all ranges */
-	/*
-	 * A copy of the blocks, so that what they use and who has allocated them is of the same moment. A program may have any
-	 * number of blocks: of more than a million (COPIED_MAX), there is no copy.
-	 */
-	struct mf_heap_block *blocks;
-	size_t n_blocks, room_blocks;
-	bool lacks_copy;
-	struct mf_written_parts written; /* of @memory: the table of blocks */
+	struct mf_live_blocks blocks;
 };
 
 /*
@@ -67,7 +50,10 @@ struct mf_heap_range *mf_heap_pages_add(struct mf_heap_pages *pages, uint64_t st
 /* Returns whether pages of the range without blocks are free pages of the allocator. Call this after mf_heap_pages_fill(). */
 bool mf_heap_pages_are_free(const struct mf_heap_pages *pages, const struct mf_heap_range *range);
 
-/* Enters the live blocks of @store. The program may be running. Returns 0 or -errno. */
+/*
+ * Enters the live blocks of @store. The program may be running. The caller can have called mf_live_blocks_begin() before.
+ * Returns 0 or -errno.
+ */
 int mf_heap_pages_fill(struct mf_heap_pages *pages, const struct mf_store *store);
 
 /*

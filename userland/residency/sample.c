@@ -425,6 +425,11 @@ static uint64_t inode_of(int file)
 	return file && !fstat(file, &status) ? (uint64_t)status.st_ino : 0;
 }
 
+static int unreadable_blocks(int code, struct mf_error *err)
+{
+	return mf_error_set(err, code, "cannot read the table of blocks: %s", strerror(-code));
+}
+
 static int take(struct taking *taking, pid_t pid, struct mf_error *err)
 {
 	struct mf_residency_detail *detail = taking->detail;
@@ -435,12 +440,15 @@ static int take(struct taking *taking, pid_t pid, struct mf_error *err)
 	taking->pages->page = taking->pagemap.page;
 	taking->pages->is_glibc = mf_blocks_granule_bits(taking->store) > MF_BLOCKS_ALIGN_BITS;
 	list_own(taking);
+	ret = mf_live_blocks_begin(&taking->pages->blocks, taking->store);
+	if (ret)
+		return unreadable_blocks(ret, err);
 	ret = read_mappings(taking, pid, err);
 	if (ret)
 		return ret;
 	ret = mf_heap_pages_fill(taking->pages, taking->store);
 	if (ret)
-		return mf_error_set(err, ret, "cannot read the table of blocks: %s", strerror(-ret));
+		return unreadable_blocks(ret, err);
 	if (sum_up(taking) || mf_touched_finish(&taking->touched, detail) ||
 	    mf_heap_pages_list_sites(taking->pages, taking->store, &detail->sites, &detail->n_sites))
 		return out_of_memory(err);
@@ -465,9 +473,7 @@ int mf_sample_take(pid_t pid, const struct mf_store *store, int memory, struct m
 	uint64_t begun = now_us();
 	int ret = mf_thread_stacks_look(&earlier->stacks, pid);
 
-	if (earlier->pages.memory != memory)
-		mf_written_parts_deinit(&earlier->pages.written);
-	earlier->pages.memory = memory;
+	mf_live_blocks_change(&earlier->pages.blocks, memory);
 	*detail = (struct mf_residency_detail){ 0 };
 	ret = ret ? mf_error_set(err, ret, "cannot list the threads of process %d: %s", (int)pid, strerror(-ret)) :
 		    take(&taking, pid, err);
