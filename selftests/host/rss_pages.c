@@ -195,10 +195,11 @@ static void have_many(struct __test_metadata *_metadata, FIXTURE_DATA(pages) *se
 	struct mf_residency_site *sites;
 	struct mf_heap_range *range;
 	uint64_t pinned = 0, live = 0, expected = 0;
+	struct mf_block block;
 	size_t n_sites = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
-		const struct mf_block block = { START + 16 + 32 * i, 20, 32, self->contexts[i % CONTEXTS] };
+		block = (struct mf_block){ START + 16 + 32 * i, 20, 32, self->contexts[i % CONTEXTS] };
 
 		ASSERT_TRUE(mf_blocks_put(&self->store, &block));
 	}
@@ -220,6 +221,19 @@ static void have_many(struct __test_metadata *_metadata, FIXTURE_DATA(pages) *se
 	EXPECT_EQ(20 * n, live);
 	EXPECT_EQ(expected, pinned);
 	free(sites);
+	/* Later, the blocks are few enough for a copy: the first sample that finds so has none yet, but the same blocks. */
+	while (n > 1000)
+		mf_blocks_take(&self->store, START + 16 + 32 * --n, &block);
+	for (int i = 0; i < 2; i++) {
+		bool lacked = self->pages.blocks.lacks_copy;
+
+		mf_heap_pages_reset(&self->pages);
+		range = mf_heap_pages_add(&self->pages, START, START + (32 * n / PAGE + 2) * PAGE);
+		ASSERT_NE(NULL, range);
+		mf_heap_pages_fill(&self->pages, &self->store);
+		EXPECT_EQ(lacked && i == 0, self->pages.blocks.lacks_copy);
+		EXPECT_EQ(1000, range->n_blocks);
+	}
 }
 
 TEST_F_TIMEOUT(pages, of_many_blocks, 120)

@@ -333,7 +333,7 @@ int mf_heap_pages_list_sites(const struct mf_heap_pages *pages, const struct mf_
 
 	sites.sites = calloc((size_t)sites.n + 1, sizeof(*sites.sites));
 	if (sites.sites && make_seen(&sites, pages)) {
-		mf_live_blocks_each(&pages->blocks, store, add_site, &sites);
+		mf_live_blocks_each(&sites.walk.pages->blocks, store, add_site, &sites);
 		*n = 0;
 		for (uint32_t i = MF_CONTEXT_FIRST; i < sites.n; i++) {
 			if (!sites.sites[i].live)

@@ -76,10 +76,12 @@ static void note_freed(const struct mf_block *block, void *data)
 static void copy_all(struct mf_live_blocks *blocks, const struct mf_store *store)
 {
 	blocks->n = 0;
-	blocks->lacks_copy = false;
 	blocks->freed = 0;
 	mf_tally_walk_delayed(store, note_freed, blocks);
-	walk(blocks, store, copy, blocks);
+	/* Blocks that were too many shortly before are not copied in vain again. */
+	blocks->lacks_copy = blocks->n_visited > COPIED_MAX;
+	if (!blocks->lacks_copy)
+		walk(blocks, store, copy, blocks);
 }
 
 static void *run(void *data)
@@ -127,25 +129,30 @@ struct visit {
 	void (*visit)(const struct mf_block *block, void *data);
 	void *data;
 	uint64_t freed;
+	size_t n;
 };
 
 static void visit_unless_freed(const struct mf_block *block, void *data)
 {
-	const struct visit *visit = data;
+	struct visit *visit = data;
 
-	if (block->address != visit->freed)
-		visit->visit(block, visit->data);
+	if (block->address == visit->freed)
+		return;
+	visit->n++;
+	visit->visit(block, visit->data);
 }
 
-void mf_live_blocks_each(const struct mf_live_blocks *blocks, const struct mf_store *store,
+void mf_live_blocks_each(struct mf_live_blocks *blocks, const struct mf_store *store,
 			 void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	struct visit of_table = { visit, data, blocks->freed };
+	struct visit of_table = { visit, data, blocks->freed, 0 };
 
 	if (blocks->lacks_copy) {
 		walk(blocks, store, visit_unless_freed, &of_table);
+		blocks->n_visited = of_table.n;
 		return;
 	}
+	blocks->n_visited = blocks->n;
 	for (size_t i = 0; i < blocks->n; i++) {
 		const struct mf_live_block *from = &blocks->list[i];
 		const struct mf_block block = { .address = from->address, .size = from->size, .context = from->context };
@@ -166,8 +173,10 @@ void mf_live_blocks_reset(struct mf_live_blocks *blocks)
 void mf_live_blocks_change(struct mf_live_blocks *blocks, int memory)
 {
 	mf_live_blocks_reset(blocks);
-	if (blocks->memory != memory)
-		mf_written_parts_deinit(&blocks->written);
+	if (blocks->memory == memory)
+		return;
+	mf_written_parts_deinit(&blocks->written);
+	blocks->n_visited = 0;
 	blocks->memory = memory;
 }
 

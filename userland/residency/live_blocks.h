@@ -32,6 +32,7 @@ struct mf_live_blocks {
 	struct mf_live_block *list;
 	size_t n, room;
 	bool lacks_copy;
+	size_t n_visited; /* by the last mf_live_blocks_each() */
 	/* address of a block that was freed, but is still in the table (mf_tally_delay_free()); 0: none */
 	uint64_t freed;
 	struct mf_written_parts written; /* of @memory: the table of blocks */
@@ -53,7 +54,7 @@ int mf_live_blocks_read(struct mf_live_blocks *blocks, const struct mf_store *st
  * Calls @visit for each block but the one that was freed; most neighbours follow one another. Without a copy, for those
  * that the program has now. The capacity of the blocks is not set.
  */
-void mf_live_blocks_each(const struct mf_live_blocks *blocks, const struct mf_store *store,
+void mf_live_blocks_each(struct mf_live_blocks *blocks, const struct mf_store *store,
 			 void (*visit)(const struct mf_block *block, void *data), void *data);
 
 /* Forgets the blocks, but not what saves work when those of the same process are read again. */
