@@ -3,7 +3,7 @@
 # Compiles massif.ko for many kernels, and boots none: check-builds.sh [WHAT...]. Needs root. WHAT is
 #
 #	RELEASE			the kernels of a Debian release, or of RELEASE-backports: compiled with their headers
-#	RELEASE-source		the kernel source of a release, with each of the configurations below
+#	RELEASE-source		the kernel source of a release, or of RELEASE-backports, with each of the configurations below
 #
 # Each WHAT has a system of its own, made by mmdebstrap, so that the compiler is the one that the release has. Prints a table
 # of kernels; Documentation/testing.rst has the last one.
@@ -12,7 +12,8 @@ unset CDPATH
 
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
 work=${MASSIF_BUILD:-$top/build}/builds
-[ $# -gt 0 ] || set -- bookworm bookworm-backports trixie trixie-backports sid bookworm-source trixie-source
+[ $# -gt 0 ] || set -- bookworm bookworm-backports trixie trixie-backports sid bookworm-source bookworm-backports-source trixie-source \
+	trixie-backports-source
 export LC_ALL=C
 failed=0
 
@@ -86,14 +87,19 @@ compile() {
 	printf '%-20s %-32s %s\n' "$what" "$kernel" "$result"
 }
 
+# Adds backports to the package sources of the system TREE if WHAT is of them, and prints apt's option that prefers them.
+add_backports() {
+	local suite=${1%-source} tree=$2
+	[ "$suite" != "${suite%-backports}" ] || return 0
+	sed -n "s/ ${suite%-backports} / $suite /p" "$tree/etc/apt/sources.list" >"$tree/etc/apt/sources.list.d/backports.list"
+	printf '%s\n' "-t $suite"
+}
+
 # The kernels whose headers the release has.
 check_release() {
-	local what=$1 tree=$2 log=$work/$1.log target='' kind kernel
-	if [ "$what" != "${what%-backports}" ]; then
-		target="-t $what"
-		sed "s/ ${what%-backports} / $what /" "$tree/etc/apt/sources.list" >"$tree/etc/apt/sources.list.d/backports.list"
-	fi
-	install_packages "$tree" make >"$log" 2>&1 || { say_not_ok "$what" make "cannot be installed" "$log"; return; }
+	local what=$1 tree=$2 log=$work/$1.log target kind kernel
+	target=$(add_backports "$what" "$tree")
+	install_packages "$tree" make binutils >"$log" 2>&1 || { say_not_ok "$what" make "cannot be installed" "$log"; return; }
 	for kind in linux-headers-amd64 linux-headers-cloud-amd64 linux-headers-rt-amd64; do
 		install_packages "$tree" "$target" "$kind" >>"$log" 2>&1 || say_not_ok "$what" "$kind" "cannot be installed" "$log"
 	done
@@ -123,13 +129,14 @@ configure() {
 # The source of the kernel with each of the configurations. Without the rest of the kernel, it is not known which functions
 # it exports: modpost only warns.
 check_source() {
-	local what=$1 tree=$2 log=$work/$1.log version directory name base compiler options words wanted option
+	local what=$1 tree=$2 log=$work/$1.log target version directory name base compiler options words wanted option
+	target=$(add_backports "$what" "$tree")
 	if ! install_packages "$tree" make gcc libc6-dev flex bison bc libelf-dev libssl-dev xz-utils python3 >"$log" 2>&1; then
 		say_not_ok "$what" gcc "cannot be installed" "$log"
 		return
 	fi
-	version=$(inside "$tree" "apt-cache depends linux-source" | sed -n 's/.*Depends: linux-source-//p')
-	if ! install_packages "$tree" "linux-source-$version clang-$clang lld-$clang llvm-$clang" >>"$log" 2>&1 ||
+	version=$(inside "$tree" "apt-cache $target depends linux-source" | sed -n 's/.*Depends: linux-source-//p')
+	if ! install_packages "$tree" "$target linux-source-$version clang-$clang lld-$clang llvm-$clang" >>"$log" 2>&1 ||
 		! inside "$tree" "cd /usr/src && tar -xJf linux-source-$version.tar.xz" >>"$log" 2>&1; then
 		say_not_ok "$what" linux-source "cannot be installed" "$log"
 		return
@@ -157,7 +164,7 @@ check_source() {
 [ "$(id -u)" -eq 0 ] || { echo "check-builds.sh needs root, for chroot" >&2; exit 1; }
 mkdir -p "$work"
 for what; do
-	release=${what%-backports} release=${release%-source}
+	release=${what%-source} release=${release%-backports}
 	if ! make_system "$release" "$work/$what"; then
 		say_not_ok "$what" system "cannot be made" "$work/$release.log"
 		continue
