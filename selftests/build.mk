@@ -203,7 +203,7 @@ check-viewers:
 	@$(SUBMAKE) programs
 	@MASSIF_BUILD=$(abspath $(O)) SPEEDSCOPE='$(SPEEDSCOPE)' selftests/tools/check-viewers.sh
 
-# Half an hour, and 1 GB of downloads. Needs root.
+# Half an hour, and 1 GB of downloads, for each of RELEASES. Needs root.
 #: check-packages   build, install, use, upgrade and purge the Debian packages of HEAD in clean systems (RELEASES=bookworm)
 check-packages:
 	@selftests/tools/packages.sh build guest packages

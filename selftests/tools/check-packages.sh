@@ -4,11 +4,12 @@
 # and autopkgtest: check-packages.sh [RELEASE...] (bookworm). Needs root. Each step is a line "ok" or "not ok". Before that,
 # RPM packages are built from the tarball on this system, unpacked and used.
 #
-# The older version, from which the packages are upgraded, has the same sources: it differs in its number (VERSION~0).
+# The older version, from which the packages are upgraded, is the last commit before the one that changed the release's
+# number (kmod/release.h).
 #
 # A clean system is a directory that mmdebstrap has made and unshare(1) enters, with its own mounts and processes. It is
-# cached in $MASSIF_BUILD/packages. Pages mode is tried with the module that dkms has built there, in the virtual machine
-# of the guest tests, which boots the same kernel.
+# cached in $MASSIF_BUILD/packages. Pages mode is tried with the modules that dkms has built there, in the virtual machine
+# of the guest tests, which boots the system's own kernel, and then the second one, which is that of backports.
 set -u
 unset CDPATH
 
@@ -65,15 +66,12 @@ remove_tree() {
 	rm -rf --one-file-system "$1"
 }
 
-# Builds the sources in the system TREE, with the version VERSION (empty: that of the changelog). WHAT: see dpkg-buildpackage.
+# Builds the sources in the archive /build/ARCHIVE of system TREE. WHAT: see dpkg-buildpackage.
 build() {
-	local tree=$1 version=$2 what=$3
+	local tree=$1 archive=$2 what=$3
 	inside "$tree" "
-		rm -rf /build/massif && mkdir -p /build/massif && tar -C /build/massif -xf /build/massif.tar
+		rm -rf /build/massif && mkdir -p /build/massif && tar -C /build/massif -xf /build/$archive
 		cd /build/massif
-		if [ -n '$version' ]; then
-			sed -i '1s/(.*)/($version)/' debian/changelog
-		fi
 		dpkg-buildpackage $what -us -uc
 	"
 }
@@ -84,15 +82,16 @@ build_all() {
 	tree=$(unpack "$release" "$release.build") || return
 	mkdir -p "$tree/build" "$work/$release"
 	git -C "$top" archive HEAD -o "$tree/build/massif.tar"
+	git -C "$top" archive "$older" -o "$tree/build/older.tar" || return
 	step "$release" "build dependencies" inside "$tree" "apt-get update && apt-get install -y --no-install-recommends \
 		build-essential fakeroot lintian && mkdir -p /build/massif && tar -C /build/massif -xf /build/massif.tar &&
 		cd /build/massif && apt-get build-dep -y ./" || return
-	step "$release" "older version" build "$tree" "$older" -b && mv "$tree"/build/*.deb "$work/$release/older/"
-	step "$release" "build" build "$tree" '' --build=full || return
+	step "$release" "older version" build "$tree" older.tar -b && mv "$tree"/build/*.deb "$work/$release/older/"
+	step "$release" "build" build "$tree" massif.tar --build=full || return
 	step "$release" "lintian" inside "$tree" "cd /build && lintian --allow-root --fail-on error,warning massif_${version}_*.changes"
 	mv "$tree"/build/*.deb "$work/$release/new/"
-	step "$release" "architecture independent alone" build "$tree" '' -A
-	step "$release" "build again" build "$tree" '' -b
+	step "$release" "architecture independent alone" build "$tree" massif.tar -A
+	step "$release" "build again" build "$tree" massif.tar -b
 	step "$release" "reproducible" same "$work/$release/new" "$tree/build"
 	remove_tree "$tree"
 }
@@ -119,14 +118,15 @@ leaves_nothing() {
 }
 
 # piuparts compares a system before installing with one after purging. It begins with systemd-sysusers, which massif-dkms
-# depends on: otherwise, apt chooses the whole of systemd, and what that leaves behind is not ours.
+# depends on: otherwise, apt chooses the whole of systemd, and what that leaves behind is not ours. /etc/.pwd.lock is made by the first
+# program that changes the list of users or groups (lckpwdf), and stays.
 piuparts_of() {
 	local release=$1 tree mirror base=$work/$1.piuparts.tar.gz
 	tree=$(unpack "$release" "$release.piuparts") &&
 		mirror=$(sed -n 's/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' "$tree/etc/apt/sources.list" | head -n 1) &&
 		inside "$tree" "apt-get update && apt-get install -y --no-install-recommends systemd-standalone-sysusers && apt-get clean" &&
 		tar -C "$tree" -czf "$base" . && remove_tree "$tree" && mkdir -p "$work/tmp" &&
-		piuparts --basetgz="$base" --distribution="$release" --mirror="$mirror main" --tmpdir="$work/tmp" \
+		piuparts --basetgz="$base" --distribution="$release" --mirror="$mirror main" --tmpdir="$work/tmp" --ignore=/etc/.pwd.lock \
 			"$work/$release"/new/*.deb && rm "$base"
 }
 
@@ -149,19 +149,55 @@ heap_as_user() {
 	"
 }
 
-# The module for the kernel RELEASE is where modprobe finds it.
+# dkms has installed the module of VERSION for COUNT kernels, where modprobe finds it, and has no other version.
 has_module() {
-	inside "$1" "find /lib/modules/*/updates /lib/modules/*/extra -name 'massif.ko*' | grep . && dkms status massif | grep installed"
+	local tree=$1 version=$2 count=$3
+	inside "$tree" "
+		dkms status massif
+		[ \$(dkms status massif | wc -l) -eq $count ]
+		[ \$(dkms status massif | grep -c '^massif/$version,.*: installed\$') -eq $count ]
+		for module in \$(find /lib/modules/*/updates /lib/modules/*/extra -name 'massif.ko*'); do modinfo -F version \$module; done |
+			tee /dev/stderr | grep -cx '$version' | grep -x $count
+	"
 }
 
-# Pages mode in the virtual machine, with the programs and the module of system TREE.
+# Pages mode in the virtual machine, which boots KERNEL, with the programs and the module of system TREE. udevd sets who may
+# open the device.
 pages_in_guest() {
 	local tree=$1 kernel=$2
-	"$top/selftests/vm/run.sh" --kernel "$kernel" --timeout 300 -- sh -c "
+	"$top/selftests/vm/kernel.sh" fetch "$kernel" && "$top/selftests/vm/run.sh" --kernel "$kernel" --timeout 300 -- sh -c "
 		mkdir -p /tmp/root /tmp/upper && mount -t tmpfs none /tmp/upper && mkdir /tmp/upper/up /tmp/upper/work &&
 		mount -t overlay overlay -o lowerdir='$tree',upperdir=/tmp/upper/up,workdir=/tmp/upper/work /tmp/root &&
-		mount -t proc none /tmp/root/proc && mount -t sysfs none /tmp/root/sys && mount --rbind /dev /tmp/root/dev && mkdir -p /tmp/root/tmp/pages &&
+		mount -t proc none /tmp/root/proc && mount -t sysfs none /tmp/root/sys && mount --rbind /dev /tmp/root/dev &&
+		mount -t tmpfs none /tmp/root/run && mkdir -p /tmp/root/tmp/pages && chroot /tmp/root uname -r | grep -Fx '$kernel' &&
+		chroot /tmp/root /lib/systemd/systemd-udevd --daemon &&
 		exec chroot /tmp/root env AUTOPKGTEST_TMP=/tmp/pages sh /packages/tests/pages"
+}
+
+# Installs the kernel of backports beside the system's own, as dkms builds for a kernel that comes later. The headers alone have no
+# list of modules on trixie.
+install_second_kernel() {
+	local tree=$1 release=$2 kernel=$3
+	[ -n "$kernel" ] || { echo "$release-backports has no linux-headers-amd64"; return 1; }
+	inside "$tree" "apt-get install -y --no-install-recommends -t $release-backports linux-image-$kernel linux-headers-$kernel"
+}
+
+# Prints the release of the kernel in backports, or nothing.
+second_kernel() {
+	local tree=$1 release=$2
+	sed -n "s/ $release / $release-backports /p" "$tree/etc/apt/sources.list" >"$tree/etc/apt/sources.list.d/backports.list"
+	inside "$tree" "apt-get update >&2; apt-cache show linux-headers-amd64/$release-backports" |
+		sed -n 's/^Depends:.* linux-headers-\([0-9][^ ,]*\).*/\1/p' | head -n 1
+}
+
+# If the module cannot be built, one line of apt's output says why.
+failed_build_says_why() {
+	inside "$1" "
+		echo '#error \"this kernel is not for massif\"' >>/usr/src/massif-$version/kmod/main.c
+		if dpkg-reconfigure massif-dkms >/packages/failed 2>&1; then exit 1; fi
+		cat /packages/failed
+		grep '^massif-dkms: .*main.c.*this kernel is not for massif' /packages/failed
+	"
 }
 
 install() {
@@ -169,31 +205,39 @@ install() {
 }
 
 use_all() {
-	local release=$1 tree kernel
+	local release=$1 tree kernel second
 	tree=$(unpack "$release" "$release.use") || return
 	mkdir -p "$tree/packages"
 	cp -r "$work/$release/new" "$work/$release/older" "$top/debian/tests" "$tree/packages/"
 	inside "$tree" "apt-get update" >"$work/log/$release.update" 2>&1
-	step "$release" "dependencies" install "$tree" "linux-headers-amd64 dkms passwd systemd-standalone-sysusers libncursesw6 libunwind8 libdw1 \
+	step "$release" "dependencies" install "$tree" "linux-headers-amd64 dkms passwd udev systemd-standalone-sysusers libncursesw6 libunwind8 libdw1 \
 		libdeflate0 libzstd1 zlib1g gcc libc6-dev pkgconf perl make" || return
 	list_files "$tree" >"$tree/packages/before"
 	step "$release" "install" install "$tree" "/packages/older/massif_*.deb /packages/older/massif-dkms_*.deb /packages/older/libmassif-dev_*.deb"
 	step "$release" "heap mode as a plain user" heap_as_user "$tree"
-	step "$release" "module by dkms" has_module "$tree"
+	kernel=$(cd "$tree/lib/modules" && printf '%s\n' *-amd64)
+	step "$release" "module by dkms" has_module "$tree" "$older_version" 1
 	step "$release" "upgrade" install "$tree" "/packages/new/massif_*.deb /packages/new/massif-dkms_*.deb /packages/new/libmassif-dev_*.deb"
 	step "$release" "heap mode after the upgrade" heap_as_user "$tree"
-	step "$release" "module after the upgrade" has_module "$tree"
-	step "$release" "module for a second kernel" install "$tree" linux-headers-cloud-amd64 &&
-		step "$release" "both modules" inside "$tree" "[ \$(dkms status massif | grep -c installed) -eq 2 ]"
-	kernel=$(cd "$tree/lib/modules" && printf '%s\n' *-amd64 | grep -v cloud | head -n 1)
-	step "$release" "kernel for the virtual machine" "$top/selftests/vm/kernel.sh" fetch "$kernel" &&
-		step "$release" "pages mode" pages_in_guest "$tree" "$kernel"
-	# apt never removes a kernel by itself.
-	inside "$tree" "userdel -r user; apt-get purge -y '^linux-.*-cloud-amd64\$'; apt-get autoremove -y --purge" >"$work/log/$release.tidy" 2>&1
+	step "$release" "module after the upgrade" has_module "$tree" "$version" 1
+	step "$release" "pages mode" pages_in_guest "$tree" "$kernel"
+	inside "$tree" "userdel -r user" >"$work/log/$release.tidy" 2>&1
 	step "$release" "remove" inside "$tree" "apt-get remove -y massif massif-dkms libmassif-dev && ! command -v massif-ctl"
 	step "$release" "install again" install "$tree" "/packages/new/massif_*.deb /packages/new/massif-dkms_*.deb"
 	step "$release" "purge" inside "$tree" "apt-get purge -y massif massif-dkms && ! getent group massif"
 	step "$release" "nothing is left" leaves_nothing "$tree"
+	# Another kernel leaves files of its own, so this comes last.
+	step "$release" "install before a second kernel" install "$tree" "/packages/new/massif_*.deb /packages/new/massif-dkms_*.deb"
+	second=$(second_kernel "$tree" "$release" 2>>"$work/log/$release.update")
+	step "$release" "second kernel" install_second_kernel "$tree" "$release" "$second" &&
+		step "$release" "modules for both" has_module "$tree" "$version" 2 &&
+		step "$release" "pages mode with the second" pages_in_guest "$tree" "$second"
+	step "$release" "headers of a realtime kernel" install "$tree" linux-headers-rt-amd64 &&
+		step "$release" "no module for that" has_module "$tree" "$version" 2
+	step "$release" "failed build says why" failed_build_says_why "$tree"
+	step "$release" "install over a failed build" inside "$tree" "apt-get install -y --reinstall /packages/new/massif-dkms_*.deb"
+	step "$release" "modules for both again" has_module "$tree" "$version" 2
+	step "$release" "purge with two kernels" inside "$tree" "apt-get purge -y massif massif-dkms && ! find /lib/modules -name 'massif*' | grep ."
 	remove_tree "$tree"
 	step "$release" "piuparts" piuparts_of "$release"
 	step "$release" "autopkgtest" autopkgtest_of "$release"
@@ -221,11 +265,18 @@ unpack_rpms() {
 	done
 }
 
+older_commit() {
+	local changed
+	changed=$(git -C "$top" log -1 --format=%H -G'define MASSIF_RELEASE' -- kmod/release.h) &&
+		git -C "$top" rev-parse --quiet --verify "$changed^"
+}
+
 [ "$(id -u)" -eq 0 ] || { say "check-packages.sh needs root, to install packages in a system of its own" >&2; exit 1; }
 SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/debian/changelog")
-older=$version~0
+older=$(older_commit) || { say "check-packages.sh: git knows no release before $version, to upgrade from" >&2; exit 1; }
+older_version=$(git -C "$top" show "$older:debian/changelog" | sed -n '1s/.*(\(.*\)).*/\1/p')
 mkdir -p "$work/log"
 use_rpm
 for release in $releases; do

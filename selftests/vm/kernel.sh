@@ -65,6 +65,7 @@ complete() {
 kept_release() {
 	local dir
 	for dir in "$store/$name".*-amd64 "$store/$name".*+*-amd64; do
+		! is_trixie "$dir" || continue
 		! complete "${dir##*/}" || printf '%s\n' "${dir##*/}"
 	done | sort -uV | tail -n 1 | grep .
 }
@@ -90,11 +91,16 @@ archive_release() {
 	return 1
 }
 
-# Runs an apt command with package lists of our own. A release of trixie is asked for by its whole name (check-packages.sh).
+# The list of kernels has none of trixie's: check-packages.sh asks for them by their whole names.
+is_trixie() {
+	case $1 in *+deb13-*) ;; *) return 1 ;; esac
+}
+
+# Runs an apt command with package lists of our own.
 apt() {
 	local suites kept=$store/apt/$name
 	suites=$(field "$name" 2)
-	case $asked in *+deb13-*) suites='trixie trixie-security' kept+=-trixie ;; esac
+	! is_trixie "$asked" || suites='trixie trixie-security trixie-backports' kept+=-trixie
 	# shellcheck disable=SC2086 # a list of words
 	"$here/suite.sh" run "$kept" $suites -- "$@"
 }
@@ -222,7 +228,7 @@ case $asked in
 */*) tree=$(cd "$asked" && pwd -P) ;;
 *)
 	name=$(printf '%s\n' "$asked" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
-	[ -n "$(field "$name" 2)" ] || die "unknown kernel $asked; there are $(list | tr '\n' ' ')"
+	[ -n "$(field "$name" 2)" ] || is_trixie "$asked" || die "unknown kernel $asked; there are $(list | tr '\n' ' ')"
 	;;
 esac
 $verb
