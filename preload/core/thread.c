@@ -119,6 +119,7 @@ static void begin_tally(struct mf_thread_private *private)
 	mf_tally_fold(&mf_session_store);
 	private->tally = mf_tally_least_used(&mf_session_store);
 	begin_number(private);
+	mf_tally_take_over(&mf_session_store, private->tally);
 	mf_tally_begin(&mf_session_store, private->tally);
 	mf_tally_grant(&mf_session_store);
 	mf_gate_open();

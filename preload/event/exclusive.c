@@ -94,8 +94,8 @@ void mf_exclusive_alloc(struct mf_thread *thread, uint64_t address, size_t size,
 	int saved = errno;
 	int64_t now = begin(thread, 1);
 
-	account_alloc(address, size, context, now);
 	mf_tally_note_alloc(thread->ctx.tally, address);
+	account_alloc(address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_alloc(&mf_session_store, context, size);
 	end(now);
@@ -107,6 +107,7 @@ void mf_exclusive_made(struct mf_thread *thread, uint64_t address, size_t size, 
 	int saved = errno;
 	int64_t now = begin(thread, 1);
 
+	mf_tally_note_alloc(thread->ctx.tally, address);
 	account_made(address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_alloc(&mf_session_store, context, size);
@@ -142,6 +143,7 @@ void mf_exclusive_deferred(struct mf_thread *thread)
 		struct mf_block block;
 
 		if (!event->is_free) {
+			mf_tally_note_alloc(thread->ctx.tally, event->address);
 			/* Do not ask the allocator for the block's capacity: by now the block may have been freed. */
 			if (event->is_made)
 				account_made(event->address, event->size, context, now);
@@ -150,9 +152,10 @@ void mf_exclusive_deferred(struct mf_thread *thread)
 					      context, now);
 			if (ledger)
 				mf_ledger_alloc(&mf_session_store, context, event->size);
-		} else if (mf_heap_free_block(&mf_session_store, event->address, &block, now) &&
-			   ledger) {
-			mf_ledger_free(&mf_session_store, node, &block);
+		} else if (mf_heap_free_block(&mf_session_store, event->address, &block, now)) {
+			mf_tally_note_free(&mf_session_store, thread->ctx.tally, &block);
+			if (ledger)
+				mf_ledger_free(&mf_session_store, node, &block);
 		}
 		end(now);
 	}
@@ -166,8 +169,19 @@ static void end_resizing(struct mf_thread *thread)
 	thread->private->resizing.context = MF_CONTEXT_NONE;
 }
 
-void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, uint64_t address, size_t size,
-			  uint32_t context, const struct mf_registers *caller)
+/* Counts that the block @old no longer exists: whether it was temporary, and its age in a session that keeps details. */
+static void end_age(struct mf_thread *thread, const struct mf_block *old, struct mf_life life)
+{
+	const struct mf_detail_place place = { .shard = 0, .tally = thread->ctx.number };
+
+	mf_tally_note_free(&mf_session_store, thread->ctx.tally, old);
+	if (mf_session_has(MF_SESSION_DETAILS))
+		mf_details_end_age(&mf_session_store, place, old, life.born,
+				   thread->ctx.tally->last_alloc == old->address);
+}
+
+void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, struct mf_life life, uint64_t address,
+			  size_t size, uint32_t context, const struct mf_registers *caller)
 {
 	int64_t now = begin(thread, 1);
 
@@ -182,9 +196,9 @@ void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, 
 		/* Count 0 events: the call to begin() at the start of this function has already counted the realloc. */
 		now = begin(thread, 0);
 	}
-	account_realloc(old, address, size, context, now);
-	mf_tally_note_free(&mf_session_store, thread->ctx.tally, old);
+	end_age(thread, old, life);
 	mf_tally_note_alloc(thread->ctx.tally, address);
+	account_realloc(old, address, size, context, now);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_realloc(&mf_session_store, context, old, size);
 	end_resizing(thread);
@@ -212,6 +226,7 @@ void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block 
 				uint32_t node)
 {
 	int64_t now = begin(thread, 1);
+	struct mf_block freed;
 
 	/*
 	 * Put the block back into the table of blocks and then count its free. If another block has since been given
@@ -219,7 +234,8 @@ void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block 
 	 */
 	mf_heap_realloc_failed(&mf_session_store, block);
 	revive(block, life);
-	mf_heap_free(&mf_session_store, block->address, now);
+	if (mf_heap_free_block(&mf_session_store, block->address, &freed, now))
+		mf_tally_note_free(&mf_session_store, thread->ctx.tally, &freed);
 	end_resizing(thread);
 	if (mf_session_has(MF_SESSION_LEDGER))
 		mf_ledger_free(&mf_session_store, node, block);
@@ -233,8 +249,8 @@ void mf_exclusive_realloc_left(struct mf_thread *thread, const struct mf_block *
 	bool is_taken = mf_blocks_find(&mf_session_store, block->address, &other);
 
 	mf_heap_realloc_failed(&mf_session_store, block);
-	if (is_taken)
-		mf_heap_free(&mf_session_store, block->address, now);
+	if (is_taken && mf_heap_free_block(&mf_session_store, block->address, &other, now))
+		mf_tally_note_free(&mf_session_store, thread->ctx.tally, &other);
 	if (thread->private->resizing.address == block->address)
 		end_resizing(thread);
 	end(now);

@@ -46,8 +46,8 @@ void mf_exclusive_deferred(struct mf_thread *thread);
  * mf_exclusive_realloc_left(): the real function never returned. The block is counted as before, unless another block
  * now has its address.
  */
-void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, uint64_t address, size_t size,
-			  uint32_t context, const struct mf_registers *caller);
+void mf_exclusive_realloc(struct mf_thread *thread, const struct mf_block *old, struct mf_life life, uint64_t address,
+			  size_t size, uint32_t context, const struct mf_registers *caller);
 void mf_exclusive_realloc_failed(struct mf_thread *thread, const struct mf_block *block, struct mf_life life);
 void mf_exclusive_realloc_freed(struct mf_thread *thread, const struct mf_block *block, struct mf_life life,
 				uint32_t node);

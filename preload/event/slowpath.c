@@ -290,6 +290,18 @@ MF_INLINE uint32_t known_stack(struct mf_thread *thread, const struct mf_registe
 								      mf_stack_known(thread, caller);
 }
 
+static struct mf_detail_place place_of(const struct mf_thread *thread)
+{
+	return (struct mf_detail_place){ .shard = thread->ctx.number, .tally = thread->ctx.number };
+}
+
+/* Counts the details of an allocation that the thread's tally has counted. */
+static void detail_alloc(struct mf_thread *thread, uint32_t context, uint64_t address, size_t size)
+{
+	thread->ctx.tally->allocations++;
+	mf_details_alloc(&mf_session_store, place_of(thread), context, address, size);
+}
+
 /*
  * Counts an allocation, and then marks the thread as no longer inside the shim by calling leave().
  * Context: enter() has marked the thread as inside the shim.
@@ -310,7 +322,7 @@ MF_INLINE void account(struct mf_thread *thread, const void *pointer, size_t siz
 		if (session & MF_SESSION_LEDGER && done)
 			mf_ledger_alloc(&mf_session_store, context, size);
 		if (session & MF_SESSION_DETAILS && done)
-			mf_details_alloc(&mf_session_store, thread->ctx.number, context, address_of(pointer), size);
+			detail_alloc(thread, context, address_of(pointer), size);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
@@ -378,7 +390,7 @@ static bool tally_made(struct mf_thread *thread, uint64_t address, size_t size, 
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_alloc(&mf_session_store, context, size);
 		if (done && mf_session_has(MF_SESSION_DETAILS))
-			mf_details_alloc(&mf_session_store, thread->ctx.number, context, address, size);
+			detail_alloc(thread, context, address, size);
 		mf_gate_leave(thread);
 	}
 	return done;
@@ -451,7 +463,7 @@ MF_INLINE void track_free(const void *pointer, const struct mf_registers *caller
 		if (session & MF_SESSION_LEDGER && done)
 			mf_ledger_free(&mf_session_store, node, &block);
 		if (session & MF_SESSION_DETAILS && done)
-			mf_details_free(&mf_session_store, thread->ctx.number, &block);
+			mf_details_free(&mf_session_store, place_of(thread), &block);
 		mf_gate_leave(thread);
 	}
 	if (__builtin_expect(!done, 0))
@@ -569,8 +581,8 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 			  size_t size, const struct mf_registers *caller)
 {
 	struct mf_thread *thread;
+	bool done = false, was_last;
 	int saved = errno;
-	bool done = false;
 	uint32_t context;
 
 	if (!state->known) {
@@ -598,6 +610,7 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 	if (mf_session_has(MF_SESSION_VERIFIES))
 		verify(caller, context);
 	if (mf_gate_enter(thread)) {
+		was_last = mf_session_has(MF_SESSION_DETAILS) && thread->ctx.tally->last_alloc == state->block.address;
 		done = advance(thread) &&
 		       mf_tally_realloc_end(&thread->ctx, &state->block, address_of(pointer), size,
 					    context);
@@ -606,13 +619,15 @@ MF_ALIGNED_STACK void mf_slowpath_realloc_end(const struct mf_slowpath_realloc *
 		if (done && mf_session_has(MF_SESSION_LEDGER))
 			mf_ledger_realloc(&mf_session_store, context, &state->block, size);
 		if (done && mf_session_has(MF_SESSION_DETAILS)) {
-			mf_details_alloc(&mf_session_store, thread->ctx.number, context, address_of(pointer), size);
+			mf_details_end_age(&mf_session_store, place_of(thread), &state->block, state->life.born, was_last);
+			detail_alloc(thread, context, address_of(pointer), size);
 			mf_details_leave(&mf_session_store, thread->ctx.number, state->block.context);
 		}
 		mf_gate_leave(thread);
 	}
 	if (!done)
-		mf_exclusive_realloc(thread, &state->block, address_of(pointer), size, context, caller);
+		mf_exclusive_realloc(thread, &state->block, state->life, address_of(pointer), size, context,
+				     caller);
 	leave(thread);
 	errno = saved;
 }

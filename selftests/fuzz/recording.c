@@ -21,6 +21,7 @@
 #include "ctl/query/selection.h"
 #include "ctl/query/size_table.h"
 #include "ctl/query/site_table.h"
+#include "ctl/query/temporary.h"
 #include "ctl/query/tree_view.h"
 #include "recording/reader.h"
 #include "report/writers.h"
@@ -151,6 +152,7 @@ static void check_process(const struct mf_recorded *process)
 	for (size_t i = 0; profile->details && i < profile->n_contexts; i++) {
 		check_classes(profile->details[i].sizes, profile->details[i].n_sizes);
 		check_classes(profile->details[i].lifetimes, profile->details[i].n_lifetimes);
+		check_classes(profile->details[i].ages, profile->details[i].n_ages);
 	}
 	if (profile->residency) {
 		check_sites(profile, &profile->residency->peak);
@@ -243,14 +245,20 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 		.growth = flags & 0x40,
 		.by = (choice >> 5) % MF_SITES_BYS,
 	};
+	const struct mf_query of_temporary = { .temporary_given = true, .temporary = 1 + choice % 46 };
 	struct mf_error err;
 
 	mf_curve_draw(&terminal, &process->profile, 8);
 	fuzz_require(!mf_site_table_print(&terminal, &table, &err));
 	fuzz_require(!mf_tree_view_print(&terminal, &moment, false, &err));
-	for (enum mf_detail_histogram which = 0; which < MF_DETAIL_HISTOGRAMS; which++)
-		fuzz_require(!mf_class_table_print(&terminal, &query, process, which, &err) == !!process->profile.details);
+	for (enum mf_detail_histogram which = 0; which < MF_DETAIL_HISTOGRAMS; which++) {
+		bool known = which == MF_DETAIL_AGES ? process->profile.has_ages : process->profile.details != NULL;
+
+		fuzz_require(!mf_class_table_print(&terminal, &query, process, which, &err) == known);
+	}
 	fuzz_require(!mf_size_table_print(&terminal, &process->profile, &err) == !!process->profile.sizes);
+	fuzz_require(!mf_temporary_apply(&of_temporary, process, &err) ==
+		     (process->profile.counts && process->profile.has_ages));
 	for (int i = 0; i < 2; i++) {
 		const struct mf_residency *residency = process->profile.residency;
 		struct mf_query of_rss = query;

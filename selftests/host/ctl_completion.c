@@ -109,6 +109,8 @@ static const struct {
 	const char *with[3], *without[2];
 } lines[] = {
 	{ "massif-ctl s", { "show", "snapshot", "symbolize" }, { "diff", "record" } },
+	{ "massif-ctl show --lif", { "--lifetimes", "--lifetimes=" }, { "--leaks" } },
+	{ "massif-ctl show --lifetimes=", { "bytes", "allocations" }, { "peak" } },
 	{ "massif-ctl show --s", { "--sort", "--sizes" }, { "--stacks", "--heap" } },
 	{ "massif-ctl show --by=", { "site", "library", "thread-name" }, { "peak", "N" } },
 	{ "massif-ctl export --to=", { "massif", "pprof", "speedscope" }, { "FORMAT" } },

@@ -155,8 +155,8 @@ static const struct mf_counts counts[] = { { 10, 1000, 3, 1 }, { 20, 300, 1, 2 }
 
 static const struct mf_class_count classes[] = { { 0, 1 }, { 7, 9 }, { 47, UINT64_MAX }, { 3, 2 } };
 static const struct mf_context_details details[] = {
-	{ 77, classes, classes, 2, 0 }, { UINT64_MAX, classes, classes + 1, 3, 2 }, { 0 }, { 0 },
-	{ 8, classes + 3, classes, 1, 1 },
+	{ 77, classes, classes, classes, 2, 0, 0 }, { UINT64_MAX, classes, classes + 1, classes, 3, 2, 3 }, { 0 }, { 0 },
+	{ 8, classes + 3, classes, classes + 2, 1, 1, 1 },
 };
 
 static uint32_t read_context(const void *source, uint32_t number, struct mf_frame *frames)
@@ -194,7 +194,7 @@ FIXTURE_SETUP(process)
 		.desc = facts.desc, .cmd = facts.cmd, .time_unit = MF_TIME_MS,
 		.objects = objects, .n_objects = 4, .read_context = read_context, .n_contexts = 5,
 		.snapshots = snapshots, .n_snapshots = 3, .counts = counts, .sizes = sizes,
-		.details = details, .details_lost = 12,
+		.details = details, .details_lost = 12, .has_ages = true,
 	};
 	struct mf_symbolizer *symbolizer;
 	struct mf_section_reader reader;
@@ -272,7 +272,9 @@ static bool is_right(const struct mf_recorded *process)
 		right &= is_snapshot_right(profile, &profile->snapshots[i]);
 	for (size_t i = 0; profile->details && i < profile->n_contexts; i++)
 		right &= are_classes_right(profile->details[i].sizes, profile->details[i].n_sizes) &&
-			 are_classes_right(profile->details[i].lifetimes, profile->details[i].n_lifetimes);
+			 are_classes_right(profile->details[i].lifetimes, profile->details[i].n_lifetimes) &&
+			 are_classes_right(profile->details[i].ages, profile->details[i].n_ages);
+	right &= !profile->has_ages || profile->details;
 	return right;
 }
 
@@ -288,13 +290,15 @@ static bool are_classes_equal(const struct mf_class_count *a, const struct mf_cl
 /* Returns whether @profile has the details and the blocks that were written. */
 static bool has_details(const struct mf_profile *profile, const struct mf_profile_snapshot *end)
 {
-	bool right = profile->details && profile->details_lost == 12 && end->has_blocks && end->n_leaves == 3;
+	bool right = profile->details && profile->has_ages && profile->details_lost == 12 && end->has_blocks &&
+		     end->n_leaves == 3;
 
 	for (size_t i = 0; right && i < 5; i++) {
 		const struct mf_context_details *read = &profile->details[i];
 
 		right &= read->largest == details[i].largest && read->n_sizes == details[i].n_sizes &&
-			 read->n_lifetimes == details[i].n_lifetimes &&
+			 read->n_lifetimes == details[i].n_lifetimes && read->n_ages == details[i].n_ages &&
+			 are_classes_equal(read->ages, details[i].ages, read->n_ages) &&
 			 are_classes_equal(read->sizes, details[i].sizes, read->n_sizes) &&
 			 are_classes_equal(read->lifetimes, details[i].lifetimes, read->n_lifetimes);
 	}
@@ -429,7 +433,10 @@ TEST_F_TIMEOUT(process, with_any_contents_is_endured, 120)
 		if (i % 3 == 0)
 			contents.sections[MF_SECTION_COUNTS].size = 0;
 		if (i % 5 == 0)
-			contents.sections[MF_SECTION_BLOCKS].size = contents.sections[MF_SECTION_DETAILS].size = 0;
+			contents.sections[MF_SECTION_BLOCKS].size = contents.sections[MF_SECTION_DETAILS].size =
+				contents.sections[MF_SECTION_AGES].size = 0;
+		if (i % 7 == 0)
+			contents.sections[MF_SECTION_AGES].size = 0;
 		for (uint64_t n = 1 + oracle_below(&seed, 3); n > 0; n--)
 			mutate(&contents, &seed);
 		if (read_contents(&contents, &recording, &err)) {
@@ -509,6 +516,58 @@ TEST_F(process, has_right_details)
 		}
 		mf_recording_release(&recording);
 	}
+}
+
+/* A section of ages: for each of the five contexts a list of classes. */
+static const struct {
+	const char *what;
+	uint64_t numbers[9];
+	size_t n;
+	bool right;
+} wrong_ages[] = {
+	{ "nothing but empty lists", { 0 }, 5, true },
+	{ "one class", { 1, 47, 1 }, 7, true },
+	{ "two classes", { 0, 2, 0, 5, 1, UINT64_MAX }, 9, true },
+	{ "the list of a context is missing", { 1, 47, 1 }, 6, false },
+	{ "nothing", { 0 }, 0, false },
+	{ "a class that does not exist", { 1, 48, 1 }, 7, false },
+	{ "a class without blocks", { 1, 3, 0 }, 7, false },
+	{ "a class twice", { 2, 3, 1, 3, 1 }, 9, false },
+	{ "classes in the wrong order", { 2, 3, 1, 2, 1 }, 9, false },
+	{ "too many classes", { 49, 0, 1, 1, 1, 2, 1, 3, 1 }, 9, false },
+	{ "endless classes", { UINT64_MAX }, 9, false },
+};
+
+TEST_F(process, has_right_ages)
+{
+	struct mf_bytes *section = &self->contents.sections[MF_SECTION_AGES];
+	struct mf_recording recording;
+	struct mf_error err = { 0 };
+
+	for (size_t i = 0; i < sizeof(wrong_ages) / sizeof(wrong_ages[0]); i++) {
+		section->size = 0;
+		for (size_t k = 0; k < wrong_ages[i].n; k++)
+			mf_bytes_add_unsigned(section, wrong_ages[i].numbers[k]);
+		/* A section of a recording that has ages may be empty only if the recording has no contexts. */
+		if (!section->size)
+			mf_bytes_add(section, "\200", 1);
+		EXPECT_EQ(wrong_ages[i].right ? 0 : -EBADMSG, read_contents(&self->contents, &recording, &err)) {
+			TH_LOG("%s: %s", wrong_ages[i].what, err.text);
+		}
+		mf_recording_release(&recording);
+	}
+	/* Ages belong to details; without ages, there can be details. */
+	section->size = 0;
+	EXPECT_EQ(0, read_contents(&self->contents, &recording, &err));
+	EXPECT_NE(NULL, recording.processes[0]->profile.details);
+	EXPECT_FALSE(recording.processes[0]->profile.has_ages);
+	mf_recording_release(&recording);
+	for (size_t i = 0; i < 5; i++)
+		mf_bytes_add_unsigned(section, 0);
+	self->contents.sections[MF_SECTION_DETAILS].size = 0;
+	EXPECT_EQ(-EBADMSG, read_contents(&self->contents, &recording, &err));
+	EXPECT_NE(NULL, strstr(err.text, "the ages of process"));
+	mf_recording_release(&recording);
 }
 
 /* 3 + 5 + 3 leaves have blocks. */

@@ -137,6 +137,14 @@ static const struct command changing[][6] = {
 		{ mf_command_show, 1, .words = { "show", "--sort=blocks", "--tree", MUTANT } },
 	},
 	{
+		{ mf_command_show, 1, .words = { "show", "--lifetimes=allocations", MUTANT } },
+		{ mf_command_show, 1, .words = { "show", "--lifetimes=allocations", "--by=stack", MUTANT } },
+		{ mf_command_show, 1, .words = { "show", "--temporary=7", "--sort=temporary", MUTANT } },
+		{ mf_command_diff, 2, .words = { "diff", "--value=temporary", "--temporary=1", BASE, MUTANT } },
+		{ mf_command_check, 2, .words = { "check", "--max-temporary=5", "--temporary=1", MUTANT } },
+		{ mf_command_report, 1, .words = { "report", "--output=-", "--temporary=3", MUTANT }, .binary = true },
+	},
+	{
 		{ mf_command_diff, 2, .words = { "diff", BASE, MUTANT } },
 		{ mf_command_diff, 2, .words = { "diff", MUTANT, BASE } },
 		{ mf_command_diff, 2, .words = { "diff", MUTANT, MUTANT } },

@@ -345,7 +345,9 @@ static const struct {
 } mistakes[] = {
 	{ "--by=x", "use one of site, function, place, file, library, stack, thread, thread-name, allocator, process" },
 	{ "--sort=x", "use peak, blocks, end, growth, calls, allocated, temporary or largest" },
-	{ "--lifetimes=x", "--lifetimes takes no value" },
+	{ "--lifetimes=x", "--lifetimes=x: use bytes or allocations" },
+	{ "--sizes=x", "--sizes takes no value" },
+	{ "--temporary=6", "the next ones that they can answer are 3 and 7" },
 	{ "--through=h", "--through=h: no such stack has a function of this name" },
 	{ "--thread=x", "--separate-threads=yes" },
 	{ "--top=0", "it needs a number of rows, at least 1" },

@@ -21,6 +21,8 @@
  *			values of stacks without a node of their own are there once more.
  *	counts		for each node that has any, in the same way: its allocations, their bytes, temporary blocks, blocks
  *			live at the end
+ *	temporary_others	which blocks are temporary, if the user has chosen this: those during whose life their thread
+ *			allocated at most so many others
  *	runtime		in recordings of heap mode: for each node that has any, in the same way, which bytes of the end the
  *			C and C++ libraries keep; runtime_blocks: how many blocks these are
  *	sizes		for each class of sizes how many blocks were allocated, and their bytes

@@ -391,7 +391,8 @@ static void print_details(struct mf_html_process *process, FILE *out)
 {
 	static const char *const names[] = { [MF_DETAIL_SIZES] = "block_sizes", [MF_DETAIL_LIFETIMES] = "lifetimes" };
 
-	for (enum mf_detail_histogram histogram = 0; histogram < MF_DETAIL_HISTOGRAMS; histogram++) {
+	/* The page has no view of the ages. */
+	for (enum mf_detail_histogram histogram = 0; histogram <= MF_DETAIL_LIFETIMES; histogram++) {
 		bool first = true;
 
 		fprintf(out, ",\n\"%s\":[", names[histogram]);
@@ -479,6 +480,8 @@ int mf_html_process_print(struct mf_html_process *process, FILE *out, size_t n, 
 	print_moments(process, out);
 	if (process->profile.counts)
 		code = print_counts(process, out, err);
+	if (process->profile.temporary_others)
+		print_fact(out, "temporary_others", process->profile.temporary_others);
 	if (!code && process->recorded->facts.version && !process->profile.pages)
 		code = print_runtime(process, out, err);
 	if (process->profile.sizes)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Details of what each context allocates: its largest block, its live blocks, the sizes and lifetimes of its blocks.
+// Details of what each context allocates: its largest block, its live blocks, the sizes, lifetimes and ages of its blocks.
 
 #include "model/details.h"
+
+#include "model/tally.h"
 
 static void lose(struct mf_store *store)
 {
@@ -45,7 +47,7 @@ static void count(struct mf_store *store, struct mf_detail *detail, enum mf_deta
 }
 
 /* Returns where the birth of a block at @address is kept, or NULL if nowhere. */
-static uint64_t *birth_at(const struct mf_store *store, uint64_t address)
+static struct mf_birth *birth_at(const struct mf_store *store, uint64_t address)
 {
 	const uint32_t *slot = mf_blocks_slot(store, address);
 	uint64_t number;
@@ -53,28 +55,36 @@ static uint64_t *birth_at(const struct mf_store *store, uint64_t address)
 	if (__builtin_expect(!slot, 0))
 		return NULL;
 	number = (uint64_t)(slot - (const uint32_t *)store->regions[MF_REGION_BLOCK_LEAVES]);
-	if (__builtin_expect(!mf_store_fits(store, MF_REGION_BIRTHS, number, sizeof(uint64_t)), 0))
+	if (__builtin_expect(!mf_store_fits(store, MF_REGION_BIRTHS, number, sizeof(struct mf_birth)), 0))
 		return NULL;
-	return (uint64_t *)store->regions[MF_REGION_BIRTHS] + number;
+	return (struct mf_birth *)store->regions[MF_REGION_BIRTHS] + number;
+}
+
+static bool is_known(struct mf_birth born)
+{
+	return born.position != MF_BIRTH_NONE && born.position != MF_BIRTH_UNKNOWN;
 }
 
 /* Blocks whose free was not noticed, and several blocks in one granule, leave births that are not known. */
-static void begin_life(struct mf_store *store, uint64_t address, uint64_t size)
+static void set_birth(struct mf_birth *birth, struct mf_birth born)
 {
-	uint64_t position = __atomic_add_fetch(&store->header->position, size, __ATOMIC_RELAXED);
-	uint64_t *birth = birth_at(store, address);
+	static const struct mf_birth unknown = { .position = MF_BIRTH_UNKNOWN };
 
 	if (birth)
-		*birth = *birth == MF_BIRTH_NONE ? position + 1 : MF_BIRTH_UNKNOWN;
+		*birth = birth->position == MF_BIRTH_NONE ? born : unknown;
 }
 
-void mf_details_alloc(struct mf_store *store, uint32_t shard, uint32_t context, uint64_t address, uint64_t size)
+void mf_details_alloc(struct mf_store *store, struct mf_detail_place place, uint32_t context, uint64_t address,
+		      uint64_t size)
 {
-	struct mf_detail *detail = mf_details_of(store, shard, context);
+	struct mf_detail *detail = mf_details_of(store, place.shard, context);
+	struct mf_birth born;
 
 	if (context < MF_CONTEXT_FIRST)
 		return;
-	begin_life(store, address, size);
+	born.position = __atomic_add_fetch(&store->header->position, size, __ATOMIC_RELAXED) + 1;
+	born.number = mf_tally_of(store, place.tally)->allocations * MF_SHARDS_MAX + place.tally;
+	set_birth(birth_at(store, address), born);
 	if (!detail) {
 		lose(store);
 		return;
@@ -87,22 +97,37 @@ void mf_details_alloc(struct mf_store *store, uint32_t shard, uint32_t context, 
 
 struct mf_life mf_details_end_life(struct mf_store *store, uint32_t shard, const struct mf_block *block)
 {
-	uint64_t *birth = birth_at(store, block->address);
-	struct mf_life life = { .born = birth ? *birth : MF_BIRTH_NONE };
+	struct mf_birth *birth = birth_at(store, block->address);
+	struct mf_life life = { .born = birth ? *birth : (struct mf_birth){ .position = MF_BIRTH_NONE } };
 	struct mf_detail *detail = mf_details_of(store, shard, block->context);
 	uint64_t position = __atomic_load_n(&store->header->position, __ATOMIC_RELAXED);
 
 	if (block->context < MF_CONTEXT_FIRST)
-		return (struct mf_life){ .born = MF_BIRTH_NONE };
+		return (struct mf_life){ .born.position = MF_BIRTH_NONE };
 	if (birth)
-		*birth = MF_BIRTH_NONE;
-	if (!detail || life.born == MF_BIRTH_NONE || life.born == MF_BIRTH_UNKNOWN) {
+		birth->position = MF_BIRTH_NONE;
+	if (!detail || !is_known(life.born)) {
 		lose(store);
 		return life;
 	}
-	life.class = class_of(position - (life.born - 1));
+	life.class = class_of(position - (life.born.position - 1));
 	count(store, detail, MF_DETAIL_LIFETIMES, life.class, 1);
 	return life;
+}
+
+void mf_details_end_age(struct mf_store *store, struct mf_detail_place place, const struct mf_block *block,
+			struct mf_birth born, bool was_last)
+{
+	struct mf_detail *detail = mf_details_of(store, place.shard, block->context);
+	const struct mf_tally *tally = mf_tally_of(store, place.tally);
+	uint64_t number = born.number / MF_SHARDS_MAX;
+
+	if (block->context < MF_CONTEXT_FIRST || !detail)
+		return;
+	if (was_last)
+		count(store, detail, MF_DETAIL_AGES, 0, 1);
+	else if (is_known(born) && born.number % MF_SHARDS_MAX == place.tally && number > tally->others_allocations)
+		count(store, detail, MF_DETAIL_AGES, class_of(tally->allocations - number + 1), 1);
 }
 
 void mf_details_leave(struct mf_store *store, uint32_t shard, uint32_t context)
@@ -113,22 +138,22 @@ void mf_details_leave(struct mf_store *store, uint32_t shard, uint32_t context)
 		detail->blocks--;
 }
 
-void mf_details_free(struct mf_store *store, uint32_t shard, const struct mf_block *block)
+void mf_details_free(struct mf_store *store, struct mf_detail_place place, const struct mf_block *block)
 {
-	mf_details_end_life(store, shard, block);
-	mf_details_leave(store, shard, block->context);
+	struct mf_life life = mf_details_end_life(store, place.shard, block);
+
+	mf_details_end_age(store, place, block, life.born, mf_tally_of(store, place.tally)->last_alloc == block->address);
+	mf_details_leave(store, place.shard, block->context);
 }
 
 void mf_details_revive(struct mf_store *store, const struct mf_block *block, struct mf_life life)
 {
 	struct mf_detail *detail = mf_details_of(store, 0, block->context);
-	uint64_t *birth = birth_at(store, block->address);
 
 	if (block->context < MF_CONTEXT_FIRST)
 		return;
-	if (birth)
-		*birth = *birth == MF_BIRTH_NONE ? life.born : MF_BIRTH_UNKNOWN;
-	if (!detail || life.born == MF_BIRTH_NONE || life.born == MF_BIRTH_UNKNOWN)
+	set_birth(birth_at(store, block->address), life.born);
+	if (!detail || !is_known(life.born))
 		__atomic_fetch_sub(&store->header->details_lost, 1, __ATOMIC_RELAXED);
 	else
 		count(store, detail, MF_DETAIL_LIFETIMES, life.class, UINT64_MAX);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Details of what each context allocates, for --record-detail=full: its largest block, how many of its blocks are live,
- * and histograms of the sizes and of the lifetimes of its blocks.
+ * and histograms of the sizes, the lifetimes and the ages of its blocks.
  *
- * The classes of both histograms are those of mf_size_class(); the last one also has everything that is larger. The
+ * The classes of all histograms are those of mf_size_class(); the last one also has everything that is larger. The
  * lifetime of a block is the number of bytes that the program has allocated, in all threads, between the block's
  * allocation and its free. As elsewhere, realloc ends the life of the old block and allocates a new one.
+ *
+ * The age of a block is the number of blocks that its thread had allocated from this block on, including it, when the
+ * thread freed it: class 0 has the blocks that were freed before their thread allocated another, which are the temporary
+ * ones of mf_trie_temporaries(). Blocks that another thread has freed have no age. Threads that share a tally count as
+ * one thread.
  *
  * Like the cells of the trie, details are kept in shards, each of which only one thread at a time changes. A context
  * uses few classes. So its details have no counters, but refer to lines of eight counters, which are added when they are
@@ -37,15 +42,25 @@ struct mf_detail_line {
 	_Alignas(64) uint64_t counts[MF_DETAIL_LINE_CLASSES];
 };
 
-/* The end of a block's life, so that mf_details_revive() can undo it. */
-struct mf_life {
-	uint64_t born; /* as in MF_REGION_BIRTHS */
-	uint32_t class;
+/* An element of MF_REGION_BIRTHS: when a block was allocated. */
+struct mf_birth {
+	uint64_t position; /* the value of the header's @position after the allocation, plus 1; or one of those below */
+	/*
+	 * the number of the allocation: @allocations of its tally times MF_SHARDS_MAX, plus the number of the tally; 0 if it
+	 * is not known
+	 */
+	uint64_t number;
 };
 
-/* Special values of MF_REGION_BIRTHS; others are the value of the header's @position after the allocation, plus 1. */
+/* Special values of mf_birth.position. */
 #define MF_BIRTH_NONE	 0ull
 #define MF_BIRTH_UNKNOWN UINT64_MAX /* several blocks begin at this slot */
+
+/* The end of a block's life, so that mf_details_revive() can undo it. */
+struct mf_life {
+	struct mf_birth born;
+	uint32_t class;
+};
 
 static inline bool mf_details_are_kept(const struct mf_store *store)
 {
@@ -68,18 +83,33 @@ static inline struct mf_detail *mf_details_of(const struct mf_store *store, uint
 }
 
 /*
- * Count an allocation or a free of @context in @shard. They do nothing with blocks that are not counted. Context: the
- * block is in the table of blocks, or was there until now, and the caller is the only one to change the shard.
+ * Where an event is counted: in the details of @shard, which is 0 if the model handles the event. @tally is the number of
+ * the thread's tally, which has already counted an allocation (mf_tally_note_alloc()).
  */
-void mf_details_alloc(struct mf_store *store, uint32_t shard, uint32_t context, uint64_t address, uint64_t size);
-void mf_details_free(struct mf_store *store, uint32_t shard, const struct mf_block *block);
+struct mf_detail_place {
+	uint32_t shard, tally;
+};
 
 /*
- * The two halves of mf_details_free(), for realloc: mf_details_end_life() before the real function, since afterwards
- * another block may begin at this address; mf_details_leave() when the old block is no longer counted. If it is counted
- * after all, mf_details_revive() undoes the first half. For that, no other thread may be counting an event.
+ * Count an allocation or a free of @context. They do nothing with blocks that are not counted. Context: the block is in
+ * the table of blocks, or was there until now, and the caller is the only one to change the shard and the tally.
+ */
+void mf_details_alloc(struct mf_store *store, struct mf_detail_place place, uint32_t context, uint64_t address,
+		      uint64_t size);
+void mf_details_free(struct mf_store *store, struct mf_detail_place place, const struct mf_block *block);
+
+/*
+ * The parts of mf_details_free(), for realloc: mf_details_end_life() before the real function, since afterwards another
+ * block may begin at this address; mf_details_end_age() when it is known that the old block is gone, but before the tally
+ * counts the new one; mf_details_leave() when the old block is no longer counted. If it is counted after all,
+ * mf_details_revive() undoes the first part. For that, no other thread may be counting an event.
+ *
+ * mf_details_end_age() has the block in class 0 if and only if mf_tally_note_free() counts it as temporary. @was_last says
+ * whether it is the block that was allocated last in the tally.
  */
 struct mf_life mf_details_end_life(struct mf_store *store, uint32_t shard, const struct mf_block *block);
+void mf_details_end_age(struct mf_store *store, struct mf_detail_place place, const struct mf_block *block,
+			struct mf_birth born, bool was_last);
 void mf_details_leave(struct mf_store *store, uint32_t shard, uint32_t context);
 void mf_details_revive(struct mf_store *store, const struct mf_block *block, struct mf_life life);
 

@@ -25,6 +25,12 @@ static int64_t extra_of(const struct mf_model *model, const struct mf_block *blo
 	return (int64_t)model->options.heap_admin + slop_of(block);
 }
 
+/* Returns where the details of the current event are counted. */
+static struct mf_detail_place place_of(const struct mf_store *store)
+{
+	return (struct mf_detail_place){ .shard = 0, .tally = store->shard };
+}
+
 /* Adds @block to the table of blocks. If that fails, the block is ignored from then on. */
 static bool enter(struct mf_store *store, const struct mf_block *block)
 {
@@ -48,7 +54,7 @@ void mf_heap_alloc_block(struct mf_store *store, const struct mf_block *block, i
 		mf_trie_charge(store, block->context, (int64_t)block->size);
 		mf_trie_count(store, block->context, block->size);
 		if (mf_details_are_kept(store))
-			mf_details_alloc(store, 0, block->context, block->address, block->size);
+			mf_details_alloc(store, place_of(store), block->context, block->address, block->size);
 		mf_model_change(model, (int64_t)block->size, extra_of(model, block));
 		mf_model_attempt_on(store, MF_OCCASION_ALLOC, now);
 	} else {
@@ -84,7 +90,7 @@ bool mf_heap_free_block(struct mf_store *store, uint64_t address, struct mf_bloc
 		mf_model_change(model, -(int64_t)block->size, -extra_of(model, block));
 		mf_trie_charge(store, block->context, -(int64_t)block->size);
 		if (mf_details_are_kept(store))
-			mf_details_free(store, 0, block);
+			mf_details_free(store, place_of(store), block);
 		mf_model_attempt_on(store, MF_OCCASION_FREE, now);
 	} else {
 		model->ignored_frees++;
@@ -107,7 +113,7 @@ bool mf_heap_free_delayed(struct mf_store *store, uint64_t address)
 		mf_model_change(model, -(int64_t)block.size, -extra_of(model, &block));
 		mf_trie_charge(store, block.context, -(int64_t)block.size);
 		if (mf_details_are_kept(store))
-			mf_details_free(store, 0, &block);
+			mf_details_free(store, place_of(store), &block);
 	} else {
 		model->ignored_frees++;
 	}
@@ -168,7 +174,7 @@ static void exchange(struct mf_store *store, const struct mf_block *old,
 	mf_trie_charge(store, block->context, (int64_t)block->size);
 	mf_trie_count(store, block->context, block->size);
 	if (mf_details_are_kept(store))
-		mf_details_alloc(store, 0, block->context, block->address, block->size);
+		mf_details_alloc(store, place_of(store), block->context, block->address, block->size);
 	if (is_counted(old)) {
 		mf_trie_charge(store, old->context, -(int64_t)old->size);
 		if (mf_details_are_kept(store))

@@ -54,9 +54,9 @@ static const struct {
 	[MF_REGION_LEDGER_NUMBERS] = { 128 * MIB, 256 * KIB },
 	[MF_REGION_NEW_RULES] = { 512 * KIB, 64 * KIB },
 	[MF_REGION_THREAD_TABLE] = { 1 * MIB, 1 * MIB },
-	[MF_REGION_DETAILS] = { 16 * GIB, 16 * MIB },
+	[MF_REGION_DETAILS] = { 32 * GIB, 32 * MIB },
 	[MF_REGION_DETAIL_LINES] = { 4 * GIB, 1 * MIB },
-	[MF_REGION_BIRTHS] = { 128 * GIB, 16 * MIB },
+	[MF_REGION_BIRTHS] = { 256 * GIB, 32 * MIB },
 	[MF_REGION_PAST_BLOCKS] = { 6 * GIB, 3 * MIB / 2 },
 	[MF_REGION_ORIGIN] = { 64 * KIB, 64 * KIB },
 	[MF_REGION_THREADS] = { 8 * GIB, 32 * MIB },
@@ -192,7 +192,7 @@ static int create(struct mf_store *store, uint64_t budget, bool has_details, int
 		return mf_error_set(err, -ENOMEM,
 				    "the limits on address space or file size (ulimit -v, ulimit -f) "
 				    "leave less than the %d MiB that a profile needs; raise them",
-				    has_details ? 390 : 350);
+				    has_details ? 440 : 375);
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		regions[i] = (struct mf_region){ .offset = offset, .size = sizes[i] };
 		offset += sizes[i];

@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define MF_STORE_MAGIC	 0x31736d6669737361ull
-#define MF_STORE_VERSION 27
+#define MF_STORE_VERSION 28
 
 #define MF_STORE_PATH_MAX 512u
 
@@ -56,7 +56,7 @@ enum mf_region_id {
 	/* The next regions exist only in stores that keep details, see details.h. */
 	MF_REGION_DETAILS,	  /* struct mf_detail[][]: details of each context */
 	MF_REGION_DETAIL_LINES,	  /* struct mf_detail_line[]: parts of the contexts' histograms */
-	MF_REGION_BIRTHS,	  /* uint64_t[]: when the block was allocated that begins at a slot of MF_REGION_BLOCK_LEAVES */
+	MF_REGION_BIRTHS,	  /* struct mf_birth[]: when the block at a slot of MF_REGION_BLOCK_LEAVES was allocated */
 	MF_REGION_PAST_BLOCKS,	  /* uint64_t[]: a number of live blocks for each record of MF_REGION_CAPTURES */
 	MF_REGION_ORIGIN,	  /* how the profile was started, see ctl/heap/origin.h */
 	MF_REGION_THREADS,	  /* the shim's thread states, see preload/core/thread.h; not part of the profile */
@@ -289,7 +289,11 @@ struct mf_store {
 	struct mf_store_header *header;
 	void *regions[MF_REGION_COUNT];
 	uint64_t sizes[MF_REGION_COUNT];
-	uint32_t shard; /* the shard of the size classes in which this process counts the events that the model handles */
+	/*
+	 * the tally of the thread whose event the model handles; the shard of the size classes of the same number counts the
+	 * event
+	 */
+	uint32_t shard;
 	bool has_file; /* true if the memory is a memfd, false if it is private */
 	struct mf_held_file **files; /* files that this process holds open, indexed by object number; NULL: no
 				      * files */

@@ -42,6 +42,16 @@ uint32_t mf_tally_least_used(const struct mf_store *store)
 	return least;
 }
 
+void mf_tally_take_over(struct mf_store *store, uint32_t number)
+{
+	struct mf_tally *tally = mf_tally_of(store, number);
+
+	if (tally->users)
+		return;
+	tally->last_alloc = 0;
+	tally->others_allocations = tally->allocations;
+}
+
 void mf_tally_begin(struct mf_store *store, uint32_t number)
 {
 	struct mf_tally *tally = mf_tally_of(store, number);
@@ -160,6 +170,7 @@ void mf_tally_fold(struct mf_store *store)
 			continue;
 		if (tally->delayed_free == tally->last_alloc && mf_blocks_find(store, tally->delayed_free, &block))
 			mf_tally_note_free(store, tally, &block);
+		store->shard = i;
 		store->header->events += mf_heap_free_delayed(store, tally->delayed_free);
 		tally->delayed_free = 0;
 	}

@@ -93,6 +93,12 @@ struct mf_tally {
 	/* If threads are counted (thread_totals.h): whose the tally is, and what of its counts has been given to threads. */
 	uint32_t owner;
 	struct mf_thread_sums given;
+
+	/*
+	 * In a store that keeps details (details.h): how many blocks have been allocated in this tally since the start, whether
+	 * they are counted or not, and how many of them were allocated by earlier threads, which no longer use the tally.
+	 */
+	uint64_t allocations, others_allocations;
 };
 
 /*
@@ -104,9 +110,11 @@ void mf_tally_note_free(struct mf_store *store, struct mf_tally *tally, const st
 /* Returns whether the block at @address is the last one that the threads of any tally have allocated. */
 bool mf_tally_was_last(const struct mf_store *store, uint64_t address);
 
+/* Call this before the block's details are counted. */
 static inline void mf_tally_note_alloc(struct mf_tally *tally, uint64_t address)
 {
 	tally->last_alloc = address;
+	tally->allocations++;
 }
 
 static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_t number)
@@ -118,6 +126,13 @@ static inline struct mf_tally *mf_tally_of(const struct mf_store *store, uint32_
  * Returns the tally with the fewest users; the first if there is a tie. Context: no other thread is handling an event.
  */
 uint32_t mf_tally_least_used(const struct mf_store *store);
+
+/*
+ * Call this for a new thread, before mf_tally_begin(). If no other thread uses the tally, blocks that were allocated in it
+ * before are those of other threads: none of them will be temporary. A thread that continues in a forked process does
+ * not call it.
+ */
+void mf_tally_take_over(struct mf_store *store, uint32_t number);
 
 /*
  * Call these when a thread starts using tally @number (less than MF_SHARDS_MAX), and when it stops using it. Context:

@@ -5,12 +5,16 @@
 
 #include <stdint.h>
 
-/* Classes of sizes, as in profile/size_class.h, and of lifetimes. The last one also has everything that is larger. */
+/*
+ * Classes of sizes, as in profile/size_class.h, of lifetimes and of ages (model/details.h). The last one also has everything
+ * that is larger.
+ */
 #define MF_DETAIL_CLASSES 48u
 
 enum mf_detail_histogram {
 	MF_DETAIL_SIZES,
 	MF_DETAIL_LIFETIMES,
+	MF_DETAIL_AGES,
 	MF_DETAIL_HISTOGRAMS,
 };
 
@@ -24,19 +28,32 @@ struct mf_context_details {
 	uint64_t largest; /* size of the largest block that it has allocated; 0 if it has allocated none */
 	const struct mf_class_count *sizes;	/* all blocks that it has allocated */
 	const struct mf_class_count *lifetimes; /* those of them that were freed */
-	uint32_t n_sizes, n_lifetimes;
+	const struct mf_class_count *ages; /* those of these that were freed by the thread that had allocated them */
+	uint32_t n_sizes, n_lifetimes, n_ages;
 };
+
+/* Returns how many other blocks a thread can at most have allocated before it frees a block in class @class of the ages. */
+static inline uint64_t mf_details_others(uint32_t class)
+{
+	return (1ull << class) - 1;
+}
 
 /* Returns how many blocks of the context are in @class of a histogram. */
 static inline uint64_t mf_details_count(const struct mf_context_details *details, enum mf_detail_histogram histogram,
 					uint32_t class)
 {
-	const struct mf_class_count *classes = histogram == MF_DETAIL_SIZES ? details->sizes : details->lifetimes;
-	uint32_t n = histogram == MF_DETAIL_SIZES ? details->n_sizes : details->n_lifetimes;
+	const struct {
+		const struct mf_class_count *classes;
+		uint32_t n;
+	} all[MF_DETAIL_HISTOGRAMS] = {
+		[MF_DETAIL_SIZES] = { details->sizes, details->n_sizes },
+		[MF_DETAIL_LIFETIMES] = { details->lifetimes, details->n_lifetimes },
+		[MF_DETAIL_AGES] = { details->ages, details->n_ages },
+	};
 
-	for (uint32_t i = 0; i < n; i++)
-		if (classes[i].class == class)
-			return classes[i].count;
+	for (uint32_t i = 0; i < all[histogram].n; i++)
+		if (all[histogram].classes[i].class == class)
+			return all[histogram].classes[i].count;
 	return 0;
 }
 

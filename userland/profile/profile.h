@@ -69,7 +69,7 @@ static inline uint64_t mf_profile_total(const struct mf_profile_snapshot *snapsh
 struct mf_counts {
 	uint64_t allocations; /* blocks that it has allocated, by realloc as well */
 	uint64_t allocated;   /* the sum of their sizes */
-	uint64_t temporaries; /* those of them that their thread freed before it allocated another */
+	uint64_t temporaries; /* those of them that are temporary; see mf_profile.temporary_others */
 	uint64_t live;
 };
 
@@ -127,6 +127,11 @@ struct mf_profile {
 	const uint8_t *functions; /* the allocation function that each context has called (function.h), or NULL */
 	const struct mf_counts *counts; /* the counts of each context, or NULL if they are not known */
 	/*
+	 * which blocks are the temporary ones of @counts: those during whose life their thread allocated at most so many
+	 * others. Other than 0 only if the user has chosen it.
+	 */
+	uint64_t temporary_others;
+	/*
 	 * If the stacks of different threads are kept apart: the threads, of which number 0 stands for those that are not
 	 * known, and the thread of each context. Otherwise NULL.
 	 */
@@ -140,6 +145,7 @@ struct mf_profile {
 	const struct mf_thread_total *thread_totals;
 	size_t n_thread_totals;
 	const struct mf_context_details *details; /* the details of each context, or NULL if they were not kept */
+	bool has_ages; /* the details have ages; those of earlier versions of massif have none */
 	uint64_t details_lost; /* blocks whose details are incomplete */
 	const struct mf_size_class *sizes; /* all allocated blocks by their size (MF_SIZE_CLASSES), or NULL */
 	const struct mf_residency *residency; /* samples of the resident set, or NULL if none were taken */

@@ -212,6 +212,7 @@ static bool take_names(struct mf_recorded *process)
 	forget_section(process, MF_SECTION_COUNTS);
 	forget_section(process, MF_SECTION_BLOCKS);
 	forget_section(process, MF_SECTION_DETAILS);
+	forget_section(process, MF_SECTION_AGES);
 	if (!texts ||
 	    mf_symbolizer_create(process->objects, process->profile.n_objects, &closed, &process->symbolizer, NULL))
 		return lack_memory(process);
@@ -399,13 +400,13 @@ static bool take_blocks(struct mf_recorded *process)
 	return !cursor.bad;
 }
 
-/* Reads the classes of one histogram, appending them to those of all details. *@used is how many these are. */
-static uint32_t take_classes(struct mf_recorded *process, struct mf_cursor *cursor, size_t *used)
+/* Reads the classes of one histogram, appending them to @classes, which already has *@used. */
+static uint32_t take_classes(struct mf_class_count *classes, struct mf_cursor *cursor, size_t *used)
 {
 	uint32_t n = (uint32_t)mf_cursor_at_most(cursor, MF_DETAIL_CLASSES), class = 0;
 
 	for (uint32_t i = 0; i < n && !cursor->bad; i++) {
-		struct mf_class_count *counted = &process->classes[*used];
+		struct mf_class_count *counted = &classes[*used];
 
 		counted->class = (uint32_t)mf_cursor_at_most(cursor, MF_DETAIL_CLASSES - 1);
 		counted->count = mf_cursor_unsigned(cursor);
@@ -435,11 +436,31 @@ static bool take_details(struct mf_recorded *process)
 
 		details->largest = mf_cursor_unsigned(&cursor);
 		details->sizes = &process->classes[used];
-		details->n_sizes = take_classes(process, &cursor, &used);
+		details->n_sizes = take_classes(process->classes, &cursor, &used);
 		details->lifetimes = &process->classes[used];
-		details->n_lifetimes = take_classes(process, &cursor, &used);
+		details->n_lifetimes = take_classes(process->classes, &cursor, &used);
 	}
 	process->profile.details = process->details;
+	return !cursor.bad;
+}
+
+static bool take_ages(struct mf_recorded *process)
+{
+	size_t n = process->profile.n_contexts, used = 0, size = process->sections[MF_SECTION_AGES].size;
+	struct mf_cursor cursor = cursor_of(process, MF_SECTION_AGES);
+
+	if (!cursor.at)
+		return true;
+	if (!process->details)
+		return false;
+	process->age_classes = calloc(size / 2 + 1, sizeof(*process->age_classes));
+	if (!process->age_classes)
+		return lack_memory(process);
+	for (size_t i = 0; i < n && !cursor.bad; i++) {
+		process->details[i].ages = &process->age_classes[used];
+		process->details[i].n_ages = take_classes(process->age_classes, &cursor, &used);
+	}
+	process->profile.has_ages = true;
 	return !cursor.bad;
 }
 
@@ -592,7 +613,7 @@ static const struct {
 } parts[] = {
 	{ "facts", take_facts },   { "objects", take_objects }, { "stacks", take_stacks }, { "snapshots", take_snapshots },
 	{ "counts", take_counts }, { "sizes", take_sizes },	{ "blocks", take_blocks },   { "details", take_details },
-	{ "threads", take_threads }, { "totals", take_totals }, { "functions", take_functions },
+	{ "ages", take_ages }, { "threads", take_threads }, { "totals", take_totals }, { "functions", take_functions },
 	{ "samples", take_residency }, { "first touches", take_touches }, { "names", take_names },
 };
 
@@ -624,6 +645,7 @@ void mf_recorded_release(struct mf_recorded *process)
 	free(process->counts);
 	free(process->details);
 	free(process->classes);
+	free(process->age_classes);
 	free(process->threads);
 	free(process->context_threads);
 	free(process->thread_totals);
@@ -645,6 +667,7 @@ static const bool may_lack[MF_SECTION_TYPES] = {
 	[MF_SECTION_FUNCTIONS] = true,
 	[MF_SECTION_RESIDENCY] = true,
 	[MF_SECTION_TOUCHES ... MF_SECTION_TOUCHED_LAST] = true,
+	[MF_SECTION_AGES] = true,
 };
 
 bool mf_recorded_has_sections(const struct mf_recorded *process)

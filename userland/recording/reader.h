@@ -36,7 +36,8 @@ struct mf_recorded {
 	size_t n_frames, n_nodes;
 	struct mf_counts *counts;
 	struct mf_context_details *details;
-	struct mf_class_count *classes; /* those of all details */
+	struct mf_class_count *classes; /* those of all sizes and lifetimes */
+	struct mf_class_count *age_classes;
 	struct mf_thread_info *threads;
 	uint32_t *context_threads;
 	struct mf_thread_total *thread_totals;

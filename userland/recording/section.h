@@ -48,6 +48,7 @@ enum mf_section_type {
 	/* The profile of these touches, in sections of their own, each like the one that its number is above TOUCHED. */
 	MF_SECTION_TOUCHED,
 	MF_SECTION_TOUCHED_LAST = MF_SECTION_TOUCHED + MF_SECTION_SNAPSHOTS,
+	MF_SECTION_AGES,	/* ages of each context's blocks (model/details.h); only with details */
 	MF_SECTION_TYPES,
 };
 

@@ -386,6 +386,12 @@ static void add_details(struct mf_bytes *bytes, const struct mf_profile *profile
 	}
 }
 
+static void add_ages(struct mf_bytes *bytes, const struct mf_profile *profile)
+{
+	for (size_t i = 0; i < profile->n_contexts; i++)
+		add_classes(bytes, profile->details[i].ages, profile->details[i].n_ages);
+}
+
 static void add_sizes(struct mf_bytes *bytes, const struct mf_profile *profile)
 {
 	for (uint32_t i = 0; i < MF_SIZE_CLASSES; i++) {
@@ -531,6 +537,10 @@ static int add_process(struct mf_bytes *file, struct mf_bytes *contents, const s
 	if (!code && profile->details) {
 		add_details(contents, profile);
 		code = close_section(file, MF_SECTION_DETAILS, contents);
+	}
+	if (!code && profile->details && profile->has_ages) {
+		add_ages(contents, profile);
+		code = close_section(file, MF_SECTION_AGES, contents);
 	}
 	if (!code && profile->threads) {
 		add_threads(contents, profile);

@@ -605,14 +605,16 @@ static bool collect_details(const struct mf_collection *collection, struct mf_co
 		mf_details_sum(collection->store, MF_CONTEXT_FIRST + (uint32_t)i, &sum);
 		details[i].largest = sum.largest;
 		if (!add_classes(classes, sum.counts[MF_DETAIL_SIZES], &details[i].n_sizes) ||
-		    !add_classes(classes, sum.counts[MF_DETAIL_LIFETIMES], &details[i].n_lifetimes))
+		    !add_classes(classes, sum.counts[MF_DETAIL_LIFETIMES], &details[i].n_lifetimes) ||
+		    !add_classes(classes, sum.counts[MF_DETAIL_AGES], &details[i].n_ages))
 			return false;
 	}
 	/* The list has all classes now, and no longer moves. */
 	for (size_t i = 0; i < n; i++) {
 		details[i].sizes = classes->list + used;
-		details[i].lifetimes = classes->list + used + details[i].n_sizes;
-		used += details[i].n_sizes + details[i].n_lifetimes;
+		details[i].lifetimes = details[i].sizes + details[i].n_sizes;
+		details[i].ages = details[i].lifetimes + details[i].n_lifetimes;
+		used += details[i].n_sizes + details[i].n_lifetimes + details[i].n_ages;
 	}
 	return true;
 }
@@ -632,6 +634,7 @@ int mf_collect_details(struct mf_collection *collection, struct mf_error *err)
 	if (!done)
 		return mf_error_set(err, -ENOMEM, "not enough memory to read the profile");
 	collection->profile.details = details;
+	collection->profile.has_ages = true;
 	collection->profile.details_lost = collection->store->header->details_lost;
 	return 0;
 }

@@ -135,13 +135,13 @@ static void print_counts(const struct writer *w)
 	putc(']', w->out);
 }
 
-/* Prints pairs of the largest number in a class, and how many blocks the class has. */
-static void print_classes(const struct writer *w, const char *name, const struct mf_class_count *classes, uint32_t n)
+/* Prints pairs of the largest number in a class, which @top returns, and how many blocks the class has. */
+static void print_classes(const struct writer *w, const char *name, const struct mf_class_count *classes, uint32_t n,
+			  uint64_t (*top)(uint32_t class))
 {
 	fprintf(w->out, ",\"%s\":[", name);
 	for (uint32_t i = 0; i < n; i++)
-		fprintf(w->out, "%s[%" PRIu64 ",%" PRIu64 "]", i ? "," : "", mf_size_class_top(classes[i].class),
-			classes[i].count);
+		fprintf(w->out, "%s[%" PRIu64 ",%" PRIu64 "]", i ? "," : "", top(classes[i].class), classes[i].count);
 	putc(']', w->out);
 }
 
@@ -157,8 +157,10 @@ static void print_details(const struct writer *w)
 			continue;
 		fprintf(w->out, "%s{\"stack\":%" PRIu32 ",\"largest\":%" PRIu64, first ? "\n" : ",\n", w->stacks[i] - 1,
 			details->largest);
-		print_classes(w, "sizes", details->sizes, details->n_sizes);
-		print_classes(w, "lifetimes", details->lifetimes, details->n_lifetimes);
+		print_classes(w, "sizes", details->sizes, details->n_sizes, mf_size_class_top);
+		print_classes(w, "lifetimes", details->lifetimes, details->n_lifetimes, mf_size_class_top);
+		if (w->profile->has_ages)
+			print_classes(w, "lifetimes_in_allocations", details->ages, details->n_ages, mf_details_others);
 		putc('}', w->out);
 		first = false;
 	}
@@ -390,6 +392,8 @@ static int write_json(struct writer *w, struct mf_error *err)
 	putc(']', w->out);
 	if (w->profile->counts)
 		print_counts(w);
+	if (w->profile->temporary_others)
+		fprintf(w->out, ",\n\"temporary_others\":%" PRIu64, w->profile->temporary_others);
 	if (w->profile->details)
 		print_details(w);
 	if (w->profile->threads)

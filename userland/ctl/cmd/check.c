@@ -11,6 +11,7 @@
 #include "ctl/files/outfile.h"
 #include "ctl/message/message.h"
 #include "ctl/query/query.h"
+#include "ctl/query/temporary.h"
 #include "recording/reader.h"
 
 #define MODE 0644
@@ -75,8 +76,11 @@ static int check_recording(const struct mf_query *query, const struct mf_recordi
 			.uses_embedded = query->options.embedded_suppressions,
 		};
 
-		if (!only || only == process)
-			mf_checker_add(checker, &checked);
+		if (only && only != process)
+			continue;
+		if (mf_temporary_apply(query, process, err))
+			return -ENODATA;
+		mf_checker_add(checker, &checked);
 	}
 	return mf_verdicts_finish(&checker->verdicts, &checker->check, err);
 }
@@ -108,8 +112,9 @@ static int check_file(const struct mf_query *query)
 }
 
 const char *const mf_command_check_words[] = {
-	"--pid", "--format", "--output", "-o", "--budget", "--suppressions", "--embedded-suppressions", "--max-peak",
-	"--max-end", "--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites", "--max-rss", NULL,
+	"--pid", "--temporary", "--format", "--output", "-o", "--budget", "--suppressions", "--embedded-suppressions",
+	"--max-peak", "--max-end", "--max-allocations", "--max-allocated", "--max-temporary", "--max-leak-sites",
+	"--max-rss", NULL,
 };
 
 int mf_command_check(int argc, char **argv)

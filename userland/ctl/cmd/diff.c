@@ -67,6 +67,13 @@ static int read_side(const struct mf_query *query, const char *path, struct side
 	return choose(query, side, chosen, err);
 }
 
+static int check_temporary(const struct mf_query *query, struct mf_error *err)
+{
+	if (!query->temporary_given || (query->counted && query->count == MF_COUNT_TEMPORARIES))
+		return 0;
+	return mf_error_set(err, -EINVAL, "--temporary: temporary blocks are compared only with --value=temporary");
+}
+
 static int diff_files(struct mf_query *query)
 {
 	struct mf_comparison comparison = {
@@ -92,7 +99,7 @@ static int diff_files(struct mf_query *query)
 
 const char *const mf_command_diff_words[] = {
 	"--pid", "--at", "--by", "--inclusive", "--all-calls", "--filter", "--thread", "--through", "--top", "--min",
-	"--tolerance", "--value", NULL,
+	"--tolerance", "--value", "--temporary", NULL,
 };
 
 int mf_command_diff(int argc, char **argv)
@@ -100,7 +107,8 @@ int mf_command_diff(int argc, char **argv)
 	__attribute__((cleanup(mf_query_release))) struct mf_query query = { 0 };
 	struct mf_error err;
 
-	if (mf_query_parse(&query, argc, argv, MF_COMPARISON_SIDES, mf_command_diff_words, &err))
+	if (mf_query_parse(&query, argc, argv, MF_COMPARISON_SIDES, mf_command_diff_words, &err) ||
+	    check_temporary(&query, &err))
 		return refuse(&err);
 	/* Thread IDs are different in each run. */
 	if (query.by == MF_SITES_BY_THREAD)

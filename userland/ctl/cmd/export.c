@@ -153,6 +153,20 @@ static int choose_writer(const struct mf_query *query, struct export *export, st
 	return mf_error_set(err, -EINVAL, "--to=%.100s: there is no such format; there are %s", query->to, names);
 }
 
+static int check_temporary(const struct export *export, struct mf_error *err)
+{
+	const struct mf_query *query = export->query;
+
+	if (!query->temporary_given || export->writer == &mf_writers[MF_FORMAT_JSON] ||
+	    (query->counted && query->count == MF_COUNT_TEMPORARIES))
+		return 0;
+	if (export->writer->one_value)
+		return mf_error_set(err, -EINVAL, "--temporary: %s has temporary blocks only with --value=temporary",
+				    export->writer->name);
+	return mf_error_set(err, -EINVAL, "--temporary: %s has no temporary blocks; json, collapsed and speedscope have them",
+			    export->writer->name);
+}
+
 /* The totals of all snapshots are of all stacks. */
 static int check_selection(const struct export *export, struct mf_error *err)
 {
@@ -177,14 +191,15 @@ static int export_file(struct mf_query *query)
 	mf_query_say_damage(query->files[0], &recording);
 	export.process = mf_query_process(query, &recording, &err);
 	if (!export.process || check_source(&export, &err) || check_value(&export, &err) ||
-	    check_selection(&export, &err) || mf_query_select(query, &export.process, 1, &err) ||
+	    check_temporary(&export, &err) || check_selection(&export, &err) ||
+	    mf_query_select(query, &export.process, 1, &err) ||
 	    describe(&export.process->profile, &query->options, &desc, &err) || mf_query_write(query, &source, &err))
 		return refuse(&err);
 	return 0;
 }
 
 const char *const mf_command_export_words[] = {
-	"--pid", "--at", "--to", "--value", "--thread", "--through", "--output", "-o", NULL,
+	"--pid", "--at", "--to", "--value", "--temporary", "--thread", "--through", "--output", "-o", NULL,
 };
 
 int mf_command_export(int argc, char **argv)

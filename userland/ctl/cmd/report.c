@@ -96,7 +96,7 @@ static int report_files(struct mf_query *query)
 }
 
 const char *const mf_command_report_words[] = {
-	"--pid", "--thread", "--through", "--output", "-o", NULL,
+	"--pid", "--temporary", "--thread", "--through", "--output", "-o", NULL,
 };
 
 int mf_command_report(int argc, char **argv)

@@ -107,9 +107,13 @@ static void print_temporaries(FILE *out, const struct mf_profile *profile)
 		allocated += profile->counts[i].allocated;
 		temporaries += profile->counts[i].temporaries;
 	}
-	fprintf(out, "allocated        %10s  in %" PRIu64 " blocks, %.2f%% of them temporary (%" PRIu64 ")\n",
+	fprintf(out, "allocated        %10s  in %" PRIu64 " blocks, %.2f%% of them temporary (%" PRIu64 ")",
 		mf_quantity_bytes(allocated).text, allocations,
 		mf_quantity_share(temporaries, allocations), temporaries);
+	if (profile->temporary_others)
+		fprintf(out, ": freed after at most %" PRIu64 " other allocation%s of their thread", profile->temporary_others,
+			profile->temporary_others == 1 ? "" : "s");
+	putc('\n', out);
 }
 
 static void print_figures(const struct mf_terminal *terminal, const struct mf_recorded *process)
@@ -295,7 +299,7 @@ static int show_process(const struct mf_query *query, const struct mf_terminal *
 	if (query->sizes)
 		return show_sizes(query, terminal, process, err);
 	if (query->lifetimes)
-		return mf_class_table_print(terminal, query, process, MF_DETAIL_LIFETIMES, err);
+		return mf_class_table_print(terminal, query, process, query->lifetimes_in, err);
 	if (query->tree)
 		return show_tree(query, terminal, process, part.snapshots[table.sort == 1], err);
 	if (show_table(terminal, &table, err) || print_leaks(query, terminal, process, err))
@@ -412,7 +416,7 @@ static int show_file(struct mf_query *query)
 
 const char *const mf_command_show_words[] = {
 	"--pid", "--at", "--by", "--sort", "--leaks", "--inclusive", "--all-calls", "--tree", "--rss", "--sizes",
-	"--lifetimes", "--filter", "--thread", "--through", "--top", NULL,
+	"--lifetimes", "--temporary", "--filter", "--thread", "--through", "--top", NULL,
 };
 
 int mf_command_show(int argc, char **argv)

@@ -60,14 +60,20 @@ static void read_values(struct mf_candidate *candidate, const char *text)
 	}
 }
 
-/* Finds where @text names the option with a value: "--by=site|function", "-o FILE". Returns the value, or NULL. */
+/*
+ * Finds where @text names the option with a value: "--by=site|function", "--lifetimes[=bytes|allocations]", "-o FILE". Returns
+ * the value, or NULL.
+ */
 static const char *find_value(const char *text, const char *name)
 {
 	size_t length = strlen(name);
 
-	for (; text && (text = strstr(text, name)); text += length)
+	for (; text && (text = strstr(text, name)); text += length) {
 		if (text[length] == '=' || (text[length] == ' ' && isupper((unsigned char)text[length + 1])))
 			return text + length + 1;
+		if (strncmp(text + length, "[=", 2) == 0)
+			return text + length + 2;
+	}
 	return NULL;
 }
 
@@ -130,6 +136,7 @@ static int add_own_option(struct mf_candidates *candidates, const struct mf_comm
 		return -ENOMEM;
 	if (mf_query_is_bare(name) || strcmp(name, "--once") == 0)
 		return 0;
+	candidate->is_optional = mf_query_is_optional(name);
 	candidate->value = strcmp(name, "--output") == 0 ? MF_CANDIDATE_FILE : MF_CANDIDATE_OTHER;
 	if (strcmp(name, "--to") == 0)
 		add_formats(candidate);

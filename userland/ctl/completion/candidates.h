@@ -23,6 +23,7 @@ struct mf_candidate {
 	const char *name; /* such as "--by" or "-o" */
 	const char *meaning; /* NULL: not known */
 	enum mf_candidate_value value;
+	bool is_optional; /* the option may be given without its value */
 	char words[256]; /* separated by blanks */
 };
 

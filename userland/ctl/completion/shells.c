@@ -46,9 +46,14 @@ static void print_commands(FILE *out, bool programs)
 static void print_bash_names(FILE *out, const struct mf_candidates *candidates)
 {
 	fputs("\t\toptions='", out);
-	for (size_t i = 0; i < candidates->n; i++)
-		fprintf(out, "%s%s%s", i ? " " : "", candidates->options[i].name,
-			candidates->options[i].value == MF_CANDIDATE_BARE || is_short(&candidates->options[i]) ? "" : "=");
+	for (size_t i = 0; i < candidates->n; i++) {
+		const struct mf_candidate *option = &candidates->options[i];
+
+		fprintf(out, "%s%s%s", i ? " " : "", option->name,
+			option->value == MF_CANDIDATE_BARE || option->is_optional || is_short(option) ? "" : "=");
+		if (option->is_optional)
+			fprintf(out, " %s=", option->name);
+	}
 	fputs("'\n", out);
 }
 
@@ -153,12 +158,15 @@ static void print_zsh_text(FILE *out, const char *text)
 
 static void write_zsh_option(FILE *out, const struct mf_candidate *option)
 {
-	fprintf(out, "\t\t\t'*%s%s", option->name, option->value == MF_CANDIDATE_BARE ? "" : is_short(option) ? "+" : "=");
+	fprintf(out, "\t\t\t'*%s%s", option->name,
+		option->value == MF_CANDIDATE_BARE ? "" : is_short(option) ? "+" : option->is_optional ? "=-" : "=");
 	if (option->meaning) {
 		putc('[', out);
 		print_zsh_text(out, option->meaning);
 		putc(']', out);
 	}
+	if (option->is_optional)
+		putc(':', out);
 	switch (option->value) {
 	case MF_CANDIDATE_BARE: break;
 	case MF_CANDIDATE_OTHER: fputs(":value:", out); break;
@@ -236,8 +244,8 @@ static void write_fish_option(FILE *out, const struct mf_command *command, const
 	fprintf(out, "' -%c %s", is_short(option) ? 's' : 'l', option->name + (is_short(option) ? 1 : 2));
 	switch (option->value) {
 	case MF_CANDIDATE_BARE: break;
-	case MF_CANDIDATE_OTHER: fputs(" -x", out); break;
-	case MF_CANDIDATE_WORDS: fprintf(out, " -x -a '%s'", option->words); break;
+	case MF_CANDIDATE_OTHER: fputs(option->is_optional ? "" : " -x", out); break;
+	case MF_CANDIDATE_WORDS: fprintf(out, "%s -a '%s'", option->is_optional ? "" : " -x", option->words); break;
 	case MF_CANDIDATE_FILE: fputs(" -r -F", out); break;
 	case MF_CANDIDATE_DIRECTORY: fputs(" -x -a '(__fish_complete_directories)'", out); break;
 	}

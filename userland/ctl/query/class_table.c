@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints the sizes or the lifetimes of a program's blocks, by the code that has allocated them if that is wanted.
+// Prints the sizes, the lifetimes or the ages of a program's blocks, by the code that has allocated them if that is wanted.
 
 #include "class_table.h"
 
@@ -125,24 +125,43 @@ static void print_class(const struct table *table, uint32_t class)
 	bool is_last = class == MF_DETAIL_CLASSES - 1;
 	FILE *out = table->terminal->out;
 
-	fprintf(out, "%2s%10s %12" PRIu64 " %7.2f%%", is_last ? ">" : "<=",
-		mf_quantity_bytes(mf_size_class_top(is_last ? class - 1 : class)).text, table->blocks[class], share);
+	fprintf(out, "%2s", is_last ? ">" : "<=");
+	if (table->histogram == MF_DETAIL_AGES)
+		fprintf(out, "%10" PRIu64, mf_details_others(is_last ? class - 1 : class));
+	else
+		fprintf(out, "%10s", mf_quantity_bytes(mf_size_class_top(is_last ? class - 1 : class)).text);
+	fprintf(out, " %12" PRIu64 " %7.2f%%", table->blocks[class], share);
 	fputs(share >= 2.5 ? "  " : "", out);
 	for (unsigned int columns = (unsigned int)(share / 100 * BAR + 0.5); columns; columns--)
 		fputs(table->terminal->utf8 ? "█" : "#", out);
 	putc('\n', out);
 }
 
-/* What has no lifetime. */
+static uint64_t all_of(const struct mf_profile *profile, enum mf_detail_histogram histogram)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < profile->n_contexts; i++)
+		for (uint32_t class = 0; class < MF_DETAIL_CLASSES; class++)
+			sum = add(sum, mf_details_count(&profile->details[i], histogram, class));
+	return sum;
+}
+
+/* What has no lifetime, or no age. */
 static void print_rest(const struct table *table)
 {
 	const struct mf_profile *profile = &table->process->profile;
 	FILE *out = table->terminal->out;
-	uint64_t live = 0;
+	uint64_t live = 0, freed;
 
 	for (size_t i = 0; i < profile->n_contexts && profile->counts; i++)
 		live = add(live, profile->counts[i].live);
-	if (table->histogram == MF_DETAIL_LIFETIMES)
+	if (table->histogram == MF_DETAIL_AGES) {
+		freed = all_of(profile, MF_DETAIL_LIFETIMES);
+		fprintf(out, "%12s %12" PRIu64 "  freed by another thread\n", "by others",
+			freed > table->all ? freed - table->all : 0);
+	}
+	if (table->histogram != MF_DETAIL_SIZES)
 		fprintf(out, "%12s %12" PRIu64 "\n", "live at end", live);
 	if (profile->details_lost)
 		fprintf(out, "%12s %12" PRIu64 "\n", "not known", profile->details_lost);
@@ -152,12 +171,22 @@ int mf_class_table_print(const struct mf_terminal *terminal, const struct mf_que
 			 const struct mf_recorded *process, enum mf_detail_histogram histogram, struct mf_error *err)
 {
 	struct table table = { terminal, query, process, histogram, .all = 0 };
+	static const char *const titles[] = { "size", "lifetime", "allocations" };
+	static const char *const meanings[] = {
+		[MF_DETAIL_SIZES] = "",
+		[MF_DETAIL_LIFETIMES] = "Bytes that the program allocated between a block's allocation and its free:\n",
+		[MF_DETAIL_AGES] = "Other blocks that a block's thread allocated before the same thread freed the block:\n",
+	};
 	uint32_t first = MF_DETAIL_CLASSES, last = 0;
 	int code = 0;
 
 	if (!process->profile.details)
 		return mf_error_set(err, -ENODATA, "the file does not say which stack has allocated blocks of which sizes, "
 						   "and how long they lived: make the recording with --record-detail=full");
+	if (histogram == MF_DETAIL_AGES && !process->profile.has_ages)
+		return mf_error_set(err, -ENODATA, "the file does not say how many allocations each stack's blocks lived "
+						   "through, because an earlier version of massif has made it: make it again "
+						   "with --record-detail=full");
 	add_up(&table);
 	for (uint32_t i = 0; i < MF_DETAIL_CLASSES; i++) {
 		if (!table.blocks[i])
@@ -165,10 +194,9 @@ int mf_class_table_print(const struct mf_terminal *terminal, const struct mf_que
 		first = first < i ? first : i;
 		last = i;
 	}
-	if (histogram == MF_DETAIL_LIFETIMES)
-		fputs("Bytes that the program allocated between a block's allocation and its free:\n", terminal->out);
+	fputs(meanings[histogram], terminal->out);
 	fprintf(terminal->out, "%s%12s %12s %8s%s%s%s\n", mf_terminal_bold(terminal),
-		histogram == MF_DETAIL_SIZES ? "size" : "lifetime", "blocks", "share", query->by_given ? "    " : "",
+		titles[histogram], "blocks", "share", query->by_given ? "    " : "",
 		query->by_given ? mf_sites_by_names[query->by] : "", mf_terminal_plain(terminal));
 	for (uint32_t i = first; i <= last && table.all && !code; i++) {
 		/* The first and the last class have blocks. */

@@ -157,9 +157,12 @@ static void print_sites(const struct mf_terminal *terminal, const struct mf_comp
 	uint64_t rest[MF_COMPARISON_SIDES] = { 0 }, all[MF_COMPARISON_SIDES] = { 0 };
 	FILE *out = terminal->out;
 
-	fprintf(out, "%s%11s %10s %10s  %s%s%s\n", mf_terminal_bold(terminal), "change", "old", "new",
-		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE],
-		what, mf_terminal_plain(terminal));
+	fprintf(out, "%s%11s %10s %10s  %s%s", mf_terminal_bold(terminal), "change", "old", "new",
+		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE], what);
+	if (c->query->temporary)
+		fprintf(out, ", freed after at most %" PRIu64 " other allocation%s of their thread",
+			mf_details_others(c->query->temporary), c->query->temporary == 1 ? "" : "s");
+	fprintf(out, "%s\n", mf_terminal_plain(terminal));
 	for (size_t i = 0; i < sites->count; i++) {
 		const struct mf_site *site = &sites->list[i];
 		uint64_t change = distance(site->bytes[MF_COMPARISON_OLD], site->bytes[MF_COMPARISON_NEW]);

@@ -15,6 +15,7 @@
 #include "ctl/message/message.h"
 #include "ctl/options/nearest.h"
 #include "ctl/options/number.h"
+#include "temporary.h"
 
 /* The profiling options that concern the trees of a finished profile. */
 static const char *const tree_options[] = {
@@ -227,7 +228,15 @@ static int parse_sizes(const char *text, struct mf_query *query, struct mf_error
 static int parse_lifetimes(const char *text, struct mf_query *query, struct mf_error *err)
 {
 	query->lifetimes = true;
-	return 0;
+	query->lifetimes_in = text && strcmp(text, "allocations") == 0 ? MF_DETAIL_AGES : MF_DETAIL_LIFETIMES;
+	if (!text || strcmp(text, "bytes") == 0 || query->lifetimes_in == MF_DETAIL_AGES)
+		return 0;
+	return mf_error_set(err, -EINVAL, "--lifetimes=%.200s: use bytes or allocations", text);
+}
+
+static int parse_temporary(const char *text, struct mf_query *query, struct mf_error *err)
+{
+	return mf_temporary_parse(text, query, err);
 }
 
 static int parse_top(const char *text, struct mf_query *query, struct mf_error *err)
@@ -312,7 +321,8 @@ static const struct own_option {
 	{ "--all-calls", parse_all_calls, .bare = true },
 	{ "--rss", parse_rss, .bare = true },
 	{ "--sizes", parse_sizes, .bare = true },
-	{ "--lifetimes", parse_lifetimes, .bare = true },
+	{ "--lifetimes", parse_lifetimes, .optional = true },
+	{ "--temporary", parse_temporary },
 	{ "--top", parse_top },
 	{ "--filter", parse_filter },
 	{ "--thread", parse_thread },
@@ -337,6 +347,14 @@ bool mf_query_is_bare(const char *name)
 	for (size_t i = 0; i < OWN_OPTIONS; i++)
 		if (strcmp(own_options[i].name, name) == 0)
 			return own_options[i].bare;
+	return false;
+}
+
+bool mf_query_is_optional(const char *name)
+{
+	for (size_t i = 0; i < OWN_OPTIONS; i++)
+		if (strcmp(own_options[i].name, name) == 0)
+			return own_options[i].optional;
 	return false;
 }
 
@@ -632,8 +650,10 @@ int mf_query_select(const struct mf_query *query, struct mf_recorded *const *pro
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++) {
-		int code;
+		int code = mf_temporary_apply(query, processes[i], err);
 
+		if (code)
+			return code;
 		if (check_known(query, &processes[i]->profile, err))
 			return -ENODATA;
 		if (!selection->thread && !selection->through)

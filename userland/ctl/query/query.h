@@ -42,6 +42,9 @@ struct mf_query {
 	bool rss;		  /* --rss: show what the resident set consists of */
 	bool sizes;		  /* --sizes: show how many blocks of which sizes were allocated */
 	bool lifetimes;		  /* --lifetimes: show how long blocks have lived */
+	enum mf_detail_histogram lifetimes_in; /* in bytes: MF_DETAIL_LIFETIMES; or in allocations: MF_DETAIL_AGES */
+	bool temporary_given;	  /* --temporary: which blocks are temporary: those in class @temporary of the ages, or below */
+	uint32_t temporary;
 	bool processes;		  /* --by=process: show the processes of the recording */
 	uint32_t top;		  /* --top: how many rows a table has; 0: not given */
 	uint64_t min;		  /* --min: smaller changes are not shown, in bytes */
@@ -88,6 +91,9 @@ void mf_query_parse_time(const char *text, enum mf_time_unit *unit, double *time
 /* Returns whether the option @name of these commands takes no value. */
 bool mf_query_is_bare(const char *name);
 
+/* Returns whether the option @name of these commands may be given without its value. */
+bool mf_query_is_optional(const char *name);
+
 /*
  * Chooses a process of @recording: the one that --pid names, or the only one. Returns NULL, with a message that lists
  * the processes, if that is not clear.
@@ -115,8 +121,9 @@ int mf_query_write(const struct mf_query *query, const struct mf_outfile_source 
 void mf_query_say_damage(const char *path, const struct mf_recording *recording);
 
 /*
- * Leaves only the stacks in @processes that --thread and --through select. Returns 0; -ENODATA, with a message, if there
- * are none in any process, or if the query is about threads but a profile does not keep them apart; or -ENOMEM.
+ * Leaves only the stacks in @processes that --thread and --through select, with the temporary blocks that --temporary chooses.
+ * Returns 0; -ENODATA, with a message, if there are none in any process, or if a profile does not have what the query is
+ * about, such as threads that are kept apart; or -ENOMEM.
  */
 int mf_query_select(const struct mf_query *query, struct mf_recorded *const *processes, size_t n, struct mf_error *err);
 

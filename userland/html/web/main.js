@@ -96,7 +96,7 @@ function figuresOf(profile) {
 		add("Allocated", profile.sum(profile.counts[1]), bytes, exactBytes, "in " + plural(calls_, "block"),
 			{ measure: "allocated", zoom: null });
 		add("Temporary", temporary, (value) => shareText(value, calls_), (value) => plural(value, "block"),
-			plural(temporary, "block") + " freed at once", { measure: "temporary", zoom: null });
+			plural(temporary, "block") + " freed " + (profile.facts.temporary_others ? soonText(profile) : "at once"), { measure: "temporary", zoom: null });
 	}
 	return list;
 }

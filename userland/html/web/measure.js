@@ -55,10 +55,17 @@ const MEASURES = {
 		title: () => "Temporary",
 		has: (p) => p.counts,
 		own: (p) => p.counts[2],
-		says: () => "temporary blocks: freed before their thread allocated another",
+		says: (p) => "temporary blocks: freed " + soonText(p),
 		print: grouped, exact: (value) => plural(value, "temporary block"),
 	},
 };
+
+// How soon temporary blocks are freed.
+function soonText(profile) {
+	const others = profile.facts.temporary_others;
+	return !others ? "before their thread allocated another" :
+		"after at most " + plural(others, "other allocation") + " of their thread";
+}
 
 // The range, or from the first detailed snapshot to the last if there is none.
 function range(profile) {
