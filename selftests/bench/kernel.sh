@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Measures the cost of massif.ko in guest instructions. Prints two tables for each kernel: kernel.sh [KERNEL...]
+# Measures the cost of massif.ko in guest instructions. Prints three tables for each kernel: kernel.sh [KERNEL...]
 #
 # With -icount, QEMU's time stamp counter counts instructions. Without address randomisation, the results of two runs
 # differ by at most 0.3 %. A rep movs counts once for each element, so erms and fsrm are disabled to make the kernel
@@ -55,8 +55,8 @@ programs() {
 			return sorted[int((n + 1) / 2)] / 1e6
 		}
 		$1 == "program" {
-			own[$2, $3] = own[$2, $3] " " $4
-			below[$2, $3] = below[$2, $3] " " $5
+			program[$2, $3] = program[$2, $3] " " $4
+			others[$2, $3] = others[$2, $3] " " $5
 			if (!seen[$2]++)
 				order[++n] = $2
 		}
@@ -69,20 +69,36 @@ programs() {
 			       "massif-ctl", "program", "ratio", "massif-ctl", "program", "ratio"
 			for (i = 1; i <= n; i++) {
 				name = order[i]
-				native = median(own[name, "native"])
-				pages = median(below[name, "pages"])
-				resident = median(below[name, "resident"])
-				valgrind = median(own[name, "valgrind"])
+				native = median(program[name, "native"])
+				pages = median(program[name, "pages"])
+				resident = median(program[name, "resident"])
+				valgrind = median(program[name, "valgrind"])
 				printf "%-10s %8.1f  %8.1f %6.3f %10.1f %9.1f %6.3f %10.1f %9.1f %7.1f\n", name, \
-				       native, pages, pages / native, median(own[name, "pages"]), resident, \
-				       resident / native, median(own[name, "resident"]), valgrind, \
+				       native, pages, pages / native, median(others[name, "pages"]), resident, \
+				       resident / native, median(others[name, "resident"]), valgrind, \
 				       valgrind / native
+			}
+			print ""
+			print "The same: heap mode, without and with --rss=module"
+			printf "%-10s %8s  %-26s %-26s %9s\n", "", "native", "massif-ctl record", \
+			       "and --rss=module", "sum"
+			printf "%-10s %8s  %8s %6s %10s %8s %6s %10s %9s\n", "", "", "program", "ratio", \
+			       "massif-ctl", "program", "ratio", "massif-ctl", "program"
+			for (i = 1; i <= n; i++) {
+				name = order[i]
+				native = median(program[name, "native"])
+				heap = median(program[name, "heap"])
+				rss = median(program[name, "rss"])
+				printf "%-10s %8.1f  %8.1f %6.3f %10.1f %8.1f %6.3f %10.1f %9.1f\n", name, native, \
+				       heap, heap / native, median(others[name, "heap"]), rss, rss / native, \
+				       median(others[name, "rss"]), \
+				       heap + median(program[name, "resident"]) - native
 			}
 		}'
 	cat <<'WORDS'
-native and each of the two ways of massif-ctl in turn, three times. program: the program by itself, with what
-massif-ctl ran to try the hooks; massif-ctl: all its threads, beside the program. valgrind: --tool=massif
---pages-as-heap=yes, in which the two are one process.
+native and each of the ways of massif-ctl in turn, three times. program: from its execution on; massif-ctl: all
+its processes, beside the program. valgrind: --tool=massif --pages-as-heap=yes, in which the two are one process.
+sum: the program with massif-ctl record, and what --pages=resident adds to the program.
 WORDS
 }
 
