@@ -6,7 +6,10 @@
 
 #define ARG(n)	(arg[n])
 
-/* Arguments of mmap_region(file, addr, len, vm_flags, ...). */
+/*
+ * Arguments of mmap_region(file, addr, len, flags, ...). Since Linux 7.3, flags is a struct, which is also passed in a
+ * register.
+ */
 static void decode_mmap(const unsigned long *arg, struct massif_change *change)
 {
 	change->mm = current->mm;
@@ -127,7 +130,7 @@ static void decode_exit(const unsigned long *arg, struct massif_change *change)
 /* detour_64.S hard-codes which argument of each of these functions identifies the address space. */
 const struct massif_hookpoint massif_hookpoints[MASSIF_HOOK_COUNT] = {
 	[MASSIF_HOOK_MMAP]	= { "mmap_region", decode_mmap,
-				    "long(file *, long, long, long, ...)" },
+				    "long(file *, long, long, flags, ...)" },
 #if !defined(MASSIF_HAVE_vma_iterator)
 	[MASSIF_HOOK_UNMAP]	= { "__do_munmap", decode_unmap_mm,
 				    "int(mm_struct *, long, long, ...)" },
