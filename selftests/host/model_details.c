@@ -16,7 +16,7 @@
 
 #define MIB (1ull << 20)
 
-/* Where the model counts the events of the thread with the first tally. */
+/* The place (struct mf_detail_place) of events that the model handles for the thread with tally 0. */
 static const struct mf_detail_place first = { 0 };
 
 FIXTURE(details) {

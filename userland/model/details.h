@@ -83,8 +83,8 @@ static inline struct mf_detail *mf_details_of(const struct mf_store *store, uint
 }
 
 /*
- * Where an event is counted: in the details of @shard, which is 0 if the model handles the event. @tally is the number of
- * the thread's tally, which has already counted an allocation (mf_tally_note_alloc()).
+ * The place in which an event is counted. @shard is the shard of the details, 0 if the model handles the event. @tally is
+ * the number of the thread's tally; if the event is an allocation, the tally has already counted it (mf_tally_note_alloc()).
  */
 struct mf_detail_place {
 	uint32_t shard, tally;

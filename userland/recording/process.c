@@ -551,7 +551,7 @@ static bool take_residency(struct mf_recorded *process)
 	return code == -ENOMEM ? lack_memory(process) : !code;
 }
 
-/* As read_context(), but without the innermost frame, which says of what kind the page is. */
+/* Does the same as read_context(), but leaves out the innermost frame, which is not code: it names the kind of page. */
 static uint32_t read_touching_context(const void *source, uint32_t number, struct mf_frame *frames)
 {
 	const struct mf_recorded *process = source;
@@ -606,7 +606,7 @@ static bool take_touches(struct mf_recorded *process)
 	return code == -ENOMEM ? lack_memory(process) : !code;
 }
 
-/* What is made of the sections of a process, in this order: each may need what was made before. */
+/* The steps that read the sections of a process, in this order: a step may need the results of earlier ones. */
 static const struct {
 	const char *name;
 	bool (*take)(struct mf_recorded *process);

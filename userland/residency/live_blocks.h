@@ -15,7 +15,7 @@
 #include "model/store.h"
 #include "residency/written_parts.h"
 
-/* As small as possible: there can be a million. */
+/* A copy of a live block. It has no more fields than are needed, because there can be a million copies. */
 struct mf_live_block {
 	uint64_t address;
 	uint32_t size, context;

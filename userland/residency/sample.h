@@ -19,7 +19,7 @@
 #include "residency/thread_stacks.h"
 #include "residency/touched.h"
 
-/* What samples of a process have found that the next one needs, or that saves it work. Zero-initialise it. */
+/* Results of the last sample of a process that its next sample needs, or that save work. Zero-initialise it. */
 struct mf_sample_memory {
 	struct mf_thread_stacks stacks;
 	struct mf_heap_pages pages;

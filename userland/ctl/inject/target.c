@@ -117,7 +117,7 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Where a library may begin. A program may also have mapped its file to read it. */
+/* Addresses at which the library may begin: of several, because a program may also have mapped its file to read it. */
 struct bases {
 	uint64_t at[BASES_MAX];
 	size_t n;

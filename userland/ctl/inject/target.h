@@ -44,8 +44,8 @@ struct mf_target {
 	size_t n_rooms;
 	uint64_t restorer; /* the code that ends a signal handler; 0: not found */
 	/*
-	 * Where the session memory of attaches begins whose massif-ctl was killed. If there are more, the process is
-	 * refused.
+	 * The start addresses of the session memory that earlier attaches left behind because massif-ctl was killed. A
+	 * process with more of them than fit is refused.
 	 */
 	uint64_t orphans[MF_ORPHANS_MAX];
 	size_t n_orphans;

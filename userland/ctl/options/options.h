@@ -30,7 +30,7 @@ enum mf_xtree_request {
 	MF_XTREE_FULL,	 /* the tree also contains all allocations and frees since the program's start */
 };
 
-/* Where samples of the resident set come from (--rss). */
+/* The source of the samples of the resident set (--rss). */
 enum mf_rss_request {
 	MF_RSS_NO,
 	MF_RSS_ANY,	/* from /proc, and from massif.ko if that is loaded */

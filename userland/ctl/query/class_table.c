@@ -147,7 +147,7 @@ static uint64_t all_of(const struct mf_profile *profile, enum mf_detail_histogra
 	return sum;
 }
 
-/* What has no lifetime, or no age. */
+/* Prints the number of blocks that are in no class, because they have no lifetime or no age. */
 static void print_rest(const struct table *table)
 {
 	const struct mf_profile *profile = &table->process->profile;
