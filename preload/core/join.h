@@ -94,8 +94,8 @@ void mf_join_executing(bool begins);
 void mf_join_starts(const char *path, const char *directories);
 
 /*
- * Reports that this process is about to execute @path without the shim, because @code, a -errno, is the result of looking
- * for the shim's file. May be called in a vfork child.
+ * Reports that this process is about to execute @path without the shim. @code is -ELIBBAD if the program cannot load the
+ * shim, otherwise the -errno with which looking for the shim's file failed. May be called in a vfork child.
  */
 void mf_join_leaves(const char *path, int code);
 

@@ -20,6 +20,7 @@
 #include "follow.h"
 #include "core/join.h"
 #include "limits.h"
+#include "loader.h"
 #include "core/readable.h"
 #include "core/seccomp.h"
 #include "core/session.h"
@@ -40,29 +41,38 @@ static int failed(int result)
 	return result;
 }
 
+/* Returns whether the program cannot load the shim. For the arguments see mf_loader_is_foreign(). */
+static bool is_foreign(int directory, const char *path, const char *directories)
+{
+	return path && mf_follow_is_on() && !mf_seccomp_is_on() && mf_readable_text(path) &&
+	       mf_loader_is_foreign(directory, path, directories);
+}
+
 /*
  * Reports that @path is about to be executed. An unreadable path is not reported, since the call will fail anyway.
- * @directories: the PATH to search, or NULL.
+ * @directories: the PATH to search, or NULL. @foreign: the program cannot load the shim.
  */
-static void announce(const char *path, const char *directories)
+static void announce(const char *path, const char *directories, bool foreign)
 {
 	int code;
 
 	if (!path || !mf_follow_is_on() || mf_seccomp_is_on() || !mf_readable_text(path))
 		return;
-	code = mf_follow_find_shim();
+	code = foreign ? -ELIBBAD : mf_follow_find_shim();
 	if (code)
 		mf_join_leaves(path, code);
 	else
 		mf_join_starts(path, directories);
 }
 
-/* Reports @file to massif-ctl, together with the directories in which the C library will search for it. */
-static void announce_name(const char *file)
+/* Returns the list of directories in which the C library will search for @file, or NULL if it will not search. */
+static const char *directories_of(const char *file)
 {
 	const char *directories = getenv("PATH");
 
-	announce(file, strchr(file, '/') ? NULL : directories ? directories : "");
+	if (strchr(file, '/'))
+		return NULL;
+	return directories ? directories : "/bin:/usr/bin";
 }
 
 static const struct mf_real *begin(void)
@@ -76,18 +86,21 @@ static const struct mf_real *begin(void)
 }
 
 /* Builds the new environment on the stack, since this process may be a child that shares its parent's memory. */
-#define FOLLOW(envp)                                                  \
-	do {                                                          \
-		size_t room = mf_follow_room(envp);                   \
-								\
-		if (room)                                             \
-			(envp) = mf_follow_add((envp), alloca(room)); \
+#define FOLLOW(envp, foreign)                                                   \
+	do {                                                                    \
+		bool without = (foreign);                                       \
+		size_t room = mf_follow_room((envp), without);                  \
+										\
+		if (room)                                                       \
+			(envp) = mf_follow_add((envp), alloca(room), without); \
 	} while (0)
 
 int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 {
-	FOLLOW(envp);
-	announce(path, NULL);
+	bool foreign = is_foreign(AT_FDCWD, path, NULL);
+
+	FOLLOW(envp, foreign);
+	announce(path, NULL, foreign);
 	return failed(begin()->execve(path, argv, envp));
 }
 
@@ -97,16 +110,21 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
  */
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	FOLLOW(envp);
+	bool foreign = is_foreign(fd, path, NULL);
+
+	FOLLOW(envp, foreign);
 	if (fd == AT_FDCWD || (path && mf_readable_text(path) && *path == '/'))
-		announce(path, NULL);
+		announce(path, NULL, foreign);
 	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags));
 }
 
 static int execute_name(const char *file, char *const argv[], char *const envp[])
 {
-	FOLLOW(envp);
-	announce_name(file);
+	const char *directories = directories_of(file);
+	bool foreign = is_foreign(AT_FDCWD, file, directories);
+
+	FOLLOW(envp, foreign);
+	announce(file, directories, foreign);
 	return failed(begin()->execvpe(file, argv, envp));
 }
 
@@ -139,7 +157,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	/* Unlike the other functions, fexecve() fails if @envp is NULL. */
 	if (envp)
-		FOLLOW(envp);
+		FOLLOW(envp, is_foreign(fd, "", NULL));
 	return failed(begin()->fexecve(fd, argv, envp));
 }
 
@@ -155,10 +173,11 @@ static int spawned(int code, const pid_t *pid)
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
+	bool foreign = is_foreign(AT_FDCWD, path, NULL);
 	pid_t own;
 
-	FOLLOW(envp);
-	announce(path, NULL);
+	FOLLOW(envp, foreign);
+	announce(path, NULL, foreign);
 	return spawned(mf_start()->posix_spawn(pid ? pid : &own, path, actions, attributes, argv, envp),
 		       pid ? pid : &own);
 }
@@ -166,10 +185,12 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
+	const char *directories = directories_of(file);
+	bool foreign = is_foreign(AT_FDCWD, file, directories);
 	pid_t own;
 
-	FOLLOW(envp);
-	announce_name(file);
+	FOLLOW(envp, foreign);
+	announce(file, directories, foreign);
 	return spawned(mf_start()->posix_spawnp(pid ? pid : &own, file, actions, attributes, argv, envp),
 		       pid ? pid : &own);
 }

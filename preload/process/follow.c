@@ -84,16 +84,17 @@ int mf_follow_find_shim(void)
 }
 
 /*
- * Returns whether the executed program must start without the shim. It inherits restrictions of system calls, so it could
- * not request a session from massif-ctl. And if the shim's file cannot be reached, the dynamic linker would print a
- * warning; the user is told by massif-ctl (mf_join_leaves()).
+ * Returns whether the executed program must start without the shim: because it cannot load the shim (@without), because
+ * it inherits restrictions of system calls and so could not request a session from massif-ctl, or because the shim's
+ * file cannot be reached. In the last case, the dynamic linker would print a warning; massif-ctl tells the user instead
+ * (mf_join_leaves()).
  */
-static bool must_leave(void)
+static bool must_leave(bool without)
 {
-	return mf_seccomp_is_on() || mf_follow_find_shim();
+	return without || mf_seccomp_is_on() || mf_follow_find_shim();
 }
 
-size_t mf_follow_room(char *const *environment)
+size_t mf_follow_room(char *const *environment, bool without)
 {
 	struct found found;
 
@@ -101,7 +102,7 @@ size_t mf_follow_room(char *const *environment)
 	if (!preload[0] || (environment && !mf_readable_texts(environment)))
 		return 0;
 	found = find(environment);
-	if (found.preload && has_us(found.preload) && found.session && !must_leave())
+	if (found.preload && has_us(found.preload) && found.session && !must_leave(without))
 		return 0;
 	/* Room for both results of mf_follow_add(), which asks again. */
 	return (found.n + 3) * sizeof(char *) + strlen(preload) + 2 +
@@ -132,13 +133,13 @@ static char *const *leave(char *const *environment, const struct found *found, c
 	return words;
 }
 
-char *const *mf_follow_add(char *const *environment, void *room)
+char *const *mf_follow_add(char *const *environment, void *room, bool without)
 {
 	struct found found = find(environment);
 	char **words = room, *text = (char *)(words + found.n + 3), *end;
 	size_t used = 0;
 
-	if (must_leave())
+	if (must_leave(without))
 		return leave(environment, &found, room);
 	words[used++] = text;
 	end = stpcpy(text, preload);

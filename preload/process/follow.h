@@ -25,9 +25,9 @@ int mf_follow_find_shim(void);
  * mf_follow_add() returns a copy of @environment in which massif-ctl's variables, LD_PRELOAD and MASSIF_SESSION, are
  * set. The copy is placed in @room, which must be pointer-aligned. mf_follow_room() returns the necessary size of @room
  * in bytes, or 0 if @environment should be used unchanged. Neither function allocates, since the caller may be a child
- * that shares its parent's memory.
+ * that shares its parent's memory. With @without, the program cannot load the shim, and the copy lacks the variables.
  */
-size_t mf_follow_room(char *const *environment);
-char *const *mf_follow_add(char *const *environment, void *room);
+size_t mf_follow_room(char *const *environment, bool without);
+char *const *mf_follow_add(char *const *environment, void *room, bool without);
 
 #endif

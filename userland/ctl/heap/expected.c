@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -47,7 +48,44 @@ static const char *read_root(pid_t pid, char root[PATH_MAX])
 	return root;
 }
 
-int mf_expected_leaves(struct mf_expected *expected, const struct mf_request *join_request)
+/* Returns whether process @pid has the same root directory as massif-ctl. */
+static bool has_own_root(pid_t pid)
+{
+	struct stat own, other;
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)pid);
+	return !stat("/", &own) && !stat(link, &other) && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+/* Returns the program's path, below the process's root directory if that is known, or NULL. The caller frees it. */
+static char *name_in_root(const struct mf_request *join_request)
+{
+	char root[PATH_MAX] = "", *name;
+
+	if (join_request->path[0] == '/')
+		read_root(join_request->pid, root);
+	return asprintf(&name, "%s%s", strcmp(root, "/") ? root : "", join_request->path) < 0 ? NULL : name;
+}
+
+/* Reports that a program has another C library. massif-ctl may be unable to find the program's file. */
+static void say_other_library(struct mf_expected *expected, const struct mf_options *options,
+			      const struct mf_request *join_request)
+{
+	bool can_find = strchr(join_request->path, '/') && has_own_root(join_request->pid);
+	mf_auto_free char *path = can_find ? locate(join_request) : name_in_root(join_request);
+	const struct mf_program program = { .path = path, .kind = MF_PROGRAM_LOADER };
+
+	if (!path || mf_children_skips(options, join_request->path, "", 0))
+		return;
+	if (can_find)
+		mf_unsupporteds_say(&expected->obstacles, &program);
+	else
+		mf_unsupporteds_say_path(&expected->obstacles, path, program.kind);
+}
+
+int mf_expected_leaves(struct mf_expected *expected, const struct mf_options *options,
+		       const struct mf_request *join_request)
 {
 	mf_auto_free char *shim = NULL;
 	int code = atoi(join_request->args);
@@ -56,6 +94,10 @@ int mf_expected_leaves(struct mf_expected *expected, const struct mf_request *jo
 	struct mf_error err;
 	const char *root;
 
+	if (code == ELIBBAD) {
+		say_other_library(expected, options, join_request);
+		return 0;
+	}
 	if (expected->shim_missed)
 		return 0;
 	expected->shim_missed = true;

@@ -59,16 +59,23 @@ static bool is_new(struct mf_unsupporteds *obstacles, const char *path)
 	return copy;
 }
 
+void mf_unsupporteds_say_path(struct mf_unsupporteds *obstacles, const char *path, enum mf_program_kind kind)
+{
+	const char *words = mf_unsupported_of(kind);
+
+	if (words && is_new(obstacles, path))
+		mf_message_say(MF_MESSAGE_PROBLEM, "%s %s", path, words);
+}
+
 void mf_unsupporteds_say(struct mf_unsupporteds *obstacles, const struct mf_program *program)
 {
-	const char *words = mf_unsupported_of(program->kind);
 	mf_auto_free char *path = NULL;
 
-	if (!words)
+	if (!mf_unsupported_of(program->kind))
 		return;
 	path = realpath(program->image ? program->image : program->path, NULL);
-	if (path && is_new(obstacles, path))
-		mf_message_say(MF_MESSAGE_PROBLEM, "%s %s", path, words);
+	if (path)
+		mf_unsupporteds_say_path(obstacles, path, program->kind);
 }
 
 void mf_unsupporteds_deinit(struct mf_unsupporteds *obstacles)

@@ -23,6 +23,8 @@ struct mf_unsupporteds {
 
 /* Reports @program if heap mode cannot profile it. */
 void mf_unsupporteds_say(struct mf_unsupporteds *obstacles, const struct mf_program *program);
+/* Reports that heap mode cannot profile @path, a program of @kind. @path need not exist for massif-ctl. */
+void mf_unsupporteds_say_path(struct mf_unsupporteds *obstacles, const char *path, enum mf_program_kind kind);
 void mf_unsupporteds_deinit(struct mf_unsupporteds *obstacles);
 
 #endif

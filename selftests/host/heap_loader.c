@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+// Programs with another C library's dynamic loader, which would end them because it cannot load the shim. However a
+// profiled program executes them, they run as without massif, and the user is told.
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "selftests/lib/ctl_run.h"
+
+#define ROOT "loader.tree"
+
+/* The program's result is 7. Its loader is musl's. */
+static const char source[] = "#include <stdlib.h>\n"
+			     "int main(void) { void *volatile p = malloc(9); free(p); return 7; }\n";
+
+/* Makes a root directory that has only the program, its loader, and what else is in $@, at the same paths as here. */
+static const char make_tree[] =
+	"set -e; rm -rf " ROOT "; mkdir -p " ROOT "/bin " ROOT "/proc; cp loader_musl " ROOT "/bin/\n"
+	"set -- $(readelf -lW loader_musl | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p') \"$@\"\n"
+	"for file; do mkdir -p " ROOT "$(dirname $file); cp -L $file " ROOT "$file; done\n";
+
+FIXTURE(loader)
+{
+	struct ctl_result made, result;
+};
+
+FIXTURE_SETUP(loader)
+{
+	if (system("command -v musl-gcc >/dev/null"))
+		SKIP(return, "musl-gcc is not installed");
+	ctl_write_file("loader_musl.c", source, 0644);
+	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
+	ctl_write_file("loader_script", "#! ./loader_musl -x\n", 0755);
+	ctl_write_file("loader_nested", "#!./loader_script\n", 0755);
+	setenv("PATH", "/no-such-directory::/usr/bin:/bin:/usr/sbin:/sbin", 1);
+}
+
+FIXTURE_TEARDOWN(loader)
+{
+	ctl_remove_files("massif.out");
+	ctl_remove_files("loader_");
+	ctl_result_free(&self->made);
+	ctl_result_free(&self->result);
+}
+
+FIXTURE_VARIANT(loader)
+{
+	const char *program, *option, *script;
+	bool unannounced; /* massif-ctl does not get to know the program's name */
+};
+
+/* execve, with the environment and with an empty one; execvp; posix_spawnp; fexecve; execveat; scripts. */
+FIXTURE_VARIANT_ADD(loader, path) { "sh", "-c", "exec ./loader_musl" };
+FIXTURE_VARIANT_ADD(loader, no_environment) { "env", "-i", "./loader_musl" };
+FIXTURE_VARIANT_ADD(loader, name) { "perl", "-e", "exec 'loader_musl'" };
+FIXTURE_VARIANT_ADD(loader, spawned)
+{
+	"python3", "-c",
+	"import os; child = os.posix_spawnp('loader_musl', ['m'], os.environ)\n"
+	"os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+};
+FIXTURE_VARIANT_ADD(loader, descriptor)
+{
+	"python3", "-c", "import os; os.execve(os.open('loader_musl', os.O_RDONLY), ['m'], os.environ)",
+	.unannounced = true,
+};
+FIXTURE_VARIANT_ADD(loader, system_call)
+{
+	"perl", "-e",
+	"$p = './loader_musl'; $v = pack('pQ', 'm', 0); $e = pack('Q', 0); syscall(322, -100, $p, $v, $e, 0)"
+};
+FIXTURE_VARIANT_ADD(loader, script) { "sh", "-c", "exec ./loader_script" };
+FIXTURE_VARIANT_ADD(loader, script_of_a_script) { "sh", "-c", "exec ./loader_nested" };
+
+TEST_F(loader, runs)
+{
+	const char *told;
+
+	CTL_RUN(&self->result, "massif-ctl", "--trace-children=yes", "--time-unit=B", variant->program, variant->option,
+		variant->script);
+	EXPECT_EQ(7, ctl_exit_code(&self->result)) {
+		TH_LOG("%s", self->result.err);
+	}
+	told = strstr(self->result.err, "uses another C library, so heap mode cannot profile it");
+	EXPECT_EQ(variant->unannounced, !told);
+	EXPECT_EQ(NULL, told ? strstr(told + 1, "uses another C library") : NULL);
+	EXPECT_EQ(NULL, strstr(self->result.err, "Error"));
+}
+
+FIXTURE(loader_root)
+{
+	struct ctl_result made, result;
+};
+
+FIXTURE_SETUP(loader_root)
+{
+	struct ctl_result allowed;
+
+	if (system("command -v musl-gcc >/dev/null"))
+		SKIP(return, "musl-gcc is not installed");
+	CTL_RUN(&allowed, "unshare", "-Urm", "mount", "--rbind", "/proc", "/proc");
+	if (ctl_exit_code(&allowed))
+		SKIP(ctl_result_free(&allowed); return, "a user namespace is not permitted");
+	ctl_result_free(&allowed);
+	ctl_write_file("loader_musl.c", source, 0644);
+	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
+}
+
+FIXTURE_TEARDOWN(loader_root)
+{
+	struct ctl_result removed;
+
+	CTL_RUN(&removed, "rm", "-rf", ROOT);
+	ctl_result_free(&removed);
+	ctl_remove_files("massif.out");
+	ctl_remove_files("loader_");
+	ctl_result_free(&self->made);
+	ctl_result_free(&self->result);
+}
+
+FIXTURE_VARIANT(loader_root)
+{
+	bool has_shim;
+};
+
+FIXTURE_VARIANT_ADD(loader_root, without_the_shim) { false };
+FIXTURE_VARIANT_ADD(loader_root, with_the_shim) { true };
+
+/*
+ * A root directory without glibc, as in an image of Alpine. Copying the shim there would not help, so massif-ctl does
+ * not suggest it.
+ */
+TEST_F(loader_root, runs)
+{
+	char shim[4096];
+
+	snprintf(shim, sizeof(shim), "%s/libmassif-preload.so", getenv("MASSIF_BUILD"));
+	CTL_RUN(&self->made, "sh", "-c", make_tree, "sh", variant->has_shim ? shim : NULL);
+	ASSERT_EQ(0, ctl_exit_code(&self->made)) {
+		TH_LOG("%s", self->made.err);
+	}
+	CTL_RUN(&self->result, "massif-ctl", "--trace-children=yes", "--time-unit=B", "unshare", "-Ur", "chroot", ROOT,
+		"/bin/loader_musl");
+	EXPECT_EQ(7, ctl_exit_code(&self->result)) {
+		TH_LOG("%s", self->result.err);
+	}
+	EXPECT_NE(NULL, strstr(self->result.err, "/" ROOT "/bin/loader_musl uses another C library"));
+	EXPECT_EQ(NULL, strstr(self->result.err, "copy"));
+	EXPECT_EQ(NULL, strstr(self->result.err, "Error"));
+}
+
+TEST_HARNESS_MAIN
