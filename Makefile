@@ -79,7 +79,7 @@ $(O)/pic/%.o: %.c | $(O)/libraries
 -include userland/build.mk preload/build.mk msprint/build.mk kmod/build.mk
 -include Documentation/build.mk selftests/build.mk
 
-.PHONY: all programs install install-headers uninstall dist clean distclean help
+.PHONY: all programs install install-headers uninstall dist release-check clean distclean help
 
 #: all              programs and tests
 all: programs tests
@@ -119,7 +119,7 @@ install: programs install-headers $(COMPLETIONS)
 	$(foreach file,$(COMPLETIONS),install -D -m 644 $(file) $(call completion_path,$(file)) &&) \
 	$(foreach file,$(INSTALL_MAN),install -D -m 644 $(file) $(call man_path,$(file)) &&) :
 
-#: install-headers  only what programs include that tell massif of their own memory
+#: install-headers  only the header with which programs report their own memory to massif
 install-headers:
 	$(foreach file,$(INSTALL_INCLUDE),install -D -m 644 -t $(includedir) $(file) &&) \
 	$(foreach file,$(INSTALL_PC),install -D -m 644 /dev/null $(pcdir)/$(notdir $(file:.in=)) && \
@@ -147,6 +147,10 @@ dist:
 	sed 's|@VERSION@|$(VERSION)|' Documentation/massif.spec.in >$(O)/massif.spec
 	git archive --prefix=massif-$(VERSION)/ --add-file=$(O)/massif.spec HEAD | xz -9 >$(O)/massif-$(VERSION).tar.xz
 	@echo $(O)/massif-$(VERSION).tar.xz
+
+#: release-check    check that HEAD can be tagged as a release, and print how
+release-check:
+	@selftests/tools/release-check.sh
 
 #: clean            remove what was built, keep what was downloaded
 clean:

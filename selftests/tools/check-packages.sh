@@ -48,6 +48,12 @@ inside() {
 		"${SOURCE_DATE_EPOCH:+SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH}" sh -euc "$*"
 }
 
+# Counts a failure, because a step failed that later ones need, or a command between the steps, which no step reports.
+unfinished() {
+	say "not ok $1: not all steps were run"
+	failed=$((failed + 1))
+}
+
 make_system() {
 	local release=$1
 	[ -s "$work/$release.tar" ] && return
@@ -113,7 +119,7 @@ list_files() {
 # that the programs for users and groups keep.
 leaves_nothing() {
 	local tree=$1
-	list_files "$tree" >"$tree/packages/after"
+	list_files "$tree" >"$tree/packages/after" || return
 	! comm -13 "$tree/packages/before" "$tree/packages/after" | grep -v '^/var/lib/dkms\|^/usr/lib/modules/\|^/etc/\(group\|passwd\|gshadow\|shadow\|subuid\|subgid\)-$\|\.cache$\|^/var/lib/systemd'
 }
 
@@ -241,6 +247,7 @@ use_all() {
 	remove_tree "$tree"
 	step "$release" "piuparts" piuparts_of "$release"
 	step "$release" "autopkgtest" autopkgtest_of "$release"
+	return 0
 }
 
 # No RPM distribution is at hand: Debian's rpmbuild must accept the tarball, and what it builds must work.
@@ -278,11 +285,13 @@ version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/debian/changelog")
 older=$(older_commit) || { say "check-packages.sh: git knows no release before $version, to upgrade from" >&2; exit 1; }
 older_version=$(git -C "$top" show "$older:debian/changelog" | sed -n '1s/.*(\(.*\)).*/\1/p')
 mkdir -p "$work/log"
-use_rpm
+use_rpm || unfinished rpm
 for release in $releases; do
 	rm -rf "${work:?}/$release"
 	mkdir -p "$work/$release/new" "$work/$release/older"
-	step "$release" "clean system" make_system "$release" && build_all "$release" && use_all "$release"
+	if ! { step "$release" "clean system" make_system "$release" && build_all "$release" && use_all "$release"; }; then
+		unfinished "$release"
+	fi
 done
 say "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -34,6 +34,10 @@ group_field() {
 	printf '%s\n' "$groups" | awk -F '|' -v name="$1" -v field="$2" '$1 == name { print $field }'
 }
 
+group_names() {
+	printf '%s\n' "$groups" | sed -n 's/|.*//p' | paste -s -d ' '
+}
+
 # Prints those of the given packages that are not installed. dpkg does not know virtual packages, so the table
 # above must name real ones.
 missing() {
@@ -88,13 +92,13 @@ update() {
 	updated=yes
 }
 
-[ $# -gt 0 ] || die "usage: packages.sh GROUP... (build, guest, test, bench)"
+[ $# -gt 0 ] || die "usage: packages.sh GROUP... ($(group_names))"
 requested=$*
 updated='' sudo_said='' wanted=''
 
 for group; do
 	packages=$(group_field "$group" 3)
-	[ -n "$packages" ] || die "no group '$group'; there are build, guest, test, search, bench, debug"
+	[ -n "$packages" ] || die "no group '$group'; there are $(group_names)"
 	wanted="$wanted $packages"
 done
 
