@@ -84,24 +84,44 @@ static void copy_all(struct mf_live_blocks *blocks, const struct mf_store *store
 		walk(blocks, store, copy, blocks);
 }
 
+static int read_all(struct mf_live_blocks *blocks, const struct mf_store *store)
+{
+	int ret = look(blocks, store);
+
+	if (!ret)
+		copy_all(blocks, store);
+	return ret;
+}
+
 static void *run(void *data)
 {
 	struct mf_live_blocks *blocks = data;
 
-	copy_all(blocks, blocks->store);
+	blocks->error = read_all(blocks, blocks->store);
 	return NULL;
+}
+
+/* Returns whether the table was large when it was last looked at. */
+static bool is_large(const struct mf_live_blocks *blocks)
+{
+	off_t size = 0;
+
+	for (size_t i = 0; i < blocks->written.n; i++)
+		size += blocks->written.list[i].end - blocks->written.list[i].start;
+	return size >= LARGE_TABLE;
 }
 
 int mf_live_blocks_begin(struct mf_live_blocks *blocks, const struct mf_store *store)
 {
 	sigset_t all, before;
-	off_t size = 0;
-	int ret = look(blocks, store);
 
-	for (size_t i = 0; i < blocks->written.n; i++)
-		size += blocks->written.list[i].end - blocks->written.list[i].start;
-	if (ret || size < LARGE_TABLE)
-		return ret;
+	/* A table that was large is looked at by the thread alone: that takes milliseconds, and parts are only added. */
+	if (!is_large(blocks)) {
+		int ret = look(blocks, store);
+
+		if (ret || !is_large(blocks))
+			return ret;
+	}
 	blocks->store = store;
 	/* Only the main thread handles signals, so block them in the new thread, which inherits the mask. */
 	sigfillset(&all);
@@ -113,16 +133,10 @@ int mf_live_blocks_begin(struct mf_live_blocks *blocks, const struct mf_store *s
 
 int mf_live_blocks_read(struct mf_live_blocks *blocks, const struct mf_store *store)
 {
-	int ret;
-
-	if (mf_take(blocks->runs, false)) {
-		pthread_join(blocks->thread, NULL);
-		return 0;
-	}
-	ret = look(blocks, store);
-	if (!ret)
-		copy_all(blocks, store);
-	return ret;
+	if (!mf_take(blocks->runs, false))
+		return read_all(blocks, store);
+	pthread_join(blocks->thread, NULL);
+	return blocks->error;
 }
 
 struct visit {

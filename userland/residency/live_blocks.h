@@ -37,6 +37,7 @@ struct mf_live_blocks {
 	uint64_t freed;
 	struct mf_written_parts written; /* of @memory: the table of blocks */
 	const struct mf_store *store;
+	int error; /* of the thread: -errno, or 0 */
 	pthread_t thread;
 	bool runs; /* the thread, which alone uses the above until it is joined */
 };
