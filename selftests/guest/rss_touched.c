@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -370,6 +371,27 @@ TEST_F_TIMEOUT(touched, in_a_process_that_outlives_the_program, SECONDS)
 	}
 	ASSERT_EQ(2, self->recording.n_processes);
 	check(_metadata, self->recording.processes[1], 64 * MIB);
+}
+
+/*
+ * massif-ctl has a higher priority while it reads the module's records, because the program copies stacks until it has. Neither
+ * the program inherits it, nor what massif-ctl does besides. The program prints its own nice value, that of massif-ctl as soon
+ * as it differs, and as soon as it does not.
+ */
+TEST_F_TIMEOUT(touched, are_read_at_a_higher_priority, SECONDS)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+	char wanted[48];
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--rss=module", "--record=massif.rec", "perl", "-e",
+		"sub its { open(my $file, '<', \"/proc/$_[0]/stat\"); return (split(' ', <$file>))[18]; }"
+		"my ($own, $it) = (its($$), its(getppid()));"
+		"for (my $i = 0; $i < 100000 && $it == $own; $i++) { $it = its(getppid()); my $touched = 'x' x 1e6; }"
+		"my $after = $it;"
+		"for (my $i = 0; $i < 100000 && $after != $own; $i++) { $after = its(getppid()); }"
+		"print \"$own $it $after\\n\";"));
+	snprintf(wanted, sizeof(wanted), "%d %d %d\n", nice, nice - 5, nice);
+	EXPECT_STREQ(wanted, self->result.out);
 }
 
 TEST_HARNESS_MAIN

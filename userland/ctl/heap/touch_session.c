@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "ctl/message/message.h"
 #include "ctl/options/skipped_children.h"
+#include "ctl/pages/priority.h"
 
 struct mf_touch_session {
 	const struct mf_options *options;
@@ -16,6 +17,7 @@ struct mf_touch_session {
 	/* processes that have ended, but whose heap profile may not have been written yet */
 	struct mf_pages_process **ended;
 	size_t n_ended, room;
+	struct mf_priority priority;
 };
 
 static bool skips(void *data, const char *path, const char *args, size_t n_bytes)
@@ -149,10 +151,15 @@ void mf_touch_session_look(struct mf_touch_session *session)
 {
 	struct mf_pages_process *process;
 	struct mf_error err;
+	int ret;
 
 	if (!session || !session->pages)
 		return;
-	if (mf_pages_drain(session->pages, &err)) {
+	/* Only for a moment: the threads and processes that look up names shall not have that priority. */
+	mf_priority_raise(&session->priority);
+	ret = mf_pages_drain(session->pages, &err);
+	mf_priority_restore(&session->priority);
+	if (ret) {
 		fail(session, &err);
 		return;
 	}

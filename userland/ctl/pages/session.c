@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -22,7 +21,6 @@
 
 enum {
 	REMARK_BYTES = 1024, /* size of a buffer for the remark that lists all losses of events */
-	HURRY = 5,	     /* how much massif-ctl lowers its nice value */
 };
 
 /* Converts a time to the unit used in reports, milliseconds since the start of the process. */
@@ -248,33 +246,12 @@ int mf_pages_session_open(struct mf_pages_session *session, const struct mf_opti
 	return mf_pages_open(&pages, &session->pages, err);
 }
 
-/*
- * Raises the priority of this thread, if permitted (which requires root). Until massif-ctl has processed a stack, the
- * program copies it again each time the stack occurs, so any delay here slows down the program. Call this only after
- * the first records have arrived; if the priority were raised earlier, the program would inherit it.
- */
-static void hurry(struct mf_pages_session *session)
-{
-	if (session->hurries)
-		return;
-	session->hurries = true;
-	session->nice = getpriority(PRIO_PROCESS, 0);
-	(void)setpriority(PRIO_PROCESS, 0, session->nice - HURRY);
-}
-
-/* Restores this thread's usual priority. Call this when no profiled program has to wait for the thread any more. */
-static void hurry_no_more(struct mf_pages_session *session)
-{
-	if (session->hurries)
-		(void)setpriority(PRIO_PROCESS, 0, session->nice);
-	session->hurries = false;
-}
-
 int mf_pages_session_drain(struct mf_pages_session *session, struct mf_error *err)
 {
 	int ret;
 
-	hurry(session);
+	/* It stays raised between two drains, so that nothing delays the next one. */
+	mf_priority_raise(&session->priority);
 	ret = mf_pages_drain(session->pages, err);
 
 	session->broken |= ret != 0;
@@ -286,7 +263,7 @@ void mf_pages_session_end(struct mf_pages_session *session)
 {
 	struct mf_error err;
 
-	hurry_no_more(session);
+	mf_priority_restore(&session->priority);
 	session->end_ns = now_ns();
 	if (mf_pages_end(session->pages, &err))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);

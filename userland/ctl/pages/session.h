@@ -13,6 +13,7 @@
 #include "ctl/launch/progress.h"
 #include "ctl/options/options.h"
 #include "ctl/output/output.h"
+#include "ctl/pages/priority.h"
 #include "pages/pages.h"
 
 struct mf_pages_session {
@@ -27,8 +28,7 @@ struct mf_pages_session {
 	struct mf_pages_process *first;
 	uint64_t end_ns;  /* end of the session (CLOCK_MONOTONIC) */
 	bool broken;	  /* reading records failed, so reading has stopped */
-	bool hurries;	  /* this thread's priority has been raised */
-	int nice;	  /* this thread's nice value before its priority was raised */
+	struct mf_priority priority; /* of the thread that drains the session */
 };
 
 /*
