@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -109,6 +110,22 @@ TEST_F(chroot, without_the_shim)
 	}
 	EXPECT_NE(NULL, strstr(self->result.err, "/" ROOT ", which are not profiled"));
 	EXPECT_EQ(NULL, told ? strstr(told + 1, "executes programs in the root directory ") : NULL);
+}
+
+/* The program is executed as soon as massif-ctl has looked, each time. Without an answer, it would wait for ten seconds. */
+TEST_F(chroot, without_delay)
+{
+	time_t begun;
+
+	CTL_RUN(&self->made, "sh", "-c", make_tree, "sh");
+	ASSERT_EQ(0, ctl_exit_code(&self->made)) {
+		TH_LOG("%s", self->made.err);
+	}
+	begun = time(NULL);
+	CTL_RUN(&self->result, "massif-ctl", "--trace-children=yes", "--time-unit=B", "unshare", "-Ur", "sh", "-c",
+		"for i in 1 2 3 4; do chroot " ROOT " /bin/massif-test-shell -c :; done; exit 5");
+	EXPECT_EQ(5, ctl_exit_code(&self->result));
+	EXPECT_GT(20, time(NULL) - begun);
 }
 
 #define PRIVATE "chroot.private"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -90,6 +91,26 @@ TEST_F(loader, runs)
 	EXPECT_EQ(variant->unannounced, !told);
 	EXPECT_EQ(NULL, told ? strstr(told + 1, "uses another C library") : NULL);
 	EXPECT_EQ(NULL, strstr(self->result.err, "Error"));
+}
+
+/* Each program is executed as soon as massif-ctl knows. Without an answer, each would wait for ten seconds. */
+TEST(loader_without_delay)
+{
+	struct ctl_result result;
+	time_t begun;
+
+	if (system("command -v musl-gcc >/dev/null"))
+		SKIP(return, "musl-gcc is not installed");
+	ctl_write_file("loader_musl.c", source, 0644);
+	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
+	begun = time(NULL);
+	CTL_RUN(&result, "massif-ctl", "--trace-children=yes", "--time-unit=B", "sh", "-c",
+		"for i in 1 2 3 4; do ./loader_musl; done; exit 5");
+	EXPECT_EQ(5, ctl_exit_code(&result));
+	EXPECT_GT(20, time(NULL) - begun);
+	ctl_result_free(&result);
+	ctl_remove_files("massif.out");
+	ctl_remove_files("loader_");
 }
 
 FIXTURE(loader_root)

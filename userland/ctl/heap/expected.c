@@ -84,8 +84,8 @@ static void say_other_library(struct mf_expected *expected, const struct mf_opti
 		mf_unsupporteds_say_path(&expected->obstacles, path, program.kind);
 }
 
-int mf_expected_leaves(struct mf_expected *expected, const struct mf_options *options,
-		       const struct mf_request *join_request)
+void mf_expected_leaves(struct mf_expected *expected, const struct mf_options *options,
+			const struct mf_request *join_request)
 {
 	mf_auto_free char *shim = NULL;
 	int code = atoi(join_request->args);
@@ -96,10 +96,10 @@ int mf_expected_leaves(struct mf_expected *expected, const struct mf_options *op
 
 	if (code == ELIBBAD) {
 		say_other_library(expected, options, join_request);
-		return 0;
+		return;
 	}
 	if (expected->shim_missed)
-		return 0;
+		return;
 	expected->shim_missed = true;
 	root = read_root(pid, path);
 	if (mf_shim_find(&shim, &err))
@@ -114,7 +114,6 @@ int mf_expected_leaves(struct mf_expected *expected, const struct mf_options *op
 			       "%s does not exist there; copy the file to the same path below that directory, or "
 			       "mount it there",
 			       (int)pid, *root && strcmp(root, "/") ? root : "of a container", shim);
-	return 0;
 }
 
 void mf_expected_start(struct mf_expected *expected, const struct mf_options *options,

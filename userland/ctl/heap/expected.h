@@ -33,10 +33,10 @@ void mf_expected_start(struct mf_expected *expected, const struct mf_options *op
 /*
  * Serves MF_JOIN_LEAVES: reports each program that has another C library's dynamic loader, or tells the user once that
  * processes cannot reach the shim's file, and what to do. massif-ctl does not copy the file itself, because it writes
- * nothing into other root directories. Returns 0, the code of the answer.
+ * nothing into other root directories. The process waits for an answer, which is up to the caller.
  */
-int mf_expected_leaves(struct mf_expected *expected, const struct mf_options *options,
-		       const struct mf_request *join_request);
+void mf_expected_leaves(struct mf_expected *expected, const struct mf_options *options,
+			const struct mf_request *join_request);
 
 /* Decrements the count: a program that was expected has joined the run, or its execution failed. */
 void mf_expected_joined(struct mf_expected *expected);

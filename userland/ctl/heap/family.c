@@ -394,7 +394,9 @@ static int serve_request(void *data, struct mf_join_conn *guest, const struct mf
 		mf_expected_start(&family->expected, family->options, join_request);
 		return ENOTCONN;
 	case MF_JOIN_LEAVES:
-		return mf_expected_leaves(&family->expected, family->options, join_request);
+		mf_expected_leaves(&family->expected, family->options, join_request);
+		mf_join_server_answer(guest->fd, 0, NULL);
+		return ENOTCONN;
 	case MF_JOIN_BORROW:
 		return lend(family, guest->fd, join_request);
 	case MF_JOIN_COMMAND:
