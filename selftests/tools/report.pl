@@ -5,7 +5,8 @@
 #
 # A lane is a file or pipe with the frames of tests that run one after another; lanes run side by side. The
 # output of a test that failed is printed when it ends, and its end again after all tests: whoever sees only the
-# last lines of a log needs the failures more than what was skipped. The last line is "N passed, M failed", with
+# last lines of a log needs the failures more than what was skipped. Before these, if the tests took minutes, are the
+# tests that took longest, and when each lane ended. The last line is "N passed, M failed", with
 # ", K skipped" if any were; it is also written to the summary file. The exit status is 0 only if nothing failed
 # and something passed.
 #
@@ -22,6 +23,10 @@ my $colour = -t STDOUT;
 my ($passed, $failed, $skipped) = (0, 0, 0);
 my @kernels;		# name, release, counts, and failed and skipped cases of each kernel
 my @failures;		# texts and failed cases of failed tests, for the end
+my @times;		# seconds and name of each test that has ended
+my @ends;		# words that say when each lane ended
+my $began = time;
+my $slowest = 15;	# how many of these tests are listed
 my $last_lines = 40;	# of a failed test's text at the end
 
 # State of the lane whose frame is being read:
@@ -59,7 +64,7 @@ sub begin {
 	$name .= "\@$kernel->{name}" if $kernel;
 	return if $test && $test->{name} eq $name;
 	finish('none') if $test;
-	$test = { name => $name, output => '', results => 0, errors => [] };
+	$test = { name => $name, output => '', results => 0, errors => [], began => time };
 	($doing, $since) = ("running $name", time);
 }
 
@@ -131,6 +136,7 @@ sub finish {
 	} elsif ($test && $ENV{OUTPUT}) {
 		print "---- $test->{name}\n$test->{output}";
 	}
+	push @times, [ time - $test->{began}, $test->{name} ] if $test;
 	$test = undef;
 	($doing, $since) = ('between tests', time);
 }
@@ -156,6 +162,17 @@ sub print_kernels {
 		printf "%-8s %-24s %8d %8d %8d\n", @$ran{qw(name release ok), 'not ok', 'skip'};
 	}
 	print map { "  $_\n" } map { @{$_->{remarks}} } @kernels;
+}
+
+# Lists the tests that took longest, unless all of them took only some minutes.
+sub print_times {
+	my @sorted = sort { $b->[0] <=> $a->[0] || $a->[1] cmp $b->[1] } @times;
+
+	return if time - $began < 300;
+	splice @sorted, $slowest if @sorted > $slowest;
+	print "\nseconds of the slowest tests\n";
+	printf "%7d  %s\n", @$_ for @sorted;
+	print "$_\n" for @ends;
 }
 
 # Without the lines of the cases that passed; of a long text, the last lines.
@@ -244,10 +261,12 @@ while (%lanes) {
 	for my $file (@ready) {
 		next if follow($lanes{fileno $file});
 		$waiting->remove($file);
+		push @ends, sprintf '%7d  a lane ended', time - $began;
 		delete $lanes{fileno $file};
 	}
 }
 
+print_times();
 print_kernels() if @kernels;
 print_failures();
 print 'nothing ran', ($ENV{TESTS} ? " that matches TESTS='$ENV{TESTS}'" : ''), "\n"
