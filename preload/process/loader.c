@@ -95,6 +95,18 @@ static bool is_foreign(int fd)
 	return false;
 }
 
+/*
+ * Returns whether @path is musl's dynamic loader, which a user can execute as a program with another program as argument. The
+ * file itself looks like a statically linked program.
+ */
+static bool is_musl_loader(const char *path)
+{
+	static const char start[] = "ld-musl-";
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, start, sizeof(start) - 1);
+}
+
 /* Opens the program that interprets the script @fd. Returns a negative number if @fd is no script. */
 static int open_interpreter(int fd)
 {
@@ -124,7 +136,7 @@ bool mf_loader_is_foreign(int directory, const char *path, const char *directori
 	for (int i = 0; fd >= 0; i++) {
 		int interpreter = -1;
 
-		foreign = is_foreign(fd);
+		foreign = is_foreign(fd) || (!i && is_musl_loader(path));
 		if (!foreign && i < NESTED_SCRIPTS)
 			interpreter = open_interpreter(fd);
 		if (fd != given)

@@ -7,7 +7,8 @@
 
 /*
  * Returns true if the program has another dynamic loader than glibc's, such as musl's, which would end the program
- * because it cannot load the shim. Returns false if the program's file cannot be read.
+ * because it cannot load the shim; or if the program is musl's loader itself. Returns false if the program's file cannot be
+ * read.
  *
  * @directory and @path are as in execveat(2); if @path is empty, @directory is the program's file. @directories: the
  * list of directories in which to search for @path, separated by colons, or NULL.

@@ -55,7 +55,7 @@ FIXTURE_VARIANT(loader)
 	bool unannounced; /* massif-ctl does not get to know the program's name */
 };
 
-/* execve, with the environment and with an empty one; execvp; posix_spawnp; fexecve; execveat; scripts. */
+/* execve, with the environment and with an empty one; execvp; posix_spawnp; fexecve; execveat; musl's loader; scripts. */
 FIXTURE_VARIANT_ADD(loader, path) { "sh", "-c", "exec ./loader_musl" };
 FIXTURE_VARIANT_ADD(loader, no_environment) { "env", "-i", "./loader_musl" };
 FIXTURE_VARIANT_ADD(loader, name) { "perl", "-e", "exec 'loader_musl'" };
@@ -74,6 +74,10 @@ FIXTURE_VARIANT_ADD(loader, system_call)
 {
 	"perl", "-e",
 	"$p = './loader_musl'; $v = pack('pQ', 'm', 0); $e = pack('Q', 0); syscall(322, -100, $p, $v, $e, 0)"
+};
+FIXTURE_VARIANT_ADD(loader, by_its_loader)
+{
+	"sh", "-c", "exec $(readelf -lW loader_musl | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p') ./loader_musl"
 };
 FIXTURE_VARIANT_ADD(loader, script) { "sh", "-c", "exec ./loader_script" };
 FIXTURE_VARIANT_ADD(loader, script_of_a_script) { "sh", "-c", "exec ./loader_nested" };
