@@ -27,6 +27,7 @@ FIXTURE(touched) {
 	struct mf_error err;
 	unsigned int idle_ms; /* how long the program rests before a sample is requested */
 	bool late; /* massif-ctl is stopped while the program runs */
+	int exit_code; /* of the program */
 };
 
 FIXTURE_SETUP(touched)
@@ -159,7 +160,7 @@ static void record(struct __test_metadata *_metadata, FIXTURE_DATA(touched) *sel
 		ctl_write_file(word, "", 0600);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	ASSERT_EQ(0, status);
+	ASSERT_EQ(self->exit_code << 8, status);
 	ASSERT_EQ(0, mf_recording_read("massif.rec", &self->recording, &self->err)) TH_LOG("%s", self->err.text);
 }
 
@@ -315,6 +316,20 @@ TEST_F_TIMEOUT(touched, in_each_process, SECONDS)
 		}
 	}
 	EXPECT_EQ(2, n);
+}
+
+/*
+ * The process executes a program that heap mode cannot profile, but that the module records. Its stacks are not taken for those
+ * of the profiled program.
+ */
+TEST_F_TIMEOUT(touched, before_another_program, SECONDS)
+{
+	self->exit_code = 9;
+	RECORD(1, "--rss=module", "--trace-children=yes", ctl_target("rss_touched"), "massif.file", "then",
+	       ctl_target("ctl_static"));
+	ASSERT_EQ(1, self->recording.n_processes);
+	EXPECT_EQ(NULL, self->recording.processes[0]->profile.touches);
+	ASSERT_NE(NULL, requested(self->recording.processes[0]->profile.residency));
 }
 
 /* After an attach to a running process, the report names the code that touches pages from then on. */

@@ -2,7 +2,7 @@
 // Uses memory in ways that are known by the code that touches it: a mapping, a static array, a file that its argument names,
 // blocks. If its second argument is "briefly", gives the pages of the mapping back. Then prints its pid, and waits until there
 // is a file whose name is that of the first with the pid added. If the second argument is "late", the same before all else,
-// with ".begin" before the pid.
+// with ".begin" before the pid. If it is "then", executes the third argument at the end.
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -83,5 +83,7 @@ int main(int argc, char **argv)
 	if (argc > 2 && !strcmp(argv[2], "briefly") && madvise(mapping, MAPPING, MADV_DONTNEED))
 		return 1;
 	rest(argv[1], "");
+	if (argc > 3 && !strcmp(argv[2], "then"))
+		execv(argv[3], argv + 3);
 	return 0;
 }

@@ -595,6 +595,15 @@ static struct mf_end end_of(const struct mf_heap_process *process)
 	};
 }
 
+/* Returns what massif.ko has recorded of the program that the samples are of, or NULL. */
+static const struct mf_pages_process *touched_of(const struct mf_heap_process *process)
+{
+	const struct mf_pages_process *found = mf_touch_session_find(process->options->touches, process->pid);
+
+	/* If the process has executed a program that is not profiled, that program is in the module's session. */
+	return found && found->start_ns == process->touched_since_ns ? found : NULL;
+}
+
 static struct mf_output_of output_of(const struct mf_heap_process *process)
 {
 	return (struct mf_output_of){
@@ -607,8 +616,7 @@ static struct mf_output_of output_of(const struct mf_heap_process *process)
 		.took_ms = (uint64_t)mf_heap_process_age_ms(process),
 		.lost = store_of(process)->header->events_lost,
 		.residency = process->sampler.residency.n_samples ? &process->sampler.residency : NULL,
-		.touched = process->sampler.residency.n_samples ?
-				   mf_touch_session_find(process->options->touches, process->pid) : NULL,
+		.touched = process->sampler.residency.n_samples ? touched_of(process) : NULL,
 		.first_ns = store_of(process)->header->first_time_ns,
 		.end = end_of(process),
 	};
@@ -642,7 +650,10 @@ void mf_heap_process_write(struct mf_heap_process *process)
 	output = output_of(process);
 	/* If the session has failed, that has been said. */
 	if (mf_touch_session_fd(process->options->touches) >= 0 && output.residency && !output.touched)
-		mf_heap_process_complain(process, "its resident set was sampled from /proc: massif.ko recorded nothing of it");
+		mf_heap_process_complain(process, "its resident set was sampled from /proc: %s",
+					 process->touched_since_ns ?
+						 "what massif.ko had recorded was dropped when it executed another program" :
+						 "massif.ko recorded nothing of it");
 	if (process->forked && process->options->child_silent)
 		mf_message_set_level(MF_MESSAGE_ERROR);
 	else

@@ -65,6 +65,11 @@ struct mf_heap_process {
 
 	struct mf_sampler sampler; /* samples of its resident set (--rss) */
 	struct mf_sample_watch sample_watch;
+	/*
+	 * when the program that massif.ko recorded beside the last sample began (mf_pages_process.start_ns); 0: no sample had
+	 * such a record. The process may have executed another program since.
+	 */
+	uint64_t touched_since_ns;
 	/* the number of detailed snapshots and of snapshots of a peak at the last sample that looked for them */
 	uint32_t n_detailed_seen, n_peaks_seen;
 	bool cannot_sample; /* a sample has failed; the reason has been reported */

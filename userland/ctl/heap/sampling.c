@@ -73,8 +73,10 @@ static void sample(struct mf_heap_process *process, uint32_t reasons)
 	int code;
 
 	mf_touch_session_look(process->options->touches);
-	if (mf_touch_session_source(process->options->touches, process->pid, &touches))
+	if (mf_touch_session_source(process->options->touches, process->pid, &touches)) {
 		at.touches = &touches;
+		process->touched_since_ns = mf_touch_session_find(process->options->touches, process->pid)->start_ns;
+	}
 	at.time = mf_tally_look(store, mf_heap_process_time(process)).time;
 	at.of = reasons & (MF_SAMPLE_DETAILED | MF_SAMPLE_PEAK) ? last_snapshot_time(store) : at.time;
 	code = mf_sampler_take(&process->sampler, process->pid, store, process->memory, at, &err);
