@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Other ways to what glibc offers only since version 2.34, without libraries that the program has not loaded.
+ * Looks up functions in a program whose C library is older than glibc 2.34. There, dlsym() is in libdl.so.2, which the
+ * program may not have loaded, and which the shim does not load.
  *
- * For the unwind tables, which newer versions find with _dl_find_object(), see stack/eh_frame.h.
+ * _dl_find_object(), which finds unwind tables, exists since glibc 2.35; for older versions see stack/eh_frame.h.
  */
 #ifndef MASSIF_PRELOAD_OLD_LIBC_H
 #define MASSIF_PRELOAD_OLD_LIBC_H

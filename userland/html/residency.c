@@ -92,7 +92,7 @@ static int print_sites(struct mf_html_process *process, FILE *out, const struct 
 	return code;
 }
 
-/* Prints what of a sample is not by the nodes of the tree. */
+/* Prints the numbers of a sample that belong to the whole process, not to nodes of the call tree. */
 static int print_numbers(const struct mf_html_process *process, FILE *out, const struct mf_residency_detail *detail,
 			 struct mf_html_calls *calls, struct mf_error *err)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Makes the profile of a process of the sections that a recording has of it.
+// Reads the sections that a recording contains for one process, and makes a profile from them.
 
 #include "recording/process.h"
 

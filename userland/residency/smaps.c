@@ -31,9 +31,10 @@ static const struct {
 };
 
 /*
- * The kernel writes mappings into a buffer of a page, until there are as many bytes as are read at once. A mapping that does
- * not fit any more it drops, and looks at all its pages again for the next read. So leave room for a mapping, which has 900
- * bytes and its path.
+ * Number of bytes per read(2). For each read, the kernel fills a buffer of one page with the texts of whole mappings, until it
+ * has as many bytes as were asked for. If the text of a mapping does not fit into the rest of the buffer, the kernel discards
+ * the text, and examines all pages of the mapping again for the next read. To avoid this, ask for so few bytes that there is
+ * room for one more mapping, whose text has about 900 bytes and its path.
  */
 #define READ_BYTES 2560u
 

@@ -10,14 +10,17 @@
 #include "model/tally.h"
 
 /*
- * With massif.ko, there is a sample when the resident set exceeds the largest one by one part in so many: if the sample before
- * was long enough ago, and otherwise. The second kind is rare, because the resident set cannot grow by as much very often:
- * while it grows, all samples together take at most five times as long as the last one.
+ * massif.ko counts the resident set all the time, so a sample can be taken as soon as the resident set exceeds that of the
+ * largest sample:
+ *
+ * - by 1/TOLERANCE, if the pause that the sampler makes after a sample (struct mf_sampler.rested_ms) is over;
+ * - by 1/GREAT_INCREASE and GREAT_BYTES, even during that pause. Such samples are rare: each is of a resident set at least a
+ *   quarter larger than the one before, so all of them together take at most five times as long as the last one. GREAT_BYTES
+ *   leaves out the start of a program, when the resident set is small and grows by large factors.
  */
 #define TOLERANCE      100u
 #define GREAT_INCREASE 4u
-/* An increase of less than so many bytes is not great: all programs have such ones when they start. */
-#define GREAT_BYTES (4ull << 20)
+#define GREAT_BYTES    (4ull << 20)
 
 static bool is_sampled(const struct mf_heap_process *process)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session with massif.ko beside a run in heap mode (--rss): the module records who touched the pages of the profiled
- * processes first. The session must never harm the profiles of the heap: whatever fails in it ends the session, with a message.
+ * A session with massif.ko beside a run in heap mode (--rss): the module records which code touched each page of the profiled
+ * processes first. The session must never harm the profiles of the heap: after any failure, the session prints a message and
+ * ends, and the profiles continue without it.
  */
 #ifndef MASSIF_CTL_TOUCH_SESSION_H
 #define MASSIF_CTL_TOUCH_SESSION_H
@@ -17,24 +18,27 @@
 struct mf_touch_session;
 
 /*
- * Opens a session as --rss wants it. Returns 0, with *@session NULL if there is none; or, if the user wants the module and none
- * and nothing else, -errno with advice. @options must outlive the session.
+ * Opens a session if --rss asks for one. @options must outlive the session. If the module cannot be used, the result depends on
+ * the option: with --rss=module, the function returns -errno with advice; with --rss=yes, it returns 0, sets *@session to NULL,
+ * and the resident set is sampled from /proc alone.
  */
 int mf_touch_session_open(const struct mf_options *options, struct mf_touch_session **session, struct mf_error *err);
 
-/* For all functions below, @session may be NULL; then they do nothing. */
+/* @session may be NULL in all functions below, which then do nothing. */
 void mf_touch_session_close(struct mf_touch_session *session);
 
 /* Returns the descriptor to poll for POLLIN, or -1. */
 int mf_touch_session_fd(const struct mf_touch_session *session);
 
-/* Enrols the calling process, between fork and exec; async-signal-safe. Returns 0 or -errno: the latter only if the user wants
- * the module and nothing else. @data is the session. */
+/*
+ * Makes the module record the calling process, which is between fork and exec. @data is the session, not NULL. Returns 0, or
+ * -errno with --rss=module; otherwise a failure is ignored. Context: async-signal-safe.
+ */
 int mf_touch_session_enrol(void *data);
 
 /*
- * Makes the running process @pid a member: what it has touched before is known by its kind only. Returns 0, or -errno if the
- * user wants the module and nothing else; otherwise a failure ends the session.
+ * Makes the module record the running process @pid from now on. Of the pages that the process touched before, only the kind of
+ * page is known. Returns 0, or -errno with --rss=module; otherwise a failure ends the session.
  */
 int mf_touch_session_join(struct mf_touch_session *session, pid_t pid, struct mf_error *err);
 

@@ -206,7 +206,10 @@ char *mf_live_label_finish(struct mf_bytes *text)
 	return (char *)text->data;
 }
 
-/* Not a call of the standard libraries or, in pages mode, of the C library, which makes the system calls. */
+/*
+ * Returns whether a label may name @call: not if it is in a standard library or, in pages mode, in the C library, which makes
+ * the system calls.
+ */
 static bool is_shown(const struct mf_live_namer *namer, const struct mf_call *call)
 {
 	return !mf_standard_has(call->location) && !(namer->pages && mf_standard_is_c(call->location));
@@ -274,7 +277,7 @@ static int label_stack(void *data, const struct mf_moment_stack *stack, struct m
 			return -ENOMEM;
 		batch->labels[by][stack->context] = label;
 	}
-	/* Only where no other call of the stack has a say. */
+	/* If the first call is shown, it alone decides the label, so other stacks that begin with it have the same. */
 	if (is_shown(labelling->namer, &stack->calls[0])) {
 		known->call = stack->calls[0];
 		for (int by = 0; by < MF_LIVE_BYS; by++)
