@@ -113,7 +113,8 @@ size_t massif_vma_describe(struct massif_target *target, struct vm_area_struct *
  */
 void massif_vma_name(struct massif_target *target, unsigned long addr, unsigned long len)
 {
-	struct massif_rec_vma *rec = kmalloc(MASSIF_VMA_RECORD_MAX, GFP_KERNEL);
+	/* Charged to the memory cgroup, because a program can have any number of threads that wait below. */
+	struct massif_rec_vma *rec = kmalloc(MASSIF_VMA_RECORD_MAX, GFP_KERNEL_ACCOUNT);
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
 

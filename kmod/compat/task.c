@@ -50,7 +50,7 @@ struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_
 
 bool massif_task_dumpable(struct task_struct *task, struct mm_struct *mm)
 {
-	return __get_dumpable(READ_ONCE(mm->flags)) == SUID_DUMP_USER;
+	return get_dumpable(mm) == SUID_DUMP_USER;
 }
 
 struct user_namespace *massif_task_image_ns(struct task_struct *task, struct mm_struct *mm)
