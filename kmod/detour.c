@@ -25,8 +25,8 @@
  *
  * A wrapper does not return before its function does. The function may sleep for so long that the hooks are disarmed in
  * the meantime. So each wrapper holds a reference to the module, and rmmod is refused until the last wrapper is
- * about to return. A wrapper takes the reference as its first action; disarming waits for threads that have not yet
- * taken it.
+ * about to return. A wrapper takes the reference as its first action; until there is no thread that has not yet taken it,
+ * disarming holds a reference (compat/direct.c).
  *
  * A call enters its detour only once: the wrapper calls the address after the first instruction of the function.
  */
@@ -62,7 +62,7 @@ asmlinkage unsigned long massif_detour_call(unsigned long a0, unsigned long a1, 
 static unsigned long body[MASSIF_HOOK_COUNT];
 static unsigned long sites[MASSIF_HOOK_COUNT];
 static unsigned int nr_sites;
-static struct massif_direct direct;
+static MASSIF_DIRECT(direct, NULL);
 
 /*
  * The page fault handler is hooked separately. fault_site is the address at which ftrace patches the handler.
@@ -71,7 +71,7 @@ static struct massif_direct direct;
  */
 static unsigned long fault_body;
 static unsigned long fault_site;
-static struct massif_direct fault_direct;
+static MASSIF_DIRECT(fault_direct, massif_fault_slot_adopt);
 
 static bool wanted = true;
 module_param_named(detours, wanted, bool, 0444);
@@ -205,12 +205,16 @@ static int find_sites(void)
 /**
  * massif_detour_arm() - arm the detours of all hooks on mappings, or none of them.
  * Context: process context; sleeps.
- * Return: 0 or an error; the caller then uses kretprobes.
+ * Return: 0; -EINTR after a fatal signal; -EIO if the functions may still be detoured; or another error: the caller then
+ *	uses kretprobes.
  */
 int massif_detour_arm(void)
 {
-	int err = wanted ? find_sites() : -EOPNOTSUPP;
+	int err = wanted ? massif_direct_resume(&direct) : -EOPNOTSUPP;
 
+	if (err)
+		return min(err, 0);
+	err = find_sites();
 	if (err)
 		return err;
 	used = true;
@@ -218,27 +222,30 @@ int massif_detour_arm(void)
 }
 
 /**
- * massif_detour_disarm() - disarm the detours of the hooks on mappings.
+ * massif_detour_disarm() - disarm the detours of the hooks on mappings, now or later (massif_direct_disarm()).
  *
- * After it has returned, no thread can enter a wrapper, and each thread still inside one holds a reference to the
- * module.
+ * Once they are disarmed, no thread can enter a wrapper, and each thread still inside one holds a reference to the
+ * module. Until then, no address space is a target, for which a wrapper is entered.
  *
  * Context: process context; sleeps.
  */
 void massif_detour_disarm(void)
 {
-	massif_direct_disarm(&direct, sites, nr_sites, (unsigned long)massif_detour_entry);
+	massif_direct_disarm(&direct);
 }
 
 /**
  * massif_detour_arm_fault() - arm the detour of the page fault handler.
  * Context: process context; may sleep.
- * Return: 0 or an error; after an error, the caller uses tracepoints instead.
+ * Return: as massif_detour_arm(); after another error, the caller uses tracepoints instead.
  */
 int massif_detour_arm_fault(void)
 {
-	int err = wanted ? find_site(MASSIF_FAULT_SYMBOL, &fault_site) : -EOPNOTSUPP;
+	int err = wanted ? massif_direct_resume(&fault_direct) : -EOPNOTSUPP;
 
+	if (err)
+		return min(err, 0);
+	err = find_site(MASSIF_FAULT_SYMBOL, &fault_site);
 	if (err)
 		return err;
 	used = true;
@@ -252,9 +259,7 @@ int massif_detour_arm_fault(void)
  */
 void massif_detour_disarm_fault(void)
 {
-	massif_direct_disarm(&fault_direct, &fault_site, 1,
-			     (unsigned long)massif_detour_entry_fault);
-	massif_fault_slot_adopt();
+	massif_direct_disarm(&fault_direct);
 }
 
 /**
@@ -266,8 +271,11 @@ void massif_detour_disarm_fault(void)
  */
 void massif_detour_exit(void)
 {
-	if (used)
-		synchronize_rcu_tasks();
+	if (!used)
+		return;
+	massif_direct_exit(&direct);
+	massif_direct_exit(&fault_direct);
+	synchronize_rcu_tasks();
 }
 
 #else

@@ -266,9 +266,10 @@ static void disarm_to(int count)
 	while (count-- > first_event())
 		tracepoint_probe_unregister(events[count].tp, events[count].probe, NULL);
 	tracepoint_synchronize_unregister();
+	/* The kprobes first: once the detour is being disarmed, ftrace may be locked for any length of time. */
+	disarm_populates(MASSIF_POPULATE_COUNT);
 	if (detoured)
 		massif_detour_disarm_fault();
-	disarm_populates(MASSIF_POPULATE_COUNT);
 }
 
 /**
@@ -292,18 +293,20 @@ int massif_fault_missing(const char **dead)
 
 static int arm(const char **dead)
 {
-	int i, err;
+	/* The detour first: it waits until none is being disarmed, and the wait can be interrupted by a fatal signal. */
+	int i, err = massif_detour_arm_fault();
 
-	err = arm_populates(dead);
-	if (err)
+	/* A handler that could not be disarmed may still be detoured, so tracepoints would report each fault twice. */
+	if (err == -EIO)
+		*dead = MASSIF_FAULT_SYMBOL;
+	if (err == -EIO || err == -EINTR)
 		return err;
-	err = massif_detour_arm_fault();
 	detoured = !err;
 	WRITE_ONCE(massif_rss_faults_have_spans, detoured);
-	/* A handler that could not be disarmed may still be detoured, so tracepoints would report each fault twice. */
-	if (err == -EIO) {
-		disarm_populates(MASSIF_POPULATE_COUNT);
-		*dead = MASSIF_FAULT_SYMBOL;
+	err = arm_populates(dead);
+	if (err) {
+		if (detoured)
+			massif_detour_disarm_fault();
 		return err;
 	}
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
@@ -340,7 +343,8 @@ int massif_fault_get(char *dead, size_t size)
 /**
  * massif_fault_put() - disarm the hooks if no other session uses them.
  *
- * When it has returned after being called for the last session, no handler is running and none will run again.
+ * When it has returned after being called for the last session, no handler finds a target any more. If the detour cannot
+ * be disarmed soon, that is done later.
  *
  * Context: process context; sleeps.
  */

@@ -32,9 +32,10 @@ bool massif_fault_slot_served(const struct mm_struct *mm)
 /**
  * massif_fault_slot_adopt() - give each task that is still handling a fault a reference to the module.
  *
- * Called after the fault hook was disarmed, so no task takes a new slot.
+ * Called after the fault hook was disarmed. If it has been armed again since, tasks that take new slots meanwhile may get a
+ * reference that they do not need.
  *
- * Context: process context.
+ * Context: process context; the caller holds a reference to the module.
  */
 void massif_fault_slot_adopt(void)
 {
@@ -46,7 +47,7 @@ void massif_fault_slot_adopt(void)
 
 		if (!task || task & MASSIF_FAULT_SLOT_ADOPTED)
 			continue;
-		/* __module_get() is safe: the open file of the session holds a reference to the module. */
+		/* __module_get() is safe: the caller holds a reference to the module. */
 		__module_get(THIS_MODULE);
 		if (cmpxchg(&slot->task, task, task | MASSIF_FAULT_SLOT_ADOPTED) != task)
 			module_put(THIS_MODULE);

@@ -42,7 +42,7 @@ static int arm_calls(const char **dead)
 
 	detoured = !err;
 	/* Functions that could not be disarmed may still be detoured, so kretprobes would report each change twice. */
-	if (detoured || err == -EIO)
+	if (detoured || err == -EIO || err == -EINTR)
 		return err;
 	/* kretprobes slow down the rest of the system more than detours do, but nearly all kernels have them. */
 	pr_info_once("%s: detours are not available (%d), so kretprobes are used\n", KBUILD_MODNAME, err);

@@ -11,7 +11,7 @@ struct massif_hookset {
 	unsigned int users;
 	/* Arms all hooks or none. On an error caused by one hook, sets dead to its name. */
 	int (*arm)(const char **dead);
-	/* Disarms all hooks. Once it has returned, no handler is running and none will run. */
+	/* Disarms all hooks, but possibly leaves detours for later (compat/direct.c), which then find no target. */
 	void (*disarm)(void);
 };
 

@@ -2,10 +2,15 @@
 // Makes ftrace direct calls, using whichever of the three interfaces the kernel has for them.
 #include <linux/errno.h>
 #include <linux/ftrace.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 
 #include "compat/direct.h"
 #include "compat/entries.h"
@@ -139,33 +144,176 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 
 #endif
 
+/*
+ * Disarming waits until no thread is in the code that calls the function: ftrace does so while it holds its own locks, and
+ * so does the module, which must not be unloaded before. A thread that sleeps elsewhere or returns to user mode is not in
+ * that code, but one that does neither is waited for, and a program can have such a thread: with io_uring, for example, a
+ * thread of the kernel that looks for new requests in a loop (IORING_SETUP_SQPOLL). All sessions would wait for it, in
+ * close() and in SETUP.
+ *
+ * Therefore ftrace is only asked to disarm the functions when a grace period has shown that there is no such thread at
+ * present. Until then they stay armed, and are used again if there is another session. As no address space is a target
+ * then, a call costs about ten instructions.
+ */
+
+/* How long massif_direct_disarm() waits. It usually takes some tenths of a second, and about a second on 5.10. */
+#define PATIENCE	(5 * HZ)
+
+/*
+ * Held while functions are armed and disarmed. A program that has no such thread during the grace period may have one
+ * afterwards, so the wait for this mutex is killable.
+ */
+static DEFINE_MUTEX(change_lock);
+
+/* Protects the fields armed, wanted and leaving of every set. */
+static DEFINE_SPINLOCK(state_lock);
+
+/* Called with state_lock held. */
+static bool is_left(const struct massif_direct *direct)
+{
+	return direct->armed && !direct->wanted;
+}
+
+/* Disarms the functions unless they are wanted again. Returns false if there is nothing to disarm. */
+static bool disarm_left(struct massif_direct *direct)
+{
+	bool left;
+
+	mutex_lock(&change_lock);
+	spin_lock(&state_lock);
+	left = is_left(direct);
+	spin_unlock(&state_lock);
+	if (left) {
+		if (drop(direct, direct->sites, direct->count, direct->addr))
+			keep(direct);
+		spin_lock(&state_lock);
+		direct->armed = false;
+		spin_unlock(&state_lock);
+	}
+	mutex_unlock(&change_lock);
+	return left;
+}
+
+/**
+ * massif_direct_leave() - disarm functions that are no longer wanted. The work of struct massif_direct.
+ * Context: process context; sleeps, possibly for as long as a program likes.
+ */
+void massif_direct_leave(struct work_struct *work)
+{
+	struct massif_direct *direct = container_of(work, struct massif_direct, work);
+	bool again;
+
+	do {
+		if (disarm_left(direct)) {
+			synchronize_rcu_tasks();
+			if (direct->done)
+				direct->done();
+		}
+		spin_lock(&state_lock);
+		again = is_left(direct);
+		if (!again) {
+			/* The module is not unloaded before massif_direct_exit() has waited for the end of this function. */
+			module_put(THIS_MODULE);
+			WRITE_ONCE(direct->leaving, false);
+		}
+		spin_unlock(&state_lock);
+	} while (again);
+	wake_up_var(&direct->leaving);
+}
+
+/* RCU callback: no thread that was executing the functions' first instructions when they were left does so any more. */
+static void passed(struct rcu_head *rcu)
+{
+	queue_work(system_long_wq, &container_of(rcu, struct massif_direct, rcu)->work);
+}
+
+/**
+ * massif_direct_resume() - use the functions again if they are still armed.
+ * Context: process context; sleeps.
+ * Return: 1 if they are armed; 0 if not, and the caller calls massif_direct_arm(); -EINTR after a fatal signal.
+ */
+int massif_direct_resume(struct massif_direct *direct)
+{
+	bool armed;
+
+	if (mutex_lock_killable(&change_lock))
+		return -EINTR;
+	spin_lock(&state_lock);
+	armed = direct->armed;
+	if (armed)
+		direct->wanted = true;
+	spin_unlock(&state_lock);
+	mutex_unlock(&change_lock);
+	return armed;
+}
+
 /**
  * massif_direct_arm() - make every function in the set call @addr first; on error, none of them does.
- * @direct: the set of functions.
- * @sites: their ftrace addresses.
+ * @direct: the set of functions, for which massif_direct_resume() has returned 0.
+ * @sites: their ftrace addresses, which the caller keeps until the functions are armed again.
  * @count: number of sites.
  * @addr: the function to call.
  * Context: process context; sleeps.
- * Return: 0, an error from ftrace, or -EIO if disarming the functions has failed before: they may still call @addr.
+ * Return: 0; an error from ftrace; -EIO if disarming the functions has failed before: they may still call @addr; -EINTR
+ *	after a fatal signal.
  */
 int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
 		      unsigned long addr)
 {
-	return direct->stuck ? -EIO : add(direct, sites, count, addr);
+	int err;
+
+	if (mutex_lock_killable(&change_lock))
+		return -EINTR;
+	err = direct->stuck ? -EIO : add(direct, sites, count, addr);
+	if (!err) {
+		direct->sites = sites;
+		direct->count = count;
+		direct->addr = addr;
+		spin_lock(&state_lock);
+		direct->armed = true;
+		direct->wanted = true;
+		spin_unlock(&state_lock);
+	}
+	mutex_unlock(&change_lock);
+	return err;
 }
 
 /**
- * massif_direct_disarm() - undo massif_direct_arm(), with the same arguments.
+ * massif_direct_disarm() - undo massif_direct_resume() or massif_direct_arm().
  *
- * When it returns, no thread is executing @addr any more: each thread that was there has since slept elsewhere or run
- * in user mode.
+ * When it returns, usually no function calls the module any more, and no thread is executing the function that was called.
+ * If that takes longer than PATIENCE, it happens later, and the module cannot be unloaded before.
  *
  * Context: process context; sleeps for a few tenths of a second.
  */
-void massif_direct_disarm(struct massif_direct *direct, const unsigned long *sites,
-			  unsigned int count, unsigned long addr)
+void massif_direct_disarm(struct massif_direct *direct)
 {
-	if (drop(direct, sites, count, addr))
-		keep(direct);
-	synchronize_rcu_tasks();
+	long left;
+	bool begins;
+
+	spin_lock(&state_lock);
+	direct->wanted = false;
+	begins = !direct->leaving;
+	if (begins) {
+		WRITE_ONCE(direct->leaving, true);
+		direct->since = jiffies;
+	}
+	left = direct->since + PATIENCE - jiffies;
+	spin_unlock(&state_lock);
+	if (begins) {
+		/* __module_get() is safe: the open file of the session holds a reference to the module. */
+		__module_get(THIS_MODULE);
+		call_rcu_tasks(&direct->rcu, passed);
+	}
+	if (left > 0)
+		wait_var_event_timeout(&direct->leaving, !READ_ONCE(direct->leaving), left);
+}
+
+/**
+ * massif_direct_exit() - wait for the end of the work that has disarmed the functions. Called when the module is unloaded.
+ * Context: process context; sleeps.
+ */
+void massif_direct_exit(struct massif_direct *direct)
+{
+	flush_work(&direct->work);
 }

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+// Sessions begin and end while a thread of the kernel neither sleeps nor returns to user mode.
+//
+// ftrace waits for such a thread when a function is no longer hooked. Every user can have one: io_uring looks for new
+// requests in a loop (IORING_SETUP_SQPOLL).
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "selftests/lib/kmod_module.h"
+#include "selftests/lib/kmod_session.h"
+
+#define PAGE	4096ul
+
+/* Length of the mapping by which the test recognises its own records; no other mapping has it. */
+#define MAPPED	(101 * PAGE)
+
+/* A session takes less than this many seconds. If its end waits for the busy thread, it takes BUSY seconds. */
+#define SOON	40
+#define BUSY	60
+
+/* Begins to be busy, and waits to be killed. Writes the result of io_uring_setup() to @to. */
+static void be_busy(int to)
+{
+	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1000 * 1000 * 1000 };
+	int ring = syscall(SYS_io_uring_setup, 4, &params), result = ring < 0 ? -errno : 0;
+	struct io_uring_sqe *entry = MAP_FAILED;
+	char *queue = MAP_FAILED;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!result) {
+		queue = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+		entry = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
+	}
+	if (!result && (queue == MAP_FAILED || entry == MAP_FAILED))
+		result = -ENOMEM;
+	/* The thread looks for further requests after the first one. */
+	if (!result) {
+		*entry = (struct io_uring_sqe){ .opcode = IORING_OP_NOP };
+		*(uint32_t *)(queue + params.sq_off.array) = 0;
+		__atomic_store_n((uint32_t *)(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
+		if (syscall(SYS_io_uring_enter, ring, 0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0) < 0)
+			result = -errno;
+	}
+	if (write(to, &result, sizeof(result)) == sizeof(result))
+		pause();
+	_exit(0);
+}
+
+static int touch(void *unused)
+{
+	char *at = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)unused;
+	if (at == MAP_FAILED)
+		return 1;
+	madvise(at, MAPPED, MADV_NOHUGEPAGE);
+	for (unsigned long i = 0; i < MAPPED; i += PAGE)
+		at[i] = 1;
+	return munmap(at, MAPPED);
+}
+
+struct seen {
+	unsigned int maps;
+	int64_t pages;		/* that became resident in the mapping */
+	uint64_t from;
+};
+
+static int note(const struct massif_record *rec, void *arg)
+{
+	const struct massif_rec_resident *resident = (const void *)rec;
+	const struct massif_rec_map *map = (const void *)rec;
+	struct seen *seen = arg;
+
+	if (rec->type == MASSIF_REC_MAP && map->len == MAPPED) {
+		seen->maps++;
+		seen->from = map->addr;
+	}
+	if (rec->type == MASSIF_REC_RESIDENT && resident->cause == MASSIF_RESIDENT_FAULT &&
+	    resident->addr - seen->from < MAPPED)
+		seen->pages += resident->change[MASSIF_RSS_ANON];
+	return 0;
+}
+
+/* Runs a program in a session. Returns 0 if the session has seen each change once. */
+static int run_session(void)
+{
+	struct massif_setup setup = { .ring_bytes = 1 << 20, .flags = MASSIF_SETUP_RESIDENT };
+	struct kmod_session session;
+	struct seen seen = { 0 };
+	int code = -1;
+	pid_t pid;
+
+	if (kmod_session_open_as(&session, &setup))
+		return 1;
+	pid = kmod_session_call(&session, touch, NULL);
+	if (pid < 0 || kmod_session_drain(&session, 20000, note, &seen) || waitpid(pid, &code, 0) != pid || code)
+		return 2;
+	kmod_session_close(&session);
+	return seen.maps == 1 && seen.pages == MAPPED / PAGE ? 0 : 3;
+}
+
+FIXTURE(busy)
+{
+	pid_t busy;
+	int result;	/* of io_uring_setup() */
+};
+
+FIXTURE_SETUP(busy)
+{
+	int ends[2];
+
+	kmod_module_unload_soon("massif");
+	ASSERT_EQ(0, kmod_module_load(""));
+	ASSERT_EQ(0, pipe(ends));
+	self->busy = fork();
+	if (!self->busy)
+		be_busy(ends[1]);
+	ASSERT_LT(0, self->busy);
+	ASSERT_EQ(sizeof(self->result), read(ends[0], &self->result, sizeof(self->result)));
+}
+
+FIXTURE_TEARDOWN(busy)
+{
+	int tries;
+
+	kill(self->busy, SIGKILL);
+	waitpid(self->busy, NULL, 0);
+	/* The functions are disarmed now, and then the module can be unloaded. */
+	for (tries = 0; tries < 10 && kmod_module_users() > 0; tries++)
+		sleep(2);
+	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+}
+
+/* Waits until @pid has ended, but not longer than BUSY seconds. Stores its exit status in @status. */
+static double wait_for(pid_t pid, int *status)
+{
+	struct timespec begin, now;
+	double seconds;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		usleep(100 * 1000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		seconds = now.tv_sec - begin.tv_sec + (now.tv_nsec - begin.tv_nsec) / 1e9;
+	} while (!waitpid(pid, status, WNOHANG) && seconds < BUSY);
+	return seconds;
+}
+
+TEST_F_TIMEOUT(busy, nobody_waits_for_a_thread_that_never_sleeps, 300)
+{
+	if (self->result)
+		SKIP(return, "no busy thread: io_uring: error %d", -self->result);
+	/* The second session uses the hooks that the first one has left. */
+	for (int i = 0; i < 2; i++) {
+		int status = -1;
+		double seconds;
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(run_session());
+		ASSERT_LT(0, pid);
+		seconds = wait_for(pid, &status);
+		TH_LOG("session %d: %.1f s", i, seconds);
+		ASSERT_GT(SOON, seconds);
+		EXPECT_EQ(0, status);
+	}
+}
+
+TEST_HARNESS_MAIN
