@@ -324,9 +324,11 @@ TEST_F_TIMEOUT(touched, in_each_process, SECONDS)
  */
 TEST_F_TIMEOUT(touched, before_another_program, SECONDS)
 {
+	char program[4096];
+
+	snprintf(program, sizeof(program), "%s", ctl_target("rss_touched"));
 	self->exit_code = 9;
-	RECORD(1, "--rss=module", "--trace-children=yes", ctl_target("rss_touched"), "massif.file", "then",
-	       ctl_target("ctl_static"));
+	RECORD(1, "--rss=module", "--trace-children=yes", program, "massif.file", "then", ctl_target("ctl_static"));
 	ASSERT_EQ(1, self->recording.n_processes);
 	EXPECT_EQ(NULL, self->recording.processes[0]->profile.touches);
 	ASSERT_NE(NULL, requested(self->recording.processes[0]->profile.residency));
