@@ -87,7 +87,7 @@ static __always_inline unsigned long wrap(enum massif_hook hook, WORDS)
 
 	__module_get(THIS_MODULE);
 	leave = massif_mapping_enter(hook, &call);
-	result = massif_detour_call(a0, a1, a2, a3, a4, a5, a6, body[hook]);
+	result = massif_detour_call(a0, a1, a2, a3, a4, a5, a6, READ_ONCE(body[hook]));
 	if (leave)
 		massif_mapping_leave(hook, &call, result);
 	/*
@@ -144,7 +144,7 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 
 	if (massif_fault_own(mm) && (regs || (MASSIF_RSS_BY_THREAD && current->flags & MASSIF_PF_WORKER))) {
 		if (massif_rss_span_enter(&span, mm, addr & PAGE_MASK)) {
-			result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
+			result = massif_detour_call_fault(vma, addr, flags, regs, READ_ONCE(fault_body));
 			if (unlikely(massif_rss_span_leave(&span)))
 				module_put(THIS_MODULE);
 			return result;
@@ -152,7 +152,7 @@ asmlinkage unsigned long massif_detour_fault(unsigned long vma, unsigned long ad
 		massif_fault_touch(addr);
 	}
 	__module_get(THIS_MODULE);
-	result = massif_detour_call_fault(vma, addr, flags, regs, fault_body);
+	result = massif_detour_call_fault(vma, addr, flags, regs, READ_ONCE(fault_body));
 	module_put(THIS_MODULE);
 	return result;
 }

@@ -111,8 +111,11 @@ void massif_lifecycle_end(struct massif_process *process)
  */
 void massif_lifecycle_exit(struct massif_target *target)
 {
-	if (massif_target_remove(target))
+	if (massif_target_withdraw(target)) {
 		write_last(target);
+		/* Only now: once nothing is counted in the session, its consumer reads the ring for the last time. */
+		massif_target_unlinked(target);
+	}
 	massif_session_wake(target->session);
 }
 

@@ -141,6 +141,6 @@ u64 massif_probe_missed(void)
 	int i;
 
 	for (i = 0; i < armed; i++)
-		missed += probes[i]->nmissed + probes[i]->kp.nmissed;
+		missed += READ_ONCE(probes[i]->nmissed) + READ_ONCE(probes[i]->kp.nmissed);
 	return missed;
 }

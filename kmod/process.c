@@ -80,8 +80,9 @@ int massif_process_insert(struct massif_process *process)
 		return -EBUSY;
 	hlist_add_head_rcu(&process->node, massif_hash_chain(&table, process->pid));
 	list_add_tail(&process->list, &session->processes);
-	session->nr_processes++;
-	session->enrolled = true;
+	/* massif_session_over() reads these without the lock. */
+	WRITE_ONCE(session->nr_processes, session->nr_processes + 1);
+	WRITE_ONCE(session->enrolled, true);
 	return 0;
 }
 
@@ -141,6 +142,13 @@ static void unlink_process(struct massif_process *process)
 	list_del_init(&process->of_target);
 }
 
+/* Counts a member out of nr_processes, which massif_session_over() reads without the lock. */
+static void count_out(struct massif_session *session)
+{
+	lockdep_assert_held(&massif_table_lock);
+	WRITE_ONCE(session->nr_processes, session->nr_processes - 1);
+}
+
 /**
  * massif_process_unlink() - remove a member from the tables and from nr_processes.
  *
@@ -151,7 +159,7 @@ static void unlink_process(struct massif_process *process)
 void massif_process_unlink(struct massif_process *process)
 {
 	unlink_process(process);
-	process->session->nr_processes--;
+	count_out(process->session);
 }
 
 /**
@@ -199,7 +207,7 @@ void massif_process_discount(struct massif_session *session)
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	session->nr_processes--;
+	count_out(session);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 }
 

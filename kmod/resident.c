@@ -241,7 +241,9 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 	}
 	if (target->alive && rss_notifier && !resident->rss_notifier) {
 		massif_rss_notifier_aim(rss_notifier, target);
-		swap(resident->rss_notifier, rss_notifier);
+		/* Hooks and task work test without a lock whether there is a notifier. */
+		WRITE_ONCE(resident->rss_notifier, rss_notifier);
+		rss_notifier = NULL;
 	}
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
 	mmap_write_unlock(mm);
@@ -249,7 +251,7 @@ bool massif_resident_attach(struct massif_target *target, struct mm_struct *mm)
 	if (rss_notifier)
 		massif_rss_notifier_put(rss_notifier);
 	massif_rss_base_free(&base);
-	return resident->rss_notifier;
+	return READ_ONCE(resident->rss_notifier);
 }
 
 /**

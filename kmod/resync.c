@@ -156,7 +156,8 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	 */
 	if (massif_ring_room(&target->session->ring, MASSIF_RING_ORDINARY) < 2 * PART_BYTES)
 		return false;
-	if (target->session->resident && !target->resident.rss_notifier)
+	/* Another thread of the program may be attaching at the same time; massif_resident_attach() copes with that. */
+	if (target->session->resident && !READ_ONCE(target->resident.rss_notifier))
 		massif_resident_attach(target, mm);
 	/*
 	 * If another thread is already writing a resync of this target, a call with reason LOST returns at once, so
@@ -196,7 +197,8 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 	target->resync_next = ok ? 0 : part.start;
 	if (ok)
 		WRITE_ONCE(target->synced_gen, gen);
-	if (ok && target->resident.attached)
+	/* This acquire pairs with the release in massif_resident_attach(), which another thread may be executing. */
+	if (ok && smp_load_acquire(&target->resident.attached))
 		massif_resident_base(target, mm);
 	mutex_unlock(&target->resync_lock);
 

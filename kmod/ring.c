@@ -85,7 +85,8 @@ void massif_ring_close(struct massif_ring *ring)
 	raw_spin_lock_irqsave(&ring->lock, irq);
 	data = ring->data;
 	ring->data = NULL;
-	ring->bytes = 0;
+	/* Task work of a thread that the session followed may read it without the lock. */
+	WRITE_ONCE(ring->bytes, 0);
 	raw_spin_unlock_irqrestore(&ring->lock, irq);
 
 	vunmap(data);
@@ -185,7 +186,7 @@ bool massif_ring_put(struct massif_ring *ring, void *records, size_t bytes,
 	WRITE_ONCE(ring->head, ring->head + pad + bytes);
 	if (use == MASSIF_RING_URGENT)
 		WRITE_ONCE(ring->urgent, ring->head);
-	ring->control->records = ring->records;
+	WRITE_ONCE(ring->control->records, ring->records);
 	/* Pairs with the consumer's load-acquire: all bytes before head are complete. */
 	smp_store_release(&ring->control->head, ring->head);
 	return true;

@@ -30,8 +30,8 @@ struct massif_ring {
 	u64 lost;
 
 	/*
-	 * Size of the data area, changed under lock. 0 after massif_ring_close(): then the ring is treated as full, and
-	 * nothing is written.
+	 * Size of the data area, changed under lock, and also read without it to find out how much room there is. 0 after
+	 * massif_ring_close(): then the ring is treated as full, and nothing is written.
 	 */
 	u64 bytes;
 	u8 *data;
@@ -71,11 +71,11 @@ static inline u64 massif_ring_reserve(const struct massif_ring *ring, enum massi
 	case MASSIF_RING_URGENT:
 		return 0;
 	case MASSIF_RING_ORDINARY:
-		return ring->bytes / 16;
+		return READ_ONCE(ring->bytes) / 16;
 	case MASSIF_RING_STACK:
 		break;
 	}
-	return ring->bytes / 4;
+	return READ_ONCE(ring->bytes) / 4;
 }
 
 /*
@@ -90,9 +90,10 @@ static inline u64 massif_ring_unread(struct massif_ring *ring)
 	 */
 	u64 tail = smp_load_acquire(&ring->consumer->tail);
 	u64 head = READ_ONCE(ring->head);
+	u64 bytes = READ_ONCE(ring->bytes);
 
-	if (tail > head || head - tail > ring->bytes || (tail & 7))
-		return ring->bytes;
+	if (tail > head || head - tail > bytes || (tail & 7))
+		return bytes;
 	return head - tail;
 }
 
@@ -103,8 +104,10 @@ static inline u64 massif_ring_unread(struct massif_ring *ring)
 static inline u64 massif_ring_room(struct massif_ring *ring, enum massif_ring_use use)
 {
 	u64 used = massif_ring_unread(ring) + massif_ring_reserve(ring, use);
+	/* Read once, as the ring may be closed in the meantime: there is no room in a closed ring. */
+	u64 bytes = READ_ONCE(ring->bytes);
 
-	return used >= ring->bytes ? 0 : ring->bytes - used;
+	return used >= bytes ? 0 : bytes - used;
 }
 
 /* True if there is no room for a LOST record followed by an ordinary record. */
@@ -125,7 +128,7 @@ static inline bool massif_ring_readable(struct massif_ring *ring)
 	 * An unread urgent record (LOST, EXIT or END) makes the ring readable regardless of the watermark. The last
 	 * urgent record is unread if it ends between tail and head.
 	 */
-	return used >= min(watermark, ring->bytes / 2) ||
+	return used >= min(watermark, READ_ONCE(ring->bytes) / 2) ||
 	       READ_ONCE(ring->head) - READ_ONCE(ring->urgent) < used;
 }
 

@@ -280,7 +280,7 @@ static void run(struct callback_head *work)
 	atomic_long_dec(&massif_fault_slot_of_current()->queued);
 	kfree(span);
 	/* Register the MMU notifier now. An earlier attempt to register it failed because of a pending signal. */
-	if (unlikely(!target->resident.rss_notifier) && own)
+	if (unlikely(!READ_ONCE(target->resident.rss_notifier)) && own)
 		massif_resident_attach(target, target->mm);
 	massif_target_put(target);
 	/*

@@ -48,7 +48,7 @@ struct massif_session {
 	bool enrolled;			/* the session has had at least one member */
 	struct rb_root targets;		/* all targets of the session, sorted by id */
 	struct list_head processes;
-	u32 nr_targets;
+	u32 nr_targets;			/* number of targets whose last record has not been written */
 	u32 nr_processes;
 	u32 last_target;
 

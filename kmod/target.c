@@ -115,7 +115,8 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 		return -EOVERFLOW;
 	target->alive = true;
 	if (session) {
-		session->nr_targets++;
+		/* massif_session_over() reads this without the lock. */
+		WRITE_ONCE(session->nr_targets, session->nr_targets + 1);
 		enter_by_id(target, &session->targets);
 	}
 	hlist_add_head_rcu(&target->node, massif_hash_chain(&massif_target_table, target->mm));
@@ -125,9 +126,10 @@ int massif_target_insert(struct massif_target *target, struct massif_session *se
 }
 
 /**
- * massif_target_unlink() - remove a target from the table and its session.
+ * massif_target_unlink() - remove a target from the table and its session, but leave it counted in nr_targets.
  *
- * The caller calls massif_target_unlinked() after it has dropped the lock.
+ * The caller calls massif_target_unlinked() after it has dropped the lock and written the target's last record. Until
+ * then, massif_session_over() stays false.
  *
  * Context: massif_table_lock is held.
  */
@@ -136,14 +138,14 @@ void massif_target_unlink(struct massif_target *target)
 	struct massif_session *session = target->session;
 
 	lockdep_assert_held(&massif_table_lock);
-	target->alive = false;
+	/* Task work and the hook tests read this without the lock. */
+	WRITE_ONCE(target->alive, false);
 	hlist_del_init_rcu(&target->node);
 	WRITE_ONCE(*massif_target_filter_of(target->mm), *massif_target_filter_of(target->mm) - 1);
 	massif_resident_hide(target);
 	if (!session)
 		return;
 	rb_erase(&target->by_id, &session->targets);
-	session->nr_targets--;
 	raw_spin_lock(&session->ring.lock);
 	session->lost += target->lost;
 	target->lost = 0;
@@ -151,25 +153,35 @@ void massif_target_unlink(struct massif_target *target)
 }
 
 /**
- * massif_target_unlinked() - drop the table's references after massif_target_unlink().
+ * massif_target_unlinked() - after massif_target_unlink(): count the target out of its session, and drop the table's
+ * references.
  *
  * In a hook, mmdrop() never drops the last reference: the caller of exit_mmap() still has one.
  *
- * Context: massif_table_lock is not held.
+ * Context: massif_table_lock is not held. The session exists: the caller has a reference to it, is closing it, or has
+ *	been in an RCU read-side section since before massif_target_unlink().
  */
 void massif_target_unlinked(struct massif_target *target)
 {
+	struct massif_session *session = target->session;
+	unsigned long irq;
+
+	if (session) {
+		raw_spin_lock_irqsave(&massif_table_lock, irq);
+		WRITE_ONCE(session->nr_targets, session->nr_targets - 1);
+		raw_spin_unlock_irqrestore(&massif_table_lock, irq);
+	}
 	massif_resident_detach(target);
 	mmdrop(target->mm);
 	massif_target_put(target);
 }
 
 /**
- * massif_target_remove() - remove a target from the table unless another thread has done so.
+ * massif_target_withdraw() - massif_target_unlink(), unless another thread has done so.
  * Context: massif_table_lock is not held; does not sleep.
- * Return: true if this call removed it.
+ * Return: true if this call did it. The caller then calls massif_target_unlinked().
  */
-bool massif_target_remove(struct massif_target *target)
+bool massif_target_withdraw(struct massif_target *target)
 {
 	unsigned long irq;
 	bool alive;
@@ -179,9 +191,18 @@ bool massif_target_remove(struct massif_target *target)
 	if (alive)
 		massif_target_unlink(target);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
-	if (alive)
-		massif_target_unlinked(target);
 	return alive;
+}
+
+/**
+ * massif_target_remove() - remove a target, whose last record has been written, from the table, unless another thread
+ * has done so.
+ * Context: as for massif_target_unlinked(); does not sleep.
+ */
+void massif_target_remove(struct massif_target *target)
+{
+	if (massif_target_withdraw(target))
+		massif_target_unlinked(target);
 }
 
 /**

@@ -54,11 +54,12 @@ static int open_with_all(struct kmod_session *session)
 
 FIXTURE_SETUP(faults)
 {
-	int err = kmod_module_load("");
+	int err;
 
 	self->nth = fail_nth_open();
 	if (self->nth < 0)
 		return;
+	err = kmod_module_load("");
 	ASSERT_TRUE(!err || err == -EEXIST);
 	ASSERT_TRUE(fail_nth_prepare());
 	kmod_model_init(&self->model);

@@ -152,12 +152,13 @@ static int open_kcov(void)
 
 FIXTURE_SETUP(fuzz)
 {
-	int err = kmod_module_load("");
+	int err;
 
 	self->kcov = open_kcov();
 	self->device = -1;
 	if (self->kcov < 0)
 		return;
+	err = kmod_module_load("");
 	ASSERT_TRUE(!err || err == -EEXIST);
 	ASSERT_EQ(0, chmod(MASSIF_DEVICE, 0666));
 	ASSERT_EQ(0, ioctl(self->kcov, KCOV_INIT_TRACE, TRACE_WORDS));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
 
 #define RING	(4 << 20)
@@ -394,12 +395,6 @@ static int lose_crowd(struct shared *shared, int ready, int tried)
 	say(ready);
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
-	/*
-	 * The EXIT record is sometimes written only after the session's last target has been removed. In that case
-	 * kmod_session_drain() has missed it, so read once more.
-	 */
-	usleep(100 * 1000);
-	read_all(&session, &seen);
 	kill(-pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	if (seen.forks != crowd_size() || seen.ends[MASSIF_END_TAKEN] != crowd_size() + 1)
@@ -407,7 +402,7 @@ static int lose_crowd(struct shared *shared, int ready, int tried)
 	return seen.exits == 1 && !seen.ends_after_exit ? 0 : 24;
 }
 
-TEST_F_TIMEOUT(hidden, root_takes_an_address_space_of_many, 120)
+static void take_crowd(struct __test_metadata *_metadata)
 {
 	struct shared *shared = share();
 	struct kmod_session session;
@@ -434,6 +429,100 @@ TEST_F_TIMEOUT(hidden, root_takes_an_address_space_of_many, 120)
 	EXPECT_EQ(0, exit_status(pid));
 	kmod_session_close(&session);
 	munmap(shared, PAGE);
+}
+
+TEST_F_TIMEOUT(hidden, root_takes_an_address_space_of_many, 120)
+{
+	take_crowd(_metadata);
+}
+
+/* True if the process has begun to exit: its flags in /proc/PID/stat include PF_EXITING. */
+static bool is_exiting(pid_t pid)
+{
+	char path[64], text[512] = "", *fields;
+	unsigned int flags = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	fields = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+	fclose(file);
+	return !fields || sscanf(fields, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || flags & 4;
+}
+
+/*
+ * Runs in an unprivileged process. The session's only member becomes hidden and exits. poll() is called only when it has
+ * begun to exit, because otherwise poll() would remove it.
+ */
+static int read_what_exits(void)
+{
+	struct kmod_session session;
+	struct seen seen = { 0 };
+	pid_t pid;
+
+	if (kmod_session_open(&session, RING, 0))
+		return 20;
+	pid = fork();
+	if (!pid) {
+		if (kmod_session_enrol(session.fd))
+			_exit(1);
+		close(session.fd);
+		be_hidden();
+		_exit(0);
+	}
+	while (!is_exiting(pid))
+		sched_yield();
+	if (kmod_session_drain(&session, 20000, note, &seen))
+		return 21;
+	kmod_session_close(&session);
+	if (exit_status(pid) || seen.ends[MASSIF_END_HIDDEN] != 1)
+		return 22;
+	return seen.exits == 1 ? 0 : 23;
+}
+
+static int read_what_exits_often(void)
+{
+	int err = kmod_session_be_user() ? 24 : 0;
+
+	for (int i = 0; i < 10 && !err; i++)
+		err = read_what_exits();
+	return err;
+}
+
+/* Loads a test module that delays the last record of a target, and each removal of a target. */
+FIXTURE(slow)
+{
+};
+
+FIXTURE_SETUP(slow)
+{
+	ASSERT_EQ(0, kmod_module_load_own("massif_slow"));
+}
+
+FIXTURE_TEARDOWN(slow)
+{
+	kmod_module_unload_soon("massif_slow");
+}
+
+/*
+ * POLLHUP tells the consumer to read the ring to its end once more, and to stop. So it must not come before the last
+ * record of the last target, although the target leaves the module's tables first.
+ */
+TEST_F_TIMEOUT(slow, no_record_follows_the_hangup, 120)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(read_what_exits_often());
+	EXPECT_EQ(0, exit_status(pid));
+}
+
+/* The same, if root takes the session's only member. */
+TEST_F_TIMEOUT(slow, no_record_follows_the_hangup_of_what_is_taken, 120)
+{
+	take_crowd(_metadata);
 }
 
 TEST_HARNESS_MAIN
