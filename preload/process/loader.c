@@ -60,17 +60,23 @@ static int search(const char *name, const char *directories)
 	}
 }
 
+/* Returns what follows the last slash of @path. */
+static const char *last_part(const char *path)
+{
+	for (const char *slash = path; (slash = strchr(slash, '/')); path = ++slash)
+		;
+	return path;
+}
+
 /* Reads the loader's path, @bytes long at @offset. Returns whether its last part is not the name of glibc's loader. */
 static bool names_another(int fd, uint64_t offset, uint64_t bytes)
 {
-	char path[PATH_BYTES], *name = path;
+	char path[PATH_BYTES];
 
 	if (bytes < 2 || bytes > sizeof(path) || pread(fd, path, bytes, (off_t)offset) != (ssize_t)bytes ||
 	    path[bytes - 1])
 		return false;
-	for (char *slash = path; (slash = strchr(slash, '/')); name = ++slash)
-		;
-	return strcmp(name, LOADER) != 0;
+	return strcmp(last_part(path), LOADER) != 0;
 }
 
 /* Returns whether @fd is an ELF file of the shim's machine that has a loader, but not glibc's. */
@@ -102,9 +108,8 @@ static bool is_foreign(int fd)
 static bool is_musl_loader(const char *path)
 {
 	static const char start[] = "ld-musl-";
-	const char *slash = strrchr(path, '/');
 
-	return !strncmp(slash ? slash + 1 : path, start, sizeof(start) - 1);
+	return !strncmp(last_part(path), start, sizeof(start) - 1);
 }
 
 /* Opens the program that interprets the script @fd. Returns a negative number if @fd is no script. */
