@@ -168,6 +168,44 @@ static DEFINE_MUTEX(change_lock);
 /* Protects the fields armed, wanted and leaving of every set. */
 static DEFINE_SPINLOCK(state_lock);
 
+#if defined(MASSIF_HAVE_ftrace_direct_ops) || !defined(MASSIF_HAVE_DIRECT)
+
+static int ask(void)
+{
+	return 0;
+}
+
+#else
+
+static struct rcu_head question;
+static bool asking;
+
+static void answered(struct rcu_head *rcu)
+{
+	WRITE_ONCE(asking, false);
+	wake_up_var(&asking);
+	/* The module is not unloaded before massif_detour_exit() has waited for a later grace period. */
+	module_put(THIS_MODULE);
+}
+
+/*
+ * These kernels also wait for a grace period, with their locks held, when functions are armed. So ask first whether it would
+ * end. Returns 0, or -EBUSY if a grace period takes longer than PATIENCE.
+ */
+static int ask(void)
+{
+	lockdep_assert_held(&change_lock);
+	if (!READ_ONCE(asking)) {
+		WRITE_ONCE(asking, true);
+		/* __module_get() is safe: the open file of the session holds a reference to the module. */
+		__module_get(THIS_MODULE);
+		call_rcu_tasks(&question, answered);
+	}
+	return wait_var_event_timeout(&asking, !READ_ONCE(asking), PATIENCE) ? 0 : -EBUSY;
+}
+
+#endif
+
 /* Called with state_lock held. */
 static bool is_left(const struct massif_direct *direct)
 {
@@ -255,7 +293,7 @@ int massif_direct_resume(struct massif_direct *direct)
  * @addr: the function to call.
  * Context: process context; sleeps.
  * Return: 0; an error from ftrace; -EIO if disarming the functions has failed before: they may still call @addr; -EINTR
- *	after a fatal signal.
+ *	after a fatal signal; -EBUSY if ftrace would wait for a thread that never sleeps.
  */
 int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, unsigned int count,
 		      unsigned long addr)
@@ -264,7 +302,9 @@ int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, 
 
 	if (mutex_lock_killable(&change_lock))
 		return -EINTR;
-	err = direct->stuck ? -EIO : add(direct, sites, count, addr);
+	err = direct->stuck ? -EIO : ask();
+	if (!err)
+		err = add(direct, sites, count, addr);
 	if (!err) {
 		direct->sites = sites;
 		direct->count = count;

@@ -87,7 +87,7 @@ int kmod_module_unload_soon(const char *name)
 {
 	int tries, err = 0;
 
-	for (tries = 0; tries < 100; tries++) {
+	for (tries = 0; tries < 600; tries++) {
 		err = kmod_module_unload(name);
 		if (err != -EWOULDBLOCK)
 			break;
