@@ -192,6 +192,46 @@ TEST_F(stream, a_fork_behind_a_late_stack_waits_for_it)
 	EXPECT_EQ(bytes_of(child, 0, "[anon]"), 15 * STREAM_PAGE);
 }
 
+/*
+ * While the child waits for its parent's event, one of its own stacks turns out never to come. The child must have its
+ * parent's texts and objects before it gets one of its own, or their numbers would not be the same.
+ */
+TEST_F(stream, a_fork_behind_a_late_stack_whose_child_lacks_one)
+{
+	static const uint64_t child_pages[][2] = {{16, 10}, {64, 5}, {100, 1}, {0, 0}};
+	const struct mf_pages_process *child;
+
+	self->stream.capture = 1;
+	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	self->stream.capture = 0;
+	self->stream.tid = 101;
+	stream_fork(&self->stream, 2, 3, CHILD);
+	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 16, child_pages);
+	self->stream.tid = CHILD;
+	self->stream.capture = 2;
+	stream_map(&self->stream, 3, 200, 2, MASSIF_MAP_MMAP, 18);
+	self->stream.capture = 3;
+	stream_map(&self->stream, 3, 210, 4, MASSIF_MAP_MMAP, 22);
+	stream_stack(&self->stream, 3, 0x3333, 8);
+	self->stream.capture = 0;
+	stream_exit(&self->stream, 3, CHILD, 22);
+	stream_end(&self->stream, 3, CHILD, MASSIF_END_EXIT);
+	ASSERT_EQ(drain(self), 0);
+	self->stream.capture = 1;
+	self->stream.tid = 100;
+	stream_stack(&self->stream, 2, 0x1111, 8);
+	ASSERT_EQ(drain(self), 0);
+
+	child = mf_pages_next_ended(self->pages);
+	ASSERT_NE(child, NULL);
+	EXPECT_TRUE(child->exact);
+	EXPECT_EQ(child->no_stack, 1);
+	EXPECT_EQ(bytes_of(child, 0x1111, NULL), STREAM_PAGE);
+	EXPECT_EQ(bytes_of(child, 0, "[anon]"), 15 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(child, 0, "[no stack]"), 2 * STREAM_PAGE);
+	EXPECT_EQ(bytes_of(child, 0x3333, NULL), 4 * STREAM_PAGE);
+}
+
 TEST_F(stream, a_stack_that_never_comes)
 {
 	const struct mf_pages_process *process;

@@ -175,6 +175,15 @@ uint32_t mf_wait_context(struct mf_target *target, struct mf_stack_wait *wait, u
 }
 
 /*
+ * Records that the stack copy will never arrive. Its context is determined when it is needed: a forked child gets the texts
+ * and objects of its parent first, and has none of its own before.
+ */
+static void give_up(struct mf_stack_wait *wait)
+{
+	wait->state = MF_WAIT_HELD;
+}
+
+/*
  * Only one stack copy per thread is outstanding at any time, so an older copy that has not arrived by now will never
  * arrive.
  */
@@ -186,7 +195,7 @@ struct mf_stack_wait *mf_wait_for(struct mf_target *target, uint32_t capture, ui
 		if (wait->capture == capture)
 			found = wait;
 		else if (wait->tid == tid && wait->state == MF_WAIT_OPEN)
-			mf_wait_resolve(target, wait, NULL);
+			give_up(wait);
 	}
 	if (found)
 		return found;
@@ -225,5 +234,5 @@ void mf_wait_give_up(struct mf_target *target)
 {
 	for (struct mf_stack_wait *wait = target->waits; wait; wait = wait->next)
 		if (wait->state == MF_WAIT_OPEN)
-			mf_wait_resolve(target, wait, NULL);
+			give_up(wait);
 }

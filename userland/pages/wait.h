@@ -14,7 +14,7 @@ struct mf_target;
 
 enum mf_wait_state {
 	MF_WAIT_OPEN,     /* the STACK record with the stack copy has not arrived */
-	/* the STACK record has arrived and is kept until the first event that refers to it is accounted for */
+	/* the STACK record is kept until the first event that refers to it is accounted for; there is none if it never comes */
 	MF_WAIT_HELD,
 	MF_WAIT_RESOLVED, /* the context of the stack has been determined */
 };
@@ -27,7 +27,7 @@ struct mf_stack_wait {
 	uint32_t n_events;
 	enum mf_wait_state state;
 	uint32_t context;
-	struct massif_rec_stack *held; /* the whole STACK record */
+	struct massif_rec_stack *held; /* the whole STACK record, or NULL */
 };
 
 /*
