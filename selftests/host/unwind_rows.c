@@ -3,10 +3,12 @@
 // invalid tables.
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kselftest_harness.h"
 #include "selftests/lib/unwind_object.h"
+#include "cfi/program.h"
 #include "cfi/rows.h"
 
 static struct mf_row find(const struct unwind_object *object, uint64_t at)
@@ -140,6 +142,32 @@ TEST(states_within_states)
 			TH_LOG("%zu", cases[i].depth);
 		}
 	}
+}
+
+/* The program of a function, and that of its CIE, are followed if they have at most 65536 bytes. */
+TEST(length_of_a_program)
+{
+	static const size_t lengths[] = { 65536, 65537, 655360 };
+	static const uint8_t define[] = { 0x0c, 7, 16 }, wanted[MF_PROGRAM_REGISTERS] = { 6, 16 };
+	uint8_t *program = calloc(1, 655360);
+
+	ASSERT_NE(NULL, program);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		const struct mf_dwarf long_one = { .at = program, .end = program + lengths[i] };
+		const struct mf_dwarf short_one = { .at = define, .end = define + sizeof(define) };
+		struct mf_description of_function = { .cie = { .code_align = 1 }, .program = long_one, .size = 100 };
+		struct mf_description of_cie = { .cie = { .code_align = 1, .program = long_one }, .size = 100 };
+		uint8_t *last = program + lengths[i] - sizeof(define);
+		uint64_t start, end;
+
+		/* DW_CFA_nop, except for the last instruction: DW_CFA_def_cfa. */
+		memcpy(last, define, sizeof(define));
+		of_function.cie.program = short_one;
+		EXPECT_EQ(i > 0, mf_program_run(&of_function, wanted, 10, &start, &end).cfa.kind == MF_PLACE_UNKNOWN);
+		EXPECT_EQ(i > 0, mf_program_run(&of_cie, wanted, 10, &start, &end).cfa.kind == MF_PLACE_UNKNOWN);
+		memset(last, 0, sizeof(define));
+	}
+	free(program);
 }
 
 /* Code that ends before it begins, or that wraps around the address space. */

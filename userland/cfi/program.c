@@ -7,7 +7,10 @@
 #include "program.h"
 
 #include <dwarf.h>
+#include <stddef.h>
 #include <string.h>
+
+#include "check.h"
 
 #define STATES_MAX 16
 
@@ -142,6 +145,9 @@ static void follow(struct run *run, struct mf_dwarf program)
 	unsigned int depth = 0;
 	uint8_t reg;
 
+	/* A file of a few bytes can have a segment, and a program in it, of any length in memory. */
+	if (program.end - program.at > (ptrdiff_t)MF_CFI_PROGRAM_MAX)
+		goto unknown;
 	while (program.at < program.end) {
 		uint8_t op = (uint8_t)mf_dwarf_fixed(&program, 1);
 
