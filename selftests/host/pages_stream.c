@@ -163,17 +163,24 @@ TEST_F(stream, a_late_stack_holds_back_its_own_process_only)
 	EXPECT_EQ(child->mismatches, 0);
 }
 
-TEST_F(stream, a_fork_behind_a_late_stack_waits_for_it)
+/* The parent maps a page, whose stack (capture 1, of thread 100) has not come yet, and forks. */
+static void fork_behind_a_late_stack(struct stream *stream)
 {
 	static const uint64_t child_pages[][2] = {{16, 10}, {64, 5}, {100, 1}, {0, 0}};
+
+	stream->capture = 1;
+	stream_map(stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
+	stream->capture = 0;
+	stream->tid = 101;
+	stream_fork(stream, 2, 3, CHILD);
+	stream_resync(stream, 3, MASSIF_RESYNC_FORK, 16, child_pages);
+}
+
+TEST_F(stream, a_fork_behind_a_late_stack_waits_for_it)
+{
 	const struct mf_pages_process *child;
 
-	self->stream.capture = 1;
-	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	self->stream.capture = 0;
-	self->stream.tid = 101;
-	stream_fork(&self->stream, 2, 3, CHILD);
-	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 16, child_pages);
+	fork_behind_a_late_stack(&self->stream);
 	stream_exit(&self->stream, 3, CHILD, 16);
 	stream_end(&self->stream, 3, CHILD, MASSIF_END_EXIT);
 	ASSERT_EQ(drain(self), 0);
@@ -198,15 +205,9 @@ TEST_F(stream, a_fork_behind_a_late_stack_waits_for_it)
  */
 TEST_F(stream, a_fork_behind_a_late_stack_whose_child_lacks_one)
 {
-	static const uint64_t child_pages[][2] = {{16, 10}, {64, 5}, {100, 1}, {0, 0}};
 	const struct mf_pages_process *child;
 
-	self->stream.capture = 1;
-	stream_map(&self->stream, 2, 100, 1, MASSIF_MAP_MMAP, 16);
-	self->stream.capture = 0;
-	self->stream.tid = 101;
-	stream_fork(&self->stream, 2, 3, CHILD);
-	stream_resync(&self->stream, 3, MASSIF_RESYNC_FORK, 16, child_pages);
+	fork_behind_a_late_stack(&self->stream);
 	self->stream.tid = CHILD;
 	self->stream.capture = 2;
 	stream_map(&self->stream, 3, 200, 2, MASSIF_MAP_MMAP, 18);
