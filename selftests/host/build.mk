@@ -5,7 +5,8 @@
 LDLIBS-ctl_progress := -lutil
 
 # The session with massif.ko is the test's own.
-LDLIBS-rss_session_lost = $(addprefix -Wl$(comma)--wrap=mf_pages_,open fd enrol forked drain close next_ended find)
+LDLIBS-rss_session_lost = $(addprefix -Wl$(comma)--wrap=mf_pages_,open fd enrol forked drain close next_ended find \
+	resident each_resident) -Wl,--wrap=mf_touches_output_make
 
 $(O)/selftests/host/client_header.o: MF_CFLAGS += -DSOURCE='"$(CURDIR)"'
 

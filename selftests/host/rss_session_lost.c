@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The session with massif.ko fails in the middle of a run: massif-ctl says so, and goes on with samples of /proc; nothing of
-// the heap is lost. The functions of the session are replaced: the first calls find no records, a later one fails.
+// The session with massif.ko fails in the middle of a run, or what it has recorded does not fit into memory at the end:
+// massif-ctl says so, and nothing of the heap is lost. The functions of the session are replaced: the first calls find no
+// records, a later one fails.
 
 #include <errno.h>
 #include <limits.h>
@@ -17,13 +18,17 @@
 #include "ctl/cmd/command.h"
 #include "ctl/launch/launch.h"
 #include "ctl/launch/main_stack.h"
+#include "ctl/output/first_touches.h"
 #include "pages/pages.h"
 #include "recording/reader.h"
 #include "selftests/lib/ctl_run.h"
 
 #define DRAINS 40 /* calls that succeed */
 
-static int device = -1, drains;
+static int device = -1, drains, most_drains = DRAINS;
+
+/* What the session has of every process; NULL: nothing. */
+static const struct mf_pages_process *recorded;
 
 int __wrap_mf_pages_open(const struct mf_pages_options *options, struct mf_pages **pages, struct mf_error *err);
 int __wrap_mf_pages_fd(const struct mf_pages *pages);
@@ -33,6 +38,11 @@ int __wrap_mf_pages_drain(struct mf_pages *pages, struct mf_error *err);
 void __wrap_mf_pages_close(struct mf_pages *pages);
 struct mf_pages_process *__wrap_mf_pages_next_ended(struct mf_pages *pages);
 const struct mf_pages_process *__wrap_mf_pages_find(const struct mf_pages *pages, pid_t pid);
+struct mf_pages_resident __wrap_mf_pages_resident(const struct mf_pages_process *process);
+void __wrap_mf_pages_each_resident(const struct mf_pages_process *process, uint64_t start, uint64_t end,
+				   mf_pages_found *found, void *data);
+int __wrap_mf_touches_output_make(struct mf_touches_output *output, const struct mf_options *options,
+				  const struct mf_pages_process *process, uint64_t from_ns, struct mf_error *err);
 
 /* The descriptor becomes readable again and again, as that of the module does. */
 int __wrap_mf_pages_open(const struct mf_pages_options *options, struct mf_pages **pages, struct mf_error *err)
@@ -67,7 +77,7 @@ int __wrap_mf_pages_drain(struct mf_pages *pages, struct mf_error *err)
 
 	if (read(device, &times, sizeof(times)) < 0 && errno != EAGAIN)
 		return mf_error_set(err, -errno, "the descriptor was used after it was closed");
-	return drains++ < DRAINS ? 0 : mf_error_set(err, -EPROTO, "the ring has no record where one should be");
+	return drains++ < most_drains ? 0 : mf_error_set(err, -EPROTO, "the ring has no record where one should be");
 }
 
 void __wrap_mf_pages_close(struct mf_pages *pages)
@@ -84,7 +94,23 @@ struct mf_pages_process *__wrap_mf_pages_next_ended(struct mf_pages *pages)
 
 const struct mf_pages_process *__wrap_mf_pages_find(const struct mf_pages *pages, pid_t pid)
 {
-	return NULL;
+	return recorded;
+}
+
+struct mf_pages_resident __wrap_mf_pages_resident(const struct mf_pages_process *process)
+{
+	return (struct mf_pages_resident){ 0 };
+}
+
+void __wrap_mf_pages_each_resident(const struct mf_pages_process *process, uint64_t start, uint64_t end,
+				   mf_pages_found *found, void *data)
+{
+}
+
+int __wrap_mf_touches_output_make(struct mf_touches_output *output, const struct mf_options *options,
+				  const struct mf_pages_process *process, uint64_t from_ns, struct mf_error *err)
+{
+	return mf_error_set(err, -ENOMEM, "out of memory");
 }
 
 FIXTURE(lost) {
@@ -173,6 +199,32 @@ TEST_F_TIMEOUT(lost, in_the_middle_of_a_run, 60)
 	EXPECT_LE(1000, residency->last.sample.time_ms);
 	CTL_RUN(&self->result, "massif-ctl", "show", "--rss", "massif.rec");
 	EXPECT_NE(NULL, strstr(self->result.out, "\nSource: /proc, sampled.")) TH_LOG("%s", self->result.out);
+	EXPECT_NE(NULL, strstr(self->result.out, " keep (rss_shapes.c:"));
+}
+
+TEST_F_TIMEOUT(lost, for_lack_of_memory_at_the_end, 60)
+{
+	const struct mf_pages_process of_all = { .state = MF_PAGES_RUNNING, .start_ns = 1 };
+	const struct mf_recorded *process;
+	char *said;
+	int status;
+
+	recorded = &of_all;
+	most_drains = INT_MAX;
+	status = run("--rss=module");
+	said = ctl_read_file("massif.err");
+	ASSERT_EQ(0, status) TH_LOG("%s", said);
+	EXPECT_NE(NULL, strstr(said, " is recorded without the code that touched its pages first: out of memory\n"))
+		TH_LOG("%s", said);
+	free(said);
+	ASSERT_EQ(0, mf_recording_read("massif.rec", &self->recording, &self->err)) TH_LOG("%s", self->err.text);
+	ASSERT_EQ(1, self->recording.n_processes);
+	process = self->recording.processes[0];
+	EXPECT_EQ(NULL, process->profile.touches);
+	EXPECT_NE(0, process->facts.allocations);
+	ASSERT_NE(NULL, process->profile.residency);
+	EXPECT_NE(0, process->profile.residency->n_samples);
+	CTL_RUN(&self->result, "massif-ctl", "show", "massif.rec");
 	EXPECT_NE(NULL, strstr(self->result.out, " keep (rss_shapes.c:"));
 }
 

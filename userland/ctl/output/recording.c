@@ -10,6 +10,7 @@
 #include "ctl/check/checker.h"
 #include "ctl/files/recorder.h"
 #include "ctl/launch/exit_status.h"
+#include "ctl/message/message.h"
 #include "ctl/output/embedded.h"
 #include "ctl/output/first_touches.h"
 #include "model/model.h"
@@ -82,6 +83,19 @@ static int keep(struct recorded *recorded, bool is_profiled, mode_t mode, struct
 			       recorded->profile, recorded->end, recorded->symbolizer, mode, err);
 }
 
+/* Returns NULL, with a message, if they cannot be had: the profile of the heap is recorded without them. */
+static const struct mf_first_touches *touches_of(const struct mf_options *options, const struct mf_output_of *of,
+						 struct mf_touches_output *output)
+{
+	struct mf_error err;
+
+	if (!mf_touches_output_make(output, options, of->touched, of->first_ns, &err))
+		return &output->touches;
+	mf_message_say(MF_MESSAGE_PROBLEM, "process %d is recorded without the code that touched its pages first: %s",
+		       (int)of->pid, err.text);
+	return NULL;
+}
+
 int mf_output_record(const struct mf_options *options, const struct mf_output_of *of, struct mf_collection *collection,
 		     struct mf_symbolizer *symbolizer, mode_t mode, struct mf_error *err)
 {
@@ -100,12 +114,8 @@ int mf_output_record(const struct mf_options *options, const struct mf_output_of
 		      mf_collect_threads(collection, err);
 	if (ret)
 		return ret;
-	if (of->touched && of->residency) {
-		ret = mf_touches_output_make(&touched, options, of->touched, of->first_ns, err);
-		if (ret)
-			return ret;
-		collection->profile.touches = &touched.touches;
-	}
+	if (of->touched && of->residency)
+		collection->profile.touches = touches_of(options, of, &touched);
 	ending = calloc(1, sizeof(*ending));
 	if (!ending)
 		return mf_error_set(err, -ENOMEM, "out of memory for the recording");
