@@ -198,15 +198,15 @@ static bool await(struct mf_borrowed *borrowed, int *status)
  */
 static bool pass(struct mf_borrowed *borrowed, int status)
 {
-	siginfo_t info;
+	siginfo_t info = { 0 };
 	int signal = WSTOPSIG(status);
 
 	if (status >> 16)
 		return true;
-	if (!ptrace(PTRACE_GETSIGINFO, borrowed->tid, 0, &info) && info.si_code > 0 && info.si_code != SI_KERNEL &&
-	    signal < 32 && faults() & 1ull << (signal - 1))
-		return false;
-	if (info.si_code == SI_KERNEL && signal == SIGSEGV)
+	/* Fails only if somebody has just killed the thread, as the next wait will show. */
+	ptrace(PTRACE_GETSIGINFO, borrowed->tid, 0, &info);
+	if (info.si_code == SI_KERNEL ? signal == SIGSEGV :
+					info.si_code > 0 && signal < 32 && faults() & 1ull << (signal - 1))
 		return false;
 	if (borrowed->n_postponed < POSTPONED_MAX)
 		borrowed->postponed[borrowed->n_postponed++] = signal;
