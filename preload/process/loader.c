@@ -7,9 +7,11 @@
 
 #include "loader.h"
 
+#include <alloca.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +24,6 @@
 enum {
 	HEAD_BYTES = 256,      /* what the kernel reads of a script (BINPRM_BUF_SIZE) */
 	NESTED_SCRIPTS = 5,    /* nesting depth of scripts at which the kernel fails with ELOOP */
-	PATH_BYTES = 1024,     /* longer paths are not looked at, to use little of the caller's stack */
 	SEGMENT_BYTES = 65536, /* the kernel executes no program with a longer table of segments */
 };
 
@@ -36,17 +37,23 @@ static int open_regular(int directory, const char *path)
 	return (int)syscall(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Opens the first executable file called @name in the list @directories, as execvp() would find it. */
+/*
+ * Opens the first executable file called @name in the list @directories, as execvp() would find it. The path is built on the
+ * stack, in as many bytes as execvp() itself uses for this.
+ */
 static int search(const char *name, const char *directories)
 {
-	size_t name_bytes = strlen(name) + 1;
-	char path[PATH_BYTES];
+	size_t name_bytes = strlen(name) + 1, most = strnlen(directories, PATH_MAX - 1);
+	char *path;
 
+	if (name_bytes > NAME_MAX + 1)
+		return -1;
+	path = alloca(most + 1 + name_bytes);
 	for (;; directories++) {
 		size_t length = strcspn(directories, ":");
 		int fd = -1;
 
-		if (length + 1 + name_bytes <= sizeof(path)) {
+		if (length <= most) {
 			memcpy(path, directories, length);
 			path[length] = '/';
 			/* An empty entry stands for the working directory. */
@@ -68,15 +75,18 @@ static const char *last_part(const char *path)
 	return path;
 }
 
-/* Reads the loader's path, @bytes long at @offset. Returns whether its last part is not the name of glibc's loader. */
+/*
+ * Returns whether the last part of the loader's path, which is @bytes long at @offset, is not the name of glibc's loader. Only
+ * the end of the path is read, to use little of the caller's stack.
+ */
 static bool names_another(int fd, uint64_t offset, uint64_t bytes)
 {
-	char path[PATH_BYTES];
+	char end[NAME_MAX + 2]; /* with the slash before the name */
+	size_t n = bytes < sizeof(end) ? (size_t)bytes : sizeof(end);
 
-	if (bytes < 2 || bytes > sizeof(path) || pread(fd, path, bytes, (off_t)offset) != (ssize_t)bytes ||
-	    path[bytes - 1])
+	if (bytes < 2 || pread(fd, end, n, (off_t)(offset + bytes - n)) != (ssize_t)n || end[n - 1])
 		return false;
-	return strcmp(last_part(path), LOADER) != 0;
+	return strcmp(last_part(end), LOADER) != 0;
 }
 
 /* Returns whether @fd is an ELF file of the shim's machine that has a loader, but not glibc's. */

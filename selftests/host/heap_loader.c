@@ -97,6 +97,108 @@ TEST_F(loader, runs)
 	EXPECT_EQ(NULL, strstr(self->result.err, "Error"));
 }
 
+/*
+ * How long a path may be, and how often a script may name another one, is for the C library and the kernel to decide: beyond
+ * their limits, the calls fail as they do without massif.
+ */
+FIXTURE(loader_limit)
+{
+	struct ctl_result alone, profiled;
+};
+
+FIXTURE_SETUP(loader_limit)
+{
+	if (system("command -v musl-gcc >/dev/null"))
+		SKIP(return, "musl-gcc is not installed");
+	ctl_write_file("loader_musl.c", source, 0644);
+	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
+}
+
+FIXTURE_TEARDOWN(loader_limit)
+{
+	ctl_remove_files("massif.out");
+	system("rm -rf loader_*");
+	ctl_result_free(&self->alone);
+	ctl_result_free(&self->profiled);
+}
+
+FIXTURE_VARIANT(loader_limit)
+{
+	const char *program;
+	const char *n;
+	int status;
+};
+
+/*
+ * A directory in PATH is, with a slash and the program's name, $n bytes long. To make it, the directories on its way are
+ * entered one by one, because the kernel takes no longer paths.
+ */
+#define BY_NAME                                                                                   \
+	"import os, sys\n"                                                                        \
+	"n = int(sys.argv[1]) - len('/loader_musl')\n"                                            \
+	"top = os.getcwd()\n"                                                                     \
+	"path = '.'\n"                                                                            \
+	"while len(path) < n:\n"                                                                  \
+	"    left = n - len(path) - 1\n"                                                          \
+	"    part = 'loader_' + 'd' * ((left if left <= 200 else min(150, left - 20)) - 7)\n"     \
+	"    os.makedirs(part, exist_ok=True)\n"                                                  \
+	"    os.chdir(part)\n"                                                                    \
+	"    path += '/' + part\n"                                                                \
+	"assert len(path) == n\n"                                                                 \
+	"if not os.path.exists('loader_musl'): os.link(top + '/loader_musl', 'loader_musl')\n"    \
+	"os.chdir(top)\n"                                                                         \
+	"os.environ['PATH'] = path\n"                                                             \
+	"import ctypes\n"                                                                         \
+	"argv = (ctypes.c_char_p * 2)(b'loader_musl', None)\n"                                    \
+	"ctypes.CDLL(None, use_errno=True).execvp(b'loader_musl', argv)\n"                        \
+	"os._exit(ctypes.get_errno())\n"
+
+/* The path of the program's loader is $n bytes long, with its terminating zero. */
+#define LOADER_PATH                                                                               \
+	"import os, subprocess, sys\n"                                                            \
+	"n = int(sys.argv[1]) - 1\n"                                                              \
+	"line = subprocess.run(['readelf', '-lW', 'loader_musl'], stdout=subprocess.PIPE).stdout.decode()\n" \
+	"musl = line.split('interpreter: ')[1].split(']')[0]\n"                                   \
+	"path = '/' * (n - len(musl)) + musl\n"                                                   \
+	"made = ['musl-gcc', '-O1', '-o', 'loader_long', 'loader_musl.c', '-Wl,-dynamic-linker,' + path]\n" \
+	"subprocess.run(made, check=True)\n"                                                      \
+	"try:\n"                                                                                  \
+	"    os.execv('./loader_long', ['x'])\n"                                                  \
+	"except OSError as why:\n"                                                                \
+	"    os._exit(why.errno)\n"
+
+/* A script that names a script ... that names the program, $n scripts. */
+#define SCRIPTS                                                                                   \
+	"import os, sys\n"                                                                        \
+	"n = int(sys.argv[1])\n"                                                                  \
+	"for i in range(1, n + 1):\n"                                                             \
+	"    with open('loader_%d' % i, 'w') as script:\n"                                        \
+	"        script.write('#!./loader_%s\\n' % (str(i - 1) if i > 1 else 'musl'))\n"          \
+	"    os.chmod('loader_%d' % i, 0o755)\n"                                                  \
+	"try:\n"                                                                                  \
+	"    os.execv('./loader_%d' % n, ['x'])\n"                                                \
+	"except OSError as why:\n"                                                                \
+	"    os._exit(why.errno)\n"
+
+FIXTURE_VARIANT_ADD(loader_limit, path) { BY_NAME, "4095", 7 };
+FIXTURE_VARIANT_ADD(loader_limit, path_one_more) { BY_NAME, "4096", 36 /* ENAMETOOLONG */ };
+FIXTURE_VARIANT_ADD(loader_limit, path_ten_times) { BY_NAME, "40950", 0 /* the C library leaves it out, without an error */ };
+FIXTURE_VARIANT_ADD(loader_limit, loader_path) { LOADER_PATH, "4096", 7 };
+FIXTURE_VARIANT_ADD(loader_limit, loader_path_one_more) { LOADER_PATH, "4097", 8 /* ENOEXEC */ };
+FIXTURE_VARIANT_ADD(loader_limit, loader_path_ten_times) { LOADER_PATH, "40960", 8 };
+FIXTURE_VARIANT_ADD(loader_limit, scripts) { SCRIPTS, "5", 7 };
+FIXTURE_VARIANT_ADD(loader_limit, scripts_one_more) { SCRIPTS, "6", 40 /* ELOOP */ };
+FIXTURE_VARIANT_ADD(loader_limit, scripts_ten_times) { SCRIPTS, "50", 40 };
+
+TEST_F(loader_limit, is_the_systems)
+{
+	CTL_RUN(&self->alone, "python3", "-c", variant->program, variant->n);
+	EXPECT_EQ(variant->status, ctl_exit_code(&self->alone)) TH_LOG("%s", self->alone.err);
+	CTL_RUN(&self->profiled, "massif-ctl", "--trace-children=yes", "--time-unit=B", "python3", "-c", variant->program,
+		variant->n);
+	EXPECT_EQ(variant->status, ctl_exit_code(&self->profiled)) TH_LOG("%s", self->profiled.err);
+}
+
 /* Each program is executed as soon as massif-ctl knows. Without an answer, each would wait for ten seconds. */
 TEST(loader_without_delay)
 {
