@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "own_object.h"
+
 /*
  * Parts of the file names of libraries that abort the program unless they come first in the dynamic linker's list of
  * objects.
@@ -51,9 +53,7 @@ static struct link_map *own, *before;
 
 void mf_load_order_yield(void)
 {
-	own = _r_debug.r_map;
-	while (own && own->l_ld != _DYNAMIC)
-		own = own->l_next;
+	own = mf_own_object();
 	if (!own || !own->l_prev)
 		return;
 	for (struct link_map *other = own->l_next; other; other = other->l_next) {

@@ -20,6 +20,7 @@
 #include "core/libc.h"
 #include "core/objects.h"
 #include "core/own_memory.h"
+#include "core/own_object.h"
 #include "core/real.h"
 #include "core/session.h"
 #include "core/start.h"
@@ -59,11 +60,11 @@ static int find_memory(char *value, char **rest, int *trace)
 }
 
 /* Keeps massif-ctl's variables, so that programs executed by this one load the shim and ask for their own sessions. */
-static void keep_environment(char *value, const char *rest, const char *preload)
+static void keep_environment(char *value, const char *rest, const char *shim)
 {
 	memmove(value, rest, strlen(rest) + 1);
-	if (preload)
-		mf_follow_start(preload, value);
+	if (*shim)
+		mf_follow_start(shim, value);
 }
 
 #define GAP_BYTES (1u << 20)
@@ -87,6 +88,8 @@ static bool map_session(int fd)
 static void attach_session(void)
 {
 	char *value = mf_environment_find(MF_JOIN_VARIABLE), *rest = NULL;
+	const struct link_map *own = mf_own_object();
+	const char *shim = own ? own->l_name : "";
 	int fd, trace;
 	bool attached;
 
@@ -99,13 +102,13 @@ static void attach_session(void)
 	close(fd);
 	if (!attached) {
 		/* Print no message: massif-ctl notices, and reports that no process attached to the session. */
-		mf_environment_clean();
+		mf_environment_clean(shim);
 		return;
 	}
 	if (rest && mf_session_store.header->traces_children)
-		keep_environment(value, rest, mf_environment_find("LD_PRELOAD"));
+		keep_environment(value, rest, shim);
 	else
-		mf_environment_clean();
+		mf_environment_clean(shim);
 	if (trace >= 0)
 		mf_session_store.header->trace_fd = trace;
 	if (rest)

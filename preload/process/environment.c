@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "library_list.h"
 #include "protocol/join.h"
 
 #define PRELOAD "LD_PRELOAD"
@@ -79,20 +80,18 @@ static void take_out(char **place)
 /*
  * Removes the shim from the list of libraries in @value, and keeps the user's own. Returns false if no library is left.
  */
-static bool shorten(char *value)
+static bool shorten(char *value, const char *shim)
 {
-	char *others = strchr(value, ':');
-	size_t length, old = strlen(value);
+	char *own = mf_library_list_find(value, shim);
 
-	if (!others)
+	if (!strcmp(value, shim))
 		return false;
-	length = strlen(others + 1);
-	memmove(value, others + 1, length + 1);
-	memset(value + length, 0, old - length);
+	if (own)
+		mf_library_list_remove(value, own);
 	return true;
 }
 
-void mf_environment_clean(void)
+void mf_environment_clean(const char *shim)
 {
 	char **end = mf_environment(), **place;
 	unsigned int n, taken = 0;
@@ -106,7 +105,7 @@ void mf_environment_clean(void)
 		taken++;
 	}
 	place = place_of(PRELOAD, &n);
-	if (place && (n > 1 || !shorten(*place + strlen(PRELOAD) + 1))) {
+	if (place && (n > 1 || !shorten(*place + strlen(PRELOAD) + 1, shim))) {
 		take_out(place);
 		taken++;
 	}

@@ -12,7 +12,10 @@ char **mf_environment(void);
  */
 char *mf_environment_find(const char *name);
 
-/* Removes massif-ctl's variables without moving any others. Call this before the program can read the environment. */
-void mf_environment_clean(void);
+/*
+ * Removes massif-ctl's variables without moving any others. @shim: its path, as in LD_PRELOAD. Call this before the program
+ * can read the environment.
+ */
+void mf_environment_clean(const char *shim);
 
 #endif

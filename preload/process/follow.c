@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "library_list.h"
 #include "protocol/join.h"
 #include "core/readable.h"
 #include "core/seccomp.h"
@@ -29,14 +30,12 @@ static bool begins(const char *word, const char *name)
 	return !strncmp(word, name, strlen(name));
 }
 
-void mf_follow_start(const char *preload_value, const char *session_value)
+void mf_follow_start(const char *shim, const char *session_value)
 {
-	size_t length = strcspn(preload_value, ":");
-
-	if (length >= PATH_MAX || strlen(session_value) >= sizeof(session) - sizeof(SESSION))
+	if (strlen(shim) >= PATH_MAX || strlen(session_value) >= sizeof(session) - sizeof(SESSION))
 		return;
 	stpcpy(stpcpy(session, SESSION), session_value);
-	memcpy(preload + strlen(PRELOAD), preload_value, length);
+	strcpy(preload + strlen(PRELOAD), shim);
 	memcpy(preload, PRELOAD, strlen(PRELOAD));
 }
 
@@ -45,9 +44,15 @@ bool mf_follow_is_on(void)
 	return preload[0];
 }
 
-static char *has_us(const char *word)
+static const char *shim(void)
 {
-	return strstr(word, preload + strlen(PRELOAD));
+	return preload + strlen(PRELOAD);
+}
+
+/* Returns where the shim is in a string that sets LD_PRELOAD, or NULL. */
+static char *has_us(char *word)
+{
+	return mf_library_list_find(word + strlen(PRELOAD), shim());
 }
 
 /*
@@ -78,7 +83,7 @@ int mf_follow_find_shim(void)
 	int saved = errno, ret;
 	struct stat status;
 
-	ret = syscall(SYS_newfstatat, AT_FDCWD, preload + strlen(PRELOAD), &status, 0) ? -errno : 0;
+	ret = syscall(SYS_newfstatat, AT_FDCWD, shim(), &status, 0) ? -errno : 0;
 	errno = saved;
 	return ret;
 }
@@ -116,16 +121,15 @@ static char *const *leave(char *const *environment, const struct found *found, c
 	size_t used = 0;
 
 	for (size_t i = 0; i < found->n; i++) {
-		char *word = environment[i], *others;
+		char *word = environment[i];
 
 		if (begins(word, SESSION))
 			continue;
 		if (word == found->preload && has_us(word)) {
-			others = strchr(has_us(word), ':');
-			if (!others)
+			if (!strcmp(word, preload))
 				continue;
-			strcpy(stpcpy(text, PRELOAD), others + 1);
-			word = text;
+			word = strcpy(text, word);
+			mf_library_list_remove(word + strlen(PRELOAD), has_us(word));
 		}
 		words[used++] = word;
 	}

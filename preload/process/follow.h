@@ -9,11 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Starts following executed programs. @preload: value of LD_PRELOAD, beginning with the shim; @session: value of
- * MASSIF_SESSION.
- */
-void mf_follow_start(const char *preload, const char *session);
+/* Starts following executed programs. @shim: its path, as in LD_PRELOAD; @session: value of MASSIF_SESSION. */
+void mf_follow_start(const char *shim, const char *session);
 bool mf_follow_is_on(void);
 
 /*

@@ -26,7 +26,7 @@ $(addprefix $(O)/selftests/host/,pages_unwind.o preload_unwind.o preload_ways.o)
 $(O)/selftests/host/preload_clock: $(addprefix $(O)/preload/core/,clock.o definitions.o object_file.o descriptor.o)
 $(O)/selftests/host/preload_definitions: $(addprefix $(O)/preload/core/,definitions.o object_file.o)
 $(O)/selftests/host/preload_detour: $(addprefix $(O)/preload/,patch/code_detour.o patch/instruction.o patch/patch.o core/maps.o)
-$(O)/selftests/host/preload_follow: $(addprefix $(O)/preload/,process/follow.o core/readable.o)
+$(O)/selftests/host/preload_follow: $(addprefix $(O)/preload/,process/follow.o process/library_list.o core/readable.o)
 $(O)/selftests/host/preload_instruction: $(O)/preload/patch/instruction.o
 $(O)/selftests/host/preload_old_libc: $(addprefix $(O)/preload/core/,old_libc.o definitions.o object_file.o)
 $(O)/selftests/host/preload_patch: $(addprefix $(O)/preload/,patch/patch.o core/maps.o) $(O)/selftests/lib/refuse_call.o

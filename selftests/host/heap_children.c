@@ -600,6 +600,9 @@ TEST_F_TIMEOUT(children, own_environment, 60)
 		"/usr/bin/env -i /bin/echo in; :",
 		"unset LD_PRELOAD MASSIF_SESSION; /bin/echo in; :",
 		"/usr/bin/env -i LD_PRELOAD=libm.so.6 A=b /bin/sh -c '/bin/echo in; :'; :",
+		/* The shell that runs between them shall find the shim's path in such a list, too. */
+		"export LD_PRELOAD=\"$LD_PRELOAD libm.so.6\"; /bin/sh -c '/bin/echo in; :'; :",
+		"export LD_PRELOAD=\"libm.so.6:$LD_PRELOAD\"; /bin/sh -c '/bin/echo in; :'; :",
 	};
 
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
