@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl is started with a library in LD_PRELOAD: the program runs with it, and massif-ctl itself without it.
+// massif-ctl is started with a library in LD_PRELOAD: the program runs with it, and massif-ctl itself without it. It can also
+// be started by executing the dynamic linker.
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,15 +51,19 @@ TEST_F(foreign, libraries_do_not_disturb_names)
 	EXPECT_NE(NULL, strstr(self->file, ": keep (rss_shapes.c:"));
 }
 
-/* The dynamic linker was executed, not massif-ctl: to execute it once more would need its options. */
-TEST_F(foreign, libraries_stay_if_the_linker_is_executed)
+/* The dynamic linker is executed, and loads massif-ctl: the shim is beside massif-ctl, and not beside the dynamic linker. */
+TEST_F(foreign, linker_is_executed)
 {
+	unsetenv("LD_PRELOAD");
+	setenv("XDG_CACHE_HOME", "/no-such-directory", 1);
 	CTL_RUN(&self->result, "sh", "-c",
 		"exec $(readelf -lW \"$0\" | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p') \"$0\" "
-		"--massif-out-file=" OUT " true",
-		ctl_path());
+		"--massif-out-file=" OUT " \"$1\" fragments 0",
+		ctl_path(), ctl_target("rss_shapes"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result)) TH_LOG("%s", self->result.err);
-	EXPECT_EQ(0, access(OUT, R_OK));
+	self->file = ctl_read_file(OUT);
+	ASSERT_NE(NULL, self->file);
+	EXPECT_NE(NULL, strstr(self->file, ": keep (rss_shapes.c:"));
 }
 
 TEST_HARNESS_MAIN

@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/own_path.h"
 #include "base/regular.h"
-
-#define OURSELVES "/proc/self/exe"
 
 /*
  * The parts of an ELF file that decide its kind. Only 64-bit files are supported, because massif-ctl and its shim are
@@ -89,10 +88,17 @@ static bool is_loader(const char *path, const char *loader)
 	return real_path && real_loader && strcmp(real_path, real_loader) == 0;
 }
 
+static int open_ourselves(void)
+{
+	char path[PATH_MAX];
+
+	return mf_own_path(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+}
+
 enum mf_program_kind mf_elf_kind(const char *path)
 {
 	mf_auto_close int fd = mf_regular_open(path);
-	mf_auto_close int own_fd = open(OURSELVES, O_RDONLY | O_CLOEXEC);
+	mf_auto_close int own_fd = open_ourselves();
 	struct image image, own;
 
 	if (fd < 0 || !read_header(fd, &image))

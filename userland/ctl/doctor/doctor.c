@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/own_path.h"
 #include "ctl/cmd/command.h"
 #include "ctl/message/message.h"
 
@@ -78,12 +79,10 @@ static void run_trial(const char *mode, int out, int err) __attribute__((noretur
 static void run_trial(const char *mode, int out, int err)
 {
 	char self[PATH_MAX], file[64];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int null = open("/dev/null", O_RDWR);
 
-	if (length < 0 || null < 0)
+	if (mf_own_path(self) || null < 0)
 		_exit(1);
-	self[length] = '\0';
 	snprintf(file, sizeof(file), "--massif-out-file=/dev/fd/%d", out);
 	fcntl(out, F_SETFD, 0);
 	dup2(null, STDIN_FILENO);

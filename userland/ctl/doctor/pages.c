@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/own_path.h"
 #include "doctor.h"
 #include "kernel_options.h"
 
@@ -55,7 +56,6 @@ static void find_module(struct mf_patient *patient, const char *release)
 		"/lib/modules/%s/updates/dkms/massif.ko", "/lib/modules/%s/updates/massif.ko.xz",
 	};
 	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	for (size_t i = 0; i < sizeof(installed) / sizeof(installed[0]); i++) {
 		if (!exists(installed[i], release))
@@ -65,9 +65,8 @@ static void find_module(struct mf_patient *patient, const char *release)
 			patient->module = NULL;
 		return;
 	}
-	if (length < 0)
+	if (mf_own_path(self))
 		return;
-	self[length] = '\0';
 	*strrchr(self, '/') = '\0';
 	if (asprintf(&patient->module, "%s/kmod/%s/massif.ko", self, release) < 0)
 		patient->module = NULL;

@@ -9,10 +9,11 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+
+#include "base/own_path.h"
 
 #define PRELOAD "LD_PRELOAD="
 /* Keeps the variable while massif-ctl is executed again. It is as long, so that the strings need not be moved. */
@@ -51,16 +52,12 @@ static bool is_started_by_linker(void)
 void mf_foreign_libraries_leave(char **argv)
 {
 	char path[PATH_MAX];
-	ssize_t length;
 
 	if (rename_all(KEPT, PRELOAD) || !has_libraries() || is_started_by_linker())
 		return;
 	rename_all(PRELOAD, KEPT);
 	/* By its path, because the kernel names the process after it. */
-	length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (length > 0) {
-		path[length] = '\0';
+	if (!mf_own_path(path))
 		execv(path, argv);
-	}
 	rename_all(KEPT, PRELOAD);
 }

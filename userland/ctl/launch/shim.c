@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/own_path.h"
 #include "protocol/join.h"
 
 #define SHIM    "libmassif-preload.so"
@@ -19,11 +20,10 @@
 
 int mf_shim_own_directory(char directory[PATH_MAX], struct mf_error *err)
 {
-	ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
+	int ret = mf_own_path(directory);
 
-	if (length < 0)
-		return mf_error_set(err, -errno, "cannot read /proc/self/exe: %s; is /proc mounted?", strerror(errno));
-	directory[length] = '\0';
+	if (ret)
+		return mf_error_set(err, ret, "cannot read /proc/self/exe: %s; is /proc mounted?", strerror(-ret));
 	*strrchr(directory, '/') = '\0';
 	return 0;
 }
