@@ -10,6 +10,7 @@
 #include "device.h"
 #include "process.h"
 #include "processor.h"
+#include "quiescent.h"
 #include "release.h"
 #include "rss_span.h"
 #include "target.h"
@@ -66,10 +67,13 @@ static void __exit massif_exit(void)
 {
 	massif_device_exit();
 	massif_processor_exit();
+	massif_quiescent_begin();
 	massif_rss_notifier_exit();
 	massif_rss_spans_exit();
 	massif_return_work_exit();
 	massif_detour_exit();
+	massif_quiescent_end();
+	massif_quiescent_exit();
 	massif_process_exit();
 	massif_target_exit();
 }

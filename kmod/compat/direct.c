@@ -15,6 +15,7 @@
 #include "compat/direct.h"
 #include "compat/entries.h"
 #include "mapping.h"
+#include "quiescent.h"
 
 /*
  * Called when direct calls could not be unregistered, so that kernel functions may still call this module. From then
@@ -179,10 +180,12 @@ static int ask(void)
 
 static struct rcu_head question;
 static bool asking;
+static unsigned long asked;	/* jiffies when asking was set */
 
 static void answered(struct rcu_head *rcu)
 {
-	WRITE_ONCE(asking, false);
+	/* The store comes before wake_up_var() looks whether anybody waits. */
+	smp_store_mb(asking, false);
 	wake_up_var(&asking);
 	/* The module is not unloaded before massif_detour_exit() has waited for a later grace period. */
 	module_put(THIS_MODULE);
@@ -194,14 +197,24 @@ static void answered(struct rcu_head *rcu)
  */
 static int ask(void)
 {
+	const unsigned long start = jiffies;
+	unsigned long rest;
+
 	lockdep_assert_held(&change_lock);
-	if (!READ_ONCE(asking)) {
-		WRITE_ONCE(asking, true);
-		/* __module_get() is safe: the open file of the session holds a reference to the module. */
-		__module_get(THIS_MODULE);
-		call_rcu_tasks(&question, answered);
-	}
-	return wait_var_event_timeout(&asking, !READ_ONCE(asking), PATIENCE) ? 0 : -EBUSY;
+	/* An answer to an earlier question says nothing about threads that have begun since. */
+	do {
+		if (!READ_ONCE(asking)) {
+			WRITE_ONCE(asking, true);
+			asked = jiffies;
+			/* __module_get() is safe: the open file of the session holds a reference to the module. */
+			__module_get(THIS_MODULE);
+			call_rcu_tasks(&question, answered);
+		}
+		rest = jiffies - start;
+		if (rest >= PATIENCE || !wait_var_event_timeout(&asking, !READ_ONCE(asking), PATIENCE - rest))
+			return -EBUSY;
+	} while (time_before(asked, start));
+	return 0;
 }
 
 #endif
@@ -250,19 +263,34 @@ void massif_direct_leave(struct work_struct *work)
 		spin_lock(&state_lock);
 		again = is_left(direct);
 		if (!again) {
+			massif_quiescent_end();
 			/* The module is not unloaded before massif_direct_exit() has waited for the end of this function. */
 			module_put(THIS_MODULE);
 			WRITE_ONCE(direct->leaving, false);
 		}
 		spin_unlock(&state_lock);
 	} while (again);
+	/* The store to leaving comes before wake_up_var() looks whether anybody waits. */
+	smp_mb();
 	wake_up_var(&direct->leaving);
 }
 
-/* RCU callback: no thread that was executing the functions' first instructions when they were left does so any more. */
+/*
+ * RCU callback: no thread that was executing the functions' first instructions when the grace period began does so any more.
+ *
+ * The grace period has waited only for threads that existed when it began. If it was long, another thread that never sleeps
+ * may have begun meanwhile, for which ftrace would wait. So only a short one tells that there is no such thread at present.
+ */
 static void passed(struct rcu_head *rcu)
 {
-	queue_work(system_long_wq, &container_of(rcu, struct massif_direct, rcu)->work);
+	struct massif_direct *direct = container_of(rcu, struct massif_direct, rcu);
+
+	if (time_after(jiffies, direct->asked + PATIENCE)) {
+		direct->asked = jiffies;
+		call_rcu_tasks(rcu, passed);
+		return;
+	}
+	queue_work(system_long_wq, &direct->work);
 }
 
 /**
@@ -302,9 +330,11 @@ int massif_direct_arm(struct massif_direct *direct, const unsigned long *sites, 
 
 	if (mutex_lock_killable(&change_lock))
 		return -EINTR;
+	massif_quiescent_begin();
 	err = direct->stuck ? -EIO : ask();
 	if (!err)
 		err = add(direct, sites, count, addr);
+	massif_quiescent_end();
 	if (!err) {
 		direct->sites = sites;
 		direct->count = count;
@@ -343,6 +373,8 @@ void massif_direct_disarm(struct massif_direct *direct)
 	if (begins) {
 		/* __module_get() is safe: the open file of the session holds a reference to the module. */
 		__module_get(THIS_MODULE);
+		massif_quiescent_begin();
+		direct->asked = jiffies;
 		call_rcu_tasks(&direct->rcu, passed);
 	}
 	if (left > 0)

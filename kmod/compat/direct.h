@@ -27,6 +27,7 @@ struct massif_direct {
 	/* Work that disarms them was begun and has not ended; until then, it holds a reference to the module. */
 	bool leaving;
 	unsigned long since;		/* jiffies when leaving was set */
+	unsigned long asked;		/* jiffies when the grace period that rcu waits for was asked for */
 	struct rcu_head rcu;
 	struct work_struct work;
 

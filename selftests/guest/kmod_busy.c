@@ -4,6 +4,7 @@
 // ftrace waits for such a thread when a function is no longer hooked. Every user can have one: io_uring looks for new
 // requests in a loop (IORING_SETUP_SQPOLL).
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,6 +29,9 @@
 /* A session takes less than this many seconds. If its end waits for the busy thread, it takes BUSY seconds. */
 #define SOON	40
 #define BUSY	60
+
+#define BUSY_THREADS	9
+#define ROUNDS		5
 
 /* Begins to be busy, and waits to be killed. Writes the result of io_uring_setup() to @to. */
 static void be_busy(int to)
@@ -110,6 +114,24 @@ static int run_session(void)
 	return seen.maps == 1 && seen.pages == MAPPED / PAGE ? 0 : 3;
 }
 
+/* Starts a process that has a busy thread. Stores the result of io_uring_setup() in @result. */
+static pid_t start_busy(int *result)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe(ends))
+		return -1;
+	pid = fork();
+	if (!pid)
+		be_busy(ends[1]); /* does not return */
+	close(ends[1]);
+	if (pid > 0 && read(ends[0], result, sizeof(*result)) != sizeof(*result))
+		*result = -EIO;
+	close(ends[0]);
+	return pid;
+}
+
 FIXTURE(busy)
 {
 	pid_t busy;
@@ -118,16 +140,10 @@ FIXTURE(busy)
 
 FIXTURE_SETUP(busy)
 {
-	int ends[2];
-
 	kmod_module_unload_soon("massif");
 	ASSERT_EQ(0, kmod_module_load(""));
-	ASSERT_EQ(0, pipe(ends));
-	self->busy = fork();
-	if (!self->busy)
-		be_busy(ends[1]);
+	self->busy = start_busy(&self->result);
 	ASSERT_LT(0, self->busy);
-	ASSERT_EQ(sizeof(self->result), read(ends[0], &self->result, sizeof(self->result)));
 }
 
 FIXTURE_TEARDOWN(busy)
@@ -139,7 +155,8 @@ FIXTURE_TEARDOWN(busy)
 	/* The functions are disarmed now, and then the module can be unloaded. */
 	for (tries = 0; tries < 10 && kmod_module_users() > 0; tries++)
 		sleep(2);
-	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+	if (kmod_module_users() >= 0)
+		EXPECT_EQ(0, kmod_module_unload_soon("massif"));
 }
 
 /* Waits until @pid has ended, but not longer than BUSY seconds. Stores its exit status in @status. */
@@ -174,6 +191,85 @@ TEST_F_TIMEOUT(busy, nobody_waits_for_a_thread_that_never_sleeps, 300)
 		TH_LOG("session %d: %.1f s", i, seconds);
 		ASSERT_GT(SOON, seconds);
 		EXPECT_EQ(0, status);
+	}
+}
+
+/* A grace period that has begun does not wait for threads that begin later, but ftrace's own does, after it. */
+TEST_F_TIMEOUT(busy, nobody_waits_for_one_that_begins_later, 300)
+{
+	int status = -1, result = 0;
+	double seconds;
+	pid_t pid, second;
+
+	if (self->result)
+		SKIP(return, "no busy thread: io_uring: error %d", -self->result);
+	/* If the first thread reports no quiescent state, close() leaves the hooks armed, and a grace period waits for it. */
+	ASSERT_EQ(0, run_session());
+	second = start_busy(&result);
+	ASSERT_LT(0, second);
+	ASSERT_EQ(0, result);
+	kill(self->busy, SIGKILL);
+	/* That grace period would end, and ftrace be asked. */
+	sleep(8);
+	pid = fork();
+	if (!pid)
+		_exit(run_session());
+	seconds = wait_for(pid, &status);
+	TH_LOG("session: %.1f s", seconds);
+	EXPECT_GT(SOON, seconds);
+	EXPECT_EQ(0, status);
+	kill(second, SIGKILL);
+	waitpid(second, NULL, 0);
+	if (seconds >= BUSY)
+		waitpid(pid, NULL, 0);
+}
+
+/* While a thread is busy, the module is used, becomes idle, and is unloaded. */
+TEST_F_TIMEOUT(busy, nor_does_rmmod, 300)
+{
+	int status = -1, tries;
+	double seconds;
+	pid_t pid;
+
+	if (self->result)
+		SKIP(return, "no busy thread: io_uring: error %d", -self->result);
+	ASSERT_EQ(0, run_session());
+	for (tries = 0; tries < 10 && kmod_module_users() > 0; tries++)
+		sleep(2);
+	ASSERT_EQ(0, kmod_module_users());
+	pid = fork();
+	if (!pid)
+		_exit(syscall(SYS_delete_module, "massif", O_NONBLOCK) ? 1 : 0);
+	seconds = wait_for(pid, &status);
+	TH_LOG("rmmod: %.1f s", seconds);
+	EXPECT_GT(SOON, seconds);
+	EXPECT_EQ(0, status);
+}
+
+/*
+ * Unloads the module while threads are asked to report, so that some may be in the function that does. Nothing is left of
+ * their work then.
+ */
+TEST_F_TIMEOUT(busy, again_and_again, 600)
+{
+	pid_t others[BUSY_THREADS];
+	int result = 0, i;
+
+	if (self->result)
+		SKIP(return, "no busy thread: io_uring: error %d", -self->result);
+	for (i = 0; i < BUSY_THREADS; i++) {
+		others[i] = start_busy(&result);
+		ASSERT_LT(0, others[i]);
+		ASSERT_EQ(0, result);
+	}
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, run_session());
+		ASSERT_EQ(0, kmod_module_unload_soon("massif"));
+		ASSERT_EQ(0, kmod_module_load(""));
+	}
+	for (i = 0; i < BUSY_THREADS; i++) {
+		kill(others[i], SIGKILL);
+		ASSERT_EQ(others[i], waitpid(others[i], NULL, 0));
 	}
 }
 
