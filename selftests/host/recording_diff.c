@@ -162,6 +162,16 @@ TEST_F_TIMEOUT(diff, of_whole_runs, 120)
 	EXPECT_EQ(2, RUN("massif-ctl", "diff", "--pid=1", "massif.one", "massif.two"));
 }
 
+/* The command line can have any characters; U+009B begins a command to the terminal, as ESC [ does. */
+TEST_F_TIMEOUT(diff, of_a_command_line_with_control_characters, 120)
+{
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.arguments", "--massif-out-file=massif.out", "./program",
+			 "\xc2\x9b" "31mred", "\033[31m", "\u00e4"));
+	EXPECT_EQ(0, RUN("massif-ctl", "diff", "massif.new", "massif.arguments"));
+	EXPECT_TRUE(HAS("old: ./program\nnew: ./program ?31mred ?[31m \u00e4\n")) TH_LOG("%s", self->result.out);
+	EXPECT_FALSE(HAS("\xc2\x9b"));
+}
+
 TEST_F_TIMEOUT(diff, mistakes_have_a_status_of_their_own, 120)
 {
 	EXPECT_EQ(2, RUN("massif-ctl", "diff", "massif.old"));

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/printable.h"
 #include "ctl/message/quantity.h"
 #include "ctl/query/label.h"
 #include "report/counted.h"
@@ -72,18 +74,25 @@ static void print_total(const struct mf_terminal *terminal, const char *what, ui
 	putc('\n', terminal->out);
 }
 
+static void print_command(FILE *out, const struct mf_recorded *process)
+{
+	mf_auto_free char *cmd = strdup(process->facts.cmd);
+
+	if (cmd)
+		mf_printable_clean(cmd);
+	fprintf(out, "%s\n", cmd ?: "?");
+}
+
 static void print_heads(const struct mf_terminal *terminal, const struct mf_comparison *c)
 {
 	for (int i = MF_COMPARISON_OLD; i < MF_COMPARISON_SIDES; i++) {
 		const struct mf_comparison_side *side = &c->sides[i];
 
 		fprintf(terminal->out, "%s ", i == MF_COMPARISON_OLD ? "old:" : "new:");
-		if (side->n != 1)
-			fprintf(terminal->out, "%zu processes, each at its own peak\n", side->n);
-		for (const char *at = side->n == 1 ? side->processes[0]->facts.cmd : ""; *at; at++)
-			putc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, terminal->out);
 		if (side->n == 1)
-			putc('\n', terminal->out);
+			print_command(terminal->out, side->processes[0]);
+		else
+			fprintf(terminal->out, "%zu processes, each at its own peak\n", side->n);
 	}
 	fprintf(terminal->out, "\n%s%11s %10s %10s  total%s\n", mf_terminal_bold(terminal), "change", "old", "new",
 		mf_terminal_plain(terminal));
