@@ -180,6 +180,8 @@ static const struct {
 	{ "{\n  a\n  Memcheck:Leak\n  fun:malloc\n  fun:main\n}\n", "2" },
 	{ "{\n  a\n  Memcheck:Leak\n  fun:*alloc\n  ...\n  fun:main\n}\n", "0" },
 	{ "{\n  a\n  Memcheck:Leak\n  ...\n  fun:leak\n}\n", "1" },
+	{ "{\n  a\n  Memcheck:Leak\n  ...\n  fun:malloc\n  fun:known_leak\n}\n", "1" },
+	{ "{\n  a\n  Memcheck:Leak\n  ...\n  fun:malloc\n  fun:main\n}\n", "2" },
 	{ "{\n  a\n  Memcheck,Addrcheck:Leak\n  ...\n  src:program.c:6\n}\n", "1" },
 	{ "{\n  a\n  Memcheck:Leak\n  obj:*/program\n  obj:*/program\n  fun:main\n}\n", "1" },
 	{ "{\n  a\n  Memcheck:Cond\n  fun:main\n}\n{\n  b\n  Helgrind:Leak\n  fun:leak\n}\n", "2" },
@@ -197,6 +199,31 @@ TEST_F_TIMEOUT(check, known_leaks, 120)
 			TH_LOG("%s: %s%s", suppressions[i].text, self->result.out, self->result.err);
 		}
 	}
+}
+
+/* All kinds of operator new. Valgrind's suppressions name them as they are in the file. */
+static const char *const operators[] = {
+	"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
+	"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t", "_Zna*", "*nothrow_t",
+};
+
+TEST_F_TIMEOUT(check, known_leaks_of_operators, 120)
+{
+	char text[256];
+
+	ctl_write_file("program.cc", "void *volatile sink;\n"
+				     "static void leak() { sink = new char[100]; }\n"
+				     "int main() { leak(); return 0; }\n", 0644);
+	ASSERT_EQ(0, RUN("g++", "-O0", "-g", "-o", "program", "program.cc"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out", "./program"));
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+		snprintf(text, sizeof(text), "{\n  a\n  Memcheck:Leak\n  fun:%s\n  fun:_ZL4leakv\n  fun:main\n}\n",
+			 operators[i]);
+		ctl_write_file("massif.supp", text, 0644);
+		EXPECT_EQ(0, CHECK("--max-leak-sites=0", "--suppressions=massif.supp")) TH_LOG("%s", operators[i]);
+	}
+	ctl_write_file("massif.supp", "{\n  a\n  Memcheck:Leak\n  fun:_Znwm\n  fun:main\n}\n", 0644);
+	EXPECT_EQ(1, CHECK("--max-leak-sites=0", "--suppressions=massif.supp"));
 }
 
 TEST_F_TIMEOUT(check, formats, 120)

@@ -93,14 +93,20 @@ static bool matches_calls(const struct rule *rules, size_t n_rules, const struct
 
 /*
  * Valgrind's stacks begin with the allocation function, which ours do not have. So the first rule of a block may be for
- * such a function.
+ * such a function. Its name is demangled, unless the rule is a pattern.
  */
 static bool is_for_allocator(const struct rule *rule)
 {
 	static const char *const allocators[] = {
 		"malloc", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign", "aligned_alloc", "valloc",
-		"pvalloc", "_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_Znam", "_ZnamRKSt9nothrow_t",
-		"_ZnamSt11align_val_t", "operator new(unsigned long)", "operator new[](unsigned long)",
+		"pvalloc", "_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
+		"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
+		"operator new(unsigned long)", "operator new(unsigned long, std::nothrow_t const&)",
+		"operator new(unsigned long, std::align_val_t)",
+		"operator new(unsigned long, std::align_val_t, std::nothrow_t const&)",
+		"operator new[](unsigned long)", "operator new[](unsigned long, std::nothrow_t const&)",
+		"operator new[](unsigned long, std::align_val_t)",
+		"operator new[](unsigned long, std::align_val_t, std::nothrow_t const&)",
 	};
 
 	for (size_t i = 0; rule->kind == KIND_FUNCTION && i < sizeof(allocators) / sizeof(allocators[0]); i++)
@@ -112,7 +118,7 @@ static bool is_for_allocator(const struct rule *rule)
 static bool matches_stack(const struct mf_suppression *suppression, const struct mf_moment_stack *stack)
 {
 	const struct rule *rules = suppression->rules;
-	size_t n = suppression->count;
+	size_t n = suppression->count, first = 0;
 
 	if (rules->kind == KIND_ANY) {
 		for (size_t i = 0; i < stack->n; i++)
@@ -120,8 +126,11 @@ static bool matches_stack(const struct mf_suppression *suppression, const struct
 				return true;
 		return false;
 	}
+	/* No call is in front of the allocation function, for which a "..." could stand. */
+	while (first < n - 1 && rules[first].kind == KIND_DOTS)
+		first++;
 	return matches_calls(rules, n, stack->calls, stack->n) ||
-	       (is_for_allocator(rules) && matches_calls(rules + 1, n - 1, stack->calls, stack->n));
+	       (is_for_allocator(&rules[first]) && matches_calls(&rules[first + 1], n - first - 1, stack->calls, stack->n));
 }
 
 bool mf_suppressions_match(const struct mf_suppressions *suppressions, const struct mf_moment_stack *stack)
