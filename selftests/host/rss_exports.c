@@ -191,6 +191,9 @@ TEST_F_TIMEOUT(exports, diff, 120)
 	}
 	snprintf(self->text, sizeof(self->text), " %10s  keep (rss_shapes.c)", mf_quantity_bytes(kept).text);
 	EXPECT_TRUE(HAS(self->text)) TH_LOG("%s in %s", self->text, self->result.out);
+	/* What sites keep is in bytes, whatever the first table has. */
+	RUN("massif-ctl", "diff", "--at=end", "--value=calls", "massif.old", "massif.new");
+	EXPECT_TRUE(HAS("  place: blocks allocated\n") && HAS(self->text)) TH_LOG("%s in %s", self->text, self->result.out);
 	/* A recording with itself has not changed; the numbers of one kind can be the main table. */
 	EXPECT_EQ(0, RUN("massif-ctl", "diff", "--value=pinned", "--at=end", "massif.new", "massif.new"));
 	EXPECT_TRUE(HAS("place: free memory in pages that their blocks keep\n"));

@@ -161,14 +161,15 @@ static const char *what_of(const struct mf_query *query)
 static void print_sites(const struct mf_terminal *terminal, const struct mf_comparison *c, const struct mf_sites *sites,
 			const char *what)
 {
-	bool bytes = !c->query->counted || mf_profile_is_in_bytes(c->query->count);
-	size_t n = c->query->top ? c->query->top : sites == &c->sites ? 20 : 10, hidden = 0;
+	/* --value and --temporary are about the first table only. */
+	bool is_first = sites == &c->sites, bytes = !is_first || !c->query->counted || mf_profile_is_in_bytes(c->query->count);
+	size_t n = c->query->top ? c->query->top : is_first ? 20 : 10, hidden = 0;
 	uint64_t rest[MF_COMPARISON_SIDES] = { 0 }, all[MF_COMPARISON_SIDES] = { 0 };
 	FILE *out = terminal->out;
 
 	fprintf(out, "%s%11s %10s %10s  %s%s", mf_terminal_bold(terminal), "change", "old", "new",
 		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE], what);
-	if (c->query->temporary)
+	if (c->query->temporary && is_first)
 		fprintf(out, ", freed after at most %" PRIu64 " other allocation%s of their thread",
 			mf_details_others(c->query->temporary), c->query->temporary == 1 ? "" : "s");
 	fprintf(out, "%s\n", mf_terminal_plain(terminal));
