@@ -206,4 +206,21 @@ TEST_F_TIMEOUT(exports, diff, 120)
 	EXPECT_NE(NULL, strstr(self->result.err, "record --rss=yes"));
 }
 
+/* A process that is killed at once has no sample, unless massif-ctl was quick; the others are compared. */
+TEST_F_TIMEOUT(exports, diff_of_a_process_without_samples, 120)
+{
+	bool found = false;
+
+	for (int i = 0; i < 20 && !found; i++) {
+		ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--rss=yes", "--trace-children=yes", "--record=massif.rec",
+				 "--massif-out-file=/dev/null", "sh", "-c", "sh -c 'kill -9 $$'; sleep 0.2; :"));
+		EXPECT_EQ(0, RUN("massif-ctl", "diff", "--value=resident", "--at=end", "massif.rec", "massif.rec")) {
+			TH_LOG("%s", self->result.err);
+		}
+		EXPECT_TRUE(HAS("place: live blocks on touched pages\n"));
+		found = HAS("new: 3 processes, each at its own peak; of 1 there is no sample of the resident set\n");
+	}
+	EXPECT_TRUE(found);
+}
+
 TEST_HARNESS_MAIN

@@ -74,6 +74,22 @@ static void print_total(const struct mf_terminal *terminal, const char *what, ui
 	putc('\n', terminal->out);
 }
 
+/* Returns the sample of the process that is compared; NULL if it has none. */
+static const struct mf_residency_detail *detail_of(const struct mf_comparison *c, const struct mf_recorded *process)
+{
+	return mf_resident_detail(&process->profile, c->query->at && strcmp(c->query->at, "end") == 0);
+}
+
+/* Returns how many processes of a side have samples of the resident set: those that are killed early have none. */
+static size_t count_sampled(const struct mf_comparison *c, unsigned int side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->sides[side].n; i++)
+		n += detail_of(c, c->sides[side].processes[i]) != NULL;
+	return n;
+}
+
 static void print_command(FILE *out, const struct mf_recorded *process)
 {
 	mf_auto_free char *cmd = strdup(process->facts.cmd);
@@ -87,12 +103,17 @@ static void print_heads(const struct mf_terminal *terminal, const struct mf_comp
 {
 	for (int i = MF_COMPARISON_OLD; i < MF_COMPARISON_SIDES; i++) {
 		const struct mf_comparison_side *side = &c->sides[i];
+		size_t n_sampled = count_sampled(c, (unsigned int)i);
 
 		fprintf(terminal->out, "%s ", i == MF_COMPARISON_OLD ? "old:" : "new:");
 		if (side->n == 1)
 			print_command(terminal->out, side->processes[0]);
 		else
-			fprintf(terminal->out, "%zu processes, each at its own peak\n", side->n);
+			fprintf(terminal->out, "%zu processes, each at its own peak", side->n);
+		if (side->n != 1 && n_sampled && n_sampled < side->n)
+			fprintf(terminal->out, "; of %zu there is no sample of the resident set", side->n - n_sampled);
+		if (side->n != 1)
+			putc('\n', terminal->out);
 	}
 	fprintf(terminal->out, "\n%s%11s %10s %10s  total%s\n", mf_terminal_bold(terminal), "change", "old", "new",
 		mf_terminal_plain(terminal));
@@ -204,12 +225,6 @@ static void print_sites(const struct mf_terminal *terminal, const struct mf_comp
 	fputs(" in all\n", out);
 }
 
-/* Returns the sample of the process that is compared; NULL if it has none. */
-static const struct mf_residency_detail *detail_of(const struct mf_comparison *c, const struct mf_recorded *process)
-{
-	return mf_resident_detail(&process->profile, c->query->at && strcmp(c->query->at, "end") == 0);
-}
-
 /* What the resident sets consisted of: a sum for each band, and after these the whole. */
 static void add_up_bands(const struct mf_comparison *c, uint64_t (*sums)[MF_COMPARISON_SIDES])
 {
@@ -290,20 +305,16 @@ static int add_resident(struct mf_comparison *c, struct mf_sites *sites, const s
 }
 
 /* Adds the bytes of @moment, or the numbers that --value names. */
-static int add_moment(struct mf_comparison *c, const struct mf_moment *moment, enum mf_sites_by by, unsigned int side,
-		      struct mf_error *err)
+static int add_moment(struct mf_comparison *c, const struct mf_recorded *process, const struct mf_moment *moment,
+		      enum mf_sites_by by, unsigned int side, struct mf_error *err)
 {
 	struct mf_counted counted;
 	int code;
 
 	if (c->query->resident) {
-		bool is_end = c->query->at && strcmp(c->query->at, "end") == 0;
-		const struct mf_residency_detail *detail = mf_resident_detail(moment->profile, is_end);
+		const struct mf_residency_detail *detail = detail_of(c, process);
 
-		if (!detail)
-			return mf_error_set(err, -ENODATA, "--value: a file has no samples of the resident set: make the "
-							   "recording with massif-ctl record --rss=yes");
-		return add_resident(c, &c->sites, moment, detail, c->query->number, by, side, err);
+		return detail ? add_resident(c, &c->sites, moment, detail, c->query->number, by, side, err) : 0;
 	}
 	if (!c->query->counted)
 		return mf_sites_add(&c->sites, moment, by, side, err);
@@ -322,6 +333,9 @@ static int add_sites(struct mf_comparison *c, unsigned int side, struct mf_error
 	bool with_pinned = has_samples(c) && !c->query->resident;
 	bool with_touches = with_pinned && has_touches(c, MF_COMPARISON_OLD) && has_touches(c, MF_COMPARISON_NEW);
 
+	if (c->query->resident && !count_sampled(c, side))
+		return mf_error_set(err, -ENODATA, "--value: a file has no samples of the resident set: make the recording "
+						   "with massif-ctl record --rss=yes");
 	for (size_t i = 0; i < c->sides[side].n; i++) {
 		struct mf_recorded *process = c->sides[side].processes[i];
 		const struct mf_moment moment = {
@@ -334,7 +348,7 @@ static int add_sites(struct mf_comparison *c, unsigned int side, struct mf_error
 			.without_lines = true,
 		};
 		const struct mf_residency_detail *detail = with_pinned ? detail_of(c, process) : NULL;
-		int code = moment.snapshot ? add_moment(c, &moment, by, side, err) : -ESRCH;
+		int code = moment.snapshot ? add_moment(c, process, &moment, by, side, err) : -ESRCH;
 
 		if (!code && detail)
 			code = add_resident(c, &c->pinned, &moment, detail, MF_RESIDENT_PINNED, by, side, err);
