@@ -19,6 +19,9 @@
 #define AREAS	 2u
 #define MOMENTS	 2u
 
+#define SAMPLES_MOST 16384u /* SAMPLES_MAX in userland/recording/residency_section.c */
+#define MOMENTS_MOST 1024u  /* MOMENTS_MAX there */
+
 FIXTURE(section) {
 	struct mf_residency written, read;
 	struct mf_bytes bytes;
@@ -181,6 +184,38 @@ TEST_F(section, of_a_later_version)
 	EXPECT_EQ(-EBADMSG, take(self, first.data, first.size));
 	mf_bytes_deinit(&first);
 	mf_bytes_deinit(&bytes);
+}
+
+/* Writes and reads that many samples and moments. Returns what reading them returns. */
+static int take_many(size_t n_samples, size_t n_moments)
+{
+	struct mf_residency written = {
+		.n_samples = n_samples, .samples = calloc(n_samples + 1, sizeof(*written.samples)),
+		.n_moments = n_moments, .moments = calloc(n_moments + 1, sizeof(*written.moments)),
+	}, read = { 0 };
+	struct mf_bytes bytes = { 0 };
+	struct mf_cursor cursor;
+	int ret;
+
+	mf_residency_section_add(&bytes, &written, CONTEXTS);
+	cursor = (struct mf_cursor){ bytes.data, bytes.data + bytes.size, false };
+	ret = mf_residency_section_take(&cursor, CONTEXTS, &read);
+	if (!ret && (read.n_samples != n_samples || read.n_moments != n_moments))
+		ret = -EINVAL;
+	mf_residency_deinit(&read);
+	mf_residency_deinit(&written);
+	mf_bytes_deinit(&bytes);
+	return ret;
+}
+
+/* Only a file that is made to be slow to read has more samples than any version keeps. */
+TEST(more_than_any_version_keeps)
+{
+	EXPECT_EQ(0, take_many(SAMPLES_MOST, MOMENTS_MOST));
+	EXPECT_EQ(-EBADMSG, take_many(SAMPLES_MOST + 1, 0));
+	EXPECT_EQ(-EBADMSG, take_many(10 * SAMPLES_MOST, 0));
+	EXPECT_EQ(-EBADMSG, take_many(1, MOMENTS_MOST + 1));
+	EXPECT_EQ(-EBADMSG, take_many(1, 10 * MOMENTS_MOST));
 }
 
 /* Adds @n mappings without a name and two of a file; returns how many areas there are. Of all, the sums must be right. */

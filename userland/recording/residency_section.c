@@ -17,6 +17,13 @@
 #define SITE_NUMBERS   3u
 #define AREA_NUMBERS   9u
 
+/*
+ * More than any version keeps. Samples are cheap, but reports add up the tree of all stacks for each moment: a file of a few
+ * megabytes could have enough moments for hours.
+ */
+#define SAMPLES_MAX 16384u
+#define MOMENTS_MAX 1024u
+
 static void add_sample(struct mf_bytes *bytes, const struct mf_residency_sample *sample)
 {
 	mf_bytes_add_unsigned(bytes, sample->time_ms);
@@ -266,7 +273,7 @@ static int take_moments(struct mf_cursor *cursor, const struct numbers *numbers,
 	size_t n = mf_cursor_count(cursor, 2 * MF_BANDS);
 	int ret = 0;
 
-	if (cursor->bad)
+	if (cursor->bad || n > MOMENTS_MAX)
 		return -EBADMSG;
 	residency->moments = calloc(n + 1, sizeof(*residency->moments));
 	if (!residency->moments)
@@ -311,6 +318,8 @@ int mf_residency_section_take(struct mf_cursor *cursor, size_t n_contexts, struc
 		return -EBADMSG;
 	residency->peak_rss = mf_cursor_unsigned(cursor);
 	n = mf_cursor_count(cursor, MF_BANDS + 8);
+	if (n > SAMPLES_MAX)
+		return -EBADMSG;
 	residency->samples = calloc(n + 1, sizeof(*residency->samples));
 	if (!residency->samples)
 		return -ENOMEM;
