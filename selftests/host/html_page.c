@@ -598,6 +598,23 @@ TEST_F_TIMEOUT(page, processes_can_be_chosen, 120)
 				  "\\(\\d+\\)$/.test(n.title))"));
 }
 
+/* Which blocks count as temporary is said of each process and of all together. */
+TEST_F_TIMEOUT(page, temporary_blocks_as_chosen, 120)
+{
+	static const char *const processes[] = { "#process=0", "#process=all" };
+
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--trace-children=yes", "--record-detail=full", "--record=massif.rec",
+			 "--massif-out-file=/dev/null", "sh", "-c", "perl -e 1; :"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "--temporary=3", "-o", "out.html", "massif.rec"));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_LT(0, open_page(self, "out.html", processes[i], 1280));
+		EXPECT_STREQ("true", EVAL("document.querySelector('#figures').textContent.includes("
+					  "' freed after at most 3 other allocations of their thread')")) {
+			TH_LOG("%s: %s", processes[i], EVAL("document.querySelector('#figures').textContent"));
+		}
+	}
+}
+
 /* Of a long name in C++ the arguments of templates are not shown, but are in the title. */
 TEST_F_TIMEOUT(page, long_names_are_shortened, 120)
 {

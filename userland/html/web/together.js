@@ -14,6 +14,7 @@ class Together extends Profile {
 	// What the constructor of a process reads, with the numbers of all.
 	static join(list) {
 		const joined = { unit: "ms", pages: list[0].facts.pages, what: list[0].facts.what, recording: list[0].facts.recording,
+			temporary_others: list[0].facts.temporary_others,
 			depth: [0], call: [OTHERS], others: [], moments: [{ snapshot: 0, changes: [] }, { snapshot: 1, changes: [] }],
 			peak: 0, end: 1, time: [0, 1], sites: [], rest: 0, hidden: 0, below: 0, lost: 0, runtime_blocks: 0, threads: [], name: list.length + " processes", cmd: "" };
 		for (const [i, each] of list.entries()) {
