@@ -9,6 +9,8 @@
 #include "kselftest_harness.h"
 
 #include "elf/text_function.h"
+#include "recording/facts.h"
+#include "recording/section.h"
 #include "selftests/lib/ctl_run.h"
 
 /* Two leaks; SUPPRESSIONS is the text of the first one's suppression, or another body of the function. */
@@ -167,6 +169,64 @@ TEST_F_TIMEOUT(embedded, length_of_the_text, 120)
 		ASSERT_EQ(0, RUN("gcc", "-g", "-o", "program", "program.c"));
 		ASSERT_EQ(0, RECORD());
 		EXPECT_EQ(1, CHECK());
+		EXPECT_EQ(i ? 2 : 1, sites(&self->result)) {
+			TH_LOG("%zu: %s%.200s", sizes[i], self->result.out, self->result.err);
+		}
+		EXPECT_EQ(i != 0, SAYS("are not used: its text is too long"));
+	}
+}
+
+/* Copies a recording of one process to massif.made, with @text as the suppressions of its program. */
+static bool make_recording(const char *path, const char *text)
+{
+	static uint8_t data[1 << 20];
+	FILE *in = fopen(path, "re"), *out = fopen("massif.made", "we");
+	struct mf_section_reader reader = mf_section_reader(data, in ? fread(data, 1, sizeof(data), in) : 0);
+	struct mf_bytes file = { 0 };
+	struct mf_error err;
+	uint32_t type;
+	uint8_t *contents;
+	size_t size;
+	bool ok = in && out && !mf_section_check_magic(&reader, &err);
+
+	mf_section_add_magic(&file);
+	while (ok && mf_section_read(&reader, &type, &contents, &size, &err) > 0) {
+		struct mf_cursor cursor = { contents, contents + size, false };
+		struct mf_bytes section = { 0 };
+		struct mf_facts facts;
+
+		if (type == MF_SECTION_PROCESS) {
+			mf_facts_take(&cursor, &facts);
+			facts.suppressions = text;
+			mf_facts_add(&section, &facts);
+		} else {
+			mf_bytes_add(&section, contents, size);
+		}
+		ok = !mf_section_add(&file, type, &section);
+		mf_bytes_deinit(&section);
+		free(contents);
+	}
+	ok = ok && fwrite(file.data, 1, file.size, out) == file.size;
+	mf_bytes_deinit(&file);
+	return (!in || !fclose(in)) && out && !fclose(out) && ok;
+}
+
+/* A recording can have any text, whatever the program contained. */
+TEST_F_TIMEOUT(embedded, length_of_the_text_in_a_file, 120)
+{
+	static const size_t sizes[] = { MF_TEXT_FUNCTION_MAX, MF_TEXT_FUNCTION_MAX + 1, 10 * MF_TEXT_FUNCTION_MAX };
+	static const char rule[] = "leak:known_leak\n#";
+	static char text[10 * MF_TEXT_FUNCTION_MAX + 1];
+
+	ctl_write_file("program.c", LEAKS, 0644);
+	ASSERT_EQ(0, RUN("gcc", "-g", "-o", "program", "program.c"));
+	ASSERT_EQ(0, RECORD());
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		memset(text, 'x', sizes[i]);
+		text[sizes[i]] = '\0';
+		memcpy(text, rule, sizeof(rule) - 1);
+		ASSERT_TRUE(make_recording("massif.rec", text));
+		EXPECT_EQ(1, RUN("massif-ctl", "check", "--max-leak-sites=0", "massif.made"));
 		EXPECT_EQ(i ? 2 : 1, sites(&self->result)) {
 			TH_LOG("%zu: %s%.200s", sizes[i], self->result.out, self->result.err);
 		}

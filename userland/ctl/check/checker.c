@@ -75,7 +75,10 @@ static void read_embedded(const struct mf_checker *checker, const struct mf_chec
 		is_needed |= checker->check.budgets.list[i].measure == MF_MEASURE_LEAK_SITES;
 	if (!is_needed || !process->uses_embedded || !name)
 		return;
-	if (facts->suppressions && mf_suppressions_read_text(embedded, facts->suppressions, "line", &err)) {
+	/* No version records a longer text: it is of a file that is made to be slow to check. */
+	if (facts->suppressions && strlen(facts->suppressions) > MF_TEXT_FUNCTION_MAX) {
+		why = unread[MF_TEXT_FUNCTION_LONG];
+	} else if (facts->suppressions && mf_suppressions_read_text(embedded, facts->suppressions, "line", &err)) {
 		mf_suppressions_deinit(embedded);
 		/* The message quotes the text, which a recording could have from anywhere. */
 		mf_printable_clean(err.text);
