@@ -16,6 +16,10 @@
 #define PART  100u
 #define BYTES (256ul << 20)
 
+/* A sample in which a process has so many bytes more than in all others. */
+#define PEAK_AT	   101u
+#define PEAK_BYTES (4ul << 20)
+
 FIXTURE(sampler) {
 	struct mf_store store;
 	struct mf_sampler sampler;
@@ -103,6 +107,76 @@ TEST_F(sampler, counts_samples_on_request)
 		ASSERT_EQ(0, take(self, 1000, MF_SAMPLE_REQUEST));
 	EXPECT_LE(1000 + least_ms(self), self->sampler.rested_ms) TH_LOG("%lu us", self->used_us);
 	EXPECT_LE(self->sampler.rested_ms, self->sampler.next_ms);
+}
+
+/* A process that has more memory from the first byte that is written to @to until the second one. */
+static pid_t start_with_peak(int *to, int *from)
+{
+	int there[2], back[2];
+	char byte, *bytes = NULL;
+	pid_t pid;
+
+	if (pipe(there) || pipe(back))
+		abort();
+	pid = fork();
+	*to = there[1];
+	*from = back[0];
+	if (pid)
+		return pid;
+	close(there[1]);
+	while (read(there[0], &byte, 1) == 1) {
+		if (bytes)
+			munmap(bytes, PEAK_BYTES);
+		else
+			bytes = mmap(NULL, PEAK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1,
+				     0);
+		if (write(back[1], "x", 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* Of many samples every second one goes, again and again, but the largest one stays. */
+TEST_F_TIMEOUT(sampler, keeps_the_largest_sample, 120)
+{
+	struct mf_sampler sampler = { 0 };
+	const struct mf_residency *residency = &sampler.residency;
+	uint64_t largest = 0;
+	struct mf_error err;
+	int to, from;
+	pid_t pid = start_with_peak(&to, &from);
+	char byte;
+
+	for (uint64_t i = 0; i < 5 * MF_SAMPLES_KEPT; i++) {
+		if (i == PEAK_AT || i == PEAK_AT + 1) {
+			ASSERT_EQ(1, write(to, "x", 1));
+			ASSERT_EQ(1, read(from, &byte, 1));
+		}
+		ASSERT_EQ(0, mf_sampler_take(&sampler, pid, &self->store, 0,
+					     (struct mf_sample_at){ .time_ms = i, .reasons = MF_SAMPLE_PERIODIC }, &err));
+	}
+	EXPECT_EQ(PEAK_AT, residency->peak.sample.time_ms);
+	EXPECT_GE(2 * MF_SAMPLES_KEPT, residency->n_samples);
+	for (size_t i = 0; i < residency->n_samples; i++) {
+		uint64_t rss = mf_residency_rss(&residency->samples[i]);
+
+		largest = rss > largest ? rss : largest;
+		EXPECT_TRUE(!i || residency->samples[i - 1].time_ms < residency->samples[i].time_ms);
+	}
+	EXPECT_EQ(mf_residency_rss(&residency->peak.sample), largest);
+	close(to);
+	close(from);
+	waitpid(pid, NULL, 0);
+	mf_sampler_deinit(&sampler);
+}
+
+/* As many samples are kept of a process in which nothing changes, not even the time. */
+TEST_F_TIMEOUT(sampler, of_the_same_time, 120)
+{
+	for (uint64_t i = 0; i < 4 * MF_SAMPLES_KEPT; i++) {
+		ASSERT_EQ(0, take(self, 1000, MF_SAMPLE_REQUEST));
+		ASSERT_GE(2 * MF_SAMPLES_KEPT, self->sampler.residency.n_samples);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -50,14 +50,27 @@ static uint64_t read_peak(pid_t pid)
 	return kib * 1024;
 }
 
-/* Drops every second sample. */
+static bool is_largest(const struct mf_residency *residency, size_t i)
+{
+	const struct mf_residency_sample *sample = &residency->samples[i], *peak = &residency->peak.sample;
+
+	return sample->time_ms == peak->time_ms && mf_residency_rss(sample) == mf_residency_rss(peak);
+}
+
+/* Drops every second sample, but not the largest one: without it, the curve in a report would not show the peak. */
 static void thin(struct mf_sampler *sampler)
 {
 	struct mf_residency *residency = &sampler->residency;
+	bool has_largest = false;
 	size_t n = 0;
 
-	for (size_t i = 0; i < residency->n_samples; i += 2)
-		residency->samples[n++] = residency->samples[i];
+	for (size_t i = 0; i < residency->n_samples; i++) {
+		bool is_kept = !has_largest && is_largest(residency, i);
+
+		has_largest |= is_kept;
+		if (i % 2 == 0 || is_kept)
+			residency->samples[n++] = residency->samples[i];
+	}
 	residency->n_samples = n;
 	sampler->interval_ms *= 2;
 }

@@ -18,7 +18,7 @@
 /* The same of the periodic samples among them. */
 #define MF_PERIODIC_MOMENTS_KEPT 8u
 
-/* If there are twice as many samples as this, every second one is dropped, and the interval is doubled. */
+/* If there are twice as many samples as this, every second one but the largest is dropped, and the interval is doubled. */
 #define MF_SAMPLES_KEPT 500u
 
 /* Zero-initialise it. */
