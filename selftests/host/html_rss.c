@@ -498,6 +498,24 @@ TEST_F(rss, has_the_largest_sites_that_touched)
 	EXPECT_STREQ(self->wanted, self->result.out);
 }
 
+/* Of a long run, an older version may not have kept the largest sample among those of the curve; its mark is in the chart. */
+TEST_F_TIMEOUT(rss, marks_the_largest_sample, 120)
+{
+	struct mf_residency_sample samples[2] = {
+		{ .time_ms = 1, .bands = { [MF_BAND_FILES] = 2 * PAGE } },
+		{ .time_ms = 9, .bands = { [MF_BAND_FILES] = 3 * PAGE } },
+	}, largest = { .time_ms = 5, .bands = { [MF_BAND_FILES] = 20 * PAGE } };
+	const struct mf_residency residency = {
+		.samples = samples, .n_samples = 2, .peak = { .sample = largest }, .last = { .sample = samples[1] },
+	};
+
+	ASSERT_TRUE(touches_recording_write("massif.rec", &residency, 1, 0));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, open_page(self, "out.html", "#curve=rss", 1280));
+	EXPECT_STREQ("81920,true", EVAL("[document.querySelector('circle.peak').dataset.total,"
+					"	document.querySelector('circle.peak').getAttribute('cy') > 10].join()"));
+}
+
 /* All processes together: the resident sets are listed as massif-ctl show --rss does it, and each leads to its process. */
 TEST_F_TIMEOUT(rss, of_each_process, 120)
 {
