@@ -391,6 +391,33 @@ TEST_F_TIMEOUT(table, deep_graphs_scroll, 120)
 }
 
 /* In pages mode memory is mapped or resident, not allocated, useful or freed. The recordings of guest/ctl_pages are real. */
+/* 600 functions that call themselves nine times: more boxes than are drawn. */
+static const char wide_and_deep[] =
+	"#include <stdlib.h>\n#define F(n) static void f##n(int depth) { if (depth) f##n(depth - 1); else malloc(100); }\n"
+	"#define TEN(p, g) g(p##0) g(p##1) g(p##2) g(p##3) g(p##4) g(p##5) g(p##6) g(p##7) g(p##8) g(p##9)\n"
+	"#define TENS(p, g) TEN(p##0, g) TEN(p##1, g) TEN(p##2, g) TEN(p##3, g) TEN(p##4, g) TEN(p##5, g) TEN(p##6, g)"
+	" TEN(p##7, g) TEN(p##8, g) TEN(p##9, g)\n"
+	"#define ALL(g) TENS(1, g) TENS(2, g) TENS(3, g) TENS(4, g) TENS(5, g) TENS(6, g)\n"
+	"#define CALL(n) f##n(9);\nALL(F)\nint main(void) { ALL(CALL) return 0; }\n";
+
+/* What is not drawn is counted. */
+TEST_F_TIMEOUT(table, boxes_that_are_too_many, 120)
+{
+	ctl_write_file("made.c", wide_and_deep, 0644);
+	ASSERT_EQ(0, RUN("gcc", "-g", "-O0", "-o", "made.program", "made.c"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "--massif-out-file=massif.out", "--threshold=0",
+			 "./made.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "report", "-o", "out.html", "massif.rec"));
+	ASSERT_LT(0, open_page(self, "out.html", "", 1280));
+	EXPECT_STREQ("true", EVAL("document.querySelectorAll('#flame g').length < 6000"));
+	EXPECT_STREQ("Below 600 boxes of the last row there are more: zoom in to see them.",
+		     EVAL("document.querySelector('#detail').textContent"));
+	/* Of one function all boxes are drawn. */
+	ASSERT_TRUE(browser_click(&self->browser, "#flame g[aria-label^=\"f100,\"]"));
+	EXPECT_STREQ("false", EVAL("document.querySelector('#detail').textContent.includes('there are more')"));
+	EXPECT_STREQ("10", EVAL("document.querySelectorAll('#flame g[aria-label^=\"f100,\"]').length"));
+}
+
 TEST_F_TIMEOUT(table, pages_have_their_own_words, 120)
 {
 	static const struct {

@@ -54,7 +54,8 @@ function valueText(box) {
 	return now.print(box.value) + ", " + percent(box.value, now.total) + (now.print === bytes ? ", " + exactBytes(box.value) : "");
 }
 
-// What is drawn: the boxes above the one that fills the width, it, and what is below it and wide enough.
+// What is drawn: the boxes above the one that fills the width, it, and what is below it and wide enough; how many are too narrow;
+// and, if there are too many to draw all rows, how many boxes of the last row have others below them.
 function layOut(zoomed, width) {
 	const boxes = [];
 	let narrow = 0;
@@ -78,16 +79,16 @@ function layOut(zoomed, width) {
 		boxes.push(...below);
 		row = below;
 	}
-	return { boxes, narrow };
+	return { boxes, narrow, deeper: row.filter(({ box }) => box.children().length).length };
 }
 
 let focused = null;
 
 function showDetail(box) {
-	const text = boxText(box), now = measure();
+	const text = boxText(box);
 	const name = element("strong", { class: "name" }, text.name);
 	fill("detail", name, element("span", { class: "where" }, whereOf(box)),
-		element("span", { class: "value" }, valueText(box) + " " + (now.name === "calls" || now.name === "temporary" ? "" : "")));
+		element("span", { class: "value" }, valueText(box)));
 }
 
 function zoomTo(box) {
@@ -174,13 +175,15 @@ function drawFlame() {
 		$("flame").classList.add("deep");
 		drawing = layOut(zoomedBox(), $("flame").clientWidth);
 	}
-	const { boxes, narrow } = drawing, width = $("flame").clientWidth, height = heightOf(drawing);
+	const { boxes, narrow, deeper } = drawing, width = $("flame").clientWidth, height = heightOf(drawing);
 	const svg = d3.select("#flame").append("svg").attr("width", width).attr("height", height)
 		.attr("role", "tree").attr("aria-label", MEASURES[now.name].title(now.profile));
 	paintBoxes(svg, boxes, found);
 	$("flame").scrollTop = scrolled;
-	fill("detail", element("span", { class: "hint" }, narrow ? plural(narrow, "box", "boxes") +
-		" narrower than a pixel " + (narrow == 1 ? "is" : "are") + " not drawn: zoom in to see them." :
+	const hints = [narrow ? plural(narrow, "box", "boxes") + " narrower than a pixel " + (narrow == 1 ? "is" : "are") +
+		" not drawn: zoom in to see them." : "",
+	deeper ? "Below " + plural(deeper, "box", "boxes") + " of the last row there are more: zoom in to see them." : ""];
+	fill("detail", element("span", { class: "hint" }, hints.filter(Boolean).join(" ") ||
 		"Click a box to zoom; point at it for its exact size."));
 	const zoomed = zoomedBox();
 	if (zoomed.parent)
