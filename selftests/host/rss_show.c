@@ -199,6 +199,11 @@ TEST_F_TIMEOUT(show, lists_processes, 60)
 	ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", "--top=1", "massif.rec"));
 	EXPECT_EQ(NULL, strstr(self->result.out, "x 10000000"));
 	EXPECT_NE(NULL, strstr(self->result.out, " more\n"));
+	/* Numbers need more columns than a narrow terminal has, and a command line still gets 20 after them. */
+	setenv("COLUMNS", "40", 1);
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--rss", "massif.rec"));
+	EXPECT_NE(NULL, strstr(self->result.out, "  /usr/bin/perl -e $x~\n")) TH_LOG("%s", self->result.out);
+	setenv("COLUMNS", "100", 1);
 	/* Without samples it says how to get some. */
 	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--trace-children=yes", "--record=massif.rec",
 			 "--massif-out-file=/dev/null", "sh", "-c", "/bin/true; /bin/true"));

@@ -343,7 +343,7 @@ static void list_processes(const struct mf_query *query, const struct mf_termina
 			mf_printable_clean(cmd);
 		fprintf(out, "%10s %10s %8" PRIu64 " %8" PRIu64 "  ", mf_quantity_bytes(peak_of(process)).text,
 			mf_quantity_bytes(mf_profile_total(process->end)).text, process->facts.pid, process->facts.parent);
-		mf_terminal_print_cut(terminal, cmd ? cmd : "?", terminal->width - 41);
+		mf_terminal_print_cut(terminal, cmd ? cmd : "?", mf_terminal_left(terminal, 41));
 		putc('\n', out);
 	}
 	if (recording->n_processes > n)

@@ -72,7 +72,7 @@ static void print_sites(const struct table *table, uint32_t class, const struct 
 		if (table->query->by == MF_SITES_BY_STACK)
 			fputs(site->label, out);
 		else
-			mf_label_print(table->terminal, site->label, table->terminal->width - 38);
+			mf_label_print(table->terminal, site->label, mf_terminal_left(table->terminal, 38));
 		putc('\n', out);
 	}
 	if (rest && table->query->inclusive)

@@ -209,7 +209,7 @@ static void print_sites(const struct mf_terminal *terminal, const struct mf_comp
 		n--;
 		print_row(terminal, site->bytes, bytes);
 		putc(' ', out);
-		mf_label_print(terminal, site->label, terminal->width - 43);
+		mf_label_print(terminal, site->label, mf_terminal_left(terminal, 43));
 		fprintf(out, "%s\n", fate_of(site));
 	}
 	/* If the sites are inclusive, their bytes add up to more than there are. */

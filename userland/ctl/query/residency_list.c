@@ -46,7 +46,7 @@ static void print_process(const struct mf_terminal *terminal, const struct mf_re
 	fprintf(terminal->out, "%10s %10s %10s %8" PRIu64 " %8" PRIu64 "  ", mf_quantity_bytes(largest_of(process)).text,
 		mf_quantity_bytes(residency->peak.sample.pss).text,
 		mf_quantity_bytes(mf_residency_rss(&residency->last.sample)).text, process->facts.pid, process->facts.parent);
-	mf_terminal_print_cut(terminal, cmd ? cmd : "?", terminal->width - COLUMNS);
+	mf_terminal_print_cut(terminal, cmd ? cmd : "?", mf_terminal_left(terminal, COLUMNS));
 	putc('\n', terminal->out);
 }
 

@@ -177,7 +177,7 @@ static void print_rows(const struct mf_terminal *terminal, const struct mf_site_
 		if (table->by == MF_SITES_BY_STACK)
 			fputs(site->label, out);
 		else
-			mf_label_print(terminal, site->label, terminal->width - 10 - 11 * columns.n);
+			mf_label_print(terminal, site->label, mf_terminal_left(terminal, 10 + 11 * columns.n));
 		putc('\n', out);
 	}
 	if (rest && sites->inclusive) {

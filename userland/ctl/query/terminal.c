@@ -17,6 +17,7 @@
 
 #define WIDTH_USUAL 80
 #define WIDTH_LEAST 40
+#define LEFT_LEAST  20 /* for a name after the numbers of a row */
 
 const char *mf_terminal_bold(const struct mf_terminal *terminal)
 {
@@ -116,6 +117,11 @@ int mf_terminal_close(struct mf_terminal *terminal, struct mf_error *err)
 	if (fflush(stdout) || ferror(stdout))
 		code = mf_error_set(err, -EIO, "cannot write to standard output: %s", strerror(errno));
 	return code;
+}
+
+unsigned int mf_terminal_left(const struct mf_terminal *terminal, unsigned int used)
+{
+	return terminal->width > used + LEFT_LEAST ? terminal->width - used : LEFT_LEAST;
 }
 
 unsigned int mf_terminal_print_cut(const struct mf_terminal *terminal, const char *text, unsigned int columns)

@@ -30,6 +30,9 @@ void mf_terminal_open(struct mf_terminal *terminal);
 /* Finishes printing, and waits for the pager. Returns 0, or -errno if not everything could be written. */
 int mf_terminal_close(struct mf_terminal *terminal, struct mf_error *err);
 
+/* Returns how many columns a line has room for after the first @used ones: on a narrow terminal, lines are longer than it. */
+unsigned int mf_terminal_left(const struct mf_terminal *terminal, unsigned int used);
+
 /* Prints @text in at most @columns columns; a longer text ends in dots. Returns the number of columns. */
 unsigned int mf_terminal_print_cut(const struct mf_terminal *terminal, const char *text, unsigned int columns);
 

@@ -65,7 +65,7 @@ static int print_call(const struct view *view, unsigned int level, const struct 
 	mf_printable_clean((char *)text.data);
 	fprintf(terminal->out, "%10s %6.2f%%  %*s", amount_of(view, entry->bytes).text,
 		mf_quantity_share(entry->bytes, view->total), (int)spaces_of(level), "");
-	mf_label_print(terminal, (const char *)text.data, terminal->width > used + 20 ? terminal->width - used : 20);
+	mf_label_print(terminal, (const char *)text.data, mf_terminal_left(terminal, used));
 	putc('\n', terminal->out);
 	mf_bytes_deinit(&text);
 	return 0;
