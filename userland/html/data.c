@@ -143,14 +143,15 @@ static int print_to_memory(struct data *data, size_t n_processes, double part, c
 			   struct mf_error *err)
 {
 	FILE *out = open_memstream(text, size);
-	int code;
+	int code, failed;
 
 	if (!out)
 		return out_of_memory(err);
 	code = print(data, out, n_processes, part, err);
-	if (ferror(out) | fclose(out))
-		code = code ?: out_of_memory(err);
-	return code;
+	/* In this order: a stream that is closed cannot be asked. */
+	failed = ferror(out);
+	failed |= fclose(out);
+	return failed && !code ? out_of_memory(err) : code;
 }
 
 /* Prints less and less until it fits. */
