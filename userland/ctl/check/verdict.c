@@ -351,7 +351,8 @@ static const char *why_unknown(const struct mf_budget *budget, const struct mf_c
 	bool is_peak = budget->measure == MF_MEASURE_PEAK && budget->part == MF_PART_ALL;
 
 	if (mf_measure_is_sampled(budget->measure) && !(process->profile->residency && process->profile->residency->n_samples))
-		return "the resident set was not sampled; record with massif-ctl record --rss=yes";
+		return "the resident set was not sampled; record with massif-ctl record --rss=yes; of a process that ends "
+		       "at once there may be no sample";
 	if (mf_measure_kinds[budget->measure].touches && !process->profile->touches)
 		return "massif.ko did not record which code touched the pages; see massif-ctl doctor, and record "
 		       "--rss=module";
@@ -401,11 +402,14 @@ static int judge(struct mf_verdicts *verdicts, struct measurement *m, struct mf_
 	const char *why = why_unknown(m->budget, m->process);
 	int code;
 
-	if (why)
-		return mf_error_set(err, -ENODATA, "'%.400s' cannot be checked: %s", m->budget->text, why);
 	verdict.process = mf_verdicts_name(m->process->facts);
 	if (!verdict.process || !make_room(verdicts))
 		return mf_error_set(err, -ENOMEM, "out of memory");
+	if (why && verdict.pid)
+		return mf_error_set(err, -ENODATA, "'%.400s' cannot be checked for %.200s (pid %" PRIu64 "): %s",
+				    m->budget->text, verdict.process, verdict.pid, why);
+	if (why)
+		return mf_error_set(err, -ENODATA, "'%.400s' cannot be checked: %s", m->budget->text, why);
 	code = measure(m, &verdict, err);
 	if (code)
 		return code;
