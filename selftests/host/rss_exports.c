@@ -191,6 +191,7 @@ TEST_F_TIMEOUT(exports, diff, 120)
 	}
 	snprintf(self->text, sizeof(self->text), " %10s  keep (rss_shapes.c)", mf_quantity_bytes(kept).text);
 	EXPECT_TRUE(HAS(self->text)) TH_LOG("%s in %s", self->text, self->result.out);
+	EXPECT_FALSE(HAS("several processes"));
 	/* What sites keep is in bytes, whatever the first table has. */
 	RUN("massif-ctl", "diff", "--at=end", "--value=calls", "massif.old", "massif.new");
 	EXPECT_TRUE(HAS("  place: blocks allocated\n") && HAS(self->text)) TH_LOG("%s in %s", self->text, self->result.out);
@@ -218,6 +219,7 @@ TEST_F_TIMEOUT(exports, diff_of_a_process_without_samples, 120)
 			TH_LOG("%s", self->result.err);
 		}
 		EXPECT_TRUE(HAS("place: live blocks on touched pages\n"));
+		EXPECT_TRUE(HAS("\nA page that several processes share is counted for each of them.\n"));
 		found = HAS("new: 3 processes, each at its own peak; of 1 there is no sample of the resident set\n");
 	}
 	EXPECT_TRUE(found);

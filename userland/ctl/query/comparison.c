@@ -260,6 +260,8 @@ static void print_bands(const struct mf_terminal *terminal, const struct mf_comp
 		if (sums[band][MF_COMPARISON_OLD] || sums[band][MF_COMPARISON_NEW])
 			print_total(terminal, band < MF_BANDS ? mf_band_names[band].words : "in all",
 				    sums[band][MF_COMPARISON_OLD], sums[band][MF_COMPARISON_NEW], true);
+	if (c->sides[MF_COMPARISON_OLD].n > 1 || c->sides[MF_COMPARISON_NEW].n > 1)
+		fputs("A page that several processes share is counted for each of them.\n", terminal->out);
 	putc('\n', terminal->out);
 }
 
