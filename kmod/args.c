@@ -33,7 +33,7 @@ void massif_args_write(struct massif_target *target)
 		return;
 	bytes = min_t(unsigned long, end - start, MASSIF_ARGS_MAX);
 	size = ALIGN(sizeof(*rec) + bytes, 8);
-	rec = kzalloc(size, GFP_KERNEL | __GFP_NOWARN);
+	rec = kzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!rec)
 		return;
 	if (!copy_from_user(rec->args, (void __user *)start, bytes)) {

@@ -173,7 +173,7 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
 		if (mutex_lock_killable(&target->resync_lock))
 			return false;
 	}
-	part.buf = kvmalloc(PART_BYTES, GFP_KERNEL);
+	part.buf = kvmalloc(PART_BYTES, GFP_KERNEL_ACCOUNT);
 	if (!part.buf) {
 		mutex_unlock(&target->resync_lock);
 		return false;
