@@ -19,19 +19,29 @@ static struct ftrace_ops patch = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
+static void free_filter(struct ftrace_ops *ops)
+{
+#ifdef HAVE_FREE_FILTER
+	ftrace_free_filter(ops);
+#else
+	/* Its memory stays allocated. */
+	ftrace_set_filter(ops, NULL, 0, 1);
+#endif
+}
+
 static int __init patch_init(void)
 {
 	int err = ftrace_set_filter(&patch, function, strlen(function), 0) ?: register_ftrace_function(&patch);
 
 	if (err)
-		ftrace_free_filter(&patch);
+		free_filter(&patch);
 	return err;
 }
 
 static void __exit patch_exit(void)
 {
 	unregister_ftrace_function(&patch);
-	ftrace_free_filter(&patch);
+	free_filter(&patch);
 }
 
 #else
