@@ -113,6 +113,7 @@ static const struct {
 	{ "massif-ctl show --lifetimes=", { "bytes", "allocations" }, { "peak" } },
 	{ "massif-ctl show --s", { "--sort", "--sizes" }, { "--stacks", "--heap" } },
 	{ "massif-ctl show --by=", { "site", "library", "thread-name" }, { "peak", "N" } },
+	{ "massif-ctl diff --value=", { "temporary", "pinned" }, { "peak" } },
 	{ "massif-ctl export --to=", { "massif", "pprof", "speedscope" }, { "FORMAT" } },
 	{ "massif-ctl check --format=", { "text", "tap", "junit" }, { "FILE" } },
 	{ "massif-ctl top --sort=", { "held", "growth", "allocations" }, { "peak" } },

@@ -56,7 +56,7 @@ const struct mf_command mf_commands[] = {
 	  "    --all-calls       do not leave out calls of the standard libraries of C++ and Rust\n"
 	  "    --at=peak|end     the moment whose sites are compared\n"
 	  "    --value=calls|allocated|temporary|live-blocks   compare these numbers of the sites, not their bytes;\n"
-	  "                      of recordings with --rss=yes also resident, untouched, pinned\n"
+	  "                      of recordings with --rss=yes also --value=resident|untouched|pinned\n"
 	  "    --temporary=N     with --value=temporary: blocks freed after at most N (0, 1, 3, 7, ...) other allocations\n"
 	  "                      of their thread\n"
 	  "    --min=SIZE        hide smaller changes (4K, 1M)\n"

@@ -23,12 +23,25 @@ static bool is_literal(const char *word, size_t length)
 	return length > 1;
 }
 
-/* Appends the first @length bytes of @word to the list of words, if there is room, and if they are literal. */
+static bool has_word(const char *words, const char *word, size_t length)
+{
+	for (; *words; words += strspn(words, " ")) {
+		size_t n = strcspn(words, " ");
+
+		if (n == length && !strncmp(words, word, n))
+			return true;
+		words += n;
+	}
+	return false;
+}
+
+/* Appends the first @length bytes of @word to the list of words, if it is not in it, there is room, and they are literal. */
 static void add_word(struct mf_candidate *candidate, const char *word, size_t length)
 {
 	size_t used = strlen(candidate->words);
 
-	if (!is_literal(word, length) || used + length + 2 > sizeof(candidate->words))
+	if (!is_literal(word, length) || used + length + 2 > sizeof(candidate->words) ||
+	    has_word(candidate->words, word, length))
 		return;
 	if (used)
 		candidate->words[used++] = ' ';
@@ -47,7 +60,6 @@ static void read_values(struct mf_candidate *candidate, const char *text)
 {
 	size_t all = strcspn(text, " ,;)]\n"), length;
 
-	candidate->value = MF_CANDIDATE_OTHER;
 	if (is(text, all, "file") || is(text, all, "FILE"))
 		candidate->value = MF_CANDIDATE_FILE;
 	else if (is(text, all, "DIR"))
@@ -121,8 +133,10 @@ static int add_profiling_options(struct mf_candidates *candidates)
 		if (!candidate)
 			return -ENOMEM;
 		candidate->meaning = option->meaning;
-		if (option->values)
-			read_values(candidate, option->values);
+		if (!option->values)
+			continue;
+		candidate->value = MF_CANDIDATE_OTHER;
+		read_values(candidate, option->values);
 	}
 	return 0;
 }
@@ -142,6 +156,9 @@ static int add_own_option(struct mf_candidates *candidates, const struct mf_comm
 		add_formats(candidate);
 	value = find_value(command->details, name) ?: find_value(command->usage, name);
 	if (value && candidate->value == MF_CANDIDATE_OTHER)
+		read_values(candidate, value);
+	/* Further values may be named elsewhere in the text. */
+	while (candidate->value == MF_CANDIDATE_WORDS && (value = find_value(value, name)))
 		read_values(candidate, value);
 	return 0;
 }
