@@ -152,9 +152,9 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
  * thread of the kernel that looks for new requests in a loop (IORING_SETUP_SQPOLL). All sessions would wait for it, in
  * close() and in SETUP.
  *
- * Therefore ftrace is only asked to disarm the functions when a grace period has shown that there is no such thread at
- * present. Until then they stay armed, and are used again if there is another session. As no address space is a target
- * then, a call costs about ten instructions.
+ * Therefore such threads of io_uring are made to report (quiescent.c). There may be others, so ftrace is only asked to disarm
+ * the functions when a grace period has shown that there is no such thread at present. Until then they stay armed, and are
+ * used again if there is another session. As no address space is a target then, a call costs about ten instructions.
  */
 
 /* How long massif_direct_disarm() waits. It usually takes some tenths of a second, and about a second on 5.10. */
