@@ -489,7 +489,8 @@ static int read_what_exits_often(void)
 	int err = kmod_session_be_user() ? 24 : 0;
 	unsigned int hidden = 0;
 
-	for (int i = 0; i < 10 && !err; i++)
+	/* Whether a process leaves because it is hidden depends on when it is looked at. */
+	for (int i = 0; i < (hidden ? 10 : 60) && !err; i++)
 		err = read_what_exits(&hidden);
 	return err || hidden ? err : 25;
 }
