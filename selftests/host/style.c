@@ -39,6 +39,7 @@ FIXTURE_VARIANT_ADD(style, columns) { .rule = "columns" };
 FIXTURE_VARIANT_ADD(style, blanks) { .rule = "blanks" };
 FIXTURE_VARIANT_ADD(style, length) { .rule = "length" };
 FIXTURE_VARIANT_ADD(style, guards) { .rule = "guards" };
+FIXTURE_VARIANT_ADD(style, layout) { .rule = "layout" };
 FIXTURE_VARIANT_ADD(style, versions) { .rule = "versions" };
 FIXTURE_VARIANT_ADD(style, overview) { .rule = "overview" };
 FIXTURE_VARIANT_ADD(style, scripts) { .rule = "scripts" };

@@ -19,6 +19,7 @@ columns|lines have at most 128 columns
 blanks|no blanks at the ends of lines; C is indented with tabs
 length|a file has at most 800 lines
 guards|the guard of a header is its path
+layout|the top level has only the folders and kinds of files that are listed here
 versions|what depends on the version of the kernel is in kmod/compat
 overview|overview.rst names each file of the module, the shim, userland and ms_print in one table
 scripts|shellcheck finds nothing
@@ -78,6 +79,12 @@ check_guards() {
 		expected=$(printf 'MASSIF_%s%s_H' "$folder" "${name%.h}" | tr 'a-z-' 'A-Z_')
 		grep -q "^#ifndef $expected\$" "$header" || echo "$header:1: its guard is to be $expected"
 	done
+}
+
+# A recording that a test run by hand had left there was committed once.
+check_layout() {
+	files | sed 's,/.*,,' | sort -u | grep -vxE '\.[a-z]+|[A-Z]+\.(md|rst)|Documentation|Kbuild|LICENSES|Makefile|debian' |
+		grep -vxE 'kmod|msprint|preload|selftests|userland' | sed 's,$,: does not belong to the top level,'
 }
 
 check_versions() {
