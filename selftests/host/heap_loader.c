@@ -25,6 +25,25 @@ static const char make_tree[] =
 	"set -- $(readelf -lW loader_musl | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p') \"$@\"\n"
 	"for file; do mkdir -p " ROOT "$(dirname $file); cp -L $file " ROOT "$file; done\n";
 
+/* Compiles loader_musl. Returns 0, a negative number if there is no compiler for musl, or the compiler's status. */
+static int make_program(void)
+{
+	if (system("command -v musl-gcc >/dev/null"))
+		return -1;
+	ctl_write_file("loader_musl.c", source, 0644);
+	return system("musl-gcc -O1 -o loader_musl loader_musl.c");
+}
+
+/* Compiles loader_musl, or skips the test. */
+#define MAKE_PROGRAM()                                             \
+	do {                                                       \
+		int made_status = make_program();                  \
+								   \
+		if (made_status < 0)                               \
+			SKIP(return, "musl-gcc is not installed"); \
+		ASSERT_EQ(0, made_status);                         \
+	} while (0)
+
 FIXTURE(loader)
 {
 	struct ctl_result made, result;
@@ -32,10 +51,7 @@ FIXTURE(loader)
 
 FIXTURE_SETUP(loader)
 {
-	if (system("command -v musl-gcc >/dev/null"))
-		SKIP(return, "musl-gcc is not installed");
-	ctl_write_file("loader_musl.c", source, 0644);
-	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
+	MAKE_PROGRAM();
 	ctl_write_file("loader_script", "#! ./loader_musl -x\n", 0755);
 	ctl_write_file("loader_nested", "#!./loader_script\n", 0755);
 	setenv("PATH", "/no-such-directory::/usr/bin:/bin:/usr/sbin:/sbin", 1);
@@ -108,10 +124,7 @@ FIXTURE(loader_limit)
 
 FIXTURE_SETUP(loader_limit)
 {
-	if (system("command -v musl-gcc >/dev/null"))
-		SKIP(return, "musl-gcc is not installed");
-	ctl_write_file("loader_musl.c", source, 0644);
-	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
+	MAKE_PROGRAM();
 }
 
 FIXTURE_TEARDOWN(loader_limit)
@@ -205,10 +218,7 @@ TEST(loader_without_delay)
 	struct ctl_result result;
 	time_t begun;
 
-	if (system("command -v musl-gcc >/dev/null"))
-		SKIP(return, "musl-gcc is not installed");
-	ctl_write_file("loader_musl.c", source, 0644);
-	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
+	MAKE_PROGRAM();
 	begun = time(NULL);
 	CTL_RUN(&result, "massif-ctl", "--trace-children=yes", "--time-unit=B", "sh", "-c",
 		"for i in 1 2 3 4; do ./loader_musl; done; exit 5");
@@ -228,14 +238,11 @@ FIXTURE_SETUP(loader_root)
 {
 	struct ctl_result allowed;
 
-	if (system("command -v musl-gcc >/dev/null"))
-		SKIP(return, "musl-gcc is not installed");
+	MAKE_PROGRAM();
 	CTL_RUN(&allowed, "unshare", "-Urm", "mount", "--rbind", "/proc", "/proc");
 	if (ctl_exit_code(&allowed))
 		SKIP(ctl_result_free(&allowed); return, "a user namespace is not permitted");
 	ctl_result_free(&allowed);
-	ctl_write_file("loader_musl.c", source, 0644);
-	ASSERT_EQ(0, system("musl-gcc -O1 -o loader_musl loader_musl.c"));
 }
 
 FIXTURE_TEARDOWN(loader_root)
