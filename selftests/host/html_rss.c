@@ -498,7 +498,7 @@ TEST_F(rss, has_the_largest_sites_that_touched)
 	EXPECT_STREQ(self->wanted, self->result.out);
 }
 
-/* Of a long run, an older version may not have kept the largest sample among those of the curve; its mark is in the chart. */
+/* A recording need not have the largest sample among those of the curve. The chart is high enough for its mark nevertheless. */
 TEST_F_TIMEOUT(rss, marks_the_largest_sample, 120)
 {
 	struct mf_residency_sample samples[2] = {

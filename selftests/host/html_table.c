@@ -400,7 +400,7 @@ static const char wide_and_deep[] =
 	"#define ALL(g) TENS(1, g) TENS(2, g) TENS(3, g) TENS(4, g) TENS(5, g) TENS(6, g)\n"
 	"#define CALL(n) f##n(9);\nALL(F)\nint main(void) { ALL(CALL) return 0; }\n";
 
-/* What is not drawn is counted. */
+/* The graph draws rows until it has 4000 boxes, and then says how many boxes of the last row have others below them. */
 TEST_F_TIMEOUT(table, boxes_that_are_too_many, 120)
 {
 	ctl_write_file("made.c", wide_and_deep, 0644);
@@ -412,7 +412,7 @@ TEST_F_TIMEOUT(table, boxes_that_are_too_many, 120)
 	EXPECT_STREQ("true", EVAL("document.querySelectorAll('#flame g').length < 6000"));
 	EXPECT_STREQ("Below 600 boxes of the last row there are more: zoom in to see them.",
 		     EVAL("document.querySelector('#detail').textContent"));
-	/* Of one function all boxes are drawn. */
+	/* After a zoom to one function, all boxes below it are drawn. */
 	ASSERT_TRUE(browser_click(&self->browser, "#flame g[aria-label^=\"f100,\"]"));
 	EXPECT_STREQ("false", EVAL("document.querySelector('#detail').textContent.includes('there are more')"));
 	EXPECT_STREQ("10", EVAL("document.querySelectorAll('#flame g[aria-label^=\"f100,\"]').length"));

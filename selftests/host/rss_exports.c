@@ -192,7 +192,7 @@ TEST_F_TIMEOUT(exports, diff, 120)
 	snprintf(self->text, sizeof(self->text), " %10s  keep (rss_shapes.c)", mf_quantity_bytes(kept).text);
 	EXPECT_TRUE(HAS(self->text)) TH_LOG("%s in %s", self->text, self->result.out);
 	EXPECT_FALSE(HAS("several processes"));
-	/* What sites keep is in bytes, whatever the first table has. */
+	/* With --value=calls, the first table has numbers of blocks; that of free memory that sites keep has bytes as ever. */
 	RUN("massif-ctl", "diff", "--at=end", "--value=calls", "massif.old", "massif.new");
 	EXPECT_TRUE(HAS("  place: blocks allocated\n") && HAS(self->text)) TH_LOG("%s in %s", self->text, self->result.out);
 	/* A recording with itself has not changed; the numbers of one kind can be the main table. */

@@ -136,7 +136,7 @@ static pid_t start_with_peak(int *to, int *from)
 	_exit(0);
 }
 
-/* Of many samples every second one goes, again and again, but the largest one stays. */
+/* Whenever the list of samples is full, every second one is dropped, but never the largest one. */
 TEST_F_TIMEOUT(sampler, keeps_the_largest_sample, 120)
 {
 	struct mf_sampler sampler = { 0 };
@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(sampler, keeps_the_largest_sample, 120)
 	mf_sampler_deinit(&sampler);
 }
 
-/* As many samples are kept of a process in which nothing changes, not even the time. */
+/* If all samples are equal, all are the largest one; half of a full list is dropped nevertheless. */
 TEST_F_TIMEOUT(sampler, of_the_same_time, 120)
 {
 	for (uint64_t i = 0; i < 4 * MF_SAMPLES_KEPT; i++) {

@@ -27,7 +27,7 @@
 
 static int device = -1, drains, most_drains = DRAINS;
 
-/* What the session has of every process; NULL: nothing. */
+/* The session's record of any process that the run asks for, or NULL if it has none. */
 static const struct mf_pages_process *recorded;
 
 int __wrap_mf_pages_open(const struct mf_pages_options *options, struct mf_pages **pages, struct mf_error *err);

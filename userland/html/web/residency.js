@@ -219,7 +219,7 @@ function drawResidentTimeline(profile) {
 	const frame = { left: 66, right: width - 14, top: 18, bottom: height - 24 };
 	const first = residency.samples[0].time, last = residency.samples[residency.samples.length - 1].time;
 	const x = d3.scaleLinear().domain([first, last > first ? last : first + 1]).range([frame.left, frame.right]);
-	// Of a long run, an older version may not have kept the largest sample among the samples.
+	// A recording need not have the largest sample, of which it has the details, among its samples.
 	const most = Math.max(1, ...residency.samples.concat(residency.details).map((sample) => Number(sample.total)));
 	const y = d3.scaleLinear().domain([0, most]).range([frame.bottom, frame.top]);
 	const svg = d3.select("#timeline-chart").append("svg").attr("width", width).attr("height", height)
