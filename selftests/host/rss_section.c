@@ -111,7 +111,8 @@ static bool is_same(const struct mf_residency_detail *one, const struct mf_resid
 		same = !strcmp(a.name, b.name);
 		a.name = b.name = NULL;
 		same = same && a.band == b.band && a.start == b.start && a.n == b.n && a.mapped == b.mapped && a.rss == b.rss &&
-		       a.pss == b.pss && a.swapped == b.swapped && a.copied == b.copied && a.huge == b.huge;
+		       a.pss == b.pss && a.swapped == b.swapped && a.copied == b.copied && a.huge == b.huge &&
+		       a.areas == b.areas && a.threads == b.threads;
 	}
 	return same;
 }
@@ -150,11 +151,11 @@ TEST_F(section, that_is_cut)
 /* A later version may have more numbers for samples, sites and areas. */
 TEST_F(section, of_a_later_version)
 {
-	static const char more[] = "\x07\x05\x0b" /* of samples, sites, areas */
+	static const char more[] = "\x07\x05\x0d" /* of samples, sites, areas */
 				   /* of the sample of the peak, and the time of its snapshot */
 				   "\x02\xff\x01\x00\x00\x00\x63\x63\x00"
 				   "\x01" /* areas */
-				   "\x02\x61\x00\x06\x01\x01\x09\x08\x07\x00\x00\x00\x63\x63"
+				   "\x02\x61\x00\x06\x01\x01\x09\x08\x07\x00\x00\x00\x05\x04\x63\x63"
 				   "\x00\x00\x00\x00\x00\x63\x63\x00\x00" /* of the last one */
 				   "\x00"; /* moments */
 	struct mf_residency none = { .peak_rss = 1 };
@@ -178,11 +179,41 @@ TEST_F(section, of_a_later_version)
 	EXPECT_EQ(MF_BAND_FILES, self->read.peak.areas[0].band);
 	EXPECT_EQ(9, self->read.peak.areas[0].mapped);
 	EXPECT_EQ(7, self->read.peak.areas[0].pss);
+	EXPECT_EQ(5, self->read.peak.areas[0].areas);
+	EXPECT_EQ(4, self->read.peak.areas[0].threads);
 	EXPECT_EQ(0, self->read.last.n_areas);
 	/* Fewer numbers than the second format had. */
 	first.data[first.size - sizeof(more) + 1] = 4;
 	EXPECT_EQ(-EBADMSG, take(self, first.data, first.size));
 	mf_bytes_deinit(&first);
+	mf_bytes_deinit(&bytes);
+}
+
+/* massif 0.2 had nine numbers for an area. */
+TEST_F(section, of_an_earlier_version)
+{
+	static const char more[] = "\x05\x03\x09" /* of samples, sites, areas */
+				   "\x02\x01\x00\x00\x00\x00" /* of the sample of the peak, and the time of its snapshot */
+				   "\x02" /* areas */
+				   "\x02\x61\x00\x06\x01\x01\x09\x08\x07\x00\x00\x00"
+				   "\x02\x62\x00\x06\x00\x00\x03\x02\x01\x00\x00\x00"
+				   "\x00\x00\x00\x00\x00\x00\x00" /* of the last one */
+				   "\x00"; /* moments */
+	struct mf_residency none = { .peak_rss = 1 };
+	struct mf_bytes bytes = { 0 };
+
+	mf_residency_section_add(&bytes, &none, CONTEXTS);
+	while (bytes.size && take(self, bytes.data, bytes.size - 1))
+		bytes.size--;
+	ASSERT_LT(0, bytes.size);
+	bytes.size--;
+	mf_bytes_add(&bytes, more, sizeof(more) - 1);
+	ASSERT_EQ(0, take(self, bytes.data, bytes.size));
+	ASSERT_EQ(2, self->read.peak.n_areas);
+	EXPECT_STREQ("b", self->read.peak.areas[1].name);
+	EXPECT_EQ(2, self->read.peak.areas[1].rss);
+	EXPECT_EQ(0, self->read.peak.areas[0].areas);
+	EXPECT_EQ(0, self->read.peak.areas[0].threads);
 	mf_bytes_deinit(&bytes);
 }
 
@@ -223,12 +254,17 @@ static size_t make_areas(struct __test_metadata *_metadata, size_t n)
 {
 	struct mf_residency_detail detail = { 0 };
 	struct mf_areas areas = { 0 };
-	uint64_t sum = 0, n_areas;
+	uint64_t sum = 0, n_areas, n_resident = 1, n_threads = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct mf_residency_area area = {
-			.band = i % 2 ? MF_BAND_ANONYMOUS : MF_BAND_LIVE, .start = i + 1, .n = 1, .rss = (i * 7919) % 1009,
+			.band = i % 2 ? MF_BAND_STACKS : MF_BAND_LIVE, .start = i + 1, .n = 1, .rss = (i * 7919) % 1009,
+			.threads = i % 2 ? i % 3 : 0,
 		};
+
+		n_resident += area.rss != 0;
+		/* At least one: of a thread that was never seen waiting, the stack pointer is not known. */
+		n_threads += area.threads || i % 2 == 0 ? area.threads : 1;
 
 		/* The file's mappings are no neighbours. */
 		ASSERT_EQ(0, mf_areas_add(&areas, "", &area));
@@ -246,6 +282,9 @@ static size_t make_areas(struct __test_metadata *_metadata, size_t n)
 		const struct mf_residency_area *area = &detail.areas[i], *before = i ? area - 1 : NULL;
 
 		sum -= area->rss;
+		n_resident -= area->rss ? area->areas : 0;
+		n_threads -= area->threads;
+		EXPECT_TRUE(area->areas == 1 || !area->n);
 		EXPECT_TRUE(!before || before->band < area->band || (before->band == area->band && before->rss >= area->rss) ||
 			    !area->n || !before->n);
 		if (area->band == MF_BAND_FILES) {
@@ -255,6 +294,8 @@ static size_t make_areas(struct __test_metadata *_metadata, size_t n)
 		}
 	}
 	EXPECT_EQ(0, sum);
+	EXPECT_EQ(0, n_resident);
+	EXPECT_EQ(0, n_threads);
 	mf_residency_detail_deinit(&detail);
 	mf_areas_deinit(&areas);
 	return n_areas;

@@ -133,6 +133,50 @@ TEST_F_TIMEOUT(show, counts_threads_and_files, 60)
 	EXPECT_NE(NULL, strstr(show(self, "--top=1"), " more\n")) TH_LOG("%s", self->joined);
 }
 
+/* The stacks of several threads can be in one mapping. */
+TEST_F_TIMEOUT(show, counts_threads_in_one_mapping, 60)
+{
+	const struct mf_residency_area *area = NULL;
+	size_t n = 0;
+
+	ASSERT_TRUE(record(self, "neighbours"));
+	for (size_t i = 0; i < self->last->n_areas; i++)
+		if (self->last->areas[i].threads == 4 && ++n)
+			area = &self->last->areas[i];
+	ASSERT_EQ(1, n);
+	EXPECT_LE(4ul << 20, area->rss);
+	EXPECT_NE(NULL, strstr(area->name, " (rss_shapes) and 3 others")) TH_LOG("%s", area->name);
+	EXPECT_NE(NULL, strstr(show(self, "-q"), " stacks (5 threads); ")) TH_LOG("%s", self->joined);
+	EXPECT_TRUE(HAS(" (rss_shapes) and 3 others\n")) TH_LOG("%s", self->result.out);
+}
+
+/* Of more areas than a recording keeps, the last line of the table counts those that it has only summed up, too. */
+TEST_F_TIMEOUT(show, counts_areas_that_are_not_kept, 60)
+{
+	uint64_t n = 0, bytes = 0, row = 0;
+	const char *more;
+
+	ASSERT_TRUE(record(self, "many"));
+	for (size_t i = 0; i < self->last->n_areas; i++) {
+		const struct mf_residency_area *area = &self->last->areas[i];
+
+		if (area->rss && area->band != MF_BAND_LIVE && area->band != MF_BAND_MASSIF) {
+			n += area->areas;
+			bytes += area->rss;
+			row = row < area->rss && area->n ? area->rss : row;
+		}
+	}
+	EXPECT_GE(256, self->last->n_areas);
+	EXPECT_LE(600, n);
+	show(self, "--top=1");
+	more = strstr(self->result.out, " more\n");
+	ASSERT_NE(NULL, more);
+	while (more > self->result.out && more[-1] != ' ')
+		more--;
+	EXPECT_EQ(n - 1, strtoull(more, NULL, 10)) TH_LOG("%s", self->result.out);
+	EXPECT_TRUE(HAS(mf_quantity_bytes(bytes - row).text)) TH_LOG("%s", self->result.out);
+}
+
 /* The bars of a table begin in the same column, and no line is longer than the terminal is wide. */
 TEST_F_TIMEOUT(show, is_aligned, 60)
 {

@@ -298,8 +298,6 @@ static void unnamed(void)
 
 static pthread_barrier_t barrier;
 
-static pthread_barrier_t barrier;
-
 static void *rest(void *unused)
 {
 	char frame[MIB];
@@ -322,6 +320,35 @@ static void stacks(void)
 			exit(1);
 	pthread_barrier_wait(&barrier);
 	say("stacks", 4 * MIB);
+}
+
+/* Starts threads whose stacks are neighbours, so that the kernel has one mapping for all of them. */
+static void neighbours(void)
+{
+	char *memory = map(4 * 2 * MIB, MAP_PRIVATE);
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_barrier_init(&barrier, NULL, 5);
+	for (size_t i = 0; i < 4; i++)
+		if (pthread_attr_setstack(&attributes, memory + i * 2 * MIB, 2 * MIB) ||
+		    pthread_create(&thread, &attributes, rest, NULL))
+			exit(1);
+	pthread_barrier_wait(&barrier);
+	say("stacks", 4 * MIB);
+}
+
+/* Maps many areas of two pages, with a gap after each. */
+static void many(void)
+{
+	char *at = map(600 * 4 * PAGE, MAP_PRIVATE);
+
+	for (size_t i = 0; i < 600; i++) {
+		memset(at + i * 4 * PAGE, 1, 2 * PAGE);
+		munmap(at + i * 4 * PAGE + 2 * PAGE, 2 * PAGE);
+	}
+	say("areas", 600);
 }
 
 /* Leaves a block at the end of an arena behind, so that the arena does not shrink. */
@@ -420,6 +447,7 @@ static const struct {
 	{ "own", own },	    { "dontneed", dontneed }, { "lazily", lazily }, { "moved", moved }, { "memfd", of_memfd },
 	{ "cache", cache }, { "forked", forked },     { "huge", huge },
 	{ "tidy", tidy }, { "loaded", loaded }, { "swapped", swapped },
+	{ "neighbours", neighbours }, { "many", many },
 };
 
 /* Returns the resident set in bytes. */

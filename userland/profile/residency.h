@@ -92,13 +92,16 @@ struct mf_residency_site {
  */
 struct mf_residency_area {
 	enum mf_band band;
-	char *name;	  /* as in /proc/PID/smaps; for stacks "thread TID (name)"; "" if there is none */
+	char *name;	  /* as in /proc/PID/smaps; for stacks "thread TID (name)" (thread_stacks.h); "" if there is none */
 	uint64_t start;	  /* address; 0 if the area has several mappings */
 	uint64_t n;	  /* mappings; 0: the rest of this band, which consists of small ones */
 	uint64_t mapped;  /* bytes, like all that follow */
 	uint64_t rss, pss, swapped;
 	uint64_t copied;  /* resident pages of a file's private mapping that were written to */
 	uint64_t huge;	  /* resident in huge pages */
+	/* The following are 0 in recordings of earlier versions, which did not count them. */
+	uint64_t areas;	  /* 1; if this is the rest of a band, how many areas with resident bytes it consists of */
+	uint64_t threads; /* if these are stacks, of how many threads */
 };
 
 /* Resident bytes of a band that the same code has touched first. */

@@ -15,7 +15,10 @@
  */
 #define SAMPLE_NUMBERS 5u
 #define SITE_NUMBERS   3u
-#define AREA_NUMBERS   9u
+#define AREA_NUMBERS   11u
+
+/* massif 0.2 wrote fewer for each area. */
+#define AREA_NUMBERS_LEAST 9u
 
 /*
  * More than any version keeps. Samples are cheap, but reports add up the tree of all stacks for each moment: a file of a few
@@ -93,6 +96,8 @@ static void add_areas(struct mf_bytes *bytes, const struct mf_residency_detail *
 		mf_bytes_add_unsigned(bytes, area->swapped);
 		mf_bytes_add_unsigned(bytes, area->copied);
 		mf_bytes_add_unsigned(bytes, area->huge);
+		mf_bytes_add_unsigned(bytes, area->areas);
+		mf_bytes_add_unsigned(bytes, area->threads);
 	}
 }
 
@@ -222,7 +227,11 @@ static int take_area(struct mf_cursor *cursor, const struct numbers *numbers, ui
 	area->swapped = mf_cursor_at_most(cursor, most);
 	area->copied = mf_cursor_at_most(cursor, most);
 	area->huge = mf_cursor_at_most(cursor, most);
-	skip(cursor, numbers->of_area, AREA_NUMBERS);
+	if (numbers->of_area >= AREA_NUMBERS) {
+		area->areas = mf_cursor_at_most(cursor, most);
+		area->threads = mf_cursor_at_most(cursor, most);
+	}
+	skip(cursor, numbers->of_area, numbers->of_area < AREA_NUMBERS ? numbers->of_area : AREA_NUMBERS);
 	if (cursor->bad || !name)
 		return -EBADMSG;
 	area->name = strdup(name);
@@ -235,7 +244,7 @@ static int take_area(struct mf_cursor *cursor, const struct numbers *numbers, ui
 
 static int take_areas(struct mf_cursor *cursor, const struct numbers *numbers, struct mf_residency_detail *detail)
 {
-	size_t n = mf_cursor_count(cursor, AREA_NUMBERS + 1);
+	size_t n = mf_cursor_count(cursor, numbers->of_area + 1);
 	int ret = 0;
 
 	if (cursor->bad)
@@ -298,7 +307,7 @@ static int take_more(struct mf_cursor *cursor, size_t n_contexts, struct mf_resi
 	numbers.of_site = mf_cursor_unsigned(cursor);
 	numbers.of_area = mf_cursor_unsigned(cursor);
 	if (cursor->bad || numbers.of_sample < SAMPLE_NUMBERS || numbers.of_site < SITE_NUMBERS ||
-	    numbers.of_area < AREA_NUMBERS)
+	    numbers.of_area < AREA_NUMBERS_LEAST)
 		return -EBADMSG;
 	for (size_t i = 0; i < residency->n_samples && !cursor->bad; i++)
 		take_more_of_sample(cursor, &numbers, &residency->samples[i]);

@@ -20,6 +20,7 @@ static void merge(struct mf_residency_area *to, const struct mf_residency_area *
 	to->swapped += from->swapped;
 	to->copied += from->copied;
 	to->huge += from->huge;
+	to->threads += from->threads;
 }
 
 int mf_areas_add(struct mf_areas *areas, const char *name, const struct mf_residency_area *area)
@@ -45,6 +46,7 @@ int mf_areas_add(struct mf_areas *areas, const char *name, const struct mf_resid
 	if (!copy)
 		return -ENOMEM;
 	areas->list[areas->n] = *area;
+	areas->list[areas->n].areas = 1;
 	areas->list[areas->n++].name = copy;
 	return 0;
 }
@@ -98,6 +100,14 @@ static void join_names(struct mf_areas *areas)
 	areas->n = n;
 }
 
+/* The stack pointer of a thread that has never been seen waiting is not known, but [stack] is that of the first thread. */
+static void count_first_thread(struct mf_areas *areas)
+{
+	for (size_t i = 0; i < areas->n; i++)
+		if (areas->list[i].band == MF_BAND_STACKS && !areas->list[i].threads)
+			areas->list[i].threads = 1;
+}
+
 /* Sums up all but the largest areas, so that AREAS_MAX remain. */
 static void sum_up_small(struct mf_areas *areas)
 {
@@ -112,6 +122,7 @@ static void sum_up_small(struct mf_areas *areas)
 		struct mf_residency_area *area = &areas->list[i], *sum = &rest[area->band];
 
 		merge(sum, area);
+		sum->areas += area->rss != 0;
 		sum->n = 0;
 		sum->band = area->band;
 		/* The rest has no name; the first of its areas gives it the memory for that. */
@@ -132,6 +143,7 @@ static void sum_up_small(struct mf_areas *areas)
 void mf_areas_finish(struct mf_areas *areas, struct mf_residency_detail *detail)
 {
 	join_names(areas);
+	count_first_thread(areas);
 	sum_up_small(areas);
 	sort(areas, compare_bands);
 	detail->areas = areas->list;

@@ -14,8 +14,8 @@ struct mf_areas {
 };
 
 /*
- * Adds a mapping whose name is @name, which is copied; @area->name is not used. Mappings of one band with the same name become
- * one area, unless the name is "". Returns 0 or -ENOMEM.
+ * Adds a mapping whose name is @name, which is copied; @area->name and @area->areas are not used. Mappings of one band with
+ * the same name become one area, unless the name is "". Returns 0 or -ENOMEM.
  */
 int mf_areas_add(struct mf_areas *areas, const char *name, const struct mf_residency_area *area);
 

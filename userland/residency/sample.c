@@ -193,7 +193,7 @@ static void look_for_arena(struct mf_heap_pages *pages, const struct mf_proc_map
 }
 
 static int add_area(struct taking *taking, const char *name, const struct mf_proc_mapping *map,
-		    const struct mf_smaps_sizes *sizes, enum mf_band band)
+		    const struct mf_smaps_sizes *sizes, enum mf_band band, size_t threads)
 {
 	const struct mf_residency_area area = {
 		.band = band,
@@ -205,6 +205,7 @@ static int add_area(struct taking *taking, const char *name, const struct mf_pro
 		.swapped = sizes->swap,
 		.copied = band == MF_BAND_FILES ? sizes->anonymous : 0,
 		.huge = sizes->huge,
+		.threads = threads,
 	};
 
 	return mf_areas_add(&taking->areas, name, &area);
@@ -238,7 +239,8 @@ static int add_mapping(struct taking *taking, const struct mf_smaps_mapping *map
 	sample->bands[band] += mapping->sizes.rss;
 	mf_touched_add_mapping(&taking->touched, (enum mf_band)band, map->start, map->end);
 	if ((is_accessible || mapping->sizes.rss) &&
-	    add_area(taking, map->path, map, &mapping->sizes, (enum mf_band)band))
+	    add_area(taking, map->path, map, &mapping->sizes, (enum mf_band)band,
+		     band == MF_BAND_STACKS ? mf_thread_stacks_between(taking->stacks, map->start, map->end) : 0))
 		return out_of_memory(err);
 	return 0;
 }
@@ -364,7 +366,7 @@ static int add_areas_of(struct taking *taking, size_t i, const struct sums *sums
 		{ other, is_free ? 0 : sums->empty, !is_free && !sums->live && !sums->own },
 		{ MF_BAND_MASSIF, sums->own, false },
 	};
-	char of_thread[64];
+	char of_thread[80];
 	int ret = 0;
 
 	for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]) && !ret; k++) {
@@ -376,7 +378,8 @@ static int add_areas_of(struct taking *taking, size_t i, const struct sums *sums
 		its.rss = parts[k].rss;
 		ret = add_area(taking, is_stack ? mf_thread_stacks_name(taking->stacks, range->start, range->end, of_thread,
 									sizeof(of_thread)) : name,
-			       is_first ? &map : &part, &its, parts[k].band);
+			       is_first ? &map : &part, &its, parts[k].band,
+			       is_stack ? mf_thread_stacks_between(taking->stacks, range->start, range->end) : 0);
 		is_first = false;
 	}
 	return ret;

@@ -147,11 +147,11 @@ size_t mf_thread_stacks_between(const struct mf_thread_stacks *stacks, uint64_t 
 const char *mf_thread_stacks_name(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end, char *text, size_t room)
 {
 	size_t first = first_from(stacks, start), n = mf_thread_stacks_between(stacks, start, end);
+	char others[40] = "";
 
-	if (n == 1)
-		snprintf(text, room, "thread %d (%s)", (int)stacks->stacks[first].tid, stacks->stacks[first].name);
-	else
-		snprintf(text, room, "%zu threads", n);
+	if (n > 1)
+		snprintf(others, sizeof(others), " and %zu other%s", n - 1, n == 2 ? "" : "s");
+	snprintf(text, room, "thread %d (%s)%s", (int)stacks->stacks[first].tid, stacks->stacks[first].name, others);
 	return text;
 }
 

@@ -31,8 +31,8 @@ int mf_thread_stacks_look(struct mf_thread_stacks *stacks, pid_t pid);
 size_t mf_thread_stacks_between(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end);
 
 /*
- * Writes the names of the threads whose stacks are between @start and @end to @text: "thread 12 (worker)", or "3 threads".
- * Returns @text.
+ * Writes the name of the first thread whose stack is between @start and @end to @text, and how many other threads have theirs
+ * there: "thread 12 (worker) and 2 others". No other mapping of the process has the same name. Returns @text.
  */
 const char *mf_thread_stacks_name(const struct mf_thread_stacks *stacks, uint64_t start, uint64_t end, char *text, size_t room);
 

@@ -76,17 +76,23 @@ static char *most_pinning_site(const struct mf_query *query, struct mf_recorded 
 	return label;
 }
 
-/* Returns how many mappings or, of stacks, threads there are in a band; 0 if that is not known. */
+/* Returns how many areas or, of stacks, threads there are in a band; 0 if that is not known. */
 static uint64_t count_areas(const struct mf_residency_detail *detail, enum mf_band band)
 {
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < detail->n_areas; i++) {
-		if (detail->areas[i].band != band || !detail->areas[i].rss)
+		const struct mf_residency_area *area = &detail->areas[i];
+
+		if (area->band != band || !area->rss)
 			continue;
-		if (!detail->areas[i].n)
+		/* A recording of an earlier version has neither number, nor how many areas the rest of a band consists of. */
+		if (!area->areas && !area->n)
 			return 0;
-		n += band == MF_BAND_STACKS ? detail->areas[i].n : 1;
+		if (band == MF_BAND_STACKS)
+			n += area->areas ? area->threads : area->n;
+		else
+			n += area->areas ? area->areas : 1;
 	}
 	return n;
 }

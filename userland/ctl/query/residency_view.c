@@ -138,19 +138,29 @@ static int print_areas(const struct mf_terminal *terminal, const struct mf_query
 		       const struct mf_residency_detail *detail, struct mf_error *err)
 {
 	mf_auto_free const struct mf_residency_area **areas = calloc(detail->n_areas + 1, sizeof(*areas));
-	uint64_t rss = mf_residency_rss(&detail->sample), rest = 0;
-	size_t n = 0, top = query->top ? query->top : ROWS, hidden = 0;
+	uint64_t rss = mf_residency_rss(&detail->sample), rest = 0, hidden = 0;
+	size_t n = 0, top = query->top ? query->top : ROWS;
+	bool is_counted = true;
 
 	if (!areas)
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < detail->n_areas; i++) {
-		enum mf_band band = detail->areas[i].band;
+		const struct mf_residency_area *area = &detail->areas[i];
 
-		if (band != MF_BAND_LIVE && band != MF_BAND_MASSIF && detail->areas[i].rss && detail->areas[i].n)
-			areas[n++] = &detail->areas[i];
+		if (area->band == MF_BAND_LIVE || area->band == MF_BAND_MASSIF || !area->rss)
+			continue;
+		if (area->n) {
+			areas[n++] = area;
+			continue;
+		}
+		/* The rest of a band; earlier versions did not record of how many areas. */
+		rest += area->rss;
+		hidden += area->areas ? area->areas : 1;
+		is_counted = is_counted && area->areas;
 	}
-	if (n)
-		qsort(areas, n, sizeof(*areas), compare_areas);
+	if (!n)
+		return 0;
+	qsort(areas, n, sizeof(*areas), compare_areas);
 	for (size_t i = 0; i < n; i++) {
 		if (!i && areas[i]->rss < rss / WORTH)
 			return 0;
@@ -168,8 +178,8 @@ static int print_areas(const struct mf_terminal *terminal, const struct mf_query
 		putc('\n', terminal->out);
 	}
 	if (hidden)
-		fprintf(terminal->out, "%11s %6.2f%%  %zu more\n", mf_quantity_bytes(rest).text, mf_quantity_share(rest, rss),
-			hidden);
+		fprintf(terminal->out, "%11s %6.2f%%  %s%" PRIu64 " more\n", mf_quantity_bytes(rest).text,
+			mf_quantity_share(rest, rss), is_counted ? "" : "at least ", hidden);
 	return 0;
 }
 
