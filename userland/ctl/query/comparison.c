@@ -134,7 +134,6 @@ static void print_totals(const struct mf_terminal *terminal, const struct mf_com
 		print_total(terminal, "reallocations", old->reallocations, new->reallocations, false);
 		print_total(terminal, "frees", old->frees, new->frees, false);
 	}
-	putc('\n', terminal->out);
 }
 
 /* The largest changes first. */
@@ -188,7 +187,7 @@ static void print_sites(const struct mf_terminal *terminal, const struct mf_comp
 	uint64_t rest[MF_COMPARISON_SIDES] = { 0 }, all[MF_COMPARISON_SIDES] = { 0 };
 	FILE *out = terminal->out;
 
-	fprintf(out, "%s%11s %10s %10s  %s%s", mf_terminal_bold(terminal), "change", "old", "new",
+	fprintf(out, "\n%s%11s %10s %10s  %s%s", mf_terminal_bold(terminal), "change", "old", "new",
 		mf_sites_by_names[c->query->by_given ? c->query->by : MF_SITES_BY_PLACE], what);
 	if (c->query->temporary && is_first)
 		fprintf(out, ", freed after at most %" PRIu64 " other allocation%s of their thread",
@@ -262,7 +261,6 @@ static void print_bands(const struct mf_terminal *terminal, const struct mf_comp
 				    sums[band][MF_COMPARISON_OLD], sums[band][MF_COMPARISON_NEW], true);
 	if (c->sides[MF_COMPARISON_OLD].n > 1 || c->sides[MF_COMPARISON_NEW].n > 1)
 		fputs("A page that several processes share is counted for each of them.\n", terminal->out);
-	putc('\n', terminal->out);
 }
 
 static bool has_touches(const struct mf_comparison *c, int side)
@@ -403,8 +401,6 @@ void mf_comparison_print(const struct mf_terminal *terminal, const struct mf_com
 		print_bands(terminal, c);
 		if (c->pinned.count)
 			print_sites(terminal, c, &c->pinned, ": free memory in pages that their blocks keep");
-		if (c->pinned.count && c->touched.count)
-			putc('\n', terminal->out);
 		if (c->touched.count)
 			print_sites(terminal, c, &c->touched, ": resident pages that they touched first");
 	}
