@@ -56,6 +56,32 @@ TEST_F_TIMEOUT(show, says_peak_end_and_sites, 120)
 	EXPECT_TRUE(HAS("█"));
 }
 
+/* Runs that allocate nothing, or one block: words in the singular, and no curve of nothing. */
+TEST_F_TIMEOUT(show, small_runs, 120)
+{
+	ctl_write_file("massif.c", "#include <stdlib.h>\nvoid *kept;\nint main(int argc, char **argv)\n{\n"
+		       "if (argc == 2) kept = malloc(3);\nif (argc == 3) free(realloc(malloc(1), 2));\nreturn 0;\n}\n", 0644);
+	ASSERT_EQ(0, RUN("cc", "-O0", "-g", "-o", "massif.program", "massif.c")) TH_LOG("%s", self->result.err);
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "./massif.program"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--leaks", "massif.rec"));
+	EXPECT_TRUE(HAS("\ncalls                     0 allocations, 0 reallocations, 0 frees\n"
+			"allocated               0 B  in 0 blocks\n\n      peak ")) TH_LOG("%s", self->result.out);
+	EXPECT_TRUE(HAS("\nnever freed             0 B  in 0 blocks\n"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "./massif.program", "one"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "--leaks", "massif.rec"));
+	EXPECT_TRUE(HAS("\ncalls                     1 allocation, 0 reallocations, 0 frees\n"
+			"allocated               3 B  in 1 block, 0.00% of it temporary (0)\n\n")) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_TRUE(HAS("\nnever freed             3 B  in 1 block\n"));
+	EXPECT_FALSE(HAS(" \n"));
+	ASSERT_EQ(0, RUN("massif-ctl", "record", "-q", "--record=massif.rec", "./massif.program", "one", "two"));
+	ASSERT_EQ(0, RUN("massif-ctl", "show", "massif.rec"));
+	EXPECT_TRUE(HAS(" 1 allocation, 1 reallocation, 1 free\n")) TH_LOG("%s", self->result.out);
+	/* The curve falls at the end; no line ends with blanks. */
+	EXPECT_FALSE(HAS(" \n"));
+}
+
 /* Pages mode has frames that name a kind of page, not code: show must not print them as if they were in a library. */
 TEST_F(show, massif_files_of_pages)
 {

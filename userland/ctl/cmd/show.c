@@ -33,6 +33,12 @@ static int refuse(const struct mf_error *err)
 	return 1;
 }
 
+/* Returns the ending of a noun after the number @n. */
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void print_text(FILE *out, const char *text)
 {
 	mf_auto_free char *copy = strdup(text);
@@ -107,12 +113,14 @@ static void print_temporaries(FILE *out, const struct mf_profile *profile)
 		allocated += profile->counts[i].allocated;
 		temporaries += profile->counts[i].temporaries;
 	}
-	fprintf(out, "allocated        %10s  in %" PRIu64 " blocks, %.2f%% of them temporary (%" PRIu64 ")",
-		mf_quantity_bytes(allocated).text, allocations,
-		mf_quantity_share(temporaries, allocations), temporaries);
-	if (profile->temporary_others)
+	fprintf(out, "allocated        %10s  in %" PRIu64 " block%s", mf_quantity_bytes(allocated).text, allocations,
+		plural(allocations));
+	if (allocations)
+		fprintf(out, ", %.2f%% of %s temporary (%" PRIu64 ")", mf_quantity_share(temporaries, allocations),
+			allocations == 1 ? "it" : "them", temporaries);
+	if (allocations && profile->temporary_others)
 		fprintf(out, ": freed after at most %" PRIu64 " other allocation%s of their thread", profile->temporary_others,
-			profile->temporary_others == 1 ? "" : "s");
+			plural(profile->temporary_others));
 	putc('\n', out);
 }
 
@@ -128,12 +136,14 @@ static void print_figures(const struct mf_terminal *terminal, const struct mf_re
 	print_total(out, facts->version ? "held at the end" : "last tree", process->end, &process->profile);
 	putc('\n', out);
 	if (facts->version && !facts->pages)
-		fprintf(out, "calls            %10" PRIu64 " allocations, %" PRIu64 " reallocations, %" PRIu64 " frees\n",
-			facts->allocations, facts->reallocations, facts->frees);
+		fprintf(out, "calls            %10" PRIu64 " allocation%s, %" PRIu64 " reallocation%s, %" PRIu64 " free%s\n",
+			facts->allocations, plural(facts->allocations), facts->reallocations, plural(facts->reallocations),
+			facts->frees, plural(facts->frees));
 	if (process->profile.counts)
 		print_temporaries(out, &process->profile);
 	if (facts->lost)
-		fprintf(out, "%" PRIu64 " events were lost: the figures are too low\n", facts->lost);
+		fprintf(out, "%" PRIu64 " event%s lost: the figures are too low\n", facts->lost,
+			facts->lost == 1 ? " was" : "s were");
 	putc('\n', out);
 }
 
@@ -247,7 +257,8 @@ static int print_leaks(const struct mf_query *query, const struct mf_terminal *t
 	if (!code) {
 		fprintf(terminal->out, "\nnever freed      %10s", mf_quantity_bytes(runtime.leaked_bytes).text);
 		if (process->profile.counts)
-			fprintf(terminal->out, "  in %" PRIu64 " blocks", runtime.leaked_blocks);
+			fprintf(terminal->out, "  in %" PRIu64 " block%s", runtime.leaked_blocks,
+				plural(runtime.leaked_blocks));
 		if (runtime.kept_bytes)
 			fprintf(terminal->out, "; the other %s are the C and C++ libraries' own, and no leak",
 				mf_quantity_bytes(runtime.kept_bytes).text);

@@ -80,16 +80,29 @@ void mf_curve_draw(const struct mf_terminal *terminal, const struct mf_profile *
 	sample(profile, values, columns);
 	for (size_t i = 0; i < columns; i++)
 		highest = values[i] > highest ? values[i] : highest;
+	/* If the program held nothing, there is nothing to draw. */
+	if (!highest) {
+		free(values);
+		return;
+	}
 	label = mf_quantity_bytes(highest);
 	for (unsigned int row = rows; row-- > 0;) {
 		fprintf(terminal->out, "%*s %s", LABEL, row + 1 == rows ? label.text : row ? "" : "0 B",
 			terminal->utf8 ? "\u2502" : "|");
+		size_t blanks = 0;
+
 		for (size_t i = 0; i < columns; i++) {
 			/* A column that is not 0 has at least the lowest height. */
-			double scaled = highest ? (double)values[i] / (double)highest * (double)(rows * STEPS) : 0;
-			uint64_t height = (uint64_t)scaled;
+			uint64_t height = (uint64_t)((double)values[i] / (double)highest * (double)(rows * STEPS));
+			unsigned int fill = fill_of(height || !values[i] ? height : 1, row * STEPS);
 
-			fputs(cell(terminal, fill_of(height || !values[i] ? height : 1, row * STEPS)), terminal->out);
+			/* A line does not end with blanks. */
+			if (!fill) {
+				blanks++;
+				continue;
+			}
+			fprintf(terminal->out, "%*s%s", (int)blanks, "", cell(terminal, fill));
+			blanks = 0;
 		}
 		putc('\n', terminal->out);
 	}
