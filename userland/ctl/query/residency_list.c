@@ -67,6 +67,7 @@ int mf_residency_list_print(const struct mf_terminal *terminal, const struct mf_
 {
 	size_t n = sort(recording), shown = query->top && query->top < n ? query->top : n;
 	FILE *out = terminal->out;
+	char words[128];
 
 	if (!n)
 		return mf_error_set(err, -ENODATA, "the file has no samples of the resident set: make the recording with "
@@ -78,10 +79,14 @@ int mf_residency_list_print(const struct mf_terminal *terminal, const struct mf_
 		print_process(terminal, recording->processes[i]);
 	if (shown < n)
 		fprintf(out, "%32s %8s %8s  %zu more\n", "", "", "", n - shown);
-	fprintf(out, "\nThe resident sets of %zu processes were sampled; --rss --pid=PID shows one of them.\n", n);
+	snprintf(words, sizeof(words), "The resident set%s of %zu process%s sampled; --rss --pid=PID shows one of them.",
+		 n == 1 ? "" : "s", n, n == 1 ? " was" : "es were");
+	putc('\n', out);
+	mf_terminal_print_wrapped(terminal, words);
 	if (recording->n_processes > n)
 		fprintf(out, "Of %zu more there is no sample.\n", recording->n_processes - n);
-	fputs("Do not add them up: a page that several processes share is in the resident set of each, and the largest\n"
-	      "samples are of different times. In Pss, such a page is divided by the number of processes that have it.\n", out);
+	mf_terminal_print_wrapped(terminal, "Do not add them up: a page that several processes share is in the resident set of "
+					    "each, and the largest samples are of different times. In Pss, such a page is "
+					    "divided by the number of processes that have it.");
 	return 0;
 }

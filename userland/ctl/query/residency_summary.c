@@ -22,30 +22,6 @@
 
 #define LABEL_COLUMNS 60u
 
-/* Prints @text in lines that fit the terminal, those after the first one indented by two columns. */
-static void print_wrapped(const struct mf_terminal *terminal, const char *text)
-{
-	size_t width = terminal->width > 20 ? terminal->width : 20, used = 0;
-
-	while (*text) {
-		size_t length = strcspn(text, " ");
-
-		if (used && used + 1 + length > width) {
-			fputs("\n ", terminal->out);
-			used = 1;
-		}
-		if (used) {
-			putc(' ', terminal->out);
-			used++;
-		}
-		fwrite(text, 1, length, terminal->out);
-		used += length;
-		text += length;
-		text += *text == ' ';
-	}
-	putc('\n', terminal->out);
-}
-
 /*
  * Returns the label of the site whose blocks keep most free memory in their pages, and how much in @bytes; NULL if none
  * keeps any. The caller frees it.
@@ -166,7 +142,7 @@ static int print_sentence(const struct mf_terminal *terminal, const struct mf_qu
 	putc('.', out);
 	if (fclose(out))
 		return -ENOMEM;
-	print_wrapped(terminal, text);
+	mf_terminal_print_wrapped(terminal, text);
 	return 0;
 }
 
@@ -197,7 +173,7 @@ static void print_advice(const struct mf_terminal *terminal, const struct mf_res
 		if (advice[i].band == MF_BAND_ANONYMOUS && detail->n_touches)
 			continue;
 		if (bytes && bytes * WORTH_ADVICE >= rss)
-			print_wrapped(terminal, advice[i].words);
+			mf_terminal_print_wrapped(terminal, advice[i].words);
 	}
 }
 

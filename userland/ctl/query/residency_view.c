@@ -51,20 +51,26 @@ static void print_heading(const struct mf_terminal *terminal, const struct mf_re
 	const struct mf_residency_sample *sample = &detail->sample;
 	bool is_peak = detail == &residency->peak;
 	FILE *out = terminal->out;
+	char words[160] = "";
 	uint64_t longest = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < residency->n_samples; i++)
 		if (residency->samples[i].took_us > longest)
 			longest = residency->samples[i].took_us;
-	fprintf(out, "%sresident set  %s%s at %s, %s of %zu samples%s\n", mf_terminal_bold(terminal),
+	fprintf(out, "%sresident set  %s%s at %s, %s of %zu sample%s\n", mf_terminal_bold(terminal),
 		mf_quantity_bytes(mf_residency_rss(sample)).text, mf_terminal_plain(terminal),
 		mf_quantity_time((int64_t)sample->time_ms, MF_TIME_MS).text,
 		is_peak ? "the largest" : detail == &residency->last ? "the last" : "one",
-		residency->n_samples, is_peak ? "" : " (the largest: --at=peak)");
-	if (is_peak && residency->peak_rss)
-		fprintf(out, "The kernel's peak (VmHWM) is %s. ", mf_quantity_bytes(residency->peak_rss).text);
-	fprintf(out, "The program ran on while a sample was taken, in at most %" PRIu64 ".%" PRIu64 " ms.\n", longest / 1000,
-		longest / 100 % 10);
+		residency->n_samples, residency->n_samples == 1 ? "" : "s");
+	if (!is_peak)
+		n = (size_t)snprintf(words, sizeof(words), "--at=peak shows the largest sample. ");
+	else if (residency->peak_rss)
+		n = (size_t)snprintf(words, sizeof(words), "The kernel's peak (VmHWM) is %s. ",
+				     mf_quantity_bytes(residency->peak_rss).text);
+	snprintf(words + n, sizeof(words) - n, "The program ran on while a sample was taken, in at most %" PRIu64 ".%" PRIu64
+		 " ms.", longest / 1000, longest / 100 % 10);
+	mf_terminal_print_wrapped(terminal, words);
 	mf_touch_view_print_source(terminal, process, detail);
 	putc('\n', out);
 }

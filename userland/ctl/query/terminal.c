@@ -157,3 +157,26 @@ unsigned int mf_terminal_print_cut(const struct mf_terminal *terminal, const cha
 	fputs(text, terminal->out);
 	return used;
 }
+
+void mf_terminal_print_wrapped(const struct mf_terminal *terminal, const char *text)
+{
+	size_t width = terminal->width > 20 ? terminal->width : 20, used = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (used && used + 1 + length > width) {
+			fputs("\n ", terminal->out);
+			used = 1;
+		}
+		if (used) {
+			putc(' ', terminal->out);
+			used++;
+		}
+		fwrite(text, 1, length, terminal->out);
+		used += length;
+		text += length;
+		text += *text == ' ';
+	}
+	putc('\n', terminal->out);
+}

@@ -36,4 +36,7 @@ unsigned int mf_terminal_left(const struct mf_terminal *terminal, unsigned int u
 /* Prints @text in at most @columns columns; a longer text ends in dots. Returns the number of columns. */
 unsigned int mf_terminal_print_cut(const struct mf_terminal *terminal, const char *text, unsigned int columns);
 
+/* Prints @text in lines that fit the terminal, those after the first one indented by two columns. */
+void mf_terminal_print_wrapped(const struct mf_terminal *terminal, const char *text);
+
 #endif

@@ -34,17 +34,19 @@ void mf_touch_view_print_source(const struct mf_terminal *terminal, const struct
 {
 	const struct mf_first_touches *touches = process->profile.touches;
 	FILE *out = terminal->out;
+	char counted[96] = "", words[256];
 
 	if (!touches) {
-		fputs("Source: /proc, sampled. It does not say which code touched the pages first, nor what was resident "
-		      "between samples.\n", out);
+		mf_terminal_print_wrapped(terminal, "Source: /proc, sampled. It does not say which code touched the pages "
+						    "first, nor what was resident between samples.");
 		return;
 	}
-	fprintf(out, "Source: massif.ko and /proc. massif.ko counted at most %s, at %s",
-		mf_quantity_bytes(touches->peak).text, mf_quantity_time((int64_t)touches->peak_ms, MF_TIME_MS).text);
 	if (detail->counted)
-		fprintf(out, ", and %s when this sample was taken", mf_quantity_bytes(detail->counted).text);
-	fputs(".\n", out);
+		snprintf(counted, sizeof(counted), ", and %s when this sample was taken",
+			 mf_quantity_bytes(detail->counted).text);
+	snprintf(words, sizeof(words), "Source: massif.ko and /proc. massif.ko counted at most %s, at %s%s.",
+		 mf_quantity_bytes(touches->peak).text, mf_quantity_time((int64_t)touches->peak_ms, MF_TIME_MS).text, counted);
+	mf_terminal_print_wrapped(terminal, words);
 	if (touches->lost)
 		fprintf(out, "massif.ko lost %" PRIu64 " records: pages of unknown origin are under [lost].\n", touches->lost);
 }
