@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,7 +24,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
-enum { SECONDS = 900, SHARED_FD = 3, PATIENCE_MS = 20000, STEPS_MAX = 5000, AGAIN_EVERY = 16 };
+enum { SECONDS = 900, SHARED_FD = 3, PATIENCE_MS = 20000, STEPS_MAX = 5000, AGAIN_EVERY = 16, WORKERS = 4 };
 
 /* At which steps massif-ctl is killed before its system call; at the others, after it. */
 enum turn { EVEN, ODD, BOTH };
@@ -47,14 +48,9 @@ FIXTURE(killed) {
 
 FIXTURE_SETUP(killed)
 {
-	self->memory = memfd_create("shared", MFD_CLOEXEC);
-	ASSERT_EQ(0, ftruncate(self->memory, 4096));
-	self->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, self->memory, 0);
-	ASSERT_NE(MAP_FAILED, self->shared);
-	ctl_remove_files("massif.");
-	ctl_remove_files("a.");
 }
 
+/* Also runs in a worker whose assertion has failed. */
 FIXTURE_TEARDOWN(killed)
 {
 	if (self->target > 0)
@@ -62,8 +58,22 @@ FIXTURE_TEARDOWN(killed)
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;
 	ctl_result_free(&self->result);
+}
+
+/* Gives a worker a directory and a page of its own. */
+static void set_up_worker(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, int worker)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "worker.%d", worker);
+	ASSERT_TRUE(!mkdir(name, 0700) || errno == EEXIST);
+	ASSERT_EQ(0, chdir(name));
 	ctl_remove_files("massif.");
 	ctl_remove_files("a.");
+	self->memory = memfd_create("shared", MFD_CLOEXEC);
+	ASSERT_EQ(0, ftruncate(self->memory, 4096));
+	self->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, self->memory, 0);
+	ASSERT_NE(MAP_FAILED, self->shared);
 }
 
 static void pass_time(void)
@@ -226,17 +236,17 @@ static void profile_before(struct __test_metadata *_metadata, FIXTURE_DATA(kille
 }
 
 /*
- * Kills massif-ctl at each step. With @both, once before and once after each; otherwise by turns, as the other tests do
- * the other way round.
+ * Kills massif-ctl at every step from @first on that is a multiple of WORKERS later. With BOTH, once before and once after
+ * each; otherwise by turns, as the other tests do the other way round.
  */
-static void kill_at_each_step(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, const char *word,
-			      const char *other, enum turn turn)
+static void kill_at_steps(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, const char *word,
+			  const char *other, enum turn turn, long first)
 {
 	bool killed = true, keeps = !strcmp(word, "keeps");
 	int status = 0;
 	long step;
 
-	for (step = 1; killed && step < STEPS_MAX; step++) {
+	for (step = first; killed && step < STEPS_MAX; step += WORKERS) {
 		for (int after = 0; after < 2 && killed; after++) {
 			if (turn != BOTH && (step + after + (long)turn) % 2)
 				continue;
@@ -250,10 +260,39 @@ static void kill_at_each_step(struct __test_metadata *_metadata, FIXTURE_DATA(ki
 			stop(self);
 		}
 	}
-	TH_LOG("%s: %ld steps", word, step - 2);
+	TH_LOG("%s: the attach had ended before step %ld", word, step - WORKERS);
 	EXPECT_EQ(0, status);
 	EXPECT_LT(100, step);
 	EXPECT_GT(STEPS_MAX, step);
+}
+
+/*
+ * Kills massif-ctl at each step. Programs and massif-ctl mostly wait for each other and for time to pass, so several workers
+ * share the steps among them.
+ */
+static void kill_at_each_step(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, const char *word,
+			      const char *other, enum turn turn)
+{
+	pid_t workers[WORKERS];
+
+	for (int i = 0; i < WORKERS; i++) {
+		workers[i] = fork();
+		ASSERT_LE(0, workers[i]);
+		if (workers[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		set_up_worker(_metadata, self, i);
+		kill_at_steps(_metadata, self, word, other, turn, 1 + i);
+		_exit(_metadata->passed ? 0 : 1);
+	}
+	for (int i = 0; i < WORKERS; i++) {
+		int status;
+
+		ASSERT_EQ(workers[i], waitpid(workers[i], &status, 0));
+		EXPECT_EQ(0, status) {
+			TH_LOG("%s: worker %d failed", word, i);
+		}
+	}
 }
 
 TEST_F_TIMEOUT(killed, while_it_sleeps, SECONDS)
