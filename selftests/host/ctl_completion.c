@@ -122,6 +122,7 @@ static const struct {
 	{ "massif-ctl --stack", { "--stacks" }, { "--sort" } },
 	{ "massif-ctl check --budget=c.", { "script" }, { "--budget=c.=" } },
 	{ "massif-ctl completion ", { "bash", "zsh", "fish" }, { "show" } },
+	{ "massif-ctl help s", { "show", "snapshot" }, { "diff", "bash" } },
 	{ "massif-ctl run -- massif_no_such_program --hea", { NULL }, { "--heap-admin", "--heap-extra" } },
 };
 

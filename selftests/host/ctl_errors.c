@@ -29,6 +29,17 @@ static const struct {
 	{ { "--depth=0", "true" }, 1,
 	  "massif-ctl: Bad option: --depth=0\n"
 	  "massif-ctl: '--depth' argument must be between 1 and 200\n" ADVICE },
+	{ { "help", "snapshots" }, 1,
+	  "massif-ctl: help: there is no command 'snapshots'\nmassif-ctl: Did you mean 'snapshot'?\n" },
+	{ { "help", "perl" }, 1, "massif-ctl: help: there is no command 'perl'\n" },
+	{ { "help", "show", "diff" }, 1, "massif-ctl: help takes one command\n" },
+	{ { "version", "show" }, 1, "massif-ctl: version takes no arguments\n" },
+	{ { "doctor", "--mode=x" }, 2,
+	  "massif-ctl: Bad option: --mode=x\n"
+	  "massif-ctl: doctor takes --mode=heap, --mode=pages or --mode=all (the default)\n" },
+	{ { "doctor", "heap" }, 2,
+	  "massif-ctl: Unexpected argument: heap\n"
+	  "massif-ctl: doctor takes --mode=heap, --mode=pages or --mode=all (the default)\n" },
 	{ { "run", "--wrong", "true" }, 1, "massif-ctl: Unknown option: --wrong\n" ADVICE },
 	/* Valgrind accepts this value of --command-line-only, and treats it as `no`. */
 	{ { "--command-line-only=x", "true" }, 1,
@@ -139,6 +150,25 @@ TEST_F(errors, help_of_verbs)
 		EXPECT_STREQ("", self->result.err);
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
 		ctl_result_free(&self->result);
+	}
+}
+
+/* massif-ctl help COMMAND is the same as massif-ctl COMMAND --help. */
+TEST_F(errors, help_with_a_command)
+{
+	static const char *const verbs[] = { "show", "run", "attach", "help" };
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *wanted;
+
+		CTL_RUN(&self->result, "massif-ctl", verbs[i], "--help");
+		wanted = strdup(self->result.out);
+		ctl_result_free(&self->result);
+		CTL_RUN(&self->result, "massif-ctl", "help", verbs[i]);
+		EXPECT_STREQ(wanted, self->result.out);
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		ctl_result_free(&self->result);
+		free(wanted);
 	}
 }
 

@@ -200,7 +200,7 @@ const struct mf_command mf_commands[] = {
 	  "  bash:  massif-ctl completion bash >~/.local/share/bash-completion/completions/massif-ctl\n"
 	  "  zsh:   massif-ctl completion zsh >DIR/_massif-ctl, where DIR is in $fpath\n"
 	  "  fish:  massif-ctl completion fish >~/.config/fish/completions/massif-ctl.fish\n" },
-	{ "help", "help", "print this text", mf_command_help },
+	{ "help", "help [COMMAND]", "print this text, or explain a command", mf_command_help },
 	{ "version", "version", "print the version", mf_command_version },
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl help: lists the commands and options.
+// massif-ctl help: lists the commands and options, or explains one command.
 
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
 #include "ctl/message/message.h"
+#include "ctl/options/nearest.h"
 #include "ctl/options/options.h"
 
 static int finish(void)
@@ -23,12 +24,18 @@ static void print_options(void)
 	mf_options_print_help(stdout);
 }
 
+static const struct mf_command *find(const char *name)
+{
+	for (unsigned int i = 0; i < mf_n_commands; i++)
+		if (strcmp(mf_commands[i].name, name) == 0)
+			return &mf_commands[i];
+	return NULL;
+}
+
 int mf_command_explain(const char *name)
 {
-	const struct mf_command *command = mf_commands;
+	const struct mf_command *command = find(name);
 
-	while (strcmp(command->name, name) != 0)
-		command++;
 	printf("usage: massif-ctl %s\n\n  %s\n", command->usage, command->summary);
 	if (command->details)
 		printf("\n%s", command->details);
@@ -39,8 +46,38 @@ int mf_command_explain(const char *name)
 	return finish();
 }
 
+/* Returns the name of a command that is similar to @word, or NULL. */
+static const char *suggest(const char *word)
+{
+	struct mf_nearest nearest = { .word = word, .length = strlen(word) };
+
+	for (unsigned int i = 0; i < mf_n_commands; i++)
+		mf_nearest_consider(&nearest, mf_commands[i].name);
+	return nearest.found;
+}
+
+static int refuse(const char *word)
+{
+	const char *name = suggest(word);
+
+	if (name)
+		mf_message_say(MF_MESSAGE_ERROR, "help: there is no command '%.400s'\nDid you mean '%s'?", word, name);
+	else
+		mf_message_say(MF_MESSAGE_ERROR, "help: there is no command '%.400s'", word);
+	return 1;
+}
+
 int mf_command_help(int argc, char **argv)
 {
+	if (argc > 1) {
+		mf_message_say(MF_MESSAGE_ERROR, "help takes one command");
+		return 1;
+	}
+	if (argc && !find(argv[0]))
+		return refuse(argv[0]);
+	/* run has no help of its own, like run --help. */
+	if (argc && find(argv[0])->run != mf_command_run)
+		return mf_command_explain(argv[0]);
 	printf("Profiles how much memory a program uses over time, and which code allocated it.\n"
 	       "ms_print turns the resulting file into a report.\n\n");
 	for (unsigned int i = 0; i < mf_n_commands; i++)

@@ -136,6 +136,9 @@ static int write_bash(FILE *out)
 	      "\tcase $command in\n"
 	      "\trun | record) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
 	      "\tcompletion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")) ;;\n"
+	      "\thelp) COMPREPLY=($(compgen -W '", out);
+	print_commands(out, true);
+	fputs("' -- \"$cur\")) ;;\n"
 	      "\t*) _filedir ;;\n"
 	      "\tesac\n"
 	      "}\n"
@@ -177,6 +180,13 @@ static void write_zsh_option(FILE *out, const struct mf_candidate *option)
 	fputs("' \\\n", out);
 }
 
+static void print_zsh_commands(FILE *out)
+{
+	fputs("\t\t\t'1:command:(", out);
+	print_commands(out, true);
+	fputs(")'", out);
+}
+
 static void write_zsh_command(FILE *out, const struct mf_command *command, const struct mf_candidates *candidates)
 {
 	fprintf(out, "\t%s)\n\t\t_arguments -S \\\n", command->name);
@@ -186,6 +196,8 @@ static void write_zsh_command(FILE *out, const struct mf_command *command, const
 		fputs("\t\t\t'(-)1:program:_command_names -e' '*::arguments:_normal'", out);
 	else if (command->run == mf_command_completion)
 		fputs("\t\t\t'1:shell:(bash zsh fish)'", out);
+	else if (command->run == mf_command_help)
+		print_zsh_commands(out);
 	else
 		fputs("\t\t\t'*:file:_files'", out);
 	fputs(" ;;\n", out);
@@ -273,7 +285,10 @@ static int write_fish(FILE *out)
 		print_fish_text(out, mf_commands[i].summary);
 		putc('\n', out);
 	}
-	fputs("complete -c massif-ctl -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n", out);
+	fputs("complete -c massif-ctl -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
+	      "complete -c massif-ctl -n '__fish_seen_subcommand_from help' -f -a '", out);
+	print_commands(out, true);
+	fputs("'\n", out);
 	return for_each(out, write_fish_command);
 }
 

@@ -178,11 +178,10 @@ static bool visit(const struct ward *ward)
 	return fine;
 }
 
-static int refuse(const char *word)
+/* @what says what is wrong with @word. */
+static int refuse(const char *what, const char *word)
 {
-	mf_message_say(MF_MESSAGE_ERROR,
-		       "Unknown option: %.400s\ndoctor takes --mode=heap, --mode=pages or "
-		       "--mode=all (the default)",
+	mf_message_say(MF_MESSAGE_ERROR, "%s: %.400s\ndoctor takes --mode=heap, --mode=pages or --mode=all (the default)", what,
 		       word);
 	return 2;
 }
@@ -196,13 +195,13 @@ int mf_command_doctor(int argc, char **argv)
 
 	for (int i = 0; i < argc; i++) {
 		if (strncmp(argv[i], option, strlen(option)) != 0)
-			return refuse(argv[i]);
+			return refuse(argv[i][0] == '-' ? "Unknown option" : "Unexpected argument", argv[i]);
 		mode = argv[i] + strlen(option);
 		known = strcmp(mode, "all") == 0;
 		for (size_t j = 0; j < sizeof(wards) / sizeof(wards[0]); j++)
 			known |= strcmp(mode, wards[j].name) == 0;
 		if (!known)
-			return refuse(argv[i]);
+			return refuse("Bad option", argv[i]);
 	}
 	uname(&name);
 	printf("massif-ctl %s, Linux %s, %s, user %u\n", MASSIF_VERSION, name.release, name.machine,
