@@ -135,22 +135,29 @@ static struct task_struct *get_thread(struct massif_target *target, const struct
  * The credentials of the target's threads may have changed since the last record, so check them again. If the target's
  * first member is about to end and no longer uses @mm, the result of the last check still applies.
  *
- * Context: process context; mmap_lock may be held; does not sleep.
- * Return: true if the resync is allowed. If not, the target is hidden.
+ * A thread can execute another program at any time, and since Linux 7.2 the dumpable flag and the user namespace are the
+ * thread's, not @mm's. So they are only read while the thread cannot replace its address space; the kernel replaces them
+ * together. If the thread no longer uses @mm, nothing can be said about @mm, and the consumer has to ask again.
+ *
+ * Context: process context; mmap_lock may be held; takes the thread's alloc_lock (task_lock()); does not sleep.
+ * Return: true if the resync is allowed. If not, either the target is hidden, or the consumer may try again later.
  */
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
 {
 	struct task_struct *thread;
-	bool ok;
+	bool same, ok;
 
 	if (session->privileged)
 		return true;
 	thread = get_thread(target, mm);
 	if (!thread)
 		return !READ_ONCE(target->hidden);
-	ok = may_look_into(session->cred, thread, mm);
+	task_lock(thread);
+	same = thread->mm == mm;
+	ok = same && may_look_into(session->cred, thread, mm);
+	task_unlock(thread);
 	put_task_struct(thread);
-	if (!ok)
+	if (same && !ok)
 		WRITE_ONCE(target->hidden, true);
 	return ok;
 }

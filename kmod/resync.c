@@ -232,13 +232,12 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 		mm = massif_target_mmget(target);
 		if (!mm)
 			continue;
-		if (!massif_access_asked(session, target, mm)) {
-			massif_lifecycle_dismiss(target);
-		} else {
+		if (massif_access_asked(session, target, mm))
 			massif_resync(target, mm, all ? MASSIF_RESYNC_ASKED : MASSIF_RESYNC_LOST);
-			if (!massif_target_synced(target))
-				(*remaining)++;
-		}
+		if (READ_ONCE(target->hidden))
+			massif_lifecycle_dismiss(target);
+		else if (!massif_target_synced(target))
+			(*remaining)++;
 		/*
 		 * Asynchronous, because if this drops the last user of the address space, the program can make the
 		 * teardown wait for any length of time; see finish() in attach.c.
