@@ -6,6 +6,7 @@
 
 #include "compat/prototype.h"
 #include "compat/ptrace.h"
+#include "compat/task_work.h"
 #include "detour.h"
 #include "device.h"
 #include "process.h"
@@ -37,6 +38,7 @@ static int __init massif_init(void)
 	if (err)
 		return err;
 	massif_ptrace_init();
+	massif_task_work_init();
 	massif_return_work_init();
 	massif_rss_spans_start();
 	err = massif_target_init();

@@ -4,7 +4,8 @@
 // Such a grace period ends when each thread that was running at its beginning has slept or returned to user mode. Threads
 // of io_uring may do neither for hours: every user can have one that looks for requests in a loop (IORING_SETUP_SQPOLL). Who
 // waits for it may hold locks that others need, such as those of ftrace. But these threads run their task_work in between.
-// So the module queues work for them that reports a quiescent state, again and again while it waits.
+// So the module queues work for them that reports a quiescent state, again and again while it waits. Afterwards it takes back
+// what has not run: the thread may have begun to sleep before it has looked at its task_work, and may sleep for hours.
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/hashtable.h>
@@ -19,6 +20,7 @@
 #include <linux/task_work.h>
 #include <linux/workqueue.h>
 
+#include "compat/task_work.h"
 #include "quiescent.h"
 
 /* A grace period without such threads usually ends sooner. */
@@ -33,7 +35,10 @@ struct prod {
 
 static_assert(offsetof(struct prod, passed) == MASSIF_PROD_PASSED);
 
-/* The prods that have not passed, at most one for each thread, and their number. Only the work uses these. */
+/*
+ * The prods that have neither passed nor been taken back, at most one for each thread, and their number. Only the work uses
+ * these.
+ */
 static DEFINE_HASHTABLE(prods, 10);
 static unsigned int count;
 
@@ -55,10 +60,18 @@ void massif_quiescent_pass(void)
 	cond_resched_tasks_rcu_qs();
 }
 
-/* Returns whether a thread may be one that never sleeps, and runs its task_work. */
-static bool is_busy(const struct task_struct *thread)
+/*
+ * Returns whether a grace period waits for a thread that runs its task_work although it neither sleeps nor returns to user
+ * mode. A kernel without RCU tasks has no grace periods that wait for such threads.
+ */
+static bool is_awaited(const struct task_struct *thread)
 {
-	return (thread->flags & (PF_IO_WORKER | PF_KTHREAD)) == PF_IO_WORKER && READ_ONCE(thread->on_rq);
+#ifdef CONFIG_TASKS_RCU
+	return (READ_ONCE(thread->flags) & (PF_IO_WORKER | PF_KTHREAD)) == PF_IO_WORKER &&
+	       READ_ONCE(thread->rcu_tasks_holdout);
+#else
+	return false;
+#endif
 }
 
 /* The thread is not notified, because a notification could interrupt what it does for its program. */
@@ -96,21 +109,31 @@ static void prod_all(void)
 
 	rcu_read_lock();
 	for_each_process_thread(process, thread)
-		if (is_busy(thread) && !is_prodded(thread))
+		if (is_awaited(thread) && !is_prodded(thread))
 			prod(thread);
 	rcu_read_unlock();
 }
 
-static void reap(void)
+/*
+ * Frees the prods that have passed. If nobody waits any more (@wanted is false), those that their threads have not begun to
+ * run are taken back, so that a thread which sleeps does not keep the module from being unloaded. That fails if the thread
+ * sleeps in other task_work which it has taken from its list together with the prod. Such a thread is woken up, because it
+ * may sleep for another reason if this kernel cannot take work back.
+ */
+static void reap(bool wanted)
 {
 	struct hlist_node *next;
 	struct prod *done;
 	int bucket;
 
 	hash_for_each_safe(prods, bucket, next, done, node) {
-		if (!try_wait_for_completion(&done->passed)) {
-			/* It may have gone to sleep before it has looked at its task_work. */
-			wake_up_process(done->thread);
+		bool over = try_wait_for_completion(&done->passed);
+
+		if (!over && !wanted)
+			over = massif_task_work_cancel(done->thread, &done->work);
+		if (!over) {
+			if (!wanted)
+				wake_up_process(done->thread);
 			continue;
 		}
 		hash_del(&done->node);
@@ -134,7 +157,7 @@ static void prod_and_reap(struct work_struct *work)
 	spin_lock(&lock);
 	wanted = waiting;
 	spin_unlock(&lock);
-	reap();
+	reap(wanted);
 	if (wanted)
 		prod_all();
 	spin_lock(&lock);
@@ -171,7 +194,7 @@ void massif_quiescent_end(void)
 	/* The work does not run if it was cancelled, so that count does not change. */
 	if (!--waiting && cancel_delayed_work(&prodding)) {
 		if (count)
-			queue_delayed_work(system_long_wq, &prodding, INTERVAL);
+			queue_delayed_work(system_long_wq, &prodding, 0);
 		else
 			rest();
 	}

@@ -34,6 +34,7 @@
 static const struct massif_btf_row others[] = {
 	{ MASSIF_FAULT_SYMBOL, "int(vm_area_struct *, long, int, pt_regs *)" },
 	{ "ptrace_may_access", "bool(task_struct *, int)" },
+	{ "task_work_cancel_match", "callback_head *(task_struct *, *, *)" },
 	{ TRACE "sched_process_fork", "void(*, task_struct *, task_struct *)" },
 	{ TRACE "sched_process_exec", "void(*, task_struct *, int, linux_binprm *)" },
 #ifdef MASSIF_HAVE_exit_group_dead

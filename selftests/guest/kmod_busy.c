@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -32,6 +35,14 @@
 
 #define BUSY_THREADS	9
 #define ROUNDS		5
+
+/* How long a thread populates memory, in seconds, before it falls asleep; and what one request can populate, in bytes. */
+#define POPULATES	10
+#define POPULATED_MOST	((1ul << 32) - 16 * PAGE)
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ	22
+#endif
 
 /* Begins to be busy, and waits to be killed. Writes the result of io_uring_setup() to @to. */
 static void be_busy(int to)
@@ -57,6 +68,92 @@ static void be_busy(int to)
 			result = -errno;
 	}
 	if (write(to, &result, sizeof(result)) == sizeof(result))
+		pause();
+	_exit(0);
+}
+
+/* Returns a mapping of @bytes whose pages the kernel populates one by one, or MAP_FAILED. */
+static char *map_small_pages(size_t bytes)
+{
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at != MAP_FAILED)
+		madvise(at, bytes, MADV_NOHUGEPAGE);
+	return at;
+}
+
+/* Returns how many bytes are populated in POPULATES seconds; 0 if this kernel has no MADV_POPULATE_READ. */
+static size_t bytes_populated(void)
+{
+	const size_t tried = 128 << 20;
+	struct timespec begin, end;
+	char *at = map_small_pages(tried);
+	double bytes;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	err = at == MAP_FAILED || madvise(at, tried, MADV_POPULATE_READ);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (err)
+		return 0;
+	munmap(at, tried);
+	bytes = tried * (double)POPULATES / (end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) / 1e9);
+	return bytes < POPULATED_MOST ? (size_t)bytes & ~(PAGE - 1) : POPULATED_MOST;
+}
+
+/* Makes the page at @at one for which faults wait. Returns the userfaultfd, or -errno. */
+static int make_faults_wait(const char *at)
+{
+	struct uffdio_register range = {
+		.range = { .start = (uintptr_t)at, .len = PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	return fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range) ? -errno : fd;
+}
+
+/*
+ * Has a thread of io_uring populate memory, for which it does not sleep, and then the page of a userfaultfd, for which it
+ * sleeps until the process is killed. Writes 0 or -errno to @to, and 0 when the thread sleeps.
+ */
+static void be_busy_and_sleep(int to)
+{
+	struct io_uring_params params = { 0 };
+	struct io_uring_sqe *entry = MAP_FAILED;
+	char *queue = MAP_FAILED, *memory;
+	size_t bytes = bytes_populated();
+	int ring, result = 0, waits;
+	struct pollfd poll_for = { .events = POLLIN };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	memory = map_small_pages(bytes + PAGE);
+	ring = syscall(SYS_io_uring_setup, 4, &params);
+	if (ring >= 0) {
+		queue = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+		entry = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
+	}
+	waits = bytes && memory != MAP_FAILED && queue != MAP_FAILED && entry != MAP_FAILED ?
+		make_faults_wait(memory + bytes) : -EOPNOTSUPP;
+	if (waits < 0) {
+		result = waits;
+	} else {
+		*entry = (struct io_uring_sqe){
+			.opcode = IORING_OP_MADVISE,
+			.addr = (uintptr_t)memory,
+			.len = bytes + PAGE,
+			.fadvise_advice = MADV_POPULATE_READ,
+		};
+		*(uint32_t *)(queue + params.sq_off.array) = 0;
+		__atomic_store_n((uint32_t *)(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
+		if (syscall(SYS_io_uring_enter, ring, 1, 0, 0, NULL, 0) != 1)
+			result = -errno;
+	}
+	if (write(to, &result, sizeof(result)) != sizeof(result) || result)
+		_exit(0);
+	poll_for.fd = waits;
+	if (poll(&poll_for, 1, -1) == 1 && write(to, &result, sizeof(result)) == sizeof(result))
 		pause();
 	_exit(0);
 }
@@ -222,6 +319,48 @@ TEST_F_TIMEOUT(busy, nobody_waits_for_one_that_begins_later, 300)
 	waitpid(second, NULL, 0);
 	if (seconds >= BUSY)
 		waitpid(pid, NULL, 0);
+}
+
+/*
+ * A thread is asked to report a quiescent state, but falls asleep before it has looked at its task_work. It does not keep
+ * the module loaded.
+ */
+TEST_F_TIMEOUT(busy, nor_is_one_that_falls_asleep, 120)
+{
+	struct massif_setup setup = { .ring_bytes = 1 << 20 };
+	int ends[2], result = -EIO, tries;
+	struct kmod_session session;
+	pid_t pid;
+
+	if (self->result)
+		SKIP(return, "no busy thread: io_uring: error %d", -self->result);
+	ASSERT_EQ(0, kmod_session_open_as(&session, &setup));
+	ASSERT_EQ(0, pipe2(ends, O_CLOEXEC));
+	pid = fork();
+	if (!pid) {
+		close(session.fd);
+		be_busy_and_sleep(ends[1]);
+	}
+	ASSERT_LT(0, pid);
+	close(ends[1]);
+	ASSERT_EQ(sizeof(result), read(ends[0], &result, sizeof(result)));
+	/* The thread does not report while it populates memory, so that close() leaves the hooks armed. */
+	kmod_session_close(&session);
+	if (result) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		SKIP(return, "no thread that populates memory: error %d", -result);
+	}
+	EXPECT_LT(0, kmod_module_users());
+	ASSERT_EQ(sizeof(result), read(ends[0], &result, sizeof(result)));
+	/* Disarming waits for three grace periods, in each of which the other thread is asked to report. */
+	for (tries = 0; tries < SOON && kmod_module_users() > 0; tries++)
+		sleep(1);
+	TH_LOG("not in use after %d s", tries);
+	EXPECT_EQ(0, kmod_module_users());
+	EXPECT_EQ(0, kmod_module_unload_soon("massif"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 /* While a thread is busy, the module is used, becomes idle, and is unloaded. */

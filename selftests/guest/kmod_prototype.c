@@ -50,6 +50,7 @@ static const struct {
 	{ "handle_mm_fault=int(mm_struct *, vm_area_struct *, long, int)", "handle_mm_fault" },
 	{ "__mm_populate=int(vm_area_struct *, long, long)", "__mm_populate" },
 	{ "ptrace_may_access=int(task_struct *, int)", "ptrace_may_access" },
+	{ "task_work_cancel_match=bool(task_struct *, *, *)", "task_work_cancel_match" },
 	{ "btf_trace_rss_stat=void(*, vm_area_struct *, ...)", "btf_trace_rss_stat" },
 	{ "btf_trace_sched_process_fork=void(*, task_struct *)", "btf_trace_sched_process_fork" },
 	/*
