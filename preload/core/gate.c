@@ -15,6 +15,14 @@
 /* Number of times that a thread polls a busy tally before it starts to sleep between polls. */
 #define SPINS 200u
 
+/*
+ * The first sleep between two polls, in nanoseconds, and how often that time is doubled. A thread with a real-time
+ * priority wakes up exactly when its timer expires. If it slept for only a microsecond each time, it would keep the
+ * processor busy, and a thread with a lower priority on the same processor could never finish its event.
+ */
+#define FIRST_SLEEP 1000u
+#define DOUBLINGS 6u
+
 const char mf_gate_never_alone;
 MF_LASTING const char *mf_gate_alone = &mf_gate_never_alone;
 
@@ -26,11 +34,14 @@ uint32_t mf_gate_closed;
 bool mf_gate_is_frozen;
 static struct mf_lock lock;
 
-/* Sleeps for a microsecond. Uses futex(2), which sandboxes allow because allocators use it as well. */
-static void sleep_a_moment(void)
+/*
+ * Sleeps between two polls; @sleeps: how often this function has been called before during the same wait. Uses futex(2),
+ * which sandboxes allow because allocators use it as well.
+ */
+static void sleep_a_moment(uint32_t sleeps)
 {
 	static const uint32_t word;
-	const struct timespec pause = { .tv_nsec = 1000 };
+	const struct timespec pause = { .tv_nsec = FIRST_SLEEP << (sleeps < DOUBLINGS ? sleeps : DOUBLINGS) };
 	/*
 	 * errno belongs to the program, and the futex call below sets it to ETIMEDOUT or EINTR. So save and restore it.
 	 */
@@ -54,7 +65,7 @@ static bool looks_again(uint32_t spins)
 #endif
 		return true;
 	}
-	sleep_a_moment();
+	sleep_a_moment(spins - SPINS);
 	return mf_session_is_active();
 }
 

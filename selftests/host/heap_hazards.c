@@ -45,6 +45,17 @@ TEST_F(hazards, smallest_stacks)
 	EXPECT_STREQ("", self->result.err);
 }
 
+/* A thread that waits for another one's event sleeps long enough for a thread with a lower priority to run. */
+TEST_F(hazards, real_time_threads_of_one_processor)
+{
+	RUN(self, NULL, ctl_target("heap_realtime"));
+	if (ctl_exit_code(&self->result) == 4)
+		SKIP(return, "real-time priorities are not permitted");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("fine\n", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+}
+
 /* The memory below a segment of a split stack does not belong to the thread. */
 TEST_F(hazards, little_left_of_a_stack_segment)
 {

@@ -91,6 +91,8 @@ LDLIBS-heap_requests_mixed := -lpthread
 CFLAGS-libheap_requests := -g -O1 -D_GNU_SOURCE -Wl,-z,noseparate-code
 # -z now: lazy binding would need 3 KiB of stack at the first call of each function.
 LDLIBS-heap_small_stacks := -Wl,-z,now -lpthread
+CFLAGS-heap_realtime := -g -O1 -D_GNU_SOURCE
+LDLIBS-heap_realtime := -lpthread
 CFLAGS-heap_space := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_space := -ldl -pthread
 # Needs the gold linker, which enlarges the stack for functions that call code without split stacks.
