@@ -159,21 +159,46 @@ static struct rlimit widen(const struct limit *limit, const struct rlimit *asked
 	return wide;
 }
 
+/*
+ * Returns whether @asked can be read. If not, sets errno to EFAULT, as the kernel does. Has the kernel read @asked, by
+ * requesting a limit of a resource that does not exist: the kernel reads the limit before it refuses the resource.
+ */
+static bool is_readable(const struct rlimit *asked)
+{
+	int saved = errno;
+
+	if (mf_start()->prlimit(0, __RLIMIT_NLIMITS, asked, NULL) && errno == EFAULT)
+		return false;
+	errno = saved;
+	return true;
+}
+
+/* @asked and @before may be the same. Like the kernel, writes @before last, and fails if that is not possible. */
 static int change(struct limit *limit, const struct rlimit *asked, struct rlimit *before)
 {
 	const struct mf_real *real = mf_start();
-	struct rlimit now, wide;
-	int ret = real->getrlimit(limit->resource, &now);
+	struct rlimit now, shown, wide, wanted;
+	int ret;
 
-	if (!ret && before)
-		*before = without_share(limit, &now);
-	if (ret || !asked)
+	if (asked && !is_readable(asked))
+		return -1;
+	ret = real->getrlimit(limit->resource, &now);
+	if (ret)
 		return ret;
-	wide = widen(limit, asked, &now);
-	ret = real->setrlimit(limit->resource, &wide);
-	if (!ret) {
-		limit->shown = *asked;
+	shown = without_share(limit, &now);
+	if (asked) {
+		wanted = *asked;
+		wide = widen(limit, &wanted, &now);
+		ret = real->setrlimit(limit->resource, &wide);
+		if (ret)
+			return ret;
+		limit->shown = wanted;
 		limit->set = wide;
+	}
+	if (before) {
+		ret = real->getrlimit(limit->resource, before);
+		if (!ret)
+			*before = shown;
 	}
 	return ret;
 }

@@ -68,6 +68,13 @@ TEST_F(limits, of_its_own)
 	compare(_metadata, self);
 }
 
+/* Addresses that the kernel refuses are refused; one address may be that of the new limit and of the old one. */
+TEST_F(limits, at_odd_addresses)
+{
+	run_both(self, NULL, "--trace-children=no", "addresses");
+	compare(_metadata, self);
+}
+
 TEST_F(limits, of_what_it_spawns)
 {
 	run_both(self, NULL, "--trace-children=no", "spawned");

@@ -237,11 +237,47 @@ static int room(char **argv)
 	_exit(3);
 }
 
+static void report(const char *what, int ret)
+{
+	printf("%s: %s\n", what, ret ? strerror(errno) : "success");
+}
+
+/* Passes addresses that cannot be used, and one address for both limits, of what is set and of what is returned. */
+static int addresses(void)
+{
+	static const int resources[] = { RLIMIT_AS, RLIMIT_DATA };
+	/* Volatile, so that the compiler does not warn about the pointers. */
+	struct rlimit *volatile none = NULL, *volatile wild = (struct rlimit *)8;
+
+	for (int i = 0; i < 2; i++) {
+		struct rlimit both = { 8 * GIB, RLIM_INFINITY }, seen;
+
+		report("get, wild", getrlimit(resources[i], wild));
+		report("get, none", getrlimit(resources[i], none));
+		report("set, wild", setrlimit(resources[i], wild));
+		report("set, none", setrlimit(resources[i], none));
+		report("exchange, wild", prlimit(0, resources[i], wild, NULL));
+		report("exchange, both wild", prlimit(0, resources[i], wild, wild));
+		report("exchange, wild result", prlimit(0, resources[i], NULL, wild));
+		report("exchange", prlimit(0, resources[i], &both, &both));
+		report("get", getrlimit(resources[i], &seen));
+		printf("was %lld %lld, is %lld %lld\n", (long long)both.rlim_cur, (long long)both.rlim_max,
+		       (long long)seen.rlim_cur, (long long)seen.rlim_max);
+		both.rlim_cur = 4 * GIB;
+		report("exchange with a wild result", prlimit(0, resources[i], &both, wild));
+		report("get", getrlimit(resources[i], &seen));
+		printf("is %lld %lld\n", (long long)seen.rlim_cur, (long long)seen.rlim_max);
+	}
+	return 3;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 3 && !strcmp(argv[1], "room"))
 		return room(argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "spawned"))
 		return spawned();
+	if (argc > 1 && !strcmp(argv[1], "addresses"))
+		return addresses();
 	return argc > 1 && !strcmp(argv[1], "locked") ? locked() : address_space();
 }
