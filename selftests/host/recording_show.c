@@ -82,6 +82,31 @@ TEST_F_TIMEOUT(show, small_runs, 120)
 	EXPECT_FALSE(HAS(" \n"));
 }
 
+/* A shell can execute the command that record proposes, whatever the name of the file is. */
+TEST_F_TIMEOUT(show, proposed_command, 120)
+{
+	static const char *const names[][2] = {
+		{ "massif.rec", "massif.rec" }, { "massif.a b$(x)", "'massif.a b$(x)'" },
+		{ "massif.it's", "'massif.it'\\''s'" },
+		{ "massif.a\n\x01'\\", "$'massif.a\\012\\001\\'\\\\'" }, { "massif.\xc3\xa9", "massif.\xc3\xa9" },
+		{ "-massif", "./-massif" },
+	};
+
+	setenv("ctl", ctl_path(), 1);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char option[64], wanted[128], command[160];
+
+		snprintf(option, sizeof(option), "--record=%s", names[i][0]);
+		snprintf(wanted, sizeof(wanted), "massif-ctl: wrote the recording of 1 process: massif-ctl show %s\n",
+			 names[i][1]);
+		ASSERT_EQ(0, RUN("massif-ctl", "record", option, "--massif-out-file=massif.out", ctl_target("heap_example")));
+		EXPECT_NE(NULL, strstr(self->result.err, wanted)) TH_LOG("%s", self->result.err);
+		snprintf(command, sizeof(command), "$ctl show %s", names[i][1]);
+		EXPECT_EQ(0, RUN("bash", "-c", command)) TH_LOG("%s", self->result.err);
+	}
+	ctl_remove_files("-massif");
+}
+
 /* Pages mode has frames that name a kind of page, not code: show must not print them as if they were in a library. */
 TEST_F(show, massif_files_of_pages)
 {

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "ctl/files/outname.h"
 #include "ctl/message/message.h"
+#include "ctl/message/shell_word.h"
 #include "recording/section.h"
 #include "recording/writer.h"
 
@@ -133,7 +134,9 @@ bool mf_recorder_make_absolute(struct mf_recorder *recorder, const char *directo
 
 void mf_recorder_say(const struct mf_recorder *recorder)
 {
+	mf_auto_free char *word = recorder->path ? mf_shell_word(recorder->path) : NULL;
+
 	if (recorder->path)
 		mf_message_say(MF_MESSAGE_NOTE, "wrote the recording of %zu process%s: massif-ctl show %s",
-			       recorder->n_processes, recorder->n_processes == 1 ? "" : "es", recorder->path);
+			       recorder->n_processes, recorder->n_processes == 1 ? "" : "es", word ?: recorder->path);
 }
