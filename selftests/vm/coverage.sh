@@ -23,7 +23,9 @@ done > "$work/places"
 cut -d ' ' -f 1 "$work/places" | addr2line -e "$module" -j .text | sed 's/ (discriminator.*//' > "$work/lines"
 sort -u "$@" > "$work/reached"
 
-paste -d ' ' "$work/places" "$work/lines" | awk -v reached_file="$work/reached" '
+# The sources are copied beside the module. Code that is inlined from the kernel's headers is not counted.
+sources=$(cd "$(dirname "$module")" && pwd -P)/
+paste -d ' ' "$work/places" "$work/lines" | awk -v reached_file="$work/reached" -v sources="$sources" '
 	BEGIN {
 		while ((getline at < reached_file) > 0)
 			reached[at] = 1
@@ -32,9 +34,9 @@ paste -d ' ' "$work/places" "$work/lines" | awk -v reached_file="$work/reached" 
 		at = $1; name = $2; line = $3
 		file = line
 		sub(/:.*/, "", file)
-		sub(/.*\/kmod\//, "kmod/", file)
-		if (file !~ /^kmod\//)
+		if (index(file, sources) != 1)
 			next
+		file = substr(file, length(sources) + 1)
 		if (!(line in line_of)) {
 			line_of[line] = file
 			lines[file]++
