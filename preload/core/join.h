@@ -95,7 +95,8 @@ void mf_join_starts(const char *path, const char *directories);
 
 /*
  * Reports that this process is about to execute @path without the shim. @code is -ELIBBAD if the program cannot load the
- * shim, otherwise the -errno with which looking for the shim's file failed. May be called in a vfork child.
+ * shim, -ENOMEM if there is no memory for its environment, otherwise the -errno with which looking for the shim's file
+ * failed. May be called in a vfork child.
  */
 void mf_join_leaves(const char *path, int code);
 

@@ -14,6 +14,7 @@
 #include "model/thread_table.h"
 #include "model/thread_totals.h"
 #include "own_memory.h"
+#include "exec_memory.h"
 #include "fork_calls.h"
 #include "gate.h"
 #include "lock.h"
@@ -166,6 +167,7 @@ static void end(void *data)
 	mf_thread_local.shortcut = MF_FASTPATH_ENDING;
 	give_back(data);
 	mf_xstate_thread_ended();
+	mf_exec_memory_thread_ended();
 	mf_thread_local.inside = 0;
 }
 

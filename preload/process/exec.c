@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "follow.h"
+#include "core/exec_memory.h"
 #include "core/join.h"
 #include "limits.h"
 #include "loader.h"
@@ -28,15 +29,34 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/*
+ * Largest environment, in bytes, that is built on the stack, which may be that of a coroutine. This is less than execvp()
+ * uses there.
+ */
+#define STACK_ROOM_MAX 2048u
+
 extern char **environ;
 
-static int failed(int result)
+/* The environment of a program that is to be executed. */
+struct new_environment {
+	void *memory; /* where it was built; NULL: nowhere, or on the stack */
+	size_t bytes;
+	int code; /* 0; -ELIBBAD if the program cannot load the shim, -ENOMEM if the environment could not be built */
+};
+
+static void give_back(const struct new_environment *made)
+{
+	mf_exec_memory_give_back(made->memory, made->bytes);
+}
+
+static int failed(int result, const struct new_environment *made)
 {
 	int saved = errno;
 
 	mf_limits_executing(false);
 	mf_session_executing(false);
 	mf_join_executing(false);
+	give_back(made);
 	errno = saved;
 	return result;
 }
@@ -50,15 +70,15 @@ static bool is_foreign(int directory, const char *path, const char *directories)
 
 /*
  * Reports that @path is about to be executed. An unreadable path is not reported, since the call will fail anyway.
- * @directories: the PATH to search, or NULL. @foreign: the program cannot load the shim.
+ * @directories: the PATH to search, or NULL.
  */
-static void announce(const char *path, const char *directories, bool foreign)
+static void announce(const char *path, const char *directories, const struct new_environment *made)
 {
 	int code;
 
 	if (!path || !mf_follow_is_on() || mf_seccomp_is_on() || !mf_readable_text(path))
 		return;
-	code = foreign ? -ELIBBAD : mf_follow_find_shim();
+	code = made->code ? made->code : mf_follow_find_shim();
 	if (code)
 		mf_join_leaves(path, code);
 	else
@@ -85,23 +105,38 @@ static const struct mf_real *begin(void)
 	return real;
 }
 
-/* Builds the new environment on the stack, since this process may be a child that shares its parent's memory. */
-#define FOLLOW(envp, foreign)                                                   \
-	do {                                                                    \
-		bool without = (foreign);                                       \
-		size_t room = mf_follow_room((envp), without);                  \
-										\
-		if (room)                                                       \
-			(envp) = mf_follow_add((envp), alloca(room), without); \
+/*
+ * Sets @envp to the environment that the program gets, as described by @made. It is on the stack or in memory of its own, since
+ * this process may be a child that shares its parent's memory. If there is no memory, @envp does not change.
+ */
+#define FOLLOW(envp, made, foreign)                                                                      \
+	do {                                                                                             \
+		size_t room;                                                                             \
+		void *at;                                                                                \
+													 \
+		(made) = (struct new_environment){ .code = (foreign) ? -ELIBBAD : 0 };                   \
+		room = mf_follow_room((envp), (made).code != 0);                                         \
+		at = room > STACK_ROOM_MAX ? take_memory(&(made), room) : room ? alloca(room) : NULL;    \
+		if (at)                                                                                  \
+			(envp) = mf_follow_add((envp), at, (made).code != 0);                            \
+		else if (room)                                                                           \
+			(made).code = -ENOMEM;                                                           \
 	} while (0)
+
+static void *take_memory(struct new_environment *made, size_t bytes)
+{
+	made->memory = mf_exec_memory_take(bytes);
+	made->bytes = bytes;
+	return made->memory;
+}
 
 int mf_exec_path(const char *path, char *const argv[], char *const envp[])
 {
-	bool foreign = is_foreign(AT_FDCWD, path, NULL);
+	struct new_environment made;
 
-	FOLLOW(envp, foreign);
-	announce(path, NULL, foreign);
-	return failed(begin()->execve(path, argv, envp));
+	FOLLOW(envp, made, is_foreign(AT_FDCWD, path, NULL));
+	announce(path, NULL, &made);
+	return failed(begin()->execve(path, argv, envp), &made);
 }
 
 /*
@@ -110,22 +145,22 @@ int mf_exec_path(const char *path, char *const argv[], char *const envp[])
  */
 int mf_exec_at(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	bool foreign = is_foreign(fd, path, NULL);
+	struct new_environment made;
 
-	FOLLOW(envp, foreign);
+	FOLLOW(envp, made, is_foreign(fd, path, NULL));
 	if (fd == AT_FDCWD || (path && mf_readable_text(path) && *path == '/'))
-		announce(path, NULL, foreign);
-	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags));
+		announce(path, NULL, &made);
+	return failed((int)begin()->syscall(SYS_execveat, fd, path, argv, envp, flags), &made);
 }
 
 static int execute_name(const char *file, char *const argv[], char *const envp[])
 {
 	const char *directories = directories_of(file);
-	bool foreign = is_foreign(AT_FDCWD, file, directories);
+	struct new_environment made;
 
-	FOLLOW(envp, foreign);
-	announce(file, directories, foreign);
-	return failed(begin()->execvpe(file, argv, envp));
+	FOLLOW(envp, made, is_foreign(AT_FDCWD, file, directories));
+	announce(file, directories, &made);
+	return failed(begin()->execvpe(file, argv, envp), &made);
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
@@ -155,44 +190,47 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
+	struct new_environment made = { 0 };
+
 	/* Unlike the other functions, fexecve() fails if @envp is NULL. */
 	if (envp)
-		FOLLOW(envp, is_foreign(fd, "", NULL));
-	return failed(begin()->fexecve(fd, argv, envp));
+		FOLLOW(envp, made, is_foreign(fd, "", NULL));
+	return failed(begin()->fexecve(fd, argv, envp), &made);
 }
 
 /* The child of posix_spawn() shares this process's memory, including this stack, until it calls exec. */
 
-static int spawned(int code, const pid_t *pid)
+static int spawned(int code, const pid_t *pid, const struct new_environment *made)
 {
 	if (!code)
 		mf_limits_spawned(*pid);
+	give_back(made);
 	return code;
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-	bool foreign = is_foreign(AT_FDCWD, path, NULL);
+	struct new_environment made;
 	pid_t own;
 
-	FOLLOW(envp, foreign);
-	announce(path, NULL, foreign);
+	FOLLOW(envp, made, is_foreign(AT_FDCWD, path, NULL));
+	announce(path, NULL, &made);
 	return spawned(mf_start()->posix_spawn(pid ? pid : &own, path, actions, attributes, argv, envp),
-		       pid ? pid : &own);
+		       pid ? pid : &own, &made);
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
 	const char *directories = directories_of(file);
-	bool foreign = is_foreign(AT_FDCWD, file, directories);
+	struct new_environment made;
 	pid_t own;
 
-	FOLLOW(envp, foreign);
-	announce(file, directories, foreign);
+	FOLLOW(envp, made, is_foreign(AT_FDCWD, file, directories));
+	announce(file, directories, &made);
 	return spawned(mf_start()->posix_spawnp(pid ? pid : &own, file, actions, attributes, argv, envp),
-		       pid ? pid : &own);
+		       pid ? pid : &own, &made);
 }
 
 /* Counts the arguments before the terminating NULL, and advances @args past that NULL. */

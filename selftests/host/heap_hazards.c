@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Situations in which a shim could do harm: small stacks, libraries that come and go, a small address space.
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -54,6 +55,39 @@ TEST_F(hazards, real_time_threads_of_one_processor)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("fine\n", self->result.out);
 	EXPECT_STREQ("", self->result.err);
+}
+
+static int number_of_profiles(void)
+{
+	int number = 0;
+	glob_t found;
+
+	if (!glob("massif.out.*", 0, NULL, &found)) {
+		number = (int)found.gl_pathc;
+		globfree(&found);
+	}
+	return number;
+}
+
+/* A large environment is not copied to the stack of the thread that executes a program. */
+TEST_F_TIMEOUT(hazards, large_environments, 120)
+{
+	RUN(self, NULL, "--trace-children=yes", "--massif-out-file=massif.out.%p", ctl_target("heap_environments"));
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("fine\n", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+	EXPECT_EQ(1 + 4 * 5 + 4, number_of_profiles());
+}
+
+/* The program is executed, but not profiled. */
+TEST_F(hazards, no_memory_for_a_large_environment)
+{
+	RUN(self, NULL, "--trace-children=yes", ctl_target("heap_environments"), "memory");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("fine\n", self->result.out);
+	EXPECT_NE(NULL, strstr(self->result.err, "because there is no memory for its environment\n")) {
+		TH_LOG("%s", self->result.err);
+	}
 }
 
 /* The memory below a segment of a split stack does not belong to the thread. */

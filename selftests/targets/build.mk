@@ -93,6 +93,8 @@ CFLAGS-libheap_requests := -g -O1 -D_GNU_SOURCE -Wl,-z,noseparate-code
 LDLIBS-heap_small_stacks := -Wl,-z,now -lpthread
 CFLAGS-heap_realtime := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_realtime := -lpthread
+CFLAGS-heap_environments := -g -O1 -D_GNU_SOURCE
+LDLIBS-heap_environments := -Wl,-z,now -lpthread
 CFLAGS-heap_space := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_space := -ldl -pthread
 # Needs the gold linker, which enlarges the stack for functions that call code without split stacks.

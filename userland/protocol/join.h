@@ -69,8 +69,8 @@ enum mf_join_verb {
 	/*
 	 * the process is about to execute a program without the shim: the path field names the program, and the
 	 * arguments field is an errno in decimal: ELIBBAD if the program has another C library's dynamic loader,
-	 * otherwise the reason why the process cannot reach the shim's file. The process waits for the answer, so that
-	 * massif-ctl can see which root directory it has.
+	 * ENOMEM if there is no memory for the program's environment, otherwise the reason why the process cannot reach
+	 * the shim's file. The process waits for the answer, so that massif-ctl can see which root directory it has.
 	 */
 	MF_JOIN_LEAVES,
 	MF_JOIN_COMMAND,  /* the program issues a monitor command, whose text is in the path field */

@@ -98,6 +98,13 @@ void mf_expected_leaves(struct mf_expected *expected, const struct mf_options *o
 		say_other_library(expected, options, join_request);
 		return;
 	}
+	if (code == ENOMEM) {
+		mf_message_say(MF_MESSAGE_PROBLEM,
+			       "process %d executes %s, which is not profiled, because there is no memory for its "
+			       "environment",
+			       (int)pid, join_request->path);
+		return;
+	}
 	if (expected->shim_missed)
 		return;
 	expected->shim_missed = true;
