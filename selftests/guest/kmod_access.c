@@ -638,16 +638,19 @@ static int count_ends(const struct massif_record *rec, void *arg)
 }
 
 #define RACES	200
+#define DELAYS	40 /* number of different delays */
 
 /*
  * Runs as an unprivileged user. Does the following RACES times: starts a process that executes @program, which gains
  * privileges when it is executed, and attaches to that process. The delay before attaching varies, so that some
- * attempts come before the exec and some after it. Returns 0, or the number of the step that failed.
+ * attempts come before the exec and some after it. If all come before it, the delays grow: an exec takes long in a debug
+ * kernel. Returns 0, or the number of the step that failed.
  */
 static int attach_amid_exec(const char *program)
 {
 	struct kmod_session session;
 	struct race race = { 0 };
+	unsigned int step = 20; /* in microseconds */
 	int i, status;
 
 	if (be_user() || kmod_session_open(&session, RING, STACK))
@@ -660,7 +663,9 @@ static int attach_amid_exec(const char *program)
 			execl(program, "sleep", "100", NULL);
 			_exit(9);
 		}
-		usleep(i % 40 * 20);
+		if (i && i % DELAYS == 0 && !race.refused)
+			step *= 8;
+		usleep(i % DELAYS * step);
 		for (tries = 0; (err = kmod_session_attach(session.fd, pid)) && tries < 20; tries++)
 			if (err != -EPERM && err != -EAGAIN)
 				return 2;
