@@ -14,7 +14,6 @@
 #include "model/thread_table.h"
 #include "model/thread_totals.h"
 #include "own_memory.h"
-#include "exec_memory.h"
 #include "fork_calls.h"
 #include "gate.h"
 #include "lock.h"
@@ -148,6 +147,7 @@ static void give_back(struct mf_thread_private *private)
 	mf_thread_set(NULL);
 	private->thread->root = MF_NODE_ROOT;
 	mf_fork_thread_ended(private);
+	mf_exec_memory_thread_ended(&private->exec_memory);
 	if (mf_session_is_active() && !mf_fork_is_newborn)
 		end_tally(private);
 	mf_lock_take(&list_lock);
@@ -167,7 +167,6 @@ static void end(void *data)
 	mf_thread_local.shortcut = MF_FASTPATH_ENDING;
 	give_back(data);
 	mf_xstate_thread_ended();
-	mf_exec_memory_thread_ended();
 	mf_thread_local.inside = 0;
 }
 

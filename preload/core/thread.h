@@ -10,6 +10,7 @@
 
 #include "model/tally.h"
 #include "clock.h"
+#include "exec_memory.h"
 #include "join.h"
 #include "stack/depth.h"
 #include "stack/memo.h"
@@ -104,6 +105,7 @@ struct mf_thread_private {
 	/* while the thread is forking: what the child needs to get a session from massif-ctl */
 	struct mf_join_child child;
 
+	struct mf_exec_memory exec_memory;
 	/* Copy of the state, kept while a signal handler that interrupted an event is forking; see thread_memory.h. */
 	void *saved;
 	size_t saved_bytes;
