@@ -150,7 +150,10 @@ TEST_F_TIMEOUT(show, counts_threads_in_one_mapping, 60)
 	EXPECT_TRUE(HAS(" (rss_shapes) and 3 others\n")) TH_LOG("%s", self->result.out);
 }
 
-/* Of more areas than a recording keeps, the last line of the table counts those that it has only summed up, too. */
+/*
+ * A recording keeps the 256 largest areas, and only the sum of the others. The line "N more" below the table counts the others,
+ * too.
+ */
 TEST_F_TIMEOUT(show, counts_areas_that_are_not_kept, 60)
 {
 	uint64_t n = 0, bytes = 0, row = 0;

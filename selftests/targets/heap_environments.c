@@ -24,54 +24,33 @@ static char **environment;
 static unsigned int variables;
 static const char *number_text, *preload;
 
-static int by_fork(char *const *args)
-{
-	pid_t pid = fork();
+/* Ways to execute a program: in a child of fork() or vfork(), or by a function that does both. */
+static const struct way {
+	int (*execute)(const char *path, char *const *args, char *const *environment);
+	int (*spawn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		     const posix_spawnattr_t *attributes, char *const *args, char *const *environment);
+	bool forks;
+} ways[] = {
+	{ .execute = execve, .forks = true },
+	{ .execute = execve },
+	{ .execute = execvpe },
+	{ .spawn = posix_spawn },
+	{ .spawn = posix_spawnp },
+};
 
+static int begin(const struct way *way, char *const *args)
+{
+	pid_t pid = -1;
+
+	if (way->spawn)
+		return way->spawn(&pid, SELF, NULL, NULL, args, environment) ? -1 : pid;
+	pid = way->forks ? fork() : vfork();
 	if (!pid) {
-		execve(SELF, args, environment);
+		way->execute(SELF, args, environment);
 		_exit(100);
 	}
 	return pid;
 }
-
-static int by_vfork(char *const *args)
-{
-	pid_t pid = vfork();
-
-	if (!pid) {
-		execve(SELF, args, environment);
-		_exit(101);
-	}
-	return pid;
-}
-
-static int by_vfork_and_path(char *const *args)
-{
-	pid_t pid = vfork();
-
-	if (!pid) {
-		execvpe(SELF, args, environment);
-		_exit(102);
-	}
-	return pid;
-}
-
-static int by_spawn(char *const *args)
-{
-	pid_t pid;
-
-	return posix_spawn(&pid, SELF, NULL, NULL, args, environment) ? -1 : pid;
-}
-
-static int by_spawn_and_path(char *const *args)
-{
-	pid_t pid;
-
-	return posix_spawnp(&pid, SELF, NULL, NULL, args, environment) ? -1 : pid;
-}
-
-static int (*const ways[])(char *const *args) = { by_fork, by_vfork, by_vfork_and_path, by_spawn, by_spawn_and_path };
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
@@ -85,7 +64,7 @@ static void fail(const char *text, unsigned long number)
 static void execute(size_t way)
 {
 	char *const args[] = { "heap_environments", "child", (char *)number_text, NULL };
-	int pid = ways[way](args), status = -1;
+	int pid = begin(&ways[way], args), status = -1;
 
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		fail("way", way);
@@ -202,7 +181,7 @@ int main(int argc, char **argv)
 	if (argc == 2) {
 		make(MANY);
 		fill_address_space();
-		by_fork((char *const[]){ "heap_environments", "child", (char *)number_text, NULL });
+		begin(&ways[0], (char *const[]){ "heap_environments", "child", (char *)number_text, NULL });
 		wait(NULL);
 		puts("fine");
 		return 0;
