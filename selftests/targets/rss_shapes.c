@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <valgrind/valgrind.h>
@@ -428,6 +429,8 @@ static void swapped(void)
 {
 	char *block = keep(16 * MIB), *start = block + PAGE - (uintptr_t)block % PAGE;
 
+	/* Otherwise, khugepaged makes pages resident again: it swaps in up to 64 pages to make a huge page. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	memset(block, 1, 16 * MIB);
 	in_smaps("Swap:");
 	for (int i = 0; i < 100 && in_smaps("Swap:") < 8 * MIB; i++)
