@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Fuzzes the part of pages mode that reads the ring, using records that the module would never write.
 //
-// An input is a list of records. Each record consists of a four-byte recipe followed by the record's words, most of
-// which are encoded in one byte. Most records are well-formed, so that the code behind the format checks is reached.
-// The headers of the others are raw bytes taken from the input.
+// An input is a byte that chooses options, and a list of records. Each record consists of a four-byte recipe followed by
+// the record's words, most of which are encoded in one byte. Most records are well-formed and agree with those before
+// them, so that the code behind the checks is reached. The headers of the others are raw bytes taken from the input.
 
 #include "selftests/fuzz/fuzz.h"
 
@@ -24,6 +24,9 @@ static struct {
 	struct massif_consumer consumer;
 	uint8_t data[RING_BYTES] __attribute__((aligned(8)));
 	uint64_t seq, time_ns;
+	struct massif_rec_resync resync; /* the last RESYNC_BEGIN */
+	uint64_t resync_end;		 /* end of the last VMA after that */
+	uint32_t n_vmas;		 /* number of VMAs after that */
 } ring;
 
 static const uint16_t sizes[] = {
@@ -50,6 +53,45 @@ static const uint16_t sizes[] = {
 
 static const char *const names[] = { "", "[heap]", "[stack]", "[vdso]", "/bin/true", "/bin/true (deleted)", "/", "//" };
 
+/* Positions of two 32-bit fields in a word of a record. */
+static const struct {
+	uint32_t type;
+	size_t offset;
+} pairs[] = {
+	{ MASSIF_REC_LOST, offsetof(struct massif_rec_lost, reason) },
+	{ MASSIF_REC_FORK, offsetof(struct massif_rec_fork, child) },
+	{ MASSIF_REC_EXEC, offsetof(struct massif_rec_exec, old_target) },
+	{ MASSIF_REC_END, offsetof(struct massif_rec_end, tgid) },
+	{ MASSIF_REC_RESYNC_BEGIN, offsetof(struct massif_rec_resync, reason) },
+	{ MASSIF_REC_MAP, offsetof(struct massif_rec_map, kind) },
+	{ MASSIF_REC_VMA, offsetof(struct massif_rec_vma, prot) },
+	{ MASSIF_REC_NAME, offsetof(struct massif_rec_vma, prot) },
+	{ MASSIF_REC_RESIDENT, offsetof(struct massif_rec_resident, change) },
+	{ MASSIF_REC_RESIDENT, offsetof(struct massif_rec_resident, change[MASSIF_RSS_SHMEM]) },
+};
+
+/* Positions of addresses and lengths. */
+static const struct {
+	uint32_t type;
+	size_t offset;
+} addresses[] = {
+	{ MASSIF_REC_RESYNC_BEGIN, offsetof(struct massif_rec_resync, start) },
+	{ MASSIF_REC_RESYNC_BEGIN, offsetof(struct massif_rec_resync, end) },
+	{ MASSIF_REC_VMA, offsetof(struct massif_rec_vma, addr) },
+	{ MASSIF_REC_VMA, offsetof(struct massif_rec_vma, len) },
+	{ MASSIF_REC_MAP, offsetof(struct massif_rec_map, addr) },
+	{ MASSIF_REC_MAP, offsetof(struct massif_rec_map, len) },
+	{ MASSIF_REC_UNMAP, offsetof(struct massif_rec_map, addr) },
+	{ MASSIF_REC_UNMAP, offsetof(struct massif_rec_map, len) },
+	{ MASSIF_REC_NAME, offsetof(struct massif_rec_vma, addr) },
+	{ MASSIF_REC_NAME, offsetof(struct massif_rec_vma, len) },
+	{ MASSIF_REC_RESIDENT, offsetof(struct massif_rec_resident, addr) },
+	{ MASSIF_REC_RESIDENT, offsetof(struct massif_rec_resident, len) },
+	{ MASSIF_REC_MOVE, offsetof(struct massif_rec_move, addr) },
+	{ MASSIF_REC_MOVE, offsetof(struct massif_rec_move, len) },
+	{ MASSIF_REC_MOVE, offsetof(struct massif_rec_move, from) },
+};
+
 /* The four bytes at the start of each record in the fuzz input, which determine how the record in the ring is built. */
 struct recipe {
 	uint8_t type;	/* type of the record; if this byte is 0x80 or more, the record's header is raw input */
@@ -57,10 +99,12 @@ struct recipe {
 	uint8_t flags;
 	/*
 	 * the low six bits give the number of words by which the record is longer than the minimum for its type; if
-	 * this byte is 0x80 or more, a sequence number is skipped as well
+	 * bit 6 is set, the record need not agree with those before it; if bit 7 is set, a sequence number is skipped
 	 */
 	uint8_t more;
 };
+
+enum { MORE_WORDS = 0x3f, MORE_FREE = 0x40, MORE_SKIPS = 0x80 };
 
 /*
  * Decodes bytes of the fuzz input into a 64-bit word of a record: a small number, the address of a page, or any number.
@@ -78,12 +122,79 @@ static uint64_t take_word(struct fuzz_input *input)
 	return fuzz_u64(input);
 }
 
-static void set_name(struct massif_rec_vma *vma, uint32_t choice)
+/* Makes pages of small numbers, and two fields of a small number where a word has two. */
+static void spread_words(struct massif_record *record)
 {
-	const char *name = names[choice % (sizeof(names) / sizeof(names[0]))];
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+		uint64_t *word = (void *)((char *)record + addresses[i].offset);
+
+		if (addresses[i].type == record->type && *word < 0x60)
+			*word *= 4096;
+	}
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		uint32_t *fields = (void *)((char *)record + pairs[i].offset);
+
+		if (pairs[i].type == record->type && fields[0] < 0x60 && !fields[1]) {
+			fields[1] = fields[0] >> 4;
+			fields[0] &= 15;
+		}
+	}
+}
+
+static void set_name(struct massif_rec_vma *vma)
+{
+	const char *name = names[vma->ino % (sizeof(names) / sizeof(names[0]))];
 
 	vma->name_len = (uint32_t)strlen(name);
 	memcpy(vma->name, name, vma->name_len + 1);
+	if (*name == '/')
+		vma->prot |= MASSIF_PROT_FILE;
+}
+
+/* The module lists mappings in the order of their addresses. */
+static void follow_in_list(struct massif_rec_vma *vma)
+{
+	if (vma->addr < ring.resync_end)
+		vma->addr = ring.resync_end;
+	ring.resync_end = vma->addr + vma->len;
+	ring.n_vmas++;
+}
+
+static void begin_list(struct massif_rec_resync *begin)
+{
+	if (!begin->end)
+		begin->end = ~0ull;
+	begin->count = 100;
+	ring.resync = *begin;
+	ring.resync_end = begin->start;
+	ring.n_vmas = 0;
+}
+
+static void end_list(struct massif_rec_resync *end)
+{
+	end->start = ring.resync.start;
+	end->end = ring.resync.end;
+	end->reason = ring.resync.reason;
+	end->part = ring.resync.part;
+	end->count = ring.n_vmas;
+}
+
+/* Makes @record agree with what came before. */
+static void agree(struct massif_record *record)
+{
+	switch (record->type) {
+	case MASSIF_REC_RESYNC_BEGIN:
+		begin_list((void *)record);
+		break;
+	case MASSIF_REC_VMA:
+		follow_in_list((void *)record);
+		break;
+	case MASSIF_REC_RESYNC_END:
+		end_list((void *)record);
+		break;
+	default:
+		break;
+	}
 }
 
 /* Makes the lengths in @record consistent with its size and its contents. */
@@ -95,7 +206,7 @@ static void put_right(struct massif_record *record)
 	switch (record->type) {
 	case MASSIF_REC_VMA:
 	case MASSIF_REC_NAME:
-		set_name((void *)record, ((struct massif_rec_vma *)record)->name_len);
+		set_name((void *)record);
 		break;
 	case MASSIF_REC_STACK:
 		stack->arch = MASSIF_ARCH_X86_64;
@@ -138,7 +249,7 @@ static bool add_record(struct fuzz_input *input)
 	size = sizeof(*record) + 24;
 	if (type < TYPES && sizes[type])
 		size = sizes[type];
-	size += 8u * (recipe.more & 0x3f);
+	size += 8u * (recipe.more & MORE_WORDS);
 	if (type == MASSIF_REC_VMA || type == MASSIF_REC_NAME)
 		size += 24;
 	size = (size + 7) & ~7u;
@@ -150,7 +261,7 @@ static bool add_record(struct fuzz_input *input)
 
 		memcpy((char *)record + at, &word, sizeof(word));
 	}
-	ring.seq += recipe.more & 0x80 ? 2 : 1;
+	ring.seq += recipe.more & MORE_SKIPS ? 2 : 1;
 	ring.time_ns += 1000 * recipe.more;
 	*record = (struct massif_record){
 		.type = type,
@@ -163,10 +274,14 @@ static bool add_record(struct fuzz_input *input)
 		.capture = recipe.target >> 4,
 		.flags = recipe.flags & 15,
 	};
-	if (recipe.type >= 0x80)
+	if (recipe.type >= 0x80) {
 		fuzz_take(input, record, sizeof(*record));
-	else
+	} else {
+		spread_words(record);
 		put_right(record);
+		if (!(recipe.more & MORE_FREE))
+			agree(record);
+	}
 	if (record->type == MASSIF_REC_RESIDENT)
 		bound_pages((void *)record);
 	ring.control.head += size;
@@ -194,25 +309,50 @@ static void write_profile(const struct mf_store *store)
 		fclose(out);
 }
 
+static bool skips_some(void *data, const char *path, const char *args, size_t n_bytes)
+{
+	size_t sum = strlen(path);
+
+	for (size_t i = 0; i < n_bytes; i++)
+		sum += (unsigned char)args[i];
+	return sum % 4 == 0;
+}
+
+static struct mf_pages_options options_of(uint8_t choice)
+{
+	static const char *const known_modes[] = { "off", "verify", "on", "on" };
+	static const char *const functions[] = { "main", "__vdso_clock_gettime" };
+	static const struct mf_symbolizer_options names_of = { .unconfined = true };
+	static struct mf_report_options filter;
+
+	setenv("MASSIF_KNOWN_STACKS", known_modes[choice >> 1 & 3], 1);
+	mf_report_options_init(&filter);
+	filter.ignore_fns = (struct mf_strings){ .items = functions, .count = sizeof(functions) / sizeof(functions[0]) };
+	return (struct mf_pages_options){
+		.model = { .time_unit = choice & 0x20 ? MF_TIME_BYTES : MF_TIME_MS, .max_snapshots = 10, .detailed_freq = 2,
+			   .alignment = 16 },
+		.what = choice & 1 ? choice & 0x40 ? MF_PAGES_BOTH : MF_PAGES_RESIDENT : MF_PAGES_VIRTUAL,
+		.depth = 30,
+		.traces_children = choice & 8,
+		.skips = choice & 8 ? skips_some : NULL,
+		.filter = choice & 0x10 ? &filter : NULL,
+		.names = &names_of,
+	};
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct mf_pages_options options = {
-		.model = { .time_unit = MF_TIME_MS, .max_snapshots = 10, .detailed_freq = 2, .alignment = 16 },
-		.what = size & 1 ? MF_PAGES_RESIDENT : MF_PAGES_VIRTUAL,
-		.depth = 30,
-		.traces_children = true,
-	};
 	struct fuzz_input input = { data, size };
+	const struct mf_pages_options options = options_of(fuzz_u8(&input));
 	struct mf_pages_process *process;
 	struct mf_pages *pages;
 	struct mf_error err;
 
-	memset(&ring.control, 0, sizeof(ring.control));
-	memset(&ring.consumer, 0, sizeof(ring.consumer));
+	memset(&ring, 0, offsetof(typeof(ring), data));
+	memset(&ring.seq, 0, sizeof(ring) - offsetof(typeof(ring), seq));
 	ring.control.abi = MASSIF_ABI;
 	ring.control.page_bytes = 4096;
 	ring.control.data_bytes = RING_BYTES;
-	ring.seq = ring.time_ns = 0;
 	while (input.left && add_record(&input))
 		;
 	if (mf_pages_attach(&options, &ring.control, &ring.consumer, ring.data, &pages, &err))

@@ -117,22 +117,81 @@ EOF
 gzip -c "$to/msprint/plain" > "$to/msprint/gzip"
 zstd -qc "$to/msprint/plain" > "$to/msprint/zstd" 2>/dev/null || :
 
-# Input for ring.c: the records of a process's life, from its enrolment to its exit.
 record() {
 	# shellcheck disable=SC2059 # bytes
 	printf "$1"
 }
-{
-	record '\x02\x01\x00\x01\x07\x00\x00'			    # ENROL: pid 7
-	record '\x04\x01\x00\x01\x00\x07\x00\x00\x00\x00\x00'	    # EXEC
-	record '\x07\x01\x00\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x03\x01\x00' # RESYNC_BEGIN
-	record '\x08\x01\x00\x01\x60\x61\x00\x00\x00\x00\x04'	    # VMA
-	record '\x09\x01\x00\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x03\x01\x00' # RESYNC_END
-	record '\x0a\x11\x20\x01\x70\x61\x01'			    # MAP with a capture
-	record '\x0d\x11\x00\x02'				    # STACK
-	record '\x03\x01\x00\x01\x02\x08\x00'			    # FORK
-	record '\x05\x01\x00\x01\x07'				    # EXIT
-} > "$to/ring/life"
+
+# Inputs for ring.c: the options, and the records of a process's life. A record is its type, target, stack, flags (the
+# high bits: total_vm), words beyond the smallest record, and words: small numbers, numbers of pages, or two fields in one
+# (the second times 16).
+ring_record() {
+	local number
+	number=$(awk -v name="MASSIF_REC_$1" '$1 == name && $2 == "=" { print $3 + 0 }' "$here/../../kmod/include/uapi/linux/massif.h")
+	[ -n "$number" ] || { echo "seeds.sh: there is no record $1" >&2; exit 1; }
+	record "$(printf '\\x%02x' "$number" $(($2 | $3 << 4)) "$4" "$5" "${@:6}")"
+}
+listed() { # TARGET REASON
+	ring_record RESYNC_BEGIN "$1" 0 0x20 0 0 0 $(($2 | 3 << 4)) 0
+	ring_record VMA "$1" 0 0 0 8 4 0 3 0 5 0 0 0   # the vdso
+	ring_record VMA "$1" 0 0 0 16 8 1 4 0 5 0 0 0  # a program
+	ring_record VMA "$1" 0 0 0 24 4 0 0 0 3 0 0 0  # its .bss
+	ring_record VMA "$1" 0 0 0 32 4 0 1 0 3 0 0 0  # a heap
+	ring_record VMA "$1" 0 0 0 64 16 0 2 0 3 0 0 0 # a stack
+	ring_record RESYNC_END "$1" 0 0 0 0 0 0 0
+}
+# The stack of a thread in the vdso, called from elsewhere in the vdso. 0xf0 begins a number of two bytes.
+stack_of() { # TARGET NUMBER
+	ring_record STACK "$1" "$2" 0 2 0 0 0x9f 0 0 0 0 0 0 0 0 0 0x9f 0 0 0 0 0 0 0 0 0xf0 0x00 0x8a \
+		0xf0 0x40 0x8b 0xf0 0x10 0x8a
+}
+life() {
+	ring_record ENROL 0 0 0 0 5 0 0
+	ring_record EXEC 1 0 0 1 $((5 << 4)) 0 0 0x2f 0
+	ring_record ARGS 1 0 0 1 5 0x61 0
+	listed 1 3
+	ring_record RESIDENT 1 0 0 0 0 0 8 2 0 0 $((8 | 2 << 4)) 0 6
+	ring_record MAP 1 1 0 0 0xa0 8 $((1 | 3 << 4))
+	stack_of 1 1
+	ring_record RESIDENT 1 1 0 0 0xa0 2 10 2 0 0 2 0 1
+	ring_record NAME 1 0 0 0 0xa0 8 0 4 0 5 0 0 0
+	ring_record MAP 1 2 0 0 0xb0 8 $((5 | 3 << 4)) # mremap
+	ring_record UNMAP 1 0 0 0 0xa0 8 0
+	stack_of 1 2
+	ring_record MAP 1 3 0 0 0xc0 8 $((5 | 3 << 4)) # the same with resident pages
+	ring_record MOVE 1 0 0 0 0xc0 8 0xb0
+	ring_record UNMAP 1 0 0 0 0xb0 8 0
+	stack_of 1 3
+	ring_record FORK 1 0 0 0 $((2 | 5 << 4)) 6
+	listed 2 2
+	ring_record RESIDENT 2 0 0 0 0 0 10 2 0 0 $((10 | 2 << 4)) 0 6
+	ring_record MAP 2 0 0 0 0xd0 8 1
+	ring_record EXIT 2 0 0 0 6
+	ring_record END 2 0 0 0 $((6 | 1 << 4))
+	ring_record LOST 1 0 0 0 3 1
+	listed 1 4
+	ring_record RESIDENT 1 0 0 0 0 0 7 2 0 0 0 0 5
+	ring_record UNMAP 1 0 0 0 32 2 0
+	ring_record EXIT 1 0 0x60 0 5
+	ring_record END 1 0 0 0 $((5 | 1 << 4))
+}
+attached() {
+	ring_record ATTACH 3 0 0 0 9 0 0
+	listed 3 6
+	ring_record RESIDENT 3 0 0 0 0 0 8 2 0 0 $((8 | 2 << 4)) 0 6
+	for number in 1 2 3; do
+		ring_record MAP 3 $number 0 0 0xa$number 1 1
+		stack_of 3 $number
+	done
+	ring_record MAP 3 0 0 0 0xb0 8 1
+	ring_record EXEC 4 0 0 1 0xff 3 0 0 0 9 0 0 0 0 0 0x2f 0
+	listed 4 3
+	ring_record END 4 0 0 0 $((9 | 5 << 4))
+}
+for options in 00 01 06 0e 1c 2d 45; do
+	{ record "\\x$options"; life; } > "$to/ring/life$options"
+	{ record "\\x$options"; attached; } > "$to/ring/attached$options"
+done
 
 # Input for recording.c: the processes of a recording, section by section (massif.rec(5)).
 contents() {
