@@ -201,6 +201,8 @@ int mf_expand(int from, int to, const char **why)
 
 	copy.from = from;
 	copy.to = to;
+	copy.n_in = 0;
+	copy.why = NULL;
 	/* A read from a pipe may return fewer bytes than are needed to detect the format. */
 	while (got > 0 && copy.n_in < MAGIC_MAX) {
 		got = mf_expand_read(from, copy.in + copy.n_in, sizeof(copy.in) - copy.n_in);

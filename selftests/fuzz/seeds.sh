@@ -80,8 +80,8 @@ n=0
 	n=$((n + 1))
 done
 
-# A profile, uncompressed and compressed.
-cat > "$to/msprint/plain" <<'EOF'
+# A profile, uncompressed and compressed, and options of ms_print.
+cat > "$work/profile" <<'EOF'
 desc: --time-unit=B
 cmd: ./program
 time_unit: B
@@ -114,8 +114,16 @@ mem_heap_extra_B=0
 mem_stacks_B=0
 heap_tree=empty
 EOF
-gzip -c "$to/msprint/plain" > "$to/msprint/gzip"
-zstd -qc "$to/msprint/plain" > "$to/msprint/zstd" 2>/dev/null || :
+gzip -c "$work/profile" > "$work/profile.gz"
+zstd -qc "$work/profile" > "$work/profile.zst"
+profile=0
+for options in '' '--threshold=0.5 --x=100 --y=4' '--threshold=100% --y=1000' '--threshold=0'; do
+	for kind in '' .gz .zst; do
+		{ printf '%s\n' "$options"; cat "$work/profile$kind"; } > "$to/msprint/$((++profile))$kind"
+	done
+done
+sed 's/^time=2032/time=18446744073709551615/; s/=600/=9007199254740993/; s/^mem_heap_B=1000/mem_heap_B=18446744073709551614/
+	s/^n2: 1000/n2: 18446744073709551614/' "$work/profile" | { echo; cat; } > "$to/msprint/large"
 
 record() {
 	# shellcheck disable=SC2059 # bytes
@@ -233,5 +241,5 @@ pages='\x04\x00\x08\x0b\x02q\x00\x12\x01\x15\x02'
 { record '\x00\x00'; process "$heap"; } > "$to/recording/heap"
 { record '\x00\xa7'; process "$pages"; process "$heap"; } > "$to/recording/two"
 { record '\x00\x08'; process "$pages"; } > "$to/recording/pages"
-{ record '\x01\x00'; cat "$to/msprint/plain"; } > "$to/recording/text"
+{ record '\x01\x00'; cat "$work/profile"; } > "$to/recording/text"
 record '\x01\x00massif.rec\r\n\x01\x00\x00\x00' > "$to/recording/file"
